@@ -6,6 +6,7 @@ import { contextSchemas, type ContextFamily } from "./context-events.ts";
 import type { JsonValue } from "./json.ts";
 import { messageSchemas, type MessageFamily } from "./message-events.ts";
 import { partSchemas, type PartFamily } from "./part-events.ts";
+import { preparedSchemas, type PreparedFamily } from "./prepared-events.ts";
 import { sessionSchemas, type SessionFamily } from "./session-events.ts";
 import { stepSchemas, type StepFamily } from "./step-events.ts";
 import { toolSchemas, type ToolFamily } from "./tool-events.ts";
@@ -18,6 +19,7 @@ export interface EventMap
     MessageFamily,
     TurnFamily,
     StepFamily,
+    PreparedFamily,
     PartFamily,
     ToolFamily,
     ContextFamily,
@@ -64,6 +66,7 @@ export const eventSchemas: { readonly [Type in KnownType]: z.ZodType<EventMap[Ty
   ...messageSchemas,
   ...turnSchemas,
   ...stepSchemas,
+  ...preparedSchemas,
   ...partSchemas,
   ...toolSchemas,
   ...contextSchemas,

@@ -135,6 +135,17 @@ export {
   forkPointSchema,
   modelNameSchema,
 } from "./session-events.ts";
+export {
+  type AddedId,
+  type MessageChange,
+  type Place,
+  type PlaceRange,
+  type PreparedMessage,
+  type StepOverrides,
+  placeRangeSchema,
+  preparedMessageSchema,
+  stepOverridesSchema,
+} from "./prepared-events.ts";
 export { parseSessionId } from "./session-id.ts";
 export { deepFreeze, ownCopy } from "./shared-value.ts";
 export {

@@ -5,9 +5,15 @@ import {
   cutCallSchema,
   omittedMediaSchema,
   type AgentDescription,
+  jsonSchema,
+  stepOverridesSchema,
   type CutCall,
+  type EventMap,
+  type JsonValue,
   type OmittedMedia,
+  type StepOverrides,
 } from "../events/index.ts";
+import { noEdit, promptEditSchema, withChange, type PromptEdit } from "./prompt-edit.ts";
 import { defineProjection, type Projection } from "./projection.ts";
 import { bindingOf, isAllBound } from "./provider-bound.ts";
 
@@ -58,6 +64,64 @@ export interface ContextView {
   readonly binding?: string;
   /** Bindings of all models that ran a step. */
   readonly bindings: readonly string[];
+  /** The changes of `prepareStep` to the messages of this turn. */
+  readonly edit?: PromptEdit;
+  /** The instructions that `prepareStep` gave this turn. */
+  readonly instructions?: JsonValue;
+  /** The step that was prepared last, until it ends. */
+  readonly prepared?: PreparedStep;
+}
+
+/** The settings of one step, which `prepareStep` gave it. */
+export interface PreparedStep {
+  readonly step: number;
+  readonly overrides?: StepOverrides;
+  readonly agentDigest?: string;
+  /** The binding of the agent's own model, if the step has another model. */
+  readonly ownBinding?: string;
+}
+
+function prepared(
+  view: ContextView,
+  position: number,
+  { step, messages, instructions, overrides, agentDigest }: EventMap["step.prepared"],
+): ContextView {
+  const { model } = overrides ?? {};
+  const own = view.binding;
+  const changes = messages !== undefined || agentDigest !== undefined;
+  return {
+    ...view,
+    ...(messages === undefined
+      ? {}
+      : { edit: withChange(view.edit ?? noEdit, position, messages) }),
+    ...(instructions === undefined ? {} : { instructions }),
+    ...(model === undefined ? {} : { binding: bindingOf(model) }),
+    prepared: {
+      step,
+      ...(overrides === undefined ? {} : { overrides }),
+      ...(agentDigest === undefined ? {} : { agentDigest }),
+      ...(model === undefined || own === undefined ? {} : { ownBinding: own }),
+    },
+    ...(changes ? { changed: position } : {}),
+  };
+}
+
+/** The next step has the agent's own settings again. */
+function stepEnded(view: ContextView, position: number): ContextView {
+  const { prepared: last, ...rest } = view;
+  if (last === undefined) return view;
+  return {
+    ...rest,
+    ...(last.ownBinding === undefined ? {} : { binding: last.ownBinding }),
+    ...(last.agentDigest === undefined ? {} : { changed: position }),
+  };
+}
+
+/** The next turn has all messages and the agent's own instructions again. */
+function turnEnded(view: ContextView, position: number): ContextView {
+  const { edit, instructions, ...rest } = stepEnded(view, position);
+  if (edit === undefined && instructions === undefined) return stepEnded(view, position);
+  return { ...rest, changed: position };
 }
 
 /** The view for another agent. Its prompt differs if steps have parts that are bound to one of the models. */
@@ -85,7 +149,7 @@ const positionSchema = z.int().positive();
 /** Folds what compactions, prunings and cuts changed in the prompt, and what was restored. */
 export const contextView: Projection<ContextView> = defineProjection<ContextView>({
   name: "context-view",
-  version: 5,
+  version: 6,
   follows: "branch",
   schema: z.object({
     compactions: z.array(
@@ -114,6 +178,16 @@ export const contextView: Projection<ContextView> = defineProjection<ContextView
     changed: z.int().nonnegative(),
     binding: z.string().exactOptional(),
     bindings: z.array(z.string()),
+    edit: promptEditSchema.exactOptional(),
+    instructions: jsonSchema.exactOptional(),
+    prepared: z
+      .object({
+        step: positionSchema,
+        overrides: stepOverridesSchema.exactOptional(),
+        agentDigest: z.string().exactOptional(),
+        ownBinding: z.string().exactOptional(),
+      })
+      .exactOptional(),
   }),
   initial: { compactions: [], prunings: [], cuts: [], omissions: [], changed: 0, bindings: [] },
   on: {
@@ -125,6 +199,11 @@ export const contextView: Projection<ContextView> = defineProjection<ContextView
       if (view.bindings.includes(binding)) return view;
       return { ...view, bindings: [...view.bindings, binding] };
     },
+    "step.prepared": (view, { position, data }) => prepared(view, position, data),
+    "step.finished": (view, { position }) => stepEnded(view, position),
+    "step.failed": (view, { position }) => stepEnded(view, position),
+    "step.interrupted": (view, { position }) => stepEnded(view, position),
+    "turn.ended": (view, { position }) => turnEnded(view, position),
     "context.compacted": (view, { position, data }) => ({
       ...view,
       compactions: [...view.compactions, { position, ...data.covers, summary: data.summary }],

@@ -45,7 +45,8 @@ export {
   withoutCount,
 } from "./prompt-counts.ts";
 export { type PromptChange, type PromptDiff, promptDiff } from "./prompt-diff.ts";
-export { promptDigest } from "./prompt-digest.ts";
+export { isSamePrompt, messageChange } from "./message-change.ts";
+export { nextDigest, promptDigest } from "./prompt-digest.ts";
 export {
   CUT_OFF_NOTE,
   hasUnanswered,
@@ -56,6 +57,7 @@ export {
   promptEntries,
   promptMessages,
 } from "./prompt.ts";
+export { type PromptProblem, type PromptRule, promptProblems } from "./prompt-problems.ts";
 export { bindingOf } from "./provider-bound.ts";
 export { type QueuedMessage, acceptedAt, queue } from "./queue.ts";
 export {

@@ -8,7 +8,9 @@ import type { ContextView } from "./context-view.ts";
 import { coveredBy, firstFrom } from "./covered.ts";
 import type { HistoryItem, HistoryState } from "./history-item.ts";
 import { itemMedia, omittedIn } from "./shown-media.ts";
-import { promptEntries, type PromptEntry, type PromptOrigin } from "./prompt.ts";
+import type { PromptEntry, PromptOrigin } from "./prompt-entry.ts";
+import { isHidden } from "./prompt-edit.ts";
+import { plainEntries, promptEntries } from "./prompt.ts";
 
 /** The states that a prompt is made from. */
 export interface PromptSource {
@@ -26,6 +28,7 @@ export interface PromptSource {
  * - `pruned`: a placeholder replaces tool results.
  * - `media-omitted`: notes replace its media, since the request was too large.
  * - `compacted`: a summary replaces it, or it is the summary.
+ * - `prepared`: `prepareStep` added it, or leaves it out until its turn ends.
  * - `restored`: a pruning, cut, omission or compaction was undone.
  */
 type PromptChangeReason =
@@ -37,6 +40,7 @@ type PromptChangeReason =
   | "pruned"
   | "media-omitted"
   | "compacted"
+  | "prepared"
   | "restored";
 
 interface Change {
@@ -142,6 +146,8 @@ function keyOf(origin: PromptOrigin): string {
     case "summary":
     case "cut-off-note":
       return `${origin.kind} ${origin.position}`;
+    case "prepared":
+      return `${origin.kind} ${origin.position} ${origin.index}`;
   }
 }
 
@@ -191,13 +197,16 @@ function changesBetween(before: Prompt, after: Prompt): readonly PromptChange[] 
 }
 
 function whyAdded(origin: PromptOrigin, before: Prompt): PromptChangeReason {
+  if (origin.kind === "prepared") return "prepared";
   if (origin.kind === "cut-off-note") return "cut-off";
   if (origin.kind === "summary") return hasCompaction(before, origin) ? "restored" : "compacted";
   if (isCovered(before, origin)) return "restored";
+  if (isLeftOut(before, origin)) return "prepared";
   return hasReached(before, origin) ? "continued" : "new";
 }
 
 function whyRemoved(origin: PromptOrigin, after: Prompt): PromptChangeReason {
+  if (origin.kind === "prepared" || isLeftOut(after, origin)) return "prepared";
   if (origin.kind === "summary") return hasCompaction(after, origin) ? "compacted" : "restored";
   if (isCovered(after, origin)) return "compacted";
   return hasReached(after, origin) ? "continued" : "gone";
@@ -244,6 +253,16 @@ function hasCompaction({ view }: Prompt, { position }: PromptOrigin): boolean {
 
 function isCovered({ view }: Prompt, { position }: PromptOrigin): boolean {
   return coveredBy(view.compactions, position) !== undefined;
+}
+
+/** Whether `prepareStep` left the message out of the prompt. */
+function isLeftOut({ history, view }: Prompt, origin: PromptOrigin): boolean {
+  const { edit } = view;
+  if (edit === undefined) return false;
+  const key = keyOf(origin);
+  return plainEntries(history, view).some(
+    (entry) => keyOf(entry.origin) === key && isHidden(edit, entry),
+  );
 }
 
 function omittedOf({ view }: Prompt, item: HistoryItem | undefined): number {

@@ -5,6 +5,10 @@
 
 import { hash } from "node:crypto";
 import type { ModelMessage } from "ai";
+import type { ContextView } from "./context-view.ts";
+import type { HistoryState } from "./history-item.ts";
+import { promptMessages } from "./prompt.ts";
+import type { SessionSummary } from "./session-summary.ts";
 
 /** The chain up to a message. The first link has no message and the agent's digest. */
 interface Link {
@@ -15,7 +19,7 @@ interface Link {
 
 const digests = new WeakMap<ModelMessage, string>();
 
-function digestOf(message: ModelMessage): string {
+export function digestOf(message: ModelMessage): string {
   const known = digests.get(message);
   if (known !== undefined) return known;
   const digest = hash("sha256", JSON.stringify(message));
@@ -69,4 +73,13 @@ function extended(before: Link, message: ModelMessage): Link {
 export function promptDigest(agentDigest: string, messages: readonly ModelMessage[]): string {
   const [start, count] = beginning(agentDigest, messages);
   return messages.slice(count).reduce(extended, start).digest;
+}
+
+/** The digest of the prompt that a step would send here, under the agent of its `prepareStep`. */
+export function nextDigest(
+  { history, view }: { readonly history: HistoryState; readonly view: ContextView },
+  { agentDigest }: Pick<SessionSummary, "agentDigest">,
+): string {
+  const digest = view.prepared?.agentDigest ?? agentDigest ?? "";
+  return promptDigest(digest, promptMessages(history, view));
 }

@@ -4,10 +4,13 @@
  */
 
 import type { ModelMessage, UserContent } from "ai";
-import { deepFreeze, type ModelName, type StoredUserPart } from "../events/index.ts";
+import { deepFreeze, type ModelName, type Place, type StoredUserPart } from "../events/index.ts";
 import type { Compaction, ContextView } from "./context-view.ts";
+import { comparePlaces, editedEntries, type PlacedEntry } from "./prompt-edit.ts";
+import type { PromptEntry, PromptOrigin } from "./prompt-entry.ts";
 import { coveredBy, itemRuns } from "./covered.ts";
 import type { HistoryItem, HistoryState, UserItem } from "./history-item.ts";
+import { promptProblems } from "./prompt-problems.ts";
 import { isTrimmed, stepMessages } from "./prompt-step.ts";
 import { isCompaction, shownItem, showsEverything, type Shown } from "./shown-item.ts";
 import { continuesReply, unansweredCalls, withoutUnanswered } from "./unanswered-calls.ts";
@@ -24,27 +27,10 @@ const cutOffNote: ModelMessage = deepFreeze({ role: "user", content: CUT_OFF_NOT
 
 const messagesByItem = new WeakMap<HistoryItem, readonly ModelMessage[]>();
 
-/** The source of a message of a prompt. */
-export type PromptOrigin =
-  | { readonly kind: "user"; readonly position: number; readonly id: string }
-  /** The model's output in a step, or the results of its calls. */
-  | { readonly kind: "step"; readonly position: number; readonly role: ModelMessage["role"] }
-  /** The note that the model should conclude. */
-  | { readonly kind: "note"; readonly position: number }
-  /** The summary of the compaction at a position. */
-  | { readonly kind: "summary"; readonly position: number }
-  /** The note after a step that was cut off. */
-  | { readonly kind: "cut-off-note"; readonly position: number };
-
-/** A message of a prompt and its source. */
-export interface PromptEntry {
-  readonly message: ModelMessage;
-  readonly origin: PromptOrigin;
-}
-
 /** The messages of the next prompt, valid for every provider at every position of any log. */
 export function promptMessages(history: HistoryState, view: ContextView): readonly ModelMessage[] {
-  return collectMessages(history, view);
+  if (view.edit === undefined) return collectMessages(history, view);
+  return promptEntries(history, view).map(({ message }) => message);
 }
 
 /** Whether trimming of reasoning changed the prompt. */
@@ -59,13 +45,56 @@ export function hasUnanswered(history: HistoryState, view: ContextView): boolean
   return unansweredCalls(itemsInView(history, view), () => wasCutOff(history)).size > 0;
 }
 
+/** The newest edited prompt of a history. */
+const edited = new WeakMap<
+  HistoryState,
+  { readonly view: ContextView; readonly entries: readonly PromptEntry[] }
+>();
+
+/** A log may repeat call ids: what is sent has others. */
+function hasProblems(messages: readonly ModelMessage[]): boolean {
+  return promptProblems(messages).some(({ rule }) => rule !== "unique-calls");
+}
+
 /** The messages of the next prompt with their sources. */
 export function promptEntries(history: HistoryState, view: ContextView): readonly PromptEntry[] {
-  const entries: PromptEntry[] = [];
+  const plain = plainEntries(history, view);
+  if (view.edit === undefined) return plain;
+  const known = edited.get(history);
+  if (known?.view === view) return known.entries;
+  const entries = editedEntries(plain, view.edit, false);
+  // An edit that a later change, such as a compaction, has made invalid is not applied.
+  const shown = hasProblems(entries.map(({ message }) => message)) ? plain : entries;
+  edited.set(history, { view, entries: shown });
+  return shown;
+}
+
+/** The messages without what `prepareStep` changed, each with its place in the order of the prompt. */
+export function plainEntries(history: HistoryState, view: ContextView): readonly PlacedEntry[] {
+  const entries: PlacedEntry[] = [];
+  /** The number of the message among those of one position. */
+  let part = 0;
+  let last: Place = [0, 0];
   collectMessages(history, view, (message, shown) => {
-    entries.push({ message, origin: originOf(message, shown) });
+    const origin = originOf(message, shown);
+    const { position } = origin;
+    part = position === last[0] ? part + 1 : 0;
+    last = placeOf(message, shown, last, part);
+    entries.push({ message, origin, place: last });
   });
   return entries;
+}
+
+/** A summary has the place of the first item that it covers. */
+function placeOf(message: ModelMessage, shown: Shown, before: Place, part: number): Place {
+  if (message === cutOffNote) return [shown.position, 2];
+  if (isCompaction(shown)) {
+    const first: Place = [shown.from, 0];
+    return comparePlaces(before, first) > 0 ? before : first;
+  }
+  return shown.kind === "step"
+    ? [shown.position, message.role === "tool" ? 1 : 0]
+    : [shown.position, part];
 }
 
 /** Collects the messages. `visit` gets each one with its source; the source of a cut-off note is the reply. */

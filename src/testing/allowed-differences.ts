@@ -6,7 +6,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
 import { TurnlogError, type AgentDescription, type SessionEvent } from "../events/index.ts";
-import { promptDigest, promptMessages } from "../projections/index.ts";
+import { nextDigest } from "../projections/index.ts";
 import { foldSession, initialSessionState } from "../state/index.ts";
 import { agentOf } from "./agent-difference.ts";
 
@@ -50,8 +50,7 @@ export class AllowedDifferences {
         return this.#isAllowed(agent, made.data.agent) ? { ...made, data: { agent } } : made;
       }
       case "step.started": {
-        const messages = promptMessages(this.#state.history, this.#state.view);
-        const digest = promptDigest(this.#agent, messages);
+        const digest = nextDigest(this.#state, { agentDigest: this.#agent });
         return { ...made, data: { ...made.data, promptDigest: digest } };
       }
       default:

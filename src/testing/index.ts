@@ -14,7 +14,7 @@ export {
   stored,
   take,
 } from "./log-samples.ts";
-export { type PromptProblem, type PromptRule, promptProblems } from "./prompt-problems.ts";
+export { type PromptProblem, type PromptRule, promptProblems } from "../projections/index.ts";
 export { differenceText } from "./replay-difference.ts";
 export { replayTools } from "./replay-tools.ts";
 export { type ReplayOptions, type ReplayedAgent, replay } from "./replay.ts";

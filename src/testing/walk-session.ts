@@ -8,7 +8,7 @@ import type { SessionEvent } from "../events/index.ts";
 import { check, milliseconds, optionsOf } from "../validation/index.ts";
 import { structuralTypes } from "../machines/index.ts";
 import { scriptedModel, type ScriptedStep } from "../models/index.ts";
-import { promptProblems } from "./prompt-problems.ts";
+import { promptProblems } from "../projections/index.ts";
 import { walkCallId, type WalkMove, type WalkPath } from "./session-walk.ts";
 
 /** Options of {@link walkSession}. */

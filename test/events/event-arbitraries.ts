@@ -113,6 +113,32 @@ const inFlight: Arbitrary<EventMap["session.recovered"]["inFlight"]> = fc.oneof(
   }),
 );
 
+const place = fc.tuple(fc.nat({ max: 9 }), fc.nat({ max: 2 }));
+const placeRange = fc.record({ from: place, to: place });
+const messageChange = fc.record(
+  {
+    hidden: fc.array(placeRange, { maxLength: 2 }),
+    shown: fc.array(placeRange, { maxLength: 2 }),
+    summaries: fc.array(position, { maxLength: 2 }),
+    removed: fc.array(fc.record({ position, index: count }), { maxLength: 2 }),
+    added: fc.array(
+      fc.record({
+        after: fc.oneof(fc.record({ place }), fc.record({ position, index: count })),
+        message: fc.record(
+          {
+            role: fc.constantFrom("system", "user", "assistant", "tool"),
+            content: fc.oneof(text, fc.array(object, { maxLength: 2 })),
+            providerOptions: object,
+          },
+          { requiredKeys: ["role", "content"] },
+        ),
+      }),
+      { maxLength: 2 },
+    ),
+  },
+  { requiredKeys: [] },
+);
+
 const fileReference = fc
   .uniqueArray(
     fc.tuple(
@@ -242,6 +268,27 @@ export const eventData: { readonly [Type in KnownType]: Arbitrary<EventMap[Type]
       basis: fc.constantFrom("length" as const, "anchored" as const),
     }),
   }),
+  "step.prepared": fc.record(
+    {
+      turn: position,
+      step: position,
+      messages: messageChange,
+      instructions: json,
+      overrides: fc.record(
+        {
+          model: modelName,
+          activeTools: fc.array(text, { maxLength: 2 }),
+          toolOrder: fc.array(text, { maxLength: 2 }),
+          toolChoice: json,
+          settings: object,
+          providerOptions: object,
+        },
+        { requiredKeys: [] },
+      ),
+      agentDigest: text,
+    },
+    { requiredKeys: ["turn", "step"] },
+  ),
   "step.retrying": fc.record(
     { step: position, attempt: position, delayMs: count, kind: failureKind, error, usage },
     { requiredKeys: ["step", "attempt", "delayMs", "error"] },

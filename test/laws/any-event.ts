@@ -98,6 +98,17 @@ function merged<One extends object, Other extends object>(
   return fc.tuple(one, other).map(([left, right]) => ({ ...left, ...right }));
 }
 
+const place = fc.tuple(fc.nat({ max: 40 }), fc.nat({ max: 2 }));
+const placeRange = fc.record({ from: place, to: place });
+const addedId = fc.record({ position: fc.integer({ min: 1, max: 40 }), index: fc.nat({ max: 1 }) });
+const addedMessage = fc.constantFrom(
+  { role: "user", content: "added" } as const,
+  { role: "user", content: "" } as const,
+  { role: "system", content: "added" } as const,
+  { role: "assistant", content: [{ type: "text", text: "added" }] } as const,
+  { role: "tool", content: [] } as const,
+);
+
 type AnyData = { readonly [Type in EventType]: fc.Arbitrary<EventMap[Type]> };
 
 /** One for each type: the compiler finds a type that is missing. */
@@ -186,6 +197,28 @@ const anyData: AnyData = {
     promptDigest: fc.constant("d"),
     estimate: fc.record({ tokens, basis: fc.constantFrom("length", "anchored", "counted") }),
   }),
+  "step.prepared": fc.record(
+    {
+      turn: few,
+      step: few,
+      messages: fc.record(
+        {
+          hidden: fc.array(placeRange, { maxLength: 2 }),
+          shown: fc.array(placeRange, { maxLength: 1 }),
+          summaries: fc.array(few, { maxLength: 1 }),
+          removed: fc.array(addedId, { maxLength: 1 }),
+          added: fc.array(
+            fc.record({ after: fc.oneof(fc.record({ place }), addedId), message: addedMessage }),
+            { maxLength: 2 },
+          ),
+        },
+        { requiredKeys: [] },
+      ),
+      instructions: text,
+      agentDigest: text,
+    },
+    { requiredKeys: ["turn", "step"] },
+  ),
   "step.retrying": fc.record(
     { step: few, attempt: few, delayMs: tokens, error, usage },
     { requiredKeys: ["step", "attempt", "delayMs", "error"] },

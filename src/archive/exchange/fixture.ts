@@ -15,7 +15,7 @@ import {
   type JsonValue,
   type SessionEvent,
 } from "../../events/index.ts";
-import { promptDigest, promptMessages } from "../../projections/index.ts";
+import { nextDigest } from "../../projections/index.ts";
 import { foldSession, initialSessionState, checkPosition } from "../../state/index.ts";
 import { FIXTURE, fixtureNames, fixtureSessions } from "./fixture-names.ts";
 import { readSessionFile } from "./file-reader.ts";
@@ -181,7 +181,7 @@ function withDigests(events: readonly SessionEvent[]): readonly SessionEvent[] {
       event.type === "step.started"
         ? withData(event, {
             ...event.data,
-            promptDigest: promptDigest(summary.agentDigest ?? "", promptMessages(history, view)),
+            promptDigest: nextDigest({ history, view }, summary),
           })
         : event;
     state = foldSession(state, digested).state;

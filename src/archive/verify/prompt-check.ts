@@ -4,12 +4,7 @@
  */
 
 import { isRedacted } from "../../events/index.ts";
-import {
-  hasUnanswered,
-  isPromptTrimmed,
-  promptDigest,
-  promptMessages,
-} from "../../projections/index.ts";
+import { hasUnanswered, isPromptTrimmed, nextDigest } from "../../projections/index.ts";
 import { noFaults, type Check } from "./check.ts";
 
 /** Effects of redactions on a session. */
@@ -40,7 +35,7 @@ export function promptCheck(isReplaced: () => boolean): PromptCheck {
       if (isRedacted(event)) redacted.events += 1;
       if (event.type !== "step.started") return noFaults;
       const { step, promptDigest: sent } = event.data;
-      const rebuilt = promptDigest(summary.agentDigest ?? "", promptMessages(history, view));
+      const rebuilt = nextDigest({ history, view }, summary);
       if (rebuilt === sent) return noFaults;
       if (isPromptTrimmed(history, view) || isReplaced()) {
         trimmed += 1;

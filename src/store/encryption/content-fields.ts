@@ -93,6 +93,14 @@ const contentFields: ContentFields = {
     promptDigest: clear,
     estimate: clear,
   },
+  "step.prepared": {
+    turn: clear,
+    step: clear,
+    messages: out,
+    instructions: out,
+    overrides: out,
+    agentDigest: clear,
+  },
   "step.retrying": {
     step: clear,
     attempt: clear,

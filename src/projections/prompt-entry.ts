@@ -1,0 +1,23 @@
+/** A message of a prompt with its source. */
+
+import type { ModelMessage } from "ai";
+
+/** The source of a message of a prompt. */
+export type PromptOrigin =
+  | { readonly kind: "user"; readonly position: number; readonly id: string }
+  /** The model's output in a step, or the results of its calls. */
+  | { readonly kind: "step"; readonly position: number; readonly role: ModelMessage["role"] }
+  /** The note that the model should conclude. */
+  | { readonly kind: "note"; readonly position: number }
+  /** The summary of the compaction at a position. */
+  | { readonly kind: "summary"; readonly position: number }
+  /** The note after a step that was cut off. */
+  | { readonly kind: "cut-off-note"; readonly position: number }
+  /** A message that `prepareStep` added, by its `step.prepared` and its index there. */
+  | { readonly kind: "prepared"; readonly position: number; readonly index: number };
+
+/** A message of a prompt and its source. */
+export interface PromptEntry {
+  readonly message: ModelMessage;
+  readonly origin: PromptOrigin;
+}
