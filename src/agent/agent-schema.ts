@@ -1,5 +1,6 @@
 /** The schema of an agent, as `createRuntime` and forks accept it. */
 
+import type { Instructions, PrepareStepFunction, ToolChoice, ToolSet } from "ai";
 import { z } from "zod";
 import {
   cutSchema,
@@ -126,23 +127,52 @@ const timeoutSchema = z.unknown().superRefine((value, context) => {
   report(schema, value, context, [], ", or an object of limits");
 });
 
+/** Parses `instructions`. */
+export const instructionsSchema: z.ZodType<Instructions> = thing(
+  "a text, or system messages",
+  (value) => typeof value === "string" || isSystem(value),
+);
+
+/** Parses `toolChoice`. */
+export const toolChoiceSchema: z.ZodType<ToolChoice<ToolSet>> = thing(
+  '"auto", "none", "required" or `{ type: "tool", toolName }`',
+  (value) =>
+    value === "auto" ||
+    value === "none" ||
+    value === "required" ||
+    namesTool.safeParse(value).success,
+);
+
+const providerOptions = named(implementation({}));
+
+/** What `prepareStep` may return. */
+export type StepChanges = NonNullable<Awaited<ReturnType<PrepareStepFunction<ToolSet>>>>;
+
+/** Checks {@link StepChanges}. */
+export const stepChangesSchema: z.ZodType = optionsOf<Omit<StepChanges, "experimental_sandbox">>(
+  {
+    model,
+    toolChoice: toolChoiceSchema,
+    activeTools: names,
+    toolOrder: names,
+    instructions: instructionsSchema,
+    system: instructionsSchema,
+    messages: list,
+    ...contextFields,
+    providerOptions,
+    ...callFields,
+  },
+  {},
+  { hints: { experimental_sandbox: "let the tools close over a sandbox." } },
+);
+
 const fields = {
   id: text,
-  instructions: thing(
-    "a text, or system messages",
-    (value) => typeof value === "string" || isSystem(value),
-  ),
+  instructions: instructionsSchema,
   tools: named(toolSchema),
   activeTools: names,
   toolOrder: names,
-  toolChoice: thing(
-    '"auto", "none", "required" or `{ type: "tool", toolName }`',
-    (value) =>
-      value === "auto" ||
-      value === "none" ||
-      value === "required" ||
-      namesTool.safeParse(value).success,
-  ),
+  toolChoice: toolChoiceSchema,
   toolApproval: toolApprovalSchema,
   toolCallConcurrency: whole(1),
   experimental_refineToolInput: named(code),
@@ -151,6 +181,7 @@ const fields = {
   maxSteps: several,
   stopWhen: stopWhenSchema,
   output: outputSchema,
+  prepareStep: code,
   toolPolicies: named(
     optionsOf<ToolPolicy>(
       {
@@ -176,7 +207,7 @@ const fields = {
   context: contextSchema,
   ...callFields,
   headers: named(text.optional()),
-  providerOptions: named(implementation({})),
+  providerOptions,
   repairToolCall: code,
   ...contextFields,
   ...lifecycleFields,

@@ -7,6 +7,7 @@ import type {
   LanguageModel,
   LanguageModelCallOptions,
   OutputInterface,
+  PrepareStepFunction,
   ToolCallRepairFunction,
   ToolChoice,
   ToolInputRefinement,
@@ -78,6 +79,12 @@ export interface Agent
    * SDK. `send` may give another one. A text that does not fit fails the turn's result (`OUTPUT_INVALID`).
    */
   readonly output?: OutputInterface;
+  /**
+   * Gives a step other settings, as in the AI SDK: `model`, `activeTools`, `toolChoice`, `instructions`,
+   * `messages` and more. Messages, which are frozen, and instructions hold until the turn ends. Its
+   * answer is recorded before the call. An error fails the turn (`CALLBACK_FAILED`).
+   */
+  readonly prepareStep?: Bivariant<PrepareStepFunction<ToolSet>>;
   /** Policies of tools, by name. */
   readonly toolPolicies?: Readonly<Record<string, ToolPolicy>>;
   readonly timeLimits?: TimeLimits;

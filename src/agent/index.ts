@@ -42,6 +42,13 @@ export {
   toolContext,
   turnContextSchema,
 } from "./turn-context.ts";
+export {
+  type StepOptions,
+  modelNamed,
+  preparedFor,
+  stepChanges,
+  stepOverrides,
+} from "./prepare-step.ts";
 export { metCondition } from "./stop-conditions.ts";
 export type {
   CallFailure,

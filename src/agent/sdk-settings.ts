@@ -15,6 +15,7 @@ type Supported =
   | "tools"
   | "stopWhen"
   | "output"
+  | "prepareStep"
   | "activeTools"
   | "toolOrder"
   | "toolChoice"
@@ -42,8 +43,6 @@ export const sdkSettings: Readonly<Record<UnsupportedSetting, string>> = {
   experimental_toolCallers: "every tool is called by the model.",
   experimental_toolApprovalSecret:
     "approvals are requested and answered in the log, not by a client's messages.",
-  prepareStep:
-    "a step has the agent's model, instructions and tools. Change them between turns in a fork, and set what the model gets to see by `context`.",
   experimental_repairToolCall: "it is called `repairToolCall`.",
   experimental_download: "set `attachments.fetch` of the runtime.",
   include: "the log holds every part that a step was answered with.",

@@ -41,6 +41,11 @@ export class AddressReader {
     this.#options = options;
   }
 
+  /** A reader for a request to another model. */
+  forModel(model: LanguageModel): AddressReader {
+    return new AddressReader(model, this.#options);
+  }
+
   /** @param userMessages - Number of user messages: a failure lasts until it grows. */
   async read(
     url: URL,

@@ -15,7 +15,7 @@ import {
 import { CallIds, type MediaLimits } from "../context/index.ts";
 import type { BlobsState } from "../projections/index.ts";
 import type { SessionRecorder } from "../state/index.ts";
-import type { RecordedPart } from "../agent/index.ts";
+import { mediaLimits, type PreparedAgent, type RecordedPart } from "../agent/index.ts";
 import { BlobQuota } from "./blob-quota.ts";
 import {
   BlobOffload,
@@ -58,6 +58,10 @@ export interface Offloaded<Content> extends Disposable {
   readonly stored: readonly EventBody<"blob.stored">[];
 }
 
+function isSameModel(one: ModelName | undefined, other: ModelName): boolean {
+  return one?.provider === other.provider && one.modelId === other.modelId;
+}
+
 const noneSent: ReadonlyMap<ModelMessage, ModelMessage> = new Map();
 
 export class SessionBlobs {
@@ -67,6 +71,8 @@ export class SessionBlobs {
   /** The expanded messages of the last prompt. */
   #sent: ReadonlyMap<ModelMessage, ModelMessage> = noneSent;
   #isAmongMany = false;
+  /** The same for other models of the session's steps. */
+  readonly #forModels: SessionBlobs[] = [];
   /** Number of messages that are being processed, and the end of the last one. */
   #inputs = 0;
   #lastInput: Promise<void> = Promise.resolve();
@@ -76,6 +82,22 @@ export class SessionBlobs {
     const { session, known, limits } = options;
     this.#quota = new BlobQuota(session, known, limits.maxSessionBytes);
     this.#callIds = new CallIds(options.model);
+  }
+
+  /** The same blobs for requests of an agent that may have another model. */
+  forAgent({ agent, description: { model } }: PreparedAgent): SessionBlobs {
+    const { addresses, model: own } = this.#options;
+    if (own === undefined || isSameModel(own, model)) return this;
+    const known = this.#forModels.find((one) => isSameModel(one.#options.model, model));
+    if (known !== undefined) return known;
+    const made = new SessionBlobs({
+      ...this.#options,
+      model,
+      media: mediaLimits(model, agent.context),
+      addresses: addresses?.forModel(agent.model),
+    });
+    this.#forModels.push(made);
+    return made;
   }
 
   /**

@@ -44,6 +44,7 @@ export {
   promptCounts,
   withoutCount,
 } from "./prompt-counts.ts";
+export type { PlacedEntry } from "./prompt-edit.ts";
 export { type PromptChange, type PromptDiff, promptDiff } from "./prompt-diff.ts";
 export { isSamePrompt, messageChange } from "./message-change.ts";
 export { nextDigest, promptDigest } from "./prompt-digest.ts";
@@ -54,6 +55,7 @@ export {
   itemMessages,
   messagesSince,
   modelOf,
+  plainEntries,
   promptEntries,
   promptMessages,
 } from "./prompt.ts";

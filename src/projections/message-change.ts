@@ -17,16 +17,17 @@ import {
 import { digestOf } from "./prompt-digest.ts";
 import { plainEntries } from "./prompt.ts";
 
-/** The difference, or one that names every message where the smaller one would not give the same prompt. */
+/** @param isWhole - Whether all messages are replaced, also those that stay. */
 export function messageChange(
   history: HistoryState,
   view: ContextView,
   messages: readonly ModelMessage[],
+  isWhole = false,
 ): MessageChange {
   const plain = plainEntries(history, view);
   const edit = view.edit ?? noEdit;
   const whole = editedEntries(plain, edit, true);
-  const found = matches(whole, messages);
+  const found = isWhole ? messages.map(() => undefined) : matches(whole, messages);
   const kept = new Set(found.flatMap((index) => (index === undefined ? [] : [whole[index]])));
   const isKept = (entry: EditedEntry): boolean => kept.has(entry);
   const hidden = hiddenRuns(plain, isKept);

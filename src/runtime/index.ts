@@ -23,6 +23,7 @@ export {
   type Turn,
   type TurnResult,
   type Rewound,
+  type RecordedPreparation,
 } from "./session/index.ts";
 export { withKnownTools } from "./named-tools.ts";
 export { type CallAnswer, type CallIdentity, NOT_RUN, callIdentity } from "./tools/index.ts";

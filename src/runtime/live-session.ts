@@ -99,6 +99,7 @@ export async function activate(
       timer,
       random,
       replayGate: options.replayGate,
+      recordedPreparation: options.recordedPreparation,
       onFailure: (error) => {
         host.onFailure(actor);
         watchers.fail(error);

@@ -9,6 +9,7 @@ import type { ContextFor } from "./session/index.ts";
 import type { McpServers } from "../mcp/index.ts";
 import type { ReplayGate } from "../state/index.ts";
 import type { RuntimeMeter } from "./runtime-metrics.ts";
+import type { RecordedPreparation } from "./session/index.ts";
 import type { Timer } from "../shared/index.ts";
 
 /** Where the log is kept. */
@@ -107,6 +108,8 @@ export interface TestingOptions {
   readonly random?: () => number;
   /** Holds back what ends by itself until the recording reached it. For replays. */
   readonly replayGate?: ReplayGate;
+  /** The recorded events of `prepareStep` before a step, which is then not called. For replays. */
+  readonly recordedPreparation?: RecordedPreparation;
 }
 
 /** Checked options, with those of `testing` among the others. */

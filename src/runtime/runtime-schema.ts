@@ -115,7 +115,14 @@ const schema = optionsOf<AnyRuntime>(
       createObservableGauge: code,
     }),
     testing: optionsOf<TestingOptions>(
-      { clock: code, newId: code, timer: code, random: code, replayGate: code },
+      {
+        clock: code,
+        newId: code,
+        timer: code,
+        random: code,
+        replayGate: code,
+        recordedPreparation: code,
+      },
       {},
     ),
   },

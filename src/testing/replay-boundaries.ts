@@ -1,7 +1,8 @@
 /** Answers the functions that an agent is asked between two steps from the log. */
 
-import type { EventType, SessionEvent } from "../events/index.ts";
+import type { EventBody, EventType, SessionEvent } from "../events/index.ts";
 import type { Agent } from "../agent/index.ts";
+import type { RecordedPreparation } from "../runtime/index.ts";
 import type { ReplayPacer } from "./replay-pacer.ts";
 
 /** The agent with conditions that are met where the log says so. */
@@ -28,10 +29,37 @@ function withRecordedLimit(agent: Agent, events: readonly SessionEvent[], positi
   return { ...agent, maxSteps: started.data.maxSteps };
 }
 
+/** The recorded events of `prepareStep`, which is not called. Undefined if there is nothing to answer. */
+export function recordedPreparations(
+  agent: Agent,
+  events: readonly SessionEvent[],
+  pacer: ReplayPacer,
+): RecordedPreparation | undefined {
+  if (agent.prepareStep === undefined && !events.some(({ type }) => type === "step.prepared"))
+    return undefined;
+  return async () => {
+    const next = boundaryEnd(events, pacer.position);
+    if (next === undefined) return await new Promise<never>(() => {});
+    await pacer.due(next.position);
+    const rest = events.slice(next.position - 1);
+    const end = rest.findIndex(({ type }) => type !== "blob.stored");
+    return rest[end]?.type === "step.prepared" ? rest.slice(0, end + 1).map(bodyOf) : [];
+  };
+}
+
+function bodyOf(event: SessionEvent): EventBody {
+  const { type, data } = event;
+  // Type and data come from one event.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  return { type, data } as EventBody;
+}
+
 /** Events that follow from the answers. Of a failed function, it is the step that fails. */
 const answers: ReadonlySet<EventType> = new Set<EventType>([
   "turn.limit-reached",
   "message.delivered",
+  "blob.stored",
+  "step.prepared",
   "step.started",
   "context.cut",
   "context.pruned",

@@ -15,7 +15,7 @@ import { isConcluded, isSummarising, runningAt } from "./recorded-stops.ts";
 import { recordedOutput } from "./recorded-output.ts";
 import { isCommand, repeatCommand } from "./replay-command.ts";
 import { isSameEvent, withEffect, withPrompt, type ReplayDifference } from "./replay-difference.ts";
-import { withRecordedStops } from "./replay-boundaries.ts";
+import { recordedPreparations, withRecordedStops } from "./replay-boundaries.ts";
 import { ReplayPacer } from "./replay-pacer.ts";
 import { replayedContext } from "./replay-summaries.ts";
 import { watchedTools } from "./replay-tools.ts";
@@ -170,6 +170,7 @@ export class ReplayStage {
       events,
       this.#pacer,
     );
+    const preparations = recordedPreparations(agent, events, this.#pacer);
     const rest = events.slice(event.position - 1);
     const recovery = [event, events[event.position]].find(
       (one) => one?.type === "session.recovered",
@@ -195,6 +196,7 @@ export class ReplayStage {
         clock: () => events[Math.min(this.#pacer.position, events.length - 1)]?.time ?? 0,
         timer: this.#timer(process),
         random: () => 0,
+        ...(preparations === undefined ? {} : { recordedPreparation: preparations }),
         replayGate: async (ending) => {
           const position = endingAt(events, this.#pacer.position, ending, agent);
           if (position !== undefined) await this.#pacer.due(position);

@@ -113,9 +113,9 @@ describe("messages that prepareStep returns", () => {
   });
 
   it("cost the log what they change, however long the prompt is", () => {
-    const session = talked(200);
+    const session = talked(10);
     const sizes: number[] = [];
-    for (let round = 0; round < 20; round++) {
+    for (let round = 0; round < 1000; round++) {
       const kept = prompt(session);
       // A window over the last messages, with a reminder at its end.
       const first = kept[0];

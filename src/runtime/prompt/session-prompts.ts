@@ -24,6 +24,7 @@ import {
   compactionChoice,
   compactionHow,
   type Agent,
+  type PreparedAgent,
   bindReader,
   guardedStrategy,
   isCallbackFailure,
@@ -46,7 +47,7 @@ type PromptContext = Pick<CompactionRun, "recorder" | "source" | "clock" | "time
 
 export class SessionPrompts {
   readonly #context: PromptContext;
-  readonly #setup: PromptSetup;
+  #setup: PromptSetup;
   readonly #pruning = new PruningWatch();
   /** The strategy of a compaction that `session.compact` requested. */
   #requested: CompactionStrategy | undefined;
@@ -54,6 +55,11 @@ export class SessionPrompts {
   constructor(context: PromptContext, setup: PromptSetup) {
     this.#context = context;
     this.#setup = setup;
+  }
+
+  /** Sets the agent of the next prompts. */
+  use(prepared: PreparedAgent): void {
+    this.#setup = { ...this.#setup, prepared };
   }
 
   /** The figures of `session.context()`, now or in an earlier state. */

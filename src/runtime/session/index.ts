@@ -31,3 +31,4 @@ export type { ContextFor } from "./running-turn.ts";
 export { HeldValues, type TurnValues } from "./turn-values.ts";
 export { type Turn, createTurn } from "./turn.ts";
 export { Watchers } from "./watchers.ts";
+export type { RecordedPreparation } from "./step-preparation.ts";

@@ -82,6 +82,13 @@ export class RunningTurn {
     return contextOf(this.#options.agent(), given);
   }
 
+  /** Replaces the turn's context, in this process only. */
+  change(context: TurnContext): void {
+    const { recorder, held } = this.#options;
+    const { messageId } = this;
+    if (messageId !== undefined) held.add(recorder.session, messageId, { context });
+  }
+
   /**
    * Holds values against the agent's schemas. Undefined if there is nothing to check.
    * @throws TurnlogError `INVALID_INPUT`

@@ -29,6 +29,7 @@ import {
 } from "../../state/index.ts";
 import type { SessionChain } from "./session-chain.ts";
 import { SessionEffects } from "./session-effects.ts";
+import type { RecordedPreparation } from "./step-preparation.ts";
 import type { SessionPrompts } from "../prompt/index.ts";
 import type { ContextFor, RunningTurn } from "./running-turn.ts";
 import type { HeldValues } from "./turn-values.ts";
@@ -50,6 +51,7 @@ export interface SessionActorOptions {
   readonly timer: Timer;
   readonly random: () => number;
   readonly replayGate: ReplayGate | undefined;
+  readonly recordedPreparation: RecordedPreparation | undefined;
   readonly blobs: SessionBlobs;
   readonly chain: SessionChain | undefined;
   /** Called once when the log refuses an event. The actor cannot be used afterwards. */

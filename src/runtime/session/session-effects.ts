@@ -26,11 +26,12 @@ import { ToolRunner } from "../tools/index.ts";
 import { TurnLifecycle } from "../lifecycle/index.ts";
 import { refusal } from "./commands.ts";
 import { RunningTurn, type RunningTurnOptions } from "./running-turn.ts";
-import { StepBoundary } from "./step-boundary.ts";
+import { StepBoundary, type StepBoundaryOptions } from "./step-boundary.ts";
 import { endTurn } from "./turn-end.ts";
 import { repetition, TurnClock } from "./turn-limits.ts";
 
-export interface SessionEffectsOptions extends Omit<RunningTurnOptions, "agent"> {
+export interface SessionEffectsOptions
+  extends Omit<RunningTurnOptions, "agent">, Pick<StepBoundaryOptions, "recordedPreparation"> {
   readonly source: StepSource;
   readonly catalogue: ModelCatalogue;
   readonly blobs: SessionBlobs;
@@ -50,6 +51,8 @@ export class SessionEffects implements Disposable {
   #given: PreparedAgent;
   /** The same agent, whose estimator expands blobs as a request does. */
   #prepared: PreparedAgent;
+  /** The agent of the step, as `prepareStep` changed it. */
+  #step: PreparedAgent;
   #prompts: SessionPrompts;
   readonly turn: RunningTurn;
   readonly #boundary: StepBoundary;
@@ -70,7 +73,12 @@ export class SessionEffects implements Disposable {
     this.#prepared = withExpansion(prepared, options.blobs);
     const agent = (): Agent => this.#prepared.agent;
     this.turn = new RunningTurn({ ...options, agent });
-    this.#boundary = new StepBoundary({ ...options, agent, context: () => this.turn.context() });
+    this.#boundary = new StepBoundary({
+      ...options,
+      turn: this.turn,
+      prepared: () => this.#prepared,
+    });
+    this.#step = this.#prepared;
     if (options.replayGate === undefined) {
       this.#lifecycle = new TurnLifecycle(options.recorder, agent);
     }
@@ -87,6 +95,7 @@ export class SessionEffects implements Disposable {
     if (prepared === this.#given) return false;
     this.#given = prepared;
     this.#prepared = withExpansion(prepared, this.#options.blobs);
+    this.#step = this.#prepared;
     this.#prompts = this.#promptsOf(this.#prepared);
     return true;
   }
@@ -162,18 +171,22 @@ export class SessionEffects implements Disposable {
   #startStep(): void {
     const repeating = repetition(this.#options.recorder.state, this.#prepared.agent);
     if (repeating !== undefined) return this.#record(repeating);
-    const asking = this.#boundary.goesOn();
-    if (asking === undefined) return this.#enterStep();
-    this.#background(async () => {
-      if (await asking) this.#enterStep();
-    });
+    const asking = this.#boundary.enter(this.#enterStep.bind(this));
+    if (asking !== undefined) this.#background(() => asking);
   }
 
-  #enterStep(): void {
+  #enterStep(prepared: PreparedAgent): void {
     const { step } = this.#options.recorder.state.machine.context;
-    this.#boundary.deliver();
+    this.#use(prepared);
     const next = this.#prompts.beforeStep();
     if (next !== undefined) this.#beginAttempt(step + 1, 1, next);
+  }
+
+  /** Sets the agent of the step that begins. */
+  #use(prepared: PreparedAgent): void {
+    if (prepared === this.#step) return;
+    this.#step = prepared;
+    this.#prompts.use(prepared);
   }
 
   #beginAttempt(
@@ -181,8 +194,9 @@ export class SessionEffects implements Disposable {
     attempt: number,
     { messages, estimate }: EstimatedPrompt = this.#prompts.next(),
   ): void {
-    const { description } = this.#prepared;
-    const { turn } = this.#options.recorder.state.machine.context;
+    const { description: own } = this.#prepared;
+    const { machine, view } = this.#options.recorder.state;
+    const { turn } = machine.context;
     if (attempt === 1) this.#clock.beginStep(turn);
     this.#stop = new AbortController();
     this.#tools = undefined;
@@ -194,8 +208,8 @@ export class SessionEffects implements Disposable {
         turn,
         step,
         attempt,
-        model: description.model,
-        promptDigest: promptDigest(description.digest, messages),
+        model: this.#step.description.model,
+        promptDigest: promptDigest(view.prepared?.agentDigest ?? own.digest, messages),
         estimate: estimate.recorded,
       },
     });
@@ -215,8 +229,8 @@ export class SessionEffects implements Disposable {
     await runModelStep({
       recorder,
       source,
-      agent: this.#prepared.agent,
-      blobs,
+      agent: this.#step.agent,
+      blobs: blobs.forAgent(this.#step),
       messages: this.#messages,
       context: () => this.turn.context(),
       observe: async (setup) => await this.#lifecycle?.beforeCall(setup),
@@ -282,6 +296,7 @@ export class SessionEffects implements Disposable {
 
   #endTurn({ reason }: { readonly reason: EventBody<"turn.ended">["data"]["reason"] }): void {
     this.#clock[Symbol.dispose]();
+    this.#use(this.#prepared);
     const ending = endTurn(this.#options.recorder, reason, this.turn.output);
     if (ending !== undefined) this.#background(() => ending);
   }
@@ -310,6 +325,7 @@ export class SessionEffects implements Disposable {
     const stored = toStoredError(error);
     if (!machine.matches({ streaming: "boundary" })) return this.#recordFailed(stored);
     this.#fault = stored;
+    this.#use(this.#prepared);
     this.#beginAttempt(machine.context.step + 1, 1, this.#prompts.plain());
   }
 

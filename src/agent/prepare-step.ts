@@ -1,0 +1,112 @@
+/** The agent's `prepareStep`: its answer as recorded data, and the agent of a step that follows from it. */
+
+import type { LanguageModel, PrepareStepFunction, ToolSet } from "ai";
+import { z } from "zod";
+import {
+  jsonObjectSchema,
+  providerMetadataSchema,
+  type JsonValue,
+  type ModelName,
+  type StepOverrides,
+} from "../events/index.ts";
+import { toJson } from "../shared/index.ts";
+import { check } from "../validation/index.ts";
+import {
+  instructionsSchema,
+  stepChangesSchema,
+  toolChoiceSchema,
+  type StepChanges,
+} from "./agent-schema.ts";
+import { nameOf, prepareAgent, type Agent, type PreparedAgent } from "./agent.ts";
+import { callSettings } from "./call-settings.ts";
+import { awaited } from "./user-callbacks.ts";
+
+/** What `prepareStep` is given, as the AI SDK gives it. */
+export type StepOptions = Parameters<PrepareStepFunction<ToolSet>>[0];
+
+/**
+ * Calls `prepareStep` and holds its answer against its schema.
+ * @throws TurnlogError `CALLBACK_FAILED`
+ */
+export async function stepChanges(
+  { prepareStep }: Pick<Agent, "prepareStep">,
+  options: StepOptions,
+): Promise<StepChanges> {
+  return await awaited("prepareStep", async () => {
+    const changes = (await prepareStep?.(options)) ?? {};
+    check(stepChangesSchema, changes, "its answer");
+    return changes;
+  });
+}
+
+/** The settings among the changes, as recorded data. Undefined if there are none. */
+export function stepOverrides(changes: StepChanges): StepOverrides | undefined {
+  const { model, activeTools, toolOrder, toolChoice, providerOptions } = changes;
+  const settings = jsonObjectSchema.parse(toJson(callSettings(changes)));
+  const overrides: StepOverrides = {
+    ...(model === undefined ? {} : { model: nameOf(model) }),
+    ...(activeTools === undefined ? {} : { activeTools: activeTools.map(String) }),
+    ...(toolOrder === undefined ? {} : { toolOrder: toolOrder.map(String) }),
+    ...(toolChoice === undefined ? {} : { toolChoice: toJson(toolChoice) }),
+    ...(Object.keys(settings).length === 0 ? {} : { settings }),
+    ...(providerOptions === undefined
+      ? {}
+      : { providerOptions: jsonObjectSchema.parse(toJson(providerOptions)) }),
+  };
+  return Object.keys(overrides).length === 0 ? undefined : overrides;
+}
+
+interface StepAgent {
+  readonly overrides: StepOverrides | undefined;
+  /** The instructions that hold in the turn. */
+  readonly instructions: JsonValue | undefined;
+  readonly model: LanguageModel | undefined;
+}
+
+/** The agent of a step: the turn's own with recorded changes. */
+export async function preparedFor(
+  prepared: PreparedAgent,
+  { overrides = {}, instructions, model }: StepAgent,
+): Promise<PreparedAgent> {
+  const { activeTools, toolOrder, toolChoice, settings, providerOptions } = overrides;
+  const { agent } = prepared;
+  return await prepareAgent(
+    {
+      ...agent,
+      ...(model === undefined ? {} : { model }),
+      ...(instructions === undefined
+        ? {}
+        : { instructions: instructionsSchema.parse(instructions) }),
+      ...(activeTools === undefined ? {} : { activeTools }),
+      ...(toolOrder === undefined ? {} : { toolOrder }),
+      ...(toolChoice === undefined ? {} : { toolChoice: toolChoiceSchema.parse(toolChoice) }),
+      ...callSettings(settings ?? {}),
+      ...(providerOptions === undefined
+        ? {}
+        : {
+            providerOptions: providerMetadataSchema.parse(
+              merged(toJson(agent.providerOptions ?? {}), providerOptions),
+            ),
+          }),
+    },
+    overrides.model ?? prepared.description.model,
+  );
+}
+
+/** The model of a recorded step, where only its name is known. */
+export function modelNamed({ provider, modelId }: ModelName): LanguageModel | undefined {
+  return provider === "gateway" ? modelId : undefined;
+}
+
+const objectSchema = z.record(z.string(), z.unknown());
+
+/** As the AI SDK merges: objects field by field, all else is replaced. */
+function merged(base: unknown, change: unknown): unknown {
+  const [one, other] = [objectSchema.safeParse(base), objectSchema.safeParse(change)];
+  if (!one.success || !other.success) return change;
+  const fields = Object.entries(other.data).map(([name, value]) => [
+    name,
+    Object.hasOwn(one.data, name) ? merged(one.data[name], value) : value,
+  ]);
+  return { ...one.data, ...Object.fromEntries(fields) };
+}

@@ -1,0 +1,204 @@
+/**
+ * Prepares a step as the agent's `prepareStep` says: asks it, checks its answer, and makes the event
+ * that records it. A replay takes the recorded event in its place.
+ */
+
+import type { ModelMessage } from "ai";
+import {
+  assertToolContexts,
+  awaited,
+  modelNamed,
+  preparedFor,
+  stepChanges,
+  stepOverrides,
+  type PreparedAgent,
+  type StepOptions,
+} from "../../agent/index.ts";
+import {
+  ownCopy,
+  TurnlogError,
+  type EventBody,
+  type EventMap,
+  type ModelName,
+} from "../../events/index.ts";
+import type { Offloaded, SessionBlobs } from "../../media/index.ts";
+import { plainEntries, promptMessages, type PlacedEntry } from "../../projections/index.ts";
+import { toJson } from "../../shared/index.ts";
+import { stepResults, type SessionState } from "../../state/index.ts";
+import { offloadedChange, returnedMessages } from "./returned-messages.ts";
+import type { RunningTurn } from "./running-turn.ts";
+
+/** In a replay, the recorded events before a step; none if it was not prepared. */
+export type RecordedPreparation = (step: number) => Promise<readonly EventBody[]>;
+
+export interface PreparationOptions {
+  readonly session: string;
+  readonly turn: RunningTurn;
+  readonly blobs: SessionBlobs;
+  readonly recorded: RecordedPreparation | undefined;
+}
+
+/** A step that is ready to be recorded. */
+export interface Preparation {
+  readonly prepared: PreparedAgent;
+  readonly events: readonly EventBody[];
+  /** Called when the events are recorded. */
+  readonly apply: () => void;
+}
+
+type Data = EventMap["step.prepared"];
+
+/** @throws TurnlogError `CALLBACK_FAILED` */
+export async function prepareStep(
+  state: SessionState,
+  prepared: PreparedAgent,
+  options: PreparationOptions,
+): Promise<Preparation> {
+  const { history, view, machine } = state;
+  const { session, turn, blobs } = options;
+  const { agent } = prepared;
+  const step = machine.context.step + 1;
+  if (options.recorded !== undefined) {
+    const events = await options.recorded(step);
+    const found = events.find((event) => event.type === "step.prepared");
+    const instructions = found?.data.instructions ?? view.instructions;
+    return {
+      prepared: await fromRecord(prepared, { ...found?.data.overrides }, instructions, true),
+      events,
+      apply: () => {},
+    };
+  }
+  const context = await turn.context();
+  const plain = plainEntries(history, view);
+  const given = promptMessages(history, view);
+  const values = { session, ...context };
+  const changes = await stepChanges(agent, stepOptions(state, prepared, plain, given, values));
+  const own = new Set([...given, ...plain.map(({ message }) => message)]);
+  const { messages: returned, runtimeContext, toolsContext } = changes;
+  const change = await awaited("prepareStep", async () => {
+    if (toolsContext !== undefined) await assertToolContexts(agent, changes, "its answer");
+    return returned && (await returnedMessages(session, state, returned, own));
+  });
+  const { instructions = changes.system } = changes;
+  const wanted = instructions === undefined ? undefined : toJson(instructions);
+  const current = view.instructions ?? toJson(agent.instructions ?? "");
+  const isNew = wanted !== undefined && JSON.stringify(wanted) !== JSON.stringify(current);
+  const overrides = stepOverrides(changes);
+  const held = isNew ? wanted : view.instructions;
+  const made =
+    overrides === undefined && held === undefined
+      ? prepared
+      : await preparedFor(prepared, { overrides, instructions: held, model: changes.model });
+  const offloaded: Offloaded<Data["messages"]> | undefined =
+    change && (await offloadedChange(change, blobs));
+  const { digest } = made.description;
+  const data: Data = {
+    turn: machine.context.turn,
+    step,
+    ...(offloaded?.content === undefined ? {} : { messages: offloaded.content }),
+    ...(isNew ? { instructions: wanted } : {}),
+    ...(overrides === undefined ? {} : { overrides }),
+    ...(digest === prepared.description.digest ? {} : { agentDigest: digest }),
+  };
+  const isChanged = Object.keys(data).length > 2;
+  return {
+    prepared: made,
+    events: isChanged ? [...(offloaded?.stored ?? []), { type: "step.prepared", data }] : [],
+    apply: () => {
+      offloaded?.[Symbol.dispose]();
+      if (runtimeContext !== undefined || toolsContext !== undefined)
+        turn.change({
+          runtimeContext: runtimeContext ?? context.runtimeContext,
+          toolsContext: toolsContext ?? context.toolsContext,
+        });
+    },
+  };
+}
+
+/**
+ * The agent of a recorded step.
+ * @throws TurnlogError `CALLBACK_FAILED` if only its process knew its model
+ */
+export async function fromRecord(
+  prepared: PreparedAgent,
+  overrides: NonNullable<Data["overrides"]>,
+  instructions: Data["instructions"],
+  isReplay: boolean,
+): Promise<PreparedAgent> {
+  if (Object.keys(overrides).length === 0 && instructions === undefined) return prepared;
+  const { model } = overrides;
+  return await preparedFor(prepared, {
+    overrides,
+    instructions,
+    model: model && modelOf(prepared, model, isReplay),
+  });
+}
+
+function modelOf(
+  { agent, description }: PreparedAgent,
+  name: ModelName,
+  isReplay: boolean,
+): StepOptions["model"] {
+  const own = description.model;
+  if (own.provider === name.provider && own.modelId === name.modelId) return agent.model;
+  const known = modelNamed(name);
+  if (known !== undefined) return known;
+  // The model of a replay plays them all.
+  if (typeof agent.model !== "string" && isReplay) return { ...agent.model, ...name };
+  throw new TurnlogError(
+    "CALLBACK_FAILED",
+    `\`prepareStep\` chose the model ${name.provider}:${name.modelId} for a step that another process had prepared, and only that process knew it. Send again: the next step asks anew.`,
+    { details: { option: "prepareStep" } },
+  );
+}
+
+type StepValues = Parameters<typeof stepResults>[1];
+
+/** As the AI SDK gives them. Messages are the session's own, which are frozen. */
+function stepOptions(
+  { history, view, machine }: SessionState,
+  { agent }: PreparedAgent,
+  plain: readonly PlacedEntry[],
+  given: readonly ModelMessage[],
+  values: StepValues,
+): StepOptions {
+  const steps = stepResults(history, values);
+  const { turn } = machine.context;
+  const begin =
+    history.items.find((item) => item.kind === "step" && item.turn === turn)?.position ??
+    history.open?.position ??
+    Number.POSITIVE_INFINITY;
+  const last = history.items.findLast((item) => item.kind === "step");
+  const isSteering = ({ origin }: PlacedEntry): boolean =>
+    steps.length > 0 && origin.kind === "user" && origin.position > (last?.position ?? 0);
+  const steering = plain.filter(isSteering).flatMap(({ message }) => roleOf(message, "user"));
+  const current = view.instructions ?? agent.instructions;
+  // The SDK types these by the agent's tools, which are not known here.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  return {
+    steps,
+    stepNumber: steps.length,
+    model: agent.model,
+    instructions: current === undefined ? undefined : ownCopy(current),
+    initialInstructions: agent.instructions && ownCopy(agent.instructions),
+    messages: [...given],
+    initialMessages: plain
+      .filter(({ origin }) => origin.position < begin || origin.kind === "summary")
+      .map(({ message }) => message),
+    responseMessages: plain
+      .filter(({ origin }) => origin.position >= begin && origin.kind === "step")
+      .map(({ message }) => message),
+    ...(steering.length > 0 ? { experimental_steeringMessages: steering } : {}),
+    toolsContext: { ...values.toolsContext },
+    runtimeContext: values.runtimeContext,
+  } as StepOptions;
+}
+
+function roleOf<Role extends ModelMessage["role"]>(
+  message: ModelMessage,
+  role: Role,
+): Extract<ModelMessage, { readonly role: Role }>[] {
+  const isOf = (one: ModelMessage): one is Extract<ModelMessage, { readonly role: Role }> =>
+    one.role === role;
+  return isOf(message) ? [message] : [];
+}
