@@ -1,6 +1,7 @@
 /** Renumbers events after some were left out: positions have no gap, and positions in the data follow. Pure. */
 
 import type { SessionEvent } from "./catalogue.ts";
+import type { AddedId, MessageChange, Place, PlaceRange } from "./prepared-events.ts";
 import { boundsTrimming, isEmptyDelta } from "./trimming.ts";
 
 /** @param events - All events of a session; undefined in the place of one that is left out. */
@@ -40,6 +41,12 @@ function withNewPositions(
       const continued = branch === undefined ? {} : { branch: newPosition(branch) };
       return { ...event, data: { ...event.data, to: newPosition(to), ...continued } };
     }
+    case "step.prepared": {
+      const { messages } = event.data;
+      if (messages === undefined) return event;
+      const moved = movedChange(messages, newPosition);
+      return { ...event, data: { ...event.data, messages: moved } };
+    }
     case "session.thinned": {
       const spans = event.data.spans.map(({ from, to }) => ({
         from: newPosition(from),
@@ -65,6 +72,34 @@ function withNewPositions(
     default:
       return event;
   }
+}
+
+function movedChange(
+  { hidden, shown, summaries, removed, added, ...rest }: MessageChange,
+  newPosition: (position: number) => number,
+): MessageChange {
+  const place = ([position, part]: Place): Place => [
+    position === 0 ? 0 : newPosition(position),
+    part,
+  ];
+  const range = ({ from, to }: PlaceRange): PlaceRange => ({ from: place(from), to: place(to) });
+  const id = ({ position, index }: AddedId): AddedId => ({
+    position: newPosition(position),
+    index,
+  });
+  return {
+    ...rest,
+    ...(hidden && { hidden: hidden.map(range) }),
+    ...(shown && { shown: shown.map(range) }),
+    ...(summaries && { summaries: summaries.map(newPosition) }),
+    ...(removed && { removed: removed.map(id) }),
+    ...(added && {
+      added: added.map(({ after, message }) => ({
+        after: "place" in after ? { place: place(after.place) } : id(after),
+        message,
+      })),
+    }),
+  };
 }
 
 /**

@@ -5,7 +5,7 @@
  */
 
 import type { ModelMessage } from "ai";
-import { estimateSpent, type ModelCatalogue } from "../../context/index.ts";
+import type { ModelCatalogue } from "../../context/index.ts";
 import type { EventBody, SessionEvent, StoredError } from "../../events/index.ts";
 import type { Effect } from "../../machines/index.ts";
 import { promptDigest, promptMessages } from "../../projections/index.ts";
@@ -26,6 +26,7 @@ import { ToolRunner } from "../tools/index.ts";
 import { TurnLifecycle } from "../lifecycle/index.ts";
 import { refusal } from "./commands.ts";
 import { RunningTurn, type RunningTurnOptions } from "./running-turn.ts";
+import { stepCancelled, stepFailed } from "./step-ends.ts";
 import { StepBoundary, type StepBoundaryOptions } from "./step-boundary.ts";
 import { endTurn } from "./turn-end.ts";
 import { repetition, TurnClock } from "./turn-limits.ts";
@@ -253,9 +254,7 @@ export class SessionEffects implements Disposable {
       return this.#beginAttempt(step, attempt + 1);
     const released = this.#options.recorder.replayGate({ kind: "step" });
     if (released !== undefined) await released;
-    const { usage: spent, history } = this.#options.recorder.state;
-    const usage = estimateSpent(spent, history);
-    this.#record({ type: "step.interrupted", data: { step, reason: "cancelled", usage } });
+    this.#record(stepCancelled(this.#options.recorder.state));
   }
 
   #runTools({ type }: SessionEvent): void {
@@ -330,10 +329,7 @@ export class SessionEffects implements Disposable {
   }
 
   #recordFailed(error: StoredError): void {
-    const { machine, usage: spent, history } = this.#options.recorder.state;
-    const usage = estimateSpent(spent, history);
-    const { step } = machine.context;
-    this.#record({ type: "step.failed", data: { step, kind: "unknown", error, usage } });
+    this.#record(stepFailed(this.#options.recorder.state, error));
   }
 
   #record(body: EventBody): void {
