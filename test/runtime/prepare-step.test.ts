@@ -30,9 +30,11 @@ function userTexts(prompt: readonly { readonly role: string; readonly content: u
 }
 
 /** Says something after every prompt, as long as the prompt has it not. */
-const reminding: PrepareStep = ({ messages, stepNumber }) => ({
-  messages: [...messages, { role: "user", content: `Reminder ${stepNumber}.` }],
-});
+function reminding({ messages, stepNumber }: Parameters<PrepareStep>[0]): {
+  messages: ModelMessage[];
+} {
+  return { messages: [...messages, { role: "user", content: `Reminder ${stepNumber}.` }] };
+}
 
 describe("a step that prepareStep changes", () => {
   it("has the messages that it returned, and so have the later steps of the turn", async () => {

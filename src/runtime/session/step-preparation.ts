@@ -79,7 +79,9 @@ export async function prepareStep(
     if (toolsContext !== undefined) await assertToolContexts(agent, changes, "its answer");
     return returned && (await returnedMessages(session, state, returned, own));
   });
-  const { instructions = changes.system } = changes;
+  // The SDK still takes its former name.
+  // oxlint-disable-next-line typescript/no-deprecated
+  const { system, instructions = system } = changes;
   const wanted = instructions === undefined ? undefined : toJson(instructions);
   const current = view.instructions ?? toJson(agent.instructions ?? "");
   const isNew = wanted !== undefined && JSON.stringify(wanted) !== JSON.stringify(current);
