@@ -35,7 +35,7 @@ import { sdkSettings, type UnsupportedSetting } from "./sdk-settings.ts";
 import { stopWhenSchema } from "./stop-conditions.ts";
 import { outputSchema } from "./turn-output.ts";
 import { toolApprovalSchema } from "./tool-approval.ts";
-import { toolSchema } from "./tool-schema.ts";
+import { schemaOfSdk, toolSchema } from "./tool-schema.ts";
 import { contextFields } from "./turn-context.ts";
 
 function isModel(value: unknown): boolean {
@@ -182,6 +182,8 @@ const fields = {
   stopWhen: stopWhenSchema,
   output: outputSchema,
   prepareStep: code,
+  prepareCall: code,
+  callOptionsSchema: schemaOfSdk,
   toolPolicies: named(
     optionsOf<ToolPolicy>(
       {

@@ -1,7 +1,12 @@
 /** The agent that a user passes in: its settings with the AI SDK's names, and their preparation. */
 
 import { hash } from "node:crypto";
-import { asSchema, type ProviderOptions, type Schema } from "@ai-sdk/provider-utils";
+import {
+  asSchema,
+  type FlexibleSchema,
+  type ProviderOptions,
+  type Schema,
+} from "@ai-sdk/provider-utils";
 import type {
   Instructions,
   LanguageModel,
@@ -32,6 +37,7 @@ import { guardedContext } from "./user-callbacks.ts";
 import { withFullStop, toJson } from "../shared/index.ts";
 import { withReader } from "./reader-tool.ts";
 import { sentTools } from "./sent-tools.ts";
+import type { PrepareCall } from "./call-types.ts";
 import type { ToolApproval } from "./tool-approval.ts";
 
 /** Settings of the AI SDK's `ToolLoopAgent` that are refused; none is ignored. */
@@ -85,6 +91,14 @@ export interface Agent
    * answer is recorded before the call. An error fails the turn (`CALLBACK_FAILED`).
    */
   readonly prepareStep?: Bivariant<PrepareStepFunction<ToolSet>>;
+  /**
+   * Gives a turn other settings, from the `options` of the `send` that begins it. As in the AI SDK, it
+   * returns all settings of the turn: `({ options, ...settings }) => ({ ...settings, … })`. Called once a
+   * turn, and again after a restart. An error fails the turn (`CALLBACK_FAILED`).
+   */
+  readonly prepareCall?: Bivariant<PrepareCall>;
+  /** Validates the `options` of `send` before the message is accepted. */
+  readonly callOptionsSchema?: FlexibleSchema<unknown>;
   /** Policies of tools, by name. */
   readonly toolPolicies?: Readonly<Record<string, ToolPolicy>>;
   readonly timeLimits?: TimeLimits;
@@ -127,13 +141,15 @@ export interface PreparedAgent {
   readonly tools: string;
 }
 
-const DEFAULT_MAX_STEPS = 20;
+export const DEFAULT_MAX_STEPS = 20;
 /** The recorded `maxSteps` without a limit: JSON has no infinity. */
 const NO_STEP_LIMIT: number = Number.MAX_SAFE_INTEGER;
 
 /** The limit on steps that a turn begins with. */
-export function stepLimit({ maxSteps, stopWhen }: Agent): number {
-  const byDefault = stopWhen === undefined ? DEFAULT_MAX_STEPS : NO_STEP_LIMIT;
+export function stepLimit({ maxSteps, stopWhen, prepareCall }: Agent): number {
+  // With `prepareCall`, the default is a stop condition, which it may replace.
+  const isOpen = stopWhen !== undefined || prepareCall !== undefined;
+  const byDefault = isOpen ? NO_STEP_LIMIT : DEFAULT_MAX_STEPS;
   return Math.min(maxSteps ?? byDefault, NO_STEP_LIMIT);
 }
 

@@ -35,6 +35,7 @@ export {
 } from "./context-options.ts";
 export { type ReadRequest, bindReader, readerName, withReader } from "./reader-tool.ts";
 export {
+  type TurnAnswer,
   type TurnContext,
   assertToolContexts,
   contextOf,
@@ -42,6 +43,7 @@ export {
   toolContext,
   turnContextSchema,
 } from "./turn-context.ts";
+export { callOptions, preparedCall, turnOverrides } from "./prepare-call.ts";
 export {
   type StepOptions,
   modelNamed,

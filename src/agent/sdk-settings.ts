@@ -16,6 +16,8 @@ type Supported =
   | "stopWhen"
   | "output"
   | "prepareStep"
+  | "prepareCall"
+  | "callOptionsSchema"
   | "activeTools"
   | "toolOrder"
   | "toolChoice"
@@ -34,9 +36,6 @@ type Supported =
 /** Settings that are refused. */
 export type UnsupportedSetting = Exclude<keyof ToolLoopAgentSettings<never, ToolSet>, Supported>;
 
-const closure =
-  "let the tools' `execute` close over what they need; `callIdentity(options)` tells which session calls.";
-
 /** The hint in the refusal of each setting. */
 export const sdkSettings: Readonly<Record<UnsupportedSetting, string>> = {
   allowSystemInMessages: "messages are user messages: put system text into `instructions`.",
@@ -47,7 +46,4 @@ export const sdkSettings: Readonly<Record<UnsupportedSetting, string>> = {
   experimental_download: "set `attachments.fetch` of the runtime.",
   include: "the log holds every part that a step was answered with.",
   _internal: "set `testing.newId` of the runtime.",
-  callOptionsSchema: closure,
-  prepareCall:
-    "create a runtime with the agent that is to answer, or change it in a fork: `session.fork({ agent })`.",
 };

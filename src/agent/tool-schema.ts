@@ -11,7 +11,8 @@ type AnyTool = { readonly [Key in ToolKey]?: unknown } & { readonly inputSchema:
 
 const anything = z.unknown();
 
-const schema = thing(
+/** A schema as the AI SDK takes it. */
+export const schemaOfSdk: z.ZodType = thing(
   "a schema: of zod, another Standard Schema, or `jsonSchema({ … })` of the AI SDK",
   (value) =>
     typeof value === "function" ||
@@ -46,7 +47,7 @@ export const toolSchema: z.ZodType = optionsOf<AnyTool>(
     metadata: anything,
     deferLoading: flag,
     outputSchema: anything,
-    contextSchema: schema,
+    contextSchema: schemaOfSdk,
     needsApproval: thing(
       "true, false or a function",
       (value) => typeof value === "boolean" || typeof value === "function",
@@ -57,6 +58,6 @@ export const toolSchema: z.ZodType = optionsOf<AnyTool>(
     onInputAvailable: code,
     toModelOutput: code,
   },
-  { inputSchema: schema },
+  { inputSchema: schemaOfSdk },
   { hints, ignored: /^_/ },
 );

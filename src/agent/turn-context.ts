@@ -2,7 +2,7 @@
 
 import { validateTypes, type Context, type Tool } from "@ai-sdk/provider-utils";
 import type { ToolSet } from "ai";
-import type { z } from "zod";
+import { z } from "zod";
 import { byId, TurnlogError } from "../events/index.ts";
 import { withFullStop, readableError } from "../shared/index.ts";
 import { check, implementation, named, nearestName, optionsOf } from "../validation/index.ts";
@@ -52,16 +52,24 @@ export async function toolContext(
   return await validateTypes<unknown>({ value, schema: contextSchema, context });
 }
 
+/** The context of a turn, and the options of its message. */
+export interface TurnAnswer extends TurnContext {
+  /** The `options` of `send`, for `prepareCall`. */
+  readonly options?: unknown;
+}
+
+const answerSchema = optionsOf<TurnAnswer>({ ...contextFields, options: z.unknown() }, {});
+
 /**
  * The context that a callback returned.
  * @throws TurnlogError `INVALID_INPUT`
  */
 export async function returnedContext(
   agent: Equipment,
-  answer: TurnContext | undefined,
-): Promise<TurnContext> {
+  answer: TurnAnswer | undefined,
+): Promise<TurnAnswer> {
   const context = answer ?? {};
-  check(turnContextSchema, context, "its answer");
+  check(answerSchema, context, "its answer");
   await assertToolContexts(agent, context, "its answer");
   return context;
 }

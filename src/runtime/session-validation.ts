@@ -40,7 +40,15 @@ const signal = implementation({ addEventListener: code }, { aborted: flag });
 /** The decider reads the fields. */
 const basedOn = thing("an object with `turn` or `messageId`", isSeen);
 const sendSchema = optionsOf<SendOptions>(
-  { id: name, delivery, replaces: name, basedOn, context: turnContextSchema, output: outputSchema },
+  {
+    id: name,
+    delivery,
+    replaces: name,
+    basedOn,
+    context: turnContextSchema,
+    output: outputSchema,
+    options: anything,
+  },
   {},
 );
 const moveSchema = optionsOf<MoveOptions>({ tell: flag, basedOn }, {});

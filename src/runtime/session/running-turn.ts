@@ -4,9 +4,11 @@ import type { OutputInterface } from "ai";
 import {
   assertToolContexts,
   awaited,
+  callOptions,
   contextOf,
   returnedContext,
   type Agent,
+  type TurnAnswer,
   type TurnContext,
 } from "../../agent/index.ts";
 import type { Effect } from "../../machines/index.ts";
@@ -23,7 +25,7 @@ import {
 export type ContextFor = (
   session: string,
   messageId: string,
-) => TurnContext | undefined | PromiseLike<TurnContext | undefined>;
+) => TurnAnswer | undefined | PromiseLike<TurnAnswer | undefined>;
 
 export interface RunningTurnOptions {
   readonly recorder: SessionRecorder;
@@ -37,7 +39,7 @@ export class RunningTurn {
   readonly #options: RunningTurnOptions;
   /** The message that began a turn; it does not change. */
   #began: { readonly turn: number; readonly id: string } | undefined;
-  #asking: { readonly id: string; readonly answer: Promise<TurnContext> } | undefined;
+  #asking: { readonly id: string; readonly answer: Promise<TurnAnswer> } | undefined;
 
   constructor(options: RunningTurnOptions) {
     this.#options = options;
@@ -93,8 +95,24 @@ export class RunningTurn {
    * Holds values against the agent's schemas. Undefined if there is nothing to check.
    * @throws TurnlogError `INVALID_INPUT`
    */
-  assertValid({ context }: TurnValues): Promise<void> | undefined {
-    return context && assertToolContexts(this.#options.agent(), context, "send");
+  assertValid({ context, options }: TurnValues): Promise<void> | undefined {
+    if (context === undefined && options === undefined) return undefined;
+    return this.#assertValid(context, options);
+  }
+
+  async #assertValid(context: TurnContext = {}, options: unknown): Promise<void> {
+    const { agent } = this.#options;
+    await assertToolContexts(agent(), context, "send");
+    await callOptions(agent(), options, "send");
+  }
+
+  /**
+   * The options of the turn's message, as the agent's schema returns them.
+   * @throws TurnlogError `CALLBACK_FAILED` of `contextFor`
+   */
+  async options(): Promise<unknown> {
+    const given = this.values.options ?? (await this.#asked())?.options;
+    return await callOptions(this.#options.agent(), given, "send");
   }
 
   /** Holds the values of a message that is about to be accepted. */
@@ -120,7 +138,7 @@ export class RunningTurn {
   }
 
   /** The answer of `contextFor`, which is asked once for a turn. */
-  async #asked(): Promise<TurnContext | undefined> {
+  async #asked(): Promise<TurnAnswer | undefined> {
     const { contextFor } = this.#options;
     const { messageId } = this;
     if (contextFor === undefined || messageId === undefined) return undefined;
@@ -136,13 +154,20 @@ export class RunningTurn {
     }
   }
 
-  async #ask(contextFor: ContextFor, messageId: string): Promise<TurnContext> {
+  async #ask(contextFor: ContextFor, messageId: string): Promise<TurnAnswer> {
     const { recorder, held, agent } = this.#options;
-    const context = await awaited("contextFor", async () =>
-      returnedContext(agent(), await contextFor(recorder.session, messageId)),
-    );
-    if (this.messageId === messageId) held.add(recorder.session, messageId, { context });
-    return context;
+    const answer = await awaited("contextFor", async () => {
+      const given = await returnedContext(agent(), await contextFor(recorder.session, messageId));
+      await callOptions(agent(), given.options, "its answer");
+      return given;
+    });
+    const { options, ...context } = answer;
+    if (this.messageId === messageId)
+      held.add(recorder.session, messageId, {
+        context,
+        ...(options === undefined ? {} : { options }),
+      });
+    return answer;
   }
 }
 

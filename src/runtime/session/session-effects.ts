@@ -295,6 +295,7 @@ export class SessionEffects implements Disposable {
 
   #endTurn({ reason }: { readonly reason: EventBody<"turn.ended">["data"]["reason"] }): void {
     this.#clock[Symbol.dispose]();
+    this.#boundary.endTurn();
     this.#use(this.#prepared);
     const ending = endTurn(this.#options.recorder, reason, this.turn.output);
     if (ending !== undefined) this.#background(() => ending);

@@ -8,7 +8,13 @@ import { byId } from "../../events/index.ts";
 import type { SessionBlobs } from "../../media/index.ts";
 import { stepResults, type SessionRecorder } from "../../state/index.ts";
 import type { RunningTurn } from "./running-turn.ts";
-import { fromRecord, prepareStep, type RecordedPreparation } from "./step-preparation.ts";
+import { prepareTurn, type TurnPreparation } from "./call-preparation.ts";
+import {
+  fromRecord,
+  prepareStep,
+  type Preparation,
+  type RecordedPreparation,
+} from "./step-preparation.ts";
 
 export interface StepBoundaryOptions {
   readonly recorder: SessionRecorder;
@@ -25,6 +31,7 @@ export class StepBoundary {
   #asked = 0;
   #visit = 0;
   /** The step that was prepared last. */
+  #call: TurnPreparation | undefined;
   #made: { readonly step: number; readonly prepared: PreparedAgent } | undefined;
 
   constructor(options: StepBoundaryOptions) {
@@ -37,6 +44,39 @@ export class StepBoundary {
    * @throws TurnlogError `CALLBACK_FAILED`
    */
   enter(begin: (prepared: PreparedAgent) => void): Promise<void> | undefined {
+    const preparing = this.#prepareTurn();
+    if (preparing === undefined) return this.#goOn(begin);
+    return preparing.then((isHere) => (isHere === true ? this.#goOn(begin) : undefined));
+  }
+
+  /** Forgets the settings that `prepareCall` gave the turn. */
+  endTurn(): void {
+    this.#call = undefined;
+  }
+
+  /** The agent of the turn: the session's own, or as `prepareCall` changed it. */
+  get #agent(): PreparedAgent {
+    return this.#call?.prepared ?? this.#options.prepared();
+  }
+
+  #prepareTurn(): Promise<boolean | undefined> | undefined {
+    const { recorder, recordedPreparation, prepared, ...options } = this.#options;
+    const own = prepared();
+    const isDone = this.#call !== undefined || recordedPreparation !== undefined;
+    if (own.agent.prepareCall === undefined || isDone) return undefined;
+    this.#deliver();
+    const { state, session } = recorder;
+    return this.#atOnePlace(async () => {
+      const made = await prepareTurn(state, own, { ...options, session });
+      return () => {
+        this.#record(made);
+        this.#call = made;
+        return true;
+      };
+    });
+  }
+
+  #goOn(begin: (prepared: PreparedAgent) => void): Promise<void> | undefined {
     const asking = this.#goesOn();
     if (asking === undefined) return this.#prepareStep(begin);
     return asking.then((goesOn) => (goesOn === true ? this.#prepareStep(begin) : undefined));
@@ -49,7 +89,7 @@ export class StepBoundary {
       return preparing.then((prepared) => {
         if (prepared !== undefined) begin(prepared);
       });
-    begin(this.#options.prepared());
+    begin(this.#agent);
     return undefined;
   }
 
@@ -59,9 +99,9 @@ export class StepBoundary {
    * @throws TurnlogError `CALLBACK_FAILED`
    */
   #goesOn(): Promise<boolean | undefined> | undefined {
-    const { recorder, prepared, turn: running } = this.#options;
+    const { recorder, turn: running } = this.#options;
     const { machine, history } = recorder.state;
-    const { stopWhen } = prepared().agent;
+    const { stopWhen } = this.#agent.agent;
     const { step, lastStep } = machine.context;
     const isDue = history.open?.status === "finished" && this.#asked < step;
     if (stopWhen === undefined || !isDue || lastStep !== undefined) return undefined;
@@ -79,6 +119,17 @@ export class StepBoundary {
         return false;
       };
     });
+  }
+
+  #record({ events, apply }: Preparation): void {
+    const { recorder } = this.#options;
+    for (const event of events) {
+      const isKnown =
+        event.type === "blob.stored" &&
+        byId(recorder.state.blobs.stored, event.data.sha256) !== undefined;
+      if (!isKnown) recorder.record(event);
+    }
+    apply();
   }
 
   /** Records the delivery of the messages that are due. */
@@ -103,36 +154,38 @@ export class StepBoundary {
     const { recorder, recordedPreparation: recorded, ...options } = this.#options;
     const { state, session } = recorder;
     const { step } = state.machine.context;
-    const prepared = options.prepared();
+    const own = options.prepared();
+    const prepared = this.#agent;
     const known = state.view.prepared;
-    if (known?.step === step + 1) {
-      const made = this.#made;
+    const call = this.#call;
+    const made = this.#made;
+    const isOfCall = call?.step === step + 1 && made?.step !== step + 1;
+    if (known?.step === step + 1 && !isOfCall) {
       // After a compaction, or in a process that found the step prepared.
       return this.#atOnePlace(async () => {
         if (made?.step === known.step) return () => made.prepared;
         const { instructions } = state.view;
-        const agent = await fromRecord(
-          prepared,
-          { ...known.overrides },
-          instructions,
-          recorded !== undefined,
-        );
+        const isReplay = recorded !== undefined;
+        const agent = await fromRecord(own, { ...known.overrides }, instructions, isReplay);
         return () => agent;
       });
     }
-    if (prepared.agent.prepareStep === undefined && recorded === undefined) return undefined;
+    const { digest } = own.description;
+    const isSame = call?.overrides === undefined && prepared.description.digest === digest;
+    const isPlain = prepared.agent.prepareStep === undefined && (isSame || isOfCall);
+    if (isPlain && recorded === undefined) return undefined;
     return this.#atOnePlace(async () => {
-      const made = await prepareStep(state, prepared, { ...options, session, recorded });
+      const next = await prepareStep(state, prepared, {
+        ...options,
+        session,
+        recorded,
+        own,
+        overrides: call?.overrides,
+      });
       return () => {
-        for (const event of made.events) {
-          const isKnown =
-            event.type === "blob.stored" &&
-            byId(recorder.state.blobs.stored, event.data.sha256) !== undefined;
-          if (!isKnown) recorder.record(event);
-        }
-        made.apply();
-        this.#made = { step: step + 1, prepared: made.prepared };
-        return made.prepared;
+        this.#record(next);
+        this.#made = { step: step + 1, prepared: next.prepared };
+        return next.prepared;
       };
     });
   }

@@ -20,6 +20,7 @@ import {
   type EventBody,
   type EventMap,
   type ModelName,
+  type StepOverrides,
 } from "../../events/index.ts";
 import type { Offloaded, SessionBlobs } from "../../media/index.ts";
 import { plainEntries, promptMessages, type PlacedEntry } from "../../projections/index.ts";
@@ -36,6 +37,9 @@ export interface PreparationOptions {
   readonly turn: RunningTurn;
   readonly blobs: SessionBlobs;
   readonly recorded: RecordedPreparation | undefined;
+  /** The agent as the session knows it, and the settings that `prepareCall` gave the turn. */
+  readonly own: PreparedAgent;
+  readonly overrides: StepOverrides | undefined;
 }
 
 /** A step that is ready to be recorded. */
@@ -55,7 +59,7 @@ export async function prepareStep(
   options: PreparationOptions,
 ): Promise<Preparation> {
   const { history, view, machine } = state;
-  const { session, turn, blobs } = options;
+  const { session, turn, blobs, own: ownAgent } = options;
   const { agent } = prepared;
   const step = machine.context.step + 1;
   if (options.recorded !== undefined) {
@@ -85,12 +89,17 @@ export async function prepareStep(
   const wanted = instructions === undefined ? undefined : toJson(instructions);
   const current = view.instructions ?? toJson(agent.instructions ?? "");
   const isNew = wanted !== undefined && JSON.stringify(wanted) !== JSON.stringify(current);
-  const overrides = stepOverrides(changes);
+  const chosen = stepOverrides(changes);
+  const overrides = allOverrides(options.overrides, chosen);
   const held = isNew ? wanted : view.instructions;
   const made =
-    overrides === undefined && held === undefined
+    chosen === undefined && held === undefined
       ? prepared
-      : await preparedFor(prepared, { overrides, instructions: held, model: changes.model });
+      : await preparedFor(prepared, {
+          overrides: chosen,
+          instructions: held,
+          model: changes.model,
+        });
   const offloaded: Offloaded<Data["messages"]> | undefined =
     change && (await offloadedChange(change, blobs));
   const { digest } = made.description;
@@ -100,7 +109,7 @@ export async function prepareStep(
     ...(offloaded?.content === undefined ? {} : { messages: offloaded.content }),
     ...(isNew ? { instructions: wanted } : {}),
     ...(overrides === undefined ? {} : { overrides }),
-    ...(digest === prepared.description.digest ? {} : { agentDigest: digest }),
+    ...(digest === ownAgent.description.digest ? {} : { agentDigest: digest }),
   };
   const isChanged = Object.keys(data).length > 2;
   return {
@@ -115,6 +124,16 @@ export async function prepareStep(
         });
     },
   };
+}
+
+/** Those of the turn, with those of the step in their place. */
+function allOverrides(
+  turn: StepOverrides | undefined,
+  step: StepOverrides | undefined,
+): StepOverrides | undefined {
+  if (turn?.settings === undefined || step?.settings === undefined)
+    return turn === undefined && step === undefined ? undefined : { ...turn, ...step };
+  return { ...turn, ...step, settings: { ...turn.settings, ...step.settings } };
 }
 
 /**

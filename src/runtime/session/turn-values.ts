@@ -17,6 +17,11 @@ export interface TurnValues {
   readonly context?: TurnContext;
   /** The structured output of the turn, in place of the agent's. */
   readonly output?: OutputInterface;
+  /**
+   * Options for the agent's `prepareCall`, validated by its `callOptionsSchema`. After a restart, the
+   * runtime's `contextFor` gives them again.
+   */
+  readonly options?: unknown;
 }
 
 /** The values of one message, and the async context of the `send` that gave them. */
