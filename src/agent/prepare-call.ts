@@ -154,9 +154,7 @@ export function turnOverrides(agent: Agent, turn: Agent): StepOverrides | undefi
   const changed = Object.entries({ ...after }).filter(
     ([name, value]) => JSON.stringify(value) !== JSON.stringify(before?.[name]),
   );
-  // The fields of one agent's record are those of the other's.
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  return changed.length === 0 ? undefined : (Object.fromEntries(changed) as StepOverrides);
+  return changed.length === 0 ? undefined : Object.fromEntries(changed);
 }
 
 function recordedSettings(agent: Agent): JsonObject {

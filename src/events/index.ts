@@ -136,7 +136,6 @@ export {
   modelNameSchema,
 } from "./session-events.ts";
 export {
-  type AddedId,
   type MessageChange,
   type Place,
   type PlaceRange,

@@ -73,7 +73,7 @@ export interface ContextView {
 }
 
 /** The settings of one step, which `prepareStep` gave it. */
-export interface PreparedStep {
+interface PreparedStep {
   readonly step: number;
   readonly overrides?: StepOverrides;
   readonly agentDigest?: string;

@@ -17,7 +17,7 @@ import {
 import type { PromptEntry } from "./prompt-entry.ts";
 
 /** A message that `prepareStep` added. */
-export interface AddedMessage {
+interface AddedMessage {
   /** The position of its `step.prepared`, and its index there. */
   readonly position: number;
   readonly index: number;
