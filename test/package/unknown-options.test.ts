@@ -482,7 +482,6 @@ describe("a setting of the AI SDK's `ToolLoopAgent`", () => {
       maxAttempts: "`maxRetries`",
       toolConcurrency: "`toolCallConcurrency`",
       toolTimeoutMs: "`timeout: { toolMs }`",
-      prepareStep: "fork",
       output: "`inputSchema`",
     };
     for (const [name, advice] of Object.entries(unsupported)) {
