@@ -1,4 +1,4 @@
-/** The code that docs/outputs.md and docs/rewinding.md show runs as it stands there. */
+/** The code that docs/outputs.md, docs/rewinding.md and docs/loop.md show runs as it stands there. */
 
 import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -7,7 +7,7 @@ import { temporaryFolder } from "../cli/temporary-folder.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
-const pages = ["outputs", "rewinding"].map((name) => readFile(`${root}docs/${name}.md`, "utf8"));
+const pages = ["outputs", "rewinding", "loop"].map((name) => readFile(`${root}docs/${name}.md`, "utf8"));
 const text = (await Promise.all(pages)).join("\n");
 const blocks = [...text.matchAll(/^## (.+)$|```ts\n([\s\S]*?)```/gm)].reduce<
   { readonly title: string; readonly code: string }[]

@@ -110,7 +110,7 @@ describe("a turn with `stopWhen`", () => {
       "difference",
     );
     const other = await replay(await open.events(), agent);
-    expect(other.difference?.recorded?.type).toBe("turn.started");
+    expect(other.difference?.recorded?.type).toBe("turn.limit-reached");
   });
 
   it("refuses a condition that is no function", async () => {
