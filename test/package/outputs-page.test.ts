@@ -7,7 +7,9 @@ import { temporaryFolder } from "../cli/temporary-folder.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
-const pages = ["outputs", "rewinding", "loop"].map((name) => readFile(`${root}docs/${name}.md`, "utf8"));
+const pages = ["outputs", "rewinding", "loop"].map((name) =>
+  readFile(`${root}docs/${name}.md`, "utf8"),
+);
 const text = (await Promise.all(pages)).join("\n");
 const blocks = [...text.matchAll(/^## (.+)$|```ts\n([\s\S]*?)```/gm)].reduce<
   { readonly title: string; readonly code: string }[]
