@@ -7,6 +7,7 @@ import { anyCommand } from "./commands.ts";
 import { goOnToTheEnd } from "./finale.ts";
 import { long, patience } from "../support/runs.ts";
 import { time } from "./held-time.ts";
+import { loadAll } from "./load-all.ts";
 import { beginning } from "./situation.ts";
 import { Stage } from "./stage.ts";
 import { worlds } from "./worlds.ts";
@@ -14,7 +15,10 @@ import { worlds } from "./worlds.ts";
 const numRuns = long ? 2000 : 40;
 const seeds = long ? [1, 2, 3, 4, Date.now()] : [1, 2];
 
-beforeAll(() => time.hold());
+beforeAll(async () => {
+  await loadAll();
+  time.hold();
+});
 afterAll(() => time.release());
 
 describe.each(worlds)("With $toolConcurrency tools at a time, by $stepSource", (world) => {

@@ -5,6 +5,7 @@ import { seededRandom } from "../support/random.ts";
 import { long } from "../support/runs.ts";
 import { everyStateAndEvent, everyTransition, leafOf, takenTransitions } from "./chart-coverage.ts";
 import { time } from "./held-time.ts";
+import { loadAll } from "./load-all.ts";
 import { eventOf, play, type Move } from "./moves.ts";
 import { oneOfEachKind, pathsThrough } from "./paths.ts";
 import type { Bounds } from "./possible-moves.ts";
@@ -53,7 +54,10 @@ const settings: readonly (StageSettings & Bounds)[] = [
   },
 ];
 
-beforeAll(() => time.hold());
+beforeAll(async () => {
+  await loadAll();
+  time.hold();
+});
 afterAll(() => time.release());
 
 const [transitions, heard] = [new Set<string>(), new Set<string>()];

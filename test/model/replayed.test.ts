@@ -4,7 +4,7 @@
  */
 
 import fc from "fast-check";
-import { afterEach, beforeEach, describe, it } from "vitest";
+import { afterEach, beforeAll, beforeEach, describe, it } from "vitest";
 import type { EventLog, RecoveryPolicy, SessionEvent } from "../../src/events/index.ts";
 import { createRuntime, exportFixture, readSessionFile } from "../../src/public/index.ts";
 import { differenceText, replay } from "../../src/testing/index.ts";
@@ -14,6 +14,7 @@ import type { Known } from "./command.ts";
 import { anyCommand } from "./commands.ts";
 import { goOnToTheEnd } from "./finale.ts";
 import { time } from "./held-time.ts";
+import { loadAll } from "./load-all.ts";
 import { SESSION } from "./process.ts";
 import { plainAgent, replayedAgent } from "./replayed-agent.ts";
 import { beginning } from "./situation.ts";
@@ -74,6 +75,8 @@ async function expectReplay(world: StageSettings, events: readonly SessionEvent[
   );
   throw new Error([differenceText(difference), "", ...story].join("\n"));
 }
+
+beforeAll(loadAll);
 
 describe.each(worlds)("With $toolConcurrency tools at a time, by $stepSource", (world) => {
   beforeEach(() => time.hold());

@@ -19,7 +19,7 @@ import { after, beginning, callKey, type Situation, type World } from "./situati
 export type StageSettings = World & Pick<ProcessOptions, "stepSource">;
 
 /** Turns of the event loop, and milliseconds, after which nothing more is going to happen. */
-const PATIENCE = { turns: 2000, milliseconds: 1000 };
+const PATIENCE = { turns: 2000, milliseconds: 3000 };
 
 export class Stage {
   readonly world: StageSettings;
