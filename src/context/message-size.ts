@@ -111,7 +111,9 @@ function makeMeter(estimator: TokenEstimator, model: ModelName): Meter {
   const contentSize = (
     part: Extract<ToolResultPart["output"], { type: "content" }>["value"][number],
   ): MessageSize => {
-    if ("text" in part) return text(part.text);
+    if (part.type === "text") return text(part.text);
+    // Its other fields may be of any form.
+    if (part.type === "custom") return text(JSON.stringify(part));
     const uploadedPart = uploadedFile(part);
     if (uploadedPart !== undefined) return uploaded(uploadedPart);
     // Older forms of a file have other types and the same fields.

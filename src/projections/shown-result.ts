@@ -42,7 +42,7 @@ function outputText(output: ModelOutput): string | undefined {
     case "error-json":
       return JSON.stringify(output.value);
     case "content":
-      return output.value.map((part) => ("text" in part ? part.text : "")).join("");
+      return output.value.map((part) => (part.type === "text" ? part.text : "")).join("");
     case "execution-denied":
       return undefined;
   }
@@ -114,7 +114,7 @@ type Content = Extract<ModelOutput, { type: "content" }>["value"];
 function cutContent(content: Content, text: string, gap: Gap, mark: ResultMark): Content {
   let start = 0;
   return content.flatMap((part): Content => {
-    if (!("text" in part)) return [part];
+    if (part.type !== "text") return [part];
     const [first, end] = [start, start + part.text.length];
     start = end;
     const head = text.slice(first, Math.min(end, gap.from));
