@@ -42,6 +42,8 @@ function outputText(output: ModelOutput): string | undefined {
     case "error-json":
       return JSON.stringify(output.value);
     case "content":
+      // Deprecated parts of the SDK still occur, and other parts may have a field `text`.
+      // oxlint-disable-next-line typescript/no-deprecated
       return output.value.map((part) => (part.type === "text" ? part.text : "")).join("");
     case "execution-denied":
       return undefined;
@@ -114,6 +116,7 @@ type Content = Extract<ModelOutput, { type: "content" }>["value"];
 function cutContent(content: Content, text: string, gap: Gap, mark: ResultMark): Content {
   let start = 0;
   return content.flatMap((part): Content => {
+    // oxlint-disable-next-line typescript/no-deprecated
     if (part.type !== "text") return [part];
     const [first, end] = [start, start + part.text.length];
     start = end;
