@@ -211,6 +211,10 @@ const rows: readonly Row[] = [
   // @ts-expect-error -- unknown
   ["options.steps", "step", () => session.rerun({ steps: 1 })],
   // @ts-expect-error -- unknown
+  ["options.tells", "tell", () => session.checkout(1, { tells: true })],
+  // @ts-expect-error -- unknown
+  ["options.message", "messageId", () => session.regenerate({ message: "m1" })],
+  // @ts-expect-error -- unknown
   ["options.since", undefined, () => session.events({ since: 1 })],
   // @ts-expect-error -- unknown
   ["options.why", undefined, () => session.redact(1, { why: "asked" })],
@@ -454,6 +458,8 @@ const covered: Readonly<Record<string, string>> = {
   RedactSessionOptions: "options.why",
   RepairOptions: "force",
   ReplayOptions: "options.patience",
+  MoveOptions: "options.tells",
+  RegenerateOptions: "options.message",
   RerunOptions: "options.steps",
   RuntimeOptions: "recover",
   SendOptions: "options.messageId",
@@ -482,7 +488,6 @@ describe("a setting of the AI SDK's `ToolLoopAgent`", () => {
       maxAttempts: "`maxRetries`",
       toolConcurrency: "`toolCallConcurrency`",
       toolTimeoutMs: "`timeout: { toolMs }`",
-      output: "`inputSchema`",
     };
     for (const [name, advice] of Object.entries(unsupported)) {
       const agent = { model, tools: { echo }, [name]: () => ({ type: "denied" }) } as Agent;
