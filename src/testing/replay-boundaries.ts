@@ -5,9 +5,9 @@ import type { Agent } from "../agent/index.ts";
 import type { RecordedPreparation } from "../runtime/index.ts";
 import type { ReplayPacer } from "./replay-pacer.ts";
 
-/** The agent with conditions that are met where the log says so. */
+/** The agent with conditions that are met where the log says so. Recorded inputs are not refined again. */
 export function withRecordedStops(
-  agent: Agent,
+  { experimental_refineToolInput: _, ...agent }: Agent,
   events: readonly SessionEvent[],
   pacer: ReplayPacer,
 ): Agent {

@@ -152,4 +152,194 @@ const toolCases: readonly ConformanceCase[] = [
   },
 ];
 
-conforms([...plainCases, ...toolCases]);
+const approving = (
+  name: string,
+  toolApproval: NonNullable<ReturnType<ConformanceCase["make"]>["settings"]["toolApproval"]>,
+  rest: Partial<ConformanceCase> = {},
+): ConformanceCase => ({
+  name,
+  make: () => ({ script, settings: { tools, toolApproval } }),
+  ...rest,
+});
+
+const approved = { answer: { approved: true } };
+const refused = { answer: { approved: false, reason: "not today" } };
+
+const approvalCases: readonly ConformanceCase[] = [
+  approving("toolApproval by a map: asked", { weather: "user-approval" }),
+  approving("toolApproval by a map: approved by a person", { weather: "user-approval" }, approved),
+  approving("toolApproval by a map: denied by a person", { weather: "user-approval" }, refused),
+  approving("toolApproval by a map: approved", { weather: "approved" }),
+  approving("toolApproval by a map: denied", { weather: "denied" }),
+  approving("toolApproval by a map: denied with a reason", {
+    weather: { type: "denied", reason: "no weather today" },
+  }),
+  approving("toolApproval by a map: asked with a reason", {
+    weather: { type: "user-approval", reason: "it costs" },
+  }),
+  approving("toolApproval by a map: not applicable", { weather: "not-applicable" }),
+  approving("toolApproval of another tool", { clock: "denied" }),
+  approving(
+    "toolApproval by a function of one tool",
+    { weather: ({ city }: { city: string }) => (city === "Rome" ? "user-approval" : undefined) },
+    approved,
+  ),
+  approving("toolApproval by a function of one tool that says nothing", {
+    weather: async () => await Promise.resolve(undefined),
+  }),
+  approving(
+    "toolApproval by one function: asked",
+    ({ toolCall }) => (toolCall.toolName === "weather" ? "user-approval" : undefined),
+    approved,
+  ),
+  approving(
+    "toolApproval by one function: denied",
+    async () => await Promise.resolve({ type: "denied" as const, reason: "never" }),
+  ),
+  {
+    name: "toolApproval by one function: what it gets",
+    make: (heard) => ({
+      script,
+      settings: {
+        tools,
+        runtimeContext: { user: "ann" },
+        toolApproval: ({ toolCall, messages, runtimeContext, toolsContext, tools: known }) => {
+          heard.push({
+            toolCall,
+            messages,
+            runtimeContext,
+            toolsContext,
+            known: Object.keys(known ?? {}),
+          });
+          return undefined;
+        },
+      },
+    }),
+  },
+  {
+    name: "a tool's own needsApproval",
+    make: () => ({
+      script,
+      // oxlint-disable-next-line typescript/no-deprecated -- tools that have it still come
+      settings: { tools: { weather: { ...weather, needsApproval: true } } },
+    }),
+    ...approved,
+  },
+  {
+    name: "a rule replaces a tool's own needsApproval",
+    make: () => ({
+      script,
+      settings: {
+        // oxlint-disable-next-line typescript/no-deprecated -- as above
+        tools: { weather: { ...weather, needsApproval: true } },
+        toolApproval: { weather: "approved" },
+      },
+    }),
+  },
+];
+
+const contextual = tool({
+  inputSchema: z.object({}),
+  contextSchema: z.object({ account: z.string().toUpperCase() }),
+  description: ({ context }) => `Balance of ${context.account}`,
+  execute: (_, { context }) => context.account,
+});
+const asksBalance = [calling(call("balance", "b1")), "Seven."];
+
+const contextCases: readonly ConformanceCase[] = [
+  {
+    name: "toolsContext, parsed by the tool's schema",
+    make: () => ({
+      script: asksBalance,
+      settings: { tools: { balance: contextual }, toolsContext: { balance: { account: "ann" } } },
+    }),
+  } as ConformanceCase,
+  {
+    name: "runtimeContext and toolsContext in a rule of one tool",
+    make: (heard: unknown[]) => ({
+      script: asksBalance,
+      settings: {
+        tools: { balance: contextual },
+        runtimeContext: { user: "ann" },
+        toolsContext: { balance: { account: "ann" } },
+        toolApproval: {
+          balance: (input: unknown, options: { toolContext: unknown; runtimeContext: unknown }) => {
+            heard.push(input, options.toolContext, options.runtimeContext);
+            return "approved" as const;
+          },
+        },
+      },
+    }),
+  } as ConformanceCase,
+];
+
+const failing = tool({
+  inputSchema: z.object({}),
+  execute: () => {
+    throw new Error("the well is dry");
+  },
+});
+const asksFailing = [calling(call("failing", "f1")), "A pity."];
+
+const failureCases: readonly ConformanceCase[] = [
+  {
+    name: "a tool that throws",
+    make: () => ({ script: asksFailing, settings: { tools: { failing } } }),
+  },
+  {
+    name: "a provider that fails, without retries",
+    make: () => ({ script: [{ failure: new Error("down") }], settings: { maxRetries: 0 } }),
+  },
+  {
+    name: "a refinement that throws",
+    make: () => ({
+      script,
+      settings: {
+        tools,
+        experimental_refineToolInput: {
+          weather: () => {
+            throw new Error("no");
+          },
+        },
+      },
+    }),
+    differs: { calls: "The result has the error's message, without its name before it." },
+  },
+  {
+    name: "toolApproval that throws",
+    make: () => ({
+      script,
+      settings: {
+        tools,
+        toolApproval: () => {
+          throw new Error("no");
+        },
+      },
+    }),
+    differs: {
+      calls: "The call fails, and the model is told; the SDK ends the stream.",
+      failed: "as above",
+      finishReasons: "as above",
+      text: "as above",
+    },
+  },
+  {
+    name: "toolApproval with activeTools and one call at a time",
+    make: () => ({
+      script: [
+        calling(call("weather", "1", { city: "Rome" }), call("weather", "2", { city: "Ulm" })),
+        "Sunny.",
+      ],
+      settings: {
+        tools,
+        activeTools: ["weather"],
+        toolCallConcurrency: 1,
+        toolApproval: {
+          weather: ({ city }: { city: string }) => (city === "Ulm" ? "denied" : undefined),
+        },
+      },
+    }),
+  },
+];
+
+conforms([...plainCases, ...toolCases, ...approvalCases, ...contextCases, ...failureCases]);

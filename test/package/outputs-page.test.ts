@@ -1,4 +1,4 @@
-/** The code that docs/outputs.md, docs/rewinding.md and docs/loop.md show runs as it stands there. */
+/** The code that some pages of docs show runs as it stands there. */
 
 import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -7,7 +7,7 @@ import { temporaryFolder } from "../cli/temporary-folder.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
-const pages = ["outputs", "rewinding", "loop"].map((name) =>
+const pages = ["outputs", "rewinding", "loop", "agent-settings"].map((name) =>
   readFile(`${root}docs/${name}.md`, "utf8"),
 );
 const text = (await Promise.all(pages)).join("\n");

@@ -1,0 +1,109 @@
+/** docs/agent-settings.md has each setting of the installed AI SDK: as one that works, or refused with its sentence. */
+
+import { readFile } from "node:fs/promises";
+import type { ToolLoopAgentSettings, ToolSet } from "ai";
+import { expect, it } from "vitest";
+import { sdkSettings } from "../../src/agent/sdk-settings.ts";
+import { createRuntime, type Agent } from "../../src/public/index.ts";
+import { scriptedModel } from "../../src/models/index.ts";
+
+/** Does not compile when the SDK has another setting. */
+const settings: Readonly<Record<keyof ToolLoopAgentSettings<never, ToolSet>, true>> = {
+  maxOutputTokens: true,
+  temperature: true,
+  topP: true,
+  topK: true,
+  presencePenalty: true,
+  frequencyPenalty: true,
+  stopSequences: true,
+  seed: true,
+  reasoning: true,
+  maxRetries: true,
+  headers: true,
+  timeout: true,
+  tools: true,
+  toolsContext: true,
+  id: true,
+  instructions: true,
+  allowSystemInMessages: true,
+  model: true,
+  toolChoice: true,
+  stopWhen: true,
+  telemetry: true,
+  experimental_telemetry: true,
+  activeTools: true,
+  toolOrder: true,
+  toolCallConcurrency: true,
+  output: true,
+  runtimeContext: true,
+  toolApproval: true,
+  experimental_toolCallers: true,
+  experimental_toolApprovalSecret: true,
+  prepareStep: true,
+  repairToolCall: true,
+  experimental_repairToolCall: true,
+  experimental_refineToolInput: true,
+  onStart: true,
+  experimental_onStart: true,
+  onStepStart: true,
+  experimental_onStepStart: true,
+  onLanguageModelCallStart: true,
+  onLanguageModelCallEnd: true,
+  onToolExecutionStart: true,
+  onToolExecutionEnd: true,
+  onStepEnd: true,
+  onStepError: true,
+  onError: true,
+  onAbort: true,
+  onStepFinish: true,
+  onEnd: true,
+  onFinish: true,
+  providerOptions: true,
+  experimental_download: true,
+  include: true,
+  _internal: true,
+  callOptionsSchema: true,
+  prepareCall: true,
+};
+
+const page = await readFile(new URL("../../docs/agent-settings.md", import.meta.url), "utf8");
+
+/** The rows of the table below a heading. */
+function rows(heading: string): readonly (readonly [setting: string, text: string])[] {
+  const [, rest = ""] = page.split(`## ${heading}\n`);
+  const [section = ""] = rest.split("\n## ");
+  return [...section.matchAll(/^\| `(\w+)` \| (.*) \|$/gm)].map(([, name = "", text = ""]) => [
+    name,
+    text,
+  ]);
+}
+
+it("the page has each setting of the AI SDK in one of its tables", () => {
+  const works = rows("What works").map(([name]) => name);
+  const refused = rows("What is refused").map(([name]) => name);
+  expect([...works, ...refused].toSorted()).toEqual(Object.keys(settings).toSorted());
+});
+
+it("a refused setting is refused with the sentence of the page", async () => {
+  expect(Object.fromEntries(rows("What is refused"))).toEqual(sdkSettings);
+  for (const [name, text] of rows("What is refused")) {
+    const agent = { model: scriptedModel([]), [name]: {} } as unknown as Agent;
+    await expect(createRuntime({ memory: true, agent })).rejects.toThrow(text);
+  }
+});
+
+it("a setting that works is known", async () => {
+  for (const [name] of rows("What works")) {
+    // What is undefined counts as left out, so that a wrong value tells whether the name is known.
+    const agent = { model: scriptedModel([]), [name]: Symbol("wrong") } as unknown as Agent;
+    const opening = createRuntime({ memory: true, agent });
+    const refused = await opening.then(
+      async (runtime) => {
+        await runtime.close();
+        return "";
+      },
+      (error: unknown) => String(error),
+    );
+    expect(refused, name).not.toMatch(/is unknown|is not supported/);
+  }
+});
