@@ -21,7 +21,8 @@ import { createRuntime, type Agent, type RuntimeOptions } from "../../src/public
 type StepSource = NonNullable<RuntimeOptions["stepSource"]>;
 
 /** Settings of both; the types refuse what one of them refuses. */
-type Settings = Omit<Agent, "model"> & Partial<ToolLoopAgentSettings<never, ToolSet>>;
+type Settings = Omit<Agent, "model"> &
+  Partial<Omit<ToolLoopAgentSettings<never, ToolSet>, "toolApproval" | "toolsContext">>;
 
 export interface ConformanceCase {
   readonly name: string;
@@ -104,7 +105,9 @@ function sentCall({ abortSignal: _, headers, ...call }: LanguageModelV4CallOptio
 async function bySdk(one: ConformanceCase): Promise<Observed> {
   const run = prepared(one);
   const { model, settings } = run;
-  const agent = new ToolLoopAgent<never, ToolSet>({ ...settings, model });
+  const given: unknown = { ...settings, model };
+  // The SDK types contexts and approvals by the tools of one agent.
+  const agent = new ToolLoopAgent(given as ToolLoopAgentSettings<never, ToolSet>);
   const messages: ModelMessage[] = [{ role: "user", content: "Go." }];
   const first = await drained(await agent.stream({ messages }));
   const asked = first.requests.map(({ toolName, reason }) => ({ toolName, reason }));
