@@ -89,7 +89,7 @@ describe("a call that a dead process had started", () => {
   );
 });
 
-const asking = { needsApproval: () => true };
+const asking = { toolApproval: () => "user-approval" as const };
 
 it("calls that wait run after a restart when one was answered for good, and the process died with the answer", async () => {
   const ran: string[] = [];

@@ -67,7 +67,7 @@ describe("a runtime that is closed", () => {
           return "worked";
         };
         const tools = { work: tool({ inputSchema: nothing, execute }) };
-        const agent = { model, tools, needsApproval: () => true };
+        const agent = { model, tools, toolApproval: () => "user-approval" as const };
         const runtime = await createRuntime({ log: watched, agent, graceMs: 1 });
         const session = await runtime.session("s");
         await session.send("Go.");
@@ -211,14 +211,21 @@ describe("a session that has failed", () => {
     };
     const when = { name: "mine", atLimit: "compact", limit } as const;
     const due: (() => void)[] = [];
+    const begun = Promise.withResolvers<void>();
+    const left = Promise.withResolvers<string>();
     await using runtime = await createRuntime({
       memory: true,
       agent: {
         model: scriptedModel(() => calling(call("work", "1"))),
         tools: {
-          work: tool({ inputSchema: nothing, execute: () => "worked" }),
+          work: tool({
+            inputSchema: nothing,
+            execute: () => {
+              begun.resolve();
+              return left.promise;
+            },
+          }),
         },
-        toolApproval: () => "user-approval",
         timeout: { totalMs: 100 },
         timeLimits: { lastStep: true },
         context: { compact: { when, how: dropOldest({ keepTurns: 1 }) } },
@@ -232,10 +239,11 @@ describe("a session that has failed", () => {
     });
     const session = await runtime.session("s");
     const turn = await session.send("Go.");
-    await session.atRest();
+    await begun.promise;
     isBroken = true;
     const failed = told(turn.result);
     for (const end of due) end();
+    left.resolve("worked");
     expect(await failed).toBe("TURN_FAILED");
     isBroken = false;
     expect((await session.view()).state.context.turn).toBe(1);

@@ -104,7 +104,7 @@ const execute = async ({ city }) => city;
 export const agent = {
   model: scriptedModel([]),
   tools: { weather: tool({ inputSchema, execute }), book: tool({ inputSchema, execute }) },
-  needsApproval: ({ toolName }) => toolName === ${JSON.stringify(asking)},
+  toolApproval: { [${JSON.stringify(asking)}]: "user-approval" },
 };
 `;
 }
