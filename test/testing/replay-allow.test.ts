@@ -93,7 +93,7 @@ describe("a replay that allows", () => {
       "another limit of steps",
       { ...edited, maxSteps: 7 },
       both,
-      "At position 3 turn.started differs in `maxSteps`: it was 50 and is 7.",
+      "At position 3 turn.started differs in `maxSteps`: it was 20 and is 7.",
     ],
     [
       "a result that is told otherwise",
