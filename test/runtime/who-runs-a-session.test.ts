@@ -242,7 +242,7 @@ describe("a session that has failed", () => {
     await begun.promise;
     isBroken = true;
     const failed = told(turn.result);
-    for (const end of [...due]) end();
+    for (const end of due.splice(0)) end();
     left.resolve("worked");
     expect(await failed).toBe("TURN_FAILED");
     isBroken = false;
