@@ -172,7 +172,8 @@ describe("a redaction", () => {
     expect(await text(log)).toContain("Second reply.");
     const after = await session.view();
     expect(after.usage).toEqual(before.usage);
-    expect(after.toolCalls).toEqual(before.toolCalls);
+    // What the model wrote into the call is content too.
+    expect(after.toolCalls).toEqual(before.toolCalls.map((call) => ({ ...call, input: {} })));
     expect(after.state).toEqual(before.state);
     const told = JSON.stringify(after.prompt);
     expect(told.match(/\[redacted\]/g)).toHaveLength(3);
