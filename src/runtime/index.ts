@@ -13,6 +13,7 @@ export {
 export type { RuntimeOptions } from "./runtime-options.ts";
 export type { Runtime } from "./runtime.ts";
 export { mirrorSession } from "./session-mirror.ts";
+export { rewindSession } from "./stored-rewind.ts";
 export type { ForkOptions, SendOptions, Session } from "./session.ts";
 export {
   type ApprovalAnswer,
@@ -22,6 +23,7 @@ export {
   SessionActor,
   type Turn,
   type TurnResult,
+  type RewindPlace,
   type Rewound,
   type RecordedPreparation,
 } from "./session/index.ts";

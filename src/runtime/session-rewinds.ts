@@ -10,9 +10,11 @@ import {
   checkout,
   commands,
   lastMessageId,
+  repeatedMessages,
   replaceMessage,
   rewind,
   runAgain,
+  withdrawal,
   type CommandTarget,
   type RewindDecision,
   type Rewound,
@@ -126,21 +128,11 @@ export function sessionRewinds({ id, live, openActor, turnOf }: RewindHost): Rew
 function moveHead(actor: SessionActor, decide: (target: CommandTarget) => RewindDecision): Rewound {
   const here = decide(actor);
   if (here.event === undefined) return here.rewound;
-  // A message that waits again belongs to the branch that is left.
   const ids = repeatedMessages(actor.state);
-  const reason = "its branch was left";
-  if (ids.length > 0) actor.record({ type: "message.withdrawn", data: { ids, reason } });
+  if (ids.length > 0) actor.record(withdrawal(ids));
   const { event, rewound } = decide(actor);
   if (event !== undefined) actor.record(event);
   return rewound;
-}
-
-/** The waiting messages that were delivered before, on some branch. */
-function repeatedMessages({ queue, boundaries }: SessionState): readonly string[] {
-  const waiting = queue.waiting.map(({ id }) => id);
-  return waiting.filter((id) =>
-    boundaries.items.some((item) => item.kind === "user" && item.id === id),
-  );
 }
 
 function isClosed({ machine }: SessionState): boolean {

@@ -108,6 +108,12 @@ const uses: Readonly<Record<string, readonly Use[]>> = {
     ),
     use(unknown),
   ],
+  branches: [use("s"), use(unknown)],
+  rewind: [
+    use("s", "--before-turn", "1"),
+    use("s", "--before-message", unknown),
+    use(unknown, "--to", "2"),
+  ],
   context: [use("s"), use(unknown)],
   diff: [use("s", "2", "30"), use(unknown, "1", "2")],
   log: [use(), use("--session", unknown)],

@@ -2,8 +2,8 @@
 
 import type { UserItem } from "../../projections/index.ts";
 import type { Rewound, Session } from "../../runtime/index.ts";
-import type { SessionBranch } from "../../state/index.ts";
-import { amount, contentText, dateAndTime, excerpt } from "../wording/index.ts";
+import { branchLine } from "../show/index.ts";
+import { amount, contentText, excerpt } from "../wording/index.ts";
 import type { TravelLine } from "./chat-line.ts";
 import { hint, type Outcome } from "./command-outcome.ts";
 
@@ -70,12 +70,6 @@ function effectLines({ length }: Rewound["effects"]): readonly string[] {
 
 async function branchLines(session: Session): Promise<readonly string[]> {
   return (await session.branches()).map(branchLine);
-}
-
-function branchLine({ id, turns, lastAt, active, forkedAt }: SessionBranch): string {
-  const from = forkedAt === undefined ? "" : `, from position ${forkedAt}`;
-  const last = lastAt === undefined ? "" : `, last ${dateAndTime(lastAt)}`;
-  return `${active ? "*" : " "} ${id}: ${amount(turns, "turn")}${from}${last}`;
 }
 
 /** The messages of the last turn of the active branch. */

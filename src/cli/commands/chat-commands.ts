@@ -1,8 +1,8 @@
-/** Defines the commands chat, rerun and fork. */
+/** Defines the commands chat, rerun, fork and rewind. */
 
 import { type Command, Option } from "commander";
 import type { ExitCode, Output } from "../output/index.ts";
-import { collect, position, step, wholeNumber } from "./option-values.ts";
+import { atLeastOne, collect, position, step, wholeNumber } from "./option-values.ts";
 
 export function addChatCommands(
   program: Command,
@@ -57,6 +57,20 @@ export function addChatCommands(
       const { fork } = await import("./fork-command.ts");
       await fork(session, command.optsWithGlobals(), output);
     });
+
+  program
+    .command("rewind")
+    .description("go back to a place between two turns, on a new branch; runs nothing")
+    .argument("<session>", "its id")
+    .option("--to <position>", "the last position to keep, counted from 1", position)
+    .option("--before-turn <n>", "to before a turn, counted from 1", atLeastOne)
+    .option("--before-message <id>", "to before the turn of a message")
+    .option("--tell", "tell the model which calls of the turns that are left had run")
+    .addHelpText("after", rewindHelp)
+    .action(async (session: string, _options: unknown, command: Command) => {
+      const { rewind } = await import("./rewind-command.ts");
+      await rewind(session, command.optsWithGlobals(), output);
+    });
 }
 
 function agentOptions(command: Command): Command {
@@ -83,6 +97,15 @@ function agentOptions(command: Command): Command {
         .hideHelp(),
     );
 }
+
+const rewindHelp = `
+Examples:
+  turnlog rewind <id> --before-turn 3
+  turnlog rewind <id> --before-message <message id> --tell
+  turnlog rewind <id> --to 120
+
+Nothing is deleted: what is left stays in the log, on its branch. 'turnlog branches <id>' lists the
+branches, and /branches <number> in the chat returns to one. Effects of calls are not undone.`;
 
 const chatHelp = `
 Models: OPENAI_API_KEY or GOOGLE_GENERATIVE_AI_API_KEY selects that provider; without a key the

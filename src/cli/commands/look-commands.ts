@@ -36,6 +36,15 @@ export function addLookCommands(
     });
 
   program
+    .command("branches")
+    .description("list the branches of a session, oldest first; * marks the active one")
+    .argument("<session>", "its id")
+    .action(async (session: string, _options: unknown, command: Command) => {
+      const { branches } = await import("./branches-command.ts");
+      await branches(session, command.optsWithGlobals(), output);
+    });
+
+  program
     .command("context")
     .description("show the size and the parts of a session's next prompt")
     .argument("<session>", "its id")

@@ -12,6 +12,7 @@ export * as commands from "./commands.ts";
 export type { CommandTarget } from "./commands.ts";
 export {
   type RewindDecision,
+  type RewindManner,
   type RewindPlace,
   type Rewound,
   type Seen,
@@ -19,9 +20,11 @@ export {
   checkout,
   lastMessageId,
   lastRun,
+  repeatedMessages,
   replaceMessage,
   rewind,
   runAgain,
+  withdrawal,
 } from "./rewind.ts";
 export { SessionActor } from "./session-actor.ts";
 export { openChain } from "./session-chain.ts";

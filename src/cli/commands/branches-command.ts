@@ -1,0 +1,23 @@
+/** `turnlog branches`: lists the branches of a session, oldest first. Runs nothing. */
+
+import { z } from "zod";
+import { sessionBranches, stateAt } from "../../state/index.ts";
+import { jsonText, writeLines, type Output } from "../output/index.ts";
+import { openSessions, sessionOptions } from "../settings/index.ts";
+import { branchLine } from "../show/index.ts";
+
+const optionsSchema = z.object({ ...sessionOptions, json: z.boolean().default(false) });
+
+/** @throws TurnlogError `LOG_NOT_FOUND`, `SESSION_NOT_FOUND`, and what `openLog` throws */
+export async function branches(session: string, given: unknown, { data }: Output): Promise<void> {
+  const { dir, keys, takeOver, json } = optionsSchema.parse(given);
+  await using log = await openSessions(
+    { dir, keys, takeOver },
+    { readOnly: true, withoutKey: "redact" },
+  );
+  const found = sessionBranches(await stateAt(log, session));
+  await writeLines(
+    data,
+    found.map((branch) => (json ? jsonText(branch) : branchLine(branch))),
+  );
+}

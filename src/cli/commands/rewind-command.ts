@@ -1,0 +1,79 @@
+/** `turnlog rewind`: goes back to a position of a session, between two turns. Runs nothing. */
+
+import { z } from "zod";
+import { rewindSession, type RewindPlace, type Rewound } from "../../runtime/index.ts";
+import {
+  jsonText,
+  UsageError,
+  visibleName,
+  writeLine,
+  writeLines,
+  type Output,
+} from "../output/index.ts";
+import { openSessions, sessionOptions } from "../settings/index.ts";
+import { amount } from "../wording/index.ts";
+
+const optionsSchema = z.object({
+  ...sessionOptions,
+  json: z.boolean().default(false),
+  to: z.int().positive().optional(),
+  beforeTurn: z.int().positive().optional(),
+  beforeMessage: z.string().optional(),
+  tell: z.boolean().default(false),
+});
+
+const inTheOtherProcess =
+  "A session of a store in use can be rewound by its own process: `session.rewind({ beforeTurn })` in a program, /undo in a chat.";
+
+/** @throws UsageError; TurnlogError `LOG_NOT_FOUND`, `LOG_LOCKED`, and what `rewindSession` throws */
+export async function rewind(
+  session: string,
+  given: unknown,
+  { data, progress }: Output,
+): Promise<void> {
+  const { dir, keys, takeOver, json, tell, ...places } = optionsSchema.parse(given);
+  const place = onlyPlace(places);
+  await using log = await openSessions(
+    { dir, keys, takeOver },
+    { readOnly: false, elsewhere: inTheOtherProcess },
+  );
+  const rewound = await rewindSession(log, session, place, { tell });
+  if (json) return await writeLine(data, jsonText({ session, ...rewound }));
+  await writeLine(data, sentence(session, rewound));
+  await writeLines(progress, effectLines(rewound));
+}
+
+type Places = Pick<z.infer<typeof optionsSchema>, "to" | "beforeTurn" | "beforeMessage">;
+
+/** @throws UsageError unless one place is named */
+function onlyPlace({ to, beforeTurn, beforeMessage }: Places): RewindPlace {
+  const [place, ...others]: readonly RewindPlace[] = [
+    ...(to === undefined ? [] : [{ to }]),
+    ...(beforeTurn === undefined ? [] : [{ beforeTurn }]),
+    ...(beforeMessage === undefined ? [] : [{ beforeMessage }]),
+  ];
+  if (place !== undefined && others.length === 0) return place;
+  throw new UsageError(
+    "A rewind goes to one place: give one of --to <position>, --before-turn <n> and --before-message <id>.",
+  );
+}
+
+function sentence(session: string, { branch, to, turns }: Rewound): string {
+  const { length } = turns;
+  return length === 0
+    ? `Session ${session} is at position ${to} already, on branch ${branch}: nothing was left.`
+    : `Session ${session} is back at position ${to}, on the new branch ${branch}; ${amount(length, "turn")} left the active branch.`;
+}
+
+/** The calls whose effects remain. */
+function effectLines({ effects }: Rewound): readonly string[] {
+  if (effects.length === 0) return [];
+  return [
+    `${amount(effects.length, "call")} had run, and the effects are not undone:`,
+    ...effects.map(({ turn, step, toolName, callId, status }) =>
+      visibleName(
+        `  turn ${turn}, step ${step}: ${toolName} (${callId}), ${status === "succeeded" ? "succeeded" : "its outcome is unknown"}`,
+      ),
+    ),
+  ];
+}

@@ -1,0 +1,50 @@
+/** Rewinds a session of a store that no process runs: its events are written straight to the log. */
+
+import type { EventBody, EventLog } from "../events/index.ts";
+import { isAtBoundary, stateAt } from "../state/index.ts";
+import {
+  commands,
+  repeatedMessages,
+  rewind,
+  withdrawal,
+  type CommandTarget,
+  type RewindManner,
+  type RewindPlace,
+  type Rewound,
+} from "./session/index.ts";
+
+/**
+ * Rewinds as `Session.rewind` does, but runs nothing: an unfinished turn is not cancelled.
+ * @throws TurnlogError `SESSION_NOT_FOUND`, `SESSION_CLOSED`, `COMMAND_REFUSED` (in the middle of a
+ * turn; no place to rewind to), and the errors of `EventLog.append`
+ */
+export async function rewindSession(
+  log: EventLog,
+  session: string,
+  place: RewindPlace,
+  { now = Date.now(), ...manner }: RewindManner & { readonly now?: number } = {},
+): Promise<Rewound> {
+  const append = async ({ state }: CommandTarget, body: EventBody): Promise<void> => {
+    await log.append(session, state.position, [{ ...body, time: now }]);
+  };
+  const before = { session, state: await stateAt(log, session) };
+  commands.assertNotClosed(before, "rewind");
+  if (!isAtBoundary(before.state))
+    throw commands.refusal(
+      before,
+      "rewind",
+      `its turn has not ended. Continue it first, as with \`turnlog --session ${session}\`, or cancel it there`,
+    );
+  const { event, rewound } = rewind(before, place, manner);
+  if (event === undefined) return rewound;
+  const ids = repeatedMessages(before.state);
+  if (ids.length === 0) {
+    await append(before, event);
+    return rewound;
+  }
+  await append(before, withdrawal(ids));
+  const target = { session, state: await stateAt(log, session) };
+  const decided = rewind(target, place, manner);
+  if (decided.event !== undefined) await append(target, decided.event);
+  return decided.rewound;
+}

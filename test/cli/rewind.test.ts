@@ -1,0 +1,100 @@
+/** `turnlog rewind` and `turnlog branches`: a session goes back at the command line, and goes on from there. */
+
+import { expect, it } from "vitest";
+import { jsonLines, run } from "./command-line.ts";
+import { readEvents } from "./events.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
+
+it.each(["--before-turn", "--before-message", "--to"])(
+  "goes back to before the second turn by %s, lists both branches, and goes on",
+  async (option) => {
+    await using folder = await temporaryFolder({ "a.txt": "content-of-a" });
+    const cwd = folder.path;
+    await run(["--session", "one", "hello"], { cwd });
+    const before = await run(["show", "one"], { cwd });
+    const revision = (await read(cwd)).length;
+    await run(["--session", "one", "read a.txt"], { cwd });
+    const events = await read(cwd);
+    const second = events.findLast(({ type }) => type === "message.queued");
+    const message = String(second?.data["id"]);
+    const places: Readonly<Record<string, string>> = {
+      "--before-turn": "2",
+      "--before-message": message,
+      "--to": String(revision),
+    };
+    const back = await run(["rewind", "one", option, places[option] ?? "", "--tell"], { cwd });
+    expect(back).toMatchObject({ code: 0 });
+    expect(back.stdout).toContain(`on the new branch ${events.length + 1}; 1 turn left`);
+    expect(back.stderr).toMatch(/^ {2}turn 2, step \d+: \w+ \(.+\), succeeded$/m);
+    const shown = await run(["show", "one"], { cwd });
+    expect(shown.stdout.startsWith(before.stdout)).toBe(true);
+    expect(shown.stdout).toContain("Told to the model");
+    const listed = await run(["branches", "one"], { cwd });
+    expect(listed.stdout).toMatch(
+      new RegExp(`^ {2}1: 2 turns, last .+\\n\\* ${events.length + 1}: 1 turn, from position \\d+`),
+    );
+    await run(["--session", "one", "hello again"], { cwd });
+    expect(jsonLines((await run(["branches", "one", "--json"], { cwd })).stdout)).toMatchObject([
+      { id: 1, turns: 2, head: events.length, active: false },
+      { id: events.length + 1, parent: 1, turns: 2, active: true },
+    ]);
+    expect(await run(["verify"], { cwd })).toMatchObject({ code: 0 });
+  },
+);
+
+it("answers as JSON, and changes nothing where the session is already", async () => {
+  await using folder = await temporaryFolder({});
+  const cwd = folder.path;
+  await run(["--session", "one", "--hash-chain", "hello"], { cwd });
+  const { length } = await read(cwd);
+  const here = await run(["rewind", "one", "--to", String(length)], { cwd });
+  expect(here.stdout).toContain("nothing was left");
+  expect(await read(cwd)).toHaveLength(length);
+  const back = await run(["rewind", "one", "--before-turn", "1", "--json"], { cwd });
+  expect(jsonLines(back.stdout)).toMatchObject([
+    { session: "one", branch: length + 1, position: length + 1, turns: [1], effects: [] },
+  ]);
+  await run(["--session", "one", "hello"], { cwd });
+  expect(await run(["verify"], { cwd })).toMatchObject({ code: 0 });
+});
+
+it("says what is wrong with a place or a session, and changes nothing", async () => {
+  await using folder = await temporaryFolder({});
+  const cwd = folder.path;
+  await run(["--session", "one", "hello"], { cwd });
+  const { length } = await read(cwd);
+  for (const [args, code, text] of [
+    [["rewind", "one"], 2, "one of --to <position>"],
+    [["rewind", "one", "--to", "1", "--before-turn", "1"], 2, "one of --to <position>"],
+    [["rewind", "one", "--before-turn", "0"], 2, "not a whole number above 0"],
+    [["rewind", "one", "--to", "9999"], 1, "[COMMAND_REFUSED]"],
+    [["rewind", "one", "--to", String(length - 1)], 1, "nearest positions"],
+    [["rewind", "one", "--before-turn", "7"], 1, "it has no turn 7"],
+    [["rewind", "one", "--before-message", "none"], 1, "[COMMAND_REFUSED]"],
+    [["rewind", "none", "--before-turn", "1"], 1, "[SESSION_NOT_FOUND]"],
+    [["branches", "none"], 1, "[SESSION_NOT_FOUND]"],
+    [["rewnid", "one"], 2, "rewind"],
+  ] as const) {
+    const ended = await run(args, { cwd });
+    expect(ended, args.join(" ")).toMatchObject({ code, stdout: "" });
+    expect(ended.stderr).toContain(text);
+  }
+  expect(await read(cwd)).toHaveLength(length);
+});
+
+it("does not cut off a turn that has not ended", async () => {
+  await using folder = await temporaryFolder({});
+  const cwd = folder.path;
+  await run(["--session", "one", "hello"], { cwd });
+  const events = await read(cwd);
+  const inTurn = events.find(({ type }) => type === "step.started")?.position;
+  await run(["fork", "one", "--position", String(inTurn), "--as", "two"], { cwd });
+  const refused = await run(["rewind", "two", "--before-turn", "1"], { cwd });
+  expect(refused).toMatchObject({ code: 1 });
+  expect(refused.stderr).toMatch(/its turn has not ended.*turnlog --session two/s);
+});
+
+async function read(cwd: string): Promise<ReturnType<typeof readEvents>> {
+  const { stdout } = await run(["show", "one", "--view", "events", "--json"], { cwd });
+  return readEvents(jsonLines(stdout));
+}
