@@ -151,21 +151,23 @@ describe.skipIf(!hasTerminals)("a conversation in a terminal (`script` of util-l
     terminal.type(`list all files${ENTER}`);
     await terminal.until(/tokens: [^]*Ask about this folder/);
     terminal.type(`/undo${ENTER}`);
-    await terminal.until(/Back to before "list all files"\. [^]*two still has it\./);
+    await terminal.until(/Back to before "list all files"\. \/redo returns to it\./);
     terminal.type(`/at 2${ENTER}`);
     await terminal.until(/at 2: idle[^]*No messages yet\.[^]*The chat stays at \d+\./);
     terminal.type(`what did you do?${ENTER}`);
     await terminal.until(/I called 1 tool/);
     await terminal.until(asks);
     terminal.type(CTRL_D);
-    await terminal.until(/Continue later with: turnlog --session two-[0-9a-f]{8}/);
+    await terminal.until(/Continue later with: turnlog --session two\b/);
     expect((await terminal.ended).code).toBe(0);
     const said = async (session: string): Promise<readonly string[]> => {
       const { stdout } = await run(["show", session], { cwd: folder.path });
-      return stdout.match(/which files mention zod\?|list all files|what did you do\?/g) ?? [];
+      const found = stdout.match(/which files mention zod\?|list all files|what did you do\?/g);
+      // An answer may quote what was asked.
+      return [...new Set(found)];
     };
     expect(await said("one")).toEqual(["which files mention zod?"]);
-    expect(await said("two")).toEqual(["which files mention zod?", "list all files"]);
+    expect(await said("two")).toEqual(["which files mention zod?", "what did you do?"]);
     expect(await run(["verify"], { cwd: folder.path })).toMatchObject({ code: 0 });
   });
 

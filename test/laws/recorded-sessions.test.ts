@@ -28,8 +28,8 @@ import { play, SESSION } from "./stage.ts";
 
 /**
  * Events that no recording has: those of providers that run other tools; of long results, media and
- * blobs (long-result-sessions.test.ts); of forks, hash chains and redactions; of trimming; and of tools
- * that a client runs (client-tools.test.ts).
+ * blobs (long-result-sessions.test.ts); of forks, rewinds, hash chains and redactions; of trimming; of
+ * prepared steps (prepare-step.test.ts); and of tools that a client runs (client-tools.test.ts).
  */
 const unrecorded: readonly string[] = [
   "blob.stored",
@@ -42,6 +42,7 @@ const unrecorded: readonly string[] = [
   "session.redacted",
   "session.rewound",
   "session.thinned",
+  "step.prepared",
   "tool.output-requested",
 ];
 

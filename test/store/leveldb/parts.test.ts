@@ -130,7 +130,7 @@ it("leaves nothing that opening, reading or repair finds when its process dies",
     await copyStore(join(dir, "living"), copy);
     died.push(copy);
     // So little that LevelDB does not touch its files meanwhile.
-  });
+  }, 50_000);
   await append(log, parts);
   expect(died).toHaveLength(PARTS + 1);
   for (const copy of died) {
