@@ -68,6 +68,12 @@ export function activeSpans(state: BranchesState): readonly PositionRange[] {
   return spansUpTo(state, Infinity);
 }
 
+/** Says of a position which branch it is on, if that is not the active one; undefined if it is on the active one. */
+export function leftBranches(state: BranchesState): (position: number) => number | undefined {
+  const spans = activeSpans(state);
+  return (position) => (isWithin(spans, position) ? undefined : branchAt(state, position));
+}
+
 /** Whether a position is in one of the ranges. */
 export function isWithin(spans: readonly PositionRange[], position: number): boolean {
   return spans.some(({ from, to }) => from <= position && position <= to);

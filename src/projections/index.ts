@@ -2,7 +2,15 @@
 
 export { type ApprovalsState, standingAnswer, approvals } from "./approvals.ts";
 export { type BlobsState, type KnownBlob, blobs } from "./blobs.ts";
-export { activeSpans, branches, branchAt, headOf, isWithin, spansUpTo } from "./branches.ts";
+export {
+  activeSpans,
+  branches,
+  branchAt,
+  headOf,
+  isWithin,
+  leftBranches,
+  spansUpTo,
+} from "./branches.ts";
 export {
   type BranchPoint,
   type Retraction,

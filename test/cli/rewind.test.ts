@@ -1,6 +1,7 @@
 /** `turnlog rewind` and `turnlog branches`: a session goes back at the command line, and goes on from there. */
 
 import { expect, it } from "vitest";
+import { z } from "zod";
 import { jsonLines, run } from "./command-line.ts";
 import { readEvents } from "./events.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
@@ -41,6 +42,35 @@ it.each(["--before-turn", "--before-message", "--to"])(
     expect(await run(["verify"], { cwd })).toMatchObject({ code: 0 });
   },
 );
+
+it("show marks what is off the active branch, in the history and among the events", async () => {
+  await using folder = await temporaryFolder({ "a.txt": "content-of-a" });
+  const cwd = folder.path;
+  await run(["--session", "one", "hello"], { cwd });
+  const { length: kept } = await read(cwd);
+  await run(["--session", "one", "read a.txt"], { cwd });
+  const { length: left } = await read(cwd);
+  await run(["rewind", "one", "--before-turn", "2"], { cwd });
+  await run(["--session", "one", "hello again"], { cwd });
+  const isLeft = (position: number): boolean => position > kept && position <= left;
+  for (const view of ["events", "history"]) {
+    const shown = await run(["show", "one", "--view", view, "--json"], { cwd });
+    const rows = z.array(rowSchema).parse(jsonLines(shown.stdout));
+    expect(rows.some(({ position }) => isLeft(position))).toBe(true);
+    for (const { position, leftBranch } of rows)
+      expect(leftBranch, `${view} ${position}`).toBe(isLeft(position) ? 1 : undefined);
+  }
+  const history = (await run(["show", "one"], { cwd })).stdout;
+  expect(history).toMatch(/^\[left: branch 1\] You · \d+ · .+\n {2}read a\.txt$/m);
+  expect(history).toMatch(/^You · \d+ · .+\n {2}hello again$/m);
+  const { stdout } = await run(["show", "one", "--view", "events"], { cwd });
+  const marked = stdout.split("\n").filter((line) => line.includes("[left: branch 1]"));
+  expect(marked.map((line) => Number.parseInt(line, 10))).toEqual(
+    Array.from({ length: left - kept }, (_, index) => kept + 1 + index),
+  );
+  const then = await run(["show", "one", "--position", String(left)], { cwd });
+  expect(then.stdout).not.toContain("[left:");
+});
 
 it("answers as JSON, and changes nothing where the session is already", async () => {
   await using folder = await temporaryFolder({});
@@ -93,6 +123,8 @@ it("does not cut off a turn that has not ended", async () => {
   expect(refused).toMatchObject({ code: 1 });
   expect(refused.stderr).toMatch(/its turn has not ended.*turnlog --session two/s);
 });
+
+const rowSchema = z.looseObject({ position: z.number(), leftBranch: z.number().optional() });
 
 async function read(cwd: string): Promise<ReturnType<typeof readEvents>> {
   const { stdout } = await run(["show", "one", "--view", "events", "--json"], { cwd });

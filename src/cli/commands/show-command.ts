@@ -2,8 +2,8 @@
 
 import { z } from "zod";
 import { TurnlogError, type EventLog } from "../../events/index.ts";
-import { stepTimelines, type StepTimeline } from "../../projections/index.ts";
-import { viewSession, type SessionView } from "../../state/index.ts";
+import { leftBranches, stepTimelines, type StepTimeline } from "../../projections/index.ts";
+import { stateAt, viewOf, type SessionView } from "../../state/index.ts";
 import {
   ContextNotices,
   type ContextNotice,
@@ -13,6 +13,7 @@ import {
 } from "../wording/index.ts";
 import { writeLines, type Channel, type Output, UsageError, jsonText } from "../output/index.ts";
 import {
+  allItems,
   eventLine,
   historyLines,
   promptLines,
@@ -21,6 +22,8 @@ import {
   timelineLines,
   usageLines,
   usageValue,
+  withLeftBranch,
+  type LeftAt,
 } from "../show/index.ts";
 import { openSessions, sessionOptions } from "../settings/index.ts";
 
@@ -48,7 +51,9 @@ export async function show(session: string, given: unknown, { data }: Output): P
   if (step !== undefined && shown !== "timeline")
     throw new UsageError("--step is for the timeline: add --view timeline.");
   await using log = await openSessions({ dir, keys, takeOver }, { readOnly: true });
-  const view = await viewSession(log, session, position);
+  const state = await stateAt(log, session, position);
+  const view = viewOf(session, state);
+  const leftAt = leftBranches(state.branches);
   if (shown === "timeline") {
     const timelines = await timelinesOf(log, view, step);
     const lines = json
@@ -57,13 +62,18 @@ export async function show(session: string, given: unknown, { data }: Output): P
     return await writeLines(data, lines);
   }
   if (shown === "events") {
-    return await writeLines(data, eventLines(log, view, json ? undefined : data, full));
+    return await writeLines(data, eventLines(log, view, leftAt, json ? undefined : data, full));
   }
-  if (json) return await writeLines(data, jsonLines(view, shown));
   const lengths = full ? fullLengths : usualLengths;
   if (shown === "history") {
-    return await writeLines(data, historyLines(view, await noticesOf(log, view), data, lengths));
+    const items = allItems(state);
+    const history = { items, queue: view.queue, leftAt };
+    const lines = json
+      ? items.map((item) => jsonText(withLeftBranch(item, leftAt)))
+      : historyLines(history, await noticesOf(log, view), data, lengths);
+    return await writeLines(data, lines);
   }
+  if (json) return await writeLines(data, jsonLines(view, shown));
   await writeLines(data, textLines(view, shown, data, lengths));
 }
 
@@ -80,7 +90,7 @@ async function noticesOf(
   );
 }
 
-type FoldedView = Exclude<z.infer<typeof optionsSchema>["view"], "events" | "timeline">;
+type FoldedView = Exclude<z.infer<typeof optionsSchema>["view"], "events" | "timeline" | "history">;
 
 /** The timelines of all steps, or of one. */
 async function timelinesOf(
@@ -103,19 +113,20 @@ async function timelinesOf(
 async function* eventLines(
   log: EventLog,
   { session, position }: SessionView,
+  leftAt: LeftAt,
   data: Channel | undefined,
   full: boolean,
 ): AsyncGenerator<string> {
   for await (const event of log.read(session, { to: position })) {
-    yield data === undefined ? jsonText(event) : eventLine(event, data, full);
+    yield data === undefined
+      ? jsonText(withLeftBranch(event, leftAt))
+      : eventLine(event, data, full, leftAt);
   }
 }
 
-/** One line per item of the history or message of the prompt; one line in all for other views. */
+/** One line per message of the prompt; one line in all for other views. */
 function jsonLines(view: SessionView, shown: FoldedView): readonly string[] {
   switch (shown) {
-    case "history":
-      return view.history.map((item) => jsonText(item));
     case "prompt":
       return view.prompt.map((message) => jsonText(message));
     case "state":
@@ -127,7 +138,7 @@ function jsonLines(view: SessionView, shown: FoldedView): readonly string[] {
 
 function textLines(
   view: SessionView,
-  shown: Exclude<FoldedView, "history">,
+  shown: FoldedView,
   data: Channel,
   lengths: Lengths,
 ): readonly string[] {

@@ -1,6 +1,6 @@
 /** The views of `turnlog show`: a session as lines of text. Pure. */
 
-export { branchLine } from "./show-branches.ts";
+export { allItems, branchLine, withLeftBranch, type LeftAt } from "./show-branches.ts";
 export { eventLine } from "./show-events.ts";
 export { historyLines } from "./show-history.ts";
 export { messageLines, promptLines } from "./show-prompt.ts";

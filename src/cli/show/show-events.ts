@@ -2,21 +2,28 @@
 
 import type { SessionEvent } from "../../events/index.ts";
 import { type Channel, visibleName, visibleText } from "../output/index.ts";
+import { leftMark, type LeftAt } from "./show-branches.ts";
 import { contextWords, figure, timeOfDay } from "../wording/index.ts";
 
 /**
  * Cuts the line at the terminal's width and adds the size of the whole. Without a terminal the line is
  * whole, so that it can be searched.
  * @param full - Whether to keep the line whole in a terminal too.
+ * @param leftAt - Marks the events that are off the active branch.
  */
-export function eventLine(event: SessionEvent, data: Channel, full = false): string {
+export function eventLine(
+  event: SessionEvent,
+  data: Channel,
+  full = false,
+  leftAt: LeftAt = () => undefined,
+): string {
   const type = event.type === "unknown" ? event.data.type : event.type;
   const content = event.type === "unknown" ? event.data.data : event.data;
   const place = `${String(event.position).padStart(6)}  ${timeOfDay(event.time)}  `;
   const name = visibleName(type).padEnd(24);
   const words = contextWords(event);
-  const json =
-    words === undefined ? JSON.stringify(content) : `${words} ${JSON.stringify(content)}`;
+  const mark = leftMark(event.position, leftAt);
+  const json = `${mark}${words === undefined ? "" : `${words} `}${JSON.stringify(content)}`;
   const width =
     data.columns === undefined || full
       ? json.length

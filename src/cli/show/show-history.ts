@@ -26,26 +26,37 @@ import {
   shortenedJson,
 } from "../wording/index.ts";
 import { type Channel, visibleName, visibleText } from "../output/index.ts";
+import { leftMark, type LeftAt } from "./show-branches.ts";
+
+/** A session on all of its branches. */
+export interface ShownHistory {
+  /** The items of all branches in the order of the log. */
+  readonly items: readonly HistoryItem[];
+  readonly queue: SessionView["queue"];
+  readonly leftAt: LeftAt;
+}
 
 /** @param notices - Notices about the prompt in the order of the log, shown where they happened. */
 export function historyLines(
-  view: SessionView,
+  { items, queue, leftAt }: ShownHistory,
   notices: readonly ContextNotice[],
   data: Channel,
   lengths: Lengths = usualLengths,
 ): readonly string[] {
-  const first = view.history[0]?.position ?? Number.POSITIVE_INFINITY;
+  const first = items[0]?.position ?? Number.POSITIVE_INFINITY;
   return [
-    ...noticeLines(notices, 0, first, data),
-    ...view.history.flatMap((item, index) => {
-      const next = view.history[index + 1]?.position ?? Number.POSITIVE_INFINITY;
+    ...noticeLines(notices, 0, first, data, leftAt),
+    ...items.flatMap((item, index) => {
+      const next = items[index + 1]?.position ?? Number.POSITIVE_INFINITY;
+      const [head = "", ...content] = itemLines(item, data, lengths);
       return [
-        ...itemLines(item, data, lengths),
+        `${leftMark(item.position, leftAt)}${head}`,
+        ...content,
         "",
-        ...noticeLines(notices, item.position, next, data),
+        ...noticeLines(notices, item.position, next, data, leftAt),
       ];
     }),
-    ...view.queue.flatMap(({ delivery, content }) => [
+    ...queue.flatMap(({ delivery, content }) => [
       data.style("bold", `Waiting (${delivery})`),
       ...indented(visibleText(contentText(content))),
       "",
@@ -59,11 +70,12 @@ function noticeLines(
   from: number,
   before: number,
   data: Channel,
+  leftAt: LeftAt,
 ): readonly string[] {
   return notices
     .filter(({ event }) => event.position >= from && event.position < before)
     .flatMap(({ event, text }) => [
-      `${data.style("bold", "Context")}${data.style("dim", ` · ${event.position} · ${dateAndTime(event.time)}`)}`,
+      `${leftMark(event.position, leftAt)}${data.style("bold", "Context")}${data.style("dim", ` · ${event.position} · ${dateAndTime(event.time)}`)}`,
       ...indented(visibleText(text)),
       "",
     ]);

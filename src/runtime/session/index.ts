@@ -10,6 +10,7 @@ export { answerCall, callToAnswer, type CallAnswered } from "./call-answer.ts";
 export { type CancelOptions, type Cancelled, cancel } from "./cancellation.ts";
 export * as commands from "./commands.ts";
 export type { CommandTarget } from "./commands.ts";
+export { repeatedMessages, withdrawal } from "./repeated-messages.ts";
 export {
   type RewindDecision,
   type RewindManner,
@@ -20,11 +21,9 @@ export {
   checkout,
   lastMessageId,
   lastRun,
-  repeatedMessages,
   replaceMessage,
   rewind,
   runAgain,
-  withdrawal,
 } from "./rewind.ts";
 export { SessionActor } from "./session-actor.ts";
 export { openChain } from "./session-chain.ts";

@@ -131,19 +131,6 @@ export function lastRun({ branches }: SessionState, messageId: string): number {
   return branches.all.findLast(({ again }) => again?.includes(messageId) === true)?.id ?? 0;
 }
 
-/** The waiting messages that were delivered before, on some branch. */
-export function repeatedMessages({ queue, boundaries }: SessionState): readonly string[] {
-  const waiting = queue.waiting.map(({ id }) => id);
-  return waiting.filter((id) =>
-    boundaries.items.some((item) => item.kind === "user" && item.id === id),
-  );
-}
-
-/** A message that waits again belongs to the branch that is left. */
-export function withdrawal(ids: readonly string[]): EventBody<"message.withdrawn"> {
-  return { type: "message.withdrawn", data: { ids, reason: "its branch was left" } };
-}
-
 type Details = Omit<EventBody<"session.rewound">["data"], "to" | "note">;
 
 function rewindTo(

@@ -1,0 +1,17 @@
+/** Messages that wait again, when the branch that repeats them is left: they are withdrawn. Pure. */
+
+import type { EventBody } from "../../events/index.ts";
+import type { SessionState } from "../../state/index.ts";
+
+/** The waiting messages that were delivered before, on some branch. */
+export function repeatedMessages({ queue, boundaries }: SessionState): readonly string[] {
+  const waiting = queue.waiting.map(({ id }) => id);
+  return waiting.filter((id) =>
+    boundaries.items.some((item) => item.kind === "user" && item.id === id),
+  );
+}
+
+/** A message that waits again belongs to the branch that is left. */
+export function withdrawal(ids: readonly string[]): EventBody<"message.withdrawn"> {
+  return { type: "message.withdrawn", data: { ids, reason: "its branch was left" } };
+}
