@@ -197,7 +197,9 @@ function freeMoves(situation: Situation, world: World, bounds: Bounds): readonly
   ];
   const atWork = callsAtWork(situation);
   // When time passes for the turn, it passes for its tools.
-  const timed = !atWork.some((id) => told || situation.kinds[id] === "slow");
+  const passes = !atWork.some((id) => told || situation.kinds[id] === "slow");
+  // The time of a turn does not count while it waits for people alone.
+  const timed = passes && !isWaiting(machine);
   const stops: readonly Move[] = [
     ...(stopping === undefined || !skipCalls
       ? ([{ type: "turn.cancel-requested", mode: "now" }] as const)
@@ -301,4 +303,13 @@ function freeToCall(
 
 function idsOf(calls: Situation["machine"]["context"]["calls"]): readonly string[] {
   return entriesOf(calls).map(([id]) => id);
+}
+
+/** Whether all that is left of a step waits for people or clients. */
+function isWaiting(machine: Situation["machine"]): boolean {
+  const awaited = new Set(["ended", "awaiting-approval", "awaiting-output"]);
+  return (
+    machine.matches("tools") &&
+    entriesOf(machine.context.calls).every(([, call]) => awaited.has(call))
+  );
 }
