@@ -71,9 +71,10 @@ describe("the paths through the machine", () => {
     const [calling] = sessionPaths({
       calls: [{ toolName: "weather", input: { city: "Ulm" } }],
     }).filter((path) => path.length === 2 && path[1]?.move.type === "call");
+    const { toolApproval: _, ...careless } = agent;
     const found = await walkSession(
       calling ?? [],
-      { ...agent, tools: { weather: deaf } },
+      { ...careless, tools: { weather: deaf } },
       { patienceMs: 100 },
     );
     expect(found).toEqual(["after send, call weather: nothing came where tool.succeeded was due"]);
