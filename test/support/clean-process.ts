@@ -3,7 +3,9 @@
 import { afterAll, vi } from "vitest";
 
 function shared(): Readonly<Record<string, unknown>> {
-  const { env, stdin, stdout, stderr } = process;
+  const { stdin, stdout, stderr } = process;
+  // `sharp` sets it when it is loaded.
+  const { VIPSHOME: _, ...env } = process.env;
   return {
     "the folder": process.cwd(),
     "the environment": JSON.stringify(env),
