@@ -167,7 +167,11 @@ describe.skipIf(!hasTerminals)("a conversation in a terminal (`script` of util-l
       return [...new Set(found)];
     };
     expect(await said("one")).toEqual(["which files mention zod?"]);
-    expect(await said("two")).toEqual(["which files mention zod?", "what did you do?"]);
+    // What was taken back stays in the session, and is marked.
+    const all = ["which files mention zod?", "list all files", "what did you do?"];
+    expect(await said("two")).toEqual(all);
+    const { stdout } = await run(["show", "two"], { cwd: folder.path });
+    expect(stdout).toContain("[left: branch 1]");
     expect(await run(["verify"], { cwd: folder.path })).toMatchObject({ code: 0 });
   });
 
