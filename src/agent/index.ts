@@ -62,5 +62,11 @@ export type {
   StepSource,
 } from "./step-source.ts";
 export { awaited, guardedCatalogue, guardedStrategy, isCallbackFailure } from "./user-callbacks.ts";
-export { type ParsedOutput, isStructured, outputSchema, parsedOutput } from "./turn-output.ts";
+export {
+  type ParsedOutput,
+  isStructured,
+  outputSchema,
+  parsedOutput,
+  unreportedUsage,
+} from "./turn-output.ts";
 export { type InferAgentUIMessage, isCallOf } from "./tool-input.ts";

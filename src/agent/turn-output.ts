@@ -1,6 +1,6 @@
 /** The structured output of a turn: its text, parsed by the `output` of the agent or of the message. */
 
-import type { OutputInterface } from "ai";
+import type { LanguageModelUsage, OutputInterface } from "ai";
 import type { StoredError } from "../events/index.ts";
 import { thing } from "../validation/index.ts";
 import { toStoredError } from "../shared/index.ts";
@@ -38,20 +38,23 @@ export async function parsedOutput<OUTPUT, PARTIAL>(
   }
 }
 
+/** The usage of a call of which the provider reported none. */
+export const unreportedUsage: LanguageModelUsage = {
+  inputTokens: undefined,
+  inputTokenDetails: {
+    noCacheTokens: undefined,
+    cacheReadTokens: undefined,
+    cacheWriteTokens: undefined,
+  },
+  outputTokens: undefined,
+  outputTokenDetails: { textTokens: undefined, reasoningTokens: undefined },
+  totalTokens: undefined,
+};
+
 /** The SDK puts these into its error, of which the log keeps name and message. */
 const circumstances: Parameters<OutputInterface["parseCompleteOutput"]>[1] = {
   response: { id: "", modelId: "", timestamp: new Date(0) },
-  usage: {
-    inputTokens: undefined,
-    inputTokenDetails: {
-      noCacheTokens: undefined,
-      cacheReadTokens: undefined,
-      cacheWriteTokens: undefined,
-    },
-    outputTokens: undefined,
-    outputTokenDetails: { textTokens: undefined, reasoningTokens: undefined },
-    totalTokens: undefined,
-  },
+  usage: unreportedUsage,
   finishReason: "stop",
 };
 

@@ -15,6 +15,7 @@ import {
   type PreparedMessage,
 } from "../events/index.ts";
 import type { PromptEntry } from "./prompt-entry.ts";
+import { callIds, resultIds } from "./prompt-problems.ts";
 
 /** A message that `prepareStep` added. */
 interface AddedMessage {
@@ -180,16 +181,4 @@ function isBroken(entries: readonly EditedEntry[], entry: EditedEntry, index: nu
   }
   if (message.role !== "tool") return false;
   return resultIds(message).join() !== callIds(entries[index - 1]?.message).join();
-}
-
-function callIds(message: ModelMessage | undefined): readonly string[] {
-  if (message?.role !== "assistant" || typeof message.content === "string") return [];
-  return message.content.flatMap((part) =>
-    part.type === "tool-call" && part.providerExecuted !== true ? [part.toolCallId] : [],
-  );
-}
-
-function resultIds(message: ModelMessage | undefined): readonly string[] {
-  if (message?.role !== "tool") return [];
-  return message.content.flatMap((part) => (part.type === "tool-result" ? [part.toolCallId] : []));
 }

@@ -182,7 +182,7 @@ function providerParts(
 }
 
 /** Ids of the calls in a message that the runtime answers. */
-function callIds(message: ModelMessage | undefined): readonly string[] {
+export function callIds(message: ModelMessage | undefined): readonly string[] {
   if (message?.role !== "assistant" || typeof message.content === "string") return [];
   return message.content.flatMap((part) =>
     part.type === "tool-call" && part.providerExecuted !== true ? [part.toolCallId] : [],
@@ -190,7 +190,7 @@ function callIds(message: ModelMessage | undefined): readonly string[] {
 }
 
 /** Ids of the results in a message. */
-function resultIds(message: ModelMessage | undefined): readonly string[] {
+export function resultIds(message: ModelMessage | undefined): readonly string[] {
   if (message?.role !== "tool") return [];
   return message.content.flatMap((part) => (part.type === "tool-result" ? [part.toolCallId] : []));
 }

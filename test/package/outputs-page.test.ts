@@ -1,9 +1,9 @@
 /** The code that some pages of docs show runs as it stands there. */
 
-import { readFile, writeFile } from "node:fs/promises";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { readFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
-import { temporaryFolder } from "../cli/temporary-folder.ts";
+import { runShownCode } from "../support/shown-code.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
@@ -23,15 +23,5 @@ const blocks = [...text.matchAll(/^## (.+)$|```ts\n([\s\S]*?)```/gm)].reduce<
 
 it.each(blocks.filter(({ code }) => code !== ""))("$title", async ({ code }) => {
   expect(code).toContain("assert.");
-  const own = code
-    .replaceAll('"turnlog"', JSON.stringify(`${root}src/public/index.ts`))
-    .replaceAll('"turnlog/testing"', JSON.stringify(`${root}src/public/testing.ts`))
-    .replaceAll(
-      /from "(ai|zod)"/g,
-      (_, name: string) => `from ${JSON.stringify(import.meta.resolve(name))}`,
-    );
-  await using folder = await temporaryFolder({});
-  const file = folder.at("shown.ts");
-  await writeFile(file, own);
-  await import(/* @vite-ignore */ pathToFileURL(file).href);
+  await runShownCode(code);
 });

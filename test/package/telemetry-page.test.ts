@@ -1,9 +1,9 @@
 /** The code that docs/telemetry.md shows runs as it stands there. */
 
-import { readFile, writeFile } from "node:fs/promises";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { readFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
 import { afterAll, expect, it } from "vitest";
-import { temporaryFolder } from "../cli/temporary-folder.ts";
+import { runShownCode } from "../support/shown-code.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const page = await readFile(`${root}docs/telemetry.md`, "utf8");
@@ -20,16 +20,6 @@ it("shows code", () => {
 it.each(blocks.map((code, index) => [index + 1, code] as const))(
   "block %i runs",
   async (_, code) => {
-    const own = code
-      .replaceAll('"turnlog"', JSON.stringify(`${root}src/public/index.ts`))
-      .replaceAll('"turnlog/testing"', JSON.stringify(`${root}src/public/testing.ts`))
-      .replaceAll(
-        /from "(ai|@ai-sdk\/otel)"/g,
-        (__, name: string) => `from ${JSON.stringify(import.meta.resolve(name))}`,
-      );
-    await using folder = await temporaryFolder({});
-    const file = folder.at("shown.ts");
-    await writeFile(file, own);
-    await expect(import(/* @vite-ignore */ pathToFileURL(file).href)).resolves.toBeDefined();
+    await expect(runShownCode(code)).resolves.toBeUndefined();
   },
 );

@@ -1,6 +1,7 @@
 /** The AI SDK's result of a step that has just run, with what only the running process knows. */
 
 import type { ContentPart, LanguageModelUsage, StepResult, ToolSet } from "ai";
+import { unreportedUsage } from "../../agent/index.ts";
 
 type Result = StepResult<ToolSet>;
 type Content = ContentPart<ToolSet>;
@@ -60,25 +61,13 @@ function reasoningPart(part: Content): Result["reasoning"] {
   return [{ type: part.type, data, mediaType, ...options }];
 }
 
-export const noUsage: LanguageModelUsage = {
-  inputTokens: undefined,
-  inputTokenDetails: {
-    noCacheTokens: undefined,
-    cacheReadTokens: undefined,
-    cacheWriteTokens: undefined,
-  },
-  outputTokens: undefined,
-  outputTokenDetails: { textTokens: undefined, reasoningTokens: undefined },
-  totalTokens: undefined,
-};
-
 function sum(one: number | undefined, other: number | undefined): number | undefined {
   return one === undefined && other === undefined ? undefined : (one ?? 0) + (other ?? 0);
 }
 
 /** The sum over steps. A provider's raw figures remain only where there is one step. */
 export function totalUsage(steps: readonly Result[]): LanguageModelUsage {
-  const [first = noUsage, ...rest] = steps.map((step) => step.usage);
+  const [first = unreportedUsage, ...rest] = steps.map((step) => step.usage);
   return rest.reduce(
     (total, usage) => ({
       inputTokens: sum(total.inputTokens, usage.inputTokens),

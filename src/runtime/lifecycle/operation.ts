@@ -16,11 +16,11 @@ import type {
 } from "ai";
 import type { Agent, CallFailure, TurnContext } from "../../agent/index.ts";
 import type { SessionEvent } from "../../events/index.ts";
-import { callSettings, maxAttempts, nameOf } from "../../agent/index.ts";
+import { callSettings, maxAttempts, nameOf, unreportedUsage } from "../../agent/index.ts";
 import { itemMessages, type StepItem } from "../../projections/index.ts";
 import type { Approval } from "../../state/index.ts";
 import { askingMessages, withQuestions } from "./asked-content.ts";
-import { liveStep, noUsage, totalUsage } from "./live-step.ts";
+import { liveStep, totalUsage } from "./live-step.ts";
 
 type Result = StepResult<ToolSet>;
 type ContentPart = Result["content"][number];
@@ -122,7 +122,7 @@ export class Operation {
       content: [...withQuestions(called?.content ?? textsOf(item), asked), ...open.outputs],
       finishReason,
       rawFinishReason: finished?.rawFinishReason,
-      usage: called?.usage ?? noUsage,
+      usage: called?.usage ?? unreportedUsage,
       performance: {
         ...noPerformance,
         ...called?.performance,
