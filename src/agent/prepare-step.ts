@@ -39,7 +39,7 @@ export async function stepChanges(
   });
 }
 
-/** The settings among the changes, as recorded data. Undefined if there are none. */
+/** The changed settings as recorded data. Undefined if no setting changed. */
 export function stepOverrides(changes: StepChanges): StepOverrides | undefined {
   const { model, activeTools, toolOrder, toolChoice, providerOptions } = changes;
   const settings = jsonObjectSchema.parse(toJson(callSettings(changes)));

@@ -1,5 +1,5 @@
 /**
- * The built-in tool `read_tool_output`, by which the model reads the rest of a cut result. Offered from
+ * The built-in tool `read_tool_output`: the model reads the rest of a cut result with it. Offered from
  * the first step, since a later change of tools would break the provider's prompt cache (decision 15).
  */
 

@@ -13,7 +13,7 @@ interface StopConditions {
 /** A `StopCondition` of the AI SDK, for instance `hasToolCall("finish")`, or an own function. */
 type StopCondition = StopConditions["isMet"];
 
-/** The setting: one condition, or several, of which any may be met. */
+/** The setting: one condition, or a list. The turn ends when any of them is met. */
 export type StopWhen = StopCondition | readonly StopCondition[];
 
 /** Parses the setting. */
