@@ -76,15 +76,18 @@ export function optionsOf<Given extends object>(
   { hints = {}, ignored }: UnknownKeys = {},
 ): z.ZodType {
   const known = [...Object.keys(optional), ...Object.keys(required)];
-  const fields = implementation(required, optional);
-  return z.unknown().superRefine((value, context) => {
-    // First, since a misspelt key is often why a required one is missing.
-    for (const [key, given] of enumerable(value)) {
-      if (given === undefined || known.includes(key) || ignored?.test(key) === true) continue;
-      const params = { unknown: key, known, hint: byId(hints, key) } satisfies UnknownKey;
-      context.addIssue({ code: "custom", path: [key], params });
-    }
-    report(fields, value, context, []);
+  // Built at first use: importing the package would take a tenth longer.
+  return z.lazy(() => {
+    const fields = implementation(required, optional);
+    return z.unknown().superRefine((value, context) => {
+      // First, since a misspelt key is often why a required one is missing.
+      for (const [key, given] of enumerable(value)) {
+        if (given === undefined || known.includes(key) || ignored?.test(key) === true) continue;
+        const params = { unknown: key, known, hint: byId(hints, key) } satisfies UnknownKey;
+        context.addIssue({ code: "custom", path: [key], params });
+      }
+      report(fields, value, context, []);
+    });
   });
 }
 
