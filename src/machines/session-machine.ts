@@ -304,7 +304,10 @@ export const sessionMachine: SessionMachine = setup({
         },
         ending: {
           entry: { type: "endTurn", params: ({ context }) => ({ reason: endReason(context) }) },
+          // While the output is parsed, the turn can still be stopped.
           on: {
+            "turn.cancel-requested": { target: "ending", reenter: true, actions: "cancel" },
+            "turn.limit-reached": { target: "ending", reenter: true, actions: "limit" },
             "session.recovered": { target: "ending", reenter: true },
           },
         },

@@ -62,8 +62,8 @@ export class ReplayStage {
   /** The positions of the starts of the calls whose tools have run. */
   readonly #ran = new Set<number>();
   #session: Promise<Session | undefined> | undefined;
-  /** Ends the time of the running turn, which passes only where that was recorded. */
-  #timeUp: (() => void) | undefined;
+  /** Each ends the time of the running turn or step, which passes only where that was recorded. */
+  readonly #clocks = new Set<() => void>();
   readonly #allowed: AllowedDifferences;
   /** The recorded description of the running agent. */
   #description: AgentDescription;
@@ -115,7 +115,7 @@ export class ReplayStage {
 
   async #repeat(event: SessionEvent): Promise<void> {
     if (isTimeUp(event)) {
-      this.#timeUp?.();
+      [...this.#clocks].at(-1)?.();
       return;
     }
     if (!isCommand(event, this.#options.events)) {
@@ -160,7 +160,7 @@ export class ReplayStage {
     this.#process += 1;
     const process = this.#process;
     this.#opened = event.position;
-    this.#timeUp = undefined;
+    this.#clocks.clear();
     await this.#lastAppend;
     if (event.type === "session.created" || event.type === "session.configured") {
       this.#description = event.data.agent;
@@ -214,7 +214,7 @@ export class ReplayStage {
         if (isLive && process === this.#process) due();
       };
       if (wait.kind === "turn") {
-        if (process === this.#process) this.#timeUp = end;
+        if (process === this.#process) this.#clocks.add(end);
       } else {
         const position = waitEnd(this.#options.events, this.#pacer.position, wait);
         if (position !== undefined) void this.#pacer.due(position).then(end);
@@ -222,6 +222,7 @@ export class ReplayStage {
       return {
         [Symbol.dispose]: () => {
           isLive = false;
+          this.#clocks.delete(end);
         },
       };
     };

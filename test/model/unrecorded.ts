@@ -11,12 +11,17 @@ import type { Situation } from "./situation.ts";
 const compactsAtLimit = "a limit is reached by long sessions: they are tested by themselves";
 const atOnce = "the runtime leaves this state before anybody can say anything";
 
+const parsesAtOnce =
+  "the outputs of the walks are parsed at once: structured-output.test.ts has others";
+
 /** Walked by a crash, an event written by hand, and a recovery. */
 export const foreignEvents: Readonly<Record<string, string>> = {
   "streaming.boundary context.compaction-started": compactsAtLimit,
   "streaming.boundary turn.cancel-requested": atOnce,
   "streaming.boundary turn.limit-reached":
     "a turn's time is up while something runs; that it goes in circles is tested by itself",
+  "streaming.ending turn.cancel-requested": parsesAtOnce,
+  "streaming.ending turn.limit-reached": parsesAtOnce,
   "streaming.backingOff step.failed": "a back-off ends in the next attempt or is interrupted",
   "compacting turn.cancel-requested": "a compaction without a model is over at once",
   "compacting turn.limit-reached": "a compaction without a model is over at once",

@@ -3,8 +3,9 @@
 import { isStepCount, Output, streamText, tool, type OutputInterface } from "ai";
 import { describe, expect, expectTypeOf, it } from "vitest";
 import { z } from "zod";
-import { createRuntime, openMemoryLog, viewSession } from "../../src/public/index.ts";
+import { createRuntime, openMemoryLog, viewSession, type Agent } from "../../src/public/index.ts";
 import { gate, scriptedModel, type ScriptedStep } from "../../src/models/index.ts";
+import { systemTimer, type Timer } from "../../src/shared/index.ts";
 import { replay } from "../../src/testing/index.ts";
 import { call, calling, saying } from "../support/script.ts";
 import { openSession } from "../support/with-runtime.ts";
@@ -192,6 +193,93 @@ it("is read again when the process dies before the turn has ended", async () => 
   expect(history.at(-1)).toMatchObject({
     reason: "stop",
     output: { value: { city: "Ulm", days: 2 } },
+  });
+});
+
+/** A schema that never answers, which says when it was asked. */
+function endless(): { readonly output: OutputInterface; readonly asked: Promise<void> } {
+  const asked = Promise.withResolvers<void>();
+  const refined = schema.refine(async () => {
+    asked.resolve();
+    return await new Promise<boolean>(() => {});
+  });
+  return { output: Output.object({ schema: refined }), asked: asked.promise };
+}
+
+describe("A schema that never settles", () => {
+  it("holds its turn until it is cancelled: the text is kept, and the next message works", async () => {
+    const { output, asked } = endless();
+    await using open = await openSession({ model: scriptedModel([said, "Fine."]) });
+    const { session } = open;
+    const turn = await session.send("Where to?", { output });
+    await asked;
+    expect(await session.cancel()).toMatchObject({ ended: "cancelled", kept: { text: said } });
+    expect(await turn.result).toMatchObject({
+      finishReason: "cancelled",
+      text: said,
+      output: undefined,
+    });
+    expect((await (await session.send("And?")).result).text).toBe("Fine.");
+    const events = await open.events();
+    expect(await replay(events, { model: scriptedModel([]) })).toEqual({ events: events.length });
+  });
+
+  it("ends its turn as timed out when the turn's time is up, without a last step", async () => {
+    const { output, asked } = endless();
+    const dues: (() => void)[] = [];
+    const timer: Timer = (milliseconds, due, wait) => {
+      if (wait.kind !== "turn" || milliseconds !== 5000)
+        return systemTimer(milliseconds, due, wait);
+      dues.push(due);
+      return { [Symbol.dispose]: () => dues.splice(dues.indexOf(due), 1) };
+    };
+    const agent: Agent = {
+      model: scriptedModel([said, "Fine."]),
+      timeout: { totalMs: 5000, stepMs: 1 },
+      timeLimits: { lastStep: true },
+    };
+    await using open = await openSession(agent, { timer });
+    const turn = await open.session.send("Where to?", { output });
+    await asked;
+    dues.at(-1)?.();
+    expect(await turn.result).toMatchObject({ finishReason: "timed-out", text: said });
+    expect(dues).toEqual([]);
+    const events = await open.events();
+    expect(
+      events.flatMap(({ type, data }) => (type === "turn.limit-reached" ? [data] : [])),
+    ).toEqual([{ turn: 1, limit: "time", lastStep: false }]);
+    for (const replayed of [agent, { ...agent, output: trip }])
+      expect(await replay(events, replayed)).toEqual({ events: events.length });
+  });
+
+  it("does not hold the close of its runtime, which cancels the turn", async () => {
+    const { output, asked } = endless();
+    const log = await openMemoryLog();
+    const runtime = await createRuntime({ log, agent: { model: scriptedModel([said]), output } });
+    const turn = await (await runtime.session("s")).send("Where to?");
+    const { result } = turn;
+    await asked;
+    await runtime.close();
+    expect(await result).toMatchObject({ finishReason: "cancelled", text: said });
+  });
+
+  it("is asked by the next process too, which can be told to stop", async () => {
+    const first = endless();
+    const log = await openMemoryLog();
+    const agent = { model: scriptedModel([said]), output: first.output };
+    const dying = await createRuntime({ log, agent });
+    const turn = await (await dying.session("s")).send("Where to?");
+    turn.result.catch(() => {});
+    await first.asked;
+    for await (const { type } of log.subscribe("s")) if (type === "step.finished") break;
+    const copy = await openMemoryLog();
+    const left = (await Array.fromAsync(log.read("s"))).map(({ position: _, ...event }) => event);
+    await copy.append("s", "none", left, { origin: "copied" });
+    const again = endless();
+    const next = { model: scriptedModel([]), output: again.output };
+    await using open = await openSession(next, { log: copy });
+    await again.asked;
+    expect(await open.session.cancel()).toMatchObject({ ended: "cancelled" });
   });
 });
 

@@ -119,6 +119,7 @@ export class SessionEffects implements Disposable {
 
   /** Called after each recorded event, before its effects. */
   observe(event: SessionEvent): void {
+    if (event.type === "turn.ended") this.#clock[Symbol.dispose]();
     this.#lifecycle?.observe(event);
   }
 
@@ -294,7 +295,7 @@ export class SessionEffects implements Disposable {
   }
 
   #endTurn({ reason }: { readonly reason: EventBody<"turn.ended">["data"]["reason"] }): void {
-    this.#clock[Symbol.dispose]();
+    this.#clock.endStep();
     this.#boundary.endTurn();
     this.#use(this.#prepared);
     const ending = endTurn(this.#options.recorder, reason, this.turn.output);

@@ -23,9 +23,13 @@ async function endParsed(
   reason: TurnEndReason,
   parsing: Promise<TurnOutput>,
 ): Promise<void> {
+  const { turn } = recorder.state.machine.context;
   const output = await parsing;
   const released = recorder.replayGate({ kind: "turn" });
   if (released !== undefined) await released;
+  const { machine } = recorder.state;
+  // A cancel or the turn's time has ended it meanwhile, without the output.
+  if (machine.context.turn !== turn || !machine.matches({ streaming: "ending" })) return;
   recorder.record(turnEnded(recorder.state, reason, output));
 }
 

@@ -36,8 +36,13 @@ export class TurnClock implements Disposable {
 
   /** Starts the time of a step. */
   beginStep(turn: number): void {
-    this.#step?.[Symbol.dispose]();
+    this.endStep();
     this.#step = this.#limit(turn, turnLimits(this.#agent).stepMs);
+  }
+
+  /** Ends the time of a step. */
+  endStep(): void {
+    this.#step?.[Symbol.dispose]();
   }
 
   /** Starts both times anew. */
@@ -67,7 +72,9 @@ export class TurnClock implements Disposable {
     if (context.turn !== turn || !isInTurn(machine) || isAtRest(recorder.state)) return;
     // The turn is stopping already, and its calls are skipped.
     if (context.stopping !== undefined && context.skipCalls) return;
-    const grant = lastStep && context.stopping === undefined && context.lastStep === undefined;
+    const isReplied = machine.matches({ streaming: "ending" });
+    const isStopping = context.stopping !== undefined || context.lastStep !== undefined;
+    const grant = lastStep && !isReplied && !isStopping;
     recorder.record({
       type: "turn.limit-reached",
       data: { turn, limit: "time", lastStep: grant },
@@ -77,7 +84,7 @@ export class TurnClock implements Disposable {
 
   [Symbol.dispose](): void {
     this.#turn?.[Symbol.dispose]();
-    this.#step?.[Symbol.dispose]();
+    this.endStep();
   }
 }
 
