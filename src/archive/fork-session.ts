@@ -18,9 +18,7 @@ import {
 } from "../events/index.ts";
 import { linkOf, checkPosition } from "../state/index.ts";
 
-/** Name, position and agent of a fork. */
 export interface ForkSessionOptions {
-  /** The name of the fork. */
   readonly as: string;
   /** The last shared position. Default: the end of the session, or the event before `session.closed`. */
   readonly position?: number;
@@ -32,7 +30,6 @@ export interface ForkSessionOptions {
   readonly now?: number;
 }
 
-/** A new fork. */
 export interface ForkedSession {
   readonly session: string;
   /** The last shared event and the session that wrote it, which may be an ancestor of the forked session. */
@@ -45,8 +42,8 @@ const schema = optionsOf<ForkSessionOptions>(
 );
 
 /**
- * Forks a session of a log by writing one event, at any position. The first runtime that opens the
- * fork recovers it like a session whose process died right after that position.
+ * Forks a session of a log by writing one event, at any position. The first runtime that opens the fork
+ * recovers it like a session whose process died there.
  * @throws TurnlogError `SESSION_NOT_FOUND`, `INVALID_INPUT` for an unknown position,
  * `REVISION_CONFLICT` if a session of that name exists, and the errors of `EventLog.fork`
  */
@@ -95,7 +92,6 @@ async function openPosition(log: EventLog, session: string, asked?: number): Pro
   return last;
 }
 
-/** The session that wrote the event at a position: the session itself or one of its ancestors. */
 export async function ownerOf(
   log: EventLog,
   session: string,

@@ -21,22 +21,18 @@ import {
 import { ownerOf } from "./fork-session.ts";
 import { rangesOf, RedactionUnits, type ContentEvent } from "./redaction-units.ts";
 
-/** A position, or a range that includes both ends. */
 export type RedactionTarget = number | PositionRange;
 
-/** Options of a redaction. */
 export interface RedactOptions {
   /** The reason, recorded in `session.redacted`. */
   readonly reason?: string;
 }
 
-/** Options of {@link redactSession}. */
 export interface RedactSessionOptions extends RedactOptions {
   /** Epoch milliseconds. */
   readonly now?: number;
 }
 
-/** Result of a redaction. */
 export interface Redacted {
   readonly session: string;
   /** Position of `session.redacted`; undefined if all of the content was redacted before. */
@@ -50,9 +46,8 @@ export interface Redacted {
 const schema = optionsOf<RedactSessionOptions>({ reason: text, now: time }, {});
 
 /**
- * Redacts content at positions of a session that is not running. A block of text or reasoning is
- * redacted with all of its deltas; a call with its input, outcome and approval. Content that was
- * redacted before stays as it is.
+ * Redacts content of a session that is not running: a block of text or reasoning with all its deltas; a call
+ * with its input, outcome and approval. Content that was redacted before stays as it is.
  * @throws TurnlogError `SESSION_NOT_FOUND`, `INVALID_INPUT` (no such position, no content there),
  * `COMMAND_REFUSED` (the log or the content is not encrypted; a turn is running; a message or a
  * call waits; another session, `details.owner`, wrote it), `KEY_MISSING`, and the errors of `append`
@@ -159,7 +154,6 @@ async function assertErasable(
     assertNotPending(fork, erased, await readSessionState(log, fork));
 }
 
-/** Refuses content that an open call or a waiting message still needs. */
 function assertNotPending(
   session: string,
   erased: readonly ContentEvent[],
@@ -176,7 +170,6 @@ function assertNotPending(
   }
 }
 
-/** All descendants of a session. */
 async function* forksOf(log: EventLog, session: string): AsyncGenerator<string> {
   const links = new Map<string, string>();
   for await (const { session: name, forkedFrom } of log.list())

@@ -1,6 +1,6 @@
 /**
- * Groups events into units that are redacted together: a block with its deltas; a call with its
- * input, approval and outcome. Any other event is a unit alone. Pure.
+ * Groups events that are redacted together: a block with its deltas; a call with its input, approval and
+ * outcome. Any other event is a unit alone. Pure.
  */
 
 import { hasContent } from "../store/encryption/index.ts";
@@ -11,7 +11,6 @@ import {
   type SessionEvent,
 } from "../events/index.ts";
 
-/** An event and the unit that it belongs to. */
 export interface ContentEvent {
   readonly position: number;
   /** The position by which a compaction covers it: the start of its step, or the delivery of a message. */
@@ -32,7 +31,6 @@ export class RedactionUnits {
   /** Position at which the newest block of an id began: providers reuse ids. */
   readonly #blocks = new Map<string, number>();
 
-  /** The newest block of text. */
   #lastText: string | undefined;
 
   unit(event: SessionEvent): ContentEvent {
@@ -113,7 +111,6 @@ export class RedactionUnits {
   }
 }
 
-/** Sorted positions as ranges. */
 export function rangesOf(positions: readonly number[]): readonly PositionRange[] {
   const ranges: PositionRange[] = [];
   for (const position of positions) {

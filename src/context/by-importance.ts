@@ -16,7 +16,6 @@ import { requestText, textWithin } from "./request-text.ts";
 import { defaultScore, scoredTurns, type ScoredTurn } from "./scored-turn.ts";
 import { messageCount } from "./shown-units.ts";
 
-/** Options of {@link byImportance}. */
 export interface ByImportanceOptions {
   /**
    * How important a turn is: a number from 0. Must be pure. Default: points for users' messages,
@@ -29,22 +28,22 @@ export interface ByImportanceOptions {
 
 const schema = optionsOf<ByImportanceOptions>({ score: code, keep: amount }, {});
 
-/** The share of the kept tokens that the newest messages have, however unimportant they are. */
+/** The share of the kept tokens for the newest messages, however unimportant. */
 const NEWEST_SHARE = 0.5;
 
-/** The share of the kept tokens that the requests of earlier turns may have in the note. */
+/** The share of the kept tokens for earlier turns' requests in the note. */
 const REQUESTS_SHARE = 0.125;
 
-/** With fewer tokens for each, requests are left out: a few words of each say nothing. */
+/** With fewer tokens each, requests are left out: a few words say nothing. */
 const LEGIBLE_TOKENS = 20;
 
 /** Times that a plan makes room for its own note. */
 const ROUNDS = 3;
 
 /**
- * Covers the stretch of messages that is long enough and has the lowest score. A turn's score is spread
- * evenly over its tokens. The note in its place has the number of hidden messages and the users' requests
- * among them. The newest messages, a half of those that are kept, always stay.
+ * Covers the stretch of messages that is long enough and has the lowest score, spread evenly over a turn's
+ * tokens. A note in its place has the number of hidden messages and their requests. The newest half of the
+ * kept messages always stays.
  * @example
  * byImportance({ score: ({ items }) => items.filter(({ kind }) => kind === "user").length })
  * @throws TurnlogError `INVALID_INPUT` for options of wrong types
@@ -76,19 +75,18 @@ export function byImportance(options: ByImportanceOptions = {}): CompactionStrat
   };
 }
 
-/** Units from `first` to `end` (not included). */
+/** `end` is not included. */
 interface Stretch {
   readonly first: number;
   readonly end: number;
 }
 
-/** The text in place of a stretch, and its size. */
 interface Note {
   readonly text: string;
   readonly tokens: number;
 }
 
-/** The score of each unit before `end`: its turn's score, by its share of the turn's tokens. */
+/** The score of each unit before `end`: its turn's, by its share of the turn's tokens. */
 function weightsOf(
   { units, tokens }: Cuttable,
   end: number,
@@ -120,8 +118,8 @@ function scoreOf(turn: ScoredTurn, score: (turn: ScoredTurn) => number): number 
 }
 
 /**
- * The stretch of at least `least` tokens with the lowest sum of weights, the oldest of equal ones. All
- * units with weights if they have fewer tokens. A stretch of summaries alone would gain nothing.
+ * The stretch of at least `least` tokens with the lowest sum, the oldest of equal ones; all if there are
+ * fewer tokens. A stretch of summaries alone would gain nothing.
  */
 function leastImportant(
   { units, tokens }: Cuttable,
@@ -153,10 +151,7 @@ function leastImportant(
   return best ?? { first: 0, end: weights.length };
 }
 
-/**
- * The requests of earlier turns share `most` tokens; what
- * does not fit is cut to its beginning and its end.
- */
+/** The requests of earlier turns share `most` tokens and are cut to their beginning and end. */
 function noteOf(
   { units }: Cuttable,
   { first, end }: Stretch,

@@ -1,8 +1,6 @@
 /**
- * Replaces call ids that a model would refuse. The log keeps the providers' ids, but some providers use the
- * same id in every reply, and others refuse repeated ids, long ids or some letters. A sent id depends
- * only on the model and on the prompt up to the call, so a longer prompt begins as the shorter one was
- * sent. Called before every request.
+ * Replaces call ids that a model would refuse in its requests: repeated or long ones, or some letters. An id
+ * depends only on the model and the prompt up to the call: a longer prompt begins as the shorter one was sent.
  */
 
 import { hash } from "node:crypto";
@@ -21,7 +19,7 @@ type Call = Extract<AssistantPart, { readonly type: "tool-call" }>;
 /** One object for the empty prompt, which is sent unchanged. */
 const none: readonly ModelMessage[] = [];
 
-/** The messages of one prompt with valid call ids. Unchanged messages are the same objects. */
+/** Unchanged messages are the same objects. */
 export function withCallIds(
   messages: readonly ModelMessage[],
   model: ModelName | undefined,
@@ -29,7 +27,7 @@ export function withCallIds(
   return new CallIds(model).messagesToSend(messages);
 }
 
-/** The same for consecutive prompts of a session: if a prompt only grew, only new messages are visited. */
+/** For consecutive prompts of a session: if a prompt only grew, only new messages are visited. */
 export class CallIds {
   readonly #model: ModelName | undefined;
   #names: CallNames;
@@ -58,14 +56,12 @@ export class CallIds {
   }
 }
 
-/** The sent ids of the calls of a prompt, from its beginning. */
 class CallNames {
   readonly #model: ModelName | undefined;
   readonly #form: RegExp;
   readonly #taken = new Set<string>();
-  /** How often each id was replaced. */
   readonly #others = new Map<string, number>();
-  /** The sent id of the newest call with each id: calls to our tools, and calls that the provider ran. */
+  /** The sent id of the newest call with each id: our tools', and the provider's. */
   readonly #own = new Map<string, string>();
   readonly #run = new Map<string, string>();
 
@@ -98,7 +94,6 @@ class CallNames {
     switch (part.type) {
       case "tool-call":
         return withId(part, this.#call(part, by));
-      // A provider's result; its call may be in an earlier message.
       case "tool-result":
         return withId(part, this.#called(part.toolCallId, "run"));
       case "tool-approval-request":
@@ -123,7 +118,6 @@ class CallNames {
     return this.#form.test(id) || isRun || hasSameMaker(by, this.#model);
   }
 
-  /** A new id that every provider accepts. */
   #other(id: string): string {
     let times = this.#others.get(id) ?? 0;
     let other: string;
@@ -160,7 +154,7 @@ function hasSameMaker(one: ModelName | undefined, other: ModelName | undefined):
   return makerOf(one) === makerOf(other);
 }
 
-/** The first word of a model's name: `kimi`, `claude`, `gpt`. */
+/** For instance `kimi`, `claude`, `gpt`. */
 function makerOf({ modelId }: ModelName): string | undefined {
   return /([a-z]+)[^/]*$/i.exec(modelId)?.[1]?.toLowerCase();
 }

@@ -1,4 +1,4 @@
-/** A compaction without a model: keeps the requests word by word and says where the plan is written down. */
+/** A compaction without a model: keeps the requests word by word and names the documents of the plan. */
 
 import { amount, check, list, optionsOf } from "../validation/index.ts";
 import type { CompactionStrategy } from "./compaction-strategy.ts";
@@ -6,15 +6,14 @@ import { covering, cuttable, keptBehind, type Cuttable } from "./cut.ts";
 import { latestRequests, originalRequests, requestTexts } from "./request-text.ts";
 import { messageCount } from "./shown-units.ts";
 
-/** Options of {@link checkpoint}. */
 export interface CheckpointOptions {
   /** Documents that describe the state of the work: names that the model knows, for instance paths. */
   readonly documents?: readonly string[];
   /** Names of the tools that read the documents. */
   readonly tools?: readonly string[];
   /**
-   * The number of newest messages to keep: more if the cut would separate a call from its result, fewer
-   * if they and the requests would take more than half of the messages' tokens. Default 6.
+   * The number of newest messages to keep. Default 6; more so that a call keeps its result, fewer if they and
+   * the requests would take more than half of the messages' tokens.
    */
   readonly keepMessages?: number;
 }
@@ -25,8 +24,8 @@ const schema = optionsOf<CheckpointOptions>(
 );
 
 /**
- * Keeps the newest messages. The original request, the latest request and the way to the documents
- * replace all others. For agents that write down their plan and their results.
+ * Keeps the newest messages; the original request, the latest one and the way to the documents replace the
+ * rest. For agents that write down their plan and their results.
  */
 export function checkpoint(options: CheckpointOptions = {}): CompactionStrategy {
   check(schema, options, "checkpoint", { name: "options" });

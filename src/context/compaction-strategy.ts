@@ -1,7 +1,4 @@
-/**
- * The interface of compaction strategies. A strategy proposes which messages to cover and which summary
- * replaces them; it is pure, and the runtime decides and records.
- */
+/** The interface of compaction strategies: pure proposals, which the runtime checks and records. */
 
 import type { LanguageModel } from "ai";
 import type { ContextView, HistoryState } from "../projections/index.ts";
@@ -11,7 +8,6 @@ import type { Meter } from "./message-size.ts";
 /** A range of positions (both included) and the text that replaces it. */
 export interface CompactionPlan {
   readonly covers: { readonly from: number; readonly to: number };
-  /** Empty to show nothing in its place. */
   readonly summary: string;
 }
 
@@ -27,10 +23,7 @@ export interface PlanBudget {
   readonly windowTokens?: number;
 }
 
-/**
- * One way of compacting. `plan` must be pure; it returns undefined if there is nothing to do. Without a
- * budget it uses defaults.
- */
+/** One way of compacting. `plan` must be pure; undefined: there is nothing to do. No budget: use defaults. */
 export interface CompactionStrategy {
   readonly name: string;
   plan(history: HistoryState, view: ContextView, budget?: PlanBudget): CompactionPlan | undefined;
@@ -42,10 +35,7 @@ export interface CompactionStrategy {
 export interface SummaryWriter {
   /** Default: the agent's model. */
   readonly model?: LanguageModel;
-  /**
-   * The request; undefined if there is nothing to summarise.
-   * @param mostTokens The most tokens of a request, if the model's window is known.
-   */
+  /** Undefined if there is nothing to summarise. `mostTokens`: of the request, if the model's window is known. */
   request(
     rung: SummaryRung,
     history: HistoryState,
@@ -55,7 +45,6 @@ export interface SummaryWriter {
   ): SummaryRequest | undefined;
 }
 
-/** A request for a summary. */
 export interface SummaryRequest {
   readonly covers: CompactionPlan["covers"];
   readonly instructions: string;
@@ -67,7 +56,7 @@ export interface SummaryRequest {
   read(reply: SummaryReply): { readonly summary: string } | { readonly problem: SummaryProblem };
 }
 
-/** A model's reply to a request for a summary. `calledTools`: it called tools instead. */
+/** `calledTools`: the model called tools instead. */
 export interface SummaryReply {
   readonly text: string;
   readonly finishReason: FinishReason;

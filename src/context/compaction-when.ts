@@ -14,10 +14,9 @@ export interface CompactionWhen {
   readonly atLimit: "compact" | "warn";
 }
 
-/** The share of the limit at which a user is warned. */
 const WARN_AT = 0.9;
 
-/** Tokens of the window without the buffer for the reply. */
+/** The window without the buffer for the reply. */
 export function usable({ room }: ContextEstimate): number | undefined {
   return room === undefined ? undefined : room.window - room.outputBuffer;
 }
@@ -77,8 +76,8 @@ export function manual(): CompactionWhen {
 const HYSTERESIS = 0.05;
 
 /**
- * What to do before the next step. After a compaction, the next one waits until the prompt has grown by a
- * twentieth, so that a useless compaction is not tried in each step.
+ * What to do before the next step. The prompt must grow by a twentieth between two compactions, so that a
+ * useless one is not tried in each step.
  * @param settled Tokens of the prompt after the last compaction, or when the last one was rejected.
  */
 export function compactionDue(
@@ -97,8 +96,7 @@ export function compactionDue(
 }
 
 /**
- * The budget of a plan: the limit without instructions and tools. A strategy that keeps half of it lets
- * the prompt grow before the limit is reached again.
+ * The budget of a plan: the limit without instructions and tools.
  * @param most The most tokens of a prompt. Default: the usable window, if it is known.
  */
 export function planBudget(

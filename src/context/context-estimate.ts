@@ -1,6 +1,6 @@
 /**
- * Estimates the size of the next prompt, for display and for every decision: the last billed or counted
- * size, plus an estimate of the changes since. Pure. Only new messages are measured.
+ * Estimates the size of the next prompt: the last billed or counted size, plus an estimate of the changes
+ * since. Pure. Only new messages are measured.
  */
 
 import type { ModelMessage } from "ai";
@@ -24,7 +24,7 @@ import { defaultEstimator, type TokenEstimator } from "./token-estimator.ts";
 /** The most tokens that are reserved for the reply. */
 const OUTPUT_BUFFER = 32_000;
 
-/** The input of an estimate. All states are those at one position. */
+/** All states are those at one position. */
 export interface EstimateInput {
   readonly model: ModelName;
   /** The fixed parts of every prompt: instructions, and tool definitions as JSON. */
@@ -34,22 +34,19 @@ export interface EstimateInput {
   readonly standing?: number;
   readonly history: HistoryState;
   readonly view: ContextView;
-  /** The messages of the prompt, if they were made already. */
+  /** If they were made already. */
   readonly messages?: readonly ModelMessage[];
   readonly usage: UsageState;
   readonly calibration: CalibrationState;
-  /** Default: no counts. */
   readonly counts?: PromptCounts;
   /** A factor for estimates of the whole prompt. Default 1. */
   readonly scale?: number;
   readonly limits?: ModelLimits;
-  /** Default: `defaultEstimator`. */
   readonly estimator?: TokenEstimator;
 }
 
 /** Size of a prompt: total, how it was determined, and its parts. */
 export interface ContextEstimate {
-  /** Tokens of the whole prompt. */
   readonly tokens: number;
   /**
    * `measured`: billed, and nothing changed since; `counted`: counted, and nothing changed since;
@@ -81,7 +78,7 @@ export interface ContextEstimate {
     /** Share of the window without the buffer; above 1 if the prompt is too long. */
     readonly used: number;
   };
-  /** The estimate and the bill of the last billed step. */
+  /** Of the last billed step. */
   readonly lastError?: EstimateError;
   /** Bytes of the prompt as UTF-8, files as base64. */
   readonly bytes: number;
@@ -108,7 +105,6 @@ function fixedSize(meter: Meter, text: string): MessageSize {
 /** Measures media and bytes only. */
 const outline: TokenEstimator = { name: "outline", exact: true, text: () => 0 };
 
-/** The tokens of a size, its text multiplied by the model's factor. */
 function tokensOf({ text, media, around }: MessageSize, factor: number): number {
   return text * factor + media + around;
 }
@@ -120,7 +116,6 @@ const recordedBasis = {
   estimated: "length",
 } as const;
 
-/** Estimates the prompt of the next step. */
 export function estimateContext(input: EstimateInput): ContextEstimate {
   const { model, history, view, usage, calibration, limits } = input;
   const estimator = input.estimator ?? defaultEstimator;
@@ -187,7 +182,7 @@ function basisOf(change: PromptChange | undefined): ContextEstimate["basis"] {
   return step === undefined ? "counted" : "measured";
 }
 
-/** The messages get the rest: the total without instructions, tools and media. */
+/** The messages get what the other parts leave of the total. */
 function breakdownOf(
   tokens: number,
   fixed: Fixed,
@@ -209,7 +204,6 @@ function breakdownOf(
   };
 }
 
-/** Tokens that are reserved for the reply. */
 function outputBuffer({ maxOutputTokens }: ModelLimits): number {
   return Math.min(maxOutputTokens ?? OUTPUT_BUFFER, OUTPUT_BUFFER);
 }
@@ -229,12 +223,12 @@ interface Measured {
   readonly size: MessageSize;
 }
 
-/** The newest measured prompt for each first message and meter. */
+/** The newest for each first message and meter. */
 const prompts = new WeakMap<ModelMessage, WeakMap<Meter, Measured>>();
 
 const nothing: Measured = { messages: [], size: noSize };
 
-/** The sum of the sizes of all messages. If a prompt only grew, only its new messages are added. */
+/** If a prompt only grew, only its new messages are measured. */
 export function promptSize(messages: readonly ModelMessage[], measure: Meter): MessageSize {
   const [first] = messages;
   if (first === undefined) return noSize;

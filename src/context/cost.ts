@@ -11,7 +11,6 @@ import {
 import { callCost, type KnownLimits } from "./model-limits.ts";
 import { textTokens } from "./text-tokens.ts";
 
-/** The cost of some model calls. */
 interface Cost {
   /** US dollars for the calls with a known price. */
   readonly dollars: number;
@@ -26,7 +25,6 @@ export interface SessionCost {
   readonly steps: Cost;
   readonly retries: Cost;
   readonly compactions: Cost;
-  /** The sum of the other three. */
   readonly total: Cost;
   /** Of a whole fork: the cost of the shared part, which is not in the sum. */
   readonly inherited?: Cost;
@@ -76,7 +74,7 @@ export function sessionCost(state: UsageState, known: KnownLimits, turn?: number
   };
 }
 
-/** An estimate of the running step's usage: its prompt and its output so far. */
+/** The running step's prompt and its output so far. */
 export function estimateSpent({ running }: UsageState, history: HistoryState): TokenUsage {
   // The usage of the last attempt was recorded, and the next one has not begun.
   if (running === undefined || running.isTold === true) return noUsage;

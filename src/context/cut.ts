@@ -12,13 +12,12 @@ import { addSize, meter, noSize } from "./message-size.ts";
 import { isPending, messageCount, shownUnits, type ShownUnit } from "./shown-units.ts";
 import { defaultEstimator } from "./token-estimator.ts";
 
-/** The prompt as units with their sizes in tokens. A cut is the index of the first unit after it. */
+/** A cut is the index of the first unit after it. */
 export interface Cuttable {
   readonly units: readonly ShownUnit[];
   readonly tokens: readonly number[];
   /** Tokens that are never cut away: the running step, and a provider call that waits for its result. */
   readonly openTokens: number;
-  /** The number of their messages. */
   readonly openMessages: number;
 }
 
@@ -57,13 +56,12 @@ export function cuttable(
   };
 }
 
-/** Whether the prompt from a unit on begins with a user's message or a summary. */
 export function beginsWithUser({ units }: Cuttable, first: number): boolean {
   const shown = units.slice(first).find((unit) => messageCount(unit) > 0);
   return shown?.kind === "user" || shown?.kind === "summary";
 }
 
-/** The first unit to keep so that the rest has at most `most` tokens; the newest unit is always kept. */
+/** The first unit of a rest with at most `most` tokens. The newest unit is always kept. */
 export function keptWithin({ units, tokens, openTokens }: Cuttable, most: number): number {
   let kept = openTokens;
   let first = units.length;
@@ -76,15 +74,11 @@ export function keptWithin({ units, tokens, openTokens }: Cuttable, most: number
   return first;
 }
 
-/** Tokens of everything from a unit on. */
 export function tokensFrom({ tokens, openTokens }: Cuttable, first: number): number {
   return tokens.slice(first).reduce((sum, one) => sum + one, openTokens);
 }
 
-/**
- * The plan that covers the units from `first` (included) to `end` (not included). Undefined if they show
- * nothing but summaries.
- */
+/** `end` is not included. Undefined if the units show nothing but summaries. */
 export function covering(
   { units }: Cuttable,
   first: number,
@@ -99,7 +93,6 @@ export function covering(
   return { covers: { from, to }, summary };
 }
 
-/** Default tokens of messages that a compaction keeps. */
 const KEPT_TOKENS = 40_000;
 
 /** Half of the messages' budget, so that the prompt can double before the next compaction. */
@@ -107,10 +100,7 @@ export function keptByDefault(budget: PlanBudget | undefined): number {
   return budget?.messageTokens === undefined ? KEPT_TOKENS : budget.messageTokens / 2;
 }
 
-/**
- * The first unit to keep after a text: text and rest have half of the messages' budget together. After a
- * long text, the rest still has a quarter.
- */
+/** The first unit to keep after a text: both together have half of the messages' budget, the rest a quarter. */
 export function keptBehind(prompt: Cuttable, budget: PlanBudget | undefined, text: string): number {
   const half = keptByDefault(budget);
   const { meter: measure, factor } = budget ?? usualBudget;

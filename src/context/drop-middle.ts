@@ -9,7 +9,6 @@ import { latestRequests, requestText } from "./request-text.ts";
 /** Introduces the request of the running turn, if it is among the hidden messages. */
 const REQUEST_NOTE = "[Among them the request that is being worked on:]";
 
-/** Options of {@link dropMiddle}. */
 export interface DropMiddleOptions {
   /** Tokens of the oldest messages to keep, at least the first one. Default: a quarter of the kept tokens. */
   readonly headTokens?: number;
@@ -46,10 +45,7 @@ export function dropMiddle(options: DropMiddleOptions = {}): CompactionStrategy 
   };
 }
 
-/**
- * The end of the kept beginning: the first unit, unless it is too long for the window, and as many more as
- * fit. Never includes a summary.
- */
+/** The first unit, unless it is too long for the window, and as many more as fit. Never a summary. */
 function headEnd({ units, tokens }: Cuttable, most: number, longest: number): number {
   let sum = tokens[0] ?? 0;
   let end = units[0]?.kind === "summary" || sum > longest ? 0 : 1;

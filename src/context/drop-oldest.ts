@@ -4,7 +4,6 @@ import { amount, check, optionsOf } from "../validation/index.ts";
 import type { CompactionStrategy } from "./compaction-strategy.ts";
 import { beginsWithUser, covering, cuttable } from "./cut.ts";
 
-/** Options of {@link dropOldest}. */
 export interface DropOldestOptions {
   /** The number of newest turns to keep, at least one. */
   readonly keepTurns: number;
@@ -13,8 +12,7 @@ export interface DropOldestOptions {
 const schema = optionsOf<DropOldestOptions>({}, { keepTurns: amount });
 
 /**
- * Shows the newest `keepTurns` turns only, and one more if they do not begin with a user's message (a
- * resumed turn).
+ * Shows the newest `keepTurns` turns only; one more if they begin without a request, as a resumed turn does.
  * @throws TurnlogError `INVALID_INPUT` if `keepTurns` is missing or not a number
  */
 export function dropOldest(options: DropOldestOptions): CompactionStrategy {

@@ -1,4 +1,4 @@
-/** What the model gets to see: estimates of the prompt, limits of models, and planners that make it smaller. Pure: they propose, the runtime records. */
+/** What the model gets to see: estimates, limits of models, planners that make prompts smaller. Pure. */
 
 export { byImportance } from "./by-importance.ts";
 export { CallIds, withCallIds } from "./call-ids.ts";

@@ -1,6 +1,6 @@
 /**
- * Compactions for prompts that no strategy makes small enough: they leave out messages that were too long
- * to be answered, and at last everything before the running turn. So no message can end a session.
+ * Compactions for prompts that no strategy makes small enough, so that no message can end a session: they
+ * leave out messages that were too long to be answered, and at last everything before the running turn.
  */
 
 import {
@@ -19,13 +19,9 @@ import { messageCount } from "./shown-units.ts";
 const QUOTED_TOKENS = 300;
 /** The same, as a share of the tokens that the window has for messages. */
 const QUOTED_SHARE = 1 / 16;
-/** The most hidden messages that are quoted: the newest ones. */
 const MOST_QUOTED = 3;
 
-/**
- * Leaves out unanswered messages of earlier turns that do not fit the window with the messages since, or
- * were refused as too long.
- */
+/** Leaves out unanswered messages of earlier turns that do not fit or were refused as too long. */
 export const unsentMessages: CompactionStrategy = {
   name: "unsent-messages",
   plan(history, view, budget) {
@@ -52,7 +48,6 @@ export const unsentMessages: CompactionStrategy = {
   },
 };
 
-/** Leaves out everything before the running turn. */
 export const onlyThisTurn: CompactionStrategy = {
   name: "only-this-turn",
   plan(history, view, budget) {
@@ -71,13 +66,12 @@ export function newestTokens(history: HistoryState, view: ContextView, budget: P
   return openTokens > 0 ? openTokens : (tokens.at(-1) ?? 0);
 }
 
-/** The first unit of a turn. */
 function startOfTurn({ units }: Cuttable, turn: number): number {
   const last = units.findLastIndex(({ items }) => (items.at(-1)?.turn ?? 0) < turn);
   return last + 1;
 }
 
-/** Whether a unit has no output of a model: it has messages of users, or shows nothing. */
+/** Messages of users, or nothing. */
 function hasNoReply({ units }: Cuttable, index: number): boolean {
   const unit = units[index];
   if (unit === undefined || unit.kind === "summary") return false;
@@ -88,7 +82,6 @@ function isUser({ units }: Cuttable, index: number): boolean {
   return units[index]?.kind === "user";
 }
 
-/** Whether a unit has messages of users, and no output of a model follows in their turn. */
 function isUnanswered(prompt: Cuttable, index: number): boolean {
   if (!isUser(prompt, index)) return false;
   const turn = prompt.units[index]?.turn;
@@ -98,7 +91,6 @@ function isUnanswered(prompt: Cuttable, index: number): boolean {
   return true;
 }
 
-/** Whether a turn failed because its prompt was too long. */
 function wasRefused({ items }: HistoryState, turn: number | undefined): boolean {
   const end = items.findLast((item) => item.kind === "turn-end" && item.turn === turn);
   if (end?.kind !== "turn-end" || end.error === undefined) return false;
@@ -112,7 +104,7 @@ function usersIn({ units }: Cuttable, first: number, end: number): readonly User
     .filter((item): item is UserItem => item.kind === "user");
 }
 
-/** The end of a note: the beginning and the end of the newest messages. */
+/** The beginning and the end of the newest messages. */
 function quoted(messages: readonly UserItem[], budget: PlanBudget | undefined): string {
   const newest = messages.slice(-MOST_QUOTED);
   if (newest.length === 0 || budget === undefined) return "]";

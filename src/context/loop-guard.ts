@@ -12,7 +12,6 @@ export interface LoopLimits {
 
 export const DEFAULT_LOOP_LIMITS: LoopLimits = { calls: 5, texts: 5 };
 
-/** Whether the running turn has reached a limit. */
 export function isLooping(history: HistoryState, { calls, texts }: LoopLimits): boolean {
   const steps = lastSteps(history, Math.max(calls, texts));
   return areAlike(steps, calls, callsOf) || areAlike(steps, texts, textOf);
@@ -33,7 +32,7 @@ function lastSteps({ items, open, turn }: HistoryState, count: number): readonly
   return steps;
 }
 
-/** Whether the newest `count` steps have the same text, which is not empty. */
+/** Empty texts do not count. */
 function areAlike(
   steps: readonly StepItem[],
   count: number,

@@ -1,7 +1,4 @@
-/**
- * Plans which media to omit, oldest first, so that a request fits the model. Pure: the runtime records the
- * plan.
- */
+/** Plans which media to omit, oldest first, so that a request fits the model. Pure: the runtime records it. */
 
 import type { ModelName, OmittedMedia } from "../events/index.ts";
 import {
@@ -35,7 +32,7 @@ export interface MediaBudget {
   readonly types?: readonly string[];
 }
 
-/** The smaller of the model's and the user's limits; undefined if there are none. */
+/** The smaller of both. */
 export function limitedMedia(
   listed: MediaLimits | undefined,
   { requestBytes, pictures, types }: MediaBudget = {},
@@ -59,18 +56,16 @@ export function limitedMedia(
   };
 }
 
-/** The input of {@link planOmission}. */
 export interface OmissionInput {
   readonly history: HistoryState;
   readonly view: ContextView;
-  /** Bytes of the whole request, files as base64. */
+  /** Files count as base64. */
   readonly bytes: number;
   readonly limits: MediaLimits;
   /** The model of the request. Default: any; all uploaded files count as shown. */
   readonly model?: ModelName;
 }
 
-/** The data of `context.media-omitted`. */
 export interface OmissionPlan extends OmittedMedia {
   readonly media: number;
   readonly savedBytes: number;
@@ -83,7 +78,6 @@ export const SCALED_CHARACTERS: number = 1024 * 1024;
 
 interface Shown {
   readonly item: HistoryItem;
-  /** The index among the item's media. */
   readonly index: number;
   readonly medium: Medium;
   readonly isPicture: boolean;
@@ -94,7 +88,7 @@ interface Shown {
   readonly isNew: boolean;
 }
 
-/** The media to omit; undefined if everything fits or there is nothing to omit. */
+/** Undefined if everything fits or there is nothing to omit. */
 export function planOmission(input: OmissionInput): OmissionPlan | undefined {
   const { history, view, bytes, limits, model } = input;
   const { pictures: mostPictures, requestCharacters } = limits;
@@ -144,7 +138,6 @@ function itemsOf({ items, open }: HistoryState): readonly HistoryItem[] {
 
 type Found = Pick<Shown, "item" | "index" | "medium" | "isNew">;
 
-/** The shown media, oldest first. */
 function shownMedia({ items, open }: HistoryState, view: ContextView): readonly Found[] {
   const omitted = view.omissions.at(-1)?.omitted;
   const hasAnswer = (item: HistoryItem): boolean =>
@@ -189,7 +182,7 @@ function withSizes(
   });
 }
 
-/** A refused file is sent as a smaller copy or as a note. */
+/** A refused file becomes a smaller copy or a note. */
 function sentOf(file: MediaFile, limits: MediaLimits, pictures: number): number {
   const refusal = mediaRefusal(file, limits, pictures);
   const characters = asBase64(file.bytes);

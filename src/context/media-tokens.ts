@@ -1,6 +1,6 @@
 /**
- * Tokens of pictures, audio, video and documents, by the providers' published rules. A figure that
- * cannot be read from the file, such as its length in seconds, is derived from its bytes.
+ * Tokens of pictures, audio, video and documents, by the providers' published rules. Figures that a file
+ * does not show, such as its length in seconds, are derived from its bytes.
  */
 
 import { imageSize } from "image-size";
@@ -18,7 +18,7 @@ const USUAL: Size = { width: 1280, height: 720 };
 /** The bytes that contain the header of every picture format; a JPEG's may come after a preview. */
 const HEADER_BYTES = 300_000;
 
-/** Measures content once for all models: bytes, pixels or pages. */
+/** Measures bytes, pixels or pages once for all models. */
 export function mediaMeasures(content: Uint8Array, mediaType: string): BlobMeasures {
   const bytes = content.byteLength;
   if (mediaType.startsWith("image/")) return { bytes, ...sizeOf(content) };
@@ -26,7 +26,7 @@ export function mediaMeasures(content: Uint8Array, mediaType: string): BlobMeasu
   return pages === undefined ? { bytes } : { bytes, pages };
 }
 
-/** The size after rotation by the picture's orientation. */
+/** After rotation by its orientation. */
 function sizeOf(content: Uint8Array): Size | undefined {
   try {
     const { width, height, orientation = 1 } = imageSize(content.subarray(0, HEADER_BYTES));
@@ -34,12 +34,11 @@ function sizeOf(content: Uint8Array): Size | undefined {
     const shown = orientation > 4 ? { width: height, height: width } : { width, height };
     return { width: Math.ceil(shown.width), height: Math.ceil(shown.height) };
   } catch {
-    // The picture is not readable, or its header is incomplete.
     return undefined;
   }
 }
 
-/** The number of pages; undefined if the document does not show it. */
+/** Undefined if the document does not show it. */
 function pagesOf(content: Uint8Array): number | undefined {
   const { buffer, byteOffset, byteLength } = content;
   const text = Buffer.from(buffer, byteOffset, byteLength).toString("latin1");
@@ -122,7 +121,7 @@ function videoTokens(bytes: number): number {
   return (263 * bytes) / 125_000;
 }
 
-/** The assumed bytes of a page, if the number of pages is not known. */
+/** Assumed if the number of pages is not known. */
 const PAGE_BYTES = 50_000;
 
 function pageCount({ pages, bytes }: BlobMeasures): number {
@@ -144,18 +143,15 @@ function pdfTokens(measures: BlobMeasures, { provider, modelId }: ModelName): nu
   }
 }
 
-/** Tokens of a file of which only the URL is known. */
+/** Only their URL is known. */
 const REMOTE = { image: 1100, other: 2500 };
 
-/** Tokens of an uploaded file, of which only the media type is known. */
+/** Only the media type of an uploaded file is known. */
 export function uploadedTokens(mediaType: string, model: ModelName): number {
   return mediaType.startsWith("image") ? imageTokens({ bytes: 0 }, model) : REMOTE.other;
 }
 
-/**
- * Tokens of a file in a prompt; undefined if it is text and counts as text. `data` is base64, a URL or a
- * reference to a blob with the measures `blob`.
- */
+/** Undefined if the file counts as text. `data`: base64, a URL, or a reference with the measures `blob`. */
 export function mediaTokens(
   data: string,
   mediaType: string,

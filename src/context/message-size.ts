@@ -14,13 +14,11 @@ import { mediaTokens, uploadedTokens } from "./media-tokens.ts";
 import { modelFamily } from "./model-family.ts";
 import type { TokenEstimator } from "./token-estimator.ts";
 
-/** Tokens before calibration, and bytes. */
 export interface MessageSize {
   /** Tokens of text, before the model's factor. */
   readonly text: number;
-  /** Tokens of pictures, audio, video and documents. */
   readonly media: number;
-  /** Tokens of roles, separators and ids around the content. */
+  /** Tokens of roles, separators and ids. */
   readonly around: number;
   /** Bytes of the content as UTF-8, files as base64. */
   readonly bytes: number;
@@ -39,13 +37,12 @@ export function addSize(left: MessageSize, right: MessageSize): MessageSize {
 
 type Part = Exclude<ModelMessage["content"], string>[number];
 
-/** Measures messages for one model, each message object once. */
 export interface Meter {
   readonly model: ModelName;
   readonly estimator: TokenEstimator;
   message(message: ModelMessage): MessageSize;
   text(text: string): MessageSize;
-  /** The size of one tool result, with the tokens around it. */
+  /** With the tokens around it. */
   result(result: ToolResultPart): MessageSize;
 }
 
@@ -114,7 +111,6 @@ function makeMeter(estimator: TokenEstimator, model: ModelName): Meter {
     // Deprecated parts of the SDK still occur.
     // oxlint-disable-next-line typescript/no-deprecated
     if (part.type === "text") return text(part.text);
-    // Its other fields may be of any form.
     // oxlint-disable-next-line typescript/no-deprecated
     if (part.type === "custom") return text(JSON.stringify(part));
     const uploadedPart = uploadedFile(part);
@@ -168,7 +164,6 @@ function makeMeter(estimator: TokenEstimator, model: ModelName): Meter {
 
 interface FileContent {
   readonly value: string;
-  /** Whether the value is plain text, and not base64 or a URL. */
   readonly text: boolean;
 }
 

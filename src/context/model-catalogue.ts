@@ -1,4 +1,4 @@
-/** The catalogue of models of this package: Pydantic's `genai-prices`, loaded on first use. */
+/** The context windows and prices of models: Pydantic's `genai-prices`, loaded on first use. */
 
 import type { PriceCalculationResult } from "@pydantic/genai-prices";
 import { deepFreeze, type ModelName, type TokenUsage } from "../events/index.ts";
@@ -68,7 +68,7 @@ export async function modelCatalogue(): Promise<ModelCatalogue> {
   };
 }
 
-/** The catalogue's form of usage: `input_tokens` includes the cached tokens. */
+/** `input_tokens` includes the cached tokens. */
 function counted(usage: TokenUsage): Record<string, number> {
   const { cacheReadTokens = 0, cacheWriteTokens = 0 } = usage;
   return {

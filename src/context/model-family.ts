@@ -1,8 +1,4 @@
-/**
- * What estimates depend on, by family of models: the tokenizer compared with o200k, the tokens around a
- * message, and which parts of a prompt count. Pure tables; the rest is learned from the log
- * (`calibration`).
- */
+/** What estimates depend on, by family of models. Pure tables; the rest is learned from the log (`calibration`). */
 
 import type { ModelName } from "../events/index.ts";
 

@@ -1,7 +1,4 @@
-/**
- * Limits and prices of models: from a catalogue, from what sessions learned, and from the user, whose
- * figures win. Pure.
- */
+/** Limits and prices of models: the catalogue's, learned ones, and the user's, which win. Pure. */
 
 import { z } from "zod";
 import { deepFreeze, type ModelName, type TokenUsage } from "../events/index.ts";
@@ -39,10 +36,7 @@ export interface ModelCatalogue {
   cost(model: ModelName, usage: TokenUsage, time: number): number | undefined;
 }
 
-/**
- * The sources of a model's limits. The user's figures win over learned ones, and those over the
- * catalogue's.
- */
+/** The user's figures win over learned ones, and those over the catalogue's. */
 export interface KnownLimits {
   readonly catalogue?: ModelCatalogue;
   readonly learned?: LearnedLimits;
@@ -68,10 +62,7 @@ const knownSchema = optionsOf<KnownLimits>(
   {},
 );
 
-/**
- * The limits of a model. A window from a provider's error wins over the catalogue's. A catalogue's window
- * that is smaller than a billed prompt is ignored.
- */
+/** A window from a provider's error wins over the catalogue's, which is ignored if a larger prompt was billed. */
 export function modelLimits(model: ModelName, time: number, known: KnownLimits): ModelLimits {
   check(knownSchema, known, "modelLimits", { name: "known" });
   const { catalogue, learned } = known;
@@ -90,7 +81,7 @@ export function modelLimits(model: ModelName, time: number, known: KnownLimits):
   };
 }
 
-/** US dollars for a call; undefined if no price is known. */
+/** Undefined if no price is known. */
 export function callCost(
   model: ModelName,
   usage: TokenUsage,

@@ -6,14 +6,11 @@
 import { deepFreeze, type ModelName, uploadNames, type UploadedFile } from "../events/index.ts";
 import { modelFamily } from "./model-family.ts";
 
-/** Measures of a file. */
 export interface MediaFile {
   readonly mediaType: string;
   readonly bytes: number;
-  /** Of pictures: pixels. */
   readonly width?: number;
   readonly height?: number;
-  /** Of documents: the number of pages. */
   readonly pages?: number;
 }
 
@@ -29,9 +26,7 @@ export interface MediaLimits {
   readonly pictureEdge?: number;
   /** Another edge for requests with more pictures than `more`. */
   readonly pictureEdgeAmong?: { readonly more: number; readonly edge: number };
-  /** The most pictures in a request. */
   readonly pictures?: number;
-  /** The most pages of a document. */
   readonly pages?: number;
   /** The most characters of a request, files as base64. */
   readonly requestCharacters?: number;
@@ -48,10 +43,10 @@ function request(megabytes: number): number {
 const USUAL_PICTURES = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
 /**
- * "Vision" and "PDF support", platform.claude.com/docs/en/build-with-claude: four formats, 8,000 pixels,
- * 2,000 where a request has more than 20 pictures; 600 pictures and pages, 100 of models whose window
- * is 200,000 tokens. Of texts the SDK's client sends plain ones as files. 5 MB a picture, counted as base64: "image exceeds 5 MB maximum" tells its length
- * (github.com/lobehub/lobehub/pull/14711). 32 MB a request: github.com/anthropics/anthropic-sdk-python/issues/938.
+ * "Vision" and "PDF support", platform.claude.com/docs/en/build-with-claude: 8,000 pixels, 2,000 among more
+ * than 20 pictures; 600 pictures and pages, 100 with a window of 200,000 tokens. The SDK sends plain texts as
+ * files. 5 MB of base64 a picture: github.com/lobehub/lobehub/pull/14711. 32 MB a request:
+ * github.com/anthropics/anthropic-sdk-python/issues/938.
  */
 const claude: MediaLimits = deepFreeze({
   types: [...USUAL_PICTURES, "application/pdf", "text/"],
@@ -68,7 +63,7 @@ const SMALL_WINDOW = /claude-3|haiku|(sonnet|opus)-4([-.][0-5])?([@:]|-\d{8}|-v\
 
 /**
  * "Images and vision" and "File inputs", platform.openai.com/docs/guides: 500 pictures and 50 MB a
- * request. Of other documents than PDF the SDK's client says that it does not send them.
+ * request. The SDK's client sends no other documents than PDF.
  */
 const gpt: MediaLimits = deepFreeze({
   types: [...USUAL_PICTURES, "application/pdf", "text/"],
@@ -76,7 +71,7 @@ const gpt: MediaLimits = deepFreeze({
   pictures: 500,
   requestCharacters: request(50),
 });
-/** "Audio and speech", there: only models that are made for it, and they take no pictures. */
+/** "Audio and speech", same guides: only models made for it, without pictures. */
 const gptAudio: MediaLimits = deepFreeze({
   types: ["audio/", "text/"],
   textFiles: [],
@@ -106,7 +101,7 @@ const gemini: MediaLimits = deepFreeze({
 
 const textOnly: MediaLimits = deepFreeze({ types: ["text/"], textFiles: [] });
 
-/** The media limits of a model; undefined for unknown families. */
+/** Undefined for unknown families. */
 export function modelMedia(model: ModelName): MediaLimits | undefined {
   const { provider, modelId } = model;
   const isVertex = /vertex/i.test(provider);
@@ -131,7 +126,6 @@ export function modelMedia(model: ModelName): MediaLimits | undefined {
   }
 }
 
-/** Why a model refuses a file. */
 export type MediaRefusal =
   | { readonly kind: "type" }
   /** For a picture: a smaller copy would be accepted. */
@@ -141,10 +135,7 @@ export type MediaRefusal =
 /** The edge of the smaller copy of a picture with too many bytes: models use no more pixels. */
 const ENOUGH = 1568;
 
-/**
- * Why a model refuses a file; undefined if it accepts it.
- * @param pictures - The number of pictures in the request.
- */
+/** Undefined if the model accepts the file. @param pictures - The number of pictures in the request. */
 export function mediaRefusal(
   file: MediaFile,
   limits: MediaLimits,
@@ -181,7 +172,6 @@ function matchesType(mediaType: string, type: string): boolean {
   return type.endsWith("/") ? mediaType.startsWith(type) : mediaType === type;
 }
 
-/** The number of base64 characters of some bytes. */
 export function asBase64(bytes: number): number {
   return Math.ceil(bytes / 3) * 4;
 }
@@ -215,9 +205,8 @@ function holderOf({ provider }: ModelName): string | undefined {
 }
 
 /**
- * Why a model is not shown an uploaded file, in words for the model; undefined if it is shown the file.
+ * Why a model is not shown an uploaded file, in words for the model.
  * @param model - Undefined if it is not known: then every file is shown.
- * @param limits - Undefined if they are not known.
  */
 export function uploadRefusal(
   { reference, mediaType }: UploadedFile,
@@ -236,7 +225,6 @@ export function uploadRefusal(
   return isTaken ? undefined : "this model does not take such files";
 }
 
-/** Replaces an uploaded file that a model is not shown. */
 export function uploadNote({ reference, mediaType, filename }: UploadedFile, why: string): string {
   const called = filename === undefined ? "" : ` ${JSON.stringify(filename)}`;
   return `[The file${called} (${mediaType}) is not shown here: ${why}. ${uploadNames(reference)}]`;

@@ -1,11 +1,11 @@
-/** The state of the provider's prompt cache, derived from the log: whether it is warm, and the cost of a miss. Pure. */
+/** The provider's prompt cache, derived from the log: whether it is warm, and the cost of a miss. Pure. */
 
 import type { ModelName } from "../events/index.ts";
 import { modelKey, type UsageState } from "../projections/index.ts";
 import { modelFamily } from "./model-family.ts";
 import type { ModelLimits } from "./model-limits.ts";
 
-/** The provider's prompt cache at the next step. */
+/** At the next step. */
 export interface PromptCache {
   /** Whether the cache still has the beginning of the next prompt. */
   readonly warm: boolean;
@@ -29,7 +29,6 @@ const LIFETIMES = {
   other: 300_000,
 } as const;
 
-/** Milliseconds after which the cache of some provider may expire. */
 export const SHORTEST_LIFETIME_MS: number = Math.min(...Object.values(LIFETIMES));
 
 /** Relative prices if none are known: those of the most expensive providers. */
@@ -47,9 +46,8 @@ function prices({ prices: known }: ModelLimits): Pick<PromptCache, "read" | "wri
 }
 
 /**
- * The cache, as the log shows it. It is cold if its lifetime is over, the model changed, or the last bills
- * had no cached tokens. A provider that reports no cache figures counts as having a cache.
- * @param now epoch milliseconds.
+ * Cold if its lifetime is over, the model changed, or the last bills had no cached tokens. A provider without
+ * cache figures counts as having a cache. @param now epoch milliseconds.
  */
 export function promptCache(
   usage: UsageState,
@@ -74,7 +72,7 @@ export function promptCache(
   return { warm, ...prices(limits), expectedSteps: stepsOfATurn(usage) };
 }
 
-/** The mean number of steps of a turn. Between turns the cache often expires, and then pruning is free. */
+/** Of a turn. Between turns the cache often expires, and then pruning is free. */
 function stepsOfATurn({ steps }: UsageState): number {
   const turns = new Set(steps.map(({ turn }) => turn)).size;
   return turns === 0 ? 1 : Math.max(1, steps.length / turns);

@@ -1,6 +1,6 @@
 /**
- * The changes of the prompt since the last billed or counted one, the anchor of an estimate. There is no
- * anchor before the first bill, for another model, or after a compaction or restore. Pure.
+ * The changes of the prompt since the last billed or counted one, the anchor of an estimate. None before the
+ * first bill, for another model, or after a compaction or restore. Pure.
  */
 
 import type { ModelMessage } from "ai";
@@ -40,7 +40,6 @@ interface States {
   readonly family: ModelFamily;
 }
 
-/** A prompt of known size. */
 interface Anchor {
   /** The prompt contains the items before this position. */
   readonly position: number;
@@ -51,7 +50,6 @@ interface Anchor {
   readonly billed?: { readonly usage: StepUsage; readonly item: StepItem };
 }
 
-/** The changes since the anchor; undefined without an anchor. */
 export function promptChange(states: States, measure: Meter): PromptChange | undefined {
   const { history, view, family } = states;
   const bill = billAnchor(states, measure);
@@ -115,7 +113,7 @@ function hasReasoning(item: StepItem): boolean {
   );
 }
 
-/** Output tokens of a step, without reasoning that is not sent back or that the provider drops after its turn. */
+/** Without reasoning that is not sent back or that the provider drops after its turn. */
 function outputSentBack(
   { usage }: StepUsage,
   item: StepItem,
@@ -144,7 +142,7 @@ function removedSince(
   return addSize(left, { ...noSize, around: dropped });
 }
 
-/** The size that earlier messages lost since the anchor: by pruned or cut results and omitted media. */
+/** By pruned or cut results and omitted media. */
 function lostSince(
   history: HistoryState,
   view: ContextView,
@@ -179,7 +177,6 @@ function lostSince(
     .reduce(addSize, noSize);
 }
 
-/** Shown items before the anchor that lost media since. */
 function mediaLostSince(
   { items }: HistoryState,
   view: ContextView,

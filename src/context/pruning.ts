@@ -1,6 +1,6 @@
 /**
- * Plans which old tool results a placeholder replaces. Compares the saved tokens with the loss of the
- * provider's cache (docs/decisions/0011). Pure: the runtime records the plan.
+ * Plans which old tool results a placeholder replaces: saved tokens against the loss of the provider's cache
+ * (docs/decisions/0011). Pure: the runtime records the plan.
  */
 
 import type { z } from "zod";
@@ -17,7 +17,6 @@ import { type MessageSize, type Meter, addSize, noSize } from "./message-size.ts
 import type { PromptCache } from "./prompt-cache.ts";
 import { shownUnits, type ShownUnit } from "./shown-units.ts";
 
-/** Options of pruning. */
 export interface PruneOptions {
   /** Tokens of the newest tool results that stay. Default 40,000. */
   readonly protectTokens?: number;
@@ -27,7 +26,6 @@ export interface PruneOptions {
   readonly keepTools?: readonly string[];
 }
 
-/** The input of {@link planPruning}. */
 export interface PruningInput {
   readonly history: HistoryState;
   readonly view: ContextView;
@@ -40,7 +38,6 @@ export interface PruningInput {
   readonly options?: PruneOptions;
 }
 
-/** The data of `context.pruned`, and the reason. */
 export interface PruningPlan {
   readonly calls: readonly { readonly step: number; readonly callId: string }[];
   readonly savedTokens: number;
@@ -48,7 +45,6 @@ export interface PruningPlan {
   readonly because: "cold" | "compaction" | "pays";
 }
 
-/** The defaults of {@link PruneOptions}. */
 export const PRUNE_DEFAULTS: Required<Pick<PruneOptions, "protectTokens" | "minimumGain">> = {
   protectTokens: 40_000,
   minimumGain: 20_000,
@@ -70,7 +66,7 @@ export const pruneSchema: z.ZodType = optionsOf<PruneOptions>(
   {},
 );
 
-/** The results to prune before the next step; undefined if it is not worth it. */
+/** Undefined if it is not worth it. */
 export function planPruning(input: PruningInput): PruningPlan | undefined {
   const { options = {} } = input;
   check(pruneSchema, options, "planPruning", { name: "options" });
@@ -92,7 +88,7 @@ function sumOfGains(chosen: readonly Candidate[]): number {
   return chosen.reduce((sum, { gain }) => sum + gain, 0);
 }
 
-/** Results that may be pruned, newest first: old enough, not pruned yet, and not of the latest turn. */
+/** Newest first: old enough, not pruned yet, and not of the latest turn. */
 function candidates({ history, view, meter, factor, options }: PruningInput): readonly Candidate[] {
   const { protectTokens = PRUNE_DEFAULTS.protectTokens, keepTools = [] } = options ?? {};
   const kept = new Set(keepTools);
@@ -169,9 +165,8 @@ function sizeWithoutResults({ items }: ShownUnit, meter: Meter): MessageSize {
 }
 
 /**
- * How far back it pays to prune with a warm cache. Cost: everything after the oldest pruned result is
- * written to the cache again. Gain: each pruned token is not read again in the expected steps. Returns
- * the candidates with the best balance, or none.
+ * How far back it pays to prune with a warm cache. Cost: all after the oldest pruned result is written to the
+ * cache again. Gain: the expected steps do not read pruned tokens. Returns the best balance, or none.
  */
 function worthwhile(
   found: readonly Candidate[],

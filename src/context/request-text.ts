@@ -10,7 +10,7 @@ const CUT_SHARE = 0.25;
 /** The share of a cut text that is its beginning. */
 const HEAD_SHARE = 0.75;
 
-/** The text of a message, with the names of its files. */
+/** With the names of its files. */
 export function requestText({ content }: UserItem): string {
   if (typeof content === "string") return content;
   return content
@@ -20,10 +20,7 @@ export function requestText({ content }: UserItem): string {
     .join("\n");
 }
 
-/**
- * The texts of several messages. Requests of earlier turns that are too long for the window are cut to
- * their beginning and end.
- */
+/** Requests of earlier turns that are too long for the window are cut to their beginning and end. */
 export function requestTexts(
   requests: readonly UserItem[],
   running: number,
@@ -41,7 +38,7 @@ export function requestTexts(
   );
 }
 
-/** A text, cut to its beginning and its end if it has more than `most` tokens. */
+/** Cut to its beginning and its end if it has more than `most` tokens. */
 export function textWithin(
   text: string,
   most: number,
@@ -54,7 +51,7 @@ export function textWithin(
   return cutText(text, { head, tail: characters - head, call: "" });
 }
 
-/** The first message of the session, or the first ones if they were delivered together. */
+/** The first message, or several that were delivered together. */
 export function originalRequests(items: readonly HistoryItem[]): readonly UserItem[] {
   const first = items.findIndex(isUser);
   if (first === -1) return [];
@@ -63,9 +60,7 @@ export function originalRequests(items: readonly HistoryItem[]): readonly UserIt
   return items.slice(first, end === -1 ? undefined : end).filter(isUser);
 }
 
-/**
- * All messages of users in the newest turn that has one, up to a position.
- */
+/** All messages of users in the newest turn that has one, up to a position. */
 export function latestRequests(
   items: readonly HistoryItem[],
   position: number,

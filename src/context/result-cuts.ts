@@ -1,6 +1,6 @@
 /**
- * Plans how to cut new tool results that are longer than their share of the prompt. Only results that no
- * reply has followed are cut, so the provider's cache loses nothing. Pure: the runtime records the plan.
+ * Plans how to cut new tool results that are longer than their share of the prompt. No reply has followed
+ * them, so the provider's cache loses nothing. Pure: the runtime records the plan.
  */
 
 import { check, flag, list, optionsOf } from "../validation/index.ts";
@@ -21,17 +21,15 @@ import {
 import type { PlanBudget } from "./compaction-strategy.ts";
 import { z } from "zod";
 
-/** The input of {@link planCuts}. */
 export interface CutInput {
   readonly history: HistoryState;
   readonly view: ContextView;
   readonly budget: PlanBudget;
   readonly options?: CutOptions;
-  /** The tool that the note names, if there is one. */
+  /** Named in the note. */
   readonly reader?: string;
 }
 
-/** The data of `context.cut`. */
 export interface CutPlan {
   readonly calls: readonly CutCall[];
   readonly savedTokens: number;
@@ -45,11 +43,11 @@ interface Result {
   readonly part: CallPart;
   /** The call as it is shown now: it may have been cut for a larger window. */
   readonly shown: CallPart;
-  /** Tokens of the shown result, without media. */
+  /** Without media. */
   readonly size: number;
 }
 
-/** The results to cut before the next step; undefined if everything fits. */
+/** Undefined if everything fits. */
 export function planCuts(input: CutInput): CutPlan | undefined {
   const { history, budget, options, reader } = input;
   check(cutSchema, options ?? {}, "planCuts", { name: "options" });
@@ -73,14 +71,14 @@ export function planCuts(input: CutInput): CutPlan | undefined {
   return calls.length === 0 ? undefined : { calls, savedTokens: Math.max(0, Math.round(saved)) };
 }
 
-/** The newest step with output. No reply has followed its results. */
+/** No reply has followed its results. */
 function unansweredStep({ items, open }: HistoryState): StepItem | undefined {
   if (open !== undefined && itemMessages(open).length > 0) return open;
   const last = items.findLast((item) => item.kind === "step" && itemMessages(item).length > 0);
   return last?.kind === "step" ? last : undefined;
 }
 
-/** The results that may be cut: not those of `keepTools`, and none whose cut was undone. */
+/** Not those of `keepTools`, and none whose cut was undone. */
 function resultsOf(step: StepItem, { view, budget, options = {} }: CutInput): readonly Result[] {
   const kept = new Set(options.keepTools);
   const wanted = view.cuts
@@ -100,7 +98,7 @@ function resultsOf(step: StepItem, { view, budget, options = {} }: CutInput): re
   });
 }
 
-/** Tokens of the results by call id. The estimate has measured them already. */
+/** By call id. The estimate has measured them already. */
 function sizesOf(step: StepItem, { meter, factor }: PlanBudget): ReadonlyMap<string, number> {
   return new Map(
     itemMessages(step).flatMap((message) =>
@@ -115,11 +113,7 @@ function sizesOf(step: StepItem, { meter, factor }: PlanBudget): ReadonlyMap<str
   );
 }
 
-/**
- * The longest cut that is within the limit, note included.
- * @param most The most characters to try.
- * @param used The used share of the limit.
- */
+/** The longest cut within the limit, note included. `used`: the used share of the limit. */
 function fitting(
   text: string,
   mark: Omit<ResultMark, "head" | "tail">,
@@ -135,7 +129,7 @@ function fitting(
   }
 }
 
-/** The beginning and the end of a text with `characters` together, at line ends if they are near. */
+/** At line ends if they are near. */
 function ends(text: string, characters: number): { readonly head: number; readonly tail: number } {
   const head = Math.floor(characters * HEAD_SHARE);
   const tail = characters - head;
@@ -150,7 +144,6 @@ function ends(text: string, characters: number): { readonly head: number; readon
   return gap === undefined ? mark : { head: gap.from, tail: text.length - gap.to };
 }
 
-/** Options of cutting tool results. */
 export interface CutOptions {
   /** The share of the messages' budget that one result may take: above 0, up to 1. Default 0.25. */
   readonly share?: number;
@@ -165,7 +158,6 @@ export const cutSchema: z.ZodType = optionsOf<CutOptions>(
   {},
 );
 
-/** Default share of one result. */
 const SHARE = 0.25;
 
 /** The share of all results of one step, unless one result alone may take more. */
@@ -176,9 +168,7 @@ const USUAL_TOKENS = 80_000;
 const LEAST_TOKENS = 200;
 
 export interface ResultShare {
-  /** The most tokens of one result. */
   readonly result: number;
-  /** The most tokens of all results of one step. */
   readonly step: number;
 }
 
@@ -192,10 +182,7 @@ export function resultShare(
   };
 }
 
-/**
- * The most tokens of each of a step's results: short results leave their rest to the others.
- * @param sizes Tokens of the whole results.
- */
+/** The most tokens of each result: short ones leave their rest to the others. @param sizes Of whole results. */
 function resultLimit(sizes: readonly number[], { result, step }: ResultShare): number {
   let left = step;
   for (const [index, size] of sizes.toSorted((one, other) => one - other).entries()) {
@@ -206,7 +193,7 @@ function resultLimit(sizes: readonly number[], { result, step }: ResultShare): n
   return result;
 }
 
-/** The most tokens of a page that is read in a step with this number of calls: a page is never cut. */
+/** Tokens of a page that is read in a step with this number of calls: a page is never cut. */
 export function pageLimit({ result, step }: ResultShare, calls: number): number {
   return Math.max(LEAST_TOKENS, Math.min(result / 2, step / Math.max(1, calls)));
 }

@@ -2,26 +2,23 @@
 
 import { partsPair, type Gap } from "../projections/index.ts";
 
-/** The requested page, in characters (UTF-16 units). */
+/** In characters (UTF-16 units). */
 export interface PageRequest {
   readonly from: number;
-  /** The most characters. Default: as many as the page may have. */
+  /** Default: as many as fit. */
   readonly length?: number;
 }
 
 export interface ResultPage extends Gap {
   readonly text: string;
-  /** The text for the model: the place of the page, then the page. */
+  /** For the model: the place of the page, then the page. */
   readonly shown: string;
 }
 
-/** Characters for each token of the first attempt. */
+/** The first attempt. */
 const PER_TOKEN = 4;
 
-/**
- * The longest page from `from` that has at most `limit` tokens with its heading. Has at least one
- * character, and never splits a surrogate pair.
- */
+/** With at most `limit` tokens, heading included, and at least one character. Never splits a surrogate pair. */
 export function resultPage(
   text: string,
   { from, length = Number.POSITIVE_INFINITY }: PageRequest,

@@ -3,7 +3,6 @@
 import type { CallPart, HistoryItem } from "../projections/index.ts";
 import type { JsonValue } from "../events/index.ts";
 
-/** A turn as a score function sees it. */
 export interface ScoredTurn {
   readonly turn: number;
   /** The messages, steps and the end of the turn that the prompt still contains. */
@@ -22,8 +21,8 @@ const changing = new Set(
 const REFERENCE_LENGTH = { least: 4, most: 500 };
 
 /**
- * One point for each message of a user, three for each decision about an approval, two for each call that
- * changes something, two for each failure, and one for each later turn that refers to this one, up to five.
+ * A point for each user message, 3 for a decision about an approval, 2 for a call that changes something,
+ * 2 for a failure, and one for each later turn that refers to this one, up to five.
  */
 export function defaultScore({ items, referredBy }: ScoredTurn): number {
   const points = items.reduce((sum, item) => sum + itemPoints(item), 0);
@@ -60,7 +59,7 @@ function calls(item: HistoryItem): readonly CallPart[] {
   return item.kind === "step" ? item.parts.filter((part) => part.kind === "call") : [];
 }
 
-/** The turns of a prompt's items, oldest first, each with the number of later turns that refer to it. */
+/** Oldest first. */
 export function scoredTurns(items: readonly HistoryItem[]): readonly ScoredTurn[] {
   const turns = Map.groupBy(items, ({ turn }) => turn);
   const texts = new Map(
@@ -80,7 +79,6 @@ export function scoredTurns(items: readonly HistoryItem[]): readonly ScoredTurn[
   });
 }
 
-/** The texts in a call's input that may name something. */
 function references(input: JsonValue): readonly string[] {
   if (typeof input === "string") {
     const { length } = input;

@@ -1,7 +1,6 @@
 /**
- * The prompt as units that a cut may separate. A step is one unit: calls stay with their results, and
- * reasoning with its followers. Steps that share a provider call are one unit too, and so are messages
- * that were delivered together. Pure.
+ * The prompt as units that a cut may separate. One unit: a step with its results and reasoning, steps that
+ * share a provider call, messages that were delivered together. Pure.
  */
 
 import {
@@ -15,16 +14,15 @@ import {
 export interface ShownUnit {
   /** The kind of its first message. `summary`: an earlier compaction. */
   readonly kind: "user" | "step" | "summary";
-  /** Positions of its first and last item. */
   readonly from: number;
   readonly to: number;
   readonly turn: number;
   readonly items: readonly HistoryItem[];
-  /** Of an earlier compaction: the summary, which may be empty. */
+  /** May be empty. */
   readonly summary?: string;
 }
 
-/** The units of all finished items, oldest first, without the open step. */
+/** Oldest first, without the open step. */
 export function shownUnits({ items }: HistoryState, view: ContextView): readonly ShownUnit[] {
   const units = itemRuns(items, view.compactions).flatMap(({ start, end, by }) => {
     const run = items.slice(start, end);
@@ -33,7 +31,6 @@ export function shownUnits({ items }: HistoryState, view: ContextView): readonly
   return joined(units);
 }
 
-/** An earlier compaction is one unit. */
 function compactedUnit(items: readonly HistoryItem[], summary: string): readonly ShownUnit[] {
   const [first, last] = [items[0], items.at(-1)];
   if (first === undefined || last === undefined) return [];
@@ -42,8 +39,8 @@ function compactedUnit(items: readonly HistoryItem[], summary: string): readonly
 }
 
 /**
- * The end of a turn belongs to the unit before it. Messages that were delivered together have one
- * position, and a cut is between two positions.
+ * The end of a turn belongs to the unit before it. A cut is between two positions, and messages that were
+ * delivered together have one.
  */
 function plainUnits(items: readonly HistoryItem[]): readonly ShownUnit[] {
   const units: ShownUnit[] = [];
@@ -80,10 +77,8 @@ export function isPending(unit: ShownUnit): boolean {
   return providerIds(unit, "provider-call").some((id) => !answered.has(id));
 }
 
-/** Joins a call and its later result, with all units between them, into one unit. */
 function joined(units: readonly ShownUnit[]): readonly ShownUnit[] {
   const result: ShownUnit[] = [];
-  /** The index of each call without a result. */
   const waiting = new Map<string, number>();
   for (const unit of units) {
     const answered = providerIds(unit, "provider-result");

@@ -17,20 +17,16 @@ import { latestRequests, requestTexts } from "./request-text.ts";
 const REQUEST_NOTE =
   "[Earlier messages are no longer shown. The request that is being worked on was:]";
 
-/** Options of {@link slidingWindow}. */
 export interface SlidingWindowOptions {
-  /**
-   * Tokens of messages to keep. Default: half of the messages' budget, or 40,000, without those of a
-   * repeated request.
-   */
+  /** Tokens of messages to keep. Default: half of the messages' budget, or 40,000, less a repeated request. */
   readonly tokens?: number;
 }
 
 const schema = optionsOf<SlidingWindowOptions>({ tokens: amount }, {});
 
 /**
- * Shows the newest messages only. They begin at a turn's request, if at least half of the tokens remain.
- * Within a long turn they begin anywhere, after the request of that turn word by word.
+ * Shows the newest messages only. They begin at a turn's request, if at least half of the tokens remain, else
+ * anywhere in a long turn, after its request word by word.
  */
 export function slidingWindow(options: SlidingWindowOptions = {}): CompactionStrategy {
   check(schema, options, "slidingWindow", { name: "options" });

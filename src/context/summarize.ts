@@ -1,7 +1,6 @@
 /**
- * A compaction by a model, which writes a summary under fixed headings from the last summary and the
- * messages since. The newest messages and the current request stay as they are. If the model gives no
- * usable summary, a digest without a model replaces it.
+ * A compaction by a model, which writes a summary under fixed headings from the last summary and the messages
+ * since. The newest messages and the current request stay as they are.
  */
 
 import { check, amount, optionsOf, thing } from "../validation/index.ts";
@@ -29,7 +28,6 @@ import { unitText } from "./summary-transcript.ts";
 import { textTokens } from "./text-tokens.ts";
 import type { LanguageModel } from "ai";
 
-/** Options of {@link summarize}. */
 export interface SummarizeOptions {
   /** The model that writes the summary, for instance a cheaper one. Default: the agent's model. */
   readonly model?: LanguageModel;
@@ -41,10 +39,8 @@ export interface SummarizeOptions {
 
 const KEPT_TOKENS = 20_000;
 const SUMMARY_TOKENS = { least: 400, most: 4000 };
-/** The most characters of each quotation in a digest. */
 const DIGEST_CHARACTERS = 1500;
 
-/** The covered messages, and what is known about them without a model. */
 interface Covered {
   readonly plan: Omit<CompactionPlan, "summary">;
   readonly units: readonly ShownUnit[];
@@ -66,8 +62,8 @@ const schema = optionsOf<SummarizeOptions>(
 );
 
 /**
- * A strategy with which a model summarizes old messages. If the summary is not usable, the model is asked
- * again with long parts cut, then with the newest part only. A digest without a model is the last resort.
+ * A model summarizes old messages. If the summary is not usable, the model is asked again with long parts cut,
+ * then with the newest part only. A digest without a model is the last resort.
  */
 export function summarize(options: SummarizeOptions = {}): CompactionStrategy {
   check(schema, options, "summarize", { name: "options" });
@@ -156,7 +152,7 @@ function requestOf(
   };
 }
 
-/** The number of texts to leave out at the beginning, so that the rest has half of the tokens. */
+/** The number at the beginning, so that the rest has half of the tokens. */
 function textsLeftOut(texts: readonly string[], mostTokens: number | undefined): number {
   const tokens = texts.map(textTokens);
   const most = (mostTokens ?? tokens.reduce((sum, one) => sum + one, 0)) / 2;
@@ -170,7 +166,7 @@ function textsLeftOut(texts: readonly string[], mostTokens: number | undefined):
   return first;
 }
 
-/** A summary under the same headings that needs no model. */
+/** The same headings, without a model. */
 function digest({ previous, units, facts, requests }: Covered): string {
   const items = units.flatMap((unit) => unit.items);
   if (previous !== "") {

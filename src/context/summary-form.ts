@@ -4,7 +4,6 @@ import type { SummaryProblem } from "../events/index.ts";
 import type { SummaryReply } from "./compaction-strategy.ts";
 import type { CallPart, HistoryItem } from "../projections/index.ts";
 
-/** The headings of every summary, in this order. */
 export const HEADINGS = [
   "Goal",
   "Instructions still in force",
@@ -20,7 +19,6 @@ const PREFACE =
 const KNOWN = "[Known from the record:]";
 const REQUEST = "[The request that is being worked on, word by word:]";
 
-/** The instructions of the summarising model. */
 export function writerInstructions(maxTokens: number): string {
   return [
     "You keep the record of a conversation between a user and an assistant that works with tools. It has become too long to be shown. Write what the assistant needs to go on without it.",
@@ -31,14 +29,12 @@ export function writerInstructions(maxTokens: number): string {
 }
 
 export interface Conversation {
-  /** The text of the last summary; empty if there is none. */
+  /** Empty without an earlier summary. */
   readonly previous: string;
   readonly transcript: string;
-  /** The number of units that are left out at its beginning. */
   readonly leftOut: number;
 }
 
-/** The prompt of the summarising model. */
 export function writerPrompt({ previous, transcript, leftOut }: Conversation): string {
   return [
     ...(previous === "" ? [] : [`<previous-summary>\n${previous}\n</previous-summary>`]),
@@ -48,7 +44,7 @@ export function writerPrompt({ previous, transcript, leftOut }: Conversation): s
   ].join("\n\n");
 }
 
-/** The problem of a reply; undefined if it is a summary. @param tokens Tokens of its text. */
+/** Undefined if it is a summary. @param tokens Tokens of its text. */
 export function replyProblem(
   { text, finishReason, calledTools }: SummaryReply,
   tokens: number,
@@ -86,7 +82,6 @@ function isRepeating(text: string): boolean {
   return lines.length >= 12 && new Set(lines).size < lines.length / 2;
 }
 
-/** The summary in the prompt: the model's text, the computed facts, and hidden requests. */
 export function summaryText(words: string, facts: string, requests: readonly string[]): string {
   return [
     PREFACE,
@@ -106,14 +101,14 @@ export function writtenText(summary: string): string {
   return words.slice(0, ends.length === 0 ? undefined : Math.min(...ends)).trim();
 }
 
-/** The most names to list: the newest ones. */
+/** The newest ones. */
 const MOST_NAMES = 40;
 /** Keys of inputs whose values name what a call was about. */
 const NAMING = /^(path|file|filename|file_?path|dir|directory|folder|url|uri|id|.*_id|.*Id)$/;
 /** Longer values are content, not names. */
 const LONGEST_NAME = 200;
 
-/** The tools that were called and the files, addresses and ids that their calls named; empty without calls. */
+/** The called tools, and the files, addresses and ids that their calls named. */
 export function knownFacts(items: readonly HistoryItem[]): string {
   const calls = items.flatMap((item) =>
     item.kind === "step" ? item.parts.filter((part): part is CallPart => part.kind === "call") : [],

@@ -10,10 +10,10 @@ import {
 import { requestText } from "./request-text.ts";
 import type { ShownUnit } from "./shown-units.ts";
 
-/** The most characters of a part, if parts are cut: three quarters from its beginning, the rest from its end. */
+/** Three quarters from a part's beginning, the rest from its end. */
 const CAPPED = 2000;
 
-/** A unit of the prompt as text. Pruned results are left out; cut results are cut here too. */
+/** Pruned results are left out; cut results are cut here too. */
 export function unitText({ items }: ShownUnit, view: ContextView, capped: boolean): string {
   const pruned = new Set(
     view.prunings.flatMap(({ calls }) => calls.map(({ step, callId }) => `${step} ${callId}`)),
@@ -25,7 +25,6 @@ export function unitText({ items }: ShownUnit, view: ContextView, capped: boolea
     .join("\n");
 }
 
-/** The beginning and the end of a long text. */
 function cutPart(text: string): string {
   if (text.length <= CAPPED) return text;
   const head = Math.floor(CAPPED * 0.75);
@@ -71,7 +70,6 @@ function partLines(
       return [`RESULT of ${part.toolName}: ${cut(withoutMedia(part.output))}`];
     case "file":
       return [`ASSISTANT: [file: ${part.mediaType}]`];
-    // Reasoning is not summarised.
     case "reasoning":
     case "reasoning-file":
     case "custom":
@@ -96,7 +94,6 @@ function outcomeText(outcome: Extract<HistoryPart, { readonly kind: "call" }>["o
   }
 }
 
-/** The value of an output, without the SDK's wrapper. */
 function toldValue(output: ModelOutput): unknown {
   return "value" in output ? output.value : output;
 }
@@ -106,7 +103,7 @@ const LONGEST_WORD = 1000;
 /** The same within other text: the rest of a file's content that was cut. */
 const DATA = /[\w+/=-]{1001,}/g;
 
-/** A value as text. The length replaces text that looks like a file's content. */
+/** The length replaces text that looks like a file's content. */
 function withoutMedia(value: unknown): string {
   if (typeof value === "string") return strip(value);
   return JSON.stringify(value, (_, inner: unknown) =>

@@ -1,8 +1,7 @@
 /**
- * Estimates the tokens of a text without a tokenizer: one pass splits it where a byte-pair tokenizer would
- * (words, camel case, digits, punctuation, indentation, scripts) and weighs each piece. The weights were
- * fitted to o200k counts on one half of the sample texts and checked on the other
- * (docs/decisions/0010). Called for every new message; must stay linear.
+ * Estimates the tokens of a text without a tokenizer: one pass splits it where a byte-pair tokenizer would and
+ * weighs each piece. The weights were fitted to o200k counts on one half of the sample texts and checked on
+ * the other (docs/decisions/0010). Called for every new message; must stay linear.
  */
 
 const LOWER = 1;
@@ -39,7 +38,6 @@ function classesOf(text: string): Classes {
   return kinds;
 }
 
-/** The end of the run of one class that begins at `from`. */
 function runEnd(kinds: Classes, from: number, kind: number): number {
   let end = from + 1;
   while (kinds[end] === kind) end++;
@@ -84,14 +82,13 @@ interface Run {
   readonly tokens: number | undefined;
 }
 
-/** The end of a run of letters, digits and base64 signs. */
+/** Letters, digits and base64 signs. */
 function denseEnd(text: string, kinds: Classes, from: number): number {
   for (let end = from; ; end++) {
     const kind = kinds[end] ?? 0;
     if (kind !== 0 && kind <= DIGIT) continue;
     if (kind !== SIGN) return end;
     const code = text.charCodeAt(end);
-    // The signs `+`, `/` and `=`.
     if (code !== 43 && code !== 47 && code !== 61) return end;
   }
 }
@@ -139,7 +136,7 @@ function signTokens(text: string, kinds: Classes, from: number, end: number): nu
   return 1;
 }
 
-/** Estimated tokens of a text, as GPT's o200k vocabulary counts them. Not rounded. */
+/** By GPT's o200k vocabulary. Not rounded. */
 export function textTokens(text: string): number {
   let tokens = 0;
   for (let from = 0; from < text.length;) {
@@ -150,7 +147,7 @@ export function textTokens(text: string): number {
   return tokens;
 }
 
-/** The end of a part that fits into `scratch`: before a space, so that no piece is split. A longer text without a space is one part. */
+/** Before a space, so that no piece is split. A longer text without a space is one part. */
 function partEnd(text: string, from: number): number {
   const most = from + scratch.length - 1;
   if (text.length <= most) return text.length;

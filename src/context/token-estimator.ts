@@ -1,7 +1,4 @@
-/**
- * The interface of token estimators. `defaultEstimator` is fast; a user's tokenizer can replace it for
- * exact figures.
- */
+/** Estimators of tokens: a fast one, and the user's tokenizer for exact figures. */
 
 import { check, flag, optionsOf, text } from "../validation/index.ts";
 import { textTokens } from "./text-tokens.ts";
@@ -11,9 +8,7 @@ export interface TokenEstimator {
   readonly name: string;
   /** Tokens of a text; may have a fraction. Pure, and linear in the text. */
   text(text: string): number;
-  /**
-   * Whether the figures are those of the model's own tokenizer: then the family's factor is not applied.
-   */
+  /** Figures of the model's own tokenizer: the family's factor is not applied. */
   readonly exact: boolean;
 }
 
@@ -31,7 +26,6 @@ export const lengthEstimator: TokenEstimator = {
   text: (text) => text.length / 4,
 };
 
-/** Options of {@link tokenizer}. */
 export interface TokenizerOptions {
   /** The estimator's name in the log. Default `tokenizer`. */
   readonly name?: string;

@@ -1,7 +1,4 @@
-/**
- * Checks an event before a log appends it: the log must be able to read it again, and a prompt must be
- * able to contain it. Every `EventLog` calls this, except for events that were checked before. Pure.
- */
+/** Checks an event before any `EventLog` appends it: it must be readable again and fit into a prompt. Pure. */
 
 import { z } from "zod";
 import { isKnownType, type NewEvent, type SessionEvent } from "./catalogue.ts";
@@ -20,7 +17,6 @@ const envelope = z.strictObject({
   id: z.string().optional(),
 });
 
-/** An event of a type that this release does not know. */
 const unknownData = z.strictObject({
   type: z.string().refine((type) => type !== "" && !isKnownType(type), "it is a known type"),
   version: z.int().positive(),
@@ -65,7 +61,6 @@ function isTooNew(error: unknown): boolean {
   }
 }
 
-/** The id of an event that was not checked yet. */
 export function idOf(event: unknown): string | undefined {
   if (typeof event !== "object" || event === null || !("id" in event)) return undefined;
   return typeof event.id === "string" ? event.id : undefined;

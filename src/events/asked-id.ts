@@ -1,9 +1,6 @@
-/** The id of a call that somebody is asked about, made of where it is in the log. Pure; pages use it too. */
+/** The id of a call that somebody is asked about. Pure; pages use it too. */
 
-/**
- * An id that no other session, turn, step or call has. Uses only characters that need no escape in URLs,
- * shells and file names. A session's name has no `~`.
- */
+/** No other session, turn, step or call has this id. URLs, shells and file names need no escape for it. */
 export function askedId(
   session: string,
   { turn, step }: { readonly turn: number; readonly step: number },

@@ -5,10 +5,7 @@ import { blobMeasuresSchema, digestSchema, type BlobMeasures } from "./blob-meas
 import type { FamilySchemas } from "./family.ts";
 
 export interface BlobFamily {
-  /**
-   * The session uses this blob from here on. The blob was durable before this event was written.
-   * Written once a session, in the append of the first event that refers to the blob.
-   */
+  /** The session uses this durable blob from here on. Written once a session, before the first reference to it. */
   "blob.stored": BlobMeasures & {
     /** Lower-case hexadecimal. */
     readonly sha256: string;

@@ -1,9 +1,8 @@
-/** What is known of a blob without reading it, stored with each reference. */
+/** The measures of a blob, stored with each reference: a prompt is measured without reading the blob. */
 
 import { z } from "zod";
 import { isDigest } from "./blob-reference.ts";
 
-/** Measures of a blob, stored with each reference: a prompt can be measured without reading the blob. */
 export interface BlobMeasures {
   readonly bytes: number;
   /** Of pictures: pixels, after rotation. */
@@ -23,12 +22,10 @@ const measures = {
   fault: z.string().exactOptional(),
 };
 
-/** Parses {@link BlobMeasures}. */
 export const blobMeasuresSchema: z.ZodType<BlobMeasures> = z.looseObject(measures);
 
 export const digestSchema: z.ZodType<string> = z.string().refine(isDigest);
 
-/** The measures that a message part gives with its reference. */
 export function measuresIn(part: object): BlobMeasures | undefined {
   return "blob" in part && part.blob !== undefined
     ? blobMeasuresSchema.safeParse(part.blob).data

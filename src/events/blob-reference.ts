@@ -3,7 +3,6 @@
 const PREFIX = "@blob:";
 const DIGEST = /^[0-9a-f]{64}$/;
 
-/** Whether a text is a SHA-256 as hexadecimal digits. */
 export function isDigest(text: string): boolean {
   return DIGEST.test(text);
 }
@@ -19,7 +18,6 @@ export function referredBlob(text: string): string | undefined {
   return isDigest(digest) ? digest : undefined;
 }
 
-/** Whether a text begins as a reference does. */
 export function resemblesReference(text: string): boolean {
   return text.startsWith(PREFIX);
 }

@@ -1,39 +1,29 @@
-/**
- * The port for large content: each blob is stored once, under the SHA-256 of its bytes. Called by the
- * runtime (`put` before the event that refers to it, `get` for a prompt), backup, export and verify.
- * An implementation knows no sessions: `collect` gets the list of used blobs.
- */
+/** The port for large content: each blob is stored once, under the SHA-256 of its bytes. It knows no sessions. */
 
-/** Bytes, as a whole or as a stream. */
 export type BlobSource = Uint8Array | AsyncIterable<Uint8Array>;
 
-/** A stored blob. */
 export interface BlobEntry {
   /** Lower-case hexadecimal SHA-256 of its bytes. */
   readonly sha256: string;
   readonly bytes: number;
 }
 
-/** A blob that was put. No collection removes it before this is disposed of: its event may not be written yet. */
+/** A blob that was just put. No collection removes it before it is disposed of: its event may still be unwritten. */
 export interface HeldBlob extends BlobEntry, Disposable {}
 
-/** Options of {@link BlobStore.put}. */
 export interface PutOptions {
   /** Refuse more than this many bytes. Default: no limit. */
   readonly maxBytes?: number;
   readonly signal?: AbortSignal;
 }
 
-/** Options of {@link BlobStore.collect}. */
 export interface CollectOptions {
   /** Digests of the only blobs that may be removed. Default: all. */
   readonly among?: Iterable<string>;
 }
 
-/** The result of a collection. */
 export interface CollectedBlobs {
   readonly removed: number;
-  /** Bytes of the removed blobs. */
   readonly bytes: number;
 }
 
@@ -76,10 +66,7 @@ export interface BlobStore {
     options?: CollectOptions,
   ): Promise<CollectedBlobs>;
 
-  /**
-   * Keeps running and later collections from removing anything until it is disposed of. With `among`,
-   * only these digests are kept; the store need not have them yet.
-   */
+  /** Until it is disposed of, no collection removes a blob (`among`: one of these, which may come later). */
   hold(among?: Iterable<string>): Disposable;
 }
 

@@ -1,4 +1,4 @@
-/** Schemas of records by id, as snapshots and events have them. Apart from the records: pages fold without zod. */
+/** Schemas of records by id, apart from the records: pages fold without zod. */
 
 import { z } from "zod";
 import type { ChunkedRecord } from "./by-id.ts";
@@ -7,7 +7,7 @@ export function chunkedSchema<Value>(value: z.ZodType<Value>): z.ZodType<Chunked
   return z.array(byIdSchema(value));
 }
 
-/** The schema of a record by id: `z.record` would lose the id "__proto__". */
+/** `z.record` would lose the id "__proto__". */
 export function byIdSchema<Value>(
   value: z.ZodType<Value>,
 ): z.ZodType<Readonly<Record<string, Value>>> {

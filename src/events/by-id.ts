@@ -1,12 +1,8 @@
-/**
- * Records by ids that come from outside, such as "constructor" and "__proto__". A {@link ChunkedRecord}
- * grows one entry at a time: adding one copies its chunk instead of the whole record. Plain JSON.
- */
+/** Records by ids from outside, such as "__proto__". Adding to a {@link ChunkedRecord} copies one chunk only. */
 
 /** Chunks, oldest first. Each id is in one chunk only. */
 export type ChunkedRecord<Value> = readonly Readonly<Record<string, Value>>[];
 
-/** Entries in one chunk. */
 const CHUNK = 256;
 
 export function entryOf<Value>(chunks: ChunkedRecord<Value>, id: string): Value | undefined {
@@ -17,7 +13,6 @@ export function entryOf<Value>(chunks: ChunkedRecord<Value>, id: string): Value 
   return undefined;
 }
 
-/** Adds an entry, or replaces the one with the same id. */
 export function withEntry<Value>(
   chunks: ChunkedRecord<Value>,
   id: string,
@@ -42,7 +37,6 @@ export function withoutEntries<Value>(
   });
 }
 
-/** All entries, oldest first. */
 export function entriesOf<Value>(
   chunks: ChunkedRecord<Value>,
 ): readonly (readonly [id: string, value: Value])[] {

@@ -1,4 +1,4 @@
-/** The whole catalogue: every event type with its data, its version and its schema. */
+/** Every event type with its data, its version and its schema. */
 
 import type { z } from "zod";
 import { blobSchemas, type BlobFamily } from "./blob-events.ts";
@@ -28,10 +28,7 @@ export interface EventMap
   unknown: { readonly type: string; readonly version: number; readonly data: JsonValue };
 }
 
-/**
- * The name of a kind of event, for instance `turn.started`; `unknown` for a type that only later
- * releases know.
- */
+/** The name of a kind of event, for instance `turn.started`; `unknown` for types of later releases. */
 export type EventType = keyof EventMap;
 
 /** An immutable fact about a session. Discriminated by `type`. */

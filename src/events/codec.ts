@@ -1,7 +1,7 @@
 /**
- * Turns an event into one stored row and back: a checksum, then the JSON array `[type, version, time,
- * data, id?]`. A row that replaced another one ends with a 1, after `null` if there is no id. Every log
- * uses this. The session and the position are the row's key and not repeated in it.
+ * Turns an event into a row and back: a checksum, then the JSON array `[type, version, time, data, id?]`.
+ * A row that replaced another one ends with a 1, after `null` if there is no id. The row's key has the
+ * session and the position.
  */
 
 import { crc32 } from "node:zlib";
@@ -25,7 +25,6 @@ export interface RowKey {
   readonly position: number;
 }
 
-/** Turns events into rows of text with a checksum, and back. */
 export interface Codec {
   encode(event: NewEvent, key: RowKey): string;
   /**
@@ -42,10 +41,8 @@ export interface Codec {
 
 export type FieldsReader = (fields: StoredFields, key: RowKey) => SessionEvent;
 
-/** Characters of the checksum at the beginning of every row. */
 export const CHECKSUM_LENGTH = 7;
 
-/** The fields of an event in a row. */
 export type StoredFields = readonly [
   type: string,
   version: number,
@@ -70,17 +67,15 @@ export function isStoredFields(value: unknown): value is StoredFields {
   );
 }
 
-/** The checksum of a row's JSON at its place: seven base-36 digits of a CRC-32. */
+/** Seven base-36 digits of a CRC-32, seeded with the row's place. */
 export function checksum(json: string, { session, position }: RowKey): string {
   return seededChecksum(json, seedOf(session) + position);
 }
 
-/** The checksum of any text, with a seed. */
 export function seededChecksum(json: string, seed: number): string {
   return sevenDigits(crc32(json, seed >>> 0));
 }
 
-/** All pairs of base-36 digits. */
 const PAIRS: readonly string[] = Array.from({ length: 36 ** 2 }, (_, pair) =>
   pair.toString(36).padStart(2, "0"),
 );
@@ -105,12 +100,11 @@ function seedOf(session: string): number {
   return lastSeed.seed;
 }
 
-/** Whether the checksum of a row matches its place. The JSON is not read. */
 export function isIntact(row: string, key: RowKey): boolean {
   return row.slice(0, CHECKSUM_LENGTH) === checksum(row.slice(CHECKSUM_LENGTH), key);
 }
 
-/** A codec that reads old versions through the given upcasters. */
+/** Turns events into rows and back. Old versions are read through `upcasters`. */
 export function createCodec(upcasters: Upcasters = ownUpcasters): Codec {
   const eventOf: FieldsReader = (fields, key) => checkedEvent(fields, key, upcasters);
   return {
@@ -131,16 +125,13 @@ function encode(event: NewEvent, key: RowKey): string {
   return checksum(json, key) + json;
 }
 
-/**
- * Checks the checksum of a row and parses its JSON.
- * @throws TurnlogError `LOG_DAMAGED`
- */
+/** @throws TurnlogError `LOG_DAMAGED` */
 export function intactJson(row: string, key: RowKey): unknown {
   if (!isIntact(row, key)) throw damaged(key, "its checksum does not match");
   return ownJson(row);
 }
 
-/** Parses the JSON of an intact row; undefined if the checksum was made over other text. */
+/** Undefined if the checksum was made over other text. */
 export function ownJson(row: string): unknown {
   try {
     return JSON.parse(row.slice(CHECKSUM_LENGTH));
@@ -159,8 +150,7 @@ function checkedEvent(fields: StoredFields, key: RowKey, upcasters: Upcasters): 
     const checked = schema.safeParse(data);
     if (!checked.success) throw invalid(key, type, checked.error);
   }
-  // The stored data is returned as it is, not the schema's output: live and replayed data must be equal
-  // to the byte, the order of keys included.
+  // Not the schema's output: live and replayed data must be equal to the byte, the order of keys included.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   const event = { ...envelope, type, data } as SessionEvent;
   if (version !== (eventVersions[type] ?? 1))
@@ -246,7 +236,6 @@ function invalid(key: RowKey, type: string, error: z.ZodError): TurnlogError {
   );
 }
 
-/** The error for a row that is not the one that was written at its place. */
 export function damaged(key: RowKey, why: string): TurnlogError {
   return new TurnlogError(
     "LOG_DAMAGED",

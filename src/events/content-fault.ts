@@ -1,7 +1,7 @@
 /**
- * Whether a prompt can contain the content of an event, by the AI SDK's rules. The schemas of the
- * catalogue accept more, since logs of earlier releases hold more. A new event that breaks these rules
- * is refused, `verify` reports an old one, and the folds show a sentence in its place. Pure.
+ * Whether a prompt can contain an event's content, by the AI SDK's rules. The schemas accept more, for old
+ * logs: a new event that breaks the rules is refused, `verify` reports an old one, and the folds show a
+ * sentence in its place. Pure.
  */
 
 import { z } from "zod";
@@ -64,7 +64,6 @@ const output = z.discriminatedUnion("type", [
 
 const known = new WeakMap<object, string | undefined>();
 
-/** The field and the reason why no prompt can contain a tool's output; undefined if one can. */
 export function outputFault(given: unknown): string | undefined {
   const isKept = typeof given === "object" && given !== null;
   if (isKept && known.has(given)) return known.get(given);
@@ -92,13 +91,12 @@ export function sendableOutput(given: ModelOutput): ModelOutput {
   return made;
 }
 
-/** One replacement for each output, so that it is measured and hashed once. */
+/** Each output is measured and hashed once. */
 const replaced = new WeakMap<ModelOutput, ModelOutput>();
 
 /** Levels that an event's own fields add around a value. */
 const OWN_LEVELS = 10;
 
-/** The reason why no prompt can contain the content of an event; undefined if one can. */
 export function contentFault({ type, data }: EventBody): string | undefined {
   if (isNestedDeeper(data, MOST_LEVELS + OWN_LEVELS))
     return `its data is nested more than ${MOST_LEVELS} levels deep`;
@@ -124,14 +122,13 @@ export function contentFault({ type, data }: EventBody): string | undefined {
 const NO_OPTIONS = "its `providerOptions` are not all objects, by the provider's name";
 const NO_METADATA = "its `providerMetadata` are not all objects, by the provider's name";
 
-/** Metadata without entries that are not objects: the SDK refuses every prompt that has one. */
+/** Without the entries that are not objects: the SDK refuses every prompt that has one. */
 export function sendableMetadata(metadata: ProviderMetadata): ProviderMetadata {
   const entries = Object.entries(metadata);
   const sent = entries.filter(([, own]) => jsonObjectSchema.safeParse(own).success);
   return sent.length === entries.length ? metadata : Object.fromEntries(sent);
 }
 
-/** User content whose provider options are all objects. */
 export function sendableContent(content: StoredUserContent): StoredUserContent {
   if (typeof content === "string") return content;
   const sent = content.map((part) => {

@@ -12,14 +12,10 @@ interface CompactionCost {
   readonly usage?: TokenUsage;
 }
 
-/** Why a compaction began. */
 export type CompactionTrigger = "asked" | "limit" | "overflow";
 
 const rungs = ["whole", "capped", "newest"] as const;
-/**
- * How much the summarising model is shown: everything; everything with long parts cut; the newest part
- * of that.
- */
+/** What the summarising model is shown: everything; everything with long parts cut; the newest part of that. */
 export type SummaryRung = (typeof rungs)[number];
 
 const problems = [
@@ -36,29 +32,25 @@ const problems = [
 /** Why there is no summary: `no-room` and `overflow` concern the request, `failed` the call, the others the reply. */
 export type SummaryProblem = (typeof problems)[number];
 
-/** A call whose result is shown cut. Lengths are in UTF-16 units. */
+/** Lengths are in UTF-16 units. */
 export interface CutCall {
   readonly step: number;
   readonly callId: string;
-  /** Characters that stay at the beginning. */
   readonly head: number;
-  /** Characters that stay at the end. */
   readonly tail: number;
 }
 
-/** Which media are left out: the oldest, up to a place in the history. */
+/** The oldest media, which prompts leave out. */
 export interface OmittedMedia {
-  /** All media before this position are left out. */
+  /** All media before this position. */
   readonly before: number;
   /** At that position, how many of the first media of the step, or of each message by its id. */
   readonly there: readonly { readonly id?: string; readonly media: number }[];
 }
 
-/** A prompt whose tokens a counter was asked for, mostly the provider. */
 interface CountedPrompt {
   readonly counter: string;
   readonly model: ModelName;
-  /** Our own estimate. */
   readonly estimatedTokens: number;
 }
 
@@ -68,7 +60,7 @@ export interface ContextFamily {
     /** Estimated tokens that the prompt lost. */
     readonly savedTokens: number;
   };
-  /** Results that are longer than their share are shown by their beginning and end only. */
+  /** Long results are shown by their beginning and end only. */
   "context.cut": {
     readonly calls: readonly CutCall[];
     /** The tool with which the model reads the rest; absent if it has none. */
@@ -78,7 +70,6 @@ export interface ContextFamily {
   };
   /** The oldest media are no longer shown: the request would be too large for the model. */
   "context.media-omitted": OmittedMedia & {
-    /** The number of media that this event hides. */
     readonly media: number;
     /** Bytes by which the request becomes smaller, files as base64. */
     readonly savedBytes: number;
@@ -88,11 +79,10 @@ export interface ContextFamily {
   /** Counting failed or gave no valid number: the estimate decides. */
   "context.count-failed": CountedPrompt & { readonly error: StoredError };
   "context.compaction-started": { readonly trigger: CompactionTrigger; readonly strategy: string };
-  /** The messages of `covers` (positions, both included) are shown to the model as `summary`. */
+  /** The model is shown `summary` in place of `covers` (positions, both included). */
   "context.compacted": CompactionCost & {
     readonly strategy: string;
     readonly covers: { readonly from: number; readonly to: number };
-    /** Empty if the strategy shows nothing in place of what it covers. */
     readonly summary: string;
     /** Which request gave the summary; `digest` if none did. Absent if the strategy asks no model. */
     readonly rung?: SummaryRung | "digest";
@@ -106,7 +96,6 @@ export interface ContextFamily {
     readonly strategy: string;
     /** `not-needed`: the prompt fits without it, after a pruning or by a count. */
     readonly why: "nothing-to-gain" | "not-needed" | "failed" | "cancelled" | "recovered";
-    /** Estimated tokens of the unchanged prompt. */
     readonly beforeTokens?: number;
     readonly error?: StoredError;
   };
@@ -134,7 +123,6 @@ const countedPrompt = { counter: z.string(), model: modelNameSchema, estimatedTo
 
 const characters = z.int().nonnegative();
 
-/** Parses {@link CutCall}. */
 export const cutCallSchema: z.ZodType<CutCall> = z.looseObject({
   step: z.int().positive(),
   callId: z.string(),
@@ -142,7 +130,6 @@ export const cutCallSchema: z.ZodType<CutCall> = z.looseObject({
   tail: characters,
 });
 
-/** Parses {@link OmittedMedia}. */
 export const omittedMediaSchema: z.ZodType<OmittedMedia> = z.looseObject({
   before: position,
   there: z.array(z.looseObject({ id: z.string().exactOptional(), media: z.int().nonnegative() })),

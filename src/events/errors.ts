@@ -1,7 +1,4 @@
-/**
- * The one error class of turnlog. Every module throws it and no other class. A code never changes its
- * meaning; a message may be reworded at any time.
- */
+/** The one error class of turnlog. A code never changes its meaning; a message may be reworded at any time. */
 
 /** The kind of error, stable over releases: switch on this, never on the message. */
 export type TurnlogErrorCode =
@@ -44,9 +41,7 @@ export type TurnlogErrorCode =
 
 /** Details of a {@link TurnlogError}. */
 export interface TurnlogErrorOptions {
-  /** The session that the error concerns. */
   readonly session?: string;
-  /** The position that the error concerns. */
   readonly position?: number;
   /** Figures and names for programs, for instance `{ pid }` of a store's owner. */
   readonly details?: Readonly<Record<string, unknown>>;
@@ -78,7 +73,6 @@ export class TurnlogError extends Error {
   }
 }
 
-/** Whether a system error has one of these codes, for instance `ENOENT`. */
 export function hasCode(error: unknown, ...codes: readonly string[]): boolean {
   return error instanceof Error && "code" in error && codes.some((code) => code === error.code);
 }

@@ -1,16 +1,10 @@
-/**
- * The port that every log implements, checked by the contract suite in `turnlog/testing`. Called by the
- * runtime (append, read, snapshots), the operations on stored sessions and the command line.
- */
+/** The port that every log implements, checked by the contract suite in `turnlog/testing`. */
 
 import type { NewEvent, SessionEvent } from "./catalogue.ts";
 import type { JsonValue } from "./json.ts";
 import type { ForkPoint } from "./session-events.ts";
 
-/**
- * The last position that the writer expects: a number, `none` (the session must not exist), `exists`
- * (it must exist) or `any`.
- */
+/** The expected last position: a number, `none` (the session must not exist), `exists` or `any`. */
 export type ExpectedRevision = number | "any" | "none" | "exists";
 
 /** The first own events of a fork, beginning with the one that names the fork point. */
@@ -18,9 +12,9 @@ export type ForkEvents = readonly [NewEvent<"session.forked">, ...NewEvent[]];
 
 /** The result of an append. */
 export interface Appended {
-  /** The position of the last event of this append in the session. */
+  /** The session's position of the last event. */
   readonly revision: number;
-  /** The global position of that event, over all sessions of the store. */
+  /** That event's global position, over all sessions of the store. */
   readonly position: number;
   /** True if events with these ids were there already: nothing was written. */
   readonly repeated: boolean;
@@ -45,7 +39,6 @@ export interface GlobalEvent {
 /** An entry of the list of sessions; no events are read for it. */
 export interface SessionEntry {
   readonly session: string;
-  /** The last position. */
   readonly revision: number;
   /** Epoch milliseconds of the first event (of a fork: its first own event) and of the last. */
   readonly createdAt: number;
@@ -75,23 +68,18 @@ export interface DeleteOptions {
 /** The result of a deletion. */
 export interface Deleted {
   readonly session: string;
-  /** The last position of the session. */
   readonly revision: number;
   /** Forks that got their own copy of the shared events. */
   readonly forks: readonly string[];
   /** True if the session had been deleted before: nothing was done. */
   readonly repeated: boolean;
-  /**
-   * Whether the bytes are gone from the log's files. False if a read was in progress: then they go when
-   * it ends, or when the store is opened again.
-   */
+  /** False if a read was in progress: the bytes go when it ends, or when the store is opened again. */
   readonly erased: boolean;
 }
 
 /** A deleted session. Only its name and length are kept. */
 export interface DeletedSession {
   readonly session: string;
-  /** The last position of the session. */
   readonly revision: number;
 }
 
@@ -118,13 +106,10 @@ export interface AppendOptions {
 export interface EventLog extends AsyncDisposable {
   /**
    * Appends events to one session: all or none, in order, after all earlier appends. Calls need not wait
-   * for each other. Resolves when the events are as durable as the store promises; subscribers get
-   * them only then.
-   * If the session has all events with these ids, nothing is written; if it has only some of them, the
-   * append is refused.
+   * for each other. Resolves when the events are as durable as the store promises; then subscribers get them.
+   * If the session has all events with these ids, nothing is written; if it has only some, it is refused.
    * If a write fails, the appends queued after it fail too. An implementation may refuse all further
-   * appends with the same code until its store is opened again; reading still works.
-   * Events are checked by `assertAppendable`, depending on `origin`.
+   * appends until its store is opened again; reading still works.
    * @throws TurnlogError `REVISION_CONFLICT`, `EVENT_ID_CONFLICT`, `SESSION_DELETED`, `EVENT_INVALID` (the
    * log could not read the event again, or no prompt can contain it), `INVALID_INPUT` (session id, no
    * events), `LOG_FULL`, `LOG_READ_ONLY`, `LOG_DAMAGED`, `LOG_FAILED`, `LOG_CLOSED`
@@ -151,15 +136,12 @@ export interface EventLog extends AsyncDisposable {
   ): Promise<Appended>;
 
   /**
-   * Creates a session that shares another session's events up to a position, by reference: only its own
-   * events are written. The first own event is `session.forked`; it names the source and the position
-   * and follows that position.
-   * Reading, subscriptions, revisions, event ids and snapshots treat shared events as the fork's own.
-   * Later events of the source are not part of the fork. `readAll` yields its own events only.
-   * The source must have the position, and may be a fork itself, of any depth. Link and events are
-   * written together or not at all; appending the same events (by their ids) again writes nothing.
-   * If a shared event is damaged, the error names the fork, and `details.owner` is the session that
-   * stores the event.
+   * Creates a session that shares another session's events up to a position, by reference. The first own
+   * event is `session.forked`, which names the source (possibly a fork) and that position. All is written
+   * or nothing; the same events again (by their ids) write nothing.
+   * Reading, subscriptions, revisions, event ids and snapshots treat shared events as the fork's own;
+   * `readAll` yields its own events only. Later events of the source are not part of the fork.
+   * If a shared event is damaged, the error names the fork; `details.owner` is the session that stores it.
    * @throws TurnlogError `SESSION_NOT_FOUND` (no such source), `INVALID_INPUT` (the source does not have
    * the position), `REVISION_CONFLICT` (the session exists), and as `append`
    */
@@ -174,26 +156,26 @@ export interface EventLog extends AsyncDisposable {
   read(session: string, range?: ReadRange): AsyncIterable<SessionEvent>;
 
   /**
-   * Single events of a session, in the order of the given positions, checked as by {@link EventLog.read}.
-   * Positions that were not written when reading began are left out. For many scattered positions, one
-   * call is much faster than as many reads.
-   * @throws TurnlogError as `read`
+   * Single events of a session, in the order of the given positions; those not written yet are left out.
+   * Much faster than as many reads. @throws TurnlogError as `read`
    */
   readAt(session: string, positions: readonly number[]): Promise<readonly SessionEvent[]>;
 
-  /** Events of a session from a position (default 1): stored ones, then live ones, without a gap. Ends when the signal aborts or the log closes. */
+  /**
+   * Events of a session from a position (default 1): stored ones, then live ones, without a gap.
+   * Ends when the signal aborts or the log closes.
+   */
   subscribe(
     session: string,
     options?: { readonly from?: number; readonly signal?: AbortSignal },
   ): AsyncIterable<SessionEvent>;
 
-  /** Events of all sessions in global order, from a global position (default 1) up to now. Of a fork: its own events only. */
+  /** Stored events of all sessions in global order, from a global position (default 1). Of a fork: its own only. */
   readAll(options?: { readonly from?: number }): AsyncIterable<GlobalEvent>;
 
   /**
-   * Events of all sessions in global order, from a global position (default 1): stored ones, then live
-   * ones. Events that are deleted before they are read are left out. Ends when the signal aborts or the
-   * log closes.
+   * As {@link EventLog.readAll}, then live events. Leaves out events that are deleted before they are read.
+   * Ends when the signal aborts or the log closes.
    */
   subscribeAll(options?: {
     readonly from?: number;
@@ -207,10 +189,7 @@ export interface EventLog extends AsyncDisposable {
   list(options?: { readonly prefix?: string }): AsyncIterable<SessionEntry>;
 
   saveSnapshot(session: string, snapshot: Snapshot): Promise<void>;
-  /**
-   * The stored snapshot of a projection; undefined if there is none that can be read. A fork may get a
-   * snapshot of its source, if it shares the events up to that position.
-   */
+  /** The stored snapshot of a projection, if it can be read. A fork may get its source's. */
   loadSnapshot(session: string, projection: string): Promise<Snapshot | undefined>;
 
   /**
@@ -223,14 +202,13 @@ export interface EventLog extends AsyncDisposable {
    */
   delete(session: string, options?: DeleteOptions): Promise<Deleted>;
 
-  /** Deleted sessions, by name. */
   deleted(): AsyncIterable<DeletedSession>;
 
   /** Waits for all appends, then releases the store. Later calls throw `LOG_CLOSED`. */
   close(): Promise<void>;
 }
 
-/** Appends a session that comes in parts to any log. A log without `appendParts` gets all events at once, from memory. */
+/** A log without `appendParts` gets all events at once, from memory. */
 export async function appendParts(
   log: EventLog,
   session: string,

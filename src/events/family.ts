@@ -2,5 +2,4 @@
 
 import type { z } from "zod";
 
-/** One zod schema for the data of each event type of a family. */
 export type FamilySchemas<Family> = { readonly [Type in keyof Family]: z.ZodType<Family[Type]> };

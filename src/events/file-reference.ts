@@ -6,7 +6,6 @@ import { z } from "zod";
 /** A file's names by provider, in the place of its content, as the AI SDK writes it. */
 export type FileReference = FileDataReference;
 
-/** Accepts the names of a file by provider, at least one. */
 export const providerReferenceSchema: z.ZodType<ProviderReference> = z.custom<ProviderReference>(
   isProviderReference,
   "is no reference to a file: a name for each provider that has it, and one at least",
@@ -25,14 +24,13 @@ function isProviderReference(value: unknown): boolean {
   return names.length > 0 && names.every((name) => typeof name === "string" && name !== "");
 }
 
-/** A file part of a message or of a tool's output that refers to an uploaded file. */
 export interface UploadedFile {
   readonly reference: ProviderReference;
   readonly mediaType: string;
   readonly filename?: string;
 }
 
-/** The uploaded file of a part, in any form that the SDK accepts; undefined if the part has its content or a URL. */
+/** Undefined if the part has its content or a URL. Reads every form that the SDK accepts. */
 export function uploadedFile(part: object): UploadedFile | undefined {
   const reference = referenceOf(part);
   if (reference === undefined) return undefined;
@@ -62,7 +60,7 @@ function mediaTypeOf(part: object): string {
   return "type" in part && String(part.type).startsWith("image") ? "image" : "application";
 }
 
-/** The names of a file as text: `openai: file-123`. */
+/** As text: `openai: file-123`. */
 export function uploadNames(reference: ProviderReference): string {
   return Object.entries(reference)
     .map(([provider, name]) => `${provider}: ${name}`)

@@ -1,7 +1,6 @@
 /**
- * A chain of SHA-256 over a session's events. Each link has the digest of all events since the last
- * link, that link and its digest included: changing, removing or inserting an event changes every
- * later digest. Written by the session, checked by `verify`. Pure.
+ * A chain of SHA-256 over a session's events: each link has the digest of all events since the last link,
+ * that link included. A changed, removed or added event changes every later digest. Pure.
  */
 
 import { createHash, type Hash } from "node:crypto";
@@ -9,43 +8,38 @@ import { canonicalJson, jsonObjectSchema } from "./json.ts";
 import type { NewEvent, SessionEvent } from "./catalogue.ts";
 import { loggedForm } from "./stored-form.ts";
 
-/** An event with a digest. `session.closed` is the last link. */
+/** `session.closed` is the last link. */
 export type ChainLink = SessionEvent<"session.chained" | "session.closed">;
 
-/** The end of a chain, to be kept outside of the store and compared later. */
+/** The end of a chain, to be compared with a copy outside of the store. */
 export interface ChainEnd {
   readonly position: number;
-  /** Hexadecimal SHA-256. */
   readonly digest: string;
 }
 
 /** Characters that are hashed at once: an update for each delta costs more than hashing it. */
 const PIECE = 16 * 1024;
 
-/** The digest of an event that is a link. */
 export function digestIn(event: NewEvent): string | undefined {
   const { type, data } = event;
   return type === "session.chained" || type === "session.closed" ? data.digest : undefined;
 }
 
-/** Follows a session's events and computes the digest of the next link. */
 export class HashChain {
   #hash: Hash = createHash("sha256");
   #text = "";
   #end: ChainEnd | undefined;
   #open = 0;
 
-  /** The last link; undefined before the first. */
   get end(): ChainEnd | undefined {
     return this.#end;
   }
 
-  /** The number of events since the last link. */
   get open(): number {
     return this.#open;
   }
 
-  /** The digest that the next link must have. The link's own digest is not hashed. */
+  /** The digest for the next link. The link's own digest is not hashed. */
   digest(link: ChainLink): string {
     this.#update();
     return this.#hash

@@ -1,4 +1,4 @@
-/** What can happen in a session, how it is written, and the ports of logs and blobs. Pure; every other module imports this one. */
+/** What can happen in a session, how it is written, and the ports of logs and blobs. Pure; all modules import it. */
 
 export {
   appendParts,

@@ -2,7 +2,6 @@
 
 import { z } from "zod";
 
-/** A value that JSON can hold. */
 export type JsonValue =
   | string
   | number
@@ -13,10 +12,7 @@ export type JsonValue =
 
 export type JsonObject = Readonly<Record<string, JsonValue>>;
 
-/**
- * The most levels of lists and objects that a value in an event may have: functions may walk stored
- * values by recursion. Deeper values are refused where they come in.
- */
+/** The most levels of lists and objects in a value: functions walk stored values by recursion. */
 export const MOST_LEVELS = 500;
 
 export function isNestedDeeper(value: unknown, levels: number): boolean {
@@ -29,7 +25,6 @@ export function isNestedDeeper(value: unknown, levels: number): boolean {
 /** Accepts any result of `JSON.parse`: walking it would only prove what the parser guarantees. */
 export const jsonSchema: z.ZodType<JsonValue> = z.custom<JsonValue>((value) => value !== undefined);
 
-/** Accepts an object that `JSON.parse` returned. */
 export const jsonObjectSchema: z.ZodType<JsonObject> = z.custom<JsonObject>(
   (value) => typeof value === "object" && value !== null && !Array.isArray(value),
 );
@@ -37,7 +32,6 @@ export const jsonObjectSchema: z.ZodType<JsonObject> = z.custom<JsonObject>(
 /** Data that providers add to a part, by provider name. It goes back to that provider unchanged. */
 export type ProviderMetadata = Readonly<Record<string, JsonObject>>;
 
-/** Accepts {@link ProviderMetadata} that `JSON.parse` returned. */
 export const providerMetadataSchema: z.ZodType<ProviderMetadata> = z.custom<ProviderMetadata>(
   (value) => typeof value === "object" && value !== null && !Array.isArray(value),
 );
@@ -49,12 +43,11 @@ export interface StoredError {
   readonly [field: string]: JsonValue;
 }
 
-/** Accepts {@link StoredError}. */
 export const storedErrorSchema: z.ZodType<StoredError> = z
   .object({ name: z.string(), message: z.string() })
   .catchall(jsonSchema);
 
-/** Canonical JSON (RFC 8785): keys in the order of their code units. Other values become what `JSON.stringify` makes of them. */
+/** Canonical JSON (RFC 8785): keys in the order of their code units. */
 export function canonicalJson(value: unknown): string {
   if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;

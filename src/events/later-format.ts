@@ -1,4 +1,4 @@
-/** Refuses files and rows of a later format before their content is parsed. */
+/** Refuses files and rows of a later format, which would else be reported as damaged. */
 
 import { z } from "zod";
 import { TurnlogError, type TurnlogErrorOptions } from "./errors.ts";
@@ -6,7 +6,6 @@ import { TurnlogError, type TurnlogErrorOptions } from "./errors.ts";
 const formatSchema = z.looseObject({ format: z.int().positive() });
 
 /**
- * Without this check, a file of a later release would be reported as damaged.
  * @param what - The name of the thing that was read, for the message.
  * @param known - The newest format that this release reads.
  * @throws TurnlogError `LOG_TOO_NEW`

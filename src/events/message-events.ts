@@ -9,7 +9,6 @@ import { fileReferenceSchema, type FileReference } from "./file-reference.ts";
 /** Content of a user message: the AI SDK's user content with binary data as base64 and URLs as text. */
 export type StoredUserContent = string | readonly StoredUserPart[];
 
-/** A part of a stored user message: text, or a file. */
 export type StoredUserPart =
   | {
       readonly type: "text";
@@ -20,14 +19,10 @@ export type StoredUserPart =
     }
   | {
       readonly type: "file";
-      /**
-       * Base64, a `data:` URL, an `http(s):` URL, or a reference to a blob: `@blob:<sha256>`. For an
-       * uploaded file, its names by provider.
-       */
+      /** Base64, a `data:` or `http(s):` URL, or `@blob:<sha256>`. Of an uploaded file: its names by provider. */
       readonly data: string | FileReference;
       readonly mediaType: string;
       readonly filename?: string;
-      /** Measures of the blob that `data` refers to. */
       readonly blob?: BlobMeasures;
       readonly providerOptions?: ProviderMetadata;
     };
@@ -52,7 +47,6 @@ export interface MessageFamily {
   "message.withdrawn": { readonly ids: readonly string[]; readonly reason?: string };
 }
 
-/** Parses {@link StoredUserContent}. */
 export const userContentSchema: z.ZodType<StoredUserContent> = z.union([
   z.string(),
   z.array(

@@ -1,7 +1,4 @@
-/**
- * `part.*`: every stream part of the AI SDK, unchanged. A part belongs to the running step, whose
- * number is not repeated: most events of a log are deltas.
- */
+/** `part.*`: every stream part of the AI SDK, unchanged. It belongs to the running step, without its number. */
 
 import { z } from "zod";
 import { blobMeasuresSchema, type BlobMeasures } from "./blob-measures.ts";
@@ -43,7 +40,6 @@ interface File {
   /** Base64, or a reference to a blob: `@blob:<sha256>`. */
   readonly data: string;
   readonly mediaType: string;
-  /** Measures of the blob that `data` refers to. */
   readonly blob?: BlobMeasures;
   readonly providerMetadata?: ProviderMetadata;
 }

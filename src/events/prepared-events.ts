@@ -6,12 +6,11 @@ import { jsonObjectSchema, jsonSchema, type JsonObject, type JsonValue } from ".
 import { modelNameSchema, type ModelName } from "./session-events.ts";
 
 /**
- * The place of a message in the order of a prompt: the position of its item, and its number there. Of a
- * step, 0 is the model's output, 1 the results of its calls, 2 the note that it was cut off.
+ * The place of a message in a prompt: the position of its item, and its number there. Of a step, 0 is the
+ * model's output, 1 its results, 2 the note that it was cut off.
  */
 export type Place = readonly [position: number, part: number];
 
-/** Places, both ends included. */
 export interface PlaceRange {
   readonly from: Place;
   readonly to: Place;
@@ -32,22 +31,19 @@ export interface AddedId {
 
 /** The difference to the messages that `prepareStep` was given. */
 export interface MessageChange {
-  /** Messages that are left out from here on. */
   readonly hidden?: readonly PlaceRange[];
   /** Earlier ranges of `hidden` that end. */
   readonly shown?: readonly PlaceRange[];
   /** Positions of all compactions whose summaries are left out, if they changed. */
   readonly summaries?: readonly number[];
-  /** Earlier added messages that are left out again. */
   readonly removed?: readonly AddedId[];
-  /** New messages, each after the kept message that it follows; `[0, 0]` is the beginning. */
+  /** New messages, each after a kept message; `[0, 0]` is the beginning. */
   readonly added?: readonly {
     readonly after: { readonly place: Place } | AddedId;
     readonly message: PreparedMessage;
   }[];
 }
 
-/** Settings of one step in place of the agent's. */
 export interface StepOverrides {
   readonly model?: ModelName;
   readonly activeTools?: readonly string[];
@@ -74,10 +70,8 @@ export interface PreparedFamily {
 
 const place = z.tuple([z.int().nonnegative(), z.int().nonnegative()]);
 
-/** Parses {@link PlaceRange}. */
 export const placeRangeSchema: z.ZodType<PlaceRange> = z.looseObject({ from: place, to: place });
 
-/** Parses {@link PreparedMessage}. */
 export const preparedMessageSchema: z.ZodType<PreparedMessage> = z.looseObject({
   role: z.enum(["system", "user", "assistant", "tool"]),
   content: z.union([z.string(), z.array(jsonObjectSchema)]),
@@ -101,7 +95,6 @@ const messageChangeSchema: z.ZodType<MessageChange> = z.looseObject({
     .exactOptional(),
 });
 
-/** Parses {@link StepOverrides}. */
 export const stepOverridesSchema: z.ZodType<StepOverrides> = z.looseObject({
   model: modelNameSchema.exactOptional(),
   activeTools: z.array(z.string()).exactOptional(),

@@ -1,7 +1,6 @@
 /**
- * Reads events and skips those whose data does not fit their type (`EVENT_INVALID`), so that one bad
- * event hides neither the rest of its session nor other sessions. For counting, listing and deleting
- * only: state and prompts must never skip an event.
+ * Reads events and skips those whose data does not fit their type (`EVENT_INVALID`): one bad event hides
+ * no other. For counting, listing and deleting only: state and prompts must never skip an event.
  */
 
 import type { SessionEvent } from "./catalogue.ts";
@@ -11,7 +10,7 @@ import type { EventLog, GlobalEvent } from "./event-log.ts";
 /** Called for each skipped event; may throw to end the reading. */
 export type OnSkipped = (error: TurnlogError) => void;
 
-/** The valid events of a session, from a position (default 1). @throws TurnlogError as `EventLog.read`, but not `EVENT_INVALID` */
+/** @throws TurnlogError as `EventLog.read`, but not `EVENT_INVALID` */
 export async function* readableEvents(
   log: Pick<EventLog, "read">,
   session: string,
@@ -36,7 +35,7 @@ export async function* readableEvents(
   }
 }
 
-/** The valid events of all sessions, from a global position. @throws TurnlogError as `EventLog.readAll`, but not `EVENT_INVALID` */
+/** @throws TurnlogError as `EventLog.readAll`, but not `EVENT_INVALID` */
 export async function* allReadableEvents(
   log: Pick<EventLog, "readAll">,
   from: number,

@@ -2,10 +2,8 @@
 
 import type { NewEvent } from "./catalogue.ts";
 
-/** The placeholder of a text. */
 export const REDACTED = "[redacted]";
 
-/** The field in the data of a redacted event. */
 export const REDACTED_FIELD = "redacted";
 
 /** Whether an event was redacted. */

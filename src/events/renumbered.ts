@@ -1,10 +1,10 @@
-/** Renumbers events after some were left out: positions have no gap, and positions in the data follow. Pure. */
+/** Renumbers events after some were left out, and the positions in their data. Pure. */
 
 import type { SessionEvent } from "./catalogue.ts";
 import type { AddedId, MessageChange, Place, PlaceRange } from "./prepared-events.ts";
 import { boundsTrimming, isEmptyDelta } from "./trimming.ts";
 
-/** @param events - All events of a session; undefined in the place of one that is left out. */
+/** @param events - All of a session; undefined for one that is left out */
 export function renumbered(events: readonly (SessionEvent | undefined)[]): readonly SessionEvent[] {
   const kept = events.filter((event) => event !== undefined);
   const newPositions = new Map(kept.map(({ position }, index) => [position, index + 1]));
@@ -102,23 +102,18 @@ function movedChange(
   };
 }
 
-/**
- * A session without its hash chain: digests cover times and ids, which differ when a session is copied
- * or replayed.
- */
+/** Without the hash chain: digests cover times and ids, which differ in a copy or a replay. */
 export function unchained(events: readonly SessionEvent[]): readonly SessionEvent[] {
   return renumbered(events.map(withoutDigest));
 }
 
 /**
- * The events that a replay of a session can produce; undefined in the place of the others: links of the
- * hash chain, `session.thinned`, dropped reasoning, and empty deltas. Trimming leaves empty deltas, also
- * in forks that share trimmed events, and the AI SDK does not emit all of them.
+ * The events that a replay can produce; undefined in the place of the others: links of the hash chain,
+ * `session.thinned`, dropped reasoning, and empty deltas, which trimming leaves, also in forks.
  */
 export function replayableEvents(
   events: readonly SessionEvent[],
 ): readonly (SessionEvent | undefined)[] {
-  /** Open blocks of dropped reasoning. */
   const dropped = new Set<string>();
   return events.map((event) => {
     if (boundsTrimming(event)) dropped.clear();

@@ -5,38 +5,35 @@ import { byIdSchema } from "./by-id-schema.ts";
 import type { FamilySchemas } from "./family.ts";
 import { jsonObjectSchema, jsonSchema, type JsonObject, type JsonValue } from "./json.ts";
 
-/** The agent of a session, in a form by which two agents can be compared. */
+/** An agent in a form by which two can be compared. */
 export interface AgentDescription {
   /** SHA-256 over model, instructions, tool definitions and tool choice. */
   readonly digest: string;
   readonly model: ModelName;
-  /** The names of the tools that requests have, in their order. */
+  /** In the order of the requests. */
   readonly tools: readonly string[];
-  /** The agent's `id`, if it has one. */
   readonly id?: string;
-  /** SHA-256 of each part, to find the one that changed. Absent in logs of earlier releases. */
+  /** SHA-256 of each part, to find the one that changed. Earlier releases recorded none. */
   readonly parts?: AgentParts;
   /** The tools of MCP servers, whole: a replay needs no server. */
   readonly mcp?: McpOffer;
 }
 
-/** Digests of an agent's parts, except its model. */
 interface AgentParts {
   readonly instructions: string;
   /** Digest of description and input schema, by tool name. */
   readonly tools: Readonly<Record<string, string>>;
-  /** Whole, not a digest. Absent if the agent has none. */
+  /** Whole, not a digest. */
   readonly toolChoice?: JsonValue;
 }
 
 /** The tools that the MCP servers of a runtime offer. */
 export interface McpOffer {
   readonly tools: readonly OfferedTool[];
-  /** Servers that did not start or did not list their tools. */
+  /** Servers that did not start or list their tools. */
   readonly missing: readonly string[];
 }
 
-/** A tool of an MCP server. */
 export interface OfferedTool {
   /** The name for the model: the server's name and the tool's. */
   readonly name: string;
@@ -44,18 +41,12 @@ export interface OfferedTool {
   /** The server's name for it. */
   readonly tool: string;
   readonly description?: string;
-  /** A JSON schema. */
   readonly inputSchema: JsonObject;
-  /** The server says that running it again has no further effect. */
   readonly idempotent?: boolean;
-  /** Each call needs a person's approval. */
   readonly needsApproval?: boolean;
 }
 
-/**
- * A model as the AI SDK names it, for instance `{ provider: "openai.responses", modelId: "gpt-5"
- * }`.
- */
+/** For instance `{ provider: "openai.responses", modelId: "gpt-5" }`. */
 export interface ModelName {
   readonly provider: string;
   readonly modelId: string;
@@ -70,9 +61,7 @@ export type InFlight =
       readonly kind: "tools";
       readonly turn: number;
       readonly step: number;
-      /** Calls whose tool was started and did not end. */
       readonly started: readonly string[];
-      /** Calls whose tool was not started. */
       readonly waiting: readonly string[];
     }
   | { readonly kind: "compacting" };
@@ -80,43 +69,35 @@ export type InFlight =
 /** `stop` ends the turn as interrupted; `continue` continues it. */
 export type RecoveryPolicy = "stop" | "continue";
 
-/** The session that a fork shares events with, and the last shared position. */
 export interface ForkPoint {
   readonly session: string;
   readonly position: number;
 }
 
-/** The ids of a replaced message and of the message that replaces it. */
 export interface MessageEdit {
   readonly replaces: string;
   readonly by: string;
 }
 
-/** A range of positions, both ends included. */
+/** Both ends included. */
 export interface PositionRange {
   readonly from: number;
   readonly to: number;
 }
 
-/** Content that trimming removes from old steps: the boundaries between deltas, or the reasoning. */
 export type TrimmedContent = "boundaries" | "reasoning";
 
 export interface SessionFamily {
   "session.created": { readonly agent: AgentDescription };
-  /** The first own event of a fork. All events before it are shared. */
   "session.forked": {
     readonly from: ForkPoint;
-    /** The agent from here on, if it is another one. */
     readonly agent?: AgentDescription;
   };
   "session.configured": { readonly agent: AgentDescription };
   "session.recovered": { readonly inFlight: InFlight; readonly policy: RecoveryPolicy };
   /** Releases messages that a cancelled, failed or interrupted turn held back. */
   "session.resumed": { readonly reason?: string };
-  /**
-   * Events of these earlier spans lost content; `trimming.ts` says which. `shown`: later prompts would
-   * have contained some of it.
-   */
+  /** These spans lost content (`trimming.ts`). `shown`: later prompts would have contained some of it. */
   "session.thinned": {
     readonly drop: TrimmedContent;
     readonly spans: readonly PositionRange[];
@@ -126,12 +107,8 @@ export interface SessionFamily {
   "session.chained": { readonly digest: string };
   /** The content at these positions is gone for good: its keys are erased after this event. */
   "session.redacted": { readonly ranges: readonly PositionRange[]; readonly reason?: string };
-  /**
-   * The head moves to an earlier boundary between turns. Events after it leave the active branch and stay
-   * in the log. Without `branch`, a new branch begins with this event.
-   */
+  /** The head moves to an earlier boundary; the log keeps what follows. Without `branch`, a new one begins. */
   "session.rewound": {
-    /** The last position of the active branch before this event. */
     readonly to: number;
     /** The branch that continues; `to` is its head. */
     readonly branch?: number;
@@ -141,7 +118,6 @@ export interface SessionFamily {
     readonly edit?: MessageEdit;
     /** The caller's key of a regeneration. */
     readonly key?: string;
-    /** A text for the model about the branch that is left. */
     readonly note?: string;
   };
   /** A standing answer about a tool ends: its next call that needs approval is asked about. */
@@ -149,7 +125,6 @@ export interface SessionFamily {
   "session.closed": { readonly reason?: string; readonly digest?: string };
 }
 
-/** Parses {@link ModelName}. */
 export const modelNameSchema: z.ZodType<ModelName> = z.looseObject({
   provider: z.string(),
   modelId: z.string(),
@@ -182,7 +157,6 @@ const agentSchema: z.ZodType<AgentDescription> = z.looseObject({
     .exactOptional(),
 });
 
-/** Parses {@link ForkPoint}. */
 export const forkPointSchema: z.ZodType<ForkPoint> = z.looseObject({
   session: z.string(),
   position: z.int().positive(),
@@ -193,7 +167,6 @@ const positionRangeSchema: z.ZodType<PositionRange> = z.looseObject({
   to: z.int().positive(),
 });
 
-/** Hexadecimal SHA-256. */
 const digestSchema = z.string().regex(/^[0-9a-f]{64}$/);
 
 const turn = z.int().positive();

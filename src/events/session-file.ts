@@ -1,6 +1,6 @@
 /**
- * The lines of an exported session: a header, then one event a line, all JSON. A blob has its own line,
- * before the event that first refers to it. Export writes these lines and import reads them. Pure.
+ * The lines of an exported session: a header, then one event a line, all JSON. A blob's line comes before
+ * the event that first refers to it. Pure.
  */
 
 import { z } from "zod";
@@ -20,22 +20,16 @@ export interface SessionFileHeader {
   readonly events: number;
   /** The fork point, if the session was a fork. The file has the shared events too. */
   readonly forkedFrom?: ForkPoint;
-  /** Present if the file is a fixture made from a session. */
   readonly fixture?: FixtureNote;
-  /** Present if the file has the session's blobs. */
   readonly blobs?: "inline";
 }
 
-/** The note in the header of a fixture. */
 export interface FixtureNote {
-  /** Names of the redaction rules that removed something. */
+  /** Names of the rules that removed something. */
   readonly redacted: readonly string[];
 }
 
-/**
- * Raised when an older release cannot read the file any more. Since 3 a line has `position` and `time`;
- * before, it had `seq` and `at`, and 2 marked files with blobs.
- */
+/** Raised when older releases cannot read the file. 1 and 2 had `seq` and `at`; 2 marked files with blobs. */
 const FORMAT = 3;
 
 const headerSchema = z.object({
@@ -50,7 +44,6 @@ const headerSchema = z.object({
 
 const lineFields = {
   type: z.string(),
-  /** The version of the event's schema. */
   version: z.int().positive(),
   data: jsonSchema,
   id: z.string().exactOptional(),
@@ -62,7 +55,6 @@ const lineSchema = z.strictObject({
   ...lineFields,
 });
 
-/** A line of the formats 1 and 2. */
 const oldLineSchema = z
   .strictObject({ seq: z.int().positive(), at: z.number(), ...lineFields })
   .transform(({ seq, at, ...fields }) => ({ position: seq, time: at, ...fields }));
@@ -108,8 +100,7 @@ export function eventLine(event: SessionEvent): string {
 
 /**
  * The event of a line, upcast to the current version.
- * @throws TurnlogError `INVALID_INPUT` (not an event, or not the one of this position),
- * `EVENT_INVALID`, `EVENT_TOO_NEW`
+ * @throws TurnlogError `INVALID_INPUT` (not the event of this position), `EVENT_INVALID`, `EVENT_TOO_NEW`
  */
 export function parseEventLine(line: string, key: RowKey): SessionEvent {
   const value = jsonOf(line);
@@ -158,7 +149,6 @@ function jsonOf(line: string): unknown {
 
 const blobLineSchema = z.strictObject({ blob: digestSchema, data: z.string() });
 
-/** A blob in an exported file. */
 export interface FileBlob {
   readonly sha256: string;
   readonly content: Uint8Array;
@@ -169,7 +159,6 @@ export function blobLine({ sha256, content }: FileBlob): string {
   return JSON.stringify({ blob: sha256, data: data.toString("base64") });
 }
 
-/** Looks at the beginning of the line only. */
 export function isBlobLine(line: string): boolean {
   return line.startsWith('{"blob":');
 }

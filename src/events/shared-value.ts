@@ -1,9 +1,9 @@
 /**
- * Freezes plain data that is shared, or copies it for a caller who may change it. Other values (bytes,
- * dates, functions, instances of classes) are neither frozen nor copied.
+ * Freezes plain data that is shared, or copies it for a caller who may change it. Bytes, dates, functions
+ * and instances of classes are neither frozen nor copied.
  */
 
-/** Freezes plain data with all its content, and returns it. Frozen values are not walked again. */
+/** Frozen values are not walked again. */
 export function deepFreeze<Value>(value: Value): Value {
   const due: unknown[] = [value];
   while (due.length > 0) {
@@ -17,9 +17,7 @@ export function deepFreeze<Value>(value: Value): Value {
   return value;
 }
 
-/** A deep copy of plain data. */
 export function ownCopy<Value>(value: Value): Value {
-  // The copy has the same type.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   return copied(value) as Value;
 }

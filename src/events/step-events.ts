@@ -26,11 +26,9 @@ export interface TokenUsage {
   readonly cacheWriteTokens?: number;
   readonly textTokens?: number;
   readonly reasoningTokens?: number;
-  /** The provider's own figures, unchanged. */
   readonly raw?: JsonValue;
 }
 
-/** Metadata of a provider's response. */
 export interface ResponseMetadata {
   readonly id?: string;
   readonly modelId?: string;
@@ -38,7 +36,6 @@ export interface ResponseMetadata {
   readonly timestamp?: number;
 }
 
-/** Why the model stopped, as the AI SDK names it. */
 export type FinishReason =
   | "stop"
   | "length"
@@ -58,11 +55,9 @@ export interface PromptEstimate {
   readonly basis: "length" | "anchored" | "counted";
   /** Estimated tokens of text before `factor`, for the calibration. */
   readonly guessedTokens?: number;
-  /** The factor that `guessedTokens` was multiplied by. */
   readonly factor?: number;
 }
 
-/** The kind of failure of a model call, the same for all providers. */
 export type FailureKind =
   | "rate-limit"
   | "overloaded"
@@ -79,7 +74,7 @@ export type FailureKind =
   | "unknown";
 
 export interface StepFamily {
-  /** A later attempt at the same step has the same `step` and a higher `attempt`. */
+  /** A later attempt has the same `step` and a higher `attempt`. */
   "step.started": {
     readonly turn: number;
     readonly step: number;
@@ -96,7 +91,7 @@ export interface StepFamily {
     readonly delayMs: number;
     readonly kind?: FailureKind;
     readonly error: StoredError;
-    /** Usage of the failed attempt; absent if it failed before any output. */
+    /** Absent if it failed before any output. */
     readonly usage?: TokenUsage;
   };
   "step.finished": {
@@ -125,7 +120,6 @@ export interface StepFamily {
 const step = z.int().positive();
 const tokens = z.number().nonnegative();
 
-/** Parses {@link PromptEstimate}. */
 export const estimateSchema: z.ZodType<PromptEstimate> = z.looseObject({
   tokens,
   basis: z.enum(["length", "anchored", "counted"]),
@@ -133,7 +127,6 @@ export const estimateSchema: z.ZodType<PromptEstimate> = z.looseObject({
   factor: z.number().positive().exactOptional(),
 });
 
-/** Parses {@link TokenUsage}. */
 export const usageSchema: z.ZodType<TokenUsage> = z.looseObject({
   basis: z.enum(["measured", "estimated"]),
   inputTokens: tokens,
@@ -161,7 +154,6 @@ const failureKindSchema: z.ZodType<FailureKind> = z.enum([
   "unknown",
 ]);
 
-/** Parses {@link FinishReason}. */
 export const finishReasonSchema: z.ZodType<FinishReason> = z.enum([
   "stop",
   "length",

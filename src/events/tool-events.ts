@@ -1,7 +1,4 @@
-/**
- * `tool.*`: the life of each call to our own tools. Calls are keyed by (step, call id), since providers
- * use call ids again in later steps.
- */
+/** `tool.*`: the calls to our own tools, keyed by (step, call id): providers use call ids again. */
 
 import type { ToolResultOutput } from "@ai-sdk/provider-utils";
 import { z } from "zod";
@@ -14,8 +11,8 @@ interface CallKey {
 }
 
 /**
- * A tool's output in the form that the model gets. Binary content is base64 or a reference to a blob,
- * with `blob` as its measures; an uploaded file has its names by provider.
+ * A tool's output as the model gets it. Binary content is base64 or a reference to a blob, measured by
+ * `blob`; an uploaded file has its names by provider.
  */
 export type ModelOutput = ToolResultOutput;
 
@@ -26,7 +23,6 @@ export interface ToolFamily {
     readonly reason?: string;
     /** The answer also applies to all later calls of this tool in the session. */
     readonly always?: boolean;
-    /** Who answered. */
     readonly by?: string;
   };
   /** The call waits for its output: its tool has no `execute`, and a client runs it. */
@@ -35,7 +31,7 @@ export interface ToolFamily {
   "tool.started": CallKey & {
     readonly toolName: string;
     readonly attempt: number;
-    /** The same for every attempt at this call: an idempotency key for the tool. */
+    /** The same for every attempt: an idempotency key for the tool. */
     readonly effectId: string;
   };
   "tool.progressed": CallKey & { readonly output: JsonValue };
@@ -78,10 +74,7 @@ function isModelOutput(value: unknown): boolean {
 
 const key = { step: z.int().positive(), callId: z.string() };
 
-/**
- * Whether the schema of `tool.succeeded` would accept data, checked by hand: opening a long session
- * reads hundreds of these events, and the cold schema takes 25 µs for each.
- */
+/** What the schema of `tool.succeeded` accepts, checked by hand: the cold schema takes 25 µs, hundreds of times. */
 export function isSucceededData(data: JsonValue): boolean {
   if (typeof data !== "object" || data === null || !("output" in data)) return false;
   const { step, callId, modelOutput } = data;

@@ -1,21 +1,17 @@
 /**
- * Removes delta boundaries or reasoning from the events of old steps. Number, types and positions of
- * the events stay. Called by the log, which stores the result, and by `verify`. Pure.
+ * Removes delta boundaries or reasoning from old steps. Number, types and positions of the events stay.
+ * Called by the log, which stores the result, and by `verify`. Pure.
  */
 
 import { type NewEvent, type SessionEvent, isDelta, type DeltaType } from "./catalogue.ts";
 import type { ProviderMetadata } from "./json.ts";
 import type { PositionRange, SessionFamily } from "./session-events.ts";
 
-/** The content to remove, and the positions. */
 export type TrimRule = Pick<SessionFamily["session.thinned"], "drop" | "spans">;
 
 type Delta = SessionEvent<DeltaType>;
 
-/**
- * Whether an event bounds trimming: it never changes, and no text moves across it. The folds at its
- * position stay as they were.
- */
+/** A bounding event never changes, and no text moves across it: the folds at its position stay as they were. */
 export function boundsTrimming({ type }: NewEvent): boolean {
   return !type.startsWith("part.");
 }
@@ -25,9 +21,9 @@ export function isInRanges(spans: readonly PositionRange[], position: number): b
 }
 
 /**
- * The events after trimming. Unchanged events are the same objects; trimming again changes nothing.
- * @param events - In order, without a gap; the first and the last are landmarks.
- * @param isCut - Whether a fork shares the events up to a position: no text moves across it either.
+ * Unchanged events are the same objects; trimming again changes nothing.
+ * @param events - In order, without a gap; the first and the last bound trimming
+ * @param isCut - Whether a fork shares the events up to a position: no text moves across it either
  */
 export function trimmed(
   events: readonly SessionEvent[],
@@ -48,7 +44,6 @@ function withoutReasoning(
   spans: readonly PositionRange[],
 ): readonly SessionEvent[] {
   if (spans.length === 0) return events;
-  /** Blocks that began. */
   const begun = new Set<string>();
   const result: SessionEvent[] = [];
   for (const event of events) {
@@ -92,7 +87,7 @@ function withoutReasoningContent(
   }
 }
 
-/** Deltas of one block, joined into the first of them. */
+/** Deltas of one block, joined into the first. */
 interface Joined {
   readonly first: number;
   text: string;
@@ -134,7 +129,6 @@ function withoutBoundaries(
   return result;
 }
 
-/** The block of an event, by kind and id. */
 function blockOf({ type, data }: SessionEvent): string | undefined {
   switch (type) {
     case "part.text-start":
@@ -154,13 +148,11 @@ function blockOf({ type, data }: SessionEvent): string | undefined {
   }
 }
 
-/** Whether a delta has nothing but text and metadata, which can be joined. */
 function isJoinable({ id, data }: Delta): boolean {
   const known = data.providerMetadata === undefined ? 2 : 3;
   return id === undefined && Object.keys(data).length === known;
 }
 
-/** Whether an event is a delta with an empty text and no other data. */
 export function isEmptyDelta(event: SessionEvent): boolean {
   return isDelta(event) && hasOnlyText(event) && textOf(event) === "";
 }

@@ -4,7 +4,7 @@ import { z } from "zod";
 import type { FamilySchemas } from "./family.ts";
 import { jsonSchema, storedErrorSchema, type JsonValue, type StoredError } from "./json.ts";
 
-/** Why a turn ended. */
+/** Why a turn ended, also as its result says. */
 export type TurnEndReason =
   | "stop"
   | "length"
@@ -13,7 +13,6 @@ export type TurnEndReason =
   | "cancelled"
   | "failed"
   | "interrupted"
-  /** The turn reached its time limit. */
   | "timed-out"
   /** The model repeated the same calls or texts. */
   | "repeating"
@@ -23,10 +22,8 @@ export type TurnEndReason =
 /** `now` stops the model and the tools; `after-tools` lets the step and its tools finish. */
 export type CancelMode = "now" | "after-tools";
 
-/** The limit that a turn reached. */
 type TurnLimit = "time" | "repetition" | "stop-condition";
 
-/** The structured output of a turn as JSON, or why its text is none. */
 export type TurnOutput =
   | { readonly value: JsonValue; readonly error?: never }
   | { readonly error: StoredError; readonly value?: never };
@@ -36,7 +33,6 @@ export interface TurnFamily {
   "turn.started": { readonly turn: number; readonly maxSteps: number };
   "turn.cancel-requested": {
     readonly turn: number;
-    /** Default `now`. */
     readonly mode?: CancelMode;
     readonly reason?: string;
   };
@@ -45,14 +41,12 @@ export interface TurnFamily {
     readonly turn: number;
     readonly limit: TurnLimit;
     readonly lastStep: boolean;
-    /** The index of the first met condition in the agent's `stopWhen`, from 0. */
     readonly condition?: number;
   };
   "turn.ended": {
     readonly turn: number;
     readonly reason: TurnEndReason;
     readonly error?: StoredError;
-    /** The structured output, or why the turn's text is none. */
     readonly output?: TurnOutput;
   };
 }
@@ -64,7 +58,6 @@ const outputSchema: z.ZodType<TurnOutput> = z.union([
   z.looseObject({ error: storedErrorSchema }),
 ]);
 
-/** Parses {@link TurnEndReason}. */
 export const turnEndReasonSchema: z.ZodType<TurnEndReason> = z.enum([
   "stop",
   "length",

@@ -3,19 +3,17 @@
 import type { ModelMessage, UIMessage } from "ai";
 import { saysSomething } from "../../media/index.ts";
 
-/** Content that an import leaves out. */
 export interface DroppedContent {
   /** The index of the message in the list. */
   readonly message: number;
   readonly id?: string;
   /**
-   * A field of the message (`id`, `metadata`, `providerOptions`) or of one of its parts (`filename`), the
-   * type of a part (`data-weather`, `source-url`), or `message` for an empty message.
+   * A field of the message (`id`, `metadata`, …) or of a part (`filename`), the type of a part (`data-weather`),
+   * or `message` for an empty message.
    */
   readonly what: string;
 }
 
-/** Content of model messages that does not become events. */
 export function droppedOfModelMessages(
   messages: readonly ModelMessage[],
 ): readonly DroppedContent[] {
@@ -36,7 +34,7 @@ export function droppedOfModelMessages(
   );
 }
 
-/** Content of UI messages that does not become events. Ids of user messages are kept if they are unique. */
+/** Ids of user messages are kept if they are unique. */
 export function droppedOfUIMessages(messages: readonly UIMessage[]): readonly DroppedContent[] {
   const kept = new Set(keptIds(messages));
   const last = messages.findLastIndex(({ role }) => role === "user");
@@ -54,7 +52,7 @@ export function droppedOfUIMessages(messages: readonly UIMessage[]): readonly Dr
   });
 }
 
-/** The ids for the user messages of a chat; undefined for a duplicate id. */
+/** For the user messages of a chat; undefined for a duplicate. */
 export function keptIds(messages: readonly UIMessage[]): readonly (string | undefined)[] {
   const seen = new Set<string>([""]);
   return messages.flatMap(({ role, id }) => {
@@ -79,7 +77,7 @@ function droppedOfPart(part: Part, role: UIMessage["role"], isBefore: boolean): 
   return isLeftOut ? [part.type] : [];
 }
 
-/** Whether a model sees a part: the AI SDK does not convert the others. */
+/** Whether the AI SDK converts a part for a model. */
 function isShown({ type }: Part): boolean {
   return !type.startsWith("data-") && !type.startsWith("source-") && type !== "step-start";
 }

@@ -15,14 +15,12 @@ import { blobsOf, blobsOfSession } from "../../media/index.ts";
 import { linkOf, checkPosition, readSummary } from "../../state/index.ts";
 import { relinkedPlain } from "./relinked.ts";
 
-/** Options for the blobs of an export. */
 export interface ExportOptions {
   /**
-   * `inline` (default): the file contains each blob once, as base64. `none`: copy them with
-   * {@link copyBlobs}; an import then needs them in its store.
+   * `inline` (default): the file contains each blob once, as base64. `none`: an import needs them in its store;
+   * see {@link copyBlobs}.
    */
   readonly blobs?: "inline" | "none";
-  /** The store to read blobs from. Default: that of the log. */
   readonly store?: BlobStore | undefined;
   /** Called for a missing or damaged blob, which is then left out. Default: the export fails. */
   readonly onLost?: (error: TurnlogError) => void;
@@ -34,10 +32,9 @@ const schema = optionsOf<ExportOptions>(
 );
 
 /**
- * Yields the lines of a session's file without line ends: a header, then one event a line. The file of
- * a fork includes the events that it shares. Events recorded after the first line was read are not
- * included. An encrypted session is exported in plain text; to export it encrypted, pass
- * `EncryptedLog.stored`, which works unless the session shares events with another one.
+ * Yields the lines of a session's file without line ends: a header, then one event a line, also those that a
+ * fork shares. Events recorded after the first line was read are not included. An encrypted session is
+ * exported in plain text; pass `EncryptedLog.stored` to export it encrypted, unless it shares events.
  * @throws TurnlogError `SESSION_NOT_FOUND`, `COMMAND_REFUSED` for encrypted events that it shares,
  * `BLOB_MISSING`, `BLOB_DAMAGED`, and the errors of `EventLog.read`
  */

@@ -17,9 +17,8 @@ import {
 import { isDue, type SessionState } from "../../state/index.ts";
 import { Inspection } from "../verify/index.ts";
 
-/** Options for reading a session file. */
 export interface ImportOptions {
-  /** The name of the imported session. Default: its name in the file. */
+  /** Default: its name in the file. */
   readonly as?: string;
   /** Refuse a session that breaks a law, or that lacks blobs. Default: true. */
   readonly verify?: boolean;
@@ -27,22 +26,20 @@ export interface ImportOptions {
   readonly onBlob?: (blob: FileBlob) => Promise<void>;
 }
 
-/** A checked session file with its events. */
 export interface SessionFile {
   readonly session: string;
   readonly events: readonly SessionEvent[];
-  /** Present if the file is a fixture. */
   readonly fixture?: FixtureNote;
 }
 
-/** A checked session file without its events, to be read again. */
+/** To be read again. */
 export interface CheckedFile extends Omit<SessionFile, "events"> {
   readonly events: number;
   readonly hasEncrypted: boolean;
   readonly blobs: readonly SessionEvent<"blob.stored">[];
   /** States on the way to store as snapshots; none if the laws were not checked. */
   readonly states: readonly SessionState[];
-  /** Digest of the lines of its events, to detect a change between the two readings. */
+  /** Of the lines of its events, to detect a change between the two readings. */
   readonly digest: string;
 }
 
@@ -54,8 +51,8 @@ const PART_SIZE = 512 * 1024;
 
 const readSchema = optionsOf<ImportOptions>({ as: name, verify: flag, onBlob: code }, {});
 /**
- * Reads all lines of an exported session and checks header, sequence, schemas, the number of events,
- * and the laws (see {@link verifySession}).
+ * Reads all lines of an exported session and checks header, sequence, schemas, the number of events, and the
+ * laws (see {@link verifySession}).
  * @throws TurnlogError `INVALID_INPUT`, `EVENT_INVALID`, `EVENT_TOO_NEW`, with the position
  */
 export async function readSessionFile(
@@ -127,7 +124,7 @@ async function checkLines(
   return { ...found, ...(fixture === undefined ? {} : { fixture }) };
 }
 
-/** The events of a checked file in parts. @throws TurnlogError `INVALID_INPUT` if the file changed since */
+/** @throws TurnlogError `INVALID_INPUT` if the file changed since it was checked */
 export async function* eventsAgain(
   { session, events, digest }: CheckedFile,
   lines: Lines,
@@ -155,7 +152,6 @@ export async function* eventsAgain(
   if (part.length > 0) yield part;
 }
 
-/** The events of a session in parts, as many in each as {@link eventsAgain} takes at most. */
 export function* partsOf(events: readonly SessionEvent[]): Generator<readonly SessionEvent[]> {
   for (let from = 0; from < events.length; from += EVENTS_PER_PART)
     yield events.slice(from, from + EVENTS_PER_PART);
@@ -173,7 +169,6 @@ function assertLawful(session: string, findings: ReturnType<Inspection["end"]>):
   );
 }
 
-/** The error of a file that is not imported. */
 export function invalid(session: string, why: string): TurnlogError {
   const what = `The file cannot be imported: ${why}. Nothing was imported.`;
   return new TurnlogError("INVALID_INPUT", what, session === "" ? {} : { session });

@@ -2,10 +2,9 @@
 
 import type { JsonValue, SessionEvent } from "../../events/index.ts";
 
-/** Ids of up to this length stay. */
 const SHORT = 8;
 
-/** A name for each id that is too long: its kind and a number, in the order of the events. */
+/** Each long id becomes its kind and a number, in the order of the events. */
 export function fixtureNames(events: readonly SessionEvent[]): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
   for (const event of events) {
@@ -64,11 +63,10 @@ function providerIds(value: JsonValue | undefined, field = ""): readonly NamedId
 
 export const FIXTURE = "fixture";
 
-/** Names for the sessions in a fixture, since names of sessions often contain names of users. */
+/** Names of sessions often contain names of users. */
 export interface FixtureSessions {
-  /** The name for an origin of the session. */
   parent(session: string): string;
-  /** The name for the session that made the call that an event starts. */
+  /** For the session that made the call. */
   caller(event: SessionEvent<"tool.started">): string;
 }
 

@@ -1,7 +1,7 @@
 /**
- * Exports a session as a fixture: a small, readable session file that can be shared and replayed.
- * Ids are short, times begin at a fixed moment, secrets and home folders are removed. The digests of
- * prompts are computed anew, so that a fixture keeps every law.
+ * Exports a session as a fixture: a small, readable file that can be shared and replayed. Secrets and home
+ * folders are removed, ids are short, times begin at a fixed moment. Digests of prompts are made anew, so that
+ * it keeps every law.
  */
 
 import { check, list, optionsOf, text } from "../../validation/index.ts";
@@ -29,7 +29,7 @@ export interface FixtureOptions {
   readonly home?: string;
 }
 
-/** Time of the first event of every fixture: 1 January 2026. */
+/** 1 January 2026. */
 const BEGIN = Date.UTC(2026, 0, 1);
 
 const schema = optionsOf<FixtureOptions>({ redact: list, home: text }, {});
@@ -71,9 +71,8 @@ export async function exportFixture(
   return lines;
 }
 
-/** An event with other data, which `readSessionFile` parses afterwards. */
 function withData(event: SessionEvent, data: unknown): SessionEvent {
-  // The whole file is parsed before `exportFixture` returns it.
+  // `exportFixture` parses the whole file before it returns it.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   return { ...event, data } as SessionEvent;
 }
@@ -116,7 +115,7 @@ function redacted(
   });
 }
 
-/** Changed deltas by position. A secret may span several deltas. */
+/** By position. A secret may span several deltas. */
 function redactedTexts(
   events: readonly SessionEvent[],
   redaction: Redaction,
@@ -158,7 +157,6 @@ function withoutCircumstances(value: JsonValue | object): unknown {
   );
 }
 
-/** Renumbers the positions and moves the times to {@link BEGIN}. */
 function placed(events: readonly (SessionEvent | undefined)[]): readonly SessionEvent[] {
   const kept = renumbered(events);
   const shift = BEGIN - (kept[0]?.time ?? 0);
@@ -172,7 +170,7 @@ function placed(events: readonly (SessionEvent | undefined)[]): readonly Session
   });
 }
 
-/** Computes the digest of each step's prompt anew, since redaction changed prompts. */
+/** Redaction changed the prompts. */
 function withDigests(events: readonly SessionEvent[]): readonly SessionEvent[] {
   let state = initialSessionState;
   return events.map((event) => {
@@ -189,7 +187,6 @@ function withDigests(events: readonly SessionEvent[]): readonly SessionEvent[] {
   });
 }
 
-/** Applies `change` to every string in a value. */
 function mapped(value: unknown, change: (text: string) => string): unknown {
   if (typeof value === "string") return change(value);
   if (Array.isArray(value)) return value.map((inner: unknown) => mapped(inner, change));

@@ -12,13 +12,12 @@ import {
 import { relinkedFor } from "./relinked.ts";
 import { eventsAgain, partsOf, type CheckedFile, type Lines } from "./file-reader.ts";
 
-/** Result of an import. */
 export interface Imported {
   readonly session: string;
   readonly events: number;
 }
 
-/** Appends a checked file by reading its lines again. @throws TurnlogError as {@link importSession} */
+/** @throws TurnlogError as {@link importSession} */
 export async function appendFile(
   log: EventLog,
   file: CheckedFile,
@@ -27,7 +26,6 @@ export async function appendFile(
   return await append(log, file, eventsAgain(file, lines));
 }
 
-/** Appends a new session from its events. */
 export async function appendImported(
   log: EventLog,
   session: string,
@@ -74,7 +72,7 @@ async function append(
   return { session, events: count };
 }
 
-/** Saves the snapshots that a live session of this length would have. */
+/** Those that a live session of this length would have. */
 async function saveSnapshots(
   log: EventLog,
   session: string,
@@ -89,7 +87,7 @@ async function saveSnapshots(
   }
 }
 
-/** Refuses events that the key of the session does not decrypt, as those that a fork shared. */
+/** As those that a fork shared. */
 async function assertDecrypts(
   log: EncryptedLog | undefined,
   session: string,

@@ -1,7 +1,4 @@
-/**
- * Imports messages of the AI SDK as a session. Loads the SDK only when messages are imported, so that
- * reading a store does not need it.
- */
+/** Imports messages of the AI SDK as a session. Loads the SDK only then: reading a store does not need it. */
 
 import { check, name, optionsOf, time } from "../../validation/index.ts";
 import { TurnlogError, type EventLog } from "../../events/index.ts";
@@ -19,20 +16,14 @@ import { withPlainData } from "./plain-messages.ts";
 import type { ModelMessage, UIMessage } from "ai";
 import { z } from "zod";
 
-/** Name and time of the session. */
 export interface MessageImportOptions {
-  /** The name of the session. */
   readonly as: string;
   /** Time of all events in epoch milliseconds, since messages have none. Default: now. */
   readonly time?: number;
 }
 
-/** Result of an import of messages. */
 export interface ImportedMessages extends Imported {
-  /**
-   * The text of the system messages. A session does not store it: pass it to the agent as its
-   * `instructions`. Empty without system messages.
-   */
+  /** The text of the system messages, or empty. No session stores it: pass it to the agent as `instructions`. */
   readonly instructions: string;
   /** Content that no event holds. Empty if everything was kept. */
   readonly dropped: readonly DroppedContent[];
@@ -41,11 +32,10 @@ export interface ImportedMessages extends Imported {
 const schema = optionsOf<MessageImportOptions>({ time }, { as: name });
 
 /**
- * Imports model messages (`ModelMessage[]`) as a session, all of them or none. A user message starts a
- * turn, or steers the turn after tool results; every reply of the model is a step; a call without a
- * result has an unknown outcome; a JSON error becomes text. Call ids and provider options are kept;
- * token figures are estimates. Empty messages are left out and listed in `dropped`. A user message
- * between the results of a reply's calls moves behind them.
+ * Imports model messages (`ModelMessage[]`) as a session, all of them or none. A user message starts a turn,
+ * or steers it after tool results; every reply of the model is a step; a call without a result has an unknown
+ * outcome; a JSON error becomes text. Call ids and provider options are kept; token figures are estimates.
+ * `dropped` lists empty messages. A user message between the results of a reply moves behind them.
  * @throws TurnlogError `INVALID_INPUT` for values that are not model messages, a result without its
  * call, or a call id twice in one reply; `REVISION_CONFLICT` if a session of this name exists
  */
@@ -61,9 +51,9 @@ export async function importModelMessages(
 }
 
 /**
- * Imports the messages of a chat (`UIMessage[]`) as a session: converts them by the AI SDK's rules and
- * then imports them as {@link importModelMessages}. User messages keep their ids; other ids, metadata
- * and parts that a model does not see (`data-*`, `source-*`) are listed in `dropped`.
+ * Imports the messages of a chat (`UIMessage[]`): converts them by the AI SDK's rules, then imports them as
+ * {@link importModelMessages}. User messages keep their ids; `dropped` lists other ids, metadata and parts
+ * that a model does not see (`data-*`, `source-*`).
  * @throws TurnlogError as {@link importModelMessages}
  */
 export async function importUIMessages(
@@ -77,7 +67,7 @@ export async function importUIMessages(
   return { ...(await appendImported(log, as, events)), ...rest };
 }
 
-/** Model messages as events. @throws TurnlogError `INVALID_INPUT` */
+/** @throws TurnlogError `INVALID_INPUT` */
 export async function transcriptOfModelMessages(
   messages: unknown,
   importedAt: number,
@@ -86,7 +76,7 @@ export async function transcriptOfModelMessages(
   return { ...transcribe(parsed, importedAt), dropped: droppedOfModelMessages(parsed) };
 }
 
-/** @param what - The kind of messages that the caller passed, for errors. */
+/** @param what - The kind of messages, for errors. */
 async function parsedMessages(what: string, messages: unknown): Promise<readonly ModelMessage[]> {
   const { modelMessageSchema } = await import("ai");
   const plain = plainMessages(what, messages);
@@ -96,7 +86,7 @@ async function parsedMessages(what: string, messages: unknown): Promise<readonly
   throw notMessages(what, faults, parsed.error);
 }
 
-/** UI messages as events. @throws TurnlogError `INVALID_INPUT` */
+/** @throws TurnlogError `INVALID_INPUT` */
 export async function transcriptOfUIMessages(
   messages: unknown,
   importedAt: number,

@@ -1,4 +1,4 @@
-/** Imports a session file into a log: checks all of it first, then reads it again and appends it in parts that become visible together. */
+/** Imports a session file: checks all of it, then reads it again and appends it in parts. */
 
 import { check, code, flag, implementation, name, optionsOf } from "../../validation/index.ts";
 import { asEncrypted, type LogWithBlobs } from "../../store/encryption/index.ts";
@@ -14,7 +14,6 @@ import { appendFile, type Imported } from "./import-append.ts";
 import { checkSessionFile, invalid, type ImportOptions, type Lines } from "./file-reader.ts";
 import { Spool } from "./spool.ts";
 
-/** Options of {@link importSession}. */
 export interface ImportSessionOptions extends Omit<ImportOptions, "onBlob"> {
   /** The store for the blobs. Default: that of the log. */
   readonly blobs?: BlobStore;
@@ -29,11 +28,10 @@ const importSchema = optionsOf<ImportSessionOptions>(
 );
 
 /**
- * Imports an exported session completely or not at all. It checks every line before it writes, then
- * reads the lines again; the session becomes visible with its last event. Lines that are not an array
- * are kept in an encrypted temporary file.
+ * Imports an exported session completely or not at all. It checks every line before it writes, then reads the
+ * lines again; lines that are not an array are kept in an encrypted temporary file.
  * @throws TurnlogError as {@link readSessionFile} and `EventLog.append`; `REVISION_CONFLICT` if a
- * session of this name exists; `KEY_WRONG` for encrypted events that its key does not decrypt, if the key is present
+ * session of this name exists; `KEY_WRONG` for encrypted events that its present key does not decrypt
  */
 export async function importSession(
   log: EventLog,
@@ -47,7 +45,6 @@ export async function importSession(
   return await importTwice(log, () => spool.through(lines), given);
 }
 
-/** Imports like {@link importSession} from lines that `read` gives twice. */
 export async function importTwice(
   log: EventLog,
   read: () => Lines,
@@ -78,7 +75,7 @@ function folderOf(log: EventLog): string | undefined {
   return dir;
 }
 
-/** Refuses blobs in a log that encrypts: blobs are stored in plain form. */
+/** Blobs are stored in plain form. */
 function assertPlain(log: EventLog, sha256: string): void {
   if (asEncrypted(log)?.encrypts !== true) return;
   throw invalid(
@@ -87,7 +84,7 @@ function assertPlain(log: EventLog, sha256: string): void {
   );
 }
 
-/** Copies blobs that the store lacks from `from`. @throws TurnlogError `BLOB_MISSING` if one is required and in neither */
+/** @throws TurnlogError `BLOB_MISSING` if a required blob is in neither store */
 async function copyMissingBlobs(
   session: string,
   needed: readonly SessionEvent<"blob.stored">[],

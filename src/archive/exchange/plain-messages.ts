@@ -5,13 +5,9 @@ import type { AssistantContent } from "ai";
 import { uploadedFile, MOST_LEVELS, TurnlogError, type FileReference } from "../../events/index.ts";
 import { toJson } from "../../shared/index.ts";
 
-/** One part of a reply of the model. */
 export type ReplyPart = Exclude<AssistantContent, string>[number];
 
-/**
- * Replaces binary data in a value by base64, and URLs by text.
- * @throws TurnlogError `INVALID_INPUT` for a value that is nested too deeply or contains itself
- */
+/** @throws TurnlogError `INVALID_INPUT` for a value that is nested too deeply or contains itself */
 export function withPlainData(value: unknown, levels: number = MOST_LEVELS): unknown {
   if (value instanceof URL) return value.href;
   if (value instanceof ArrayBuffer) return convertUint8ArrayToBase64(new Uint8Array(value));
@@ -26,20 +22,14 @@ export function withPlainData(value: unknown, levels: number = MOST_LEVELS): unk
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, plain(inner)]));
 }
 
-/**
- * The data of a file part as base64, as a URL, or as the reference of a provider's file.
- * @throws TurnlogError `INVALID_INPUT` for any other value
- */
+/** Base64, a URL, or the reference of a provider's file. @throws TurnlogError `INVALID_INPUT` */
 export function fileData(data: unknown): string | FileReference {
   const elsewhere = uploadedFile({ data });
   if (elsewhere === undefined) return fileContent(data);
   return { type: "reference", reference: elsewhere.reference };
 }
 
-/**
- * The data of a file part as base64 or a URL.
- * @throws TurnlogError `INVALID_INPUT` for any other value
- */
+/** Base64 or a URL. @throws TurnlogError `INVALID_INPUT` */
 export function fileContent(data: unknown): string {
   if (typeof data === "string") return data;
   if (typeof data === "object" && data !== null && "type" in data) {

@@ -16,9 +16,9 @@ const HOMES =
 
 export interface RedactionOptions {
   readonly rules: readonly SecretRule[];
-  /** Patterns of the user; each match becomes `[redacted]`. */
+  /** Each match becomes `[redacted]`. */
   readonly own: readonly RegExp[];
-  /** A home folder in another place. */
+  /** In another place than {@link HOMES}. */
   readonly home: string | undefined;
 }
 
@@ -39,7 +39,6 @@ export interface Place {
 }
 
 export class Redaction {
-  /** Names of the rules that replaced something so far. */
   readonly applied: Set<string> = new Set();
   readonly #options: RedactionOptions;
   /** Replaced secrets, which are also replaced where no rule finds them. */
@@ -64,7 +63,7 @@ export class Redaction {
     return this.pieces([text], place).join("");
   }
 
-  /** Redacts a text that is split into pieces: a secret may span several of them. */
+  /** A secret may span several pieces. */
   pieces(pieces: readonly string[], place: Place = {}): readonly string[] {
     const own = this.#options.own.reduce(
       (current, pattern) =>
@@ -134,10 +133,7 @@ export class Redaction {
   }
 }
 
-/**
- * Sorts replacements and joins those that overlap.
- * @param onUsed - Called for each that is not inside another.
- */
+/** Joins overlapping replacements. `onUsed` is called for each that is not inside another. */
 function merged<One extends Replaced>(
   found: readonly One[],
   onUsed: (one: One) => void = () => {},
@@ -156,10 +152,7 @@ function merged<One extends Replaced>(
   return all;
 }
 
-/**
- * Resolves escapes of JSON and markup, padded so that positions stay the same. Otherwise the `n` of
- * `\n` would look like a letter before a token.
- */
+/** Resolves escapes, padded so that positions stay: the `n` of `\n` would look like a letter before a token. */
 function withoutEscapes(text: string): string {
   if (!/[\\&]/.test(text)) return text;
   return text
@@ -184,7 +177,7 @@ function besideEscapes(text: string, [from, to]: Range): Range {
   return start < end ? [start, end] : [from, to];
 }
 
-/** Puts each replacement into the piece where its range begins and removes the rest of the range. */
+/** A replacement goes into the piece where its range begins. */
 function withReplaced(pieces: readonly string[], found: readonly Replaced[]): readonly string[] {
   let begin = 0;
   let next = 0;
@@ -209,14 +202,13 @@ function escaped(text: string): string {
   return text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, String.raw`\$&`);
 }
 
-/** Fields with structure, not content. */
 const structural: ReadonlySet<string> = new Set(["digest", "promptDigest", "effectId", "sha256"]);
 
 /** Fields of ids, and of signatures that a provider needs again. */
 const ID =
   /(?:^id|Id|_id|ID|signature|Signature|fingerprint|etag|encrypted_?[cC]ontent|redactedData|hash|cursor|mediaType|data)$/;
 
-/** Redacts a JSON value: its strings and the names of its fields. */
+/** Also the names of its fields. */
 export function redactedValue(value: unknown, redaction: Redaction, name = ""): unknown {
   if (typeof value === "string")
     return structural.has(name) ? value : redaction.text(value, { name, isId: ID.test(name) });
@@ -232,7 +224,7 @@ export function redactedValue(value: unknown, redaction: Redaction, name = ""): 
   return Object.fromEntries(fields);
 }
 
-/** Keeps two fields apart whose names were replaced by the same text. */
+/** Two names may have been replaced by the same text. */
 function unused(name: string, fields: ReadonlyMap<string, unknown>): string {
   let free = name;
   for (let count = 2; fields.has(free); count += 1) free = `${name} ${count}`;
@@ -241,7 +233,7 @@ function unused(name: string, fields: ReadonlyMap<string, unknown>): string {
 
 const VALUE = /^(?:value|val|data|content|text|secret)$/i;
 
-/** `{ name: "Authorization", value: "…" }` */
+/** For instance `{ name: "Authorization", value: "…" }`. */
 function nameOfValue(value: object): string | undefined {
   const found = Object.entries(value).find(([field]) =>
     /^(?:name|key|header|field|variable)$/i.test(field),

@@ -1,6 +1,6 @@
 /**
- * Makes the links of a hash chain anew when an export or import changes the stored form of events: a
- * chain covers stored bytes, which differ between an encrypted and a plain log.
+ * Makes the links of a hash chain anew when an export or import changes stored bytes, which the chain covers:
+ * they differ between an encrypted and a plain log.
  */
 
 import { asEncrypted } from "../../store/encryption/index.ts";
@@ -13,7 +13,7 @@ import {
   type SessionEvent,
 } from "../../events/index.ts";
 
-/** Takes the events of a session in order and answers each with its new link. */
+/** Takes the events in order and answers each with its new link. */
 type Relinking = (event: SessionEvent) => SessionEvent;
 
 /** For an export in plain text. A broken link stays broken. */

@@ -1,6 +1,6 @@
 /**
- * Describes why messages do not match their schema: the first wrong message, its field, and how many
- * more are wrong. Zod's own text for these unions is thousands of lines. Pure.
+ * Says why messages do not match their schema: the first wrong message, its field, and how many more. Zod's
+ * own text for these unions is thousands of lines. Pure.
  */
 
 import { z } from "zod";
@@ -20,7 +20,6 @@ export function schemaErrorText(faults: readonly unknown[]): string | undefined 
   return `message ${first + 1} of ${faults.length}: ${faultWords(faults[first])}${rest}`;
 }
 
-/** Describes one error: the field and the reason. */
 export function faultWords(fault: unknown): string {
   const issue = fault instanceof z.ZodError ? fault.issues[0] : undefined;
   if (issue !== undefined) return issueWords(issue, []);

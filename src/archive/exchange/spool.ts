@@ -1,7 +1,6 @@
 /**
- * Keeps lines that arrive once so that an import can read them twice. They are stored in an unlinked
- * file that ends with the process, encrypted with a key in memory: plain text of an encrypted store
- * must not reach the disk.
+ * Keeps lines that arrive once so that an import can read them twice, in an unlinked file that ends with the
+ * process. Encrypted with a key in memory: plain text of an encrypted store must not reach the disk.
  */
 
 import { createCipheriv, createDecipheriv, randomBytes, randomUUID } from "node:crypto";
@@ -9,7 +8,6 @@ import { open, rm, type FileHandle } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** Bytes of one read or write. */
 const PIECE = 64 * 1024;
 /** Bytes of the length in front of each line: a line may contain any character. */
 const LENGTH_BYTES = 4;

@@ -8,12 +8,9 @@ import { fileData, type ReplyPart } from "./plain-messages.ts";
 import { recordCallEnd, recordPart, type CallAnswers } from "./transcribed-reply.ts";
 import { Transcript } from "./transcript.ts";
 
-/** Converted messages: the events, and what events cannot hold. */
 export interface MessageTranscript {
   readonly events: readonly SessionEvent[];
-  /** The texts of all system messages. */
   readonly instructions: string;
-  /** Content that is in neither. */
   readonly dropped: readonly DroppedContent[];
 }
 
@@ -39,10 +36,7 @@ interface UserMessage {
 
 type Message = UserMessage | Reply;
 
-/**
- * @param userIds - The ids of the user messages in order. Default: new ids.
- * @throws TurnlogError `INVALID_INPUT`
- */
+/** @param userIds - Of the user messages in order. Default: new ids. @throws TurnlogError `INVALID_INPUT` */
 export function transcribe(
   messages: readonly ModelMessage[],
   time: number,
@@ -67,10 +61,7 @@ export function transcribe(
   return { events: transcript.events, instructions: instructions.join("\n\n") };
 }
 
-/**
- * Moves results to the reply that made their calls, also across a user message: in a prompt the results
- * follow their reply.
- */
+/** Moves results to the reply that made their calls, as a prompt needs them, also across a user message. */
 function inOrder(
   messages: readonly ModelMessage[],
   userIds: readonly (string | undefined)[],
@@ -103,7 +94,7 @@ function inOrder(
   return ordered;
 }
 
-/** The reply that a result belongs to: the newest that waits for it, else the newest. */
+/** The newest that waits for the result, else the newest. */
 function replyOf(result: ToolContent[number], messages: readonly Message[]): Reply {
   const isReply = (one: Message): one is Reply => one.role === "assistant";
   const waiting = messages.findLast((one): one is Reply => isReply(one) && isAwaited(result, one));
@@ -151,7 +142,6 @@ function recordReply(transcript: Transcript, reply: Reply): void {
   for (const call of calls) recordCallEnd(transcript, call, answers);
 }
 
-/** Calls that the provider does not run itself. */
 function ownCalls({ parts }: Reply): readonly OwnCall[] {
   return parts.flatMap((part) =>
     part.type === "tool-call" && part.providerExecuted !== true ? [part] : [],

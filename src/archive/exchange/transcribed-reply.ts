@@ -12,7 +12,7 @@ import { toJson } from "../../shared/index.ts";
 import { fileContent, fileData, type ReplyPart } from "./plain-messages.ts";
 import type { Transcript } from "./transcript.ts";
 
-/** @param id - The id of the block, for text and reasoning. */
+/** @param id - Of the block, for text and reasoning. */
 export function recordPart(transcript: Transcript, part: ReplyPart, id: string): void {
   const metadata = metadataOf(part);
   switch (part.type) {
@@ -52,7 +52,6 @@ export function recordPart(transcript: Transcript, part: ReplyPart, id: string):
       transcript.record({ type: "part.custom", data: { kind: part.kind, ...metadata } });
       return;
     case "tool-approval-request":
-      // `recordCallEnd` records its outcome.
       return;
   }
 }
@@ -81,15 +80,13 @@ function metadataOf(part: ReplyPart): { readonly providerMetadata?: ProviderMeta
   return { providerMetadata: providerMetadataSchema.parse(part.providerOptions) };
 }
 
-/** Results and approvals of the calls of one reply. */
+/** By call id. */
 export interface CallAnswers {
-  /** By call id. */
   readonly outputs: Map<string, ToolResultPart["output"]>;
-  /** Approval requests by call id, with the answer if there was one. */
+  /** With the answer if there was one. */
   readonly approvals: Map<string, ToolApprovalResponse | undefined>;
 }
 
-/** Records the outcome of a call. */
 export function recordCallEnd(
   transcript: Transcript,
   { toolCallId: callId, toolName }: ToolCallPart,

@@ -1,6 +1,6 @@
 /**
- * Makes the events of a session from imported messages. It folds each event at once, so that the
- * prompt of every step and the state of the machine are those of a live session. Pure.
+ * Makes the events of a session from imported messages and folds each at once: the prompts and the machine
+ * are those of a live session. Pure.
  */
 
 import { estimateContext, estimateSpent } from "../../context/index.ts";
@@ -21,10 +21,7 @@ export class Transcript {
   #state: SessionState = initialSessionState;
   #messages = 0;
 
-  /**
-   * @param time - Time of all events in epoch milliseconds.
-   * @param usedIds - Ids that user messages have already.
-   */
+  /** `time`: of all events, epoch milliseconds. `usedIds`: ids that user messages have already. */
   constructor(
     time: number,
     tools: readonly string[],
@@ -39,7 +36,6 @@ export class Transcript {
     return this.#events;
   }
 
-  /** Number of the newest step. */
   get step(): number {
     return this.#state.machine.context.step;
   }
@@ -72,12 +68,10 @@ export class Transcript {
     return `imported-${number}`;
   }
 
-  /** Whether a reply may come next. */
   get isReplyDue(): boolean {
     return this.#state.machine.matches({ streaming: "boundary" });
   }
 
-  /** Records a reply of the model as a step; `parts` records its parts. */
   reply(parts: () => void, hasCalls: boolean): void {
     const { history, view, machine, usage, calibration } = this.#state;
     const { turn, step } = machine.context;

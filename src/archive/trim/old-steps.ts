@@ -2,21 +2,19 @@
 
 import type { PositionRange, SessionEvent } from "../../events/index.ts";
 
-/** One attempt at a step: the events from its start to its last part. */
+/** From its start to its last part. */
 export interface Attempt extends PositionRange {
   readonly turn: number;
   readonly step: number;
   /** Time of its last part, else of its start. */
   readonly time: number;
-  /** It has reasoning that was not dropped before. */
   readonly hasReasoning: boolean;
   /** The provider ran its own calls in it: those can be sent again only together with the reasoning. */
   readonly isBound: boolean;
 }
 
-/** Which steps are kept. Default: those of the last turn. */
+/** Default: those of the last turn. */
 export interface KeptSteps {
-  /** Number of newest steps to keep. */
   readonly keepSteps?: number;
   /** Keep all steps from the first one that was not over at this time, in epoch milliseconds. */
   readonly before?: number;
@@ -52,7 +50,7 @@ export class Attempts {
     this.#attempts[this.#attempts.length - 1] = { ...last, to, time, hasReasoning, isBound };
   }
 
-  /** The attempts that are not kept: always a prefix of all attempts. */
+  /** Always a prefix of all attempts. */
   old({ keepSteps, before }: KeptSteps): readonly Attempt[] {
     const last = this.#attempts.at(-1);
     const isOld = ({ turn, step, time }: Attempt): boolean => {
@@ -82,7 +80,6 @@ function isPlain(data: object): boolean {
   return Object.keys(data).length === 2;
 }
 
-/** The parts of `spans` that no span of `others` covers. */
 export function difference(
   spans: readonly PositionRange[],
   others: readonly PositionRange[],

@@ -22,11 +22,10 @@ import {
 import { toJson } from "../../shared/index.ts";
 import { Attempts, difference, type Attempt, type KeptSteps } from "./old-steps.ts";
 
-/** What to drop, and from which steps. */
 export interface TrimLogOptions extends KeptSteps {
   /**
-   * `boundaries`: the boundaries and times of deltas; each block becomes one delta, everything else
-   * stays. `reasoning`: the reasoning of the model, with the provider's signatures.
+   * `boundaries`: the boundaries and times of deltas; each block becomes one delta. `reasoning`: the reasoning
+   * of the model, with the provider's signatures.
    */
   readonly drop: TrimmedContent;
   /** Also drop reasoning that the next prompt contains; the model no longer sees it. Default: false. */
@@ -37,12 +36,10 @@ export interface TrimLogOptions extends KeptSteps {
   readonly now?: number;
 }
 
-/** What a trim dropped, or would drop. */
 export interface TrimmedLog {
   readonly session: string;
   readonly drop: TrimmedContent;
   readonly dryRun: boolean;
-  /** Number of trimmed steps. */
   readonly steps: number;
   /** Number of old steps whose reasoning stays. */
   readonly kept: {
@@ -51,14 +48,12 @@ export interface TrimmedLog {
     /** Because calls that the provider ran cannot be sent without it. */
     readonly bound: number;
   };
-  /** Number of events that became smaller. */
   readonly events: number;
   /** Uncompressed bytes of their rows, before and after. */
   readonly before: number;
   readonly after: number;
-  /** The last position of the session. */
   readonly revision: number;
-  /** The bytes are already gone from the files of the log; otherwise compaction removes them later. False for a dry run. */
+  /** False if compaction removes the bytes from the files later, and for a dry run. */
   readonly erased: boolean;
 }
 
@@ -69,11 +64,10 @@ export const trimLogSchema: z.ZodType = optionsOf<TrimLogOptions>(
 
 /**
  * Drops boundaries or reasoning of old steps (default: of all turns but the last). It appends
- * `session.thinned` first and then rewrites the rows; after an interruption the session is intact, and
- * calling again finishes the work. Positions, text, state, calls, usage and figures stay the same; a
- * prompt whose reasoning was dropped can no longer be checked by its digest.
- * The session must be idle and not running: {@link Runtime.trimLog} ensures that. A fork does not
- * trim the steps that it shares with its origin.
+ * `session.thinned` first and then rewrites the rows; after an interruption, calling again finishes the work.
+ * Positions, text, state, calls, usage and figures stay; a prompt whose reasoning was dropped can no longer be
+ * checked by its digest. The session must be idle and not running: {@link Runtime.trimLog} ensures that. A
+ * fork does not trim the steps that it shares with its origin.
  * @throws TurnlogError `SESSION_NOT_FOUND`, `INVALID_INPUT`, `COMMAND_REFUSED` (in the middle of a
  * turn, with a hash chain, or encrypted), `SESSION_HAS_FORKS` (`details.forks` share the reasoning),
  * and the errors of `StoreLog.trim`
@@ -124,7 +118,6 @@ async function read(
 ): Promise<{
   readonly attempts: Attempts;
   readonly state: SessionState;
-  /** Earlier trims of the session. */
   readonly rules: readonly TrimRule[];
   /** The first position that it does not share. */
   readonly from: number;
@@ -178,7 +171,6 @@ function stepsIn(attempts: readonly Attempt[]): number {
   return new Set(attempts.map(({ step }) => step)).size;
 }
 
-/** Positions of the steps that the next prompt contains. */
 function sentSteps({ history, view }: SessionState): ReadonlySet<number> {
   return new Set(
     promptEntries(history, view).flatMap(({ origin }) =>

@@ -1,7 +1,7 @@
 /**
- * Law 6: every tool call that the runtime runs ends once, in one of five ways, before the next attempt
- * or step and the end of its turn. A tool starts again only after its process died, with the same
- * effect id. Only `skipped`, `denied` and `failed` may come without a start, and what a client answers.
+ * Law 6: every tool call that the runtime runs ends once, in one of five ways, before the next attempt or step
+ * and the end of its turn. A tool starts again only after its process died, with the same effect id. Only
+ * `skipped`, `denied`, `failed` and a client's answer may come without a start.
  */
 
 import type { SessionEvent } from "../../events/index.ts";
@@ -24,10 +24,8 @@ export function callCheck(): Check {
   /** The current attempt of each step: attempts may reuse call ids. */
   const attempts = new Map<number, number>();
   const calls = new Map<string, Call>();
-  /** Calls of the running step that have not ended. */
   const open = new Set<Call>();
   let step = 0;
-  /** Position of the last recovery. */
   let recovered = 0;
 
   function keyOf(ofStep: number, callId: string): string {

@@ -3,10 +3,7 @@
 import { digestIn, type ChainEnd, type HashChain, type SessionEvent } from "../../events/index.ts";
 import { noFaults, type Check } from "./check.ts";
 
-/**
- * @param chain - Takes each event that is checked.
- * @param expected - A link that was kept outside of the store.
- */
+/** `chain` takes each event. `expected`: a link that was kept outside of the store. */
 export function chainCheck(chain: HashChain, expected?: ChainEnd): Check {
   return {
     rule: "chain",

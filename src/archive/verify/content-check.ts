@@ -1,7 +1,4 @@
-/**
- * A prompt can contain the content of each event. Logs of earlier releases may hold other content:
- * prompts replace it by a sentence, and the session continues.
- */
+/** A prompt can contain each event's content. Earlier releases accepted other content, which prompts replace. */
 
 import { contentFault } from "../../events/index.ts";
 import { noFaults, type Check } from "./check.ts";

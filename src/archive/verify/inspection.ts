@@ -47,7 +47,6 @@ export class Inspection {
     ];
   }
 
-  /** The state after the events so far. */
   get state(): SessionState {
     return this.#state;
   }
@@ -58,13 +57,12 @@ export class Inspection {
     return redacted.events === 0 ? undefined : { ...redacted };
   }
 
-  /** The last link of the hash chain; undefined without a chain. */
   get chain(): CheckedChain | undefined {
     const { end, open } = this.#chain;
     return end === undefined ? undefined : { ...end, open };
   }
 
-  /** Number of prompts that cannot be rebuilt, because content of them was trimmed. */
+  /** Prompts that cannot be rebuilt, because content of them was trimmed. */
   get lostPrompts(): number {
     return this.#prompts.trimmed;
   }
@@ -82,7 +80,6 @@ export class Inspection {
     return findings;
   }
 
-  /** Faults of the log as a whole, after its last event. */
   end(): readonly Finding[] {
     const { position } = this.#state;
     return this.#checks.flatMap((check) =>

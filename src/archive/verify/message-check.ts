@@ -1,7 +1,4 @@
-/**
- * Law 5: a message is accepted once, and then delivered once, withdrawn once, or still waiting. A rewind
- * that runs a message again makes it wait again.
- */
+/** Law 5: a message is accepted once, and then delivered, withdrawn, or still waiting. A rewind may rerun it. */
 
 import type { SessionEvent } from "../../events/index.ts";
 import { canRewind, type SessionState } from "../../state/index.ts";

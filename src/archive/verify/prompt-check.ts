@@ -1,17 +1,15 @@
 /**
- * Law 11: the prompt of every step can be rebuilt from the log, with the recorded digest. After a
- * redaction a prompt that differs cannot be checked, and is only counted.
+ * Law 11: the prompt of every step can be rebuilt from the log, with the recorded digest. Prompts that differ
+ * after a redaction are only counted.
  */
 
 import { isRedacted } from "../../events/index.ts";
 import { hasUnanswered, isPromptTrimmed, nextDigest } from "../../projections/index.ts";
 import { noFaults, type Check } from "./check.ts";
 
-/** Effects of redactions on a session. */
 export interface RedactedContent {
-  /** Number of events without their content. */
   readonly events: number;
-  /** Number of prompts that differ from what was sent, because content before them was redacted. */
+  /** Prompts that differ from the sent ones, because content before them was redacted. */
   readonly prompts: number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Laws 2 and 3 on a stored session: its snapshots equal the fold of its events, and a state that is
- * saved at any position, loaded again and folded on stays equal to the plain fold.
+ * Laws 2 and 3 on a stored session: its snapshots equal the fold, and a state that is saved at any position,
+ * loaded again and folded on stays equal to the plain fold.
  */
 
 import { isDeepStrictEqual } from "node:util";
@@ -24,9 +24,8 @@ export interface StateCheckOptions {
   readonly last: number;
 }
 
-/** What the log has stored of a session. */
 interface StoredStates {
-  /** Positions of the snapshots, ascending. */
+  /** Ascending. */
   readonly positions: readonly number[];
   /** Whether a snapshot behind the end of the log can be loaded. */
   readonly hasLate: boolean;
@@ -34,8 +33,8 @@ interface StoredStates {
 }
 
 /**
- * Holds the content of the session once: a loaded state has only what is new since the snapshot before
- * it, and shares all else with the folded state, with which that was compared.
+ * Holds the content of a session once: a loaded state has only the news since the snapshot before it, and
+ * shares the rest with the folded state that it was compared with.
  */
 export class StateCheck {
   readonly #log: SnapshotStore;
@@ -64,7 +63,7 @@ export class StateCheck {
     this.#store = memoryStore(log);
   }
 
-  /** Compares stored and resumed states with the folded one after an event; undefined if none is due. */
+  /** Undefined if none is due. */
   check(event: SessionEvent, folded: SessionState): Promise<readonly Finding[]> | undefined {
     const { position } = event;
     const { every, last } = this.#options;
@@ -93,7 +92,6 @@ export class StateCheck {
     return findings;
   }
 
-  /** Findings for snapshots of positions after the end of the log. */
   end(): readonly Finding[] {
     const { last } = this.#options;
     const { positions, hasLate, summary } = this.#stored;
@@ -128,7 +126,6 @@ export class StateCheck {
   }
 }
 
-/** Reads what the log has stored of a session. */
 export async function openStateCheck(
   log: EventLog,
   session: string,

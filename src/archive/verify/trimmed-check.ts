@@ -1,4 +1,4 @@
-/** An event records every trim: each reasoning part that is marked as dropped is in one of its spans. */
+/** Each reasoning part that is marked as dropped is in a span of a `session.thinned`. */
 
 import { isInRanges, type SessionEvent } from "../../events/index.ts";
 import { noFaults, type Check } from "./check.ts";

@@ -13,7 +13,6 @@ import {
   verifySchema,
 } from "./verify-session.ts";
 
-/** The events of one session in the global order. */
 interface Ordered {
   events: number;
   readonly problems: Finding[];
@@ -22,17 +21,16 @@ interface Ordered {
 /** A problem of the whole store has no session. */
 type StoreProblem = Omit<LogProblem, "session"> & { readonly session?: string };
 
-/** Result of {@link verifyLog}. */
 export interface LogVerification {
   /** By name. */
   readonly sessions: readonly SessionVerification[];
-  /** Problems of the list of sessions and of the global order; their positions are global. */
+  /** Of the list of sessions and of the global order; positions are global. */
   readonly problems: readonly StoreProblem[];
 }
 
 /**
- * Verifies every session of a log ({@link verifySession}), including sessions that are missing from
- * the list, and checks that the global order contains each event once.
+ * Verifies every session of a log ({@link verifySession}), also those missing from the list, and checks that
+ * the global order contains each event once.
  * @throws TurnlogError `INVALID_INPUT`, `LOG_FAILED`, `LOG_CLOSED`
  */
 export async function verifyLog(
@@ -111,12 +109,11 @@ async function orderedSessions(
   return sessions;
 }
 
-/** Number of events that a session shares with its origin, from its first own event. */
 function sharedBefore({ position, type, data }: SessionEvent): number {
   return type === "session.forked" && data.from.position === position - 1 ? position - 1 : 0;
 }
 
-/** Verifies a session that may be missing from the list, as when its index row is lost. */
+/** As when its index row is lost. */
 async function verifyNamed(
   log: EventLog,
   session: string,

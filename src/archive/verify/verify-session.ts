@@ -17,39 +17,34 @@ import { Inspection, type CheckedChain, type Finding } from "./inspection.ts";
 import type { RedactedContent } from "./prompt-check.ts";
 import { openStateCheck } from "./state-check.ts";
 
-/** Options of {@link verifyLog}. */
 export interface VerifyOptions {
-  /** The blobs to check. Default: those of the log; a log without blobs skips this check. */
+  /** Default: those of the log; a log without blobs skips this check. */
   readonly blobs?: BlobStore;
   /**
-   * Interval in positions at which the state is saved as a snapshot, loaded again and compared with
-   * the fold. 1 checks every position. Default: a sixteenth of the session.
+   * Positions between two comparisons of a saved and loaded state with the fold. 1 checks every position.
+   * Default: a sixteenth of the session.
    */
   readonly every?: number;
 }
 
-/** Options of {@link verifySession}. */
 export interface VerifySessionOptions extends VerifyOptions {
   /**
-   * The end of the hash chain as an earlier verification reported it, kept outside of the store. Only
-   * with it can a chain be detected that was made again or cut off at its end.
+   * The end of the hash chain, kept outside of the store: only with it can a chain be detected that was made
+   * again or cut off at its end.
    */
   readonly chain?: ChainEnd;
 }
 
-/** A broken law and its position. */
 export interface LogProblem extends Finding {
   readonly session: string;
 }
 
-/** Result of {@link verifySession}. */
 export interface SessionVerification {
   readonly session: string;
-  /** Number of events that were checked. */
   readonly events: number;
-  /** Number of prompts that were rebuilt and compared by digest. */
+  /** Prompts that were rebuilt and compared by digest. */
   readonly prompts: number;
-  /** Number of prompts that cannot be compared: their reasoning was trimmed, or they had content that no prompt can contain. Absent for 0. */
+  /** Prompts that cannot be compared: content was trimmed, or no prompt can contain it. Absent for 0. */
   readonly lostPrompts?: number;
   /** Number of redacted events, and of prompts that cannot be compared because of them. */
   readonly redacted?: RedactedContent;
@@ -59,7 +54,6 @@ export interface SessionVerification {
   readonly problems: readonly LogProblem[];
 }
 
-/** Error codes that mean a fault of the log and become findings. */
 const findings: ReadonlySet<TurnlogErrorCode> = new Set<TurnlogErrorCode>([
   "LOG_DAMAGED",
   "EVENT_INVALID",
@@ -71,9 +65,9 @@ export const verifySchema: z.ZodType = optionsOf<VerifyOptions>(fields, {});
 const schema = optionsOf<VerifySessionOptions>({ ...fields, chain: implementation({}) }, {});
 
 /**
- * Checks the whole log of a session: sequence, checksums and schemas, the order of turns and steps,
- * input exactly once, the end of every call, token sums, the digest of every prompt, the hash chain,
- * the blobs, the link of a fork, and the stored states. Stops at an event that cannot be read.
+ * Checks the whole log of a session: sequence, checksums and schemas, the order of turns and steps, input
+ * exactly once, the end of every call, token sums, the digest of every prompt, the hash chain, the blobs, the
+ * link of a fork, and the stored states. Stops at an event that cannot be read.
  * @throws TurnlogError `SESSION_NOT_FOUND`, `INVALID_INPUT`, `LOG_FAILED`, `LOG_CLOSED`
  */
 export async function verifySession(
@@ -120,7 +114,6 @@ export async function verifySession(
   return { session, events: state.position, ...found, problems };
 }
 
-/** Compares the first event of a fork with the list of sessions. */
 function forkFindings(event: SessionEvent, link: ForkPoint | undefined): readonly Finding[] {
   const { position, type } = event;
   const rule = "forks";
@@ -135,7 +128,6 @@ function forkFindings(event: SessionEvent, link: ForkPoint | undefined): readonl
   return [{ position, rule, what }];
 }
 
-/** Checks that the blob of a `blob.stored` event exists with the stored bytes. */
 async function blobFindings(
   { data, position }: SessionEvent<"blob.stored">,
   blobs: BlobStore,

@@ -9,7 +9,6 @@ const BEGIN = String.raw`-{4,5}[ ]?BEGIN[ ](?:[A-Z0-9]+[ ])*PRIVATE KEY(?:[ ]BLO
 const LAST_MARK = /-{4,5}[ ]?END[ ](?:[A-Z0-9]+[ ])*PRIVATE KEY(?:[ ]BLOCK)?[ ]?-{4,5}/g;
 
 const blocks = patternRule("private-keys", [
-  // A complete block.
   /-{4,5}[ ]?BEGIN[ ](?:[A-Z0-9]+[ ])*PRIVATE KEY(?:[ ]BLOCK)?[ ]?-{4,5}(?:(?!-----BEGIN)[\s\S]){0,20000}?-{4,5}[ ]?END[ ](?:[A-Z0-9]+[ ])*PRIVATE KEY(?:[ ]BLOCK)?[ ]?-{4,5}/,
   // Without its end: headers and lines of base64, up to the first other line.
   new RegExp(
@@ -26,7 +25,6 @@ const blocks = patternRule("private-keys", [
     String.raw`-----BEGIN OpenVPN[ \w-]{1,30}-----(?:${END}[\da-f]{16,}){1,400}(?:${END}-----END OpenVPN[ \w-]{1,30}-----)?`,
   ),
   new RegExp(String.raw`\$ANSIBLE_VAULT;[\w.;-]{3,60}(?:${END}[ \t]{0,20}[\da-f]{16,}){1,400}`),
-  // Keys of PuTTY.
   /PuTTY-User-Key-File-\d:[\s\S]{0,20000}?(?:Private-MAC: ?[\da-f]+|$)/,
 ]);
 

@@ -29,7 +29,6 @@ const DIGEST =
 /** Longer than any word of letters and digits, except IPFS addresses. */
 const BASE32 = /^(?!baf[yk])(?=(?:[A-Za-z]*\d){4})(?:[a-z\d]{40,}|[A-Z\d]{40,})$/;
 
-/** Public keys of SSH. */
 const PUBLIC_KEY = /^AAAA(?:B3Nza|C3Nza|E2Vj|G[nN])/;
 
 /** Certificates and public keys in PEM. */

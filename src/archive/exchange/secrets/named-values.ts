@@ -1,7 +1,4 @@
-/**
- * Finds secrets by the name next to them: `API_KEY=…`, `"password": "…"`, `--token …`, `the password
- * is …`, `<secret>…</secret>`, `.netrc`. Pure.
- */
+/** Finds secrets by the name next to them: `API_KEY=…`, `"password": "…"`, `the password is …`, `.netrc`. Pure. */
 
 import { nameKind, type NameKind } from "./secret-names.ts";
 import { isSecretValue, isSentence, type Written } from "./secret-values.ts";
@@ -16,7 +13,6 @@ const HINT =
 const BETWEEN =
   /(?:\\*["'`\]*]|&quot;)*(?:[ \t]*[:=]?[ \t]*\r?\n[ \t]*```\w*\r?\n[ \t]*|[ \t]*:[ \t]*\r?\n[ \t]*|[ \t]*(?:=>|:=|\?=|==|=|:|：|%3D|%3A|\|)[ \t]*(?:\[\s{0,20}(?=\\*["'`]))?|[ \t]*,[ \t]*(?=\\*["'`])|[ \t]+(?:is|was|to|set to|lautet|ist|est|es|é|=)[ \t]*:?[ \t]+|[ \t]*>(?=[^\s<>])|[ \t]+value[ \t]*=[ \t]*|[ \t]+(?=\S))/iy;
 
-/** Most characters of a name and of a value. */
 const MOST_NAME = 80;
 const MOST_VALUE = 8192;
 
@@ -156,10 +152,7 @@ function endOfLine(text: string, from: number): number {
   return from + (length < 0 ? line.length : length);
 }
 
-/**
- * The end of a phrase that is alone on a line with its name (`password: correct horse battery`), or
- * in a field of a connection string (`Pwd=two words;`).
- */
+/** A phrase alone on a line with its name (`password: correct horse`) or in a field (`Pwd=two words;`). */
 function phraseOf(text: string, from: number, nameStart: number): number | undefined {
   const before = text.slice(Math.max(0, nameStart - 40), nameStart);
   const rest = text.slice(from, Math.min(from + 200, endOfLine(text, from)));
@@ -263,7 +256,6 @@ export const spelledOut: readonly SecretRule[] = [
     /\b(?:IDENTIFIED\s+(?:WITH\s+\w+\s+)?BY|(?:WITH\s+)?(?:ENCRYPTED\s+)?PASSWORD)\s+['"](?<secret>[^'"\n]+)['"]/i,
     /\bConvertTo-SecureString\s+(?:-String\s+)?["'](?<secret>[^"'\n]+)["']/i,
     /\bmachine\s{1,20}\S{1,200}\s{1,20}(?:login\s{1,20}\S{1,200}\s{1,20})?(?:account\s{1,20}\S{1,200}\s{1,20})?password\s{1,20}(?<secret>"[^"\n]+"|\S+)/i,
-    // `.pgpass`.
     /^[\w.*-]{1,200}:(?:\d{2,5}|\*):[\w*-]{1,100}:[\w*.-]{1,100}:(?<secret>[^\s"'\\]{4,})(?=["'\\\s]|$)/m,
     // `"auths": { "registry": { "auth": "…" } }`, `_auth=…`.
     /["\\]auth\\{0,4}"\s{0,3}:\s{0,3}\\{0,4}"(?<secret>[\w+/=]{8,})/,

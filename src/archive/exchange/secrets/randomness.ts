@@ -12,8 +12,8 @@ function kindOf(character: string): Kind {
 }
 
 /**
- * Random words change between capitals, small letters and digits at about every second character;
- * names in code change only where a word begins. Entropy alone takes long names for random.
+ * Random words change between capitals, small letters and digits at about every second character; names in
+ * code change where a word begins. Entropy alone takes long names for random.
  * @param least - The fewest letters and digits of a random word.
  */
 export function isRandom(word: string, least: number): boolean {
@@ -36,7 +36,7 @@ export function isRandom(word: string, least: number): boolean {
   return rate >= expected && entropy(word) >= Math.min(3, Math.log2(kinds.length) - 1);
 }
 
-/** Shannon's entropy in bits per character. */
+/** Shannon's, in bits per character. */
 function entropy(word: string): number {
   const counts = new Map<string, number>();
   for (const character of word) counts.set(character, (counts.get(character) ?? 0) + 1);

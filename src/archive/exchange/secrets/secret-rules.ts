@@ -1,4 +1,4 @@
-/** The list of all rules that find secrets in texts, and the adapter for secretlint's rules. */
+/** All rules that find secrets in texts, and the adapter for secretlint's rules. */
 
 import type { Range, SecretRule } from "./pattern-rule.ts";
 import { keyBlocks } from "./key-blocks.ts";
@@ -7,9 +7,8 @@ import { namedValues, spelledOut } from "./named-values.ts";
 import { jsonWebTokens, tokenShapes } from "./token-shapes.ts";
 
 /**
- * The rules that find secrets, in order of precedence. Loads secretlint's rules, whose authors follow
- * the formats of providers. Its engine is not used: a comment in a session (`secretlint-disable`)
- * would switch rules off.
+ * In order of precedence. Secretlint's rules follow the providers' formats. Its engine is not used: a comment
+ * in a session (`secretlint-disable`) would switch rules off.
  */
 export async function secretRules(): Promise<readonly SecretRule[]> {
   const secretlint = await secretlintRule();
@@ -24,7 +23,6 @@ export async function secretRules(): Promise<readonly SecretRule[]> {
   ];
 }
 
-/** The used part of secretlint's interface. */
 interface SecretlintRule {
   readonly meta: { readonly id: string };
   create(context: RuleContext, options: object): { file?(source: Source): unknown };

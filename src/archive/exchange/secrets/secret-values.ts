@@ -12,7 +12,6 @@ export type Written =
   /** `name: value`, `the name is value`: also in code and prose. */
   | "told";
 
-/** Placeholders. */
 const PLACEHOLDER =
   /^(?:\$\{?[\w.]+\}?|\$\(.*|\{\{.*|<[^<>]*>|%\w+%|\*+|x+|\.{2,}|-+|_+|\[[\w ]+\](?: \d+)?|your?[-_ ].*|my[-_]\w+|process\.env.*|os\.environ.*|env\..*|secrets\..*|import\.meta.*|changeme|redacted|hidden|masked|placeholder|example)$/i;
 

@@ -1,13 +1,12 @@
 /**
- * Finds tokens by their form, from the documentation of their providers. Lengths are lower bounds, so
- * that truncated and future longer tokens are found too. Pure.
+ * Finds tokens by their form, from their providers' documentation. Lengths are lower bounds, for truncated and
+ * future longer tokens. Pure.
  */
 
 import { patternRule, type SecretRule } from "./pattern-rule.ts";
 
 /** Prefixes of tokens, by the least number of characters that follow. */
 const prefixes: Readonly<Record<number, readonly string[]>> = {
-  // General.
   16: [
     String.raw`[spr]k[-_]`,
     String.raw`[spr]k[-_](?:live|test|prod|proj|ant|or|lf|svcacct|admin)[-_]`,
@@ -64,7 +63,6 @@ const prefixes: Readonly<Record<number, readonly string[]>> = {
     "pul-",
     "dapi",
     "dose_",
-    // Vaults.
     String.raw`hv[sbr]\.`,
     String.raw`dp\.(?:pt|st|ct|sa|scim|audit)\.`,
     "ops_",
@@ -147,7 +145,6 @@ const known = Object.entries(prefixes).map(
 
 export const tokenShapes: SecretRule = patternRule("provider-keys", [
   ...known,
-  // Amazon, and its presigned headers.
   /(?<![A-Za-z0-9])(?:A3T[A-Z0-9]|AKIA|ASIA|ABIA|ACCA|AROA|AIDA)[A-Z0-9]{12,}/,
   /(?<![\w/+])(?:FwoGZXIvYXdz|IQoJb3JpZ2lu)[\w+/=]{20,}/,
   // Azure: client secrets, account keys, keys that contain a mark of their service.
