@@ -3,6 +3,7 @@
 import type { CallPart, HistoryItem } from "../projections/index.ts";
 import type { JsonValue } from "../events/index.ts";
 
+/** A turn as a score function sees it. */
 export interface ScoredTurn {
   readonly turn: number;
   /** The messages, steps and the end of the turn that the prompt still contains. */

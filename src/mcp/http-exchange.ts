@@ -1,7 +1,6 @@
 /**
- * The `fetch` for the HTTP transports of `@ai-sdk/mcp`. It adds what they lack: an unreadable answer
- * fails its request instead of leaving it waiting, and a cancelled call is cancelled at the server.
- * It handles JSON responses, the stream of a request, and the single stream of the older SSE transport.
+ * The `fetch` for the HTTP transports of `@ai-sdk/mcp`: an unreadable answer fails its request, and a cancelled
+ * call is cancelled at the server. For JSON responses, streams of a request, and the older SSE transport.
  */
 
 import { AsyncLocalStorage } from "node:async_hooks";
@@ -10,7 +9,6 @@ import { EventSourceParserStream } from "@ai-sdk/provider-utils";
 import { onAbort, after } from "../shared/index.ts";
 import { cancelled, PendingRequests, whyUnread, type SentRequest } from "./pending-requests.ts";
 
-/** A request without an answer. */
 interface OpenRequest {
   readonly sent: SentRequest;
   readonly url: string | URL | Request;
@@ -19,7 +17,6 @@ interface OpenRequest {
   readonly abandoned: AbortController;
 }
 
-/** A tool call and its current request. */
 interface OpenCall {
   isCancelled: boolean;
   request?: OpenRequest;
@@ -42,14 +39,13 @@ export class HttpExchange {
     this.#graceMs = graceMs;
   }
 
-  /** Makes a tool call; the requests that it makes belong to this input object. */
+  /** The requests of the call belong to this input object. */
   async call<Answer>(input: object, make: () => Promise<Answer>): Promise<Answer> {
     const call: OpenCall = { isCancelled: false };
     this.#calls.set(input, call);
     return await this.#running.run(call, make);
   }
 
-  /** Cancels the call with this input object at the server. */
   cancel(input: object): void {
     const call = this.#calls.get(input);
     if (call === undefined) return;
@@ -88,7 +84,6 @@ export class HttpExchange {
     const notified = fetch(url, { ...init, body: JSON.stringify(cancelled(sent.id)) });
     // The request is abandoned even if this message fails.
     notified.then((response) => response.body?.cancel()).catch(() => {});
-    // The server may still answer.
     const abandon = (): void => {
       abandoned.abort();
     };

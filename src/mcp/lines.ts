@@ -1,7 +1,4 @@
-/**
- * Splits the chunks of a pipe into lines, in time linear in their length: the chunks of a line are
- * joined once, at its end. The stdio transport uses it.
- */
+/** Splits the chunks of a pipe into lines in linear time: the chunks of a line are joined once, at its end. */
 
 export interface LineReader {
   readonly onLine: (line: string) => void;

@@ -1,7 +1,4 @@
-/**
- * Repairs the tool list of a server: removes invalid fields instead of refusing the whole list. Pure;
- * both transports use it.
- */
+/** Repairs the tool list of a server: removes invalid fields instead of refusing the whole list. Pure. */
 
 import { z } from "zod";
 
@@ -38,7 +35,7 @@ const annotationRules: Rules = new Map<string, z.ZodType>([
 const listSchema = z.looseObject({ tools: z.array(z.unknown()) });
 const namedSchema = z.looseObject({ name: z.string() });
 
-/** The result of `tools/list` without invalid fields and without tools that have no name. */
+/** Without invalid fields and without tools that have no name. */
 export function usableList(result: unknown): unknown {
   const list = listSchema.safeParse(result);
   if (!list.success) return result;
@@ -61,7 +58,6 @@ function usableTool(given: object): object {
   };
 }
 
-/** Without invalid fields. */
 function sound(given: object, rules: Rules): Record<string, unknown> {
   const entries = Object.entries(given).filter(
     ([name, value]) => rules.get(name)?.safeParse(value).success ?? true,

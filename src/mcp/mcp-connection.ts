@@ -25,16 +25,14 @@ export interface ConnectionOptions {
   readonly signal: AbortSignal;
   /** Called once, when the connection is lost. */
   readonly onEnd: () => void;
-  /** Called when the tools of the server change. */
   readonly onToolsChanged: () => void;
 }
 
 export interface McpConnection {
-  /** Every tool that the server lists. */
   list(timeoutMs: number): Promise<readonly ListedTool[]>;
   /** Rejects when `signal` aborts, and when there is no answer. */
   call(tool: string, input: Record<string, unknown>, signal: AbortSignal): Promise<CallAnswer>;
-  /** Asks the server to stop the call with this input object. The answer of the call is still awaited. */
+  /** The answer of the call is still awaited. */
   cancel(input: Record<string, unknown>): void;
   /** The end of the server's output that is not part of the protocol. */
   readonly lastOutput: string;
@@ -46,7 +44,6 @@ export interface McpConnection {
 const MOST_PAGES = 100;
 const CLOSE_MS = 3000;
 
-/** The differences between a process and an HTTP server. */
 interface Wire {
   readonly transport: MCPClientConfig["transport"];
   readonly lastOutput: () => string;

@@ -9,7 +9,7 @@ interface ServerSettings {
   readonly needsApproval?: boolean | "unless-read-only";
 }
 
-/** A server that runs as a child process and communicates over stdin and stdout. */
+/** Communicates over stdin and stdout. */
 export interface StdioMcpServer extends ServerSettings {
   readonly command: string;
   readonly args?: readonly string[];
@@ -18,7 +18,6 @@ export interface StdioMcpServer extends ServerSettings {
   readonly cwd?: string;
 }
 
-/** A server that is reached by HTTP. */
 export interface HttpMcpServer extends ServerSettings {
   readonly url: string;
   /** `http` (default): streamable HTTP; `sse`: the older transport. */
@@ -26,7 +25,6 @@ export interface HttpMcpServer extends ServerSettings {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** An MCP server: a command or a URL. */
 export type McpServer = Only<StdioMcpServer, HttpMcpServer> | Only<HttpMcpServer, StdioMcpServer>;
 
 /** One of two types, without the keys that only the other has. */

@@ -1,6 +1,6 @@
 /**
- * Converts an MCP result to model output of the AI SDK: media become files, everything else text.
- * Pure; a recorded result always gives the same output.
+ * Converts an MCP result to model output: media become files, everything else text. Pure: a recorded result
+ * always gives the same output.
  */
 
 import { detectMediaType } from "@ai-sdk/provider-utils";
@@ -34,7 +34,7 @@ export function mcpModelOutput(output: unknown): ModelOutput {
   return { type: "content", value: [...shown, ...jsonParts(untoldContent(result))] };
 }
 
-/** JSON as text, followed by the media that it contained. */
+/** Followed by the media that it contained. */
 function jsonParts(read: ReadJson | undefined): Content {
   if (read === undefined) return [];
   const files = read.media.map(({ data, mediaType }) => filePart(data, mediaType));
@@ -121,7 +121,7 @@ function asJson(value: unknown): JsonValue {
     .parse(value ?? null);
 }
 
-/** The message of a failed result: its text, and the types of its media. */
+/** Its text, and the types of its media. */
 export function failureMessage(result: McpResult): string {
   const parts = (result.content ?? []).map((given) => {
     const shown = contentPart(given);
@@ -141,8 +141,8 @@ const failureSchema: z.ZodType<ToolFailure> = z.looseObject({
 });
 
 /**
- * The model output of a failed result with media: all of its content after a line that marks it as a
- * failure. Undefined for all other errors, whose message is enough.
+ * All content of a failed result with media, after a line that marks it as a failure. Undefined for all other
+ * errors, whose message is enough.
  */
 export function failureOutput(error: unknown): ModelOutput | undefined {
   const parsed = failureSchema.safeParse(error);

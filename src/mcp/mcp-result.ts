@@ -1,7 +1,4 @@
-/**
- * Reads the answer of an MCP server to a tool call. Only the frame of a result must be valid; an
- * invalid part is shown as it is. Pure.
- */
+/** Reads a server's answer to a tool call. Only the frame must be valid; an invalid part is shown as it is. Pure. */
 
 import { z } from "zod";
 
@@ -53,7 +50,6 @@ export function isGiven<Value>(value: Value): value is NonNullable<Value> {
   return value !== undefined && value !== null;
 }
 
-/** The text of a text part, or of a plain string. */
 export function textOf(part: unknown): string | undefined {
   return typeof part === "string" ? part : textBlock.safeParse(part).data?.text;
 }
@@ -81,7 +77,7 @@ const messageSchema = z.looseObject({
 
 const errorSchema = z.looseObject({ message: z.string() });
 
-/** @param message - The unchanged message of the protocol. */
+/** @param message - Of the protocol, unchanged. */
 export function callAnswer(message: unknown): CallAnswer {
   const { result, error } = messageSchema.parse(message);
   if (error !== undefined && error !== null) {

@@ -1,7 +1,6 @@
 /**
- * One MCP server of a runtime. It starts when it is first needed, restarts after it died (with growing
- * pauses after repeated deaths), and closes with the runtime. A fault of a server fails a call or its
- * start, never a session.
+ * One MCP server of a runtime. It starts when it is first needed, restarts after it died (with growing pauses),
+ * and closes with the runtime. A fault of a server fails a call or its start, never a session.
  */
 
 import { TurnlogError } from "../events/index.ts";
@@ -63,8 +62,8 @@ export class RunningServer {
   }
 
   /**
-   * The current tools. If the server does not answer, `onWarning` is called and the last known tools
-   * are used. @throws TurnlogError `MCP_SERVER_FAILED` if none are known
+   * If the server does not answer, `onWarning` is called and the last known tools are used.
+   * @throws TurnlogError `MCP_SERVER_FAILED` if none are known
    */
   async tools(onWarning: (error: TurnlogError) => void): Promise<readonly ListedTool[]> {
     if (!this.#stale && this.#connecting !== undefined) return this.#tools ?? [];
@@ -85,9 +84,8 @@ export class RunningServer {
   }
 
   /**
-   * Runs a tool. `signal` asks the server to stop, and the call still waits for its answer; the caller
-   * decides when the outcome counts as unknown.
-   * @throws TurnlogError `MCP_TOOL_FAILED` if the tool fails, `MCP_SERVER_FAILED`
+   * `signal` asks the server to stop; the call still waits for its answer, and the caller decides when the outcome
+   * counts as unknown. @throws TurnlogError `MCP_TOOL_FAILED`, `MCP_SERVER_FAILED`
    */
   async call(tool: string, input: Record<string, unknown>, signal?: AbortSignal): Promise<unknown> {
     signal?.throwIfAborted();
@@ -112,7 +110,7 @@ export class RunningServer {
     }
   }
 
-  /** Closes the server; resolves when its processes have ended. */
+  /** Resolves when its processes have ended. */
   async close(): Promise<void> {
     this.#closing.abort();
     const connecting = this.#connecting;
@@ -234,7 +232,7 @@ export class RunningServer {
       : this.#failure("died", `was lost (${reason}) ${rest}`, error, connection);
   }
 
-  /** Ends a server that answers nothing; a busy one continues. */
+  /** A busy server continues; one that answers nothing is ended. */
   async #probe(connection: McpConnection): Promise<void> {
     const { callTimeoutMs = DEFAULT_CALL_TIMEOUT_MS } = this.#server;
     try {

@@ -43,7 +43,6 @@ export class OpenMcpServers {
   readonly #servers: ReadonlyMap<string, RunningServer>;
   readonly #settings: McpServers;
   readonly #around: McpSurroundings;
-  /** Missing servers that `onWarning` was called for. */
   #missing: ReadonlySet<string> = new Set();
 
   constructor(servers: McpServers, around: McpSurroundings) {
@@ -57,7 +56,7 @@ export class OpenMcpServers {
     );
   }
 
-  /** The current tools. Starts servers that do not run; warns once about each server that cannot be started. */
+  /** Starts servers that do not run; warns once about each that cannot be started. */
   async offer(): Promise<McpOffer> {
     const { onWarning, taken } = this.#around;
     const answers = await Promise.all(
@@ -96,12 +95,12 @@ export class OpenMcpServers {
     );
   };
 
-  /** Closes all servers; resolves when their processes have ended. */
+  /** Resolves when their processes have ended. */
   async close(): Promise<void> {
     await Promise.all([...this.#servers.values()].map(async (server) => await server.close()));
   }
 
-  /** The tools of one server; the first of tools with the same name. */
+  /** Of tools with the same name, the first. */
   #listed(server: string, tools: readonly ListedTool[]): readonly Listed[] {
     const settings = this.#settings[server];
     if (settings === undefined) return [];

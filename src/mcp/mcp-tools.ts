@@ -12,13 +12,12 @@ import {
 import { prepareAgent, type Agent, type PreparedAgent } from "../agent/index.ts";
 import { mcpModelOutput } from "./mcp-output.ts";
 
-/** The parts of an agent that this module uses. */
 interface Equipment {
   readonly tools?: ToolSet;
   readonly toolPolicies?: Readonly<Record<string, object>>;
 }
 
-/** Runs an offered tool. `signal` asks it to stop. */
+/** `signal` asks the tool to stop. */
 export type CallTool = (
   tool: OfferedTool,
   input: Record<string, unknown>,
@@ -27,7 +26,7 @@ export type CallTool = (
 
 const inputSchema = z.record(z.string(), z.unknown());
 
-/** Adds the offered tools after the agent's own, which keep their names and policies. */
+/** After the agent's own tools, which keep their names and policies. */
 function withOffer<Given extends Equipment>(
   agent: Given,
   offer: McpOffer | undefined,
@@ -45,7 +44,7 @@ function withOffer<Given extends Equipment>(
   };
 }
 
-/** Adds the MCP tools that the agent was recorded with: a model sees them, but they cannot run. */
+/** A model sees these tools, but they cannot run. */
 export function withRecordedOffer<Given extends Equipment>(
   agent: Given,
   { mcp }: AgentDescription,
@@ -58,7 +57,6 @@ export function withRecordedOffer<Given extends Equipment>(
   });
 }
 
-/** Prepares an agent with the offered tools. */
 export async function equipAgent(
   given: Agent,
   offer: McpOffer,

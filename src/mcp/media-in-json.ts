@@ -1,7 +1,4 @@
-/**
- * Takes media out of JSON for a model: base64 and `data:` URLs become files, so that the model sees an
- * image and not its letters. Pure.
- */
+/** Takes media out of JSON: base64 and `data:` URLs become files, so that a model sees images. Pure. */
 
 import { detectMediaType } from "@ai-sdk/provider-utils";
 import { resemblesReference } from "../events/index.ts";
@@ -15,7 +12,6 @@ import {
 
 interface FoundMedium {
   readonly mediaType: string;
-  /** Base64. */
   readonly data: string;
 }
 

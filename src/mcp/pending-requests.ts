@@ -1,8 +1,7 @@
 /**
- * The requests that a server has not answered. Both transports pass its messages through this class, so
- * that an invalid answer fails its request: the client would drop it, and the request would time out.
- * The answer to a tool call passes the client unchanged, since its schema is too strict; `callAnswer`
- * reads it.
+ * The requests that a server has not answered. An invalid answer fails its request: the client would drop it
+ * until the request times out. The answer to a tool call passes unchanged, since the client's schema is too
+ * strict; `callAnswer` reads it.
  */
 
 import { validateJSONRPCMessage, type JSONRPCMessage } from "@ai-sdk/mcp";
@@ -31,13 +30,11 @@ const questionSchema = z.looseObject({ resultType: z.literal("input_required") }
 /** The error code for an unreadable or missing answer, which no server uses. */
 export const NO_ANSWER = -1;
 
-/** The message for an error of `read`. */
 export function whyUnread(error: unknown): string {
   if (error instanceof z.ZodError) return "It is no message of the protocol.";
   return error instanceof Error ? error.message : String(error);
 }
 
-/** The notification that cancels a request. */
 export function cancelled(requestId: SentRequest["id"]): JSONRPCMessage {
   const params = { requestId, reason: "The call was cancelled." };
   return { jsonrpc: "2.0", method: "notifications/cancelled", params };
@@ -46,24 +43,23 @@ export function cancelled(requestId: SentRequest["id"]): JSONRPCMessage {
 export class PendingRequests {
   readonly #requests = new Map<string, SentRequest>();
 
-  /** Remembers a sent message if it is a request; undefined for a notification. */
+  /** Undefined for a notification. */
   sent(message: unknown): SentRequest | undefined {
     const parsed = sentSchema.safeParse(message);
     if (parsed.success) this.#requests.set(String(parsed.data.id), parsed.data);
     return parsed.data;
   }
 
-  /** Whether the request is still unanswered. */
   has({ id }: SentRequest): boolean {
     return this.#requests.has(String(id));
   }
 
-  /** The messages in a value, as the client accepts them. @throws for a value that is neither a message nor an answer */
+  /** As the client accepts them. @throws for a value that is neither a message nor an answer */
   read(value: unknown): readonly JSONRPCMessage[] {
     return Array.isArray(value) ? value.map((one) => this.#read(one)) : [this.#read(value)];
   }
 
-  /** An error for the request that an unreadable text answers; undefined if there is none. */
+  /** Undefined if the unreadable text answers no request. */
   unread(text: string, why: string): JSONRPCMessage | undefined {
     // Libraries write the id first; a number further inside may be anything.
     const id = /^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*("?)([\w-]+)\1\s*,/.exec(
@@ -73,7 +69,6 @@ export class PendingRequests {
     return sent === undefined ? undefined : this.fail(sent, why);
   }
 
-  /** Answers a request with an error. */
   fail({ id }: SentRequest, why: string): JSONRPCMessage {
     this.#requests.delete(String(id));
     return { jsonrpc: "2.0", id, error: { code: NO_ANSWER, message: why } };

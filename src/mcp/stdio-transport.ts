@@ -1,8 +1,7 @@
 /**
- * The stdio transport for the client of `@ai-sdk/mcp`. Unlike the transport of that package, it starts
- * a process group, so that Ctrl-C in a terminal does not reach the server and no child of the server
- * (as of `npx`) outlives it; it waits for their end; it ignores invalid lines on stdout and keeps the
- * end of stderr.
+ * The stdio transport for the client of `@ai-sdk/mcp`. Unlike that package's own, it starts a process group, so
+ * that Ctrl-C does not reach the server and no child (as of `npx`) outlives it; it waits for their end, ignores
+ * invalid lines on stdout and keeps the end of stderr.
  */
 
 import type { ChildProcess } from "node:child_process";
@@ -30,9 +29,7 @@ const LONGEST_OUTPUT = 2000;
 
 export interface StdioTransportOptions {
   readonly server: StdioMcpServer;
-  /** Called once, when the server has ended. */
   readonly onEnd: () => void;
-  /** Called when the tools of the server change. */
   readonly onToolsChanged: () => void;
 }
 
@@ -45,7 +42,7 @@ export class StdioTransport implements MCPTransport {
   #child: ChildProcess | undefined;
   #ended: Promise<unknown> = Promise.resolve();
   readonly #pending = new PendingRequests();
-  /** Ids of requests by their input objects. */
+  /** By their input objects. */
   readonly #requests = new WeakMap<object, string | number>();
   readonly #lines = new Lines({
     longest: LONGEST_LINE,
@@ -101,7 +98,6 @@ export class StdioTransport implements MCPTransport {
     }
   }
 
-  /** Cancels the call with this input object at the server. */
   cancel(input: object): void {
     const requestId = this.#requests.get(input);
     if (requestId === undefined || this.#child?.stdin?.writable !== true) return;
@@ -121,7 +117,6 @@ export class StdioTransport implements MCPTransport {
     }
   }
 
-  /** Resolves when the server and its children have ended. */
   async close(): Promise<void> {
     const child = this.#child;
     child?.stdin?.end();
@@ -130,7 +125,6 @@ export class StdioTransport implements MCPTransport {
       this.#signal(signal);
     }
     await this.#ended;
-    // Children that are left.
     this.#kill();
     this.#close();
   }

@@ -7,10 +7,7 @@ import { isGiven, textOf, type McpResult } from "./mcp-result.ts";
 /** Fields in which the reference servers and FastMCP wrap values that are not objects. */
 const WRAPPERS: ReadonlySet<string | undefined> = new Set(["content", "result"]);
 
-/**
- * Structured content as JSON, unless the content repeats it: by the protocol, a server also sends it as
- * JSON text. Content that repeats a wrapped value, as a whole or in parts, counts too.
- */
+/** JSON, unless the content repeats it or a wrapped value: by the protocol, a server also sends it as JSON text. */
 export function untoldContent({ content, structuredContent }: McpResult): ReadJson | undefined {
   if (!isGiven(structuredContent)) return undefined;
   return isRepeated(structuredContent, content ?? []) ? undefined : readJson(structuredContent);

@@ -12,9 +12,8 @@ const LONGEST = 64;
 const DIGEST = 8;
 
 /**
- * The names of tools, in order: `server__tool`. A name that is too long, taken, or the same for two tools
- * ends in a digest of server and tool. All tools that clash get a digest, so that no name depends on
- * the order. @param taken - Names that are in use.
+ * `server__tool`, in order. A name that is too long, taken, or used twice ends in a digest of server and tool;
+ * all tools that clash get one, so that no name depends on the order. @param taken - Names in use.
  */
 export function toolNames(
   tools: readonly NamedTool[],
@@ -28,7 +27,6 @@ export function toolNames(
   });
 }
 
-/** The prefix of the names of a server's tools. */
 export function namePrefix(server: string): string {
   return plainName({ server, tool: "" });
 }

@@ -1,7 +1,6 @@
 /**
- * Downloads the content of URLs in a prompt for a provider that does not fetch them itself. Each live
- * session has one reader, which runs for each request. A failure becomes a note for the model, and the
- * download is tried again only after the next user message.
+ * Downloads the URLs of a prompt that a provider does not fetch. A failure becomes a note for the model, and is
+ * tried again only after the next user message.
  */
 
 import { isUrlSupported } from "@ai-sdk/provider-utils";
@@ -41,7 +40,6 @@ export class AddressReader {
     this.#options = options;
   }
 
-  /** A reader for a request to another model. */
   forModel(model: LanguageModel): AddressReader {
     return new AddressReader(model, this.#options);
   }
@@ -95,7 +93,7 @@ async function downloaded(
   return { kind: "content", content, blob: { mediaType, ...measured(content, mediaType) } };
 }
 
-/** The message of the innermost error: the outer ones only repeat the URL. */
+/** The innermost error's: the outer ones only repeat the URL. */
 function reason(error: unknown, isLate: boolean): string {
   if (isLate) return "it took too long";
   let inner = error;

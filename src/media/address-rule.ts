@@ -1,26 +1,18 @@
-/**
- * Decides which network addresses a download may reach: public ones and those that the user allows.
- * ipaddr.js knows the address ranges. Pure.
- */
+/** Which network addresses a download may reach: public ones and those that the user allows. Pure. */
 
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
 
-/** Answers whether a download may reach a host or an address. */
 export interface AddressRule {
   /** Whether the user allowed this host, so that its addresses are not checked. */
   allowsHost(host: string): boolean;
-  /** Whether a connection to this IP address may be made. */
   allowsAddress(address: string): boolean;
 }
 
-/**
- * An address in a public range that Azure answers inside its network with secrets of the machine. Other
- * clouds use link-local, private or reserved addresses.
- */
+/** In a public range, but Azure answers there with secrets of the machine. Other clouds use local addresses. */
 const METADATA: ReadonlySet<string> = new Set(["168.63.129.16"]);
 
-/** All addresses that the internet routes; all others are local, reserved or translated. */
+/** All others are local, reserved or translated. */
 const globalUnicast = ipaddr.IPv6.parseCIDR("2000::/3");
 
 /** @param allow - Host names, IP addresses and CIDR ranges, as in `AttachmentOptions.allow`. */
@@ -68,7 +60,7 @@ function behindNat64(address: ipaddr.IPv6): ipaddr.IPv4 | undefined {
   return address.match(nat64) ? new ipaddr.IPv4(address.toByteArray().slice(-4)) : undefined;
 }
 
-/** Normalizes spellings of a host: `Example.org`, `example.org.`, `[::1]`. */
+/** For instance `Example.org`, `example.org.`, `[::1]`. */
 function hostName(text: string): string {
   return text
     .toLowerCase()

@@ -1,7 +1,6 @@
 /**
- * Reads the files of a message, from disk or the web, as parts of user content. They are read once,
- * when the message is accepted, so that the log holds what the model saw even if a URL changes.
- * `send` and edits of a message call it.
+ * Reads the files of a message as parts of user content, once, when the message is accepted: the log holds what
+ * the model saw even if a URL changes.
  */
 
 import { constants, open, stat } from "node:fs/promises";
@@ -15,7 +14,6 @@ import { guardedDownload, MOST_BYTES, type AttachmentOptions } from "./guarded-d
 interface ReadFile {
   readonly name: string;
   readonly bytes: Uint8Array;
-  /** The type that the server declared. */
   readonly mediaType?: string | undefined;
 }
 
@@ -23,7 +21,7 @@ interface ReadFile {
 export type FileSource = string | URL;
 
 /**
- * Reads files as parts, in order.
+ * In order.
  * @throws TurnlogError `INVALID_INPUT` for a file that cannot be read, is empty, too large, or of an
  * unknown type
  */
@@ -47,7 +45,6 @@ export async function attach(
   );
 }
 
-/** The name that a file gets in a message. */
 export function attachedName(source: FileSource): string {
   const url = urlOf(source);
   if (url === undefined) return basename(source.toString());
@@ -79,7 +76,7 @@ async function read(
   }
 }
 
-/** Only `http:`, `https:` and `file:` texts are URLs: a path may contain a colon. */
+/** A path may contain a colon. */
 function urlOf(source: FileSource): URL | undefined {
   if (source instanceof URL) return source;
   return /^(https?|file):\/\//i.test(source) && URL.canParse(source) ? new URL(source) : undefined;

@@ -1,15 +1,13 @@
 /** Finds binary content in text: base64, `data:` URLs, buffers in JSON. Pure. */
 
-/** Content found in text. */
 export interface FoundContent {
   readonly content: Uint8Array;
-  /** Its declared media type. */
   readonly declared: string | undefined;
 }
 
 const DATA_URL = /^data:([^,;]*)((?:;[^,;]*)*),/i;
 
-/** The content of a `data:` URL; undefined for any other text. */
+/** Undefined for other text. */
 export function dataUrlContent(text: string): FoundContent | undefined {
   const [head, declared = "", parameters = ""] = DATA_URL.exec(text) ?? [];
   if (head === undefined) return undefined;
@@ -28,13 +26,13 @@ function percentContent(body: string): Uint8Array | undefined {
   }
 }
 
-/** Decodes base64 and base64url, also with line ends; undefined for other text. */
+/** Base64 and base64url, also with line ends; undefined for other text. */
 export function base64Content(text: string): Uint8Array | undefined {
   if (!/^[A-Za-z0-9+/_\s-]*={0,2}\s*$/.test(text)) return undefined;
   return Buffer.from(text, "base64");
 }
 
-/** Encodes content as base64 without copying it first. */
+/** Without copying the content first. */
 export function base64Of({ buffer, byteOffset, byteLength }: Uint8Array): string {
   return Buffer.from(buffer, byteOffset, byteLength).toString("base64");
 }
@@ -44,8 +42,8 @@ const SAMPLE = 4096;
 const FEWEST_LETTERS = 40;
 
 /**
- * Decodes text that can only be base64 of binary content: it is canonical and has capitals, small
- * letters, digits and signs. DNA sequences, hexadecimal numbers and long words do not qualify.
+ * Only canonical base64 with capitals, small letters, digits and signs: no DNA sequence, hexadecimal number or
+ * long word.
  */
 export function certainBase64(text: string): Uint8Array | undefined {
   if (text.length % 4 !== 0 || !/^[A-Za-z0-9+/]+={0,2}$/.test(text)) return undefined;

@@ -1,8 +1,6 @@
 /**
- * Expands a prompt for the next model: replaces references and URLs by their media. It expands only
- * the data fields of file parts, and only references to blobs of the session; text stays text. Media
- * that cannot be shown become notes, so that no file can stop a session; so do files that are stored
- * at another provider.
+ * Replaces references and URLs in the file parts of a prompt by their media. Text stays text. Media that cannot
+ * be shown, also files at another provider, become notes, so that no file can stop a session.
  */
 
 import type { ModelMessage, ToolResultPart } from "ai";
@@ -25,7 +23,7 @@ type ResultContent = Extract<ToolResultPart["output"], { readonly type: "content
 
 const known = new WeakMap<ModelMessage, boolean>();
 
-/** Whether a message has files that may have to be replaced. The answer is cached. */
+/** Cached. */
 export function isToBeExpanded(message: ModelMessage): boolean {
   const { content, role } = message;
   if (typeof content === "string") return false;
@@ -59,18 +57,16 @@ function kindOf(place: unknown, bare = false): ReturnType<typeof fileData>["kind
   return data === undefined ? "named" : fileData(data, bare).kind;
 }
 
-/** Whether the data of a tool result may be base64 without a `data:` URL. */
 function isBare(part: ResultContent[number]): boolean {
   return "data" in part;
 }
 
-/** The data field of a part of a tool result. */
 function placeOf(part: ResultContent[number]): unknown {
   if ("data" in part) return part.data;
   return "url" in part ? part.url : undefined;
 }
 
-/** Number of images in a message, by the declared types of its parts. */
+/** By the declared types of its parts. */
 export function imagesIn({ content }: ModelMessage): number {
   if (typeof content === "string") return 0;
   const isImage = (part: object): boolean =>
@@ -81,7 +77,7 @@ export function imagesIn({ content }: ModelMessage): number {
   }, 0);
 }
 
-/** The data of a file as text, in any form of the SDK; undefined for bytes. */
+/** In any form of the SDK; undefined for bytes. */
 function dataIn(data: unknown): string | undefined {
   if (typeof data === "string") return data;
   if (data instanceof URL) return data.href;
@@ -90,7 +86,7 @@ function dataIn(data: unknown): string | undefined {
   return data.type === "url" && "url" in data ? dataIn(data.url) : undefined;
 }
 
-/** A message with its media. `isWhole` is false if media are missing that may be available later. */
+/** `isWhole` is false if media are missing that may be available later. */
 export async function expandedMessage(
   message: ModelMessage,
   expansion: BlobExpansion,
@@ -111,10 +107,9 @@ export async function expandedMessage(
   return { message: expanded, isWhole };
 }
 
-/** Decides what is sent for a file. */
 interface Send {
   file(place: unknown, part: NamedFile): Promise<SentFile>;
-  /** The note for a file at another provider; undefined to send the file unchanged. */
+  /** Undefined to send the file at another provider unchanged. */
   elsewhere(file: UploadedFile): string | undefined;
 }
 
@@ -205,7 +200,6 @@ async function contentPart(
 function withoutMeasures<Part extends object>(part: Part): Part {
   if (!("blob" in part)) return part;
   const { blob: _, ...rest } = part;
-  // The SDK's type has no such field, so the rest has the type of the part.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   return rest as unknown as Part;
 }

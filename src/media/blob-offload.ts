@@ -1,7 +1,6 @@
 /**
- * Stores large content of one session as blobs: detects its type, measures it, stores it, and answers
- * what the event holds instead. It holds stored blobs until the event is in the log, so that no
- * collection deletes them.
+ * Stores large content of one session as blobs and answers what the event holds instead. Stored blobs are held
+ * until the event is in the log, so that no collection deletes them.
  */
 
 import { hash } from "node:crypto";
@@ -30,10 +29,7 @@ export interface BlobLimits {
   readonly maxSessionBytes?: number;
 }
 
-/**
- * Measures of blobs that content may refer to before its session has them. Only for replays, whose
- * messages and results already hold references.
- */
+/** Measures of blobs for replays, whose messages and results hold references before the session has the blobs. */
 export type RecordedBlobs = (sha256: string) => KnownBlob | undefined;
 
 export const DEFAULT_INLINE_BYTES = 4096;
@@ -41,7 +37,6 @@ const DEFAULT_MAX_BYTES = 100_000_000;
 
 const REFERENCES = /@blob:[0-9a-f]{64}/g;
 
-/** What an event holds for content. */
 export interface OffloadedContent {
   /** A reference, or base64 if the content stays in the event. */
   readonly data: string;
@@ -50,13 +45,11 @@ export interface OffloadedContent {
   readonly blob?: BlobMeasures;
 }
 
-/** Options of {@link BlobOffload}. */
 export interface BlobOffloadOptions {
   readonly session: string;
   readonly store: BlobStore;
   readonly limits: BlobLimits;
   readonly recorded?: RecordedBlobs | undefined;
-  /** The blobs that the session has. */
   readonly known: () => BlobsState;
   readonly quota: BlobQuota;
 }
@@ -100,7 +93,7 @@ export class BlobOffload implements Disposable {
     return { data: blobReference(sha256), mediaType, blob };
   }
 
-  /** The content of a reference to a blob that the session has, or had when it was recorded. */
+  /** Of a blob that the session has, or had when it was recorded. */
   recall(text: string): (OffloadedContent & { readonly blob: BlobMeasures }) | undefined {
     const sha256 = referredBlob(text);
     if (sha256 === undefined) return undefined;
@@ -114,13 +107,13 @@ export class BlobOffload implements Disposable {
     return { data: text, mediaType, blob };
   }
 
-  /** In a replay, recalls all references within a text. */
+  /** Only in a replay. */
   recallAll(text: string): void {
     if (this.#options.recorded === undefined) return;
     for (const [reference] of text.matchAll(REFERENCES)) this.recall(reference);
   }
 
-  /** Releases the blobs after the events were recorded or given up. */
+  /** After the events were recorded or given up. */
   [Symbol.dispose](): void {
     for (const held of this.#held.splice(0)) held[Symbol.dispose]();
   }
@@ -154,17 +147,14 @@ function asItIs(content: Uint8Array, mediaType: string): OffloadedContent {
   return { data: base64Of(content), mediaType };
 }
 
-/** Measures of content, with a fault if an image is incomplete. */
+/** With a fault if an image is incomplete. */
 export function measured(content: Uint8Array, mediaType: string): BlobMeasures {
   const measures = mediaMeasures(content, mediaType);
   const fault = imageFault(content, mediaType, measures.width !== undefined);
   return fault === undefined ? measures : { ...measures, fault };
 }
 
-/**
- * Why an image is incomplete; undefined if no fault is known. A provider refuses every prompt with a
- * truncated image, although its header has a size.
- */
+/** Undefined if no fault is known. A provider refuses every prompt with a truncated image. */
 export function imageFault(
   content: Uint8Array,
   mediaType: string,

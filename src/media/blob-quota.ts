@@ -1,6 +1,6 @@
 /**
- * Limits the bytes of a session's blobs. Messages, tool results and replies store blobs concurrently:
- * each claims its bytes first, so that together they stay within the limit.
+ * Limits the bytes of a session's blobs. Messages, tool results and replies store blobs concurrently: each
+ * claims its bytes first.
  */
 
 import { TurnlogError, type EventBody } from "../events/index.ts";
@@ -10,7 +10,6 @@ const DEFAULT_MAX_SESSION_BYTES = 2_000_000_000;
 
 interface Claim {
   readonly bytes: number;
-  /** Number of concurrent claims of this blob. */
   count: number;
 }
 
@@ -20,7 +19,6 @@ export class BlobQuota {
   readonly #limit: number;
   readonly #claims = new Map<string, Claim>();
 
-  /** @param known - Answers the current blobs of the session. */
   constructor(
     session: string,
     known: () => BlobsState,
@@ -31,10 +29,7 @@ export class BlobQuota {
     this.#limit = maxSessionBytes;
   }
 
-  /**
-   * Claims the bytes of a blob until the claim is disposed. A blob that the session has costs nothing.
-   * @throws TurnlogError `BLOB_TOO_LARGE`
-   */
+  /** Until the claim is disposed of. A blob of the session costs nothing. @throws TurnlogError `BLOB_TOO_LARGE` */
   claim(sha256: string, bytes: number): Disposable {
     const claim = this.#claims.get(sha256) ?? { bytes, count: 0 };
     if (claim.count === 0) this.#assertWithin([[sha256, bytes]]);
@@ -51,10 +46,7 @@ export class BlobQuota {
     };
   }
 
-  /**
-   * Checks blobs that were claimed from the quota of an earlier actor of the session.
-   * @throws TurnlogError `BLOB_TOO_LARGE`
-   */
+  /** For blobs that an earlier actor of the session claimed. @throws TurnlogError `BLOB_TOO_LARGE` */
   assertWithin(stored: readonly EventBody<"blob.stored">[]): void {
     this.#assertWithin(stored.map(({ data: { sha256, bytes } }) => [sha256, bytes]));
   }

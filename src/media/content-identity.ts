@@ -1,7 +1,4 @@
-/**
- * The identity of a message's content as text: equal for the same content in any stored form. A file
- * counts by digest, type and name, whether its bytes are in the event or in a blob. Stores nothing.
- */
+/** The identity of content as text, equal in any stored form: a file counts by digest, type and name. */
 
 import { hash } from "node:crypto";
 import {
@@ -35,7 +32,7 @@ async function partIdentity(part: StoredUserPart): Promise<unknown> {
   return (await isTextual(content, declared)) ? { ...file, data: digest } : binary(file, digest);
 }
 
-/** Without the type: it follows from the bytes, and may be recorded more exactly than it was declared. */
+/** Without the type: it follows from the bytes, which may be recorded more exactly than declared. */
 function binary(
   { mediaType: _type, ...file }: { readonly mediaType: string },
   digest: string,

@@ -47,7 +47,7 @@ export function fileData(data: string, isBare = false): FileData {
   return { kind: "content", read, isTaken: true };
 }
 
-/** A quoted file name with a space before it, or nothing. */
+/** With a space before it, or nothing. */
 export function called(filename: string | undefined): string {
   return filename === undefined ? "" : ` ${JSON.stringify(filename)}`;
 }
@@ -65,10 +65,7 @@ function isBase64(text: string): boolean {
   return length % 4 !== 1 && (padding === 0 || letters.length % 4 === 0);
 }
 
-/**
- * Checks that the files of a message can be decoded.
- * @throws TurnlogError `INVALID_INPUT` that names the part
- */
+/** Files must be decodable. @throws TurnlogError `INVALID_INPUT` that names the part */
 export function assertSendable(session: string, message: StoredUserContent): void {
   if (typeof message === "string") return;
   for (const [index, part] of message.entries()) {

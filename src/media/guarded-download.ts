@@ -1,6 +1,6 @@
 /**
- * Downloads a URL, and nothing from this machine or a private network: it resolves, checks and pins
- * the address, and checks each redirect again. Used for attached files and for URLs in prompts.
+ * Downloads a URL, and nothing from this machine or a private network: it resolves, checks and pins the
+ * address, and checks each redirect again.
  */
 
 import {
@@ -19,15 +19,13 @@ export interface AttachmentOptions {
   /** Most bytes of one file. Default: 20 MiB, the limit of providers. */
   readonly maxBytes?: number;
   /**
-   * Hosts and networks that may be read although they are not public: host names (`files.internal`), IP
-   * addresses and CIDR ranges (`10.1.0.0/16`). For all other names, every resolved address must be
-   * public, and the connection uses one of these; each redirect is checked in the same way.
+   * Hosts that may be read although they are not public: names (`files.internal`), IP addresses and CIDR ranges
+   * (`10.1.0.0/16`). For other names every resolved address, also of a redirect, must be public.
    */
   readonly allow?: readonly string[];
   /**
-   * Makes the requests instead of a connection to the checked address, one at a time and without
-   * following redirects. Needed for a proxy. It resolves names itself: only the text of the URL and of
-   * each redirect is checked.
+   * Makes each request, without following redirects, instead of a connection to the checked address; needed for
+   * a proxy. It resolves names itself: only the text of each URL is checked.
    */
   readonly fetch?: typeof globalThis.fetch;
   /** Milliseconds for a download with its redirects. Default: 60,000. */
@@ -38,7 +36,6 @@ export type Downloaded =
   | {
       readonly kind: "content";
       readonly content: Uint8Array;
-      /** The type that the server declared. */
       readonly mediaType: string | undefined;
     }
   /** `isLate`: it failed because of `timeoutMs`. */
@@ -81,7 +78,6 @@ function downloadError(url: URL, cause: unknown): DownloadError {
   return DownloadError.isInstance(cause) ? cause : new DownloadError({ url: url.href, cause });
 }
 
-/** One request that does not follow a redirect. */
 type Hop = (url: URL, signal: AbortSignal) => Promise<Response>;
 
 /** Loads the network modules at the first download. */
@@ -104,7 +100,7 @@ async function hopBy(
   return (url, signal) => pinnedFetch(url, { headers: plain, signal }, rule);
 }
 
-/** Checks the text of a URL for a user's `fetch`, which resolves names itself. */
+/** A user's `fetch` resolves names itself. */
 function checkUrl(url: URL, rule: AddressRule): void {
   const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
   if (rule.allowsHost(host)) return;
@@ -114,7 +110,6 @@ function checkUrl(url: URL, rule: AddressRule): void {
   if (isLiteral) throw new Error(`${host} is not a public address`);
 }
 
-/** The successful response after all redirects. */
 async function answerOf(first: URL, hop: Hop, signal: AbortSignal): Promise<Response> {
   let url = first;
   for (let hops = 0; hops <= MOST_REDIRECTS; hops += 1) {

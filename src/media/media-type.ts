@@ -1,6 +1,6 @@
 /**
- * Detects the media type of content from its bytes. The declared type counts only where the bytes do
- * not decide. The package file-type has the signatures; this module decides when they overrule.
+ * The media type of content by its bytes (file-type has the signatures). The declared type counts only where
+ * they do not decide.
  */
 
 import type * as FileType from "file-type";
@@ -30,10 +30,10 @@ const usualNames: Readonly<Record<string, string>> = {
   "application/x-pdf": "application/pdf",
 };
 
-/** The type of content that is neither text nor known. */
+/** Neither text nor known. */
 export const UNKNOWN_TYPE = "application/octet-stream";
 
-/** Whether a type is text, which stays in the log and counts as text. */
+/** Text stays in the log and counts as text. */
 export function isTextType(mediaType: string): boolean {
   return /^text\/|^application\/([\w.-]+\+)?(json|xml|yaml)$|^application\/(javascript|typescript|x-yaml|x-ndjson|toml|sql)$|^image\/svg\+xml$/.test(
     mediaType,
@@ -50,16 +50,13 @@ export async function mediaTypeOf(content: Uint8Array, declared = ""): Promise<s
   return found;
 }
 
-/**
- * Text that is declared as text. Some signatures are words: `BM` begins a bitmap, and a report on BMW.
- * A PDF may consist of text only.
- */
+/** Some signatures are words: `BM` begins a bitmap, and a report on BMW. A PDF may consist of text only. */
 function isProse(content: Uint8Array, declared: string): boolean {
   if (!isTextType(declared) || !isFull(declared) || !isText(content)) return false;
   return Buffer.from(content.subarray(0, 5)).toString("latin1") !== "%PDF-";
 }
 
-/** Whether content is the declared text; such content stays in the event, where it can be searched. */
+/** Such content stays in the event, where it can be searched. */
 export async function isTextual(content: Uint8Array, declared: string): Promise<boolean> {
   return isTextType(declared) && isTextType(await mediaTypeOf(content, declared));
 }
@@ -69,7 +66,7 @@ function plainName(declared: string): string {
   return usualNames[name] ?? name;
 }
 
-/** Whether a type names one type and not a range. */
+/** Not a range. */
 export function isFull(mediaType: string): boolean {
   return /^[^/*\s]+\/[^/*\s]+/.test(mediaType) && mediaType !== UNKNOWN_TYPE;
 }
@@ -85,7 +82,7 @@ function isText(content: Uint8Array): boolean {
   return content.length > 0 && textIn(content) !== undefined;
 }
 
-/** Content as text if it is UTF-8 without a zero byte. */
+/** UTF-8 without a zero byte. */
 export function textIn(content: Uint8Array): string | undefined {
   if (content.includes(0)) return undefined;
   try {
@@ -102,7 +99,6 @@ async function signatureOf(content: Uint8Array): Promise<string | undefined> {
   return found === undefined ? undefined : plainName(found);
 }
 
-/** Whether content of a type always has a signature. */
 async function hasSignature(mediaType: string): Promise<boolean> {
   const { supportedMimeTypes } = await signatures();
   return [...supportedMimeTypes].some((one) => plainName(one) === mediaType);

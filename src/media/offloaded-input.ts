@@ -13,15 +13,12 @@ import { isTextual } from "./media-type.ts";
 
 type StoredFile = Extract<StoredUserPart, { readonly type: "file" }>;
 
-/** A part with a file that a model generated. */
 export type MadeFile = Extract<
   RecordedPart,
   { readonly type: "part.file" | "part.reasoning-file" }
 >;
 
-/**
- * @throws TurnlogError `BLOB_TOO_LARGE`, `INVALID_INPUT` for a reference to a blob that the session does not have
- */
+/** @throws TurnlogError `BLOB_TOO_LARGE`, `INVALID_INPUT` for a reference to a blob of another session */
 export async function offloadedInput(
   session: string,
   content: StoredUserContent,

@@ -1,7 +1,6 @@
 /**
- * Offloads binary content in a tool result: content parts of the AI SDK and MCP, `data:` URLs and
- * base64 within JSON, and bytes. Unless the tool gives a model output, the model gets the values as
- * text, followed by the media.
+ * Offloads binary content in a tool result: parts of the AI SDK and MCP, `data:` URLs and base64 in JSON, bytes.
+ * The model gets the tool's model output, else the values as text, followed by the media.
  */
 
 import {
@@ -29,13 +28,11 @@ export interface ToolAnswer {
 
 type ContentPart = Extract<ModelOutput, { type: "content" }>["value"][number];
 
-/** Media for the model. */
 type Shown = OffloadedContent & { readonly blob: BlobMeasures };
 
-/** Types whose content a model may be shown. */
 const shownKinds = /^(image|audio|video)\/|^application\/pdf$/;
 
-/** Whether a value may have content to offload: long text, a reference, or bytes. */
+/** Long text, a reference, or bytes. */
 export function mayHoldContent(value: unknown, characters: number): boolean {
   if (typeof value === "string") return value.length >= characters || value.includes("@blob:");
   if (Array.isArray(value)) return value.some((one) => mayHoldContent(one, characters));
@@ -58,7 +55,7 @@ export async function offloadedAnswer(
   return { output: value, modelOutput: withMedia(value, walk.media) };
 }
 
-/** The values as text and the media after them; undefined without media. */
+/** Undefined without media. */
 function withMedia(value: JsonValue, media: ReadonlyMap<string, Shown>): ModelOutput | undefined {
   if (media.size === 0) return undefined;
   const text = typeof value === "string" ? value : JSON.stringify(value);
@@ -177,7 +174,7 @@ async function offloadedOrLeftOut(
 class ResultWalk {
   readonly #offload: BlobOffload;
   readonly #characters: number;
-  /** Media for the model, by reference. */
+  /** By reference. */
   readonly media = new Map<string, Shown>();
 
   constructor(offload: BlobOffload, characters: number) {
@@ -224,7 +221,7 @@ class ResultWalk {
     return await this.#withoutDataUrls(text);
   }
 
-  /** The reference for content, or `place` if the content stays. */
+  /** `place` if the content stays. */
   async #moved(found: FoundContent, place: JsonValue): Promise<JsonValue> {
     const { content, declared } = found;
     if (declared !== undefined && (await isTextual(content, declared))) return place;
@@ -271,7 +268,7 @@ function asFound(
   return content === undefined ? undefined : { content, declared };
 }
 
-/** The type that an object declares, as in MCP and the AI SDK. */
+/** As in MCP and the AI SDK. */
 function declaredType(value: { readonly [key: string]: JsonValue }): string | undefined {
   const type = value["mimeType"] ?? value["mediaType"];
   return typeof type === "string" ? type : undefined;

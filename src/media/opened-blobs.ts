@@ -5,7 +5,6 @@ import type { PreparedAgent } from "../agent/index.ts";
 import type { BlobLimits, RecordedBlobs } from "./blob-offload.ts";
 import type { SessionBlobs } from "./session-blobs.ts";
 
-/** Where large content is stored, and its limits. */
 export interface BlobOptions extends BlobLimits {
   /** Default: the blob store of the log. A custom log has none unless `openLog` made it. */
   readonly store?: BlobStore;

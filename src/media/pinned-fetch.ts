@@ -1,6 +1,6 @@
 /**
- * Makes one HTTP request to a checked address: it resolves the name once, checks every address, and
- * gives the socket only these. The global `fetch` cannot do that. Does not follow redirects.
+ * Makes one HTTP request to a checked address: it resolves the name once and gives the socket only checked
+ * addresses, which the global `fetch` cannot do. Does not follow redirects.
  */
 
 import { lookup } from "node:dns";

@@ -9,7 +9,6 @@ import { blobsOf } from "./opened-blobs.ts";
 import { SessionBlobs } from "./session-blobs.ts";
 import type { ModelMessage } from "ai";
 
-/** Options of {@link promptWithMedia}. */
 export interface PromptWithMediaOptions {
   /** The position of the prompt. Default: the last. */
   readonly position?: number;

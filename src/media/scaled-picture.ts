@@ -1,7 +1,4 @@
-/**
- * Makes smaller copies of images that a model does not accept, with `sharp` if it is installed. A copy
- * is for one request and is never recorded.
- */
+/** Smaller copies of images that a model does not accept, by `sharp` if it is installed. Never recorded. */
 
 import type sharpModule from "sharp";
 

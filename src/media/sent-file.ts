@@ -1,7 +1,4 @@
-/**
- * Decides what is sent for one file of a prompt: the bytes of a blob or a download, a smaller copy, or
- * a note with the reason. `blob-expansion.ts` calls it for each file that may have to be replaced.
- */
+/** Decides what is sent for one file of a prompt: the bytes of a blob or a download, a smaller copy, or a note. */
 
 import { byId, readBlob, referredBlob, type BlobStore, type ModelName } from "../events/index.ts";
 import type { MediaLimits } from "../context/index.ts";
@@ -36,7 +33,6 @@ export type SentFile = (
 
 export const asItIs = { isAsItIs: true } as const;
 
-/** Fields and context of a file part. */
 export interface NamedFile {
   readonly mediaType?: string | undefined;
   readonly filename?: string | undefined;
@@ -69,12 +65,12 @@ export async function sentFile(
   }
 }
 
-/** If text files are limited in messages, none are sent in tool results: provider clients leave them out. */
+/** Provider clients then leave out text files in tool results, too. */
 function inAnswers(media: MediaLimits | undefined): MediaLimits | undefined {
   return media?.textFiles === undefined ? media : { ...media, textFiles: [] };
 }
 
-/** Content in an event is shown by the same rules as a blob. */
+/** By the same rules as a blob. */
 async function inTheEvent(
   { content, declared }: FoundContent,
   isTaken: boolean,
@@ -115,7 +111,6 @@ function sentOf(shown: ScaledPicture | Note): SentFile {
   return { data: base64Of(shown.content), mediaType: shown.mediaType };
 }
 
-/** The note for a file of unknown size. */
 function unsized({ mediaType, filename }: NamedFile, why: string, url?: URL): string {
   const kind = mediaType === undefined ? "" : ` (${mediaType})`;
   return `[The file${called(filename)}${kind} is not shown here: ${why}.${url === undefined ? "" : ` ${url.href}`}]`;
@@ -144,8 +139,8 @@ async function contentOf(
 }
 
 /**
- * The same bytes may have been sent earlier with another declared type. Where the bytes do not decide,
- * the type declared here counts. Undefined if it declares no other type.
+ * Where the bytes do not decide, the type declared here counts: they may have been sent earlier with another
+ * type. Undefined if no other type is declared.
  */
 async function asNamed(
   file: FoundFile,

@@ -1,6 +1,6 @@
 /**
- * The blobs of one live session: offloads large content before events are recorded, and expands
- * prompts before a model is called. The runtime makes one for each actor.
+ * The blobs of one live session: offloads large content before events are recorded, and expands prompts before
+ * a model is called.
  */
 
 import type { ModelMessage } from "ai";
@@ -39,7 +39,7 @@ export interface SessionBlobsOptions {
   readonly isKept: boolean;
   readonly limits: BlobLimits;
   readonly recorded?: RecordedBlobs | undefined;
-  /** The limits of the model; undefined for an unknown model. */
+  /** Undefined for an unknown model. */
   readonly media: MediaLimits | undefined;
   /** The model. Default: unknown, and files at a provider are sent unchanged. */
   readonly model?: ModelName | undefined;
@@ -51,7 +51,7 @@ export interface SessionBlobsOptions {
   readonly onWarning: (error: TurnlogError) => void;
 }
 
-/** Offloaded content; its blobs are held until it is disposed. */
+/** The blobs are held until it is disposed of. */
 export interface Offloaded<Content> extends Disposable {
   readonly content: Content;
   /** Events to record before the event with the content. */
@@ -68,7 +68,6 @@ export class SessionBlobs {
   readonly #options: SessionBlobsOptions;
   readonly #quota: BlobQuota;
   readonly #callIds: CallIds;
-  /** The expanded messages of the last prompt. */
   #sent: ReadonlyMap<ModelMessage, ModelMessage> = noneSent;
   #isAmongMany = false;
   /** The same for other models of the session's steps. */
@@ -84,7 +83,7 @@ export class SessionBlobs {
     this.#callIds = new CallIds(options.model);
   }
 
-  /** The same blobs for requests of an agent that may have another model. */
+  /** For an agent that may have another model. */
   forAgent({ agent, description: { model } }: PreparedAgent): SessionBlobs {
     const { addresses, model: own } = this.#options;
     if (own === undefined || isSameModel(own, model)) return this;
@@ -101,9 +100,8 @@ export class SessionBlobs {
   }
 
   /**
-   * Offloads the content of a user message. Messages keep their order: text does not overtake an image
-   * that was sent before it. Undefined if there is nothing to wait for.
-   * @throws TurnlogError `BLOB_TOO_LARGE`, `INVALID_INPUT`, and the errors of `BlobStore.put`
+   * Messages keep their order: text does not overtake an image that was sent before it. Undefined if there is
+   * nothing to wait for. @throws TurnlogError `BLOB_TOO_LARGE`, `INVALID_INPUT`, the errors of `BlobStore.put`
    */
   input(content: StoredUserContent): Promise<Offloaded<StoredUserContent>> | undefined {
     if (typeof content === "string" && this.#inputs === 0) return undefined;
@@ -138,10 +136,7 @@ export class SessionBlobs {
     this.#inputs -= 1;
   }
 
-  /**
-   * Offloads a tool result; undefined if there is nothing to offload. If that fails, the content stays
-   * in the event: the tool has already run.
-   */
+  /** Undefined without content to offload. After a failure the content stays in the event: the tool has run. */
   answer(answer: ToolAnswer): Promise<Offloaded<ToolAnswer>> | undefined {
     if (!this.#options.isKept) return undefined;
     const characters = this.#textLimit;
@@ -156,7 +151,7 @@ export class SessionBlobs {
     );
   }
 
-  /** Offloads a file that a model generated; undefined for all other parts. */
+  /** Undefined for all other parts. */
   part(part: RecordedPart): Promise<Offloaded<RecordedPart>> | undefined {
     if (!isMadeFile(part) || !this.#options.isKept) return undefined;
     const made: MadeFile = part;
@@ -168,9 +163,8 @@ export class SessionBlobs {
   }
 
   /**
-   * The messages as they are sent: with media, and with call ids that the model accepts. Unchanged
-   * messages are the same objects.
-   * @param signal - The signal of the call. Without it, URLs are not downloaded.
+   * With media, and with call ids that the model accepts. Unchanged messages are the same objects.
+   * @param signal - The call's. Without it, URLs are not downloaded.
    */
   async expand(
     prompt: readonly ModelMessage[],
@@ -217,7 +211,7 @@ export class SessionBlobs {
   }
 
   /**
-   * Checks the quota again before offloaded content is recorded: an earlier actor may have claimed it.
+   * Before offloaded content is recorded: an earlier actor may have claimed it.
    * @throws TurnlogError `BLOB_TOO_LARGE`
    */
   assertWithinQuota(stored: readonly EventBody<"blob.stored">[]): void {
@@ -284,7 +278,7 @@ function untouched<Content>(content: Content): Offloaded<Content> {
   return { content, stored: [], [Symbol.dispose]: () => {} };
 }
 
-/** Records an event after its blobs, each blob once a session, all in one append. */
+/** Each blob once a session, all in one append. */
 export function recordOffloaded(
   recorder: Pick<SessionRecorder, "state" | "record">,
   stored: readonly EventBody<"blob.stored">[],

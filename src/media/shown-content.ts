@@ -1,6 +1,6 @@
 /**
- * Decides what a model is shown for content: the content, a smaller copy of an image, the text of a
- * file, or a note with the reason. The rule is the same for content in events, blobs and downloads.
+ * What a model is shown for content in events, blobs and downloads: the content, a smaller image, the text of a
+ * file, or a note.
  */
 
 import {
@@ -14,9 +14,8 @@ import { called } from "./file-data.ts";
 import { isTextType, textIn, UNKNOWN_TYPE } from "./media-type.ts";
 import type { ScaledPicture, ScalePicture } from "./scaled-picture.ts";
 
-/** The model that is shown the content, and its prompt. */
 export interface Viewer {
-  /** The limits of the model; undefined for an unknown model. */
+  /** Undefined for an unknown model. */
   readonly media: MediaLimits | undefined;
   /** Number of images in the prompt. */
   readonly pictures: number;
@@ -24,7 +23,6 @@ export interface Viewer {
   readonly scaler: () => Promise<ScalePicture | undefined>;
 }
 
-/** Content with known measures. */
 export interface FoundFile {
   readonly blob: KnownBlob;
   /** Undefined if the content is missing. */
@@ -34,14 +32,13 @@ export interface FoundFile {
   readonly place?: string;
 }
 
-/** Text instead of a file. */
 export interface Note {
   readonly note: string;
   /** The file may be available at the next request. */
   readonly isMissing?: true;
 }
 
-/** Throws the errors of `read`, which it does not call for a note. */
+/** Calls `read` only if it shows the content, and throws its errors. */
 export async function shownContent(file: FoundFile, viewer: Viewer): Promise<ScaledPicture | Note> {
   const { blob, read } = file;
   const refused = whyNotShown(blob, viewer.media, viewer.pictures);
@@ -68,7 +65,6 @@ function inWords({ blob: { mediaType }, name }: FoundFile, text: string): string
   return `[The file${called(name)} (${mediaType}):]\n\n${text}`;
 }
 
-/** The text instead of a file that is not shown. */
 export function noteOf(
   { blob: { mediaType, bytes }, name, place }: Omit<FoundFile, "read">,
   why: string,
@@ -77,9 +73,8 @@ export function noteOf(
   return `[The file${called(name)} (${mediaType}, ${bytes} bytes) is not shown here: ${why}.${where}]`;
 }
 
-/** Why a model is not shown a blob unchanged. */
 interface NotShown {
-  /** The reason, as text for the model. */
+  /** For the model. */
   readonly why: string;
   /** Pixels of the longer edge of a copy that the model would accept. */
   readonly longestEdge?: number;
@@ -87,11 +82,7 @@ interface NotShown {
   readonly isTypeRefused?: true;
 }
 
-/**
- * Why a model is not shown a blob unchanged; undefined if it is.
- * @param limits - Undefined for an unknown model, which is sent everything.
- * @param pictures - Number of images in the prompt.
- */
+/** Undefined if it is. `limits`: undefined for an unknown model, which is sent everything. */
 export function whyNotShown(
   blob: KnownBlob,
   limits: MediaLimits | undefined,

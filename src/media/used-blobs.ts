@@ -12,10 +12,7 @@ import {
 
 type Readable = Pick<EventLog, "list" | "read" | "deleted">;
 
-/**
- * The digests of all blobs that sessions use.
- * @throws TurnlogError `LOG_DAMAGED` and other errors of reading: an unreadable session may use any blob
- */
+/** @throws TurnlogError `LOG_DAMAGED` and other errors of reading: an unreadable session may use any blob */
 export async function usedBlobs(log: Readable): Promise<ReadonlySet<string>> {
   for (;;) {
     const before = await deletions(log);
@@ -25,7 +22,7 @@ export async function usedBlobs(log: Readable): Promise<ReadonlySet<string>> {
   }
 }
 
-/** Number of deleted sessions; it never shrinks, since their names are not reused. */
+/** Never shrinks: names are not reused. */
 async function deletions(log: Readable): Promise<number> {
   let count = 0;
   for await (const _ of log.deleted()) count += 1;
@@ -48,7 +45,7 @@ async function blobsInSessions(log: Readable): Promise<ReadonlySet<string> | und
   }
 }
 
-/** The blobs of one session from a position on. @throws TurnlogError for an unreadable event that may name one */
+/** From a position on. @throws TurnlogError for an unreadable event that may name a blob */
 export async function* blobsOfSession(
   log: Pick<EventLog, "read">,
   session: string,
@@ -75,16 +72,14 @@ export async function collectBlobs(
   return await blobs.collect(() => usedBlobs(log), among === undefined ? {} : { among });
 }
 
-/** Result of a deletion with blobs. */
 export interface DeletedWithBlobs extends Deleted {
   /** Deleted blobs, which no other session used. */
   readonly blobs: CollectedBlobs;
 }
 
 /**
- * Deletes a session, and the blobs that only it uses. If a damaged log hides which those are, they stay,
- * and `onWarning` is called.
- * @throws TurnlogError as `EventLog.delete`
+ * Deletes a session, and the blobs that only it uses. If a damaged log hides which those are, they stay, and
+ * `onWarning` is called. @throws TurnlogError as `EventLog.delete`
  */
 export async function deleteSession(
   log: EventLog,

@@ -21,15 +21,14 @@ export type HeldInput = StoredUserContent | MessageWithFiles;
 /** Text, or the AI SDK's user content parts (text and files), or text with files to read when it is sent. */
 export type UserInput = DirectInput | MessageWithFiles;
 
-/** Input without files to read, also in the stored form of a history. */
 type DirectInput = string | UserContent | StoredUserContent;
 
 /** A message with files that are read when it is sent. */
 export interface MessageWithFiles {
   readonly text?: string;
   /**
-   * Paths, and `file:`, `http:` and `https:` URLs. Each file is read once, before the message is
-   * accepted, and its bytes decide its type. Text becomes text with its name; everything else a file.
+   * Paths, and `file:`, `http:` and `https:` URLs, read once before the message is accepted. The bytes decide the
+   * type. Text becomes text with its name; everything else a file.
    */
   readonly files: readonly FileSource[];
 }
@@ -74,10 +73,7 @@ export function saysSomething(
   return content.some((part) => part.type !== "text" || part.text?.trim() !== "");
 }
 
-/**
- * A copy of the input, since the caller may change its lists and buffers at once.
- * @throws TurnlogError `INVALID_INPUT` as {@link toStoredContent}
- */
+/** The caller may change its lists and buffers at once. @throws TurnlogError `INVALID_INPUT` */
 export function heldInput(session: string, input: UserInput): HeldInput {
   const isWithFiles = (given: UserInput): given is MessageWithFiles =>
     readInput(session, () => hasFiles(given));
@@ -85,10 +81,7 @@ export function heldInput(session: string, input: UserInput): HeldInput {
   return readInput(session, () => ownCopy(input));
 }
 
-/**
- * Reads the files of an input.
- * @throws TurnlogError `INVALID_INPUT` as {@link attach}
- */
+/** @throws TurnlogError `INVALID_INPUT` as {@link attach} */
 export async function receiveInput(
   session: string,
   input: HeldInput,
@@ -109,7 +102,6 @@ function hasFiles(input: UserInput): input is MessageWithFiles {
   return typeof given === "object" && given !== null && "files" in given;
 }
 
-/** Whether it is a valid message with files to read. */
 export function isMessageWithFiles(input: HeldInput): input is MessageWithFiles {
   return hasFiles(input) && filesSchema.safeParse(input).success;
 }

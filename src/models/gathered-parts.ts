@@ -1,7 +1,4 @@
-/**
- * Collects the parts of `doStream` into the result of `doGenerate`, so that the models of this folder
- * answer the same either way.
- */
+/** Collects the parts of `doStream` into the result of `doGenerate`. */
 import type {
   LanguageModelV4Content,
   LanguageModelV4GenerateResult,
@@ -11,7 +8,7 @@ import type {
   SharedV4ProviderMetadata,
 } from "@ai-sdk/provider";
 
-/** Reads the stream to its end and throws the error of an `error` part. */
+/** Throws the error of an `error` part. */
 export async function gatherParts(
   parts: ReadableStream<LanguageModelV4StreamPart>,
 ): Promise<LanguageModelV4GenerateResult> {
@@ -74,7 +71,7 @@ interface BlockPart {
   readonly providerMetadata?: SharedV4ProviderMetadata;
 }
 
-/** Text and reasoning blocks, in the order in which they were opened. */
+/** In the order in which they were opened. */
 class Blocks {
   readonly #blocks = new Map<string, Block>();
   readonly #content: LanguageModelV4Content[];

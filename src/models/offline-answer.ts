@@ -1,7 +1,4 @@
-/**
- * Decides the next move of the offline model. Several requests in one message are answered one after
- * the other. Pure.
- */
+/** Decides the next move of the offline model. Requests in one message are answered one after another. Pure. */
 import { countFiles, countLines, countLinesOf, countMatches } from "./offline-counts.ts";
 import { follow, type Move, type Plan } from "./offline-plan.ts";
 import type { Exchange, Situation } from "./offline-prompt.ts";
@@ -18,7 +15,6 @@ import {
 import { summaryOf, summaryTask } from "./offline-summary.ts";
 import { linesByFile, bullets, describeExchanges } from "./offline-wording.ts";
 
-/** The move of this step. */
 export function decide(situation: Situation): Move {
   const summary = summaryTask(situation.instructions, situation.asked);
   if (summary !== undefined) return { kind: "answer", text: summaryOf(summary) };

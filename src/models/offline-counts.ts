@@ -52,7 +52,6 @@ export function* countMatches(subject: Subject, notes: Notes): Plan {
   return `${what} is on ${least}${amount(findings.matches.length, "line")} of ${least}${amount(files.size, "file")} ${where}.${describeLimits(findings)}`;
 }
 
-/** Counts the lines of one file, or of all files of a scope after listing them. */
 export function* countLines(scope: Scope, notes: Notes): Plan {
   if (scope.pattern === undefined && /\.\w+$/.test(scope.path)) {
     return yield* countLinesOf([scope.path], {}, notes);

@@ -1,7 +1,6 @@
 /**
- * The offline model: answers a few kinds of English requests by calling the offered tools. The chat
- * uses it without a provider's key. Its answer is a pure function of the call options: it must never
- * use a clock, a random number or state.
+ * The offline model: answers a few kinds of English requests by calling the offered tools. Its answer is a pure
+ * function of the call options: no clock, no random number, no state.
  */
 import { createHash } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
@@ -19,7 +18,6 @@ import { readSituation } from "./offline-prompt.ts";
 import type { Move } from "./offline-plan.ts";
 import { streamParts } from "./part-stream.ts";
 
-/** Options of {@link offlineModel}. */
 export interface OfflineModelOptions {
   /** Milliseconds before each delta, to make streaming visible. Default: 0. */
   readonly delay?: number;
@@ -28,15 +26,12 @@ export interface OfflineModelOptions {
 const schema = optionsOf<OfflineModelOptions>({ delay: milliseconds }, {});
 
 /**
- * A language model without network and key. It lists, reads, searches and counts with the tools
- * `list_files`, `read_file` and `search_files`, writes with `write_file`, explains what it did, and
- * summarises a conversation under given headings. A request may take several steps. It says which
- * requests it does not understand.
- *
- * Usage counts four characters as a token, rounded up: of the JSON of prompt and tools (input), and of
- * the reasoning, the text and the tool inputs (output).
- *
- * An aborted call rejects, or breaks its stream, with the signal's reason.
+ * A language model without network and key. It lists, reads, searches and counts with the tools `list_files`,
+ * `read_file` and `search_files`, writes with `write_file`, explains what it did, and summarises a conversation
+ * under given headings. It says which requests it does not understand.
+ * Usage counts four characters as a token, rounded up: of the JSON of prompt and tools (input), and of the
+ * reasoning, the text and the tool inputs (output). An aborted call rejects, or breaks its stream, with the
+ * signal's reason.
  */
 export function offlineModel(given: OfflineModelOptions = {}): LanguageModelV4 {
   check(schema, given, "offlineModel", { name: "options" });
@@ -105,7 +100,6 @@ async function* partsFor(
   };
 }
 
-/** Warnings about call options that this model cannot follow. */
 function warningsFor(options: LanguageModelV4CallOptions): SharedV4Warning[] {
   const unsupported: string[] = [];
   if (options.responseFormat?.type === "json") unsupported.push("responseFormat");
@@ -115,7 +109,7 @@ function warningsFor(options: LanguageModelV4CallOptions): SharedV4Warning[] {
   return unsupported.map((feature) => ({ type: "unsupported", feature }));
 }
 
-/** Replaces bytes of files by their number, since they are not text. */
+/** Bytes are not text: their number replaces them. */
 function plain(value: unknown): unknown {
   if (value instanceof Uint8Array) return `${value.byteLength} bytes`;
   if (value instanceof URL) return value.href;
@@ -124,7 +118,7 @@ function plain(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, plain(item)]));
 }
 
-/** The content of one reply. `input` is JSON. */
+/** `input` is JSON. */
 interface Reply {
   readonly reasoning: string;
   readonly text: string;
@@ -144,7 +138,7 @@ function replyOf(move: Move, thinks: boolean): Reply {
   return { reasoning, text: move.text, calls: [], finish: "stop" };
 }
 
-/** Cuts a reply to `maxTokens`: reasoning counts first, then text; calls are kept all or none. */
+/** Reasoning counts first, then text; calls are kept all or none. */
 function limitReply(reply: Reply, maxTokens: number = Number.POSITIVE_INFINITY): Reply {
   const reasoning = reply.reasoning.slice(0, maxTokens * 4);
   const forText = maxTokens - countTokens(reasoning);

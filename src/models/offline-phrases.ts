@@ -1,14 +1,11 @@
-/**
- * The English phrases of the offline model, with examples. A clause has single spaces, and `⟦0⟧` for a
- * quote.
- */
+/** The English phrases of the offline model, with examples. Words have single spaces; `⟦0⟧` is a quote. */
 
 const mentions =
   "(?:mention|contain|include|use|import|reference|require|call|define|say|match|have the (?:word|text))(?:s|es)?";
 const used = "(?:appears?|occurs?|used|mentioned|defined|imported|called|found)";
 const upTo = "(?:-| ?(?:-|to|through|until|and) ?)";
 
-/** The named groups of the first phrase that matches. */
+/** Of the first phrase that matches. */
 export type Found = Readonly<Partial<Record<Part, string>>>;
 
 type Part = "thing" | "rest" | "place" | "path" | "words" | "which" | "from" | "to" | "first";
@@ -76,7 +73,6 @@ export const forAFoundFile: readonly RegExp[] = [
   /^(?:read|open|show|print|display|view) (?:me )?(?:the )?(?<which>first|second|third|last)(?: (?:one|file|match|result))?$/i,
 ];
 
-/** Lines of a file. */
 export const ofLines: RegExp = new RegExp(
   `\\b(?:the )?(?:lines? (?<from>\\d+)(?:${upTo}(?<to>\\d+))?|first (?<first>\\d+) lines?)(?: (?:of|in|from))? ?`,
   "i",

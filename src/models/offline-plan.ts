@@ -1,10 +1,9 @@
 /**
- * Runs a plan over the tool results in the prompt. A plan is a generator that asks for tool calls and
- * continues with their outcomes. Every step runs it from its start, so that the model needs no memory.
+ * Runs a plan over the tool results in the prompt. A plan is a generator that asks for calls and continues with
+ * their outcomes. Every step runs it from its start: the model needs no memory.
  */
 import type { Exchange, Outcome } from "./offline-prompt.ts";
 
-/** A tool call that a plan asks for. */
 export interface Ask {
   readonly toolName: string;
   readonly input: Readonly<Record<string, unknown>>;
@@ -19,14 +18,13 @@ interface Stage {
 /** Yields stages, gets one outcome for each call of a stage, and returns the answer. */
 export type Plan = Generator<Stage, string, readonly Outcome[]>;
 
-/** The action of the model in this step. */
 export type Move =
   | { readonly kind: "ask"; readonly thought: string; readonly asks: readonly Ask[] }
   | { readonly kind: "answer"; readonly text: string };
 
 /**
- * Runs the plan to the first stage that lacks an outcome; each exchange is used once. A call of a tool
- * that is not offered fails without being made.
+ * To the first stage that lacks an outcome; each exchange is used once. A call of a tool that is not offered
+ * fails without being made.
  */
 export function follow(
   plan: Plan,
@@ -56,8 +54,8 @@ export function follow(
 }
 
 /**
- * Removes the exchange that answers a call. The schema of a tool may add defaults to the input or drop
- * fields, so an exchange without a contradiction is the second choice.
+ * Removes the exchange that answers a call. A tool's schema may add or drop fields of the input, so an exchange
+ * without a contradiction is the second choice.
  */
 function take(exchanges: Exchange[], ask: Ask): Exchange | undefined {
   const holdsAll = exchanges.findIndex((exchange) => compare(exchange, ask) === "holds all");

@@ -1,7 +1,6 @@
 /**
- * Reads the call options of the offline model: the last user message, the tool results since, earlier
- * calls, and the offered tools. The model decides from this alone. Also parses the results of the
- * folder tools: an unknown form is reported, never guessed.
+ * Reads the call options of the offline model: the last user message, the tool results since, earlier calls,
+ * the offered tools. Also the results of the folder tools: an unknown form is reported, never guessed.
  */
 import type {
   LanguageModelV4CallOptions,
@@ -11,20 +10,17 @@ import type {
 } from "@ai-sdk/provider";
 import { z } from "zod";
 
-/** The outcome of a tool call. */
 export type Outcome =
   | { readonly kind: "answered"; readonly output: unknown }
   | { readonly kind: "failed"; readonly message: string }
   | { readonly kind: "denied"; readonly reason: string | undefined };
 
-/** A tool call and its outcome. */
 export interface Exchange {
   readonly toolName: string;
   readonly input: unknown;
   readonly outcome: Outcome;
 }
 
-/** The input of the offline model's decision. */
 export interface Situation {
   /** The text of the system messages. */
   readonly instructions: string;
@@ -36,7 +32,6 @@ export interface Situation {
   readonly earlier: readonly Exchange[];
   /** Calls since the last user message. */
   readonly since: readonly Exchange[];
-  /** Names of the tools that may be called. */
   readonly offered: ReadonlySet<string>;
 }
 
@@ -121,20 +116,16 @@ function outcomeOf(output: LanguageModelV4ToolResultOutput): Outcome {
   }
 }
 
-/** What a tool left out. */
 export interface Coverage {
-  /** Skipped files, with reasons. */
   readonly passedOver?: readonly string[] | undefined;
   /** The reason for an incomplete result. */
   readonly cut?: string | undefined;
 }
 
-/** The result of `list_files`. */
 export interface Listing extends Coverage {
   readonly entries: readonly string[];
 }
 
-/** The result of `read_file`. */
 export interface FileText extends Coverage {
   readonly text: string;
   readonly startLine?: number | undefined;
@@ -142,7 +133,6 @@ export interface FileText extends Coverage {
   readonly totalLines?: number | undefined;
 }
 
-/** The result of `search_files`. */
 export interface Findings extends Coverage {
   readonly matches: readonly {
     readonly file: string;

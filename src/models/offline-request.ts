@@ -1,6 +1,6 @@
 /**
- * Splits a message into clauses and recognises the request of each one, by rules that are tried in
- * order. A clause that no rule matches is `unknown`; the model never guesses. Pure.
+ * Splits a message into clauses and recognises each request. A clause that no rule matches is `unknown`: the
+ * model never guesses. Pure.
  */
 import {
   firstFit,
@@ -37,13 +37,12 @@ export type OfflineRequest =
   | { readonly kind: "help" }
   | { readonly kind: "unknown"; readonly text: string };
 
-/** Lines from 1, including both ends. */
+/** Both ends included, from 1. */
 export interface LineRange {
   readonly startLine?: number;
   readonly endLine?: number;
 }
 
-/** The requests in a message, one for each clause. */
 export function requestsIn(message: string): readonly OfflineRequest[] {
   return clausesOf(message).map(understand);
 }
@@ -161,7 +160,7 @@ const boundary = new RegExp(
 const politeness =
   /^(?:(?:please|(?:hey|hi|hello)(?! there)|ok|okay|so|now|and|first|also|next|finally)\b[\s,!:]*|(?:can|could|would|will) you\b\s*|i(?:'d| would)? (?:want|like|need)(?: you)? to\s+|let(?:'s| us|me)\s+)+(?=\S)/i;
 
-/** The clauses of a message without polite phrases. Quotes are masked first, so that they contain no clauses. */
+/** Without polite phrases. Quotes are masked first, so that they contain no clauses. */
 function clausesOf(message: string): readonly Clause[] {
   const quotes: string[] = [];
   const masked = message.replace(quoted, (_all, ...groups: unknown[]) => {

@@ -1,7 +1,4 @@
-/**
- * Recognises the files that a clause means ("in src", "in markdown files") and the text that it
- * searches for ("the word foo in src", "/fo+/"). Pure; the request rules use it.
- */
+/** Recognises the files that a clause means ("in src", "in markdown files") and the text to search for. Pure. */
 
 /** The files below `path` that match `pattern`, a glob. */
 export interface Scope {
@@ -57,10 +54,7 @@ export function scopeOf(text: string, quotes: readonly string[]): Scope {
   return { path, pattern: `**/*.${extensions[spoken] ?? spoken}` };
 }
 
-/**
- * The searched text, from the words after the verb. The type of files may come before the verb ("which
- * typescript files import zod"), so the whole clause is searched for it.
- */
+/** The type of files may come before the verb ("which typescript files import zod"): the whole clause is searched. */
 export function subjectOf(
   words: string,
   clause: string,
@@ -83,7 +77,6 @@ export function subjectOf(
   };
 }
 
-/** Puts quoted words back into a text. */
 export function unquote(text: string, quotes: readonly string[]): string {
   return text.replace(/⟦(\d+)⟧/g, (_all, index: string) => quotes[Number(index)] ?? "");
 }

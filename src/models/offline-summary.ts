@@ -1,9 +1,5 @@
-/**
- * The offline model as the writer of a summary: it recognises the request by its form, uses the given
- * headings, and fills them with lines of the conversation. Pure.
- */
+/** The offline model writes a summary: under the request's headings, lines of the conversation. Pure. */
 
-/** A request for a summary. */
 export interface SummaryTask {
   readonly headings: readonly string[];
   readonly previous: string;
@@ -14,7 +10,7 @@ export interface SummaryTask {
 const LINE_LENGTH = 120;
 const MOST_LINES = 8;
 
-/** The request for a summary in a prompt; undefined for any other prompt. */
+/** Undefined for any other prompt. */
 export function summaryTask(instructions: string, asked: string): SummaryTask | undefined {
   const headings = [...instructions.matchAll(/^## (.+)$/gm)].map(([, heading]) => heading ?? "");
   const conversation = within(asked, "conversation");
@@ -51,7 +47,6 @@ function within(text: string, tag: string): string | undefined {
   return from === -1 || to < from ? undefined : text.slice(from + tag.length + 3, to);
 }
 
-/** The lines with a prefix as list items. */
 function linesOf(conversation: string, prefix: string): readonly string[] {
   return conversation
     .split("\n")

@@ -1,7 +1,4 @@
-/**
- * The plans of the offline model for listing, reading, searching and writing. A plan asks for tool
- * calls and describes their results, failures and refusals.
- */
+/** The plans of the offline model for listing, reading, searching and writing. */
 import type { Ask, Plan } from "./offline-plan.ts";
 import type { LineRange } from "./offline-request.ts";
 import type { Scope, Subject } from "./offline-scope.ts";
@@ -22,7 +19,6 @@ import {
   linesByFile,
 } from "./offline-wording.ts";
 
-/** Shared data of the plans of one message. */
 export interface Notes {
   readonly offered: ReadonlySet<string>;
   /** The files of the last answer, for "the first one" and "it". */
@@ -37,7 +33,7 @@ export function* callTool(
   return outcome ?? { kind: "failed", message: "no result of this call is known" };
 }
 
-/** The searched files in words: "in src among **\/*.ts". */
+/** In words: "in src among **\/*.ts". */
 export function placeOf({ path = ".", pattern }: Partial<Scope>): string {
   const place = path === "." ? "in this folder" : `in ${path}`;
   return pattern === undefined ? place : `${place} among ${pattern}`;
@@ -137,7 +133,7 @@ function namesNothing(message: string): boolean {
   return /does not exist|no such|not found|ENOENT/i.test(message);
 }
 
-/** The file with the most similar name: equal, then with the same beginning, then containing it. */
+/** Equal, then with the same beginning, then containing it. */
 function closest(words: string, entries: readonly string[]): string | undefined {
   const wanted = nameOf(words);
   const ranks: readonly ((name: string) => boolean)[] = [

@@ -14,19 +14,19 @@ import {
 const longestList = 60;
 const mostLines = 60;
 
-/** A count with its noun: "1 file", "3 files", "2 entries". */
+/** For instance "1 file", "3 files", "2 entries". */
 export function amount(count: number, one: string, many = `${one}s`): string {
   return `${count.toLocaleString("en-US")} ${count === 1 ? one : many}`;
 }
 
-/** A list with one item a line; a long list ends with the number of further items. */
+/** A long list ends with the number of further items. */
 export function bullets(items: readonly string[]): string {
   const shown = items.slice(0, longestList).map((item) => `- ${item}`);
   const rest = items.length - shown.length;
   return (rest > 0 ? [...shown, `- … and ${rest.toLocaleString("en-US")} more`] : shown).join("\n");
 }
 
-/** A paragraph about content that the tool left out; empty if it left out nothing. */
+/** Empty if the tool left out nothing. */
 export function describeLimits({ passedOver = [], cut }: Coverage): string {
   const notes: string[] = [];
   if (passedOver.length > 0) notes.push(`The tool passed over ${passedOver.join(", ")}.`);
@@ -60,7 +60,6 @@ export function describeFile(path: string, file: FileText): string {
   return `${path}${size} says${range}:\n\n\`\`\`\n${shown}\n\`\`\`${more}${describeLimits(file)}`;
 }
 
-/** The found files in order, with their lines. */
 export function linesByFile({ matches }: Findings): ReadonlyMap<string, readonly number[]> {
   const files = new Map<string, number[]>();
   for (const { file, line } of matches) {
@@ -94,7 +93,6 @@ export function describeFailure(deed: string, outcome: Outcome): string {
   }
 }
 
-/** The calls so far, one a line. */
 export function describeExchanges(exchanges: readonly Exchange[]): string {
   if (exchanges.length === 0) return "I have not called a tool yet in this conversation.";
   const items = exchanges.map(
@@ -123,7 +121,7 @@ function excerpt(output: unknown): string {
   return text.length > 200 ? `${text.slice(0, 200)}…` : text;
 }
 
-/** Removes the name of an error, as in "TypeError: …". */
+/** As in "TypeError: …". */
 function withoutName(message: string): string {
   return message.replace(/^\w*Error: /, "");
 }

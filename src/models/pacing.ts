@@ -12,20 +12,17 @@ export interface ReplayPace {
   readonly position?: number;
 }
 
-/** The pace without waiting. */
 export const atOnce: ReplayPace = { due: () => Promise.resolve() };
 
 /** Without waiting, in recorded time, or faster by a factor. */
 export type Pace = "at-once" | "recorded" | number;
 
-/** A clock for replays. */
 export interface PaceTime {
   /** Milliseconds since any fixed time. */
   now(): number;
   wait(milliseconds: number): Promise<void>;
 }
 
-/** Options of {@link recordedPace}. */
 export interface PaceOptions {
   /** The clock. Default: real time. */
   readonly time?: PaceTime;
@@ -46,8 +43,7 @@ const realTime: PaceTime = {
 };
 
 /**
- * The pace of a recording. Its time begins with the first awaited position.
- * @param events - All events in order, without a gap.
+ * Begins with the first awaited position. @param events - All events in order, without a gap.
  * @throws TurnlogError `INVALID_INPUT` for a factor that is not above 0
  */
 export function recordedPace(
@@ -76,7 +72,7 @@ export function recordedPace(
   };
 }
 
-/** Milliseconds from the first event to each. A clock that was set back counts as no gap. */
+/** From the first event. A clock that was set back counts as no gap. */
 function dueTimes(
   events: readonly SessionEvent[],
   factor: number,

@@ -1,10 +1,7 @@
-/**
- * Makes the stream of `doStream` from the parts that a model of this folder generates. A part is
- * generated only when it is read; an abort ends the wait for the next part at once.
- */
+/** Makes the stream of `doStream`. A part is made only when it is read; an abort ends the wait for it at once. */
 import type { LanguageModelV4StreamPart } from "@ai-sdk/provider";
 
-/** Streams the parts; an aborted signal breaks the stream with the signal's reason. */
+/** An aborted signal breaks the stream with its reason. */
 export function streamParts(
   parts: AsyncIterable<LanguageModelV4StreamPart>,
   signal: AbortSignal | undefined,

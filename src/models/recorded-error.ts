@@ -3,10 +3,7 @@
 import { APICallError } from "@ai-sdk/provider";
 import { storedErrorSchema, type JsonValue, type StoredError } from "../events/index.ts";
 
-/**
- * An error of a provider becomes an `APICallError` again.
- * @param keepsDelay - Keep the retry delay that the provider asked for. Default: no delay.
- */
+/** A provider's error becomes an `APICallError` again; `keepsDelay`: with the retry delay that it asked for. */
 export function recordedError(stored: StoredError, keepsDelay = false): Error {
   const { name, message, stack: _, ...own } = stored;
   const { cause } = own;

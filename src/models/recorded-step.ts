@@ -6,7 +6,6 @@ export type StepEnd = SessionEvent<
   "step.finished" | "step.failed" | "step.retrying" | "step.interrupted" | "context.overflowed"
 >;
 
-/** One attempt at a step. */
 export interface RecordedCall {
   readonly started: SessionEvent<"step.started">;
   readonly parts: readonly SessionEvent[];
@@ -54,12 +53,11 @@ export function recordedCalls(events: readonly SessionEvent[]): readonly Recorde
   return calls;
 }
 
-/** Whether the time limit of a turn was reached here. */
 export function isTimeUp(event: SessionEvent): boolean {
   return event.type === "turn.limit-reached" && event.data.limit === "time";
 }
 
-/** Whether the running step was stopped here, by a person or by the time limit. */
+/** By a person or by the time limit. */
 export function isStop(event: SessionEvent): boolean {
   if (event.type === "turn.cancel-requested") return event.data.mode !== "after-tools";
   return isTimeUp(event);

@@ -1,7 +1,4 @@
-/**
- * A language model that answers from a log: each call gets the parts that the provider sent at the
- * same call of the recorded session. Public in `turnlog/testing`.
- */
+/** A language model that answers from a log with the parts that the provider sent. Public in `turnlog/testing`. */
 
 import type {
   LanguageModelV4,
@@ -23,9 +20,9 @@ export interface ReplayModel extends LanguageModelV4 {
 }
 
 /**
- * Makes a model of a session's events. Refusals, broken streams and streams that were cancelled come
- * again too; the last ones hang until they are. It has the name of the recorded model. A pace that
- * knows its position tells which step is asked for; without one, calls are answered in their order.
+ * Makes a model of a session's events, with the name of the recorded one. Refusals and broken streams come
+ * again too; streams that were cancelled hang until they are. A pace that knows its position tells which step
+ * is asked for; without one, calls are answered in their order.
  * @param events - All of a session, or from any `step.started` on.
  * @throws TurnlogError `INVALID_INPUT` from the call for which the log has no step left.
  */

@@ -1,7 +1,4 @@
-/**
- * A language model for tests that answers from a script, one step a call, and records the options of
- * its calls. Public in `turnlog/testing`.
- */
+/** A language model for tests that answers from a script. Public in `turnlog/testing`. */
 import type {
   LanguageModelV4,
   LanguageModelV4CallOptions,
@@ -35,10 +32,9 @@ export interface ScriptedModel extends LanguageModelV4 {
 }
 
 /**
- * Makes a model that answers each call (`doStream` or `doGenerate`) with the next step of the script.
- * Parts are sent when they are read, so a gate holds back all parts after it. An aborted call breaks
- * its stream with the signal's reason, also at a gate.
- *
+ * Makes a model that answers each call (`doStream` or `doGenerate`) with the next step of the script. Parts are
+ * sent when they are read, so a gate holds back all parts after it. An aborted call breaks its stream with the
+ * signal's reason, also at a gate.
  * @throws {TurnlogError} `INVALID_INPUT` for an invalid step (of a function: at the call for which it
  * made the step), and at the call for which the script has no step left.
  */
@@ -163,7 +159,7 @@ function inputOf({ input }: ScriptedToolCall): string {
   return typeof input === "string" ? input : (JSON.stringify(input) ?? "");
 }
 
-/** The strings among the deltas, each after the gates before it have opened. */
+/** Each string comes after the gates before it have opened. */
 async function* throughGates(deltas: readonly ScriptedDelta[]): AsyncGenerator<string> {
   for (const delta of deltas) {
     if (typeof delta === "string") {

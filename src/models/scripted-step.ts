@@ -10,7 +10,7 @@ import type {
 interface ScriptedGate {
   readonly type: "gate";
   readonly until: PromiseLike<unknown>;
-  /** Called when the model reaches the gate: everything before it has been read. */
+  /** Everything before the gate has been read. */
   readonly arrive?: () => void;
 }
 
@@ -25,7 +25,7 @@ export interface ScriptedBlock {
   readonly providerMetadata?: SharedV4ProviderMetadata;
 }
 
-/** A tool call: the start of its input, the input's deltas, its end, and the call. */
+/** The start of its input, the deltas, its end, and the call. */
 export interface ScriptedToolCall {
   readonly type: "tool-call";
   readonly toolCallId: string;
@@ -37,7 +37,6 @@ export interface ScriptedToolCall {
   readonly providerMetadata?: SharedV4ProviderMetadata;
 }
 
-/** One part of a step. */
 export type ScriptedPart =
   | ScriptedBlock
   | ScriptedToolCall
@@ -74,15 +73,12 @@ export interface Gate extends ScriptedGate {
 
 /**
  * Makes a gate for use between the parts of a step or the deltas of a block.
- *
  * @example
- * ```ts
  * const stop = gate();
  * const model = scriptedModel([{ parts: [{ type: "text", deltas: ["one ", stop, "two"] }] }]);
  * // start the turn, then:
  * await stop.reached; // "one " has been read, "two" has not been sent
  * stop.open();
- * ```
  */
 export function gate(): Gate {
   const reached = Promise.withResolvers<void>();

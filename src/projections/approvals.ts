@@ -4,9 +4,8 @@ import { z } from "zod";
 import { byId, byIdSchema, type ForkPoint } from "../events/index.ts";
 import { defineProjection, type Projection } from "./projection.ts";
 
-/** The standing answers of a session. */
 export interface ApprovalsState {
-  /** Standing answers, by tool name. */
+  /** By tool name. */
   readonly always: Readonly<
     Record<string, { readonly approved: boolean; readonly reason?: string }>
   >;

@@ -4,20 +4,16 @@ import { z } from "zod";
 import { blobMeasuresSchema, byIdSchema, type BlobMeasures } from "../events/index.ts";
 import { defineProjection, type Projection } from "./projection.ts";
 
-/** Measures and type of a blob. */
 export interface KnownBlob extends BlobMeasures {
   readonly mediaType: string;
 }
 
-/** The blobs of a session. */
 export interface BlobsState {
   /** By digest; shared ones of a fork included. */
   readonly stored: Readonly<Record<string, KnownBlob>>;
-  /** Bytes of all blobs. */
   readonly bytes: number;
 }
 
-/** Folds the blobs that the session refers to, by digest. */
 export const blobs: Projection<BlobsState> = defineProjection<BlobsState>({
   name: "blobs",
   version: 1,

@@ -10,9 +10,7 @@ export interface BranchPoint {
   readonly waiting: readonly string[];
 }
 
-/** A turn or a delivery that a fork leaves out. */
 export interface Retraction {
-  /** Ids of its messages. */
   readonly messages: readonly string[];
   /** The turn, and a position at which it had begun; or the position of the delivery. */
   readonly before:
@@ -20,14 +18,14 @@ export interface Retraction {
     | { readonly kind: "delivery"; readonly position: number };
 }
 
-/** The states at the session's last position. */
+/** At the session's last position. */
 export interface Branching {
   readonly position: number;
   readonly history: HistoryState;
   readonly queue: QueueState;
 }
 
-/** The last turn with a message, including one that runs or has just begun. */
+/** Also one that runs or has just begun. */
 export function lastTurn({ position, history, queue }: Branching): Retraction | undefined {
   const { items, open, turn } = history;
   // The turn has begun and nothing else has happened in it.
@@ -40,10 +38,7 @@ export function lastTurn({ position, history, queue }: Branching): Retraction | 
   return beforeTurn(items.filter(isUser).filter((message) => message.turn === last.turn));
 }
 
-/**
- * The last delivered message, with the turn that it began. A message that was delivered between two
- * steps is left out alone.
- */
+/** With the turn that it began. A message that was delivered between two steps is left out alone. */
 export function lastMessage({ history: { items } }: Branching): Retraction | undefined {
   const message = items.findLast(isUser);
   if (message === undefined) return undefined;
@@ -56,10 +51,7 @@ export function lastMessage({ history: { items } }: Branching): Retraction | und
     : beforeTurn([message]);
 }
 
-/**
- * The fork point that leaves a retraction out.
- * @param start - Position of the delivery, or of the turn's `turn.started`.
- */
+/** The fork point that leaves a retraction out. `start`: its delivery or its `turn.started`. */
 export function pointBefore(
   { messages, before }: Retraction,
   start: number,

@@ -1,6 +1,6 @@
 /**
- * The branches of a session: which events belong to which branch, and which branch is active. A rewind
- * begins a branch, a checkout continues one. Pure; it follows the log.
+ * Which events belong to which branch, and which branch is active. A rewind begins a branch, a checkout
+ * continues one. Pure; it follows the log.
  */
 
 import { z } from "zod";
@@ -21,7 +21,6 @@ interface Branch {
   readonly key?: string;
 }
 
-/** The branches of a session. */
 export interface BranchesState {
   /** Oldest first, so ids increase. */
   readonly all: readonly Branch[];
@@ -29,12 +28,11 @@ export interface BranchesState {
   readonly switches: readonly { readonly from: number; readonly branch: number }[];
 }
 
-/** The id of the branch that an event belongs to. */
 export function branchAt({ switches }: BranchesState, position: number): number {
   return switches.findLast(({ from }) => from <= position)?.branch ?? 1;
 }
 
-/** The events of a branch itself, without its parent's, as ranges; `last` is the session's last position. */
+/** Without its parent's events; `last` is the session's last position. */
 function ownSpans(
   { switches }: BranchesState,
   branch: number,
@@ -46,7 +44,6 @@ function ownSpans(
   });
 }
 
-/** The last position of a branch. */
 export function headOf(state: BranchesState, branch: number, last: number): number {
   return ownSpans(state, branch, last).at(-1)?.to ?? 0;
 }
@@ -63,25 +60,22 @@ export function spansUpTo(state: BranchesState, position: number): readonly Posi
   return spans;
 }
 
-/** The events of the active branch. */
 export function activeSpans(state: BranchesState): readonly PositionRange[] {
   return spansUpTo(state, Infinity);
 }
 
-/** Says of a position which branch it is on, if that is not the active one; undefined if it is on the active one. */
+/** The branch of a position, undefined if it is the active one. */
 export function leftBranches(state: BranchesState): (position: number) => number | undefined {
   const spans = activeSpans(state);
   return (position) => (isWithin(spans, position) ? undefined : branchAt(state, position));
 }
 
-/** Whether a position is in one of the ranges. */
 export function isWithin(spans: readonly PositionRange[], position: number): boolean {
   return spans.some(({ from, to }) => from <= position && position <= to);
 }
 
 const position = z.int().positive();
 
-/** Folds the branches of a session. */
 export const branches: Projection<BranchesState> = defineProjection<BranchesState>({
   name: "branches",
   version: 1,

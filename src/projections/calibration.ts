@@ -1,7 +1,6 @@
 /**
- * Learns from the log, for each model, the factor between our estimates of text and the billed tokens.
- * The factor is bounded, so that one odd bill has little effect, and slow, so that a display does not
- * jump.
+ * Learns, for each model, the factor between our estimates of text and the billed tokens. Bounded, so that one
+ * odd bill has little effect, and slow, so that a display does not jump.
  */
 
 import { z } from "zod";
@@ -19,7 +18,6 @@ interface Learned {
   readonly billed: number;
 }
 
-/** The estimate of a step and the billed tokens. */
 export interface EstimateError {
   readonly step: number;
   readonly basis: PromptEstimate["basis"];
@@ -27,7 +25,6 @@ export interface EstimateError {
   readonly billed: number;
 }
 
-/** What was learned, for each model. */
 export interface CalibrationState {
   /** By `modelKey`. */
   readonly models: Readonly<Record<string, Learned>>;
@@ -40,7 +37,7 @@ export interface CalibrationState {
   readonly last?: EstimateError;
 }
 
-/** The name of a model as a key: `provider:model`. */
+/** `provider:model`. */
 export function modelKey({ provider, modelId }: ModelName): string {
   return `${provider}:${modelId}`;
 }
@@ -56,10 +53,7 @@ const LEAST_TO_LEARN_FROM = 50;
 /** Ratios outside of this range come from other content in the prompt, not from the tokenizer. */
 const BELIEVABLE = { least: 0.5, most: 2 };
 
-/**
- * The factor for estimated tokens of text; `prior` is the factor of the model's family. From half of
- * `prior` to double.
- */
+/** For estimated tokens of text: from half of `prior`, the factor of the model's family, to double. */
 export function calibrationFactor(
   state: CalibrationState,
   model: ModelName,
@@ -90,7 +84,6 @@ function learn(before: Learned | undefined, estimate: PromptEstimate, billed: nu
   };
 }
 
-/** Folds how far estimates of prompts were from what providers billed, by model. */
 export const calibration: Projection<CalibrationState> = defineProjection<CalibrationState>({
   name: "calibration",
   version: 1,

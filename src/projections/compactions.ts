@@ -4,7 +4,6 @@ import { z } from "zod";
 import type { EventBody } from "../events/index.ts";
 import { defineProjection, type Projection } from "./projection.ts";
 
-/** The attempts to make the prompt smaller, as far as the next attempt depends on them. */
 export interface CompactionsState {
   /** Compactions since the last step ended, and prompts that were refused as too long. */
   readonly attempts: number;
@@ -34,7 +33,6 @@ export function withoutScale({ scale: _, ...state }: CompactionsState): Compacti
   return state;
 }
 
-/** Folds what became of compactions: how many were tried, accepted and rejected in a row. */
 export const compactions: Projection<CompactionsState> = defineProjection<CompactionsState>({
   name: "compactions",
   version: 3,

@@ -17,9 +17,9 @@ import { noEdit, promptEditSchema, withChange, type PromptEdit } from "./prompt-
 import { defineProjection, type Projection } from "./projection.ts";
 import { bindingOf, isAllBound } from "./provider-bound.ts";
 
-/** A range of positions (both included) and the summary that replaces it. */
+/** Both ends included. */
 export interface Compaction {
-  /** The position of its `context.compacted`. */
+  /** Of its `context.compacted`. */
   readonly position: number;
   readonly from: number;
   readonly to: number;
@@ -28,25 +28,23 @@ export interface Compaction {
 
 /** Tool results that placeholders replace. */
 interface Pruning {
-  /** The position of its `context.pruned`. */
+  /** Of its `context.pruned`. */
   readonly position: number;
   readonly calls: readonly { readonly step: number; readonly callId: string }[];
 }
 
 /** Results that are shown by their beginning and their end only. */
 interface ResultCut {
-  /** The position of its `context.cut`. */
+  /** Of its `context.cut`. */
   readonly position: number;
   readonly calls: readonly CutCall[];
-  /** The tool that reads the rest. */
   readonly reader?: string;
   /** The cut was undone: its results are shown whole and are not cut again. */
   readonly undone?: true;
 }
 
-/** Media that are no longer shown. */
 interface MediaOmission {
-  /** The position of its `context.media-omitted`. */
+  /** Of its `context.media-omitted`. */
   readonly position: number;
   readonly omitted: OmittedMedia;
 }
@@ -72,7 +70,6 @@ export interface ContextView {
   readonly prepared?: PreparedStep;
 }
 
-/** The settings of one step, which `prepareStep` gave it. */
 interface PreparedStep {
   readonly step: number;
   readonly overrides?: StepOverrides;
@@ -106,7 +103,6 @@ function prepared(
   };
 }
 
-/** The next step has the agent's own settings again. */
 function stepEnded(view: ContextView, position: number): ContextView {
   const { prepared: last, ...rest } = view;
   if (last === undefined) return view;
@@ -133,7 +129,7 @@ function forAgent(
   return withBinding(view, position, agent === undefined ? view.binding : bindingOf(agent.model));
 }
 
-/** The view at a position from which on the agent's model has this binding. */
+/** From this position on, the agent's model has this binding. */
 export function withBinding(
   view: ContextView,
   position: number,

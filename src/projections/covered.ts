@@ -1,19 +1,19 @@
 /**
- * Finds which compaction covers which items of the history. Where two overlap, the newer wins. Uses
- * binary search: covered items are never visited.
+ * Which compaction covers which items: the newer of two that overlap. By binary search, so covered items are
+ * never visited.
  */
 
 import type { Compaction } from "./context-view.ts";
 import type { HistoryItem } from "./history-item.ts";
 
-/** A range of positions (both included) that one compaction covers. */
+/** Both ends included. */
 interface Stretch {
   readonly from: number;
   readonly to: number;
   readonly by: Compaction;
 }
 
-/** Consecutive items by index: `start` included, `end` not. */
+/** `end` is not included. */
 export interface ItemRun {
   readonly start: number;
   readonly end: number;
@@ -44,7 +44,6 @@ function stretchesOf(compactions: Compactions): readonly Stretch[] {
   return made;
 }
 
-/** The compaction that covers a position. */
 export function coveredBy(compactions: Compactions, position: number): Compaction | undefined {
   const stretches = stretchesOf(compactions);
   let [low, high] = [0, stretches.length];
@@ -57,7 +56,7 @@ export function coveredBy(compactions: Compactions, position: number): Compactio
   return found !== undefined && found.from <= position ? found.by : undefined;
 }
 
-/** All items, as runs that are shown or covered. */
+/** As runs that are shown or covered. */
 export function itemRuns(
   items: readonly HistoryItem[],
   compactions: Compactions,
@@ -79,7 +78,6 @@ export function itemRuns(
   return runs;
 }
 
-/** The index of the first item at or after a position. */
 export function firstFrom(items: readonly HistoryItem[], position: number, first = 0): number {
   let [low, high] = [first, items.length];
   while (low < high) {

@@ -1,6 +1,6 @@
 /**
- * Provider calls whose results come in a later step: calls of tools with `supportsDeferredResults`, as
- * Anthropic's `pause_turn` and programmatic calls leave them. The turn goes on while one waits. Pure.
+ * Provider calls whose results come in a later step (`supportsDeferredResults`), as Anthropic's `pause_turn`
+ * leaves them. The turn goes on while one waits. Pure.
  */
 
 import type { ContextView } from "./context-view.ts";
@@ -11,8 +11,8 @@ import { promptMessages } from "./prompt.ts";
 const MOST_EMPTY_REPLIES = 3;
 
 /**
- * The ids of the calls that wait, once the open step has finished. A call that the next prompt leaves
- * out no longer waits: the provider would not find it.
+ * The calls that wait, once the open step has finished, except those that the next prompt leaves out: the
+ * provider would not find them.
  * @param isDeferring - Whether a tool may give its result in a later step.
  */
 export function deferredCalls(
@@ -38,7 +38,7 @@ export function deferredCalls(
   return [...waiting];
 }
 
-/** Whether the provider has said nothing for some replies. The history leaves out steps without parts. */
+/** The history leaves out steps without parts. */
 function isStuck({ step, parts }: StepItem, items: HistoryState["items"]): boolean {
   const last = items.findLast((item) => item.kind === "step");
   return parts.length === 0 && last !== undefined && step - last.step >= MOST_EMPTY_REPLIES;

@@ -1,7 +1,6 @@
 /**
- * Converts the usage that a provider reports into disjoint parts that add up. The AI SDK's providers
- * normalise most ways of counting; this handles the rest. Called when a step's usage is recorded. It
- * must never lose a token that any figure includes.
+ * Converts a provider's usage into disjoint parts that add up, where the AI SDK's providers do not. It must
+ * never lose a token that any figure includes.
  */
 
 import type { LanguageModelUsage } from "ai";
@@ -19,9 +18,8 @@ interface Side {
 const nothing: Side = { total: 0, parts: [], sound: false };
 
 /**
- * Tokens of one call: uncached + cache read + cache write = input, text + reasoning = output. A missing
- * part is absent, unless it follows from the others. `basis` is `estimated` if the figures contradict
- * each other or one side is missing.
+ * Uncached + cache read + cache write = input, text + reasoning = output. A missing part is absent, unless it
+ * follows from the others. `basis` is `estimated` if figures contradict each other or one side is missing.
  * @returns undefined if the provider reported no figure at all.
  */
 export function disjointUsage(usage: LanguageModelUsage): TokenUsage | undefined {
@@ -87,7 +85,6 @@ function inputSide(total: Count, uncached: Count, cached: readonly Count[]): Sid
   return { total: all, parts: [all - fromCache, ...zeroes(cached)], sound: false };
 }
 
-/** If the total is known, missing parts are 0. */
 function zeroes(counts: readonly Count[]): readonly number[] {
   return counts.map((count) => count ?? 0);
 }
@@ -115,7 +112,7 @@ function outputSide(
   return { total, parts: [total - reasoningTokens, reasoningTokens], sound };
 }
 
-/** Output tokens by the `total_tokens` of OpenAI and compatible providers. */
+/** By the `total_tokens` of OpenAI and compatible providers. */
 function outputByTotal(raw: LanguageModelUsage["raw"], inputTokens: number): Count {
   const all = raw?.["total_tokens"];
   return typeof all === "number" && all >= inputTokens ? all - inputTokens : undefined;

@@ -23,12 +23,11 @@ import {
   type ChunkedRecord,
 } from "../events/index.ts";
 
-/** A delivered user message. */
 export interface UserItem {
   readonly kind: "user";
   readonly id: string;
   readonly content: StoredUserContent;
-  /** The position of its delivery. */
+  /** Of its delivery. */
   readonly position: number;
   readonly time: number;
   readonly turn: number;
@@ -63,7 +62,6 @@ export interface StepEnd {
   readonly providerMetadata?: ProviderMetadata;
 }
 
-/** The end of a turn. */
 export interface TurnEndItem {
   readonly kind: "turn-end";
   readonly turn: number;
@@ -107,7 +105,7 @@ export type CallOutcome =
   | { readonly status: "running"; readonly progress?: JsonValue }
   | {
       readonly status: "succeeded";
-      /** The position of the event with the result. */
+      /** Of the event with the result. */
       readonly position: number;
       readonly output: JsonValue;
       readonly modelOutput?: ModelOutput;
@@ -127,9 +125,7 @@ export interface ApprovalDecision {
   readonly reason?: string;
   /** The answer also applies to all later calls of the tool. */
   readonly always?: boolean;
-  /** Who answered. */
   readonly by?: string;
-  /** The position of the answer. */
   readonly position: number;
   /** Epoch milliseconds. */
   readonly answeredAt: number;
@@ -139,11 +135,9 @@ export interface ApprovalDecision {
 export interface CallApproval {
   /** The number of this question about the call, from 1. */
   readonly attempt: number;
-  /** Why approval is asked. */
   readonly reason?: string;
   /** The call was started before: the question is whether it runs again. */
   readonly again?: true;
-  /** The position of the question. */
   readonly position: number;
   /** Epoch milliseconds. */
   readonly askedAt: number;
@@ -154,7 +148,6 @@ export interface CallApproval {
 
 /** The request for the output of a call that a client runs. It stays with the call. */
 interface CallOutputRequest {
-  /** The position of the request. */
   readonly position: number;
   /** Epoch milliseconds. */
   readonly requestedAt: number;
@@ -181,7 +174,6 @@ export interface CallPart {
   readonly outputRequest?: CallOutputRequest;
 }
 
-/** A call that the provider ran itself. */
 export interface ProviderCallPart {
   readonly kind: "provider-call";
   readonly callId: string;
@@ -192,7 +184,6 @@ export interface ProviderCallPart {
   readonly providerMetadata?: ProviderMetadata;
 }
 
-/** The result of a tool that the provider ran. */
 interface ProviderResultPart {
   readonly kind: "provider-result";
   readonly callId: string;
@@ -204,13 +195,11 @@ interface ProviderResultPart {
 
 interface AnyFilePart {
   readonly mediaType: string;
-  /** Measures of the blob that `data` refers to. */
   readonly blob?: BlobMeasures;
   readonly providerMetadata?: ProviderMetadata;
   readonly dropped?: true;
 }
 
-/** A file that the model made. */
 type FilePart = AnyFilePart &
   (
     | { readonly kind: "file"; readonly data: string | FileReference }
@@ -230,13 +219,11 @@ interface SourcePart {
   readonly source: JsonObject;
 }
 
-/** An error that the provider sent in its stream. */
 interface ErrorPart {
   readonly kind: "error";
   readonly error: StoredError;
 }
 
-/** One part of a step. */
 export type HistoryPart =
   | BlockPart
   | CallPart
@@ -260,7 +247,6 @@ export interface HistoryState {
   readonly turn: number;
 }
 
-/** An accepted message that was not delivered yet. */
 export interface WaitingMessage {
   readonly content: StoredUserContent;
   readonly delivery: Delivery;
@@ -288,7 +274,7 @@ export const historySchema: z.ZodType<HistoryState> = z.object({
   turn: z.int().nonnegative(),
 });
 
-/** The waiting message with an id; undefined if it was delivered, withdrawn or never accepted. */
+/** Undefined if it was delivered, withdrawn or never accepted. */
 export function waitingMessage(
   { waiting }: Pick<HistoryState, "waiting">,
   id: string,

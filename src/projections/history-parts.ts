@@ -1,7 +1,4 @@
-/**
- * Folds of the parts of a step: text and reasoning blocks grow, calls get outcomes and answers. Called by
- * the history only.
- */
+/** Folds of the parts of a step: blocks grow, calls get outcomes and answers. Called by the history only. */
 
 import {
   type SessionEvent,
@@ -27,7 +24,7 @@ interface CallKey {
 
 type Ending = Pick<SessionEvent, "position" | "time"> & { readonly data: CallKey };
 
-/** Sets the outcome of a call. An open question about it lapses. */
+/** An open question about the call lapses. */
 export function withOutcome(
   state: HistoryState,
   { position, time, data }: Ending,
@@ -46,7 +43,6 @@ export function withOutcome(
   );
 }
 
-/** Adds the request for the output of a call. */
 export function withOutputRequest(
   state: HistoryState,
   { position, time, data }: SessionEvent<"tool.output-requested">,
@@ -60,7 +56,6 @@ export function withOutputRequest(
   );
 }
 
-/** Adds a question about a call. */
 export function withQuestion(
   state: HistoryState,
   { position, time, data }: SessionEvent<"tool.approval-requested">,
@@ -87,8 +82,8 @@ export function withQuestion(
 }
 
 /**
- * Adds the answer about a call. A standing answer also answers the open questions about other calls of
- * the tool in the step, except whether a call that was started runs again.
+ * A standing answer also answers the step's open questions about other calls of the tool, except whether a
+ * call that was started runs again.
  */
 export function withAnswer(
   state: HistoryState,
@@ -125,7 +120,6 @@ function lapsed(call: CallPart, position: number): CallPart {
   return withOpenQuestion(call, (question) => ({ ...question, lapsed: position }));
 }
 
-/** Changes the open question about a call, if there is one. */
 function withOpenQuestion(
   call: CallPart,
   change: (question: CallApproval) => CallApproval,
@@ -165,7 +159,7 @@ function withCalls(
   return { ...step, parts };
 }
 
-/** Changes a step: the open one, or a finished one. */
+/** The open one, or a finished one. */
 function withStep(
   state: HistoryState,
   number: number,
@@ -181,9 +175,7 @@ function withStep(
 interface BlockData {
   readonly id: string;
   readonly providerMetadata?: ProviderMetadata;
-  /** The reasoning was trimmed. */
   readonly dropped?: true;
-  /** The content was redacted. */
   readonly redacted?: boolean;
 }
 

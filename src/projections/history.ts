@@ -1,6 +1,6 @@
 /**
- * The history: everything that users, the model and tools said and did. The chat shows it, and the
- * prompt is made from it. Deltas extend the open step; finished items hardly ever change.
+ * What users, the model and tools said and did: the chat shows it, and prompts are made from it. Deltas extend
+ * the open step; finished items hardly ever change.
  */
 
 import {
@@ -38,7 +38,6 @@ const LAST_STEP_NOTE =
 
 const initial: HistoryState = { items: [], waiting: [], turn: 0 };
 
-/** Moves the open step to the finished items. */
 function settled(state: HistoryState): HistoryState {
   const { open, ...rest } = state;
   return open === undefined ? state : { ...rest, items: [...state.items, open] };
@@ -69,7 +68,7 @@ function delivered(state: HistoryState, event: SessionEvent<"message.delivered">
   return { ...base, items: [...base.items, ...items], waiting: withoutEntries(base.waiting, ids) };
 }
 
-/** The metadata, if there is any: absent and undefined differ in JSON. */
+/** Absent and undefined differ in JSON. */
 function metadataOf(data: { readonly providerMetadata?: HistoryMetadata }): {
   readonly providerMetadata?: HistoryMetadata;
 } {

@@ -1,14 +1,10 @@
-/**
- * What providers reveal about the limits of their models: in errors, and by the prompts that they
- * accepted. Each pattern is one provider's wording of "too long", with an example.
- */
+/** What providers reveal about the limits of their models: in errors, and by the prompts that they accepted. */
 
 import { z } from "zod";
 import { byIdSchema, type StoredError } from "../events/index.ts";
 import { modelKey } from "./calibration.ts";
 import { defineProjection, type Projection } from "./projection.ts";
 
-/** Limits that were learned from a session. */
 export interface LearnedLimits {
   /** Context windows in tokens, by `modelKey`. */
   readonly windows: Readonly<Record<string, number>>;
@@ -49,15 +45,14 @@ export const learnedLimits: Projection<LearnedLimits> = defineProjection<Learned
   },
 });
 
-/** The figures in an error about a prompt that was too long. */
+/** Of an error about a prompt that was too long. */
 export interface Overflow {
-  /** The context window of the model. */
   readonly contextWindow?: number;
-  /** Tokens of the prompt, counted by the provider. */
+  /** By the provider's count. */
   readonly promptTokens?: number;
 }
 
-/** `window` and `prompt` are the groups of those names. */
+/** Each is one provider's wording of "too long", with groups `window` and `prompt`, and an example. */
 const patterns: readonly RegExp[] = [
   // Anthropic: "prompt is too long: 213462 tokens > 200000 maximum"
   /prompt is too long(?:: (?<prompt>\d+) tokens > (?<window>\d+) maximum)?/i,
@@ -92,7 +87,7 @@ const patterns: readonly RegExp[] = [
   /context_length_exceeded|model_context_window_exceeded/,
 ];
 
-/** The figures of an error about a prompt that was too long; undefined for other errors. */
+/** Undefined for other errors. */
 export function overflowOf(error: StoredError): Overflow | undefined {
   const found = texts(error);
   for (const pattern of patterns) {
@@ -109,7 +104,7 @@ export function overflowOf(error: StoredError): Overflow | undefined {
   return undefined;
 }
 
-/** Errors about the bytes of a request, not its tokens. */
+/** The bytes of a request, not its tokens. */
 const tooLarge: readonly RegExp[] = [
   // Anthropic: "Request exceeds the maximum size", of type request_too_large
   /request_too_large|request exceeds the maximum size/i,
@@ -128,7 +123,7 @@ export function isTooLarge(error: StoredError): boolean {
   );
 }
 
-/** All texts of an error: the provider's may be in the message, the response body or a cause. */
+/** The provider's may be in the message, the response body or a cause. */
 function texts(error: StoredError): readonly string[] {
   const { message, responseBody, code, type, cause } = error;
   const own = [message, responseBody, code, type].filter((value) => typeof value === "string");

@@ -1,6 +1,6 @@
 /**
- * The difference between the prompt that `prepareStep` was given and the messages that it returned. It
- * is as small as the change: messages that stay are not named. Pure.
+ * The difference between the prompt that `prepareStep` was given and the messages that it returned. Messages
+ * that stay are not named. Pure.
  */
 
 import type { ModelMessage } from "ai";
@@ -95,7 +95,7 @@ function longestRising(numbers: readonly (number | undefined)[]): ReadonlySet<nu
   return series;
 }
 
-/** Runs of messages that are left out. A summary is left out by its own name. */
+/** A summary is left out by its own name. */
 function hiddenRuns(
   plain: readonly PlacedEntry[],
   isKept: (entry: PlacedEntry) => boolean,
@@ -140,7 +140,7 @@ function addedMessages(
   });
 }
 
-/** Whether two prompts are the same to the byte. */
+/** To the byte. */
 export function isSamePrompt(
   one: readonly ModelMessage[],
   other: readonly ModelMessage[],

@@ -1,25 +1,20 @@
 /**
- * Defines projections: named, versioned, pure folds over events. The transitions have the form of
- * `@xstate/store`, which can drive a live store by the same definition.
+ * Named, versioned, pure folds over events. Transitions have the form of `@xstate/store`, which can drive a
+ * live store by the same definition.
  */
 
 import type { z } from "zod";
 import { deepFreeze, type EventType, type SessionEvent } from "../events/index.ts";
 
-/** A transition for each event type that the projection uses. */
 type Transitions<State> = {
   readonly [Type in EventType]?: (state: State, event: SessionEvent<Type>) => State;
 };
 
-/** The input of {@link defineProjection}. */
 export interface ProjectionDefinition<State extends object> {
   readonly name: string;
   /** Raise it when the state or its meaning changes: snapshots of other versions are ignored. */
   readonly version: number;
-  /**
-   * `branch`: its state belongs to the active branch, and a rewind brings back an earlier one. `log`: it
-   * covers all events.
-   */
+  /** `branch`: a rewind brings back the state of the active branch. `log`: the state covers all events. */
   readonly follows: "branch" | "log";
   /** Parses a stored snapshot. */
   readonly schema: z.ZodType<State>;

@@ -4,25 +4,22 @@ import { z } from "zod";
 import { modelNameSchema, type ModelName } from "../events/index.ts";
 import { defineProjection, type Projection } from "./projection.ts";
 
-/** The counted size of the prompt at a position. */
 export interface PromptCount {
-  /** The position of its `context.counted`. */
+  /** Of its `context.counted`. */
   readonly position: number;
   readonly model: ModelName;
   readonly tokens: number;
-  /** Its turn, and the last step before it; 0 if there is none. */
   readonly turn: number;
   readonly step: number;
 }
 
-/** The counts of a session. */
 export interface PromptCounts {
-  /** The last turn and step; 0 before the first. */
+  /** 0 before the first. */
   readonly turn: number;
   readonly step: number;
   /** Whether a count was asked for since the last step ended, even if it failed. */
   readonly asked: boolean;
-  /** The last count; absent after the agent changed. */
+  /** Absent after the agent changed. */
   readonly last?: PromptCount;
 }
 

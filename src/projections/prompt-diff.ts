@@ -1,6 +1,6 @@
 /**
- * Compares two prompts of a session: which messages were added, removed or changed, why, and how far
- * the provider's prompt cache still fits. Pure.
+ * Compares two prompts: which messages were added, removed or changed, why, and how far the provider's prompt
+ * cache still fits. Pure.
  */
 
 import type { ModelMessage } from "ai";
@@ -12,7 +12,6 @@ import type { PromptEntry, PromptOrigin } from "./prompt-entry.ts";
 import { isHidden } from "./prompt-edit.ts";
 import { plainEntries, promptEntries } from "./prompt.ts";
 
-/** The states that a prompt is made from. */
 export interface PromptSource {
   readonly history: HistoryState;
   readonly view: ContextView;
@@ -48,7 +47,7 @@ interface Change {
   readonly origin: PromptOrigin;
 }
 
-/** One message that differs. `index` counts from 0 in the prompt that has the message. */
+/** `index` counts from 0 in the prompt that has the message. */
 export type PromptChange =
   | (Change & {
       readonly kind: "added" | "removed";
@@ -63,24 +62,20 @@ export type PromptChange =
       readonly after: ModelMessage;
     });
 
-/** The differences between two prompts. */
 export interface PromptDiff {
-  /** The number of messages of each prompt. */
+  /** Messages of each prompt. */
   readonly lengths: { readonly before: number; readonly after: number };
   /** In the order of the prompts. */
   readonly changes: readonly PromptChange[];
   /** Whether model, instructions or tool definitions differ. */
   readonly agentChanged: boolean;
-  /**
-   * The index in the second prompt of the first message that differs from a cached first prompt.
-   * Absent if all of the cache still fits.
-   */
+  /** The first message, by its index in `after`, that a cache of `before` does not fit; absent if all fits. */
   readonly cacheBreak?: number;
 }
 
 interface Prompt extends PromptSource {
   readonly entries: readonly PromptEntry[];
-  /** The index of the message of each origin. */
+  /** By origin. */
   readonly indexes: ReadonlyMap<string, number>;
   /** The last position of the history. */
   readonly reached: number;
@@ -223,7 +218,7 @@ function whyChanged(origin: PromptOrigin, before: Prompt, after: Prompt): Prompt
   return isCutOff(item) && !isCutOff(old) ? "cut-off" : "continued";
 }
 
-/** The item of an origin. Several messages may have the position of one delivery. */
+/** Several messages may have the position of one delivery. */
 function itemAt({ history }: Prompt, origin: PromptOrigin): HistoryItem | undefined {
   const { items, open, note } = history;
   const { position } = origin;
@@ -238,7 +233,6 @@ function itemAt({ history }: Prompt, origin: PromptOrigin): HistoryItem | undefi
   return undefined;
 }
 
-/** Whether the prompt's history has reached the position of an origin. */
 function hasReached({ reached }: Prompt, { position }: PromptOrigin): boolean {
   return reached >= position;
 }
@@ -255,7 +249,6 @@ function isCovered({ view }: Prompt, { position }: PromptOrigin): boolean {
   return coveredBy(view.compactions, position) !== undefined;
 }
 
-/** Whether `prepareStep` left the message out of the prompt. */
 function isLeftOut({ history, view }: Prompt, origin: PromptOrigin): boolean {
   const { edit } = view;
   if (edit === undefined) return false;

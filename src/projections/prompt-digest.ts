@@ -1,6 +1,6 @@
 /**
- * The digest of a prompt, which proves later what a step sent: a chain of SHA-256 over its messages. Each
- * message and each link are hashed once, so only new messages cost time.
+ * The digest of a prompt, which proves later what a step sent: a chain of SHA-256 over its messages. Only new
+ * messages cost time.
  */
 
 import { hash } from "node:crypto";
@@ -30,7 +30,6 @@ export function digestOf(message: ModelMessage): string {
 /** The newest chain that ends with each message. */
 const ends = new WeakMap<ModelMessage, Link>();
 
-/** Whether a chain covers exactly the first `count` messages. */
 function isOver(
   chain: Link,
   agentDigest: string,
@@ -45,7 +44,7 @@ function isOver(
   return link?.message === undefined && link?.digest === agentDigest;
 }
 
-/** The longest known chain that this prompt extends, or an empty one, and its length. */
+/** The longest known chain that this prompt extends, and its length. */
 function beginning(
   agentDigest: string,
   messages: readonly ModelMessage[],

@@ -1,6 +1,6 @@
 /**
- * The changes of `prepareStep` to the messages of a turn: which messages are left out, and which are
- * added where. They hold until the turn ends. Pure; the log has only the difference that each step makes.
+ * The changes of `prepareStep` to the messages of a turn. They hold until the turn ends. Pure; the log has only
+ * the difference that each step makes.
  */
 
 import type { ModelMessage } from "ai";
@@ -17,9 +17,8 @@ import {
 import type { PromptEntry } from "./prompt-entry.ts";
 import { callIds, resultIds } from "./prompt-problems.ts";
 
-/** A message that `prepareStep` added. */
 interface AddedMessage {
-  /** The position of its `step.prepared`, and its index there. */
+  /** Of its `step.prepared`, and its index there. */
   readonly position: number;
   readonly index: number;
   /** It follows the last message that is at or before this place. */
@@ -28,11 +27,9 @@ interface AddedMessage {
 }
 
 export interface PromptEdit {
-  /** Messages that are left out. */
   readonly hidden: readonly PlaceRange[];
   /** Summaries that are left out, by the positions of their compactions. */
   readonly summaries: readonly number[];
-  /** In the order of the prompt. */
   readonly added: readonly AddedMessage[];
 }
 
@@ -41,7 +38,6 @@ export interface PlacedEntry extends PromptEntry {
   readonly place: Place;
 }
 
-/** Parses {@link PromptEdit}. */
 export const promptEditSchema: z.ZodType<PromptEdit> = z.object({
   hidden: z.array(placeRangeSchema),
   summaries: z.array(z.int()),
@@ -65,7 +61,6 @@ export function isWithin({ from, to }: PlaceRange, at: Place): boolean {
   return comparePlaces(from, at) <= 0 && comparePlaces(at, to) <= 0;
 }
 
-/** Whether the edit leaves a message of the plain prompt out. */
 export function isHidden(
   { hidden, summaries }: PromptEdit,
   { place: at, origin }: PlacedEntry,
@@ -74,7 +69,6 @@ export function isHidden(
   return hidden.some((range) => isWithin(range, at));
 }
 
-/** The edit after another step was prepared. */
 export function withChange(edit: PromptEdit, position: number, change: MessageChange): PromptEdit {
   const { hidden = [], shown = [], summaries = edit.summaries, removed = [], added = [] } = change;
   const isOver = (range: PlaceRange): boolean =>
@@ -131,7 +125,7 @@ function addedEntry(added: AddedMessage): EditedEntry {
   const known = entries.get(added);
   if (known !== undefined) return known;
   const { position, index } = added;
-  // It was parsed by the AI SDK's schema before it was recorded.
+  // The AI SDK's schema parsed it before it was recorded.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   const message = added.message as unknown as ModelMessage;
   const entry: EditedEntry = { ...added, message, origin: { kind: "prepared", position, index } };
@@ -139,7 +133,7 @@ function addedEntry(added: AddedMessage): EditedEntry {
   return entry;
 }
 
-/** All messages in order, without those that are left out unless `isWhole`. */
+/** In order; those that are left out only if `isWhole`. */
 export function editedEntries(
   plain: readonly PlacedEntry[],
   edit: PromptEdit,
@@ -159,10 +153,7 @@ export function editedEntries(
   return isWhole ? merged : withoutBroken(merged);
 }
 
-/**
- * Without messages that lost their counterpart since they were added, for instance because a compaction
- * covers the results of an added call.
- */
+/** A compaction may cover the results of an added call: messages without their counterpart are left out. */
 function withoutBroken(entries: readonly EditedEntry[]): readonly EditedEntry[] {
   const sound = entries.filter((entry, index) => !isBroken(entries, entry, index));
   return sound.length === entries.length ? entries : withoutBroken(sound);

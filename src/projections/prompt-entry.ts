@@ -2,7 +2,6 @@
 
 import type { ModelMessage } from "ai";
 
-/** The source of a message of a prompt. */
 export type PromptOrigin =
   | { readonly kind: "user"; readonly position: number; readonly id: string }
   /** The model's output in a step, or the results of its calls. */
@@ -16,7 +15,6 @@ export type PromptOrigin =
   /** A message that `prepareStep` added, by its `step.prepared` and its index there. */
   | { readonly kind: "prepared"; readonly position: number; readonly index: number };
 
-/** A message of a prompt and its source. */
 export interface PromptEntry {
   readonly message: ModelMessage;
   readonly origin: PromptOrigin;

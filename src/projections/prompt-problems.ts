@@ -1,7 +1,4 @@
-/**
- * Finds breaches of the rules that providers enforce on prompts. All tests check their prompts with it,
- * and users can check theirs. Pure; an empty answer means that the prompt is valid.
- */
+/** Finds breaches of the rules that providers enforce on prompts, for all tests and for users. Pure. */
 
 import type { ModelMessage, ToolCallPart, ToolResultPart } from "ai";
 
@@ -13,24 +10,21 @@ export interface PromptProblem {
 }
 
 /**
- * The rules:
  * - `begins-with-user`: the first message is a user message (Anthropic, Google).
  * - `ends-with-input`: the last message is a user or tool message; newer models refuse a reply at the end,
- *   which would be a prefill (Anthropic). A reply may be last whose provider is to go on with it.
+ *   which would be a prefill (Anthropic), unless its provider is to go on with it.
  * - `replies-apart`: no two assistant messages in a row; the SDK joins them for Anthropic, which refuses
- *   reasoning that does not come first. A message with the result of a call in the one before, where the
- *   provider paused, continues it.
+ *   reasoning that does not come first. A result of a call in the reply before, where the provider paused,
+ *   continues it.
  * - `not-empty`: no message without content, and no text of white space only without metadata
  *   (Anthropic, Google).
  * - `calls-answered`: each call that the runtime runs has exactly one result, in the next message (all).
  * - `provider-calls-answered`: a call that the provider ran has its result in the same or a later message
- *   (Anthropic refuses one without, as `pause_turn` leaves it). It may stay open until a user message
- *   follows.
+ *   (Anthropic). It may stay open until a user message follows.
  * - `results-called`: each result has a call (OpenAI, Anthropic).
  * - `results-in-order`: results have the order of their calls (Google matches them by order).
  * - `unique-calls`: no call id twice in a prompt (Anthropic) or in a message (OpenAI). A log may repeat
- *   ids, as some providers start anew with each reply; what is sent then has other ids, which
- *   `promptWithMedia` shows.
+ *   ids; what is sent has other ids, which `promptWithMedia` shows.
  * - `reasoning-followed`: something other than reasoning follows reasoning (OpenAI).
  */
 export type PromptRule =
@@ -51,7 +45,7 @@ interface Checked {
   readonly message: ModelMessage;
 }
 
-/** All breaches in the messages of a prompt, in order. */
+/** All breaches in the messages of a prompt, in order. Empty if the prompt is valid. */
 export function promptProblems(messages: readonly ModelMessage[]): readonly PromptProblem[] {
   const problems = messages.flatMap((message, index) =>
     messageProblems({ messages, index, message }),
@@ -136,7 +130,7 @@ function emptyTexts({ message, index }: Checked): PromptProblem[] {
   );
 }
 
-/** Calls with the id of an earlier call, of the runtime or the provider. */
+/** Of the runtime or the provider. */
 function repeatedCalls(messages: readonly ModelMessage[]): readonly PromptProblem[] {
   const known = new Set<string>();
   return messages.flatMap((message, index) => {
@@ -153,7 +147,7 @@ function repeatedCalls(messages: readonly ModelMessage[]): readonly PromptProble
   });
 }
 
-/** Calls that the provider ran, that have no result in their own or a later message, and that a user message follows. */
+/** Calls of the provider without a result in their own or a later message, before a user message. */
 function unansweredByProvider(messages: readonly ModelMessage[]): readonly PromptProblem[] {
   const open = new Map<string, number>();
   for (const [index, message] of messages.entries()) {
@@ -170,7 +164,6 @@ function unansweredByProvider(messages: readonly ModelMessage[]): readonly Promp
   });
 }
 
-/** Calls that the provider ran, and their results. */
 function providerParts(
   message: ModelMessage | undefined,
 ): readonly (ToolCallPart | ToolResultPart)[] {
@@ -181,7 +174,7 @@ function providerParts(
   );
 }
 
-/** Ids of the calls in a message that the runtime answers. */
+/** The calls that the runtime answers. */
 export function callIds(message: ModelMessage | undefined): readonly string[] {
   if (message?.role !== "assistant" || typeof message.content === "string") return [];
   return message.content.flatMap((part) =>
@@ -189,7 +182,6 @@ export function callIds(message: ModelMessage | undefined): readonly string[] {
   );
 }
 
-/** Ids of the results in a message. */
 export function resultIds(message: ModelMessage | undefined): readonly string[] {
   if (message?.role !== "tool") return [];
   return message.content.flatMap((part) => (part.type === "tool-result" ? [part.toolCallId] : []));

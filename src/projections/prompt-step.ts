@@ -4,8 +4,7 @@
  *   Anthropic an unsigned thinking block.
  * - Text of an unfinished block loses its metadata: its item id was never completed.
  * - Every call has exactly one result, in the order of the calls.
- * - After trimming of reasoning, the step loses its item ids: OpenAI refuses an item whose reasoning item
- *   is missing.
+ * - After trimming of reasoning, the step loses its item ids: OpenAI refuses an item without its reasoning.
  * - Redacted reasoning, files and provider calls are left out, since only the provider knows their form;
  *   other redacted parts have placeholders.
  */
@@ -23,7 +22,7 @@ import { providerOutput, resultOutput } from "./shown-result.ts";
 
 type AssistantPart = Exclude<AssistantContent, string>[number];
 
-/** The messages of a step: an assistant message, then a tool message if it made calls. */
+/** An assistant message, then a tool message if it made calls. */
 export function stepMessages(
   step: StepItem,
 ): readonly (AssistantModelMessage | ToolModelMessage)[] {
@@ -43,7 +42,6 @@ export function stepMessages(
   return [assistant, { role: "tool", content: results }];
 }
 
-/** Whether reasoning of a step was trimmed. */
 export function isTrimmed({ parts }: StepItem): boolean {
   return parts.some(isDropped);
 }
@@ -53,8 +51,8 @@ function isDropped(part: HistoryPart): boolean {
 }
 
 /**
- * Metadata of a call that the SDK's providers also read from its result: OpenAI's `caller` and
- * `parallelToolCall`, Anthropic's `toolsetName`, Gemini's `signature`.
+ * Metadata of a call that providers also read from its result: OpenAI's `caller` and `parallelToolCall`,
+ * Anthropic's `toolsetName`, Gemini's `signature`.
  */
 const resultMarks: ReadonlySet<string> = new Set([
   "caller",
@@ -70,7 +68,6 @@ function callOptions({ providerMetadata }: CallPart): Pick<ToolResultPart, "prov
   return marks.some((mark) => resultMarks.has(mark)) ? { providerOptions: providerMetadata } : {};
 }
 
-/** The parts of a step that its provider accepts again. */
 export function sendableParts(step: StepItem): readonly HistoryPart[] {
   const told = step.parts.filter((part) => !isRedactedPart(part, step.parts));
   const whole = step.status === "finished";
@@ -94,7 +91,6 @@ function isReasoning(part: HistoryPart): boolean {
   return part.kind === "reasoning" || part.kind === "reasoning-file";
 }
 
-/** Whether a redacted part has to be left out. */
 function isRedactedPart(part: HistoryPart, parts: readonly HistoryPart[]): boolean {
   switch (part.kind) {
     case "reasoning":
@@ -132,7 +128,7 @@ function isAnswered(part: HistoryPart, parts: readonly HistoryPart[]): boolean {
   );
 }
 
-/** A response part as a prompt part, by the AI SDK's rules; metadata becomes options. */
+/** By the AI SDK's rules; metadata becomes options. */
 function assistantPart(part: HistoryPart): readonly AssistantPart[] {
   const options =
     "providerMetadata" in part && part.providerMetadata !== undefined

@@ -1,6 +1,6 @@
 /**
- * The prompt: the messages of the next step, made from the history and the context view. The messages of
- * an item are made once, so only new items cost time. Called before each step, and to show a prompt.
+ * The messages of the next step, made from the history and the context view. Each item's messages are made
+ * once, so only new items cost time.
  */
 
 import type { ModelMessage, UserContent } from "ai";
@@ -15,14 +15,11 @@ import { isTrimmed, stepMessages } from "./prompt-step.ts";
 import { isCompaction, shownItem, showsEverything, type Shown } from "./shown-item.ts";
 import { continuesReply, unansweredCalls, withoutUnanswered } from "./unanswered-calls.ts";
 
-/**
- * The note after a reply that was cut off. It stays in later prompts: providers would join two replies in
- * a row, and the beginning of a prompt must not change.
- */
+/** Stays in later prompts: providers would join two replies in a row, and the beginning must not change. */
 export const CUT_OFF_NOTE =
   "[Your reply above was cut off before it was complete. Go on from where it stopped.]";
 
-/** One object, so that it is measured and hashed once. */
+/** Measured and hashed once. */
 const cutOffNote: ModelMessage = deepFreeze({ role: "user", content: CUT_OFF_NOTE });
 
 const messagesByItem = new WeakMap<HistoryItem, readonly ModelMessage[]>();
@@ -33,7 +30,6 @@ export function promptMessages(history: HistoryState, view: ContextView): readon
   return promptEntries(history, view).map(({ message }) => message);
 }
 
-/** Whether trimming of reasoning changed the prompt. */
 export function isPromptTrimmed(history: HistoryState, view: ContextView): boolean {
   return shownItems(history, view).some(
     (shown) => !isCompaction(shown) && shown.kind === "step" && isTrimmed(shown),
@@ -45,7 +41,6 @@ export function hasUnanswered(history: HistoryState, view: ContextView): boolean
   return unansweredCalls(itemsInView(history, view), () => wasCutOff(history)).size > 0;
 }
 
-/** The newest edited prompt of a history. */
 const edited = new WeakMap<
   HistoryState,
   { readonly view: ContextView; readonly entries: readonly PromptEntry[] }
@@ -56,7 +51,7 @@ function hasProblems(messages: readonly ModelMessage[]): boolean {
   return promptProblems(messages).some(({ rule }) => rule !== "unique-calls");
 }
 
-/** The messages of the next prompt with their sources. */
+/** With their sources. */
 export function promptEntries(history: HistoryState, view: ContextView): readonly PromptEntry[] {
   const plain = plainEntries(history, view);
   if (view.edit === undefined) return plain;
@@ -69,10 +64,10 @@ export function promptEntries(history: HistoryState, view: ContextView): readonl
   return shown;
 }
 
-/** The messages without what `prepareStep` changed, each with its place in the order of the prompt. */
+/** Without what `prepareStep` changed, each with its place in the prompt. */
 export function plainEntries(history: HistoryState, view: ContextView): readonly PlacedEntry[] {
   const entries: PlacedEntry[] = [];
-  /** The number of the message among those of one position. */
+  /** Among the messages of one position. */
   let part = 0;
   let last: Place = [0, 0];
   collectMessages(history, view, (message, shown) => {
@@ -97,7 +92,7 @@ function placeOf(message: ModelMessage, shown: Shown, before: Place, part: numbe
     : [shown.position, part];
 }
 
-/** Collects the messages. `visit` gets each one with its source; the source of a cut-off note is the reply. */
+/** `visit` gets each message with its source; the source of a cut-off note is the reply. */
 function collectMessages(
   history: HistoryState,
   view: ContextView,
@@ -140,10 +135,7 @@ function originOf(message: ModelMessage, shown: Shown): PromptOrigin {
   }
 }
 
-/**
- * Messages that came after the prompt of a step: the results of its calls and all later items.
- * @param after - The position of the step.
- */
+/** The results of a step's calls and all later items. `after`: the position of the step. */
 export function messagesSince(
   history: HistoryState,
   view: ContextView,
@@ -163,15 +155,12 @@ function wasCutOff({ items, open }: HistoryState): boolean {
   return last?.kind === "step" && (last.status === "interrupted" || last.status === "failed");
 }
 
-/** The items of the prompt, without provider calls that the provider would refuse. */
+/** Without provider calls that the provider would refuse. */
 function shownItems(history: HistoryState, view: ContextView): readonly Shown[] {
   return withoutUnanswered(itemsInView(history, view), () => wasCutOff(history));
 }
 
-/**
- * The finished items, the open step and the note. A compaction's summary replaces the items that it
- * covers, at the first of them.
- */
+/** The finished items, the open step and the note. A summary replaces what its compaction covers. */
 function itemsInView({ items, open, note }: HistoryState, view: ContextView): readonly Shown[] {
   const rest = [...(open === undefined ? [] : [open]), ...(note === undefined ? [] : [note])];
   if (showsEverything(view)) return [...items, ...rest];
@@ -200,7 +189,7 @@ function messagesOf(shown: Shown): readonly ModelMessage[] {
 
 const summaries = new WeakMap<Compaction, readonly ModelMessage[]>();
 
-/** One object for each compaction, so that it is measured and hashed once. */
+/** Made once, so that it is measured and hashed once. */
 function summaryMessages(by: Compaction): readonly ModelMessage[] {
   const known = summaries.get(by);
   if (known !== undefined) return known;
@@ -211,10 +200,7 @@ function summaryMessages(by: Compaction): readonly ModelMessage[] {
   return messages;
 }
 
-/**
- * The messages of one item: the same frozen objects each time. They share content with the item, so
- * freezing keeps readers of a prompt from changing the session.
- */
+/** The same frozen objects each time. They share content with the item: no reader may change it. */
 export function itemMessages(item: HistoryItem): readonly ModelMessage[] {
   const known = messagesByItem.get(item);
   if (known !== undefined) return known;
@@ -225,7 +211,6 @@ export function itemMessages(item: HistoryItem): readonly ModelMessage[] {
 
 const models = new WeakMap<ModelMessage, ModelName>();
 
-/** The model that wrote a message of a prompt; undefined for other messages. */
 export function modelOf(message: ModelMessage): ModelName | undefined {
   return models.get(message);
 }

@@ -1,14 +1,14 @@
 /**
- * Removes the parts of a step that only its own provider accepts, when another model is shown the step.
- * Depends only on the model of the step and the agent's model, both from the log. Pure.
+ * Removes the parts of a step that only its own provider accepts, when another model is shown the step. Depends
+ * only on the two models, both from the log. Pure.
  */
 
 import type { ModelName } from "../events/index.ts";
 import type { HistoryItem, HistoryPart, StepItem } from "./history-item.ts";
 
 /**
- * The binding of a model. Models with the same binding accept each other's signed, encrypted and stored
- * parts: the models of one provider interface, or of one maker behind a provider with many makers.
+ * Models with the same binding accept each other's signed, encrypted and stored parts: those of one provider
+ * interface, or of one maker behind a provider with many makers.
  */
 export function bindingOf({ provider, modelId }: ModelName): string {
   const maker = /^(?:(?:us|eu|apac|global|jp|au|ca)\.)?([\w-]+)[./]/.exec(modelId)?.[1];
@@ -26,7 +26,7 @@ export function isAllBound(bindings: readonly string[], to: string | undefined):
 
 const shown = new WeakMap<StepItem, StepItem>();
 
-/** An item for a model with binding `to`: steps of other models lose their bound parts. */
+/** Steps of models with another binding lose their bound parts. */
 export function boundItem(item: HistoryItem, to: string | undefined): HistoryItem {
   if (item.kind !== "step" || isAllBound([bindingOf(item.model)], to)) return item;
   const known = shown.get(item);
@@ -36,10 +36,7 @@ export function boundItem(item: HistoryItem, to: string | undefined): HistoryIte
   return unbound;
 }
 
-/**
- * Text and calls stay, without metadata. Reasoning, files, provider calls and custom parts are left out:
- * no other provider accepts them.
- */
+/** Text and calls stay, without metadata. No other provider accepts reasoning, files and the rest. */
 function unboundPart(part: HistoryPart): readonly HistoryPart[] {
   switch (part.kind) {
     case "text":

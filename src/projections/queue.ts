@@ -1,4 +1,4 @@
-/** The queue: messages that were accepted and not delivered yet, and the ids of all accepted messages. */
+/** Messages that were accepted and not delivered yet, and the ids of all accepted messages. */
 
 import { z } from "zod";
 import {
@@ -17,20 +17,19 @@ export interface QueuedMessage {
   readonly id: string;
   readonly content: StoredUserContent;
   readonly delivery: Delivery;
-  /** The position of its `message.queued`. */
+  /** Of its `message.queued`. */
   readonly position: number;
   readonly time: number;
 }
 
-/** The queue of a session. */
 export interface QueueState {
   /** Oldest first. */
   readonly waiting: readonly QueuedMessage[];
-  /** The position of each message's acceptance, by id. Read by {@link acceptedAt}. */
+  /** The positions by id, for {@link acceptedAt}. */
   readonly accepted: ChunkedRecord<number>;
 }
 
-/** The position at which a message was accepted; undefined if it never was. */
+/** Undefined if the message never was. */
 export function acceptedAt({ accepted }: QueueState, id: string): number | undefined {
   return entryOf(accepted, id);
 }

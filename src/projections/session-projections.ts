@@ -1,7 +1,4 @@
-/**
- * The projections of every session. The type of a session's state and the version of its snapshots follow
- * from this list: a new projection is added here, and the compiler names the places that miss it.
- */
+/** The projections of every session. The type of a state and the version of its snapshots follow from this list. */
 
 import { approvals, type ApprovalsState } from "./approvals.ts";
 import { blobs, type BlobsState } from "./blobs.ts";
@@ -19,7 +16,6 @@ import { sessionSummary, type SessionSummary } from "./session-summary.ts";
 import { toolCalls, type ToolCallsState } from "./tool-calls.ts";
 import { usage, type UsageState } from "./usage.ts";
 
-/** The state of each projection of a session, by its name in the session's state. */
 export interface ProjectedState {
   readonly history: HistoryState;
   readonly view: ContextView;

@@ -14,7 +14,6 @@ import {
 import { defineProjection, type Projection } from "./projection.ts";
 import { addUsage, noUsage } from "./usage.ts";
 
-/** A short description of a session. */
 export interface SessionSummary {
   /** The beginning of the first user message; empty before there is one. */
   readonly title: string;
@@ -24,7 +23,6 @@ export interface SessionSummary {
   readonly messages: number;
   /** The session's own usage, retries and compactions included. */
   readonly total: TokenUsage;
-  /** Of a fork: the fork point. */
   readonly forkedFrom?: ForkPoint;
   /** Of a fork: the last shared step, and the usage of the shared part, which is not in `total`. */
   readonly inherited?: { readonly step: number; readonly total: TokenUsage };

@@ -1,6 +1,6 @@
 /**
- * An item as the model is shown it: with cut results, pruned results and omitted media. Made once for
- * each view, so that its messages are measured and hashed once.
+ * An item as the model is shown it, with cut and pruned results and omitted media. Made once for each view, so
+ * that its messages are measured and hashed once.
  */
 
 import type { CutCall } from "../events/index.ts";
@@ -13,31 +13,28 @@ import { cutCall, type ResultMark } from "./shown-result.ts";
 /** Replaces a pruned tool result. */
 export const PRUNED_PLACEHOLDER = "[Old tool result content cleared]";
 
-/** An item, or a compaction that replaces items. */
 export type Shown = HistoryItem | Compaction;
 
 export function isCompaction(shown: Shown): shown is Compaction {
   return "summary" in shown;
 }
 
-/** Whether a view leaves nothing out. */
 export function showsEverything(view: ContextView): boolean {
   const { compactions, prunings, cuts, omissions, bindings, binding } = view;
   const isWhole = compactions.length === 0 && prunings.length === 0 && cuts.length === 0;
   return isWhole && omissions.length === 0 && isAllBound(bindings, binding);
 }
 
-/** An item as the model is shown it. */
 export function shownItem(item: HistoryItem, view: ContextView): HistoryItem {
   return boundItem(prunedItem(sightedItem(item, view), view), view.binding);
 }
 
-/** An item with cuts and omitted media, but without pruning. */
+/** Without pruning. */
 export function sightedItem(item: HistoryItem, view: ContextView): HistoryItem {
   return omittedItem(cutItem(item, view), view.omissions.at(-1)?.omitted);
 }
 
-/** The name of a call in notes: its step and its number in the step. */
+/** Its step and its number in the step. */
 export function callName(step: StepItem, part: CallPart): string {
   const calls = step.parts.filter(({ kind }) => kind === "call");
   return `${step.step}.${calls.indexOf(part) + 1}`;
@@ -48,7 +45,7 @@ interface Cut {
   readonly reader: string | undefined;
 }
 
-/** The cuts of each step, by call. */
+/** By step and call. */
 type Cuts = ReadonlyMap<number, ReadonlyMap<string, Cut>>;
 
 const grouped = new WeakMap<ContextView["cuts"], Cuts>();
@@ -76,7 +73,6 @@ interface CutItem {
 
 const cutItems = new WeakMap<HistoryItem, CutItem>();
 
-/** An item with cuts only. */
 export function cutItem(item: HistoryItem, view: ContextView): HistoryItem {
   if (item.kind !== "step" || view.cuts.length === 0) return item;
   const cuts = cutsOf(view).get(item.step);
@@ -105,7 +101,6 @@ function withCuts(item: StepItem, cuts: CutItem["cuts"]): StepItem {
   return { ...item, parts };
 }
 
-/** The pruned calls of each step. */
 type PrunedCalls = ReadonlyMap<number, ReadonlySet<string>>;
 
 const prunedCalls = new WeakMap<ContextView["prunings"], PrunedCalls>();

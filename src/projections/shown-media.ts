@@ -1,7 +1,4 @@
-/**
- * Finds the media of an item, and replaces omitted media by notes. Always the oldest media are omitted:
- * all before a position, and the first ones at it.
- */
+/** Finds the media of an item, and replaces omitted media by notes: all before a position, and the first at it. */
 
 import {
   uploadedFile,
@@ -22,15 +19,13 @@ export interface Medium {
   /** Base64, a URL or a reference; the names of an uploaded file. */
   readonly data: string;
   readonly filename?: string;
-  /** Measures of the blob that `data` refers to. */
   readonly blob?: BlobMeasures;
-  /** Present for an uploaded file. */
   readonly uploaded?: UploadedFile;
 }
 
 const known = new WeakMap<HistoryItem, readonly Medium[]>();
 
-/** The media of an item, in the order in which they are counted: output or message first, then results of calls. */
+/** Output or message first, then results of calls: the order in which they are counted. */
 export function itemMedia(item: HistoryItem): readonly Medium[] {
   const found = known.get(item);
   if (found !== undefined) return found;
@@ -93,7 +88,6 @@ function isText(mediaType: string): boolean {
   return mediaType.startsWith("text/") || mediaType === "application/json";
 }
 
-/** The data in any of the SDK's forms. */
 function dataOf(data: unknown): string | undefined {
   if (typeof data === "string") return data;
   if (typeof data !== "object" || data === null) return undefined;
@@ -101,7 +95,6 @@ function dataOf(data: unknown): string | undefined {
   return "url" in data ? dataOf(data.url) : undefined;
 }
 
-/** Replaces an omitted medium. */
 export function omittedNote({ mediaType, data, filename, blob, uploaded }: Medium): string {
   const called = filename === undefined ? "" : ` ${JSON.stringify(filename)}`;
   const isAddress = uploaded !== undefined || /^https?:/i.test(data);
@@ -127,7 +120,6 @@ interface OmittedItem {
 
 const omittedItems = new WeakMap<HistoryItem, OmittedItem>();
 
-/** An item with notes in place of its omitted media. */
 export function omittedItem(item: HistoryItem, omitted: OmittedMedia | undefined): HistoryItem {
   const first = omittedIn(item, omitted);
   const count = first === 0 ? 0 : Math.min(first, itemMedia(item).length);

@@ -1,33 +1,27 @@
 /**
- * Tool results as the model is shown them. Each way in which a call can end has its own words, since a
- * model that takes "unknown" for "failed" repeats a payment. A long result is cut to its beginning, a
- * note about the rest and its end; the log keeps all of it.
+ * Tool results as the model is shown them. Each end of a call has its own words: a model that takes "unknown"
+ * for "failed" repeats a payment. A long result keeps its beginning and its end; the log keeps all of it.
  */
 
 import { type ModelOutput, isNestedDeeper, MOST_LEVELS, type JsonValue } from "../events/index.ts";
 import type { CallPart } from "./history-item.ts";
 
-/** How a result is cut. */
 export interface ResultMark {
   /** Characters that stay at the beginning and at the end. */
   readonly head: number;
   readonly tail: number;
-  /** The name of the call for the tool that reads results. */
   readonly call: string;
-  /** The name of that tool; without it the note has only the number of characters. */
+  /** Without it, the note has only the number of characters. */
   readonly reader?: string;
 }
 
-/** The characters that are left out: `from` included, `to` not. */
+/** `to` is not included. */
 export interface Gap {
   readonly from: number;
   readonly to: number;
 }
 
-/**
- * The whole text of a result, without media. Undefined for a call that has not ended or ended without a
- * result of its own.
- */
+/** Without media. Undefined for a call that has not ended or has no result of its own. */
 export function resultText(part: CallPart): string | undefined {
   const { status } = part.outcome;
   return status === "succeeded" || status === "failed" ? outputText(resultOutput(part)) : undefined;
@@ -61,13 +55,11 @@ export function cutGap(
   return from < to ? { from, to } : undefined;
 }
 
-/** Whether an index is inside a surrogate pair. */
 export function partsPair(text: string, index: number): boolean {
   const [before, after] = [text.charCodeAt(index - 1), text.charCodeAt(index)];
   return before >= 0xd800 && before < 0xdc00 && after >= 0xdc00 && after < 0xe000;
 }
 
-/** The text after the cut. */
 export function cutText(text: string, mark: ResultMark): string {
   const gap = cutGap(text, mark);
   if (gap === undefined) return text;
@@ -177,7 +169,6 @@ function why(reason: string): string {
   }
 }
 
-/** The result of a tool that the provider ran. */
 export function providerOutput(output: JsonValue, isError: boolean): ModelOutput {
   return isError && !isTooDeep(output)
     ? { type: "error-json", value: output }

@@ -3,9 +3,8 @@
 import type { ModelName, SessionEvent, TokenUsage } from "../events/index.ts";
 
 /**
- * The kind of a span: `waiting` for the first token, streamed `text`, `reasoning` and `input` (of a
- * call), a `gap` in the stream, `retry` between two attempts, `approval` by a person, `output` of a
- * client, a running `tool`.
+ * `waiting` for the first token; streamed `text`, `reasoning` and `input` (of a call); a `gap` in the stream;
+ * `retry` between two attempts; `approval` by a person; `output` of a client; a running `tool`.
  */
 export type SpanKind =
   | "waiting"
@@ -18,7 +17,6 @@ export type SpanKind =
   | "output"
   | "tool";
 
-/** A span of a step's time. */
 export interface TimelineSpan {
   readonly kind: SpanKind;
   /** The tool's name, or why an attempt failed. */
@@ -37,7 +35,7 @@ export interface StepTimeline {
   readonly step: number;
   readonly attempts: number;
   readonly model: ModelName;
-  /** The position and the time (epoch milliseconds) of its first `step.started`. */
+  /** Of its first `step.started`; the time in epoch milliseconds. */
   readonly position: number;
   readonly startedAt: number;
   /** How the model call ended; absent while it runs. */
@@ -57,7 +55,7 @@ export interface StepTimeline {
 const SHORTEST_GAP_MS = 50;
 const GAP_SHARE = 0.1;
 
-/** The timelines of a session's steps, in order. @param events - From the session's first event, or from any `step.started`. */
+/** In order. @param events - From the session's first event, or from any `step.started`. */
 export function stepTimelines(events: readonly SessionEvent[]): readonly StepTimeline[] {
   const steps: OpenStep[] = [];
   for (const event of events) {
@@ -77,7 +75,6 @@ interface OpenSpan {
   outcome?: string;
 }
 
-/** Collects the spans of one step. */
 class OpenStep {
   readonly step: number;
   readonly #began: SessionEvent<"step.started">;
@@ -198,7 +195,6 @@ class OpenStep {
     };
   }
 
-  /** Takes a token of the stream. */
   #token(kind: SpanKind, id: string, time: number, label?: string): void {
     if (this.#open.has("waiting ")) {
       this.#end("waiting", "", time);
@@ -231,7 +227,6 @@ class OpenStep {
     this.#lastAt = time;
   }
 
-  /** Ends all spans of the stream. */
   #closeStream(time: number): void {
     for (const key of this.#open.keys()) {
       const [kind = "", id = ""] = key.split(/ (.*)/s);

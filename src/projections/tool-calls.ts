@@ -36,9 +36,7 @@ export interface ToolCall {
   readonly endedAt?: number;
 }
 
-/** The tool calls of a session. */
 export interface ToolCallsState {
-  /** The running step. */
   readonly step: number;
   readonly open: readonly ToolCall[];
   readonly ended: readonly ToolCall[];

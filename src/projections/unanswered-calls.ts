@@ -1,7 +1,6 @@
 /**
- * Provider calls without a result, for instance after Anthropic's `pause_turn`. The provider accepts such a
- * call again while no message follows, and may give the result in a later step. After another message it
- * refuses the call, so the prompt leaves it out. A call whose result is shown always stays.
+ * Provider calls without a result, for instance after Anthropic's `pause_turn`. The provider accepts such a call
+ * again until another message follows; then it refuses the call, so the prompt leaves it out.
  */
 
 import type { HistoryPart, StepItem } from "./history-item.ts";
@@ -12,7 +11,7 @@ interface StepCalls {
   readonly open: readonly string[];
   /** Results of calls of earlier steps. */
   readonly given: readonly string[];
-  /** The role of the step's last message; undefined if it has none. */
+  /** Undefined if the step has no messages. */
   readonly last: "assistant" | "tool" | undefined;
 }
 
@@ -32,7 +31,7 @@ function callsOf(step: StepItem): StepCalls {
   return calls;
 }
 
-/** Whether a step continues a paused reply: it has the result of one of its calls. */
+/** The next step has the result of one of its calls. */
 export function continuesReply(reply: Shown, next: Shown): boolean {
   if (!isStep(reply) || !isStep(next)) return false;
   const { given } = callsOf(next);
@@ -43,7 +42,7 @@ function isStep(shown: Shown): shown is StepItem {
   return !isCompaction(shown) && shown.kind === "step";
 }
 
-/** The items without unanswered calls. @param cutOff - Whether a cut-off note follows the last reply. */
+/** @param cutOff - Whether a cut-off note follows the last reply. */
 export function withoutUnanswered(
   shown: readonly Shown[],
   cutOff: () => boolean,
@@ -58,7 +57,7 @@ export function withoutUnanswered(
 
 const none: ReadonlyMap<number, ReadonlySet<string>> = new Map();
 
-/** The calls without a result that another message follows, by the index of their step. */
+/** By the index of their step: calls without a result that another message follows. */
 export function unansweredCalls(
   shown: readonly Shown[],
   cutOff: () => boolean,
@@ -68,7 +67,6 @@ export function unansweredCalls(
   const leaveOut = (id: string, index: number): void => {
     left.set(index, (left.get(index) ?? new Set()).add(id));
   };
-  /** The index of each call without a result. */
   const open = new Map<string, number>();
   /** Calls before this index are followed by another message. */
   let followedUpTo = 0;
@@ -109,7 +107,7 @@ interface ShortStep {
 
 const shortSteps = new WeakMap<StepItem, ShortStep>();
 
-/** The same object each time, so that its messages are measured and hashed once. */
+/** Made once, so that its messages are measured and hashed once. */
 function withoutCalls(step: StepItem, ids: ReadonlySet<string>): StepItem {
   const made = shortSteps.get(step);
   if (made?.ids.size === ids.size && made.ids.isSubsetOf(ids)) return made.item;

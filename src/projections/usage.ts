@@ -12,7 +12,6 @@ import {
 } from "../events/index.ts";
 import { defineProjection, type Projection } from "./projection.ts";
 
-/** Usage of one step. */
 export interface StepUsage {
   readonly turn: number;
   readonly step: number;
@@ -37,10 +36,9 @@ export interface SideUsage {
 export interface UsageState {
   /** Finished steps in order; shared steps of a fork come first. */
   readonly steps: readonly StepUsage[];
-  /** The sum of the session's own steps. */
+  /** Of the session's own steps. */
   readonly total: TokenUsage;
   readonly beside: readonly SideUsage[];
-  /** Of a fork: the usage of the shared part. */
   readonly inherited?: InheritedUsage;
   /** The turn that runs; 0 between turns. */
   readonly turn: number;
@@ -102,17 +100,14 @@ function sumOf(entries: readonly { readonly usage: TokenUsage }[]): TokenUsage {
   return entries.reduce((sum, { usage }) => addUsage(sum, usage), noUsage);
 }
 
-/** The session's own steps, without shared ones. */
 export function ownSteps({ steps, inherited }: UsageState): readonly StepUsage[] {
   return inherited === undefined ? steps : steps.filter(({ step }) => step > inherited.step);
 }
 
-/** The session's own usage outside of steps. */
 export function ownBeside({ beside, inherited }: UsageState): readonly SideUsage[] {
   return inherited === undefined ? beside : beside.slice(inherited.beside);
 }
 
-/** The sum over the session's own steps of one turn. */
 export function turnUsage({ steps, inherited }: UsageState, turn: number): TokenUsage {
   const last = steps.findLastIndex((step) => step.turn <= turn);
   const first = steps.findLastIndex((step, index) => index <= last && step.turn < turn) + 1;
@@ -121,8 +116,8 @@ export function turnUsage({ steps, inherited }: UsageState, turn: number): Token
 }
 
 /**
- * The usage of a session by purpose. `total` is the sum of steps, retries and compactions. Over all
- * sessions of a store, each token is in exactly one total.
+ * `total` is the sum of steps, retries and compactions. Over all sessions of a store, each token is in exactly
+ * one total.
  */
 export interface Spending {
   readonly steps: TokenUsage;
@@ -163,7 +158,6 @@ function ended(state: UsageState, step: number, time: number, spent: TokenUsage)
     : { ...rest, steps, total: addUsage(state.total, usage) };
 }
 
-/** Moves all usage so far to the shared part. */
 function forked(state: UsageState): UsageState {
   const { steps, beside, running, inherited } = state;
   return {

@@ -1,9 +1,6 @@
 /** Waits that end when a signal aborts, even if the awaited model or tool ignores the signal. */
 
-/**
- * The promise's value, or a rejection with the signal's reason as soon as it aborts. `release` gets a
- * value that comes later.
- */
+/** Rejects with the signal's reason as soon as it aborts. `release` gets a value that comes later. */
 export async function unlessAborted<Value>(
   promise: PromiseLike<Value>,
   signal: AbortSignal,
@@ -28,7 +25,6 @@ export function untilAborted<Part>(
     try {
       await iterator.return?.();
     } catch (error) {
-      // The failure of a stream that is being closed does not matter.
       void error;
     }
   };

@@ -1,7 +1,4 @@
-/**
- * Converts values of tools, providers and errors to JSON for the log. Reading such a value may throw:
- * {@link toJson} then throws a typed error, {@link toStoredError} never throws.
- */
+/** Converts values of tools, providers and errors to JSON for the log. Reading them may throw. */
 
 import { serializeError } from "serialize-error";
 import { configure } from "safe-stable-stringify";
@@ -87,8 +84,8 @@ function withoutRequests(value: JsonValue): JsonValue {
 }
 
 /**
- * Any thrown value as a stored error, with own fields and the chain of causes. If reading it throws,
- * the readable fields are stored. Never throws.
+ * Any thrown value, with own fields and the chain of causes; only the readable fields if reading it throws.
+ * Never throws.
  */
 export function toStoredError(error: unknown): StoredError {
   try {
@@ -130,7 +127,6 @@ function storedError(error: unknown): StoredError {
   );
 }
 
-/** Cuts long texts and a long chain of causes. */
 function shortened<Fields extends JsonObject>(error: Fields, causes: number): Fields {
   const { message, stack, cause } = error;
   const inner = jsonObjectSchema.safeParse(cause);
@@ -151,7 +147,7 @@ function cutText(text: string): string {
   return `${text.slice(0, MESSAGE_CHARACTERS)}\n[${left} of ${text.length} characters left out.]`;
 }
 
-/** A field of a value whose getters may throw. */
+/** Getters may throw. */
 function readText(value: unknown, key: "name" | "message"): string | undefined {
   try {
     const text: unknown = Reflect.get(Object(value), key);

@@ -1,14 +1,8 @@
-/**
- * Loads a package that a library user installs only for the feature that needs it. Called where the feature
- * is first used; never at import.
- */
+/** Loads a package that only one feature needs, where the feature is first used; never at import. */
 
 import { hasCode, TurnlogError } from "../events/index.ts";
 
-/**
- * The module that `load` imports.
- * @throws TurnlogError `PACKAGE_MISSING` if the package is not installed; the message says how to install it
- */
+/** @throws TurnlogError `PACKAGE_MISSING` if the package is not installed; the message says how to install it */
 export async function optionalPackage<Module>(
   name: string,
   feature: string,

@@ -1,19 +1,15 @@
-/**
- * Copies a value that is JSON already. The result equals `JSON.parse(JSON.stringify(value))`, but texts
- * are shared: copying 60 MB does not take another 120 MB.
- */
+/** Equals `JSON.parse(JSON.stringify(value))`, but shares texts: copying 60 MB does not take another 120 MB. */
 
 import { MOST_LEVELS, type JsonValue } from "../events/index.ts";
 
 /** The most characters to copy: their JSON fits into one string, whatever it escapes. */
 const MOST_CHARACTERS = 80_000_000;
 
-/** Characters that may still be copied. */
 interface Remaining {
   characters: number;
 }
 
-/** The copy; undefined if a part of the value is not plain JSON, or it is too large or too deep. */
+/** Undefined if a part of the value is not plain JSON, or it is too large or too deep. */
 export function plainJson(value: unknown): JsonValue | undefined {
   return plainValue(value, MOST_LEVELS, { characters: MOST_CHARACTERS });
 }

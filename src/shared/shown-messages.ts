@@ -3,7 +3,7 @@
 import type { ModelMessage } from "ai";
 import { ownCopy } from "../events/index.ts";
 
-/** Adds the messages to the options of a callback. Most tools never read them. */
+/** Most tools never read them. */
 export function withMessages<Options extends object>(
   options: Options,
   messages: readonly ModelMessage[],

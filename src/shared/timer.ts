@@ -21,8 +21,8 @@ export type Wait =
 export type ModelLimit = "the first token" | "the next token" | "the whole call";
 
 /**
- * Calls `due` once after the given milliseconds, unless it is disposed of before. May be longer than
- * `setTimeout` allows (2^31 - 1), or `Infinity`: then `due` is never called.
+ * Calls `due` once, unless it is disposed of before. Accepts more than `setTimeout` (2^31 - 1); never calls
+ * `due` for `Infinity`.
  */
 export type Timer = (milliseconds: number, due: () => void, wait: Wait) => Disposable;
 

@@ -1,6 +1,6 @@
 /**
- * Calls an agent's lifecycle callbacks and the telemetry integrations. As in the AI SDK, all are called
- * at the same time and awaited, and what they throw is dropped.
+ * Calls an agent's lifecycle callbacks and the telemetry integrations at the same time and drops what they
+ * throw, as the AI SDK does.
  */
 
 import type { Telemetry, TelemetryOptions } from "ai";
@@ -17,14 +17,10 @@ export interface Dispatcher {
   failed(callId: string, error: unknown): Promise<void>;
   /** Runs a model call in the contexts of the integrations, so that their spans nest. */
   readonly executeLanguageModelCall: NonNullable<Telemetry["executeLanguageModelCall"]>;
-  /** Runs a tool in the contexts of the integrations. */
   readonly executeTool: NonNullable<Telemetry["executeTool"]>;
 }
 
-/**
- * The dispatcher of an agent; undefined if nothing listens.
- * @param identity - Returns what each event has beside the AI SDK's fields.
- */
+/** Undefined if nothing listens. `identity`: what each event has beside the AI SDK's fields. */
 export function dispatcherOf(
   settings: LifecycleSettings,
   identity: () => EventIdentity,
@@ -81,7 +77,7 @@ function withIdentityInContext(
 
 /** The callbacks by their names of today, as `ToolLoopAgent` chooses them. */
 function callbacksOf(settings: LifecycleSettings): ReadonlyMap<LifecycleName, Listener> {
-  // Deprecated names still work in the AI SDK.
+  // The SDK still accepts deprecated names.
   /* oxlint-disable typescript/no-deprecated */
   const chosen = {
     onStart: settings.onStart ?? settings.experimental_onStart,

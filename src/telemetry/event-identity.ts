@@ -2,7 +2,6 @@
 
 import { z } from "zod";
 
-/** The session, the turn and the step of a callback's event. */
 export interface EventIdentity {
   readonly session: string;
   readonly turn: number;
@@ -22,13 +21,9 @@ const identitySchema = z.object({
 });
 
 /**
- * The session, the turn and the step of the event that a lifecycle callback or a telemetry integration
- * got. Undefined if turnlog did not make the event.
- *
+ * Where the event of a callback or a telemetry integration happened; undefined if turnlog did not make it.
  * @example
- * ```ts
  * onEnd: (event) => bill(eventIdentity(event)?.session, event.usage)
- * ```
  */
 export function eventIdentity(event: unknown): EventIdentity | undefined {
   return identitySchema.safeParse(event).data?.turnlog;
@@ -42,11 +37,8 @@ export interface SpanAttributes {
 /**
  * The session as attributes of each span: `gen_ai.conversation.id`, `turnlog.turn`, `turnlog.step` and
  * `turnlog.position`. Undefined for spans of other operations of the AI SDK.
- *
  * @example
- * ```ts
  * registerTelemetry(new OpenTelemetry({ enrichSpan: sessionAttributes }));
- * ```
  */
 export function sessionAttributes(span: {
   readonly runtimeContext: Record<string, unknown> | undefined;

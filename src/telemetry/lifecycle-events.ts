@@ -14,7 +14,6 @@ import type {
   ToolExecutionStartEvent,
 } from "ai";
 
-/** The events by the name of their callback. */
 export interface LifecycleEvents {
   readonly onStart: GenerateTextStartEvent;
   readonly onStepStart: GenerateTextStepStartEvent;

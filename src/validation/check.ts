@@ -1,13 +1,12 @@
 /**
- * Checks the arguments of a public function before anything is done: callers may use plain JavaScript,
- * and types do not exclude NaN. It only checks: valid arguments are used as they are.
+ * Checks the arguments of a public function before anything is done: callers may use plain JavaScript, and
+ * types do not exclude NaN. Valid arguments are used as they are.
  */
 
 import { z } from "zod";
 import { TurnlogError } from "../events/index.ts";
 import { closestMatch } from "leven";
 
-/** What the error says about the value. */
 interface InputPlace {
   /** The name of the parameter. */
   readonly name?: string;
@@ -107,7 +106,7 @@ function shown(value: unknown): string {
   }
 }
 
-/** The nearest of `names`; undefined if no name is near. */
+/** Undefined if no name is near. */
 export function nearestName(unknown: string, names: readonly string[]): string | undefined {
   const written = plain(unknown);
   const known = new Map(names.map((name) => [plain(name), name]));

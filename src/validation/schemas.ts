@@ -1,12 +1,8 @@
-/**
- * Schemas of single options. Each message follows the words "must be". They only check: a value may be
- * an instance of any class and is used as it is.
- */
+/** Schemas of single options. Messages follow "must be". Values may be instances of any class. */
 
 import { z } from "zod";
 import { byId } from "../events/index.ts";
 
-/** A schema of one condition. */
 export function thing<Value = unknown>(
   words: string,
   fits: (value: unknown) => boolean,
@@ -58,7 +54,6 @@ export function oneOf<const Value extends string>(...values: readonly Value[]): 
   return z.enum(values, words);
 }
 
-/** The optional keys. */
 type OptionalKey<Given> = {
   [Key in keyof Given]-?: object extends Pick<Given, Key> ? Key : never;
 }[keyof Given];
@@ -66,9 +61,8 @@ type Fields<Key extends PropertyKey> = Readonly<Record<Key, z.ZodType>>;
 type RequiredFields<Given> = Fields<Exclude<keyof Given, OptionalKey<Given>>>;
 
 /**
- * An object that has the keys of `Given` and no other key. `undefined` counts as absent.
- * @param settings.hints - Advice for some unknown keys, by name.
- * @param settings.ignored - Keys that are not checked.
+ * No keys but those of `Given`; `undefined` counts as absent. `hints`: advice for some unknown keys, by name.
+ * `ignored`: keys that are not checked.
  */
 export function optionsOf<Given extends object>(
   optional: Fields<OptionalKey<Given>>,
@@ -91,13 +85,11 @@ export function optionsOf<Given extends object>(
   });
 }
 
-/** How unknown keys are reported. */
 interface UnknownKeys {
   readonly hints?: Readonly<Record<string, string>>;
   readonly ignored?: RegExp;
 }
 
-/** The parameters of an issue about an unknown key. */
 interface UnknownKey {
   readonly unknown: string;
   readonly known: readonly string[];
@@ -112,13 +104,12 @@ function enumerable(value: unknown): readonly (readonly [string, unknown])[] {
   return found;
 }
 
-/** An object of the caller with the required members; other members are allowed. */
+/** Other members are allowed. */
 export function implementation(required: Fields<string>, optional: Fields<string> = {}): z.ZodType {
   const fields = Object.entries(optional).map(([key, field]) => [key, field.optional()]);
   return z.looseObject({ ...Object.fromEntries(fields), ...required }, "an object");
 }
 
-/** A record whose values all have the same shape. */
 export function named(shape: z.ZodType): z.ZodType {
   return z.looseObject({}, "an object").superRefine((value, context) => {
     for (const [key, one] of Object.entries(value)) {
@@ -134,7 +125,6 @@ export function off(shape: z.ZodType): z.ZodType {
   });
 }
 
-/** Adds the issues of a part to those of the whole. */
 export function report(
   shape: z.ZodType,
   value: unknown,

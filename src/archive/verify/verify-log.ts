@@ -21,6 +21,7 @@ interface Ordered {
 /** A problem of the whole store has no session. */
 type StoreProblem = Omit<LogProblem, "session"> & { readonly session?: string };
 
+/** Result of {@link verifyLog}. */
 export interface LogVerification {
   /** By name. */
   readonly sessions: readonly SessionVerification[];

@@ -39,6 +39,7 @@ export interface LogProblem extends Finding {
   readonly session: string;
 }
 
+/** Result of {@link verifySession}. */
 export interface SessionVerification {
   readonly session: string;
   readonly events: number;
