@@ -1,20 +1,11 @@
 /** Forks a stored session: the fork shares its events up to a position. Runs nothing. */
 
-import {
-  check,
-  implementation,
-  list,
-  name,
-  optionsOf,
-  position,
-  time,
-} from "../validation/index.ts";
+import { check, implementation, name, optionsOf, position, time } from "../validation/index.ts";
 import {
   TurnlogError,
   type AgentDescription,
   type EventLog,
   type ForkPoint,
-  type NewEvent,
 } from "../events/index.ts";
 import { linkOf, checkPosition } from "../state/index.ts";
 
@@ -24,8 +15,6 @@ export interface ForkSessionOptions {
   readonly position?: number;
   /** The agent of the fork. Default: the agent of the session. */
   readonly agent?: AgentDescription;
-  /** Ids of messages that wait at that position and that the fork does not deliver. */
-  readonly withdraw?: readonly string[];
   /** Epoch milliseconds. */
   readonly now?: number;
 }
@@ -37,7 +26,7 @@ export interface ForkedSession {
 }
 
 const schema = optionsOf<ForkSessionOptions>(
-  { position, agent: implementation({}), withdraw: list, now: time },
+  { position, agent: implementation({}), now: time },
   { as: name },
 );
 
@@ -53,17 +42,12 @@ export async function forkSession(
   options: ForkSessionOptions,
 ): Promise<ForkedSession> {
   check(schema, options, "forkSession", { name: "options", session });
-  const { as, position: last, agent, withdraw = [], now = Date.now() } = options;
+  const { as, position: last, agent, now = Date.now() } = options;
   await checkPosition(log, session, last);
   const from = await ownerOf(log, session, await openPosition(log, session, last));
-  const reason = "the session was forked to say something else";
-  const withdrawn: readonly NewEvent[] =
-    withdraw.length === 0
-      ? []
-      : [{ type: "message.withdrawn", time: now, data: { ids: withdraw, reason } }];
   const data = { from, ...(agent === undefined ? {} : { agent }) };
   try {
-    await log.fork(as, [{ type: "session.forked", time: now, data }, ...withdrawn]);
+    await log.fork(as, [{ type: "session.forked", time: now, data }]);
   } catch (error) {
     if (!TurnlogError.isInstance(error) || error.code !== "REVISION_CONFLICT") throw error;
     throw new TurnlogError(

@@ -5,7 +5,7 @@ export type { AttachmentOptions } from "./guarded-download.ts";
 export { attachedName } from "./attachment.ts";
 export { base64Of, certainBase64, dataUrlContent } from "./base64-text.ts";
 export { contentIdentity } from "./content-identity.ts";
-export { assertSendable, called, fileData } from "./file-data.ts";
+export { called, fileData } from "./file-data.ts";
 export { UNKNOWN_TYPE, isTextType } from "./media-type.ts";
 export {
   type BlobOptions,

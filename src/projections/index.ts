@@ -12,13 +12,6 @@ export {
   spansUpTo,
 } from "./branches.ts";
 export {
-  type BranchPoint,
-  type Retraction,
-  lastMessage,
-  lastTurn,
-  pointBefore,
-} from "./branch-point.ts";
-export {
   type CalibrationState,
   type EstimateError,
   calibration,

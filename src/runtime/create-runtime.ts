@@ -236,12 +236,10 @@ class OpenRuntime implements Runtime {
 
   #forkHost(): ForkHost {
     return {
-      blobs: this.#blobs,
       log: this.log,
       agents: this.#agents,
       servers: this.#options.mcp,
       newId: () => this.#newId(),
-      attachments: this.#options.attachments ?? {},
       clock: this.#options.clock ?? Date.now,
       open: async (session, recovery) => {
         // Without a snapshot the list of sessions reads the whole shared history until the first turn ends.

@@ -89,8 +89,14 @@ const agentChanges = {
   tools: anything,
 };
 const forkSchema = optionsOf<ForkOptions>(
-  { ...agentChanges, position, id: anything, edit: anything, undo: flag },
+  { ...agentChanges, position, id: anything },
   {},
+  {
+    hints: {
+      edit: "a fork says nothing else by itself. Call `send(text, { replaces: messageId })`, on the session or on a fork of it.",
+      undo: "a fork takes no turn back by itself. Call `rewind({ beforeTurn })`, on the session or on a fork of it.",
+    },
+  },
 );
 const rerunSchema = optionsOf<RerunOptions>(
   { ...agentChanges, position, step: position, id: anything },

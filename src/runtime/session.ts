@@ -75,16 +75,6 @@ export interface ForkOptions extends AgentChanges {
   readonly position?: number;
   /** The id of the fork. Default: a new id. */
   readonly id?: string;
-  /**
-   * Replaces the last message that was delivered up to `position`: the fork branches off before that message
-   * and sends this one. Its turn has begun when `fork` resolves.
-   */
-  readonly edit?: UserInput;
-  /**
-   * Branch off before the last turn that began up to `position`, so that the fork does not contain it.
-   * Cannot be combined with `edit`.
-   */
-  readonly undo?: boolean;
 }
 
 /** Options of {@link Session.rerun}: its position and its agent. */
@@ -233,8 +223,8 @@ export interface Session {
    *
    * A changed model, instructions or tools apply while this runtime is open. Another runtime runs the
    * fork with its own agent. Both are recorded.
-   * @throws TurnlogError `INVALID_INPUT` (the position does not exist, no message to edit, no turn to
-   * undo), `REVISION_CONFLICT` (the id is taken)
+   * @throws TurnlogError `INVALID_INPUT` (the position does not exist), `REVISION_CONFLICT` (the id is
+   * taken)
    */
   fork(options?: ForkOptions): Promise<Session>;
   /**

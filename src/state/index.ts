@@ -2,7 +2,6 @@
 
 export { EVENTS_PER_SNAPSHOT, foldedStates, isDue, keepStates } from "./folded-states.ts";
 export { linkOf } from "./fork-link.ts";
-export { type RerunPlace, forkPoint, rerunPoint } from "./fork-point.ts";
 export {
   attemptsAt,
   effectIdOf,
@@ -23,6 +22,7 @@ export { type Approval, approvalOfId, waitingApprovals } from "./session-approva
 export { stepResults } from "./step-result.ts";
 export { type SessionDiff, diffSession } from "./session-diff.ts";
 export { boundaryAt, isAtBoundary } from "./boundaries.ts";
+export { type RerunPlace, rerunPoint } from "./rerun-point.ts";
 export { canRewind } from "./rewind-state.ts";
 export { type SessionBranch, sessionBranches } from "./session-branches.ts";
 export type { Ending, ReplayGate, SessionRecorder } from "./session-recorder.ts";

@@ -160,7 +160,7 @@ async function before(from: "small" | "large"): Promise<readonly SessionEvent[]>
 
 /** Right after a write is as a rule right before the next one. */
 const ends = long ? hows : (["kill-before", "fail"] as const);
-const forks = long ? [{ position: 60 }, {}, { edit: "And now?" }] : [{ edit: "And now?" }];
+const forks = long ? [{ position: 60 }, {}] : [{ position: 60 }];
 const drops = long ? ["boundaries", "reasoning"] : ["reasoning"];
 
 describe.each(ends)("at any of its writes (%s)", (how) => {

@@ -6,9 +6,7 @@ import { createRuntime } from "../../src/public/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
 
 const [, , dir = "", given = ""] = process.argv;
-const options = z
-  .object({ position: z.int().exactOptional(), edit: z.string().exactOptional() })
-  .parse(JSON.parse(given));
+const options = z.object({ position: z.int().exactOptional() }).parse(JSON.parse(given));
 
 const runtime = await createRuntime({ dir, agent: { model: scriptedModel(["Another answer."]) } });
 const session = await runtime.session("s");

@@ -207,7 +207,7 @@ const rows: readonly Row[] = [
   // @ts-expect-error -- unknown
   ["options.compaction", "compact", () => session.preview({ compaction: slidingWindow() })],
   // @ts-expect-error -- unknown
-  ["options.edits", "edit", () => session.fork({ edits: "x" })],
+  ["options.positions", "position", () => session.fork({ positions: 3 })],
   // @ts-expect-error -- unknown
   ["options.steps", "step", () => session.rerun({ steps: 1 })],
   // @ts-expect-error -- unknown
@@ -408,7 +408,7 @@ it("every options type that a schema checks has a row above", async () => {
 
 /** By the type, the beginning of its row. */
 const covered: Readonly<Record<string, string>> = {
-  AgentChanges: "options.edits",
+  AgentChanges: "options.positions",
   AttachmentOptions: "attachments.timeout",
   BackupOptions: "options.progress",
   BlobLimits: "blobs.maxByte",
@@ -428,7 +428,7 @@ const covered: Readonly<Record<string, string>> = {
   ExportOptions: "options.blob",
   FixtureOptions: "options.homes",
   FolderBlobsOptions: "options.synced",
-  ForkOptions: "options.edits",
+  ForkOptions: "options.positions",
   ForkSessionOptions: "options.id",
   HttpMcpServer: "mcp.files.header",
   ImportOptions: "options.verified",

@@ -56,15 +56,17 @@ describe("a message with files", () => {
     expect((await open.types()).filter((type) => type === "message.queued")).toHaveLength(2);
   });
 
-  it("is what a fork says in the place of a message that it edits", async () => {
+  it("is what an edit says in the place of the former message", async () => {
     await using folder = await temporaryFolder({ "new.md": "the new plan" });
     const model = scriptedModel(["Old.", "New."]);
     await using open = await openSession({ model });
     await (
-      await open.session.send("the old plan")
+      await open.session.send("the old plan", { id: "m1" })
     ).result;
-    const fork = await open.session.fork({ edit: { files: [join(folder.path, "new.md")] } });
-    await fork.idle();
+    const files = [join(folder.path, "new.md")];
+    await (
+      await open.session.send({ files }, { replaces: "m1" })
+    ).result;
     const prompt = JSON.stringify(model.calls[1]?.prompt);
     expect(prompt).toContain("the new plan");
     expect(prompt).not.toContain("the old plan");

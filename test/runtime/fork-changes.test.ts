@@ -3,11 +3,9 @@
 import { tool } from "ai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { blobReference } from "../../src/events/index.ts";
 import { gate, scriptedModel } from "../../src/models/index.ts";
 import { ask, typesBehind } from "../support/asking.ts";
 import { lawProblems } from "../support/law-problems.ts";
-import { png } from "../support/media.ts";
 import { storedEvents } from "../support/replay.ts";
 import { call, calling, saying } from "../support/script.ts";
 import { seen } from "../support/seen.ts";
@@ -60,32 +58,38 @@ describe("a fork that changes something", () => {
     expect(await typesBehind(second, "f", position)).toEqual(["session.configured"]);
   });
 
-  it("says the last message in another way, and leaves the turn before it as it was", async () => {
+  it("says a message of what it shares in another way, and the other session keeps both", async () => {
     const model = scriptedModel(["One.", "Two.", "Another two."]);
     await using open = await openSession({ model });
     await ask(open.session, "First?");
-    const { position } = await open.session.view();
-    await ask(open.session, "Secnd?");
-    const fork = await open.session.fork({ id: "f", edit: "Second?" });
-    await fork.idle();
+    await (
+      await open.session.send("Secnd?", { id: "m2" })
+    ).result;
+    const before = await open.events();
+    const fork = await open.session.fork({ id: "f" });
+    const edited = await fork.send("Second?", { replaces: "m2" });
+    expect((await edited.result).text).toBe("Another two.");
     const prompt = JSON.stringify(model.calls[2]?.prompt);
     expect(prompt).toContain("Second?");
     expect(prompt).not.toContain("Secnd?");
     expect(prompt).toContain("One.");
-    const types = await typesBehind(open, "f", position);
-    expect(types.slice(0, 4)).toEqual([
-      "session.forked",
-      "message.queued",
-      "turn.started",
-      "message.delivered",
-    ]);
-    // Up to an earlier position, the last message is an earlier one.
-    const earlier = await open.session.fork({ position: position, edit: "Zeroth?" });
-    expect((await earlier.view()).summary.title).toBe("Zeroth?");
-    await earlier.cancel();
+    expect(await open.events()).toEqual(before);
+    expect(await fork.branches()).toMatchObject([{ id: 1 }, { parent: 1 }]);
+    expect(lawProblems(await storedEvents(open.log, "f"))).toEqual([]);
   });
 
-  it("takes an edited message back where it already waited in the turn before", async () => {
+  it.each([
+    [{ edit: "Other." }, /`send\(text, \{ replaces: messageId \}\)`/],
+    [{ undo: true }, /`rewind\(\{ beforeTurn \}\)`/],
+  ])("is refused with %o, and names the command that does that", async (former, message) => {
+    await using open = await openSession({ model: scriptedModel(["One."]) });
+    await ask(open.session, "First?");
+    const refused = open.session.fork({ ...former });
+    await expect(refused).rejects.toMatchObject({ code: "INVALID_INPUT", message });
+    expect((await Array.fromAsync(open.log.list())).map(({ session }) => session)).toEqual(["s"]);
+  });
+
+  it("that an earlier release made to edit a message, which it withdrew, opens and goes on", async () => {
     const pause = gate();
     const model = scriptedModel([saying("o", pause, "ne"), "Two.", "Another two."]);
     await using open = await openSession({ model });
@@ -94,71 +98,17 @@ describe("a fork that changes something", () => {
     await open.session.send("Secnd?", { id: "m2" });
     pause.open();
     await open.session.idle();
-    const ended = await seen(open.session, "turn.ended");
-    const fork = await open.session.fork({ id: "f", edit: "Second?" });
-    await fork.idle();
-    const own = await Array.fromAsync(open.log.read("f", { from: ended.position + 1 }));
-    expect(own.slice(0, 2)).toMatchObject([
-      { type: "session.forked", data: { from: { session: "s", position: ended.position } } },
-      { type: "message.withdrawn", data: { ids: ["m2"] } },
+    const { position } = await seen(open.session, "turn.ended");
+    const from = { session: "s", position };
+    await open.log.fork("f", [
+      { type: "session.forked", time: 1, data: { from } },
+      { type: "message.withdrawn", time: 1, data: { ids: ["m2"] } },
     ]);
+    const fork = await open.runtime.session("f");
+    expect(await ask(fork, "Second?")).toBe("Another two.");
     const prompt = JSON.stringify(model.calls[2]?.prompt);
-    expect(prompt).toContain("Second?");
+    expect(prompt).toContain("First?");
     expect(prompt).not.toContain("Secnd?");
-    expect(lawProblems(await storedEvents(open.log, "f"))).toEqual([]);
-  });
-
-  it("is not made when what it is to say is refused", async () => {
-    const model = scriptedModel(["One.", "Two.", "Three."]);
-    const shot = png({ width: 90, height: 60, seed: 1 });
-    const larger = png({ width: 120, height: 60, seed: 2 });
-    const blobs = { maxBytes: larger.length, maxSessionBytes: larger.length };
-    await using open = await openSession({ model }, { blobs });
-    const file = (data: Uint8Array | string) =>
-      [{ type: "file", data, mediaType: "image/png" }] as const;
-    await ask(open.session, "First?");
-    await (
-      await open.session.send([...file(shot)])
-    ).result;
-    const refused: readonly (readonly [Uint8Array | string, string])[] = [
-      [png({ width: 300, height: 90, seed: 3 }), "BLOB_TOO_LARGE"],
-      [blobReference("0".repeat(64)), "INVALID_INPUT"],
-    ];
-    for (const [data, code] of refused) {
-      const forked = open.session.fork({ edit: [...file(data)] });
-      await expect(forked).rejects.toMatchObject({ code });
-    }
-    // Nor has it room beside what it shares.
-    await ask(open.session, "Second?");
-    const crowded = open.session.fork({ edit: [...file(larger)] });
-    await expect(crowded).rejects.toMatchObject({ details: { of: "session" } });
-    const sessions = await Array.fromAsync(open.log.list());
-    expect(sessions.map((one) => one.session)).toEqual(["s"]);
-    const fork = await open.session.fork({ edit: [...file(shot)] });
-    await fork.idle();
-    expect(lawProblems(await storedEvents(open.log, fork.id))).toEqual([]);
-  });
-
-  it("edits a message that steered a turn in the middle of that turn", async () => {
-    const pause = gate();
-    const look = tool({ inputSchema: z.object({}), execute: () => "seen" });
-    const model = scriptedModel([
-      { parts: [{ type: "text", deltas: ["well", pause] }, call("look", "1")] },
-      "Left.",
-      "Right.",
-    ]);
-    await using open = await openSession({ model, tools: { look } });
-    const turn = await open.session.send("Look.");
-    await pause.reached;
-    await open.session.send("Left!", { delivery: "steer" });
-    pause.open();
-    await turn.result;
-    const fork = await open.session.fork({ id: "f", edit: "Right!" });
-    await fork.idle();
-    const prompt = JSON.stringify(model.calls[2]?.prompt);
-    expect(prompt).toContain("Right!");
-    expect(prompt).not.toContain("Left!");
-    expect(prompt).toContain("seen");
     expect(lawProblems(await storedEvents(open.log, "f"))).toEqual([]);
   });
 });

@@ -1,16 +1,14 @@
 /** Forks of live sessions: what the two share, and where they can branch off. */
 
-import { tool } from "ai";
 import { describe, expect, it } from "vitest";
-import { z } from "zod";
-import { forkPoint, stateAt as stateIn } from "../../src/state/index.ts";
-import { gate, scriptedModel } from "../../src/models/index.ts";
+import { stateAt as stateIn } from "../../src/state/index.ts";
+import { scriptedModel } from "../../src/models/index.ts";
 import { partsOf } from "../laws/session-digests.ts";
 import { ask, typesBehind } from "../support/asking.ts";
 import { lawProblems } from "../support/law-problems.ts";
 import { watchLiveStates } from "../support/live-states.ts";
 import { replayLog, stateAt, storedEvents } from "../support/replay.ts";
-import { call, saying } from "../support/script.ts";
+import { saying } from "../support/script.ts";
 import { openSession, reopen } from "../support/with-runtime.ts";
 
 describe("a fork at the end", () => {
@@ -87,12 +85,6 @@ describe("a fork at the end", () => {
       await expect(open.session.fork({ position: at })).rejects.toMatchObject({
         code: "INVALID_INPUT",
       });
-    await expect(open.session.fork({ edit: "No." })).rejects.toMatchObject({
-      code: "INVALID_INPUT",
-    });
-    await expect(open.session.fork({ id: "f", edit: " " })).rejects.toMatchObject({
-      code: "INVALID_INPUT",
-    });
     expect((await Array.fromAsync(open.log.list())).map(({ session }) => session)).toEqual(["s"]);
   });
 
@@ -119,72 +111,5 @@ describe("a fork at the end", () => {
     await ask(fork, "Second?");
     const inner = await fork.fork({ id: "g", position: 3 });
     expect((await inner.view()).summary.forkedFrom).toEqual({ session: "s", position: 3 });
-  });
-});
-
-describe("the way back before the last turn", () => {
-  it("is where a fork has neither the turn nor its messages", async () => {
-    const model = scriptedModel(["One.", "Two.", "Three."]);
-    await using open = await openSession({ model });
-    await expect(forkPoint(open.log, "s", undefined, true)).rejects.toMatchObject({
-      code: "INVALID_INPUT",
-      position: 1,
-    });
-    await ask(open.session, "First?");
-    const { position } = await open.session.view();
-    await ask(open.session, "Second?");
-    expect(await forkPoint(open.log, "s", undefined, true)).toEqual({ position, waiting: [] });
-    const fork = await open.session.fork({ undo: true });
-    expect(await ask(fork, "Third?")).toBe("Three.");
-    expect(JSON.stringify(model.calls[2]?.prompt)).not.toContain("Second?");
-    // Nothing is before the first turn but the session itself.
-    expect(await forkPoint(open.log, "s", position, true)).toEqual({ position: 1, waiting: [] });
-  });
-
-  it("is the same from every position of the turn", async () => {
-    await using open = await openSession({ model: scriptedModel(["One.", "Two."]) });
-    await ask(open.session, "First?");
-    const { position } = await open.session.view();
-    await ask(open.session, "Second?");
-    const turn = (await open.events()).slice(position + 1);
-    expect(turn[0]?.type).toBe("turn.started");
-    for (const event of turn)
-      expect(await forkPoint(open.log, "s", event.position, true)).toMatchObject({ position });
-    // The message waits; nothing of a turn has come of it yet.
-    expect(await forkPoint(open.log, "s", position + 1, true)).toMatchObject({ position: 1 });
-  });
-
-  it("is before a turn that began with what had waited, though it was steered", async () => {
-    const [first, second] = [gate(), gate()];
-    const look = tool({ inputSchema: z.object({}), execute: () => "seen" });
-    const model = scriptedModel([
-      saying("o", first, "ne"),
-      { parts: [{ type: "text", deltas: ["two", second] }, call("look", "1")] },
-      "Well.",
-      "Other.",
-    ]);
-    await using open = await openSession({ model, tools: { look } });
-    await open.session.send("First?");
-    await first.reached;
-    await open.session.send("Second?", { id: "waited" });
-    first.open();
-    await second.reached;
-    await open.session.send("Left!", { id: "steered", delivery: "steer" });
-    second.open();
-    await open.session.idle();
-    const ended = (await open.events()).find(({ type }) => type === "turn.ended");
-    expect(await forkPoint(open.log, "s", undefined, true)).toEqual({
-      position: ended?.position,
-      waiting: ["waited"],
-    });
-    const fork = await open.session.fork({ id: "f", undo: true });
-    expect((await fork.view()).history.map(({ kind }) => kind)).toEqual([
-      "user",
-      "step",
-      "turn-end",
-    ]);
-    expect(await ask(fork, "Third?")).toBe("Other.");
-    expect(JSON.stringify(model.calls[3]?.prompt)).not.toMatch(/Second|two|Left/);
-    expect(lawProblems(await storedEvents(open.log, "f"))).toEqual([]);
   });
 });

@@ -40,7 +40,10 @@ describe("a runtime that is closed", () => {
     ["resume", (session) => session.resume()],
     ["approve", (session) => session.approve("s~1~1~1~1")],
     ["compact", (session) => session.compact()],
-    ["fork", (session) => session.fork({ edit: "Otherwise." })],
+    ["fork", (session) => session.fork()],
+    ["rewind", (session) => session.rewind({ to: 1 })],
+    ["edit", (session) => session.send("Otherwise.", { replaces: "m1" })],
+    ["regenerate", (session) => session.regenerate()],
   ];
 
   it.each(commands)(
@@ -70,7 +73,7 @@ describe("a runtime that is closed", () => {
         const agent = { model, tools, toolApproval: () => "user-approval" as const };
         const runtime = await createRuntime({ log: watched, agent, graceMs: 1 });
         const session = await runtime.session("s");
-        await session.send("Go.");
+        await session.send("Go.", { id: "m1" });
         await session.atRest();
         if (name === "resume") {
           await session.send("Two.");

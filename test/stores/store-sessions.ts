@@ -134,8 +134,15 @@ export async function playForks(ground: StoreGround, from: string, turn: string)
   await say(fork, "Here I go another way.");
   const second = await fork.fork({ id: "fork-of-fork" });
   await say(second, "And here yet another.");
-  await (await second.fork({ id: "fork-of-fork-of-fork", undo: true })).idle();
-  await (await session.fork({ id: "edited", edit: "Say it otherwise." })).idle();
+  const third = await second.fork({ id: "fork-of-fork-of-fork" });
+  const { state } = await third.view();
+  await third.rewind({ beforeTurn: state.context.turn });
+  const edited = await session.fork({ id: "edited" });
+  const said = (await edited.view()).history.findLast((item) => item.kind === "user");
+  if (said?.kind === "user")
+    await (
+      await edited.send("Say it otherwise.", { replaces: said.id })
+    ).result;
   const rerun = await session.rerun({ id: "run-again" });
   await rerun.turn.result;
   const events = await Array.fromAsync(readable(ground).read(turn));

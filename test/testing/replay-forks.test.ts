@@ -69,9 +69,13 @@ it("a fork with an edited message and another agent happens again, and a changed
   const agent: Agent = { model: scriptedModel(["One.", "Two.", "Another two."]), tools };
   await using open = await openSession(agent);
   await ask(open.session, "One?");
-  await ask(open.session, "Secnd?");
-  const fork = await open.session.fork({ id: "f", edit: "Second?", instructions: "Be brief." });
-  await fork.idle();
+  await (
+    await open.session.send("Secnd?", { id: "m2" })
+  ).result;
+  const fork = await open.session.fork({ id: "f", instructions: "Be brief." });
+  await (
+    await fork.send("Second?", { replaces: "m2" })
+  ).result;
   const brief = { ...agent, instructions: "Be brief." };
   const events = await storedEvents(open.log, "f");
   const created = events[0]?.type === "session.created" ? events[0].data.agent.digest : "";

@@ -1,55 +1,9 @@
-/**
- * Finds the positions at which forks branch off: to edit a message, to undo a turn, or to run one again.
- * Called by live forks. Reads only.
- */
+/** Finds the position at which the fork of a rerun branches off. Reads only. */
 
 import { TurnlogError, type EventLog } from "../events/index.ts";
-import {
-  lastMessage,
-  lastTurn,
-  pointBefore,
-  type BranchPoint,
-  type Retraction,
-} from "../projections/index.ts";
 import { isInTurn } from "./recovery.ts";
 import type { SessionState } from "./session-state.ts";
 import { stateAt } from "./session-view.ts";
-
-/** Where to fork in order to replace the last message delivered up to a position, or to undo the last turn. */
-export async function forkPoint(
-  log: EventLog,
-  session: string,
-  last: number | undefined,
-  undo: boolean,
-): Promise<BranchPoint> {
-  const state = await stateAt(log, session, last);
-  const retraction = undo ? lastTurn(state) : lastMessage(state);
-  if (retraction !== undefined) {
-    return pointBefore(retraction, await startOf(log, session, retraction), state.queue);
-  }
-  const what = undo
-    ? "no turn that could be undone"
-    : "no delivered message that could be edited. Send one";
-  throw new TurnlogError(
-    "INVALID_INPUT",
-    `Up to position ${state.position} session ${session} has ${what}.`,
-    { session, position: state.position },
-  );
-}
-
-/** The position of the first event to leave out. It is read from the log: a state does not have starts of turns. */
-async function startOf(log: EventLog, session: string, { before }: Retraction): Promise<number> {
-  if (before.kind === "delivery") return before.position;
-  const { turn, begun } = before;
-  for await (const { type, data, position } of log.read(session, { to: begun, backwards: true })) {
-    if (type === "turn.started" && data.turn === turn) return position;
-  }
-  throw new TurnlogError(
-    "EVENT_INVALID",
-    `Turn ${turn} of session ${session} has an event at position ${begun}, but no \`turn.started\`. Run \`turnlog verify ${session}\`.`,
-    { session, position: begun },
-  );
-}
 
 /** A position in a turn, or the start of a step. Default: the first step of the last turn. */
 export interface RerunPlace {
