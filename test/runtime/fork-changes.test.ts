@@ -84,7 +84,7 @@ describe("a fork that changes something", () => {
   ])("is refused with %o, and names the command that does that", async (former, message) => {
     await using open = await openSession({ model: scriptedModel(["One."]) });
     await ask(open.session, "First?");
-    const refused = open.session.fork({ ...former });
+    const refused = open.session.fork({ id: "f", ...former });
     await expect(refused).rejects.toMatchObject({ code: "INVALID_INPUT", message });
     expect((await Array.fromAsync(open.log.list())).map(({ session }) => session)).toEqual(["s"]);
   });
