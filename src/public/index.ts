@@ -77,11 +77,13 @@ export {
   type Session,
   type Turn,
   type TurnResult,
+  type UIStreamOptions,
   callIdentity,
   createRuntime,
   mirrorSession,
   providerCounter,
   readContext,
+  uiStream,
 } from "../runtime/index.ts";
 export {
   type Approval,

@@ -95,11 +95,12 @@ export class LiveSessions {
   async watch<Found>(
     session: string,
     look: (actor: SessionActor) => Found | undefined,
+    signal?: AbortSignal,
   ): Promise<Found> {
     for (;;) {
       const { actor, watchers } = await this.activate(session);
       try {
-        return await watchers.watch(actor, () => look(actor));
+        return await watchers.watch(actor, () => look(actor), signal);
       } catch (error) {
         if (!isBack(error)) throw error;
       }

@@ -278,8 +278,10 @@ export function sessionHandle(id: string, host: SessionHost): Session {
       await live.watch(id, (actor) => actor.isIdle || undefined);
     },
 
-    async atRest() {
-      return viewOf(id, await live.watch(id, ({ state }) => (isAtRest(state) ? state : undefined)));
+    async atRest({ signal } = {}) {
+      const look = ({ state }: SessionActor): SessionState | undefined =>
+        isAtRest(state) ? state : undefined;
+      return viewOf(id, await live.watch(id, look, signal));
     },
 
     async close(reason) {

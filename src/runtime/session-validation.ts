@@ -32,6 +32,7 @@ import type {
 import { outputSchema, strategySchema, turnContextSchema } from "../agent/index.ts";
 
 type EventsOptions = NonNullable<Parameters<Session["events"]>[0]>;
+type RestOptions = NonNullable<Parameters<Session["atRest"]>[0]>;
 type ContextAt = NonNullable<Parameters<Session["context"]>[0]>;
 
 const anything = z.unknown();
@@ -109,6 +110,7 @@ const eventsSchema = optionsOf<EventsOptions>(
   },
   {},
 );
+const restSchema = optionsOf<RestOptions>({ signal }, {});
 
 export const redactSchema: z.ZodType = optionsOf<RedactOptions>({ reason: text }, {});
 export const openSessionSchema: z.ZodType = optionsOf<OpenSessionOptions>(
@@ -187,6 +189,7 @@ const commands: ReadonlyMap<unknown, Signature> = new Map<keyof Session, Signatu
   ["rerun", [optional("options", rerunSchema)]],
   ["redact", [required("what", redactedSchema), optional("options", redactSchema)]],
   ["events", [optional("options", eventsSchema)]],
+  ["atRest", [optional("options", restSchema)]],
   ["close", [optional("reason", text)]],
 ]);
 

@@ -255,10 +255,10 @@ export interface Session {
   /**
    * Waits until the session is at rest and returns its view: it is idle, or all open calls of its turn
    * wait for approval (`awaiting-approval`) or for a client's output (`awaiting-output`). For servers
-   * that answer before people do.
+   * that answer before people do. Rejects with the reason of `signal` when it aborts.
    * @throws TurnlogError `SESSION_FAILED`, `RUNTIME_CLOSED`
    */
-  atRest(): Promise<SessionView>;
+  atRest(options?: { readonly signal?: AbortSignal }): Promise<SessionView>;
   /**
    * Ends the session for good; its log stays. Turns of messages that still wait reject.
    * @throws TurnlogError `COMMAND_REFUSED` while a turn runs

@@ -1,7 +1,7 @@
 /** The messages of a session as the AI SDK's `UIMessage`, and their chunks. Pure: runs in a browser. */
 
 export { fromUIMessage } from "./user-message.ts";
-export { initialEncoder } from "./encoder-state.ts";
+export { initialEncoder, type EncoderState } from "./encoder-state.ts";
 export { encodeEvent } from "./reply-encoder.ts";
 export {
   readUIMessages,

@@ -173,6 +173,7 @@ const mayImport: Modules = {
     "events",
     "validation",
     "projections",
+    "ui",
     "machines",
     "shared",
     "context",

@@ -16,14 +16,14 @@ export const publicNames: Readonly<Record<string, string>> = {
     listSessions manual memoryBlobs memoryKeys mirrorSession modelCatalogue offlineModel
     openLog openMemoryLog overflow promptWithMedia providerCounter readContext
     readSessionFile redactSession repairLog sessionAttributes sessionCost sessionMachine slidingWindow
-    summarize threshold tokenizer tokens trimLog verifyLog verifySession viewSession Agent
+    summarize threshold tokenizer tokens trimLog uiStream verifyLog verifySession viewSession Agent
     Approval ApprovalAnswer BlobStore CallAnswer CallAnswered Cancelled CompactionChoice
     CompactionPlan CompactionPreview CompactionStrategy CompactionWhen ContextFigures
     ContextOptions EncryptedLog EventLog ForkOptions HistoryItem InferAgentUIMessage KeyStore ListedSession
     LogVerification McpServers ModelLimits OutputRequest QueuedMessage Rewound Runtime RuntimeOptions
     ScoredTurn SendOptions Session SessionBranch SessionCost SessionDiff SessionEvent SessionVerification
     SessionView StoreLog TokenCounter TokenUsage ToolCall ToolPolicy Turn TurnContext
-    TurnEndReason TurnResult TurnlogError TurnlogErrorCode UserInput
+    TurnEndReason TurnResult TurnlogError TurnlogErrorCode UIStreamOptions UserInput
   `,
   projections: `
     approvals contextView defineProjection history promptDiff promptMessages queue

@@ -14,6 +14,7 @@ import { z } from "zod";
 import {
   checkpoint,
   trimLog,
+  uiStream,
   byImportance,
   createRuntime,
   dropMiddle,
@@ -312,6 +313,10 @@ const rows: readonly Row[] = [
   // @ts-expect-error -- unknown
   ["options.onErrors", "onError", () => mirrorSession(session, { signal: AbortSignal.abort(), onError: () => {}, onErrors: 1 })],
   // @ts-expect-error -- unknown
+  ["options.signals", "signal", () => session.atRest({ signals: AbortSignal.abort() })],
+  // @ts-expect-error -- unknown
+  ["options.untilRested", "untilRest", () => uiStream(session, { untilRested: false })],
+  // @ts-expect-error -- unknown
   ["options.longest", "longestMs", () => recordedPace(events, "recorded", { longest: 3 })],
   // @ts-expect-error -- unknown
   ["options.patience", "patienceMs", () => replay(events, { model }, { patience: 3 })],
@@ -461,6 +466,7 @@ const covered: Readonly<Record<string, string>> = {
   MoveOptions: "options.tells",
   RegenerateOptions: "options.message",
   RerunOptions: "options.steps",
+  RestOptions: "options.signals",
   RuntimeOptions: "recover",
   SendOptions: "options.messageId",
   SlidingWindowOptions: "options.token",

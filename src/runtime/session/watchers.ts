@@ -13,8 +13,13 @@ export class Watchers {
     return this.#watchers.size;
   }
 
-  /** Resolves with what `look` finds, once the events up to then are in the log. */
-  async watch<Found>(actor: SessionActor, look: () => Found | undefined): Promise<Found> {
+  /** Resolves with what `look` finds, once the events up to then are in the log. Rejects when the signal aborts. */
+  async watch<Found>(
+    actor: SessionActor,
+    look: () => Found | undefined,
+    signal?: AbortSignal,
+  ): Promise<Found> {
+    signal?.throwIfAborted();
     const found = Promise.withResolvers<Found>();
     const watcher: Watcher = {
       look: () => {
@@ -27,7 +32,12 @@ export class Watchers {
     };
     if (actor.ended !== undefined) throw actor.ended;
     if (!watcher.look()) this.#watchers.add(watcher);
-    const value = await found.promise;
+    const abandon = (): void => {
+      this.#watchers.delete(watcher);
+      found.reject(signal?.reason);
+    };
+    signal?.addEventListener("abort", abandon, { once: true });
+    const value = await found.promise.finally(() => signal?.removeEventListener("abort", abandon));
     await actor.durable();
     return value;
   }

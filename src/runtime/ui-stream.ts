@@ -1,0 +1,252 @@
+/**
+ * The stream of a session's replies for a page, as chunks of the AI SDK: past, then live. Reads only the
+ * public interface of a session; the chunks are those of `src/ui`.
+ */
+
+import { withEntry, TurnlogError, type SessionEvent } from "../events/index.ts";
+import type { SessionView } from "../state/index.ts";
+import {
+  encodeEvent,
+  initialEncoder,
+  type EncoderState,
+  type SessionChunk,
+  type UIOptions,
+} from "../ui/index.ts";
+import { check, code, flag, name, optionsOf, position, thing } from "../validation/index.ts";
+import type { Session } from "./session.ts";
+
+/**
+ * Where a {@link uiStream} begins. Default: the last reply of the active branch, or the turn that runs.
+ */
+type StreamPlace =
+  | { readonly turn?: never; readonly messageId?: never; readonly from?: never }
+  /** The turn of that number, on any branch. */
+  | { readonly turn: number; readonly messageId?: never; readonly from?: never }
+  /** The turn that delivers that message, also while the message still waits. */
+  | { readonly messageId: string; readonly turn?: never; readonly from?: never }
+  /** A position: the turn that runs there, and all later ones. */
+  | { readonly from: number; readonly turn?: never; readonly messageId?: never };
+
+/** Options of {@link uiStream}: at most one of `turn`, `messageId` and `from`. */
+export type UIStreamOptions = StreamPlace &
+  Pick<UIOptions, "blobUrl"> & {
+    /**
+     * End when the turn has ended, or waits for approvals or outputs, or its message is held back. Default:
+     * true. With false, the stream goes on over later turns until it is cancelled.
+     */
+    readonly untilRest?: boolean;
+  };
+
+interface StreamFields extends Pick<UIOptions, "blobUrl"> {
+  readonly turn?: number;
+  readonly messageId?: string;
+  readonly from?: number;
+  readonly untilRest?: boolean;
+}
+
+const schema = optionsOf<StreamFields>(
+  { turn: position, messageId: name, from: position, untilRest: flag, blobUrl: code },
+  {},
+).and(thing("an object with at most one of `turn`, `messageId` and `from`", hasOnePlace));
+
+function hasOnePlace(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  const places = ["turn", "messageId", "from"].map((place): unknown => Reflect.get(value, place));
+  return places.filter((place) => place !== undefined).length <= 1;
+}
+
+/**
+ * The chunks of a session's replies: whole messages from their `start`, past and then live, without a gap.
+ * A slow reader holds back its own stream only. Cancelling the stream leaves the turn alone.
+ * @throws TurnlogError `INVALID_INPUT` for the options. The stream fails with `INVALID_INPUT` (no such turn,
+ * message or position), `COMMAND_REFUSED` (the message was withdrawn), `SESSION_FAILED`, `RUNTIME_CLOSED`
+ * @example
+ * const turn = await session.send(fromUIMessage(message), { id: message.id });
+ * const stream = uiStream(session, { messageId: message.id });
+ * return createUIMessageStreamResponse({ stream });
+ */
+export function uiStream(
+  session: Session,
+  options: UIStreamOptions = {},
+): ReadableStream<SessionChunk> {
+  check(schema, options, "uiStream", { name: "options", session: session.id });
+  const ended = new AbortController();
+  const chunks = streamChunks(session, { ...options }, ended.signal);
+  return new ReadableStream<SessionChunk>(
+    {
+      async pull(controller) {
+        const next = await chunks.next();
+        if (next.done === true) {
+          ended.abort();
+          controller.close();
+        } else controller.enqueue(next.value);
+      },
+      async cancel() {
+        ended.abort();
+        await chunks.return();
+      },
+    },
+    // A chunk is read from the log when it is asked for.
+    { highWaterMark: 0 },
+  );
+}
+
+async function* streamChunks(
+  session: Session,
+  fields: StreamFields,
+  cancelled: AbortSignal,
+): AsyncGenerator<SessionChunk, void, void> {
+  const { untilRest = true, blobUrl } = fields;
+  const options = { session: session.id, ...(blobUrl === undefined ? {} : { blobUrl }) };
+  const { readFrom, contents, isWanted, endsWithTurn } = await startOf(session, fields);
+  const over = new AbortController();
+  const signal = AbortSignal.any([cancelled, over.signal]);
+  let seen = readFrom - 1;
+  let restsAt = Infinity;
+
+  const watch = (): Promise<void> => {
+    const resting = session.atRest({ signal }).then(({ position: at }) => {
+      if (untilRest) restsAt = at;
+      if (seen >= restsAt) over.abort();
+    });
+    resting.catch(() => {
+      over.abort();
+    });
+    return resting;
+  };
+
+  let resting = watch();
+  let state: EncoderState = { ...initialEncoder, contents };
+  let isOpen = false;
+  /** The chunks of a turn, until it turns out to be wanted. */
+  const held: SessionChunk[] = [];
+  try {
+    for await (const event of session.events({ from: readFrom, signal })) {
+      // A session that fails sends no more events.
+      if (event.type === "turn.started" && !untilRest) resting = watch();
+      const { turn } = state;
+      const encoded = encodeEvent(state, event, options);
+      state = encoded.state;
+      isOpen ||= isWanted(event, state.turn);
+      if (isOpen) {
+        yield* held.splice(0);
+        yield* encoded.chunks;
+      } else {
+        held.push(...encoded.chunks);
+        if (state.turn === 0) held.length = 0;
+      }
+      seen = event.position;
+      const isEnd = event.type === "turn.ended" && turn > 0 && endsWithTurn && isOpen;
+      if (untilRest && (isEnd || seen >= restsAt)) return;
+    }
+    if (cancelled.aborted || seen >= restsAt) return;
+    if (over.signal.aborted) await resting;
+    throw closed(session.id);
+  } finally {
+    over.abort();
+  }
+}
+
+interface StreamStart {
+  /** A position between two turns. */
+  readonly readFrom: number;
+  /** The messages that were accepted before that position, and may be delivered after it. */
+  readonly contents: EncoderState["contents"];
+  /** Whether the stream begins with the turn that has this event. */
+  readonly isWanted: (event: SessionEvent, turn: number) => boolean;
+  /** Whether the stream is of one turn. */
+  readonly endsWithTurn: boolean;
+}
+
+async function startOf(session: Session, fields: StreamFields): Promise<StreamStart> {
+  const view = await session.view();
+  const { from } = fields;
+  const wanted = fields.messageId;
+  if (from !== undefined) {
+    const isKnown = from >= 1 && from <= view.position + 1;
+    if (!isKnown) throw absent(session.id, `position ${from}`, view);
+    return {
+      ...readingFrom(view, from),
+      isWanted: ({ position: at }) => at >= from,
+      endsWithTurn: false,
+    };
+  }
+  if (wanted !== undefined && view.queue.some(({ id }) => id === wanted)) {
+    const isWanted = (event: SessionEvent): boolean => {
+      if (event.type === "message.withdrawn" && event.data.ids.includes(wanted))
+        throw withdrawn(session.id, wanted);
+      return event.type === "message.delivered" && event.data.ids.includes(wanted);
+    };
+    return { ...readingFrom(view, view.position), isWanted, endsWithTurn: true };
+  }
+  const turn = await turnOf(session, view, fields);
+  if (turn === undefined) {
+    const isWanted = (_: SessionEvent, running: number): boolean => running > 0;
+    return { ...readingFrom(view, view.position), isWanted, endsWithTurn: true };
+  }
+  if (turn < 1 || turn > view.state.context.turn) throw absent(session.id, `turn ${turn}`, view);
+  const first = view.history.find((item) => item.turn === turn && item.kind === "user");
+  // The turn of another branch is not in the history.
+  const start = first === undefined ? 1 : first.position;
+  const isWanted = (_: SessionEvent, running: number): boolean => running === turn;
+  return { ...readingFrom(view, start), isWanted, endsWithTurn: true };
+}
+
+/** The turn to begin with; undefined if the session has none. */
+async function turnOf(
+  session: Session,
+  { state, history }: SessionView,
+  { turn, messageId }: StreamFields,
+): Promise<number | undefined> {
+  if (turn !== undefined) return turn;
+  if (messageId !== undefined) return (await (await session.turn(messageId)).started).turn;
+  const { value, context } = state;
+  const isIdle =
+    value === "closed" ||
+    (typeof value === "object" && "idle" in value) ||
+    (value === "compacting" && context.compactingFrom === "idle");
+  return isIdle ? history.findLast(({ kind }) => kind === "turn-end")?.turn : context.turn;
+}
+
+/** After the last end of a turn of the active branch before a position. */
+function readingFrom(
+  { history, queue }: SessionView,
+  before: number,
+): Pick<StreamStart, "readFrom" | "contents"> {
+  const index = history.findLastIndex((item) => item.kind === "turn-end" && item.position < before);
+  const readFrom = (history[index]?.position ?? 0) + 1;
+  const messages = [...history.slice(index + 1).filter((item) => item.kind === "user"), ...queue];
+  const contents = messages.reduce<EncoderState["contents"]>(
+    (known, { id, content }) => withEntry(known, id, content),
+    [],
+  );
+  return { readFrom, contents };
+}
+
+function absent(
+  session: string,
+  place: string,
+  { position: last, state }: SessionView,
+): TurnlogError {
+  return new TurnlogError(
+    "INVALID_INPUT",
+    `Session ${session} has no ${place}: it has ${state.context.turn} turns and ${last} events.`,
+    { session, position: last },
+  );
+}
+
+function withdrawn(session: string, messageId: string): TurnlogError {
+  return new TurnlogError(
+    "COMMAND_REFUSED",
+    `Message ${messageId} of session ${session} was withdrawn before it was delivered.`,
+    { session },
+  );
+}
+
+function closed(session: string): TurnlogError {
+  return new TurnlogError(
+    "RUNTIME_CLOSED",
+    `The stream of session ${session} ended before its turn: the log was closed. Open a runtime, and ask again.`,
+    { session },
+  );
+}
