@@ -12,7 +12,7 @@ import {
   type SessionChunk,
   type UIOptions,
 } from "../ui/index.ts";
-import { check, code, flag, name, optionsOf, position, thing } from "../validation/index.ts";
+import { check, code, flag, many, name, optionsOf, position, thing } from "../validation/index.ts";
 import type { Session } from "./session.ts";
 
 /**
@@ -35,6 +35,11 @@ export type UIStreamOptions = StreamPlace &
      * true. With false, the stream goes on over later turns until it is cancelled.
      */
     readonly untilRest?: boolean;
+    /**
+     * A position up to which the reader has the message, as after a lost connection, or when it answers an
+     * approval: the stream sends the `start` of the message, and then only the chunks of later events.
+     */
+    readonly after?: number;
   };
 
 interface StreamFields extends Pick<UIOptions, "blobUrl"> {
@@ -42,10 +47,17 @@ interface StreamFields extends Pick<UIOptions, "blobUrl"> {
   readonly messageId?: string;
   readonly from?: number;
   readonly untilRest?: boolean;
+  readonly after?: number;
+}
+
+/** The chunks of one event. */
+interface EventChunks {
+  readonly position: number;
+  readonly chunks: readonly SessionChunk[];
 }
 
 const schema = optionsOf<StreamFields>(
-  { turn: position, messageId: name, from: position, untilRest: flag, blobUrl: code },
+  { turn: position, messageId: name, from: position, untilRest: flag, after: many, blobUrl: code },
   {},
 ).and(thing("an object with at most one of `turn`, `messageId` and `from`", hasOnePlace));
 
@@ -69,21 +81,18 @@ export function uiStream(
   session: Session,
   options: UIStreamOptions = {},
 ): ReadableStream<SessionChunk> {
-  check(schema, options, "uiStream", { name: "options", session: session.id });
-  const ended = new AbortController();
-  const chunks = streamChunks(session, { ...options }, ended.signal);
+  const left = new AbortController();
+  const events = uiStreamEvents(session, options, left.signal);
   return new ReadableStream<SessionChunk>(
     {
       async pull(controller) {
-        const next = await chunks.next();
-        if (next.done === true) {
-          ended.abort();
-          controller.close();
-        } else controller.enqueue(next.value);
+        const next = await events.next();
+        if (next.done === true) controller.close();
+        else for (const chunk of next.value.chunks) controller.enqueue(chunk);
       },
       async cancel() {
-        ended.abort();
-        await chunks.return();
+        left.abort();
+        await events.return();
       },
     },
     // A chunk is read from the log when it is asked for.
@@ -91,16 +100,26 @@ export function uiStream(
   );
 }
 
-async function* streamChunks(
+/** {@link uiStream} by events, for streams that say to which position they have come. Ends when the signal aborts. */
+function uiStreamEvents(
+  session: Session,
+  options: UIStreamOptions,
+  left: AbortSignal,
+): AsyncGenerator<EventChunks, void, void> {
+  check(schema, options, "uiStream", { name: "options", session: session.id });
+  return streamEvents(session, { ...options }, left);
+}
+
+async function* streamEvents(
   session: Session,
   fields: StreamFields,
-  cancelled: AbortSignal,
-): AsyncGenerator<SessionChunk, void, void> {
-  const { untilRest = true, blobUrl } = fields;
+  left: AbortSignal,
+): AsyncGenerator<EventChunks, void, void> {
+  const { untilRest = true, after = 0, blobUrl } = fields;
   const options = { session: session.id, ...(blobUrl === undefined ? {} : { blobUrl }) };
   const { readFrom, contents, isWanted, endsWithTurn } = await startOf(session, fields);
   const over = new AbortController();
-  const signal = AbortSignal.any([cancelled, over.signal]);
+  const signal = AbortSignal.any([left, over.signal]);
   let seen = readFrom - 1;
   let restsAt = Infinity;
 
@@ -119,7 +138,7 @@ async function* streamChunks(
   let state: EncoderState = { ...initialEncoder, contents };
   let isOpen = false;
   /** The chunks of a turn, until it turns out to be wanted. */
-  const held: SessionChunk[] = [];
+  const held: EventChunks[] = [];
   try {
     for await (const event of session.events({ from: readFrom, signal })) {
       // A session that fails sends no more events.
@@ -128,18 +147,18 @@ async function* streamChunks(
       const encoded = encodeEvent(state, event, options);
       state = encoded.state;
       isOpen ||= isWanted(event, state.turn);
-      if (isOpen) {
-        yield* held.splice(0);
-        yield* encoded.chunks;
-      } else {
-        held.push(...encoded.chunks);
-        if (state.turn === 0) held.length = 0;
-      }
+      const chunks =
+        event.position > after
+          ? encoded.chunks
+          : encoded.chunks.filter(({ type }) => type === "start");
+      if (chunks.length > 0) held.push({ position: event.position, chunks });
+      if (isOpen) yield* held.splice(0);
+      else if (state.turn === 0) held.length = 0;
       seen = event.position;
       const isEnd = event.type === "turn.ended" && turn > 0 && endsWithTurn && isOpen;
       if (untilRest && (isEnd || seen >= restsAt)) return;
     }
-    if (cancelled.aborted || seen >= restsAt) return;
+    if (left.aborted || seen >= restsAt) return;
     if (over.signal.aborted) await resting;
     throw closed(session.id);
   } finally {

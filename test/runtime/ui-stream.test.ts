@@ -85,6 +85,22 @@ describe("a stream of a reply", () => {
     expect(lastOf(await read(session))).toBe("finish");
   });
 
+  it("goes on after a position, for a reader that has the message up to there", async () => {
+    const [runtime, session] = await opened([call("pay", { amount: 3 }), "Done."]);
+    await using _ = runtime;
+    await session.send("Pay", { id: "a" });
+    const asked = await read(session);
+    const [approval] = (await session.view()).approvals;
+    const { position: after } = await session.view();
+    await session.approve(approval?.approvalId ?? "");
+    const rest = await read(session, { turn: 1, after });
+    expect(rest.map(({ type }) => type).slice(0, 2)).toEqual(["start", "tool-approval-response"]);
+    expect([...asked, ...rest.slice(1)]).toEqual(await read(session));
+    expect(await read(session, { turn: 1, after: (await session.view()).position })).toEqual(
+      asked.slice(0, 1),
+    );
+  });
+
   it("of a message that waits is the one of the turn that takes it up", async () => {
     const paused = gate();
     const step = { parts: [{ type: "text", deltas: ["One.", paused] }] } as const;
