@@ -152,7 +152,7 @@ interface CallOutputRequest {
   /** Epoch milliseconds. */
   readonly requestedAt: number;
   /** The event that ended the wait: an answer if the call then succeeded or failed. */
-  readonly settled?: { readonly position: number; readonly at: number };
+  readonly settled?: { readonly position: number; readonly at: number; readonly by?: string };
 }
 
 /** A call to a tool of the agent. */

@@ -22,7 +22,9 @@ interface CallKey {
   readonly callId: string;
 }
 
-type Ending = Pick<SessionEvent, "position" | "time"> & { readonly data: CallKey };
+type Ending = Pick<SessionEvent, "position" | "time"> & {
+  readonly data: CallKey & { readonly by?: string };
+};
 
 /** An open question about the call lapses. */
 export function withOutcome(
@@ -33,10 +35,12 @@ export function withOutcome(
   return withStep(state, data.step, (step) =>
     withCall(step, data, (call) => {
       const { outputRequest } = call;
+      const { by } = data;
       if (outputRequest === undefined) return { ...lapsed(call, position), outcome };
+      const settled = { position, at: time, ...(by === undefined ? {} : { by }) };
       return {
         ...call,
-        outputRequest: { ...outputRequest, settled: { position, at: time } },
+        outputRequest: { ...outputRequest, settled },
         outcome,
       };
     }),

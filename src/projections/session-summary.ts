@@ -14,10 +14,21 @@ import {
 import { defineProjection, type Projection } from "./projection.ts";
 import { addUsage, noUsage } from "./usage.ts";
 
+const callStatuses = ["open", "awaiting-approval", "awaiting-output"] as const;
+
+/** A call of the running step that has not ended. */
+interface OpenCall {
+  readonly callId: string;
+  readonly status: (typeof callStatuses)[number];
+}
+
+const statuses = ["idle", "running", "awaiting-approval", "awaiting-output", "closed"] as const;
+
 export interface SessionSummary {
   /** The beginning of the first user message; empty before there is one. */
   readonly title: string;
-  readonly status: "idle" | "running" | "closed";
+  /** `awaiting-…`: the turn waits for people or clients only; if for both, `awaiting-approval`. */
+  readonly status: (typeof statuses)[number];
   readonly turns: number;
   readonly steps: number;
   readonly messages: number;
@@ -30,6 +41,8 @@ export interface SessionSummary {
   /** Changes with model, instructions or tools. */
   readonly agentDigest?: string;
   readonly lastEnd?: TurnEndReason;
+  /** Absent if there are none. */
+  readonly openCalls?: readonly OpenCall[];
 }
 
 const TITLE_LENGTH = 80;
@@ -70,14 +83,48 @@ function forked(state: SessionSummary, { data }: SessionEvent<"session.forked">)
   };
 }
 
+type CallEvent = Extract<SessionEvent, { readonly data: { readonly callId: string } }>;
+
+/** Sets the status of an open call, or removes a call that has ended. */
+function callIs(
+  state: SessionSummary,
+  { data: { step, callId } }: CallEvent,
+  status: OpenCall["status"] | "ended",
+): SessionSummary {
+  const { openCalls = [] } = state;
+  const index = openCalls.findIndex((call) => call.callId === callId);
+  if (step !== state.steps || index === -1) return state;
+  return withCalls(
+    state,
+    status === "ended" ? openCalls.toSpliced(index, 1) : openCalls.with(index, { callId, status }),
+  );
+}
+
+function called(state: SessionSummary, { data }: SessionEvent<"part.tool-call">): SessionSummary {
+  const { toolCallId: callId, providerExecuted } = data;
+  const { openCalls = [] } = state;
+  if (providerExecuted === true || openCalls.some((call) => call.callId === callId)) return state;
+  return withCalls(state, [...openCalls, { callId, status: "open" }]);
+}
+
+function withCalls(
+  { openCalls: _, ...state }: SessionSummary,
+  openCalls: readonly OpenCall[],
+): SessionSummary {
+  if (openCalls.length === 0) return { ...state, status: "running" };
+  const statusesNow = new Set(openCalls.map(({ status }) => status));
+  const awaited = statusesNow.has("awaiting-approval") ? "awaiting-approval" : "awaiting-output";
+  return { ...state, status: statusesNow.has("open") ? "running" : awaited, openCalls };
+}
+
 /** Folds the row of a session in lists: title, status, times, counts. */
 export const sessionSummary: Projection<SessionSummary> = defineProjection<SessionSummary>({
   name: "session-summary",
-  version: 4,
+  version: 5,
   follows: "log",
   schema: z.object({
     title: z.string(),
-    status: z.enum(["idle", "running", "closed"]),
+    status: z.enum(statuses),
     turns: z.int(),
     steps: z.int(),
     messages: z.int(),
@@ -87,6 +134,9 @@ export const sessionSummary: Projection<SessionSummary> = defineProjection<Sessi
     model: z.string().exactOptional(),
     agentDigest: z.string().exactOptional(),
     lastEnd: turnEndReasonSchema.exactOptional(),
+    openCalls: z
+      .array(z.object({ callId: z.string(), status: z.enum(callStatuses) }))
+      .exactOptional(),
   }),
   initial: { title: "", status: "idle", turns: 0, steps: 0, messages: 0, total: noUsage },
   on: {
@@ -99,9 +149,24 @@ export const sessionSummary: Projection<SessionSummary> = defineProjection<Sessi
       messages: state.messages + 1,
     }),
     "turn.started": (state, { data }) => ({ ...state, status: "running", turns: data.turn }),
-    "turn.ended": (state, { data }) => ({ ...state, status: "idle", lastEnd: data.reason }),
-    "step.started": (state, { data }) => ({
+    "turn.ended": ({ openCalls: _, ...state }, { data }) => ({
       ...state,
+      status: "idle",
+      lastEnd: data.reason,
+    }),
+    "part.tool-call": called,
+    "tool.approval-requested": (state, event) => callIs(state, event, "awaiting-approval"),
+    "tool.approval-answered": (state, event) => callIs(state, event, "open"),
+    "tool.output-requested": (state, event) => callIs(state, event, "awaiting-output"),
+    "tool.started": (state, event) => callIs(state, event, "open"),
+    "tool.succeeded": (state, event) => callIs(state, event, "ended"),
+    "tool.failed": (state, event) => callIs(state, event, "ended"),
+    "tool.denied": (state, event) => callIs(state, event, "ended"),
+    "tool.skipped": (state, event) => callIs(state, event, "ended"),
+    "tool.unknown": (state, event) => callIs(state, event, "ended"),
+    "step.started": ({ openCalls: _, ...state }, { data }) => ({
+      ...state,
+      status: "running",
       steps: data.step,
       model: `${data.model.provider}:${data.model.modelId}`,
     }),

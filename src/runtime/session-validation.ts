@@ -73,12 +73,14 @@ const cancelSchema = optionsOf<CancelOptions>(
 const answerSchema = optionsOf<ApprovalAnswer>({ reason: text, always: flag, by: name }, {});
 /** Exactly one of the two, and no other key. */
 const callAnswerSchema = thing(
-  "`{ output }`, or `{ error }` with a text",
-  (value) =>
-    typeof value === "object" &&
-    value !== null &&
-    Object.keys(value).length === 1 &&
-    ("output" in value || ("error" in value && typeof value.error === "string")),
+  "`{ output }`, or `{ error }` with a text, and `by` with the name of the one who answers",
+  (value) => {
+    if (typeof value !== "object" || value === null) return false;
+    const { by, ...answer } = { by: undefined, ...value };
+    const isNamed = !("by" in value) || (typeof by === "string" && by !== "");
+    const isError = "error" in answer && typeof answer.error === "string";
+    return isNamed && Object.keys(answer).length === 1 && ("output" in answer || isError);
+  },
 );
 const atSchema = optionsOf<ContextAt>({ position }, {});
 const previewSchema = optionsOf<PreviewOptions>({ position, compact: strategySchema }, {});

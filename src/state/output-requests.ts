@@ -25,8 +25,8 @@ export interface OutputRequest {
   readonly requestedAt: number;
   /** `lapsed`: the call ended before an answer, for instance because its turn was cancelled. */
   readonly status: "waiting" | "answered" | "lapsed";
-  /** The position and the time (epoch milliseconds) of the answer. */
-  readonly answered?: { readonly position: number; readonly at: number };
+  /** The position and the time (epoch milliseconds) of the answer, and who gave it. */
+  readonly answered?: { readonly position: number; readonly at: number; readonly by?: string };
 }
 
 /** A request with its call, which has the answer. */

@@ -102,15 +102,15 @@ export async function repeatCommand(
     }
     case "tool.succeeded":
     case "tool.failed": {
-      const { step, callId } = event.data;
+      const { step, callId, by } = event.data;
       const { outputRequests } = await session.view();
       const asked = outputRequests.findLast((one) => one.step === step && one.callId === callId);
-      await session.answerCall(
-        asked?.requestId ?? callId,
-        event.type === "tool.succeeded"
+      await session.answerCall(asked?.requestId ?? callId, {
+        ...(event.type === "tool.succeeded"
           ? { output: event.data.output }
-          : { error: event.data.error.message },
-      );
+          : { error: event.data.error.message }),
+        ...(by === undefined ? {} : { by }),
+      });
       return;
     }
     case "session.approval-forgotten":

@@ -229,9 +229,13 @@ function toolEvent(state: EncoderState, event: ToolEvent, options: UIOptions): E
         type: "tool-output-available",
         toolCallId,
         output: event.data.output,
+        ...answererOf(event.data),
       });
     case "tool.failed":
-      return said(state, failure(toolCallId, event.data.error.message));
+      return said(state, {
+        ...failure(toolCallId, event.data.error.message),
+        ...answererOf(event.data),
+      });
     case "tool.denied":
       return said(state, { type: "tool-output-denied", toolCallId });
     case "tool.skipped":
@@ -243,6 +247,13 @@ function toolEvent(state: EncoderState, event: ToolEvent, options: UIOptions): E
 
 function failure(toolCallId: string, errorText: string): SessionChunk {
   return { type: "tool-output-error", toolCallId, errorText };
+}
+
+/** Who ran the tool of a call that a client answered: the SDK has no field of its own for it. */
+function answererOf({ by }: { readonly by?: string }): {
+  readonly providerMetadata?: { readonly turnlog: { readonly by: string } };
+} {
+  return by === undefined ? {} : { providerMetadata: { turnlog: { by } } };
 }
 
 function said(state: EncoderState, chunk: SessionChunk): Encoded {

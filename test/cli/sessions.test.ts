@@ -36,7 +36,7 @@ it("tells a session that waits for a person from one that was cut off, and which
   const question = { approvalId: "asking~1~1~c1~1", toolName: "deploy", input: {} };
   expect(jsonLines(listed.stdout)).toMatchObject([
     { session: "done", status: "idle" },
-    { session: "asking", status: "running", awaitingApproval: [question] },
+    { session: "asking", status: "awaiting-approval", awaitingApproval: [question] },
   ]);
   const newest = await run(["sessions", "--json", "--limit", "1"], { cwd });
   expect(jsonLines(newest.stdout)).toMatchObject([{ session: "done" }]);

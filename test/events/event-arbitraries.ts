@@ -378,8 +378,9 @@ export const eventData: { readonly [Type in KnownType]: Arbitrary<EventMap[Type]
       type: fc.constantFrom("text" as const, "error-text" as const),
       value: text,
     }),
+    by: text,
   }),
-  "tool.failed": fc.record({ ...ownCall, error }),
+  "tool.failed": fc.record({ ...ownCall, error, by: text }),
   "tool.denied": joined(fc.record(ownCall), reason),
   "tool.skipped": fc.record({
     ...ownCall,

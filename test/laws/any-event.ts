@@ -297,7 +297,7 @@ const anyData: AnyData = {
       ),
     )
     .map(([its, output, modelOutput]) => ({ ...its, output, modelOutput })),
-  "tool.failed": merged(key, fc.record({ error })),
+  "tool.failed": merged(key, fc.record({ error, by: fc.constantFrom("ann", "bob") })),
   "tool.denied": merged(key, reason),
   "tool.skipped": merged(
     key,

@@ -8,11 +8,12 @@ import { setImmediate } from "node:timers/promises";
 import { entriesOf, type RecoveryPolicy, type SessionEvent } from "../../src/events/index.ts";
 import { openMemoryLog } from "../../src/store/leveldb/index.ts";
 import { isStructural, type MachineState, type MachineStep } from "../../src/machines/index.ts";
+import type { SessionSummary } from "../../src/projections/index.ts";
 import type { Session, Turn } from "../../src/runtime/index.ts";
 import { time } from "./held-time.ts";
 import { MortalLog, type Store } from "./mortal-log.ts";
 import { eventOf, play, type Move } from "./moves.ts";
-import { movesAfterCrash, owedMoves, toleratedMoves } from "./possible-moves.ts";
+import { isAtRest, movesAfterCrash, owedMoves, toleratedMoves } from "./possible-moves.ts";
 import { SESSION, startProcess, type Process, type ProcessOptions } from "./process.ts";
 import { after, beginning, callKey, type Situation, type World } from "./situation.ts";
 
@@ -141,9 +142,11 @@ export class Stage {
   async rest(): Promise<void> {
     await this.until("the session comes to rest", () => !this.isAlive || this.#rests());
     if (!this.isAlive) return;
-    const { state } = await this.session.view();
+    const { state, summary } = await this.session.view();
     const [live, logged] = [json(state), json(this.situation.machine)];
     if (live !== logged) this.problems.push(`The session is in ${live}, its log in ${logged}.`);
+    const wanted = statusOf(this.situation);
+    if (summary.status !== wanted) this.problems.push(`It is ${summary.status}, not ${wanted}.`);
     this.complain();
   }
 
@@ -223,6 +226,17 @@ export class Stage {
       this.problems.push(`${what} before ${type} is durable.`);
     }
   }
+}
+
+/** What a list of sessions says. */
+function statusOf(situation: Situation): SessionSummary["status"] {
+  const { machine } = situation;
+  if (machine.matches("closed")) return "closed";
+  if (machine.matches("compacting") && machine.context.compactingFrom === "idle") return "idle";
+  if (machine.matches("idle")) return "idle";
+  if (!isAtRest(situation)) return "running";
+  const asks = entriesOf(machine.context.calls).some(([, call]) => call === "awaiting-approval");
+  return asks ? "awaiting-approval" : "awaiting-output";
 }
 
 /** What is compared of a state. */

@@ -43,7 +43,7 @@ describe("a call of a tool without execute", () => {
     });
     const { toolCalls, state, summary } = await session.atRest();
     expect(toolCalls).toMatchObject([{ callId: "1", status: "awaiting-output" }]);
-    expect([state.value, summary.status]).toEqual(["tools", "running"]);
+    expect([state.value, summary.status]).toEqual(["tools", "awaiting-output"]);
     const answer = await session.answerCall("s~1~1~1", { output: { city: "Ulm" } });
     expect(answer).toMatchObject({ status: "recorded", request: { status: "answered" } });
     expect(await turn.result).toMatchObject({ finishReason: "stop", text: "You are there." });
@@ -113,6 +113,40 @@ describe("a call of a tool without execute", () => {
     for (const other of [{ output: { city: "Bonn" } }, { error: "No." }])
       await expect(session.answerCall(id, other)).rejects.toMatchObject({ code: "CALL_ANSWERED" });
     expect((await session.view()).position).toBe(position);
+  });
+
+  it("records who answered, and the list of sessions says that one is awaited", async () => {
+    const agent = { model: asking("1", "2"), tools: { locate } };
+    await using open = await openSession(agent);
+    const { session } = open;
+    const turn = await session.send("Where am I?");
+    const [one = "", two = ""] = await waiting(session);
+    const status = async (): Promise<readonly string[]> =>
+      (await Array.fromAsync(open.runtime.sessions())).map((listed) => listed.status);
+    expect(await status()).toEqual(["awaiting-output"]);
+    const answered = await session.answerCall(one, { output: { city: "Ulm" }, by: "ann" });
+    expect(answered.request.answered).toMatchObject({ by: "ann" });
+    expect(await status()).toEqual(["awaiting-output"]);
+    await expect(session.answerCall(one, { error: "No.", by: "bob" })).rejects.toThrow(" of ann ");
+    await session.answerCall(two, { error: "Lost.", by: "bob" });
+    await turn.result;
+    expect(await status()).toEqual(["idle"]);
+    const { history } = await session.view();
+    const names = history.flatMap((item) =>
+      item.kind === "step"
+        ? item.parts.flatMap((part) =>
+            part.kind === "call" ? [part.outputRequest?.settled?.by] : [],
+          )
+        : [],
+    );
+    expect(names).toEqual(["ann", "bob"]);
+    const events = await open.events();
+    expect(await replay(events, agent)).toEqual({ events: events.length });
+    for (const answer of [{ output: 1, by: "" }, { output: 1, error: "No." }, { by: "ann" }])
+      // @ts-expect-error What is wrong here is wrong at run time too.
+      await expect(session.answerCall(one, answer)).rejects.toMatchObject({
+        code: "INVALID_INPUT",
+      });
   });
 
   it("is found by its call id while no other call has that id", async () => {

@@ -10,7 +10,7 @@ import {
   uiMessages,
   type UIMessages,
 } from "../../src/public/ui.ts";
-import { tool } from "ai";
+import { readUIMessageStream, tool } from "ai";
 import { z } from "zod";
 
 async function messagesOf(runtime: Runtime, session: string): Promise<UIMessages> {
@@ -81,6 +81,32 @@ describe("the messages of a session", () => {
       output: "paid 3",
       approval: { id: approvalId, approved: true, reason: "fine" },
     });
+  });
+
+  it("name the client that ran a tool in the metadata of its result", async () => {
+    const call = { type: "tool-call", toolName: "locate", input: {} } as const;
+    const calls = [call, call].map((one, index) => ({ ...one, toolCallId: `c${index}` }));
+    const model = scriptedModel([{ parts: calls }, "Done."]);
+    const tools = { locate: tool({ inputSchema: z.object({}), outputSchema: z.string() }) };
+    await using runtime = await createRuntime({ memory: true, agent: { model, tools } });
+    const session = await runtime.session("s");
+    const turn = await session.send("Where am I?");
+    await turn.untilRest();
+    await session.answerCall("c0", { output: "Ulm", by: "ann" });
+    await session.answerCall("c1", { error: "Lost.", by: "bob" });
+    await turn.result;
+    const { messages } = await messagesOf(runtime, "s");
+    const parts = messages[1]?.message.parts.filter(({ type }) => type === "tool-locate");
+    expect(parts).toMatchObject([
+      { output: "Ulm", resultProviderMetadata: { turnlog: { by: "ann" } } },
+      { errorText: "Lost.", resultProviderMetadata: { turnlog: { by: "bob" } } },
+    ]);
+    const events = await Array.fromAsync(runtime.log.read("s"));
+    const chunks = uiMessageChunks(events, { session: "s" });
+    const streamed = await Array.fromAsync(
+      readUIMessageStream({ stream: ReadableStream.from(chunks) }),
+    );
+    expect(streamed.at(-1)?.parts).toEqual(messages[1]?.message.parts);
   });
 
   it("have what is still streaming, and their chunks say the same", async () => {

@@ -8,6 +8,7 @@ import {
   viewSession,
   type Approval,
   type ListedSession,
+  type OutputRequest,
 } from "../../state/index.ts";
 import { openSessions, sessionOptions } from "../settings/index.ts";
 import {
@@ -46,22 +47,29 @@ export async function sessions(given: unknown, { data, progress }: Output): Prom
   else await writeLines(data, sessionTable(rows, data));
 }
 
-/** Adds the open approvals: a summary does not show whether a turn was interrupted or waits for a person. */
+/** Adds what a turn waits for. */
 async function withQuestions(log: EventLog, session: ListedSession): Promise<SessionRow> {
-  if (session.status !== "running") return session;
+  if (session.status !== "awaiting-approval" && session.status !== "awaiting-output")
+    return session;
   try {
-    const { approvals } = await viewSession(log, session.session);
+    const { approvals, outputRequests } = await viewSession(log, session.session);
     const awaitingApproval = approvals.filter(({ status }) => status === "waiting");
-    return awaitingApproval.length === 0 ? session : { ...session, awaitingApproval };
+    const awaitingOutput = outputRequests.filter(({ status }) => status === "waiting");
+    return {
+      ...session,
+      ...(awaitingApproval.length === 0 ? {} : { awaitingApproval }),
+      ...(awaitingOutput.length === 0 ? {} : { awaitingOutput }),
+    };
   } catch (error) {
     // A damaged session must not hide the others.
     return { ...session, problem: problemOf(error) };
   }
 }
 
-/** A session with the approvals that it waits for. */
+/** A session with the approvals and outputs that it waits for. */
 export interface SessionRow extends ListedSession {
   readonly awaitingApproval?: readonly Approval[];
+  readonly awaitingOutput?: readonly OutputRequest[];
 }
 
 /** The least width of the id column: generated names fit. */
@@ -105,13 +113,13 @@ export function sessionTable(found: readonly SessionRow[], data: Channel): reado
   });
 }
 
-function statusOf({ status, lastEnd, problem, awaitingApproval = [] }: SessionRow): string {
+function statusOf({ status, lastEnd, problem, ...awaited }: SessionRow): string {
   if (problem !== undefined) return "unreadable";
-  if (awaitingApproval.length > 0) {
-    const tools = new Set(awaitingApproval.map(({ toolName }) => toolName));
-    return `waits for approval: ${[...tools].join(", ")}`;
-  }
   switch (status) {
+    case "awaiting-approval":
+      return `waits for approval: ${toolsOf(awaited.awaitingApproval)}`;
+    case "awaiting-output":
+      return `waits for output: ${toolsOf(awaited.awaitingOutput)}`;
     case "closed":
       return "closed";
     case "running":
@@ -120,4 +128,8 @@ function statusOf({ status, lastEnd, problem, awaitingApproval = [] }: SessionRo
     case "idle":
       return lastEnd === undefined || lastEnd === "stop" ? "idle" : lastEnd;
   }
+}
+
+function toolsOf(calls: readonly { readonly toolName: string }[] = []): string {
+  return [...new Set(calls.map(({ toolName }) => toolName))].join(", ");
 }

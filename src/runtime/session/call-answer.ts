@@ -70,9 +70,10 @@ export function answerCall(
   if (isSame) return undefined;
   const { requestId, toolName } = request;
   const how = outcome.status === "failed" ? "an error" : "another output";
+  const who = answered.by === undefined ? "" : ` of ${answered.by}`;
   throw new TurnlogError(
     "CALL_ANSWERED",
-    `Request ${requestId} of session ${session} (${toolName}) was answered by ${how} at position ${answered.position}. An answer holds, since the model may have read it. Nothing was recorded.`,
+    `Request ${requestId} of session ${session} (${toolName}) was answered by ${how}${who} at position ${answered.position}. An answer holds, since the model may have read it. Nothing was recorded.`,
     { session, position: answered.position, details: { requestId } },
   );
 }

@@ -16,8 +16,11 @@ export function executed(key: CallKey, execution: Execution, context: SessionCon
   return { type: "tool.unknown", data: { ...key, reason } };
 }
 
-/** The event of a known outcome. */
-export function endedBody(key: CallKey, ended: Ended): EventBody<"tool.succeeded" | "tool.failed"> {
+/** The event of a known outcome; `by` is the client that ran the tool. */
+export function endedBody(
+  key: CallKey & { readonly by?: string },
+  ended: Ended,
+): EventBody<"tool.succeeded" | "tool.failed"> {
   const { modelOutput } = ended;
   const shown = modelOutput === undefined ? {} : { modelOutput };
   return ended.kind === "succeeded"

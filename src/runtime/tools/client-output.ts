@@ -17,9 +17,13 @@ import {
 } from "./tool-execution.ts";
 
 /** The answer to a call that a client runs: the output of its tool, or the text of an error. */
-export type CallAnswer =
+export type CallAnswer = (
   | { readonly output: unknown; readonly error?: never }
-  | { readonly error: string; readonly output?: never };
+  | { readonly error: string; readonly output?: never }
+) & {
+  /** Who answers: recorded with the answer. */
+  readonly by?: string;
+};
 
 type Answering = EventBody<"tool.succeeded" | "tool.failed">;
 
@@ -42,8 +46,9 @@ export async function clientEnding(
   const execution = await clientExecution(tool, call, answer);
   const offloading = offloadedExecution(blobs, execution);
   const offloaded = offloading && (await offloading);
+  const by = answer.by === undefined ? {} : { by: answer.by };
   return {
-    content: endedBody({ step, callId }, offloaded?.content ?? execution),
+    content: endedBody({ step, callId, ...by }, offloaded?.content ?? execution),
     stored: offloaded?.stored ?? [],
     [Symbol.dispose]: () => offloaded?.[Symbol.dispose](),
   };
