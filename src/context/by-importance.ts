@@ -75,7 +75,7 @@ export function byImportance(options: ByImportanceOptions = {}): CompactionStrat
   };
 }
 
-/** `end` is not included. */
+/** Units from `first` to `end` (not included). */
 interface Stretch {
   readonly first: number;
   readonly end: number;

@@ -27,7 +27,7 @@ export function withCallIds(
   return new CallIds(model).messagesToSend(messages);
 }
 
-/** For consecutive prompts of a session: if a prompt only grew, only new messages are visited. */
+/** The same for consecutive prompts of a session: if a prompt only grew, only new messages are visited. */
 export class CallIds {
   readonly #model: ModelName | undefined;
   #names: CallNames;
@@ -61,7 +61,7 @@ class CallNames {
   readonly #form: RegExp;
   readonly #taken = new Set<string>();
   readonly #others = new Map<string, number>();
-  /** The sent id of the newest call with each id: our tools', and the provider's. */
+  /** The sent id of the newest call with each id: calls to our tools, and calls that the provider ran. */
   readonly #own = new Map<string, string>();
   readonly #run = new Map<string, string>();
 
@@ -154,7 +154,7 @@ function hasSameMaker(one: ModelName | undefined, other: ModelName | undefined):
   return makerOf(one) === makerOf(other);
 }
 
-/** For instance `kimi`, `claude`, `gpt`. */
+/** The first word of a model's name: `kimi`, `claude`, `gpt`. */
 function makerOf({ modelId }: ModelName): string | undefined {
   return /([a-z]+)[^/]*$/i.exec(modelId)?.[1]?.toLowerCase();
 }

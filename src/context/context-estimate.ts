@@ -34,7 +34,7 @@ export interface EstimateInput {
   readonly standing?: number;
   readonly history: HistoryState;
   readonly view: ContextView;
-  /** If they were made already. */
+  /** The messages of the prompt, if they were made already. */
   readonly messages?: readonly ModelMessage[];
   readonly usage: UsageState;
   readonly calibration: CalibrationState;
@@ -78,7 +78,7 @@ export interface ContextEstimate {
     /** Share of the window without the buffer; above 1 if the prompt is too long. */
     readonly used: number;
   };
-  /** Of the last billed step. */
+  /** The estimate and the bill of the last billed step. */
   readonly lastError?: EstimateError;
   /** Bytes of the prompt as UTF-8, files as base64. */
   readonly bytes: number;
@@ -223,7 +223,7 @@ interface Measured {
   readonly size: MessageSize;
 }
 
-/** The newest for each first message and meter. */
+/** The newest measured prompt for each first message and meter. */
 const prompts = new WeakMap<ModelMessage, WeakMap<Meter, Measured>>();
 
 const nothing: Measured = { messages: [], size: noSize };

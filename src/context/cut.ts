@@ -12,7 +12,7 @@ import { addSize, meter, noSize } from "./message-size.ts";
 import { isPending, messageCount, shownUnits, type ShownUnit } from "./shown-units.ts";
 import { defaultEstimator } from "./token-estimator.ts";
 
-/** A cut is the index of the first unit after it. */
+/** The prompt as units with their sizes in tokens. A cut is the index of the first unit after it. */
 export interface Cuttable {
   readonly units: readonly ShownUnit[];
   readonly tokens: readonly number[];

@@ -71,7 +71,7 @@ function startOfTurn({ units }: Cuttable, turn: number): number {
   return last + 1;
 }
 
-/** Messages of users, or nothing. */
+/** Whether a unit has no output of a model: it has messages of users, or shows nothing. */
 function hasNoReply({ units }: Cuttable, index: number): boolean {
   const unit = units[index];
   if (unit === undefined || unit.kind === "summary") return false;
@@ -104,7 +104,7 @@ function usersIn({ units }: Cuttable, first: number, end: number): readonly User
     .filter((item): item is UserItem => item.kind === "user");
 }
 
-/** The beginning and the end of the newest messages. */
+/** The end of a note: the beginning and the end of the newest messages. */
 function quoted(messages: readonly UserItem[], budget: PlanBudget | undefined): string {
   const newest = messages.slice(-MOST_QUOTED);
   if (newest.length === 0 || budget === undefined) return "]";

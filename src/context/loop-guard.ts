@@ -32,7 +32,7 @@ function lastSteps({ items, open, turn }: HistoryState, count: number): readonly
   return steps;
 }
 
-/** Empty texts do not count. */
+/** Whether the newest `count` steps have the same text, which is not empty. */
 function areAlike(
   steps: readonly StepItem[],
   count: number,

@@ -32,7 +32,7 @@ export interface MediaBudget {
   readonly types?: readonly string[];
 }
 
-/** The smaller of both. */
+/** The smaller of the model's and the user's limits; undefined if there are none. */
 export function limitedMedia(
   listed: MediaLimits | undefined,
   { requestBytes, pictures, types }: MediaBudget = {},
@@ -59,7 +59,7 @@ export function limitedMedia(
 export interface OmissionInput {
   readonly history: HistoryState;
   readonly view: ContextView;
-  /** Files count as base64. */
+  /** Bytes of the whole request, files as base64. */
   readonly bytes: number;
   readonly limits: MediaLimits;
   /** The model of the request. Default: any; all uploaded files count as shown. */
@@ -88,7 +88,7 @@ interface Shown {
   readonly isNew: boolean;
 }
 
-/** Undefined if everything fits or there is nothing to omit. */
+/** The media to omit; undefined if everything fits or there is nothing to omit. */
 export function planOmission(input: OmissionInput): OmissionPlan | undefined {
   const { history, view, bytes, limits, model } = input;
   const { pictures: mostPictures, requestCharacters } = limits;

@@ -26,7 +26,7 @@ export function mediaMeasures(content: Uint8Array, mediaType: string): BlobMeasu
   return pages === undefined ? { bytes } : { bytes, pages };
 }
 
-/** After rotation by its orientation. */
+/** The size after rotation by the picture's orientation. */
 function sizeOf(content: Uint8Array): Size | undefined {
   try {
     const { width, height, orientation = 1 } = imageSize(content.subarray(0, HEADER_BYTES));
@@ -38,7 +38,7 @@ function sizeOf(content: Uint8Array): Size | undefined {
   }
 }
 
-/** Undefined if the document does not show it. */
+/** The number of pages; undefined if the document does not show it. */
 function pagesOf(content: Uint8Array): number | undefined {
   const { buffer, byteOffset, byteLength } = content;
   const text = Buffer.from(buffer, byteOffset, byteLength).toString("latin1");
@@ -121,7 +121,7 @@ function videoTokens(bytes: number): number {
   return (263 * bytes) / 125_000;
 }
 
-/** Assumed if the number of pages is not known. */
+/** The assumed bytes of a page, if the number of pages is not known. */
 const PAGE_BYTES = 50_000;
 
 function pageCount({ pages, bytes }: BlobMeasures): number {
@@ -143,10 +143,10 @@ function pdfTokens(measures: BlobMeasures, { provider, modelId }: ModelName): nu
   }
 }
 
-/** Only their URL is known. */
+/** Tokens of a file of which only the URL is known. */
 const REMOTE = { image: 1100, other: 2500 };
 
-/** Only the media type of an uploaded file is known. */
+/** Tokens of an uploaded file, of which only the media type is known. */
 export function uploadedTokens(mediaType: string, model: ModelName): number {
   return mediaType.startsWith("image") ? imageTokens({ bytes: 0 }, model) : REMOTE.other;
 }

@@ -42,7 +42,7 @@ export interface Meter {
   readonly estimator: TokenEstimator;
   message(message: ModelMessage): MessageSize;
   text(text: string): MessageSize;
-  /** With the tokens around it. */
+  /** The size of one tool result, with the tokens around it. */
   result(result: ToolResultPart): MessageSize;
 }
 

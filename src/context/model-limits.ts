@@ -81,7 +81,7 @@ export function modelLimits(model: ModelName, time: number, known: KnownLimits):
   };
 }
 
-/** Undefined if no price is known. */
+/** US dollars for a call; undefined if no price is known. */
 export function callCost(
   model: ModelName,
   usage: TokenUsage,

@@ -101,7 +101,7 @@ const gemini: MediaLimits = deepFreeze({
 
 const textOnly: MediaLimits = deepFreeze({ types: ["text/"], textFiles: [] });
 
-/** Undefined for unknown families. */
+/** The media limits of a model; undefined for unknown families. */
 export function modelMedia(model: ModelName): MediaLimits | undefined {
   const { provider, modelId } = model;
   const isVertex = /vertex/i.test(provider);

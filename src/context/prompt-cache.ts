@@ -5,7 +5,7 @@ import { modelKey, type UsageState } from "../projections/index.ts";
 import { modelFamily } from "./model-family.ts";
 import type { ModelLimits } from "./model-limits.ts";
 
-/** At the next step. */
+/** The provider's prompt cache at the next step. */
 export interface PromptCache {
   /** Whether the cache still has the beginning of the next prompt. */
   readonly warm: boolean;
@@ -72,7 +72,7 @@ export function promptCache(
   return { warm, ...prices(limits), expectedSteps: stepsOfATurn(usage) };
 }
 
-/** Of a turn. Between turns the cache often expires, and then pruning is free. */
+/** The mean number of steps of a turn. Between turns the cache often expires, and then pruning is free. */
 function stepsOfATurn({ steps }: UsageState): number {
   const turns = new Set(steps.map(({ turn }) => turn)).size;
   return turns === 0 ? 1 : Math.max(1, steps.length / turns);

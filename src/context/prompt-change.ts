@@ -113,7 +113,7 @@ function hasReasoning(item: StepItem): boolean {
   );
 }
 
-/** Without reasoning that is not sent back or that the provider drops after its turn. */
+/** Output tokens of a step, without reasoning that is not sent back or that the provider drops after its turn. */
 function outputSentBack(
   { usage }: StepUsage,
   item: StepItem,
@@ -142,7 +142,7 @@ function removedSince(
   return addSize(left, { ...noSize, around: dropped });
 }
 
-/** By pruned or cut results and omitted media. */
+/** The size that earlier messages lost since the anchor: by pruned or cut results and omitted media. */
 function lostSince(
   history: HistoryState,
   view: ContextView,

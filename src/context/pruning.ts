@@ -66,7 +66,7 @@ export const pruneSchema: z.ZodType = optionsOf<PruneOptions>(
   {},
 );
 
-/** Undefined if it is not worth it. */
+/** The results to prune before the next step; undefined if it is not worth it. */
 export function planPruning(input: PruningInput): PruningPlan | undefined {
   const { options = {} } = input;
   check(pruneSchema, options, "planPruning", { name: "options" });
@@ -88,7 +88,7 @@ function sumOfGains(chosen: readonly Candidate[]): number {
   return chosen.reduce((sum, { gain }) => sum + gain, 0);
 }
 
-/** Newest first: old enough, not pruned yet, and not of the latest turn. */
+/** Results that may be pruned, newest first: old enough, not pruned yet, and not of the latest turn. */
 function candidates({ history, view, meter, factor, options }: PruningInput): readonly Candidate[] {
   const { protectTokens = PRUNE_DEFAULTS.protectTokens, keepTools = [] } = options ?? {};
   const kept = new Set(keepTools);

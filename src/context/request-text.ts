@@ -10,7 +10,7 @@ const CUT_SHARE = 0.25;
 /** The share of a cut text that is its beginning. */
 const HEAD_SHARE = 0.75;
 
-/** With the names of its files. */
+/** The text of a message, with the names of its files. */
 export function requestText({ content }: UserItem): string {
   if (typeof content === "string") return content;
   return content
@@ -38,7 +38,7 @@ export function requestTexts(
   );
 }
 
-/** Cut to its beginning and its end if it has more than `most` tokens. */
+/** A text, cut to its beginning and its end if it has more than `most` tokens. */
 export function textWithin(
   text: string,
   most: number,

@@ -26,7 +26,7 @@ export interface CutInput {
   readonly view: ContextView;
   readonly budget: PlanBudget;
   readonly options?: CutOptions;
-  /** Named in the note. */
+  /** The tool that the note names, if there is one. */
   readonly reader?: string;
 }
 
@@ -43,11 +43,11 @@ interface Result {
   readonly part: CallPart;
   /** The call as it is shown now: it may have been cut for a larger window. */
   readonly shown: CallPart;
-  /** Without media. */
+  /** Tokens of the shown result, without media. */
   readonly size: number;
 }
 
-/** Undefined if everything fits. */
+/** The results to cut before the next step; undefined if everything fits. */
 export function planCuts(input: CutInput): CutPlan | undefined {
   const { history, budget, options, reader } = input;
   check(cutSchema, options ?? {}, "planCuts", { name: "options" });
@@ -78,7 +78,7 @@ function unansweredStep({ items, open }: HistoryState): StepItem | undefined {
   return last?.kind === "step" ? last : undefined;
 }
 
-/** Not those of `keepTools`, and none whose cut was undone. */
+/** The results that may be cut: not those of `keepTools`, and none whose cut was undone. */
 function resultsOf(step: StepItem, { view, budget, options = {} }: CutInput): readonly Result[] {
   const kept = new Set(options.keepTools);
   const wanted = view.cuts
@@ -98,7 +98,7 @@ function resultsOf(step: StepItem, { view, budget, options = {} }: CutInput): re
   });
 }
 
-/** By call id. The estimate has measured them already. */
+/** Tokens of the results by call id. The estimate has measured them already. */
 function sizesOf(step: StepItem, { meter, factor }: PlanBudget): ReadonlyMap<string, number> {
   return new Map(
     itemMessages(step).flatMap((message) =>
@@ -129,7 +129,7 @@ function fitting(
   }
 }
 
-/** At line ends if they are near. */
+/** The beginning and the end of a text with `characters` together, at line ends if they are near. */
 function ends(text: string, characters: number): { readonly head: number; readonly tail: number } {
   const head = Math.floor(characters * HEAD_SHARE);
   const tail = characters - head;
@@ -193,7 +193,7 @@ function resultLimit(sizes: readonly number[], { result, step }: ResultShare): n
   return result;
 }
 
-/** Tokens of a page that is read in a step with this number of calls: a page is never cut. */
+/** The most tokens of a page that is read in a step with this number of calls: a page is never cut. */
 export function pageLimit({ result, step }: ResultShare, calls: number): number {
   return Math.max(LEAST_TOKENS, Math.min(result / 2, step / Math.max(1, calls)));
 }

@@ -2,20 +2,20 @@
 
 import { partsPair, type Gap } from "../projections/index.ts";
 
-/** In characters (UTF-16 units). */
+/** The requested page, in characters (UTF-16 units). */
 export interface PageRequest {
   readonly from: number;
-  /** Default: as many as fit. */
+  /** The most characters. Default: as many as the page may have. */
   readonly length?: number;
 }
 
 export interface ResultPage extends Gap {
   readonly text: string;
-  /** For the model: the place of the page, then the page. */
+  /** The text for the model: the place of the page, then the page. */
   readonly shown: string;
 }
 
-/** The first attempt. */
+/** Characters for each token of the first attempt. */
 const PER_TOKEN = 4;
 
 /** With at most `limit` tokens, heading included, and at least one character. Never splits a surrogate pair. */

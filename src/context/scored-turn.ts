@@ -60,7 +60,7 @@ function calls(item: HistoryItem): readonly CallPart[] {
   return item.kind === "step" ? item.parts.filter((part) => part.kind === "call") : [];
 }
 
-/** Oldest first. */
+/** The turns of a prompt's items, oldest first, each with the number of later turns that refer to it. */
 export function scoredTurns(items: readonly HistoryItem[]): readonly ScoredTurn[] {
   const turns = Map.groupBy(items, ({ turn }) => turn);
   const texts = new Map(

@@ -18,11 +18,11 @@ export interface ShownUnit {
   readonly to: number;
   readonly turn: number;
   readonly items: readonly HistoryItem[];
-  /** May be empty. */
+  /** Of an earlier compaction: the summary, which may be empty. */
   readonly summary?: string;
 }
 
-/** Oldest first, without the open step. */
+/** The units of all finished items, oldest first, without the open step. */
 export function shownUnits({ items }: HistoryState, view: ContextView): readonly ShownUnit[] {
   const units = itemRuns(items, view.compactions).flatMap(({ start, end, by }) => {
     const run = items.slice(start, end);

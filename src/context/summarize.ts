@@ -152,7 +152,7 @@ function requestOf(
   };
 }
 
-/** The number at the beginning, so that the rest has half of the tokens. */
+/** The number of texts to leave out at the beginning, so that the rest has half of the tokens. */
 function textsLeftOut(texts: readonly string[], mostTokens: number | undefined): number {
   const tokens = texts.map(textTokens);
   const most = (mostTokens ?? tokens.reduce((sum, one) => sum + one, 0)) / 2;
@@ -166,7 +166,7 @@ function textsLeftOut(texts: readonly string[], mostTokens: number | undefined):
   return first;
 }
 
-/** The same headings, without a model. */
+/** A summary under the same headings that needs no model. */
 function digest({ previous, units, facts, requests }: Covered): string {
   const items = units.flatMap((unit) => unit.items);
   if (previous !== "") {

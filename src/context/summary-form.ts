@@ -29,7 +29,7 @@ export function writerInstructions(maxTokens: number): string {
 }
 
 export interface Conversation {
-  /** Empty without an earlier summary. */
+  /** The text of the last summary; empty if there is none. */
   readonly previous: string;
   readonly transcript: string;
   readonly leftOut: number;
@@ -44,7 +44,7 @@ export function writerPrompt({ previous, transcript, leftOut }: Conversation): s
   ].join("\n\n");
 }
 
-/** Undefined if it is a summary. @param tokens Tokens of its text. */
+/** The problem of a reply; undefined if it is a summary. @param tokens Tokens of its text. */
 export function replyProblem(
   { text, finishReason, calledTools }: SummaryReply,
   tokens: number,
@@ -101,7 +101,7 @@ export function writtenText(summary: string): string {
   return words.slice(0, ends.length === 0 ? undefined : Math.min(...ends)).trim();
 }
 
-/** The newest ones. */
+/** The most names to list: the newest ones. */
 const MOST_NAMES = 40;
 /** Keys of inputs whose values name what a call was about. */
 const NAMING = /^(path|file|filename|file_?path|dir|directory|folder|url|uri|id|.*_id|.*Id)$/;

@@ -10,7 +10,7 @@ import {
 import { requestText } from "./request-text.ts";
 import type { ShownUnit } from "./shown-units.ts";
 
-/** Three quarters from a part's beginning, the rest from its end. */
+/** The most characters of a part, if parts are cut: three quarters from its beginning, the rest from its end. */
 const CAPPED = 2000;
 
 /** Pruned results are left out; cut results are cut here too. */

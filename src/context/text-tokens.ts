@@ -82,7 +82,7 @@ interface Run {
   readonly tokens: number | undefined;
 }
 
-/** Letters, digits and base64 signs. */
+/** The end of a run of letters, digits and base64 signs. */
 function denseEnd(text: string, kinds: Classes, from: number): number {
   for (let end = from; ; end++) {
     const kind = kinds[end] ?? 0;
@@ -136,7 +136,7 @@ function signTokens(text: string, kinds: Classes, from: number, end: number): nu
   return 1;
 }
 
-/** By GPT's o200k vocabulary. Not rounded. */
+/** Estimated tokens of a text, as GPT's o200k vocabulary counts them. Not rounded. */
 export function textTokens(text: string): number {
   let tokens = 0;
   for (let from = 0; from < text.length;) {
@@ -147,7 +147,7 @@ export function textTokens(text: string): number {
   return tokens;
 }
 
-/** Before a space, so that no piece is split. A longer text without a space is one part. */
+/** The end of a part that fits into `scratch`: before a space, so that no piece is split. A longer text without a space is one part. */
 function partEnd(text: string, from: number): number {
   const most = from + scratch.length - 1;
   if (text.length <= most) return text.length;

@@ -131,7 +131,7 @@ export function intactJson(row: string, key: RowKey): unknown {
   return ownJson(row);
 }
 
-/** Undefined if the checksum was made over other text. */
+/** Parses the JSON of an intact row; undefined if the checksum was made over other text. */
 export function ownJson(row: string): unknown {
   try {
     return JSON.parse(row.slice(CHECKSUM_LENGTH));

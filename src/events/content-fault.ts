@@ -122,7 +122,7 @@ export function contentFault({ type, data }: EventBody): string | undefined {
 const NO_OPTIONS = "its `providerOptions` are not all objects, by the provider's name";
 const NO_METADATA = "its `providerMetadata` are not all objects, by the provider's name";
 
-/** Without the entries that are not objects: the SDK refuses every prompt that has one. */
+/** Metadata without entries that are not objects: the SDK refuses every prompt that has one. */
 export function sendableMetadata(metadata: ProviderMetadata): ProviderMetadata {
   const entries = Object.entries(metadata);
   const sent = entries.filter(([, own]) => jsonObjectSchema.safeParse(own).success);

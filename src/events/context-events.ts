@@ -32,7 +32,7 @@ const problems = [
 /** Why there is no summary: `no-room` and `overflow` concern the request, `failed` the call, the others the reply. */
 export type SummaryProblem = (typeof problems)[number];
 
-/** Lengths are in UTF-16 units. */
+/** A call whose result is shown cut. Lengths are in UTF-16 units. */
 export interface CutCall {
   readonly step: number;
   readonly callId: string;
@@ -42,7 +42,7 @@ export interface CutCall {
 
 /** The oldest media, which prompts leave out. */
 export interface OmittedMedia {
-  /** All media before this position. */
+  /** All media before this position are left out. */
   readonly before: number;
   /** At that position, how many of the first media of the step, or of each message by its id. */
   readonly there: readonly { readonly id?: string; readonly media: number }[];

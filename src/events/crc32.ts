@@ -6,7 +6,7 @@ const table: Uint32Array = Uint32Array.from({ length: 256 }, (_, byte) => {
   return value;
 });
 
-/** Continues from `seed`; a text is taken as UTF-8. */
+/** The CRC-32 of bytes, or of a text's UTF-8, after `seed`. */
 export function crc32(data: string | Uint8Array, seed = 0): number {
   const bytes = typeof data === "string" ? new TextEncoder().encode(data) : data;
   let value = ~seed;

@@ -12,9 +12,9 @@ export type ForkEvents = readonly [NewEvent<"session.forked">, ...NewEvent[]];
 
 /** The result of an append. */
 export interface Appended {
-  /** The session's position of the last event. */
+  /** The position of the last event of this append in the session. */
   readonly revision: number;
-  /** That event's global position, over all sessions of the store. */
+  /** The global position of that event, over all sessions of the store. */
   readonly position: number;
   /** True if events with these ids were there already: nothing was written. */
   readonly repeated: boolean;

@@ -30,7 +30,7 @@ export interface UploadedFile {
   readonly filename?: string;
 }
 
-/** Undefined if the part has its content or a URL. Reads every form that the SDK accepts. */
+/** The uploaded file of a part, in any form that the SDK accepts; undefined if the part has its content or a URL. */
 export function uploadedFile(part: object): UploadedFile | undefined {
   const reference = referenceOf(part);
   if (reference === undefined) return undefined;
@@ -60,7 +60,7 @@ function mediaTypeOf(part: object): string {
   return "type" in part && String(part.type).startsWith("image") ? "image" : "application";
 }
 
-/** As text: `openai: file-123`. */
+/** The names of a file as text: `openai: file-123`. */
 export function uploadNames(reference: ProviderReference): string {
   return Object.entries(reference)
     .map(([provider, name]) => `${provider}: ${name}`)

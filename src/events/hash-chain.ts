@@ -8,10 +8,10 @@ import { canonicalJson, jsonObjectSchema } from "./json.ts";
 import type { NewEvent, SessionEvent } from "./catalogue.ts";
 import { loggedForm } from "./stored-form.ts";
 
-/** `session.closed` is the last link. */
+/** An event with a digest. `session.closed` is the last link. */
 export type ChainLink = SessionEvent<"session.chained" | "session.closed">;
 
-/** The end of a chain, to be compared with a copy outside of the store. */
+/** The end of a chain, to be kept outside of the store and compared later. */
 export interface ChainEnd {
   readonly position: number;
   readonly digest: string;

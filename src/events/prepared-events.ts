@@ -37,7 +37,7 @@ export interface MessageChange {
   /** Positions of all compactions whose summaries are left out, if they changed. */
   readonly summaries?: readonly number[];
   readonly removed?: readonly AddedId[];
-  /** New messages, each after a kept message; `[0, 0]` is the beginning. */
+  /** New messages, each after the kept message that it follows; `[0, 0]` is the beginning. */
   readonly added?: readonly {
     readonly after: { readonly place: Place } | AddedId;
     readonly message: PreparedMessage;

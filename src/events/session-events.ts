@@ -10,7 +10,7 @@ export interface AgentDescription {
   /** SHA-256 over model, instructions, tool definitions and tool choice. */
   readonly digest: string;
   readonly model: ModelName;
-  /** In the order of the requests. */
+  /** The names of the tools that requests have, in their order. */
   readonly tools: readonly string[];
   readonly id?: string;
   /** SHA-256 of each part, to find the one that changed. Earlier releases recorded none. */
@@ -23,7 +23,7 @@ interface AgentParts {
   readonly instructions: string;
   /** Digest of description and input schema, by tool name. */
   readonly tools: Readonly<Record<string, string>>;
-  /** Whole, not a digest. */
+  /** Whole, not a digest. Absent if the agent has none. */
   readonly toolChoice?: JsonValue;
 }
 
@@ -79,7 +79,7 @@ export interface MessageEdit {
   readonly by: string;
 }
 
-/** Both ends included. */
+/** A range of positions, both ends included. */
 export interface PositionRange {
   readonly from: number;
   readonly to: number;

@@ -91,7 +91,7 @@ export interface StepFamily {
     readonly delayMs: number;
     readonly kind?: FailureKind;
     readonly error: StoredError;
-    /** Absent if it failed before any output. */
+    /** Usage of the failed attempt; absent if it failed before any output. */
     readonly usage?: TokenUsage;
   };
   "step.finished": {

@@ -4,7 +4,7 @@ import { z } from "zod";
 import type { FamilySchemas } from "./family.ts";
 import { jsonSchema, storedErrorSchema, type JsonValue, type StoredError } from "./json.ts";
 
-/** Why a turn ended, also as its result says. */
+/** Why a turn ended. */
 export type TurnEndReason =
   | "stop"
   | "length"

@@ -35,7 +35,7 @@ const annotationRules: Rules = new Map<string, z.ZodType>([
 const listSchema = z.looseObject({ tools: z.array(z.unknown()) });
 const namedSchema = z.looseObject({ name: z.string() });
 
-/** Without invalid fields and without tools that have no name. */
+/** The result of `tools/list` without invalid fields and without tools that have no name. */
 export function usableList(result: unknown): unknown {
   const list = listSchema.safeParse(result);
   if (!list.success) return result;

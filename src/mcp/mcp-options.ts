@@ -9,7 +9,7 @@ interface ServerSettings {
   readonly needsApproval?: boolean | "unless-read-only";
 }
 
-/** Communicates over stdin and stdout. */
+/** A server that runs as a child process and communicates over stdin and stdout. */
 export interface StdioMcpServer extends ServerSettings {
   readonly command: string;
   readonly args?: readonly string[];

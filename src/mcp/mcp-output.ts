@@ -34,7 +34,7 @@ export function mcpModelOutput(output: unknown): ModelOutput {
   return { type: "content", value: [...shown, ...jsonParts(untoldContent(result))] };
 }
 
-/** Followed by the media that it contained. */
+/** JSON as text, followed by the media that it contained. */
 function jsonParts(read: ReadJson | undefined): Content {
   if (read === undefined) return [];
   const files = read.media.map(({ data, mediaType }) => filePart(data, mediaType));
@@ -121,7 +121,7 @@ function asJson(value: unknown): JsonValue {
     .parse(value ?? null);
 }
 
-/** Its text, and the types of its media. */
+/** The message of a failed result: its text, and the types of its media. */
 export function failureMessage(result: McpResult): string {
   const parts = (result.content ?? []).map((given) => {
     const shown = contentPart(given);

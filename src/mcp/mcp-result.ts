@@ -77,7 +77,7 @@ const messageSchema = z.looseObject({
 
 const errorSchema = z.looseObject({ message: z.string() });
 
-/** @param message - Of the protocol, unchanged. */
+/** @param message - The unchanged message of the protocol. */
 export function callAnswer(message: unknown): CallAnswer {
   const { result, error } = messageSchema.parse(message);
   if (error !== undefined && error !== null) {

@@ -100,7 +100,7 @@ export class OpenMcpServers {
     await Promise.all([...this.#servers.values()].map(async (server) => await server.close()));
   }
 
-  /** Of tools with the same name, the first. */
+  /** The tools of one server; the first of tools with the same name. */
   #listed(server: string, tools: readonly ListedTool[]): readonly Listed[] {
     const settings = this.#settings[server];
     if (settings === undefined) return [];

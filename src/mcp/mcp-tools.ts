@@ -26,7 +26,7 @@ export type CallTool = (
 
 const inputSchema = z.record(z.string(), z.unknown());
 
-/** After the agent's own tools, which keep their names and policies. */
+/** Adds the offered tools after the agent's own, which keep their names and policies. */
 function withOffer<Given extends Equipment>(
   agent: Given,
   offer: McpOffer | undefined,

@@ -43,7 +43,7 @@ export function cancelled(requestId: SentRequest["id"]): JSONRPCMessage {
 export class PendingRequests {
   readonly #requests = new Map<string, SentRequest>();
 
-  /** Undefined for a notification. */
+  /** Remembers a sent message if it is a request; undefined for a notification. */
   sent(message: unknown): SentRequest | undefined {
     const parsed = sentSchema.safeParse(message);
     if (parsed.success) this.#requests.set(String(parsed.data.id), parsed.data);
@@ -54,12 +54,12 @@ export class PendingRequests {
     return this.#requests.has(String(id));
   }
 
-  /** As the client accepts them. @throws for a value that is neither a message nor an answer */
+  /** The messages in a value, as the client accepts them. @throws for a value that is neither a message nor an answer */
   read(value: unknown): readonly JSONRPCMessage[] {
     return Array.isArray(value) ? value.map((one) => this.#read(one)) : [this.#read(value)];
   }
 
-  /** Undefined if the unreadable text answers no request. */
+  /** An error for the request that an unreadable text answers; undefined if there is none. */
   unread(text: string, why: string): JSONRPCMessage | undefined {
     // Libraries write the id first; a number further inside may be anything.
     const id = /^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*("?)([\w-]+)\1\s*,/.exec(

@@ -42,7 +42,7 @@ export class StdioTransport implements MCPTransport {
   #child: ChildProcess | undefined;
   #ended: Promise<unknown> = Promise.resolve();
   readonly #pending = new PendingRequests();
-  /** By their input objects. */
+  /** Ids of requests by their input objects. */
   readonly #requests = new WeakMap<object, string | number>();
   readonly #lines = new Lines({
     longest: LONGEST_LINE,

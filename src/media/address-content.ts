@@ -93,7 +93,7 @@ async function downloaded(
   return { kind: "content", content, blob: { mediaType, ...measured(content, mediaType) } };
 }
 
-/** The innermost error's: the outer ones only repeat the URL. */
+/** The message of the innermost error: the outer ones only repeat the URL. */
 function reason(error: unknown, isLate: boolean): string {
   if (isLate) return "it took too long";
   let inner = error;

@@ -12,7 +12,7 @@ export interface AddressRule {
 /** In a public range, but Azure answers there with secrets of the machine. Other clouds use local addresses. */
 const METADATA: ReadonlySet<string> = new Set(["168.63.129.16"]);
 
-/** All others are local, reserved or translated. */
+/** All addresses that the internet routes; all others are local, reserved or translated. */
 const globalUnicast = ipaddr.IPv6.parseCIDR("2000::/3");
 
 /** @param allow - Host names, IP addresses and CIDR ranges, as in `AttachmentOptions.allow`. */
@@ -60,7 +60,7 @@ function behindNat64(address: ipaddr.IPv6): ipaddr.IPv4 | undefined {
   return address.match(nat64) ? new ipaddr.IPv4(address.toByteArray().slice(-4)) : undefined;
 }
 
-/** For instance `Example.org`, `example.org.`, `[::1]`. */
+/** Normalizes spellings of a host: `Example.org`, `example.org.`, `[::1]`. */
 function hostName(text: string): string {
   return text
     .toLowerCase()

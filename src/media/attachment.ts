@@ -76,7 +76,7 @@ async function read(
   }
 }
 
-/** A path may contain a colon. */
+/** Only `http:`, `https:` and `file:` texts are URLs: a path may contain a colon. */
 function urlOf(source: FileSource): URL | undefined {
   if (source instanceof URL) return source;
   return /^(https?|file):\/\//i.test(source) && URL.canParse(source) ? new URL(source) : undefined;

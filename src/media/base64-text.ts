@@ -7,7 +7,7 @@ export interface FoundContent {
 
 const DATA_URL = /^data:([^,;]*)((?:;[^,;]*)*),/i;
 
-/** Undefined for other text. */
+/** The content of a `data:` URL; undefined for any other text. */
 export function dataUrlContent(text: string): FoundContent | undefined {
   const [head, declared = "", parameters = ""] = DATA_URL.exec(text) ?? [];
   if (head === undefined) return undefined;
@@ -26,13 +26,13 @@ function percentContent(body: string): Uint8Array | undefined {
   }
 }
 
-/** Base64 and base64url, also with line ends; undefined for other text. */
+/** Decodes base64 and base64url, also with line ends; undefined for other text. */
 export function base64Content(text: string): Uint8Array | undefined {
   if (!/^[A-Za-z0-9+/_\s-]*={0,2}\s*$/.test(text)) return undefined;
   return Buffer.from(text, "base64");
 }
 
-/** Without copying the content first. */
+/** Encodes content as base64 without copying it first. */
 export function base64Of({ buffer, byteOffset, byteLength }: Uint8Array): string {
   return Buffer.from(buffer, byteOffset, byteLength).toString("base64");
 }

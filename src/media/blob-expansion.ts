@@ -23,7 +23,7 @@ type ResultContent = Extract<ToolResultPart["output"], { readonly type: "content
 
 const known = new WeakMap<ModelMessage, boolean>();
 
-/** Cached. */
+/** Whether a message has files that may have to be replaced. The answer is cached. */
 export function isToBeExpanded(message: ModelMessage): boolean {
   const { content, role } = message;
   if (typeof content === "string") return false;
@@ -66,7 +66,7 @@ function placeOf(part: ResultContent[number]): unknown {
   return "url" in part ? part.url : undefined;
 }
 
-/** By the declared types of its parts. */
+/** Number of images in a message, by the declared types of its parts. */
 export function imagesIn({ content }: ModelMessage): number {
   if (typeof content === "string") return 0;
   const isImage = (part: object): boolean =>
@@ -77,7 +77,7 @@ export function imagesIn({ content }: ModelMessage): number {
   }, 0);
 }
 
-/** In any form of the SDK; undefined for bytes. */
+/** The data of a file as text, in any form of the SDK; undefined for bytes. */
 function dataIn(data: unknown): string | undefined {
   if (typeof data === "string") return data;
   if (data instanceof URL) return data.href;
@@ -109,7 +109,7 @@ export async function expandedMessage(
 
 interface Send {
   file(place: unknown, part: NamedFile): Promise<SentFile>;
-  /** Undefined to send the file at another provider unchanged. */
+  /** The note for a file at another provider; undefined to send the file unchanged. */
   elsewhere(file: UploadedFile): string | undefined;
 }
 

@@ -93,7 +93,7 @@ export class BlobOffload implements Disposable {
     return { data: blobReference(sha256), mediaType, blob };
   }
 
-  /** Of a blob that the session has, or had when it was recorded. */
+  /** The content of a reference to a blob that the session has, or had when it was recorded. */
   recall(text: string): (OffloadedContent & { readonly blob: BlobMeasures }) | undefined {
     const sha256 = referredBlob(text);
     if (sha256 === undefined) return undefined;
@@ -107,13 +107,13 @@ export class BlobOffload implements Disposable {
     return { data: text, mediaType, blob };
   }
 
-  /** Only in a replay. */
+  /** In a replay, recalls all references within a text. */
   recallAll(text: string): void {
     if (this.#options.recorded === undefined) return;
     for (const [reference] of text.matchAll(REFERENCES)) this.recall(reference);
   }
 
-  /** After the events were recorded or given up. */
+  /** Releases the blobs after the events were recorded or given up. */
   [Symbol.dispose](): void {
     for (const held of this.#held.splice(0)) held[Symbol.dispose]();
   }
@@ -147,7 +147,7 @@ function asItIs(content: Uint8Array, mediaType: string): OffloadedContent {
   return { data: base64Of(content), mediaType };
 }
 
-/** With a fault if an image is incomplete. */
+/** Measures of content, with a fault if an image is incomplete. */
 export function measured(content: Uint8Array, mediaType: string): BlobMeasures {
   const measures = mediaMeasures(content, mediaType);
   const fault = imageFault(content, mediaType, measures.width !== undefined);

@@ -47,7 +47,7 @@ export function fileData(data: string, isBare = false): FileData {
   return { kind: "content", read, isTaken: true };
 }
 
-/** With a space before it, or nothing. */
+/** A quoted file name with a space before it, or nothing. */
 export function called(filename: string | undefined): string {
   return filename === undefined ? "" : ` ${JSON.stringify(filename)}`;
 }

@@ -100,7 +100,7 @@ async function hopBy(
   return (url, signal) => pinnedFetch(url, { headers: plain, signal }, rule);
 }
 
-/** A user's `fetch` resolves names itself. */
+/** Checks the text of a URL for a user's `fetch`, which resolves names itself. */
 function checkUrl(url: URL, rule: AddressRule): void {
   const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
   if (rule.allowsHost(host)) return;

@@ -30,10 +30,10 @@ const usualNames: Readonly<Record<string, string>> = {
   "application/x-pdf": "application/pdf",
 };
 
-/** Neither text nor known. */
+/** The type of content that is neither text nor known. */
 export const UNKNOWN_TYPE = "application/octet-stream";
 
-/** Text stays in the log and counts as text. */
+/** Whether a type is text, which stays in the log and counts as text. */
 export function isTextType(mediaType: string): boolean {
   return /^text\/|^application\/([\w.-]+\+)?(json|xml|yaml)$|^application\/(javascript|typescript|x-yaml|x-ndjson|toml|sql)$|^image\/svg\+xml$/.test(
     mediaType,
@@ -66,7 +66,7 @@ function plainName(declared: string): string {
   return usualNames[name] ?? name;
 }
 
-/** Not a range. */
+/** Whether a type names one type and not a range. */
 export function isFull(mediaType: string): boolean {
   return /^[^/*\s]+\/[^/*\s]+/.test(mediaType) && mediaType !== UNKNOWN_TYPE;
 }
@@ -82,7 +82,7 @@ function isText(content: Uint8Array): boolean {
   return content.length > 0 && textIn(content) !== undefined;
 }
 
-/** UTF-8 without a zero byte. */
+/** Content as text if it is UTF-8 without a zero byte. */
 export function textIn(content: Uint8Array): string | undefined {
   if (content.includes(0)) return undefined;
   try {

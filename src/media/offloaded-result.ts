@@ -32,7 +32,7 @@ type Shown = OffloadedContent & { readonly blob: BlobMeasures };
 
 const shownKinds = /^(image|audio|video)\/|^application\/pdf$/;
 
-/** Long text, a reference, or bytes. */
+/** Whether a value may have content to offload: long text, a reference, or bytes. */
 export function mayHoldContent(value: unknown, characters: number): boolean {
   if (typeof value === "string") return value.length >= characters || value.includes("@blob:");
   if (Array.isArray(value)) return value.some((one) => mayHoldContent(one, characters));
@@ -55,7 +55,7 @@ export async function offloadedAnswer(
   return { output: value, modelOutput: withMedia(value, walk.media) };
 }
 
-/** Undefined without media. */
+/** The values as text and the media after them; undefined without media. */
 function withMedia(value: JsonValue, media: ReadonlyMap<string, Shown>): ModelOutput | undefined {
   if (media.size === 0) return undefined;
   const text = typeof value === "string" ? value : JSON.stringify(value);
@@ -174,7 +174,7 @@ async function offloadedOrLeftOut(
 class ResultWalk {
   readonly #offload: BlobOffload;
   readonly #characters: number;
-  /** By reference. */
+  /** Media for the model, by reference. */
   readonly media = new Map<string, Shown>();
 
   constructor(offload: BlobOffload, characters: number) {
@@ -221,7 +221,7 @@ class ResultWalk {
     return await this.#withoutDataUrls(text);
   }
 
-  /** `place` if the content stays. */
+  /** The reference for content, or `place` if the content stays. */
   async #moved(found: FoundContent, place: JsonValue): Promise<JsonValue> {
     const { content, declared } = found;
     if (declared !== undefined && (await isTextual(content, declared))) return place;
@@ -268,7 +268,7 @@ function asFound(
   return content === undefined ? undefined : { content, declared };
 }
 
-/** As in MCP and the AI SDK. */
+/** The type that an object declares, as in MCP and the AI SDK. */
 function declaredType(value: { readonly [key: string]: JsonValue }): string | undefined {
   const type = value["mimeType"] ?? value["mediaType"];
   return typeof type === "string" ? type : undefined;

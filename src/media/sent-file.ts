@@ -65,12 +65,12 @@ export async function sentFile(
   }
 }
 
-/** Provider clients then leave out text files in tool results, too. */
+/** If text files are limited in messages, none are sent in tool results: provider clients leave them out. */
 function inAnswers(media: MediaLimits | undefined): MediaLimits | undefined {
   return media?.textFiles === undefined ? media : { ...media, textFiles: [] };
 }
 
-/** By the same rules as a blob. */
+/** Content in an event is shown by the same rules as a blob. */
 async function inTheEvent(
   { content, declared }: FoundContent,
   isTaken: boolean,

@@ -39,7 +39,7 @@ export interface SessionBlobsOptions {
   readonly isKept: boolean;
   readonly limits: BlobLimits;
   readonly recorded?: RecordedBlobs | undefined;
-  /** Undefined for an unknown model. */
+  /** The limits of the model; undefined for an unknown model. */
   readonly media: MediaLimits | undefined;
   /** The model. Default: unknown, and files at a provider are sent unchanged. */
   readonly model?: ModelName | undefined;
@@ -83,7 +83,7 @@ export class SessionBlobs {
     this.#callIds = new CallIds(options.model);
   }
 
-  /** For an agent that may have another model. */
+  /** The same blobs for requests of an agent that may have another model. */
   forAgent({ agent, description: { model } }: PreparedAgent): SessionBlobs {
     const { addresses, model: own } = this.#options;
     if (own === undefined || isSameModel(own, model)) return this;
@@ -151,7 +151,7 @@ export class SessionBlobs {
     );
   }
 
-  /** Undefined for all other parts. */
+  /** Offloads a file that a model generated; undefined for all other parts. */
   part(part: RecordedPart): Promise<Offloaded<RecordedPart>> | undefined {
     if (!isMadeFile(part) || !this.#options.isKept) return undefined;
     const made: MadeFile = part;
@@ -278,7 +278,7 @@ function untouched<Content>(content: Content): Offloaded<Content> {
   return { content, stored: [], [Symbol.dispose]: () => {} };
 }
 
-/** Each blob once a session, all in one append. */
+/** Records an event after its blobs, each blob once a session, all in one append. */
 export function recordOffloaded(
   recorder: Pick<SessionRecorder, "state" | "record">,
   stored: readonly EventBody<"blob.stored">[],

@@ -15,7 +15,7 @@ import { isTextType, textIn, UNKNOWN_TYPE } from "./media-type.ts";
 import type { ScaledPicture, ScalePicture } from "./scaled-picture.ts";
 
 export interface Viewer {
-  /** Undefined for an unknown model. */
+  /** The limits of the model; undefined for an unknown model. */
   readonly media: MediaLimits | undefined;
   /** Number of images in the prompt. */
   readonly pictures: number;
@@ -74,7 +74,7 @@ export function noteOf(
 }
 
 interface NotShown {
-  /** For the model. */
+  /** The reason, as text for the model. */
   readonly why: string;
   /** Pixels of the longer edge of a copy that the model would accept. */
   readonly longestEdge?: number;

@@ -22,7 +22,7 @@ export async function usedBlobs(log: Readable): Promise<ReadonlySet<string>> {
   }
 }
 
-/** Never shrinks: names are not reused. */
+/** Number of deleted sessions; it never shrinks, since their names are not reused. */
 async function deletions(log: Readable): Promise<number> {
   let count = 0;
   for await (const _ of log.deleted()) count += 1;
@@ -45,7 +45,7 @@ async function blobsInSessions(log: Readable): Promise<ReadonlySet<string> | und
   }
 }
 
-/** From a position on. @throws TurnlogError for an unreadable event that may name a blob */
+/** The blobs of one session from a position on. @throws TurnlogError for an unreadable event that may name one */
 export async function* blobsOfSession(
   log: Pick<EventLog, "read">,
   session: string,

@@ -4,7 +4,7 @@ export function countTokens(text: string): number {
   return Math.ceil(text.length / 4);
 }
 
-/** With the white space around them. */
+/** Splits text into words with the white space around them. */
 export function wordsOf(text: string): readonly string[] {
   return text.match(/\s*\S+\s*|\s+/g) ?? [];
 }

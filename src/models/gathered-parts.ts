@@ -71,7 +71,7 @@ interface BlockPart {
   readonly providerMetadata?: SharedV4ProviderMetadata;
 }
 
-/** In the order in which they were opened. */
+/** Text and reasoning blocks, in the order in which they were opened. */
 class Blocks {
   readonly #blocks = new Map<string, Block>();
   readonly #content: LanguageModelV4Content[];

@@ -109,7 +109,7 @@ function warningsFor(options: LanguageModelV4CallOptions): SharedV4Warning[] {
   return unsupported.map((feature) => ({ type: "unsupported", feature }));
 }
 
-/** Bytes are not text: their number replaces them. */
+/** Replaces bytes of files by their number, since they are not text. */
 function plain(value: unknown): unknown {
   if (value instanceof Uint8Array) return `${value.byteLength} bytes`;
   if (value instanceof URL) return value.href;

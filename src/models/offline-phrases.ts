@@ -5,7 +5,7 @@ const mentions =
 const used = "(?:appears?|occurs?|used|mentioned|defined|imported|called|found)";
 const upTo = "(?:-| ?(?:-|to|through|until|and) ?)";
 
-/** Of the first phrase that matches. */
+/** The named groups of the first phrase that matches. */
 export type Found = Readonly<Partial<Record<Part, string>>>;
 
 type Part = "thing" | "rest" | "place" | "path" | "words" | "which" | "from" | "to" | "first";

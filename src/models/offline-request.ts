@@ -37,7 +37,7 @@ export type OfflineRequest =
   | { readonly kind: "help" }
   | { readonly kind: "unknown"; readonly text: string };
 
-/** Both ends included, from 1. */
+/** Lines from 1, including both ends. */
 export interface LineRange {
   readonly startLine?: number;
   readonly endLine?: number;
@@ -160,7 +160,7 @@ const boundary = new RegExp(
 const politeness =
   /^(?:(?:please|(?:hey|hi|hello)(?! there)|ok|okay|so|now|and|first|also|next|finally)\b[\s,!:]*|(?:can|could|would|will) you\b\s*|i(?:'d| would)? (?:want|like|need)(?: you)? to\s+|let(?:'s| us|me)\s+)+(?=\S)/i;
 
-/** Without polite phrases. Quotes are masked first, so that they contain no clauses. */
+/** The clauses of a message without polite phrases. Quotes are masked first, so that they contain no clauses. */
 function clausesOf(message: string): readonly Clause[] {
   const quotes: string[] = [];
   const masked = message.replace(quoted, (_all, ...groups: unknown[]) => {

@@ -10,7 +10,7 @@ export interface SummaryTask {
 const LINE_LENGTH = 120;
 const MOST_LINES = 8;
 
-/** Undefined for any other prompt. */
+/** The request for a summary in a prompt; undefined for any other prompt. */
 export function summaryTask(instructions: string, asked: string): SummaryTask | undefined {
   const headings = [...instructions.matchAll(/^## (.+)$/gm)].map(([, heading]) => heading ?? "");
   const conversation = within(asked, "conversation");

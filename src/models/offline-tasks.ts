@@ -33,7 +33,7 @@ export function* callTool(
   return outcome ?? { kind: "failed", message: "no result of this call is known" };
 }
 
-/** In words: "in src among **\/*.ts". */
+/** The searched files in words: "in src among **\/*.ts". */
 export function placeOf({ path = ".", pattern }: Partial<Scope>): string {
   const place = path === "." ? "in this folder" : `in ${path}`;
   return pattern === undefined ? place : `${place} among ${pattern}`;
@@ -133,7 +133,7 @@ function namesNothing(message: string): boolean {
   return /does not exist|no such|not found|ENOENT/i.test(message);
 }
 
-/** Equal, then with the same beginning, then containing it. */
+/** The file with the most similar name: equal, then with the same beginning, then containing it. */
 function closest(words: string, entries: readonly string[]): string | undefined {
   const wanted = nameOf(words);
   const ranks: readonly ((name: string) => boolean)[] = [

@@ -14,7 +14,7 @@ import {
 const longestList = 60;
 const mostLines = 60;
 
-/** For instance "1 file", "3 files", "2 entries". */
+/** A count with its noun: "1 file", "3 files", "2 entries". */
 export function amount(count: number, one: string, many = `${one}s`): string {
   return `${count.toLocaleString("en-US")} ${count === 1 ? one : many}`;
 }
@@ -26,7 +26,7 @@ export function bullets(items: readonly string[]): string {
   return (rest > 0 ? [...shown, `- … and ${rest.toLocaleString("en-US")} more`] : shown).join("\n");
 }
 
-/** Empty if the tool left out nothing. */
+/** A paragraph about content that the tool left out; empty if it left out nothing. */
 export function describeLimits({ passedOver = [], cut }: Coverage): string {
   const notes: string[] = [];
   if (passedOver.length > 0) notes.push(`The tool passed over ${passedOver.join(", ")}.`);
@@ -121,7 +121,7 @@ function excerpt(output: unknown): string {
   return text.length > 200 ? `${text.slice(0, 200)}…` : text;
 }
 
-/** As in "TypeError: …". */
+/** Removes the name of an error, as in "TypeError: …". */
 function withoutName(message: string): string {
   return message.replace(/^\w*Error: /, "");
 }

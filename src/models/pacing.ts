@@ -72,7 +72,7 @@ export function recordedPace(
   };
 }
 
-/** From the first event. A clock that was set back counts as no gap. */
+/** Milliseconds from the first event to each. A clock that was set back counts as no gap. */
 function dueTimes(
   events: readonly SessionEvent[],
   factor: number,

@@ -57,7 +57,7 @@ export function isTimeUp(event: SessionEvent): boolean {
   return event.type === "turn.limit-reached" && event.data.limit === "time";
 }
 
-/** By a person or by the time limit. */
+/** Whether the running step was stopped here, by a person or by the time limit. */
 export function isStop(event: SessionEvent): boolean {
   if (event.type === "turn.cancel-requested") return event.data.mode !== "after-tools";
   return isTimeUp(event);

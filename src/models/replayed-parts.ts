@@ -4,7 +4,7 @@ import type { LanguageModelV4StreamPart, LanguageModelV4Usage } from "@ai-sdk/pr
 import type { SessionEvent, TokenUsage } from "../events/index.ts";
 import type { RecordedCall } from "./recorded-step.ts";
 
-/** By call id: the recorded input may be changed by a schema. */
+/** The tool inputs as the model wrote them, by call id: the recorded input may be changed by a schema. */
 export function writtenInputs(parts: readonly SessionEvent[]): ReadonlyMap<string, string> {
   const inputs = new Map<string, string>();
   const texts = new Set<string>();
@@ -17,7 +17,7 @@ export function writtenInputs(parts: readonly SessionEvent[]): ReadonlyMap<strin
   return inputs;
 }
 
-/** Undefined for parts that the AI SDK or the runtime adds. */
+/** The part of a provider's stream; undefined for parts that the AI SDK or the runtime adds. */
 export function replayedPart(
   event: SessionEvent,
   inputs: ReadonlyMap<string, string>,
@@ -121,7 +121,7 @@ function stated(part: Readonly<Record<string, unknown>>): LanguageModelV4StreamP
   return Object.fromEntries(fields) as unknown as LanguageModelV4StreamPart;
 }
 
-/** Undefined if the provider sent none. */
+/** The response metadata of a step; undefined if the provider sent none. */
 export function replayedResponse({
   data: { response },
 }: SessionEvent<"step.finished">): LanguageModelV4StreamPart | undefined {
@@ -131,7 +131,7 @@ export function replayedResponse({
   return stated({ type: "response-metadata", id, modelId, timestamp: time });
 }
 
-/** Undefined for a stream that broke off. */
+/** The finish part of a stream; undefined for a stream that broke off. */
 export function replayedFinish({
   type,
   data,
@@ -152,7 +152,7 @@ export function replayedFinish({
   });
 }
 
-/** Without estimated figures. */
+/** The usage as the provider sent it, without estimated figures. */
 export function replayedUsage(usage: TokenUsage): LanguageModelV4Usage {
   const isMeasured = usage.basis === "measured";
   const raw = usage.raw;

@@ -10,7 +10,7 @@ import type {
 interface ScriptedGate {
   readonly type: "gate";
   readonly until: PromiseLike<unknown>;
-  /** Everything before the gate has been read. */
+  /** Called when the model reaches the gate: everything before it has been read. */
   readonly arrive?: () => void;
 }
 
@@ -25,7 +25,7 @@ export interface ScriptedBlock {
   readonly providerMetadata?: SharedV4ProviderMetadata;
 }
 
-/** The start of its input, the deltas, its end, and the call. */
+/** A tool call: the start of its input, the input's deltas, its end, and the call. */
 export interface ScriptedToolCall {
   readonly type: "tool-call";
   readonly toolCallId: string;

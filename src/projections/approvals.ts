@@ -5,7 +5,7 @@ import { byId, byIdSchema, type ForkPoint } from "../events/index.ts";
 import { defineProjection, type Projection } from "./projection.ts";
 
 export interface ApprovalsState {
-  /** By tool name. */
+  /** Standing answers, by tool name. */
   readonly always: Readonly<
     Record<string, { readonly approved: boolean; readonly reason?: string }>
   >;

@@ -32,7 +32,7 @@ export function branchAt({ switches }: BranchesState, position: number): number 
   return switches.findLast(({ from }) => from <= position)?.branch ?? 1;
 }
 
-/** Without its parent's events; `last` is the session's last position. */
+/** The events of a branch itself, without its parent's, as ranges; `last` is the session's last position. */
 function ownSpans(
   { switches }: BranchesState,
   branch: number,

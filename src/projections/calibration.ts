@@ -37,7 +37,7 @@ export interface CalibrationState {
   readonly last?: EstimateError;
 }
 
-/** `provider:model`. */
+/** The name of a model as a key: `provider:model`. */
 export function modelKey({ provider, modelId }: ModelName): string {
   return `${provider}:${modelId}`;
 }

@@ -17,9 +17,9 @@ import { noEdit, promptEditSchema, withChange, type PromptEdit } from "./prompt-
 import { defineProjection, type Projection } from "./projection.ts";
 import { bindingOf, isAllBound } from "./provider-bound.ts";
 
-/** Both ends included. */
+/** A range of positions (both included) and the summary that replaces it. */
 export interface Compaction {
-  /** Of its `context.compacted`. */
+  /** The position of its `context.compacted`. */
   readonly position: number;
   readonly from: number;
   readonly to: number;
@@ -28,14 +28,14 @@ export interface Compaction {
 
 /** Tool results that placeholders replace. */
 interface Pruning {
-  /** Of its `context.pruned`. */
+  /** The position of its `context.pruned`. */
   readonly position: number;
   readonly calls: readonly { readonly step: number; readonly callId: string }[];
 }
 
 /** Results that are shown by their beginning and their end only. */
 interface ResultCut {
-  /** Of its `context.cut`. */
+  /** The position of its `context.cut`. */
   readonly position: number;
   readonly calls: readonly CutCall[];
   readonly reader?: string;
@@ -44,7 +44,7 @@ interface ResultCut {
 }
 
 interface MediaOmission {
-  /** Of its `context.media-omitted`. */
+  /** The position of its `context.media-omitted`. */
   readonly position: number;
   readonly omitted: OmittedMedia;
 }

@@ -6,14 +6,14 @@
 import type { Compaction } from "./context-view.ts";
 import type { HistoryItem } from "./history-item.ts";
 
-/** Both ends included. */
+/** A range of positions (both included) that one compaction covers. */
 interface Stretch {
   readonly from: number;
   readonly to: number;
   readonly by: Compaction;
 }
 
-/** `end` is not included. */
+/** Consecutive items by index: `start` included, `end` not. */
 export interface ItemRun {
   readonly start: number;
   readonly end: number;
@@ -56,7 +56,7 @@ export function coveredBy(compactions: Compactions, position: number): Compactio
   return found !== undefined && found.from <= position ? found.by : undefined;
 }
 
-/** As runs that are shown or covered. */
+/** All items, as runs that are shown or covered. */
 export function itemRuns(
   items: readonly HistoryItem[],
   compactions: Compactions,

@@ -38,7 +38,7 @@ export function deferredCalls(
   return [...waiting];
 }
 
-/** The history leaves out steps without parts. */
+/** Whether the provider has said nothing for some replies. The history leaves out steps without parts. */
 function isStuck({ step, parts }: StepItem, items: HistoryState["items"]): boolean {
   const last = items.findLast((item) => item.kind === "step");
   return parts.length === 0 && last !== undefined && step - last.step >= MOST_EMPTY_REPLIES;

@@ -112,7 +112,7 @@ function outputSide(
   return { total, parts: [total - reasoningTokens, reasoningTokens], sound };
 }
 
-/** By the `total_tokens` of OpenAI and compatible providers. */
+/** Output tokens by the `total_tokens` of OpenAI and compatible providers. */
 function outputByTotal(raw: LanguageModelUsage["raw"], inputTokens: number): Count {
   const all = raw?.["total_tokens"];
   return typeof all === "number" && all >= inputTokens ? all - inputTokens : undefined;

@@ -27,7 +27,7 @@ export interface UserItem {
   readonly kind: "user";
   readonly id: string;
   readonly content: StoredUserContent;
-  /** Of its delivery. */
+  /** The position of its delivery. */
   readonly position: number;
   readonly time: number;
   readonly turn: number;
@@ -105,7 +105,7 @@ export type CallOutcome =
   | { readonly status: "running"; readonly progress?: JsonValue }
   | {
       readonly status: "succeeded";
-      /** Of the event with the result. */
+      /** The position of the event with the result. */
       readonly position: number;
       readonly output: JsonValue;
       readonly modelOutput?: ModelOutput;
@@ -274,7 +274,7 @@ export const historySchema: z.ZodType<HistoryState> = z.object({
   turn: z.int().nonnegative(),
 });
 
-/** Undefined if it was delivered, withdrawn or never accepted. */
+/** The waiting message with an id; undefined if it was delivered, withdrawn or never accepted. */
 export function waitingMessage(
   { waiting }: Pick<HistoryState, "waiting">,
   id: string,

@@ -163,7 +163,7 @@ function withCalls(
   return { ...step, parts };
 }
 
-/** The open one, or a finished one. */
+/** Changes a step: the open one, or a finished one. */
 function withStep(
   state: HistoryState,
   number: number,

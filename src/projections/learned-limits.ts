@@ -45,10 +45,10 @@ export const learnedLimits: Projection<LearnedLimits> = defineProjection<Learned
   },
 });
 
-/** Of an error about a prompt that was too long. */
+/** The figures in an error about a prompt that was too long. */
 export interface Overflow {
   readonly contextWindow?: number;
-  /** By the provider's count. */
+  /** Tokens of the prompt, counted by the provider. */
   readonly promptTokens?: number;
 }
 
@@ -87,7 +87,7 @@ const patterns: readonly RegExp[] = [
   /context_length_exceeded|model_context_window_exceeded/,
 ];
 
-/** Undefined for other errors. */
+/** The figures of an error about a prompt that was too long; undefined for other errors. */
 export function overflowOf(error: StoredError): Overflow | undefined {
   const found = texts(error);
   for (const pattern of patterns) {
@@ -104,7 +104,7 @@ export function overflowOf(error: StoredError): Overflow | undefined {
   return undefined;
 }
 
-/** The bytes of a request, not its tokens. */
+/** Errors about the bytes of a request, not its tokens. */
 const tooLarge: readonly RegExp[] = [
   // Anthropic: "Request exceeds the maximum size", of type request_too_large
   /request_too_large|request exceeds the maximum size/i,
@@ -123,7 +123,7 @@ export function isTooLarge(error: StoredError): boolean {
   );
 }
 
-/** The provider's may be in the message, the response body or a cause. */
+/** All texts of an error: the provider's may be in the message, the response body or a cause. */
 function texts(error: StoredError): readonly string[] {
   const { message, responseBody, code, type, cause } = error;
   const own = [message, responseBody, code, type].filter((value) => typeof value === "string");

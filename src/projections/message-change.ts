@@ -140,7 +140,7 @@ function addedMessages(
   });
 }
 
-/** To the byte. */
+/** Whether two prompts are the same to the byte. */
 export function isSamePrompt(
   one: readonly ModelMessage[],
   other: readonly ModelMessage[],

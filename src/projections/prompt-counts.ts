@@ -5,7 +5,7 @@ import { modelNameSchema, type ModelName } from "../events/index.ts";
 import { defineProjection, type Projection } from "./projection.ts";
 
 export interface PromptCount {
-  /** Of its `context.counted`. */
+  /** The position of its `context.counted`. */
   readonly position: number;
   readonly model: ModelName;
   readonly tokens: number;
@@ -14,12 +14,12 @@ export interface PromptCount {
 }
 
 export interface PromptCounts {
-  /** 0 before the first. */
+  /** The last turn and step; 0 before the first. */
   readonly turn: number;
   readonly step: number;
   /** Whether a count was asked for since the last step ended, even if it failed. */
   readonly asked: boolean;
-  /** Absent after the agent changed. */
+  /** The last count; absent after the agent changed. */
   readonly last?: PromptCount;
 }
 

@@ -63,7 +63,7 @@ export type PromptChange =
     });
 
 export interface PromptDiff {
-  /** Messages of each prompt. */
+  /** The number of messages of each prompt. */
   readonly lengths: { readonly before: number; readonly after: number };
   /** In the order of the prompts. */
   readonly changes: readonly PromptChange[];
@@ -75,7 +75,7 @@ export interface PromptDiff {
 
 interface Prompt extends PromptSource {
   readonly entries: readonly PromptEntry[];
-  /** By origin. */
+  /** The index of the message of each origin. */
   readonly indexes: ReadonlyMap<string, number>;
   /** The last position of the history. */
   readonly reached: number;

@@ -18,7 +18,7 @@ import type { PromptEntry } from "./prompt-entry.ts";
 import { callIds, resultIds } from "./prompt-problems.ts";
 
 interface AddedMessage {
-  /** Of its `step.prepared`, and its index there. */
+  /** The position of its `step.prepared`, and its index there. */
   readonly position: number;
   readonly index: number;
   /** It follows the last message that is at or before this place. */
@@ -133,7 +133,7 @@ function addedEntry(added: AddedMessage): EditedEntry {
   return entry;
 }
 
-/** In order; those that are left out only if `isWhole`. */
+/** All messages in order, without those that are left out unless `isWhole`. */
 export function editedEntries(
   plain: readonly PlacedEntry[],
   edit: PromptEdit,

@@ -130,7 +130,7 @@ function emptyTexts({ message, index }: Checked): PromptProblem[] {
   );
 }
 
-/** Of the runtime or the provider. */
+/** Calls with the id of an earlier call, of the runtime or the provider. */
 function repeatedCalls(messages: readonly ModelMessage[]): readonly PromptProblem[] {
   const known = new Set<string>();
   return messages.flatMap((message, index) => {
@@ -174,7 +174,7 @@ function providerParts(
   );
 }
 
-/** The calls that the runtime answers. */
+/** Ids of the calls in a message that the runtime answers. */
 export function callIds(message: ModelMessage | undefined): readonly string[] {
   if (message?.role !== "assistant" || typeof message.content === "string") return [];
   return message.content.flatMap((part) =>

@@ -22,7 +22,7 @@ import { providerOutput, resultOutput } from "./shown-result.ts";
 
 type AssistantPart = Exclude<AssistantContent, string>[number];
 
-/** An assistant message, then a tool message if it made calls. */
+/** The messages of a step: an assistant message, then a tool message if it made calls. */
 export function stepMessages(
   step: StepItem,
 ): readonly (AssistantModelMessage | ToolModelMessage)[] {
@@ -128,7 +128,7 @@ function isAnswered(part: HistoryPart, parts: readonly HistoryPart[]): boolean {
   );
 }
 
-/** By the AI SDK's rules; metadata becomes options. */
+/** A response part as a prompt part, by the AI SDK's rules; metadata becomes options. */
 function assistantPart(part: HistoryPart): readonly AssistantPart[] {
   const options =
     "providerMetadata" in part && part.providerMetadata !== undefined

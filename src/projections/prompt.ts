@@ -19,7 +19,7 @@ import { continuesReply, unansweredCalls, withoutUnanswered } from "./unanswered
 export const CUT_OFF_NOTE =
   "[Your reply above was cut off before it was complete. Go on from where it stopped.]";
 
-/** Measured and hashed once. */
+/** One object, so that it is measured and hashed once. */
 const cutOffNote: ModelMessage = deepFreeze({ role: "user", content: CUT_OFF_NOTE });
 
 const messagesByItem = new WeakMap<HistoryItem, readonly ModelMessage[]>();
@@ -51,7 +51,7 @@ function hasProblems(messages: readonly ModelMessage[]): boolean {
   return promptProblems(messages).some(({ rule }) => rule !== "unique-calls");
 }
 
-/** With their sources. */
+/** The messages of the next prompt with their sources. */
 export function promptEntries(history: HistoryState, view: ContextView): readonly PromptEntry[] {
   const plain = plainEntries(history, view);
   if (view.edit === undefined) return plain;
@@ -64,10 +64,10 @@ export function promptEntries(history: HistoryState, view: ContextView): readonl
   return shown;
 }
 
-/** Without what `prepareStep` changed, each with its place in the prompt. */
+/** The messages without what `prepareStep` changed, each with its place in the order of the prompt. */
 export function plainEntries(history: HistoryState, view: ContextView): readonly PlacedEntry[] {
   const entries: PlacedEntry[] = [];
-  /** Among the messages of one position. */
+  /** The number of the message among those of one position. */
   let part = 0;
   let last: Place = [0, 0];
   collectMessages(history, view, (message, shown) => {
@@ -155,7 +155,7 @@ function wasCutOff({ items, open }: HistoryState): boolean {
   return last?.kind === "step" && (last.status === "interrupted" || last.status === "failed");
 }
 
-/** Without provider calls that the provider would refuse. */
+/** The items of the prompt, without provider calls that the provider would refuse. */
 function shownItems(history: HistoryState, view: ContextView): readonly Shown[] {
   return withoutUnanswered(itemsInView(history, view), () => wasCutOff(history));
 }

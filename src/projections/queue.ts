@@ -17,7 +17,7 @@ export interface QueuedMessage {
   readonly id: string;
   readonly content: StoredUserContent;
   readonly delivery: Delivery;
-  /** Of its `message.queued`. */
+  /** The position of its `message.queued`. */
   readonly position: number;
   readonly time: number;
 }
@@ -25,11 +25,11 @@ export interface QueuedMessage {
 export interface QueueState {
   /** Oldest first. */
   readonly waiting: readonly QueuedMessage[];
-  /** The positions by id, for {@link acceptedAt}. */
+  /** The position of each message's acceptance, by id. Read by {@link acceptedAt}. */
   readonly accepted: ChunkedRecord<number>;
 }
 
-/** Undefined if the message never was. */
+/** The position at which a message was accepted; undefined if it never was. */
 export function acceptedAt({ accepted }: QueueState, id: string): number | undefined {
   return entryOf(accepted, id);
 }

@@ -29,12 +29,12 @@ export function shownItem(item: HistoryItem, view: ContextView): HistoryItem {
   return boundItem(prunedItem(sightedItem(item, view), view), view.binding);
 }
 
-/** Without pruning. */
+/** An item with cuts and omitted media, but without pruning. */
 export function sightedItem(item: HistoryItem, view: ContextView): HistoryItem {
   return omittedItem(cutItem(item, view), view.omissions.at(-1)?.omitted);
 }
 
-/** Its step and its number in the step. */
+/** The name of a call in notes: its step and its number in the step. */
 export function callName(step: StepItem, part: CallPart): string {
   const calls = step.parts.filter(({ kind }) => kind === "call");
   return `${step.step}.${calls.indexOf(part) + 1}`;
@@ -45,7 +45,7 @@ interface Cut {
   readonly reader: string | undefined;
 }
 
-/** By step and call. */
+/** The cuts of each step, by call. */
 type Cuts = ReadonlyMap<number, ReadonlyMap<string, Cut>>;
 
 const grouped = new WeakMap<ContextView["cuts"], Cuts>();

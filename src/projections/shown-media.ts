@@ -25,7 +25,7 @@ export interface Medium {
 
 const known = new WeakMap<HistoryItem, readonly Medium[]>();
 
-/** Output or message first, then results of calls: the order in which they are counted. */
+/** The media of an item, in the order in which they are counted: output or message first, then results of calls. */
 export function itemMedia(item: HistoryItem): readonly Medium[] {
   const found = known.get(item);
   if (found !== undefined) return found;

@@ -15,7 +15,7 @@ export interface ResultMark {
   readonly reader?: string;
 }
 
-/** `to` is not included. */
+/** The characters that are left out: `from` included, `to` not. */
 export interface Gap {
   readonly from: number;
   readonly to: number;

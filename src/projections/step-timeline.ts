@@ -35,7 +35,7 @@ export interface StepTimeline {
   readonly step: number;
   readonly attempts: number;
   readonly model: ModelName;
-  /** Of its first `step.started`; the time in epoch milliseconds. */
+  /** The position and the time (epoch milliseconds) of its first `step.started`. */
   readonly position: number;
   readonly startedAt: number;
   /** How the model call ended; absent while it runs. */
@@ -55,7 +55,7 @@ export interface StepTimeline {
 const SHORTEST_GAP_MS = 50;
 const GAP_SHARE = 0.1;
 
-/** In order. @param events - From the session's first event, or from any `step.started`. */
+/** The timelines of a session's steps, in order. @param events - From the session's first event, or from any `step.started`. */
 export function stepTimelines(events: readonly SessionEvent[]): readonly StepTimeline[] {
   const steps: OpenStep[] = [];
   for (const event of events) {

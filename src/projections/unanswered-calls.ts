@@ -11,7 +11,7 @@ interface StepCalls {
   readonly open: readonly string[];
   /** Results of calls of earlier steps. */
   readonly given: readonly string[];
-  /** Undefined if the step has no messages. */
+  /** The role of the step's last message; undefined if it has none. */
   readonly last: "assistant" | "tool" | undefined;
 }
 
@@ -31,7 +31,7 @@ function callsOf(step: StepItem): StepCalls {
   return calls;
 }
 
-/** The next step has the result of one of its calls. */
+/** Whether a step continues a paused reply: it has the result of one of its calls. */
 export function continuesReply(reply: Shown, next: Shown): boolean {
   if (!isStep(reply) || !isStep(next)) return false;
   const { given } = callsOf(next);
@@ -42,7 +42,7 @@ function isStep(shown: Shown): shown is StepItem {
   return !isCompaction(shown) && shown.kind === "step";
 }
 
-/** @param cutOff - Whether a cut-off note follows the last reply. */
+/** The items without unanswered calls. @param cutOff - Whether a cut-off note follows the last reply. */
 export function withoutUnanswered(
   shown: readonly Shown[],
   cutOff: () => boolean,
@@ -57,7 +57,7 @@ export function withoutUnanswered(
 
 const none: ReadonlyMap<number, ReadonlySet<string>> = new Map();
 
-/** By the index of their step: calls without a result that another message follows. */
+/** The calls without a result that another message follows, by the index of their step. */
 export function unansweredCalls(
   shown: readonly Shown[],
   cutOff: () => boolean,

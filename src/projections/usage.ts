@@ -36,7 +36,7 @@ export interface SideUsage {
 export interface UsageState {
   /** Finished steps in order; shared steps of a fork come first. */
   readonly steps: readonly StepUsage[];
-  /** Of the session's own steps. */
+  /** The sum of the session's own steps. */
   readonly total: TokenUsage;
   readonly beside: readonly SideUsage[];
   readonly inherited?: InheritedUsage;

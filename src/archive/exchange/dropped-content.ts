@@ -52,7 +52,7 @@ export function droppedOfUIMessages(messages: readonly UIMessage[]): readonly Dr
   });
 }
 
-/** For the user messages of a chat; undefined for a duplicate. */
+/** The ids for the user messages of a chat; undefined for a duplicate id. */
 export function keptIds(messages: readonly UIMessage[]): readonly (string | undefined)[] {
   const seen = new Set<string>([""]);
   return messages.flatMap(({ role, id }) => {

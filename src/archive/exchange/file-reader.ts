@@ -18,7 +18,7 @@ import { isDue, type SessionState } from "../../state/index.ts";
 import { Inspection } from "../verify/index.ts";
 
 export interface ImportOptions {
-  /** Default: its name in the file. */
+  /** The name of the imported session. Default: its name in the file. */
   readonly as?: string;
   /** Refuse a session that breaks a law, or that lacks blobs. Default: true. */
   readonly verify?: boolean;
@@ -32,14 +32,14 @@ export interface SessionFile {
   readonly fixture?: FixtureNote;
 }
 
-/** To be read again. */
+/** A checked session file without its events, to be read again. */
 export interface CheckedFile extends Omit<SessionFile, "events"> {
   readonly events: number;
   readonly hasEncrypted: boolean;
   readonly blobs: readonly SessionEvent<"blob.stored">[];
   /** States on the way to store as snapshots; none if the laws were not checked. */
   readonly states: readonly SessionState[];
-  /** Of the lines of its events, to detect a change between the two readings. */
+  /** Digest of the lines of its events, to detect a change between the two readings. */
   readonly digest: string;
 }
 
@@ -124,7 +124,7 @@ async function checkLines(
   return { ...found, ...(fixture === undefined ? {} : { fixture }) };
 }
 
-/** @throws TurnlogError `INVALID_INPUT` if the file changed since it was checked */
+/** The events of a checked file in parts. @throws TurnlogError `INVALID_INPUT` if the file changed since */
 export async function* eventsAgain(
   { session, events, digest }: CheckedFile,
   lines: Lines,

@@ -66,7 +66,7 @@ export const FIXTURE = "fixture";
 /** Names of sessions often contain names of users. */
 export interface FixtureSessions {
   parent(session: string): string;
-  /** For the session that made the call. */
+  /** The name for the session that made the call that an event starts. */
   caller(event: SessionEvent<"tool.started">): string;
 }
 

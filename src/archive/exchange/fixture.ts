@@ -29,7 +29,7 @@ export interface FixtureOptions {
   readonly home?: string;
 }
 
-/** 1 January 2026. */
+/** Time of the first event of every fixture: 1 January 2026. */
 const BEGIN = Date.UTC(2026, 0, 1);
 
 const schema = optionsOf<FixtureOptions>({ redact: list, home: text }, {});
@@ -115,7 +115,7 @@ function redacted(
   });
 }
 
-/** By position. A secret may span several deltas. */
+/** Changed deltas by position. A secret may span several deltas. */
 function redactedTexts(
   events: readonly SessionEvent[],
   redaction: Redaction,
@@ -170,7 +170,7 @@ function placed(events: readonly (SessionEvent | undefined)[]): readonly Session
   });
 }
 
-/** Redaction changed the prompts. */
+/** Computes the digest of each step's prompt anew, since redaction changed prompts. */
 function withDigests(events: readonly SessionEvent[]): readonly SessionEvent[] {
   let state = initialSessionState;
   return events.map((event) => {

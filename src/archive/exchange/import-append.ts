@@ -17,7 +17,7 @@ export interface Imported {
   readonly events: number;
 }
 
-/** @throws TurnlogError as {@link importSession} */
+/** Appends a checked file by reading its lines again. @throws TurnlogError as {@link importSession} */
 export async function appendFile(
   log: EventLog,
   file: CheckedFile,
@@ -72,7 +72,7 @@ async function append(
   return { session, events: count };
 }
 
-/** Those that a live session of this length would have. */
+/** Saves the snapshots that a live session of this length would have. */
 async function saveSnapshots(
   log: EventLog,
   session: string,
@@ -87,7 +87,7 @@ async function saveSnapshots(
   }
 }
 
-/** As those that a fork shared. */
+/** Refuses events that the key of the session does not decrypt, as those that a fork shared. */
 async function assertDecrypts(
   log: EncryptedLog | undefined,
   session: string,

@@ -16,9 +16,9 @@ const HOMES =
 
 export interface RedactionOptions {
   readonly rules: readonly SecretRule[];
-  /** Each match becomes `[redacted]`. */
+  /** Patterns of the user; each match becomes `[redacted]`. */
   readonly own: readonly RegExp[];
-  /** In another place than {@link HOMES}. */
+  /** A home folder in another place. */
   readonly home: string | undefined;
 }
 
@@ -208,7 +208,7 @@ const structural: ReadonlySet<string> = new Set(["digest", "promptDigest", "effe
 const ID =
   /(?:^id|Id|_id|ID|signature|Signature|fingerprint|etag|encrypted_?[cC]ontent|redactedData|hash|cursor|mediaType|data)$/;
 
-/** Also the names of its fields. */
+/** Redacts a JSON value: its strings and the names of its fields. */
 export function redactedValue(value: unknown, redaction: Redaction, name = ""): unknown {
   if (typeof value === "string")
     return structural.has(name) ? value : redaction.text(value, { name, isId: ID.test(name) });

@@ -94,7 +94,7 @@ function inOrder(
   return ordered;
 }
 
-/** The newest that waits for the result, else the newest. */
+/** The reply that a result belongs to: the newest that waits for it, else the newest. */
 function replyOf(result: ToolContent[number], messages: readonly Message[]): Reply {
   const isReply = (one: Message): one is Reply => one.role === "assistant";
   const waiting = messages.findLast((one): one is Reply => isReply(one) && isAwaited(result, one));

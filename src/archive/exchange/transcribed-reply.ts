@@ -12,7 +12,7 @@ import { toJson } from "../../shared/index.ts";
 import { fileContent, fileData, type ReplyPart } from "./plain-messages.ts";
 import type { Transcript } from "./transcript.ts";
 
-/** @param id - Of the block, for text and reasoning. */
+/** @param id - The id of the block, for text and reasoning. */
 export function recordPart(transcript: Transcript, part: ReplyPart, id: string): void {
   const metadata = metadataOf(part);
   switch (part.type) {
@@ -80,10 +80,10 @@ function metadataOf(part: ReplyPart): { readonly providerMetadata?: ProviderMeta
   return { providerMetadata: providerMetadataSchema.parse(part.providerOptions) };
 }
 
-/** By call id. */
+/** Results and approvals of the calls of one reply. */
 export interface CallAnswers {
   readonly outputs: Map<string, ToolResultPart["output"]>;
-  /** With the answer if there was one. */
+  /** Approval requests by call id, with the answer if there was one. */
   readonly approvals: Map<string, ToolApprovalResponse | undefined>;
 }
 

@@ -2,7 +2,7 @@
 
 import type { PositionRange, SessionEvent } from "../../events/index.ts";
 
-/** From its start to its last part. */
+/** One attempt at a step: the events from its start to its last part. */
 export interface Attempt extends PositionRange {
   readonly turn: number;
   readonly step: number;
@@ -13,7 +13,7 @@ export interface Attempt extends PositionRange {
   readonly isBound: boolean;
 }
 
-/** Default: those of the last turn. */
+/** Which steps are kept. Default: those of the last turn. */
 export interface KeptSteps {
   readonly keepSteps?: number;
   /** Keep all steps from the first one that was not over at this time, in epoch milliseconds. */
@@ -50,7 +50,7 @@ export class Attempts {
     this.#attempts[this.#attempts.length - 1] = { ...last, to, time, hasReasoning, isBound };
   }
 
-  /** Always a prefix of all attempts. */
+  /** The attempts that are not kept: always a prefix of all attempts. */
   old({ keepSteps, before }: KeptSteps): readonly Attempt[] {
     const last = this.#attempts.at(-1);
     const isOld = ({ turn, step, time }: Attempt): boolean => {

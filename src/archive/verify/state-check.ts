@@ -25,7 +25,7 @@ export interface StateCheckOptions {
 }
 
 interface StoredStates {
-  /** Ascending. */
+  /** Positions of the snapshots, ascending. */
   readonly positions: readonly number[];
   /** Whether a snapshot behind the end of the log can be loaded. */
   readonly hasLate: boolean;
@@ -63,7 +63,7 @@ export class StateCheck {
     this.#store = memoryStore(log);
   }
 
-  /** Undefined if none is due. */
+  /** Compares stored and resumed states with the folded one after an event; undefined if none is due. */
   check(event: SessionEvent, folded: SessionState): Promise<readonly Finding[]> | undefined {
     const { position } = event;
     const { every, last } = this.#options;

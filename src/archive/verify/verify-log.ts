@@ -25,7 +25,7 @@ type StoreProblem = Omit<LogProblem, "session"> & { readonly session?: string };
 export interface LogVerification {
   /** By name. */
   readonly sessions: readonly SessionVerification[];
-  /** Of the list of sessions and of the global order; positions are global. */
+  /** Problems of the list of sessions and of the global order; their positions are global. */
   readonly problems: readonly StoreProblem[];
 }
 
@@ -114,7 +114,7 @@ function sharedBefore({ position, type, data }: SessionEvent): number {
   return type === "session.forked" && data.from.position === position - 1 ? position - 1 : 0;
 }
 
-/** As when its index row is lost. */
+/** Verifies a session that may be missing from the list, as when its index row is lost. */
 async function verifyNamed(
   log: EventLog,
   session: string,

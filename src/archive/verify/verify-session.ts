@@ -18,7 +18,7 @@ import type { RedactedContent } from "./prompt-check.ts";
 import { openStateCheck } from "./state-check.ts";
 
 export interface VerifyOptions {
-  /** Default: those of the log; a log without blobs skips this check. */
+  /** The blobs to check. Default: those of the log; a log without blobs skips this check. */
   readonly blobs?: BlobStore;
   /**
    * Positions between two comparisons of a saved and loaded state with the fold. 1 checks every position.

@@ -1,7 +1,4 @@
-/**
- * Holds on blobs that no event refers to yet, so that a collection does not remove them. Every blob
- * store of a process uses it; two processes never share a store.
- */
+/** Holds on blobs that no event refers to yet, so that no collection removes them. Shared by all blob stores. */
 
 import type { HeldBlob } from "../../events/index.ts";
 
@@ -54,7 +51,6 @@ export class BlobHolds {
     };
   }
 
-  /** Resolves when no removal of the blob is under way. */
   async afterRemoval(sha256: string): Promise<void> {
     await this.#leaving.get(sha256);
   }

@@ -1,7 +1,6 @@
 /**
- * Blobs in a folder: `ab/<sha256>`, and `incoming/` for unfinished ones. A blob exists once it has
- * its name, which it gets when it is completely written and synced. One process at a time uses the
- * folder, under the store's lock.
+ * Blobs in a folder: `ab/<sha256>`, and `incoming/` for unfinished ones. A blob gets its name when it is written
+ * and synced. One process at a time uses the folder, under the store's lock.
  */
 
 import {
@@ -30,7 +29,6 @@ import { createReadStream } from "node:fs";
 import { mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
-/** The durability of a folder of blobs. */
 export interface FolderBlobsOptions {
   /** Sync blobs, so that they survive a power cut, not only the death of the process. Default: true. */
   readonly sync?: boolean;
@@ -187,7 +185,6 @@ class FolderBlobs implements BlobStore {
     return { sha256: digest.digest("hex"), bytes };
   }
 
-  /** Renames a written blob into place. */
   async #name(incoming: string, { sha256 }: BlobEntry): Promise<void> {
     const path = this.#pathOf(sha256);
     const folder = dirname(path);

@@ -1,7 +1,6 @@
 /**
- * Appends in the order of the calls, with each event encrypted by the key of its future position.
- * An append is passed on at once if that position is known. It waits in line while a key is loaded,
- * and if its events have ids, since it may be a repetition.
+ * Appends in the order of the calls; each event is encrypted by the key of its future position. An append waits
+ * in line while that position is unknown: a key is loaded, or its events have ids and may be a repetition.
  */
 
 import {
@@ -222,7 +221,6 @@ export class AppendLines {
   }
 }
 
-/** The session was deleted: its new key is not needed. */
 function isGone(error: unknown): boolean {
   return TurnlogError.isInstance(error) && error.code === "SESSION_DELETED";
 }

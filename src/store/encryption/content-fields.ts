@@ -1,20 +1,18 @@
 /**
- * Which fields of each event are content, and their replacement after redaction. The compiler
- * checks that every field of the catalogue is named. Any other field, as of a later release, is
- * content.
+ * Which fields of each event are content, and what replaces them after redaction. The compiler checks that every
+ * field of the catalogue is named; any other field, as of a later release, is content.
  */
 
 import { type EventMap, REDACTED, type JsonValue, type StoredError } from "../../events/index.ts";
 
 /**
- * `clear`: structure, such as ids, names and numbers, which the machine reads. `left out`: optional
- * content. A function returns the replacement of required content.
+ * `clear`: structure, such as ids, names and numbers, which the machine reads. `left out`: optional content.
+ * A function returns the replacement of required content.
  */
 export type FieldRule = "clear" | "left out" | ((value: JsonValue) => JsonValue);
 
 type Fields<Data> = { readonly [Field in keyof Required<Data>]: FieldRule };
 
-/** Events of these types are content as a whole. */
 type Whole = "part.source" | "unknown";
 
 const text = (value: JsonValue): JsonValue => (value === "" ? "" : REDACTED);

@@ -1,7 +1,4 @@
-/**
- * Decrypts events of a log as they are read, one by one. Only the first event of each stretch of
- * one key has to wait.
- */
+/** Decrypts events as they are read. Only the first event of each stretch of one key has to wait. */
 
 import {
   type SessionEvent,
@@ -13,7 +10,6 @@ import { keyMissing, keyWrong } from "./key-errors.ts";
 import { withoutKey, type KeyRing, type KeyStretch } from "./key-ring.ts";
 import { isEncrypted, decryptedEvent } from "./encrypted-event.ts";
 
-/** What to do with an encrypted event without a key. */
 export type WithoutKey = "refuse" | "redact";
 
 export interface DecryptOptions {
@@ -75,7 +71,7 @@ function decryptWith({ key }: KeyStretch, session: string, event: SessionEvent):
   );
 }
 
-/** Maps an async sequence; ends and returns as the given sequence does. */
+/** Ends and returns as the given sequence does. */
 export function mapped<Value>(
   values: AsyncIterable<Value>,
   change: (value: Value) => Value | undefined | Promise<Value | undefined>,
@@ -91,7 +87,6 @@ export function mapped<Value>(
         const next = await given.next();
         if (next.done === true) return next;
         try {
-          // `undefined` leaves the value out.
           const value = await change(next.value);
           if (value !== undefined) return { done: false, value };
         } catch (error) {

@@ -1,9 +1,8 @@
 /**
- * Encrypts content deterministically: a synthetic initialisation vector over kind and content
- * (HMAC-SHA-256, cut to 64 bits), then AES-256 in counter mode (Rogaway and Shrimpton,
- * "Deterministic authenticated-encryption", EUROCRYPT 2006). Equal content under one key gives
- * equal text. So a key that is used again, as after restoring a backup, only reveals that two
- * contents are equal. A wrong key and a changed text are detected. Pure.
+ * Deterministic encryption: a synthetic initialisation vector over kind and content (HMAC-SHA-256, cut to 64
+ * bits), then AES-256 in counter mode (Rogaway and Shrimpton, "Deterministic authenticated-encryption",
+ * EUROCRYPT 2006). A key that is used again, as after restoring a backup, only reveals that two contents are
+ * equal. A wrong key and a changed text are detected. Pure.
  */
 
 import { createCipheriv, createDecipheriv, hash } from "node:crypto";

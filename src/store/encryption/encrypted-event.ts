@@ -1,7 +1,6 @@
 /**
- * Encrypts an event's content into a legal event of its type: the structure stays, and a text
- * replaces the content. An encrypted event is marked as such, so a session may contain both kinds.
- * Pure.
+ * Encrypts an event's content into a legal event of its type: the structure stays, a text replaces the content.
+ * The mark lets a session contain both kinds. Pure.
  */
 
 import {
@@ -29,7 +28,6 @@ const ENCRYPTED_BLOCK = "turnlog.sealed/";
 /** Begins a text that is no valid UTF-8, as with half a surrogate pair; UTF-8 never begins so. */
 const RAW = 0xff;
 
-/** Whether the content of an event is encrypted. */
 export function isEncrypted({ type, data }: NewEvent): boolean {
   const id = type.endsWith("-delta") && "id" in data ? data.id : undefined;
   if (typeof id === "string" && id.startsWith(ENCRYPTED_BLOCK)) return true;

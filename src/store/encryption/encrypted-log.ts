@@ -9,12 +9,8 @@ import type {
 } from "../../events/index.ts";
 import type { WithoutKey } from "./decrypted-events.ts";
 
-/** How an encrypted log reads events without a key. */
 export interface EncryptedLogOptions {
-  /**
-   * How to read an encrypted event without its key: `refuse` fails with `KEY_MISSING`, `redact`
-   * reads it as redacted. Default: `refuse`.
-   */
+  /** Without an event's key: `refuse` (default) fails with `KEY_MISSING`, `redact` reads it as redacted. */
   readonly withoutKey?: WithoutKey;
 }
 

@@ -1,7 +1,4 @@
-/**
- * Encrypts snapshots, since they contain what the session said. Each uses a separate key, and is
- * lost with it. Pure.
- */
+/** Encrypts snapshots, which contain what the session said. Each has its own key and is lost with it. Pure. */
 
 import { z } from "zod";
 import { type Snapshot, jsonSchema, type JsonValue } from "../../events/index.ts";

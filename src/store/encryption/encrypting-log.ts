@@ -1,7 +1,6 @@
 /**
- * An event log that encrypts the content of its sessions in the log below, each event with a
- * separate key. The log below sees legal events, and is responsible for order, forks, ids, repair
- * and backup. Reading returns the appended events, or redacted ones.
+ * Encrypts the content of sessions in the log below, each event with its own key. The log below sees legal
+ * events, and does order, forks, ids, repair and backup. Reading returns the appended events, or redacted ones.
  */
 
 import { check, oneOf, optionsOf } from "../../validation/index.ts";

@@ -1,6 +1,6 @@
 /**
- * The keys of a log's sessions. Loads each once, finishes interrupted erasures before its first
- * use, and finds the key of a shared event by the session that wrote it.
+ * The keys of a log's sessions. Loads each once, finishes interrupted erasures before its first use,
+ * and finds the key of a shared event by the session that wrote it.
  */
 
 import { hash } from "node:crypto";
@@ -17,7 +17,6 @@ import { isEncrypted } from "./encrypted-event.ts";
 import { SessionKey } from "./session-key.ts";
 import { UnfinishedErasures } from "./unfinished-erasures.ts";
 
-/** The key of a stretch of a session's events. */
 export interface KeyStretch extends PositionRange {
   readonly key: SessionKey;
 }
@@ -91,10 +90,7 @@ export class KeyRing {
     }
   }
 
-  /**
-   * The key for writing a session, created and saved if there is none.
-   * @throws TurnlogError `KEY_MISSING` if the session has encrypted events already
-   */
+  /** Created and saved if there is none. @throws TurnlogError `KEY_MISSING` if the session has encrypted events */
   async forWriting(session: string): Promise<SessionKey> {
     const known = await this.of(session);
     if (known !== undefined) return known;
@@ -110,7 +106,6 @@ export class KeyRing {
     await this.#keys.save(key.session, key.toString());
   }
 
-  /** Erases the positions that a key has noted. */
   async eraseNoted(key: SessionKey): Promise<void> {
     // A fork may have inherited these keys for copies that it never got.
     await this.#disinherit(key.session);
@@ -158,10 +153,7 @@ export class KeyRing {
     return await this.#find(session, position);
   }
 
-  /**
-   * The key of a session's snapshots. It changes when something is erased in any session that it
-   * shares events with.
-   */
+  /** Changes when something is erased in any session that it shares events with. */
   async snapshotKey(session: string, by: string): Promise<Buffer | undefined> {
     for (let owner: string | undefined = session; owner !== undefined;) {
       const key = await this.of(owner);

@@ -6,9 +6,8 @@ import { isWithin } from "../folder/index.ts";
 export const UNFINISHED = "-unfinished";
 
 /**
- * Stores keys by session id, and `-unfinished`. A folder ({@link folderKeys}), memory, or an own
- * implementation, for example over a key management service. `keyStoreContract` in
- * `turnlog/testing` checks the promises.
+ * Stores keys by session id, and `-unfinished`: a folder ({@link folderKeys}), memory, or your own implementation,
+ * for example over a key management service. `keyStoreContract` in `turnlog/testing` checks the promises.
  */
 export interface KeyStore {
   /** The folder with the keys, if there is one: it must not be inside the store. */
@@ -16,9 +15,8 @@ export interface KeyStore {
   /** The text that was saved last under a name; undefined if there is none. */
   load(session: string): Promise<string | undefined>;
   /**
-   * Saves a text of some hundred bytes to some hundred kilobytes. Once this resolves, it survives a
-   * power cut, and the former text cannot be recovered. If the process dies meanwhile, one of the
-   * two remains, complete.
+   * Saves a text of some hundred bytes to some hundred kilobytes. Once this resolves, it survives a power cut, and
+   * the former text cannot be recovered. If the process dies meanwhile, one of them remains, complete.
    */
   save(session: string, key: string): Promise<void>;
   /** Erases the text of a name for good. Does nothing if there is none. */
@@ -56,10 +54,7 @@ export function jsonOf(text: string): unknown {
   }
 }
 
-/**
- * @param dir - The folder of the store; undefined if it has none.
- * @throws TurnlogError `INVALID_INPUT`
- */
+/** `dir`: the folder of the store, if it has one. @throws TurnlogError `INVALID_INPUT` */
 export function assertKeysOutside({ folder }: KeyStore, dir: string | undefined): void {
   if (folder === undefined || dir === undefined || !isWithin(dir, folder)) return;
   throw new TurnlogError(

@@ -1,9 +1,8 @@
 /**
- * One secret with a separate key for every position of a session. Single keys can be removed for
- * good; the rest of the secret still gives all others. It is the tree of Goldreich, Goldwasser and
- * Micali ("How to construct random functions", J. ACM 33(4), 1986), punctured by keeping the seeds
- * beside the path (Boneh and Waters, "Constrained pseudorandom functions and their applications",
- * ASIACRYPT 2013). Pure.
+ * One secret with a key for every position of a session. Single keys can be removed for good; the rest still
+ * gives all others. It is the tree of Goldreich, Goldwasser and Micali ("How to construct random functions", J.
+ * ACM 33(4), 1986), punctured by keeping the seeds beside the path (Boneh and Waters, "Constrained pseudorandom
+ * functions and their applications", ASIACRYPT 2013). Pure.
  */
 
 import { hash } from "node:crypto";
@@ -56,7 +55,6 @@ export class PuncturableKey {
     return seed;
   }
 
-  /** The nearest node above a position among the last ones. */
   #made(position: number): Above | undefined {
     for (let level = DEPTH; level > 0; level--) {
       const index = indexAt(position, level);

@@ -8,10 +8,7 @@ import { hasCode } from "../../events/index.ts";
 export const PRIVATE_FOLDER = 0o700;
 export const PRIVATE_FILE = 0o600;
 
-/**
- * Creates a private folder; folders above it get the usual mode.
- * @returns The highest folder that was created, if any.
- */
+/** Folders above it get the usual mode. @returns The highest folder that was created, if any. */
 export function makePrivateFolder(path: string): string | undefined {
   const above = mkdirSync(dirname(path), { recursive: true });
   const made = mkdirSync(path, { recursive: true, mode: PRIVATE_FOLDER });
@@ -44,7 +41,7 @@ function tighten(path: string, mode: number, wanted: number): void {
   }
 }
 
-/** Makes changes of names in a folder survive a power cut; for a file, its content. */
+/** Changes of names survive a power cut; for a file, its content. */
 export async function syncFolder(path: string): Promise<void> {
   // Windows cannot open a folder.
   if (process.platform === "win32") return;
@@ -56,10 +53,7 @@ export async function syncFolder(path: string): Promise<void> {
   }
 }
 
-/**
- * Syncs the folders above a folder, so that it survives a power cut.
- * @param highest - The last of them, if several were created. Default: the next one.
- */
+/** Syncs the folders above, so that the folder survives a power cut. `highest`: the last of them. */
 export async function syncAbove(folder: string, highest: string = dirname(folder)): Promise<void> {
   for (let parent = dirname(folder); parent.length >= highest.length; parent = dirname(parent)) {
     try {

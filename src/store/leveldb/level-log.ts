@@ -1,7 +1,4 @@
-/**
- * The log on any abstract-level database. Validates calls and passes them to the appender, the
- * readers and the upkeep. `open-store.ts` opens and checks the database before.
- */
+/** The log on any abstract-level database: validates calls and passes them to appender, readers and upkeep. */
 
 import { check, name } from "../../validation/index.ts";
 import {
@@ -66,7 +63,7 @@ import { resolve } from "node:path";
 
 export interface LevelLogOptions {
   readonly dir?: string;
-  /** Refuse every change of the store. Default: false. */
+  /** Refuse every change. Default: false. */
   readonly readOnly?: boolean;
   readonly sync: boolean;
   readonly blobs: BlobStore;

@@ -1,7 +1,6 @@
 /**
- * Opens a store for reading and leaves it unchanged. LevelDB rewrites a folder when it opens it, so
- * it gets another folder with links to the log's files. What a dead process left unfinished is
- * finished in that copy only. Damage is reported, not repaired.
+ * Opens a store for reading and leaves it unchanged. LevelDB rewrites a folder when it opens it, so it gets one
+ * with links to the log's files. Unfinished work of a dead process is finished there; damage is reported.
  */
 
 import { rm } from "node:fs/promises";
@@ -78,7 +77,6 @@ function logToRead({ log, repaired, beforeOpen }: StorePaths): string {
   return [repaired, log, beforeOpen].find((folder) => namesIn(folder).length > 0) ?? log;
 }
 
-/** Blobs that can be read, but neither put nor collected. */
 function readOnlyBlobs(blobs: BlobStore, dir: string): BlobStore {
   const refuse = async (): Promise<never> => {
     throw readOnlyError(dir);

@@ -1,7 +1,6 @@
 /**
- * Opens a store on disk. Checks the folder, takes ownership, and before writing: checks the files,
- * links a copy of them, opens LevelDB and checks the commit chain. A store that is refused keeps
- * its files as they were.
+ * Opens a store on disk: takes ownership, checks the files, links a copy of them, opens LevelDB and checks the
+ * commit chain, in this order, before any write. A store that is refused keeps its files as they were.
  */
 
 import { existsSync, realpathSync } from "node:fs";
@@ -55,19 +54,17 @@ import { LevelLog } from "./level-log.ts";
 import type { StoreLog } from "./store-log.ts";
 import { openForReading } from "./open-reading.ts";
 
-/** Which store to open, and how. */
 export type OpenLogOptions = OpenToWrite | OpenToRead;
 
 interface WhichStore {
   readonly dir: string;
   /**
-   * Open a store whose last owner ran on another machine and did not close it. Make sure that this
-   * owner is dead: turnlog cannot see it from here. Default: false.
+   * Open a store whose last owner ran on another machine and did not close it. Make sure that this owner is dead:
+   * turnlog cannot see it from here. Default: false.
    */
   readonly takeOver?: boolean;
 }
 
-/** Open a store for writing. The folder is created if it does not exist. */
 interface OpenToWrite extends WhichStore {
   readonly readOnly?: false;
   /** What a resolved append means, for the whole store. Default: `sync`. */
@@ -76,10 +73,7 @@ interface OpenToWrite extends WhichStore {
   readonly create?: boolean;
 }
 
-/**
- * Open a store for reading. Nothing in it changes; every write is refused with `LOG_READ_ONLY`. A
- * store has one owner at a time, readers included.
- */
+/** Nothing in the store changes; every write is refused with `LOG_READ_ONLY`. One owner at a time, readers included. */
 interface OpenToRead extends WhichStore {
   readonly readOnly: true;
   readonly durability?: never;

@@ -12,26 +12,22 @@ export interface StoreLog extends EventLog {
   readonly readOnly: boolean;
   readonly blobs: BlobStore;
   /**
-   * Copies the store into an empty folder, which {@link openLog} opens as an independent store. The
-   * copy shows one moment: events, order, ids, snapshots and blobs, including every append that had
-   * resolved before the call. The log stays usable meanwhile. Everything is checked; a damaged
-   * store is not copied. Until the copy is complete on disk, its folder cannot be opened.
+   * Copies the store into an empty folder, which {@link openLog} opens as an independent store. The copy shows one
+   * moment: events, order, ids, snapshots and blobs, including every append that had resolved before the call. The
+   * log stays usable. Everything is checked; a damaged store is not copied. Until the copy is complete on disk, its
+   * folder cannot be opened.
    * @param dir - Outside of the store; created if it does not exist.
    * @throws TurnlogError `INVALID_INPUT` (the folder is not empty, or is inside the store),
-   * `LOG_DAMAGED` (this store), `LOG_FULL`, `LOG_READ_ONLY`, `LOG_FAILED`, `LOG_CLOSED`; the
-   * signal's reason
+   * `LOG_DAMAGED` (this store), `LOG_FULL`, `LOG_READ_ONLY`, `LOG_FAILED`, `LOG_CLOSED`; the signal's reason
    */
   backup(dir: string, options?: BackupOptions): Promise<Backup>;
   /**
-   * Drops the content that a session's `session.thinned` events name. Records `event`, one more of
-   * these events, first. The session's own events keep their positions and types; appends, forks
-   * and snapshots wait. After an interruption each block is either complete or trimmed, and another
-   * call finishes the work. A reader that pages meanwhile (`subscribe`, `readAll`) may see one
-   * block half trimmed. Content in a running session's memory is not trimmed. Called by `trimLog`,
-   * which chooses what to drop.
-   * @throws TurnlogError `SESSION_NOT_FOUND`, `REVISION_CONFLICT`, `SESSION_HAS_FORKS`
-   * (`details.forks` share reasoning that would be dropped), `COMMAND_REFUSED` (the session has a
-   * hash chain), and as `append`
+   * Drops the content that a session's `session.thinned` events name; records `event`, one more of them, first.
+   * Own events keep their positions and types; appends, forks and snapshots wait. After an interruption each block
+   * is complete or trimmed, and another call finishes the work; a reader that pages meanwhile may see one block half
+   * trimmed. The memory of a running session is not trimmed. Called by `trimLog`, which chooses what to drop.
+   * @throws TurnlogError `SESSION_NOT_FOUND`, `REVISION_CONFLICT`, `SESSION_HAS_FORKS` (`details.forks` share
+   * reasoning that would be dropped), `COMMAND_REFUSED` (the session has a hash chain), and as `append`
    */
   trim(session: string, options: TrimOptions): Promise<TrimmedSession>;
 }

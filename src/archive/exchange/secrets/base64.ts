@@ -6,7 +6,7 @@ export interface Encoded {
   readonly text: string;
 }
 
-/** With their ranges. */
+/** All base64-encoded texts in a text, with their ranges. */
 export function encodedTexts(text: string): readonly Encoded[] {
   return [...text.matchAll(/(?<![\w+/-])[\w+/-]{16,}={0,2}/g)].flatMap(({ index, 0: word }) => {
     const decoded = textOfBase64(word);

@@ -1,6 +1,6 @@
 /** The interface of rules that find secrets in a text, and rules made of patterns. */
 
-/** `to` is not included. */
+/** Characters of a text from `from` to before `to`. */
 export type Range = readonly [from: number, to: number];
 
 export interface SecretRule {

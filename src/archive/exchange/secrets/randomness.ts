@@ -36,7 +36,7 @@ export function isRandom(word: string, least: number): boolean {
   return rate >= expected && entropy(word) >= Math.min(3, Math.log2(kinds.length) - 1);
 }
 
-/** Shannon's, in bits per character. */
+/** Shannon's entropy in bits per character. */
 function entropy(word: string): number {
   const counts = new Map<string, number>();
   for (const character of word) counts.set(character, (counts.get(character) ?? 0) + 1);

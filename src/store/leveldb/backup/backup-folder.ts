@@ -1,7 +1,4 @@
-/**
- * The folder of a new backup. Until the backup is complete, a marker file makes opening and repair
- * refuse the folder: the rest of a killed backup is no store.
- */
+/** The folder of a new backup. Until the backup is complete, a marker makes opening and repair refuse the folder. */
 
 import { open, rm, rmdir } from "node:fs/promises";
 import { TurnlogError, hasCode } from "../../../events/index.ts";
@@ -17,7 +14,6 @@ import {
 import { ownStore, type Ownership, namesIn, type StorePaths } from "../files/index.ts";
 
 export interface BackupFolder {
-  /** Removes the marker: the folder is a store now. */
   finish(): Promise<void>;
   discard(): Promise<void>;
 }
@@ -76,10 +72,7 @@ function folderOf(paths: StorePaths, ownership: Ownership, made: boolean): Backu
   };
 }
 
-/**
- * @throws TurnlogError `INVALID_INPUT` for a folder inside the store, which would contain its own
- * copy
- */
+/** @throws TurnlogError `INVALID_INPUT` for a folder inside the store, which would contain its own copy */
 export function assertOutside(store: string, dir: string): void {
   if (!isWithin(store, dir)) return;
   throw new TurnlogError(

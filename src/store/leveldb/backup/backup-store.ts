@@ -1,6 +1,6 @@
 /**
- * Copies a store in use: all rows of one moment, from a database snapshot into a new database.
- * Files are not copied, since LevelDB rewrites them all the time.
+ * Copies all rows of one moment of a store in use, from a database snapshot into a new database. Files cannot be
+ * copied: LevelDB rewrites them all the time.
  */
 
 import { type BlobStore, TurnlogError } from "../../../events/index.ts";
@@ -30,7 +30,6 @@ import {
 import { claimBackupFolder } from "./backup-folder.ts";
 import { RowCheck } from "./row-check.ts";
 
-/** Options of a backup. */
 export interface BackupOptions {
   /** Called now and then with the number of events copied so far. */
   readonly onProgress?: (progress: { readonly events: number; readonly of: number }) => void;
@@ -38,9 +37,7 @@ export interface BackupOptions {
   readonly signal?: AbortSignal;
 }
 
-/** The result of a backup. */
 export interface Backup {
-  /** The folder, which {@link openLog} opens as a store. */
   readonly dir: string;
   readonly sessions: number;
   /** Events over all sessions; shared events count once. */

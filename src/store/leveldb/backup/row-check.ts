@@ -1,6 +1,6 @@
 /**
- * Checks every row that a backup copies, in key order: a damaged copy would pass for a good one.
- * Drops and corrects rows where needed, and finds the end of the commit chain.
+ * Checks every row that a backup copies, in key order: a damaged copy would pass for a good one. Drops and
+ * corrects rows where needed, and finds the end of the commit chain.
  */
 
 import { isIntact, type TurnlogError } from "../../../events/index.ts";
@@ -33,8 +33,8 @@ interface Held {
 export class RowCheck {
   events = 0;
   /**
-   * Expected events, from the rows so far: those in commit records, minus deleted ones, plus copies
-   * of shared events, which no record names.
+   * Expected events, from the rows so far: those in commit records, minus deleted ones, plus copies of shared
+   * events, which no record names.
    */
   of = 0;
   sessions = 0;
@@ -51,10 +51,7 @@ export class RowCheck {
     this.#since = new SinceMark(indexed);
   }
 
-  /**
-   * The row for the copy; undefined if it is left out.
-   * @throws TurnlogError `LOG_DAMAGED` when the row is altered or an earlier one is missing
-   */
+  /** Undefined if the row is left out. @throws TurnlogError `LOG_DAMAGED` if it is altered or an earlier one missing */
   take(key: string, row: string): string | undefined {
     const rest = key.slice(2);
     switch (key.slice(0, 2)) {

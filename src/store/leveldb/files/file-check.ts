@@ -1,7 +1,6 @@
 /**
- * Checks LevelDB's files before LevelDB opens them. LevelDB ignores the CRCs of its tables: altered
- * rows can end the whole process in an assertion. It also drops what it cannot read of its log
- * file.
+ * Checks LevelDB's files before LevelDB opens them: it ignores the CRCs of its tables, where altered rows can end
+ * the process in an assertion, and drops what it cannot read of its log file.
  */
 
 import { basename } from "node:path";
@@ -60,7 +59,7 @@ export type TableSums = Readonly<Record<string, number>>;
 
 export const tableSumsSchema: z.ZodType<TableSums> = z.record(z.string(), z.int().nonnegative());
 
-/** The sums of these tables. Known ones are not computed again. */
+/** Known sums are not computed again. */
 export async function sumTables(tables: readonly LogFile[], known: TableSums): Promise<TableSums> {
   const sums: Record<string, number> = {};
   for (const { path } of tables) {
@@ -70,7 +69,6 @@ export async function sumTables(tables: readonly LogFile[], known: TableSums): P
   return sums;
 }
 
-/** Whether a table is unchanged since the store was closed. */
 function isAsClosed(path: string, bytes: Uint8Array, sums: TableSums): boolean {
   return sums[basename(path)] === crc32(bytes);
 }

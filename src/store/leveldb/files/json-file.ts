@@ -6,10 +6,7 @@ import type { z } from "zod";
 import { PRIVATE_FILE } from "../../folder/index.ts";
 import { hasCode } from "../../../events/index.ts";
 
-/**
- * The content of a file; `none` if it does not exist, `unreadable` if it is not valid.
- * @param look - Gets the file's JSON before the schema does.
- */
+/** `none` if the file does not exist, `unreadable` if it is not valid. `look` gets the JSON before the schema does. */
 export function readJsonFile<Value>(
   path: string,
   schema: z.ZodType<Value>,
@@ -33,7 +30,6 @@ export function readJsonFile<Value>(
   }
 }
 
-/** A new version of a file, beside the old one. */
 export interface JsonDraft {
   /** Renames it into place, once it is on disk. */
   put(): Promise<void>;

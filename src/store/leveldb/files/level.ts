@@ -22,10 +22,7 @@ export async function levelAt(location: string, createIfMissing: boolean): Promi
 /** An empty range: merging it only moves the log file into a table. */
 const nowhere: Span = { from: "~", to: "~~" };
 
-/**
- * Moves LevelDB's log file into a table, and merges the tables of the spans, which removes
- * overwritten and deleted rows.
- */
+/** Moves LevelDB's log file into a table, and merges the tables of the spans, which removes old rows. */
 export async function flush(database: LevelDb, spans: readonly Span[] = []): Promise<void> {
   if (!canFlush(database)) return;
   for (const { from, to } of [nowhere, ...spans]) await database.compactRange(from, to);

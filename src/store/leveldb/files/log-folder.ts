@@ -82,9 +82,8 @@ function numberOfFile(path: string): number {
 }
 
 /**
- * Copies the folder. Live files are linked, since LevelDB never writes to them again. Others are
- * copied, since LevelDB may reuse their numbers and overwrite them. Synchronous: some microseconds
- * a file, against a hundred for the thread pool.
+ * Live files are linked, since LevelDB never writes to them again; it may overwrite others, so they are copied.
+ * Synchronous: some microseconds a file, against a hundred for the thread pool.
  */
 export function linkFolder(from: string, to: string, { tables, logs }: LiveFiles): void {
   copyFolder(from, to, new Set([...tables, ...logs].map(({ path }) => basename(path))));

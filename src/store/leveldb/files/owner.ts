@@ -31,10 +31,7 @@ const ownerSchema: z.ZodType<Owner> = z.object({
   machine: z.string().exactOptional(),
 });
 
-/**
- * Begins to write the owner. Other machines read the draft too. In place, it also tells how the
- * process wrote, in case it dies.
- */
+/** Other machines read the draft too. In place, it tells how the process wrote, in case it dies. */
 export function draftOwner({ owner }: StorePaths, durability: Durability): JsonDraft {
   const now: Owner = {
     pid: process.pid,

@@ -1,6 +1,6 @@
 /**
- * The two marks of a store. `store.json` marks the folder, and tells how far its log had certainly
- * come. `m/format` is the first row of the log, on disk before anything else.
+ * The two marks of a store: `store.json` marks the folder and tells how far its log had certainly come;
+ * `m/format` is the first row of the log, on disk before anything else.
  */
 
 import { z } from "zod";
@@ -58,8 +58,7 @@ function assertStoreFormat(stored: unknown, dir: string): void {
 }
 
 /**
- * The last global position of a store at its last close, from a file beside the log; the store is
- * not opened. Later writes of a process that still has it open are not counted.
+ * The last global position at the last close; the store is not opened, and later writes of an owner do not count.
  * @throws TurnlogError as `readStoreFile`
  */
 export async function storeReached(dir: string): Promise<number> {
@@ -72,7 +71,6 @@ export async function writeStoreFile({ store }: StorePaths, file: StoreFile): Pr
 
 export interface Format {
   readonly format: number;
-  /** Counts repairs. */
   readonly generation: number;
 }
 
@@ -81,10 +79,7 @@ const formatSchema: z.ZodType<Format> = z.object({
   generation: z.int().positive(),
 });
 
-/**
- * The format row of a database; `none` if the database is empty.
- * @throws TurnlogError `LOG_TOO_NEW`
- */
+/** `none` if the database is empty. @throws TurnlogError `LOG_TOO_NEW` */
 export async function readFormat(
   database: Database,
   dir: string,

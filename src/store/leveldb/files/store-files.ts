@@ -1,8 +1,7 @@
 /**
- * Looks at a store by the names of its files: whether it is a store, whether its log exists, and
- * whether that log was ever finished. LevelDB creates several files, and a power cut can lose any
- * name that was not synced. So `log.new` is on disk before them, and tells that nothing is
- * acknowledged yet: while it exists, the log is created again.
+ * What the names of a store's files tell: whether it is a store, and whether its log exists and was ever finished.
+ * LevelDB creates several files, and a power cut can lose any name that was not synced. So `log.new` is on disk
+ * before them: while it exists, nothing is acknowledged, and the log is created again.
  */
 
 import { existsSync, rmSync, writeFileSync, readFileSync, statSync } from "node:fs";
@@ -42,7 +41,7 @@ export function assertFinished({ dir, unfinished }: StorePaths, names: readonly 
 }
 
 /**
- * Parts of a store count as one, and so do other databases; later checks report what is wrong.
+ * Parts of a store and other databases count; later checks report what is wrong.
  * @throws TurnlogError `LOG_NOT_FOUND` when the folder contains no store
  */
 export function assertExists({ dir }: StorePaths): void {
@@ -65,10 +64,7 @@ export function hasEvents({ log, beforeOpen, repaired }: StorePaths): boolean {
   );
 }
 
-/**
- * The error for a store without its log, the same for opening and repair.
- * @param store - Left out if `store.json` cannot be read.
- */
+/** The same for opening and repair. `store` is left out if `store.json` cannot be read. */
 export function logMissing({ dir, log }: StorePaths, store?: StoreFile): TurnlogError {
   const had = store === undefined ? "" : ` (it had ${store.reached.position})`;
   return new TurnlogError(
@@ -78,10 +74,7 @@ export function logMissing({ dir, log }: StorePaths, store?: StoreFile): Turnlog
   );
 }
 
-/**
- * Whether LevelDB has to create the log.
- * @throws TurnlogError `LOG_DAMAGED` where LevelDB would take the rest of a log for a new one
- */
+/** Whether LevelDB has to create the log. @throws TurnlogError `LOG_DAMAGED` if the rest of a log would look new */
 export function needsNewLog(paths: StorePaths, store: StoreFile): boolean {
   const { log } = paths;
   const { reached } = store;

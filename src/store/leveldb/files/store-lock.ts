@@ -1,6 +1,6 @@
 /**
- * One process at a time, by LevelDB's lock, which ends with its process. LevelDB takes its lock
- * only while it rewrites the folder, so an empty LevelDB beside the log is locked first.
+ * One process at a time, by LevelDB's lock, which ends with its process. LevelDB takes it only while it rewrites
+ * the folder, so an empty LevelDB beside the log is locked first.
  */
 
 import { existsSync } from "node:fs";
@@ -35,10 +35,7 @@ async function openLock(paths: StorePaths, mayClear: boolean): Promise<LevelDb> 
   }
 }
 
-/**
- * A power cut can leave the lock's LevelDB unreadable. `LOCK` stays, since its holder needs it; the
- * other files contain nothing.
- */
+/** A power cut can leave the lock's LevelDB unreadable. `LOCK` stays: its holder needs it. */
 async function clearLock({ lock }: StorePaths): Promise<void> {
   for (const name of namesIn(lock)) {
     if (name !== "LOCK") await rm(join(lock, name), { force: true });

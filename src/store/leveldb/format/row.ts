@@ -8,7 +8,6 @@ export interface FileRow {
   readonly value: string | undefined;
 }
 
-/** Where a file is damaged. */
 export interface FileDamage {
   readonly offset: number;
   /** The last good key before the damage, in a table. */

@@ -1,7 +1,6 @@
 /**
- * LevelDB's tables: blocks of rows, filters, an index and a footer; behind each block a kind (1
- * byte) and a CRC (4 bytes). LevelDB does not check these CRCs, and its build for Node ends the
- * process when altered rows break its assumptions.
+ * LevelDB's tables: blocks of rows, filters, an index and a footer; behind each block a kind (1 byte) and a CRC
+ * (4 bytes), which LevelDB does not check.
  */
 
 import { Cursor, fixed32, fixed56 } from "./bytes.ts";

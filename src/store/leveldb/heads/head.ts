@@ -8,14 +8,12 @@ export interface PendingBatch {
   promise(appended: Appended): Promise<Appended>;
 }
 
-/** The positions of an event in its session and over all sessions. */
 interface Place {
   readonly position: number;
   readonly globalPosition: number;
   readonly batch: PendingBatch;
 }
 
-/** A batch's changes of one session. */
 export interface BatchShare {
   readonly batch: PendingBatch;
   readonly head: Head;

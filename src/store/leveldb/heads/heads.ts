@@ -1,6 +1,6 @@
 /**
- * The heads of all sessions in use. A session that was not written lately is dropped, and read
- * again from its index row and from the commits that the row does not count yet.
+ * The heads of all sessions in use. One that was not written lately is dropped, and read again from its index
+ * row and from the commits that the row does not count yet.
  */
 
 import { TurnlogError, parseSessionId } from "../../../events/index.ts";
@@ -58,19 +58,17 @@ export class Heads {
     return head;
   }
 
-  /** The head, if it is loaded and no deletion or trimming has the session to itself. */
+  /** Undefined while a deletion or a trimming has the session to itself. */
   unlocked(session: string): Head | undefined {
     const head = this.known(session);
     return head?.isLocked === true ? undefined : head;
   }
 
-  /** Resolves when the head is loaded and no deletion or trimming has the session to itself. */
   async whenUnlocked(session: string): Promise<void> {
     const head = await this.load(session);
     if (head.isLocked) await head.line;
   }
 
-  /** Removes the tail of a session that has no more subscribers. */
   detach(session: string): void {
     const head = this.#heads.get(session);
     if (head !== undefined) head.tail = undefined;
@@ -139,7 +137,7 @@ type Known = IndexEntry & Pick<Head, "isDeleted">;
 
 const nothing = { revision: 0, createdAt: 0, updatedAt: 0, link: undefined } as const;
 
-/** Reads the index row, or newer knowledge in memory, and the last event. Both must agree. */
+/** The index row, or newer knowledge in memory, must agree with the last event. */
 async function readHead(database: Database, session: string, rows: IndexRows): Promise<Known> {
   const prefix = eventPrefix(session);
   // Read first: the row may be written meanwhile.

@@ -1,7 +1,6 @@
 /**
- * Decides when index rows are written: with a session's first events, and later for many commits at
- * once. Until then the heads know where sessions end; after a kill the commit records do
- * (`opening.ts`). The committer owns it; readers of index rows ask it.
+ * When index rows are written: with a session's first events, and later for many commits at once. Until then the
+ * heads know where sessions end; after a kill the commit records do (`opening.ts`).
  */
 
 import { type WriteBatch, indexRow, type IndexEntry } from "../rows/index.ts";
@@ -17,7 +16,6 @@ export class IndexRows {
     return this.#behind.size >= MOST;
   }
 
-  /** What is known of a session whose row may be behind. */
   of(session: string): Pick<Head, "committed" | "updatedAt"> | undefined {
     return this.#behind.get(session);
   }

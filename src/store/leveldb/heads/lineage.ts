@@ -1,7 +1,6 @@
 /**
- * The sessions whose events a fork shares. A session owns the events behind its link; earlier ones
- * are stored under the names of its ancestors, each up to a position. Walks from the session
- * backwards, and only as far as the caller reads.
+ * The sessions whose events a fork shares. A session owns the events behind its link; its ancestors store the
+ * earlier ones. Walks backwards, only as far as the caller reads.
  */
 
 import type { TurnlogError, ForkPoint } from "../../../events/index.ts";
@@ -32,10 +31,7 @@ export class Lineage {
     this.#heads = heads;
   }
 
-  /**
-   * The stretches of a session, newest first: its own, then the shared ones.
-   * @throws TurnlogError `LOG_DAMAGED` when an ancestor cannot be found
-   */
+  /** Newest first: its own, then the shared ones. @throws TurnlogError `LOG_DAMAGED` if an ancestor is missing */
   async *of(
     session: string,
     link: ForkPoint | undefined,
@@ -80,7 +76,6 @@ export class Lineage {
   }
 }
 
-/** The position of the first event that a session owns. */
 export function ownFrom(link: ForkPoint | undefined): number {
   return (link?.position ?? 0) + 1;
 }

@@ -1,7 +1,6 @@
 /**
- * Collects small rows and small commit records, which the committer merges later. A slow stream
- * makes a batch of each delta, and its record is larger than the delta. What is not merged reads
- * the same.
+ * Collects small rows and commit records, which the committer merges later: a slow stream makes a batch of each
+ * delta, whose record is larger than the delta.
  */
 
 import {
@@ -58,7 +57,6 @@ interface Loose {
   readonly finished: FinishedCommit;
 }
 
-/** The merged record, and the keys of the other records that it replaces. */
 export interface MergedCommits {
   readonly key: string;
   readonly row: string;
@@ -73,7 +71,6 @@ export class LooseCommits {
     return this.#loose.length >= RECORDS || this.#events >= EVENTS;
   }
 
-  /** Adds the record that follows the collected ones. */
   add(record: CommitBuilder, finished: FinishedCommit): void {
     this.#loose.push({ record, finished });
     this.#events += record.count;

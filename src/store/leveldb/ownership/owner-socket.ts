@@ -1,7 +1,4 @@
-/**
- * A listening socket that names the owner of a store. It ends with its process, whatever files the
- * process closes. It does not keep the process alive.
- */
+/** A listening socket that names the owner of a store. It ends with its process only, and keeps no process alive. */
 
 import { z } from "zod";
 import { createServer, connect, type Server } from "node:net";

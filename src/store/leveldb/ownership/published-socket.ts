@@ -1,7 +1,6 @@
 /**
- * The owner's socket as a file in its folder. It is created under another name and renamed: a
- * closing server makes libuv delete the name of its creation, even if another process has it by
- * then.
+ * The owner's socket as a file. It is created under another name and renamed: a closing server makes libuv delete
+ * the name of its creation, even if another process has it by then.
  */
 
 import { chmodSync, renameSync, rmSync, statSync } from "node:fs";
@@ -23,8 +22,7 @@ export async function askSocket(path: string): Promise<Answer> {
 }
 
 /**
- * Renames a socket into place, over that of a dead owner if there is one, and connects to it as a
- * check.
+ * Replaces a dead owner's socket, and connects to it as a check.
  * @returns The answer of another socket, if this one does not answer.
  * @throws the system's error, `ENOTSUP` and the like on a file system without sockets
  */

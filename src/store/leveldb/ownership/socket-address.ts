@@ -1,7 +1,6 @@
 /**
- * Where an owner listens. On Linux at a kernel name with the folder's device and inode: it cannot
- * be deleted and ends with its process. On Windows at a named pipe. Except on Windows also at a
- * file in the folder, which other containers see.
+ * Where an owner listens. Linux: a kernel name with the folder's device and inode, which cannot be deleted.
+ * Windows: a named pipe. Except on Windows also a file in the folder, which other containers see.
  */
 
 import { mkdtempSync, rmdirSync, statSync, symlinkSync, unlinkSync } from "node:fs";

@@ -1,7 +1,6 @@
 /**
- * Checks at opening what LevelDB's recovery may have dropped silently: the commits since the last
- * mark that is known to be in its tables. Records are enough, since LevelDB recovers all rows of a
- * batch or none.
+ * Checks at opening what LevelDB's recovery may have dropped silently: the commits since the last mark that is
+ * known to be in its tables. Records are enough: all rows of a batch are recovered, or none.
  */
 
 import {
@@ -30,8 +29,7 @@ export interface CheckedChain {
 }
 
 /**
- * Checks everything written since `m/checked` and returns the end of the chain. `known` is a mark
- * that the log had certainly reached.
+ * Checks everything since `m/checked` and returns the end. `known`: a mark that the log had certainly reached.
  * @throws TurnlogError `LOG_DAMAGED`
  */
 export async function checkChain(database: Database, known: ChainMark): Promise<CheckedChain> {

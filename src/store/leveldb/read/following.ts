@@ -1,7 +1,4 @@
-/**
- * Subscriptions to one session or to all: opens the tails that a session's subscribers share, and
- * wakes waiting subscribers. The log calls it at each write and at closing.
- */
+/** Subscriptions to one session or to all: opens the tails that subscribers share, and wakes waiting subscribers. */
 
 import type { GlobalEvent, SessionEvent, Codec } from "../../../events/index.ts";
 import { queuedEvents, deletedError } from "../rows/index.ts";
@@ -51,7 +48,6 @@ export class Following {
     this.#more = Promise.withResolvers();
   }
 
-  /** Drops rows that are only in memory. */
   forget(): void {
     for (const tail of this.#options.tails.values()) tail.forget();
   }

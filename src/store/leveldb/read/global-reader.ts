@@ -143,7 +143,6 @@ export async function* commits(
     throw commitDamage(expected, `the commit records end before global position ${expected}`);
 }
 
-/** The last record that begins at or before a global position. */
 async function recordBefore(
   database: Database,
   position: number,

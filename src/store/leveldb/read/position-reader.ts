@@ -1,7 +1,6 @@
 /**
- * Reads scattered events of a session together: one scan for each costs twenty times as much. An
- * event that cannot be read this way (inside a run, or damaged) is read as a span, which reports
- * the damage.
+ * Reads scattered events of a session together: a scan for each costs twenty times as much. An event that cannot
+ * be read this way (inside a run, or damaged) is read as a span, which reports the damage.
  */
 
 import { type SessionEvent, type Codec, TurnlogError } from "../../../events/index.ts";
@@ -14,10 +13,7 @@ interface Place {
   readonly position: number;
 }
 
-/**
- * The events at these positions, in their order; positions without an event are left out.
- * @throws TurnlogError as `readShared`
- */
+/** In their order; positions without an event are left out. @throws TurnlogError as `readShared` */
 export async function readPositions(
   source: SharedSource,
   head: Head,

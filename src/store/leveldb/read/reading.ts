@@ -1,7 +1,4 @@
-/**
- * Reads a session by position, wherever its events are stored, up to the last written one. Used for
- * reads of the log and for subscriptions.
- */
+/** Reads a session by position, wherever its events are stored, up to the last written one. */
 
 import { type SessionEvent, TurnlogError, type ReadRange } from "../../../events/index.ts";
 import { deletedError, isDeleted } from "../rows/index.ts";

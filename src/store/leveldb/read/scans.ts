@@ -1,7 +1,4 @@
-/**
- * Tracks the open scans. Each holds a snapshot with its files: deleted rows stay on disk until the
- * scans that began earlier have ended.
- */
+/** The open scans. Each holds a snapshot with its files: deleted rows stay on disk until earlier scans have ended. */
 
 import type { Database, KeyRange, Scan, ScanOptions, WriteBatch } from "../rows/index.ts";
 

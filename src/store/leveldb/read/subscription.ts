@@ -1,7 +1,6 @@
 /**
- * One subscriber of a session: reads the past from the log, then live events from the tail that all
- * subscribers share. A subscriber that falls behind the tail reads from the log again, so memory
- * stays bounded.
+ * One subscriber of a session: the past from the log, then live events from the shared tail. One that falls
+ * behind the tail reads from the log again, so memory stays bounded.
  */
 
 import type { SessionEvent } from "../../../events/index.ts";
@@ -87,7 +86,6 @@ function singly(
   };
 }
 
-/** Yields pages of events until the signal or the log ends. */
 async function* follow(
   open: () => Source,
   from: number,

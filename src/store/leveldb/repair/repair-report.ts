@@ -17,7 +17,6 @@ interface RepairedSession {
   readonly missing: number;
 }
 
-/** What {@link repairLog} found and did. */
 export interface RepairReport {
   readonly dir: string;
   /** False if nothing was changed: the log was intact, and no blob was altered. */

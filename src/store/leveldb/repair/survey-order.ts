@@ -18,7 +18,6 @@ import {
 import { positionsSchema } from "../heads/index.ts";
 import { surveyOf, type SessionSurvey } from "./session-survey.ts";
 
-/** Successive events of one session in the global order. */
 export interface OrderedRun {
   readonly session: string;
   readonly from: number;
@@ -30,10 +29,7 @@ interface SurveyedOrder {
   readonly broken: number;
 }
 
-/**
- * The global order. Events that no good record names go before their session's next ones, or to the
- * end. Adds all records to `since`.
- */
+/** Events that no good record names go before their session's next ones, or to the end. Adds all records to `since`. */
 export async function surveyOrder(
   database: Database,
   sessions: Map<string, SessionSurvey>,
@@ -93,10 +89,7 @@ function firstPlaced({ link, copied }: SessionSurvey): number {
   return Math.max(link?.position ?? 0, copied);
 }
 
-/**
- * A fork that outlived its parent has copies of the shared events. Commit records name only its own
- * events, from the one with its link on.
- */
+/** A fork that outlived its parent has copies of the shared events. Records name only its own events. */
 async function copiedBefore(
   database: Database,
   session: string,

@@ -1,6 +1,6 @@
 /**
- * Reads a whole store and finds what is good: each session's events before the first gap or bad
- * row, and the global order in its commit records. Changes nothing.
+ * Reads a whole store and finds what is good: each session's events before the first gap or bad row, and the
+ * global order. Changes nothing.
  */
 
 import { isDeepStrictEqual } from "node:util";
@@ -172,7 +172,6 @@ async function surveySnapshots(
   }
 }
 
-/** Finds rows outside of all known prefixes. */
 async function surveyStrays(database: Database, strays: string[]): Promise<void> {
   let from = "";
   for (const prefix of [...PREFIXES, "\u{10ffff}"]) {

@@ -1,7 +1,6 @@
 /**
- * Marks in the chain of commits, some megabytes apart. Everything before the oldest one is in
- * LevelDB's tables, so opening checks the chain only from there (`m/checked`). Index rows are
- * complete up to each mark. The committer owns them.
+ * Marks in the chain of commits, some megabytes apart. Everything before the oldest one is in LevelDB's tables,
+ * so opening checks the chain only from there (`m/checked`). Index rows are complete up to each mark.
  */
 
 import type { ChainMark } from "./commit-record.ts";
@@ -17,10 +16,7 @@ export class ChainMarks {
   #size = 0;
   #isDue: boolean;
 
-  /**
-   * @param end - The end of the chain; all of it is in tables. `checked` is the stored mark
-   * `m/checked`.
-   */
+  /** `end`: of the chain, which is all in tables. `checked`: the stored mark `m/checked`. */
   constructor(end: ChainMark, checked: ChainMark) {
     this.#marks = [end];
     this.#newest = end;
@@ -32,7 +28,6 @@ export class ChainMarks {
     return this.#newest;
   }
 
-  /** Whether a batch of this size reaches the next mark. */
   isNext(size: number): boolean {
     return this.#size + size >= MARK_DISTANCE;
   }

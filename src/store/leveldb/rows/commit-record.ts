@@ -1,8 +1,7 @@
 /**
- * A commit record names the events that a batch wrote, in global order. `sums` is a checksum over
- * their rows, and each record contains the checksum of the record before it, so a missing or
- * altered batch breaks the chain. Records of many small batches are merged later; the merged record
- * keeps the chain's ends.
+ * A commit record names the events of a batch in global order. `sums` is a checksum over their rows; each record
+ * contains the checksum of the one before, so a missing or altered batch breaks the chain. Records of many small
+ * batches are merged later and keep the chain's ends.
  */
 
 import { z } from "zod";
@@ -10,7 +9,6 @@ import { crc32 } from "node:zlib";
 import { commitKey } from "./keys.ts";
 import { withChecksum, checksumOf, rowContent } from "./row-checksum.ts";
 
-/** Successive events of one session in the global order. */
 interface Run {
   readonly session: string;
   readonly from: number;
@@ -23,7 +21,6 @@ export interface CommitRecord {
   readonly runs: readonly Run[];
   /** The checksum over the checksums of its rows in global order. */
   readonly sums: number;
-  /** The checksum of the record before it. */
   readonly previous: string;
   /** The checksum that the next record names: its own, or that of the last record merged into it. */
   readonly seal: string;
@@ -43,8 +40,8 @@ export const markSchema: z.ZodType<ChainMark> = z.object({
 export const chainStart: ChainMark = { position: 0, seal: "0000000" };
 
 /**
- * The previous checksum, the checksum of the rows, sessions with their first positions, pairs of
- * session index and count; of a merged record also the checksum of its last part.
+ * Sessions have their first positions, runs a session's index and a count; a merged record ends with the checksum
+ * of its last part.
  */
 type Stored = readonly [
   previous: string,
@@ -54,10 +51,7 @@ type Stored = readonly [
   end?: string,
 ];
 
-/**
- * Written by hand: after a kill the records of several megabytes are read, and a schema costs more
- * than the rest.
- */
+/** By hand: after a kill the records of several megabytes are read, and a schema costs more than the rest. */
 function isStored(value: unknown): value is Stored {
   if (!Array.isArray(value) || value.length < 4 || value.length > 5) return false;
   const fields: readonly unknown[] = value;
@@ -104,7 +98,6 @@ export class CommitBuilder {
     return this.#sessions.push([session, from]) - 1;
   }
 
-  /** Adds the events of a row by the row's checksum. */
   add(session: number, events: number, checksum: string): void {
     this.#count += events;
     this.#checksums += checksum;

@@ -28,7 +28,7 @@ type Rows = readonly (readonly [position: number, row: string])[];
 const SCAN_FROM = 8;
 
 /**
- * Leaves out deleted sessions; `deleted` contains those that are known to be.
+ * Leaves out deleted sessions; `deleted`: those that are known to be.
  * @throws TurnlogError `LOG_DAMAGED` when the rows are not those that the batch wrote
  */
 export async function commitRows(

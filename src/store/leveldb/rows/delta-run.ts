@@ -1,8 +1,7 @@
 /**
- * A run: several deltas of one block in one row. The row holds common fields once, the joined text,
- * and columns of lengths and times. Most of a log is deltas, and a row each costs ten times their
- * text. Every delta keeps its position, boundary and time. A run is appended as such, or merged
- * later from single rows.
+ * A run: several deltas of one block in one row, with common fields once, the joined text, and columns of lengths
+ * and times. A row each would cost ten times the text. Every delta keeps its position, boundary and time.
+ * A run is appended as such, or merged later from single rows.
  */
 
 import { z } from "zod";
@@ -94,7 +93,7 @@ function textsOf(text: string, lengths: readonly number[]): readonly string[] | 
   return end === text.length ? texts : undefined;
 }
 
-/** Whether an event fits into a run: a delta without further fields. */
+/** A delta without further fields. */
 export function isPlainDelta(event: NewEvent): event is Delta {
   if (event.id !== undefined || !Number.isSafeInteger(event.time)) return false;
   switch (event.type) {
@@ -117,10 +116,7 @@ export function continues(run: Delta, next: Delta): boolean {
   return next.type === run.type && next.data.id === run.data.id;
 }
 
-/**
- * The row of at least two successive deltas under the key of the last one. A merged row replaces
- * rows that commits have named.
- */
+/** At least two successive deltas, under the key of the last one. A merged row replaces rows that commits named. */
 export function encodeRun(
   deltas: readonly Delta[],
   first: Delta,
@@ -155,10 +151,7 @@ function textOf(delta: Delta): string {
   return delta.type === "part.tool-input-delta" ? delta.data.delta : delta.data.text;
 }
 
-/**
- * The deltas of a run.
- * @throws TurnlogError `LOG_DAMAGED`, `EVENT_TOO_NEW`
- */
+/** @throws TurnlogError `LOG_DAMAGED`, `EVENT_TOO_NEW` */
 export function decodeRun(stored: unknown, key: RowKey, eventOf: FieldsReader): SessionEvent[] {
   const run = runSchema.safeParse(stored).data;
   if (run === undefined) throw damaged(key, "it is not a run of deltas");

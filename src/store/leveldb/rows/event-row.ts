@@ -1,7 +1,4 @@
-/**
- * The row under an event's key: one event, or a run of deltas that ends with it. All code reads and
- * writes event rows by these functions; only this file knows which of the two a row is.
- */
+/** The row under an event's key: one event, or a run of deltas that ends with it. Only this file knows which. */
 
 import {
   createCodec,
@@ -119,10 +116,7 @@ function runFrom(events: readonly NewEvent[], from: number): readonly Delta[] {
   return run;
 }
 
-/**
- * The events of a row, in order.
- * @throws TurnlogError as `Codec.decode`
- */
+/** In order. @throws TurnlogError as `Codec.decode` */
 export function decodeRow(codec: Codec, row: string, key: RowKey): SessionEvent[] {
   return eventsIn(row) === 1
     ? [codec.decode(row, key)]
@@ -150,10 +144,7 @@ export function firstLink(row: string, key: RowKey): ForkPoint | undefined {
   return link?.position === key.position - 1 ? link : undefined;
 }
 
-/**
- * The events of a row that this process made, as reading would return them. Deltas of a run read
- * the same, so their JSON need not be parsed.
- */
+/** Of a row that this process made, as reading would return them: the JSON of deltas need not be parsed. */
 export function queuedEvents(
   codec: Codec,
   session: string,

@@ -89,7 +89,6 @@ export function sharedDamage(
   );
 }
 
-/** A deleted session, whose name cannot be used again. */
 export function deletedError(session: string): TurnlogError {
   return new TurnlogError(
     "SESSION_DELETED",
@@ -125,7 +124,6 @@ export function readFailure(error: unknown, session: string, position: number): 
   );
 }
 
-/** A failure while a store is opened, closed, repaired or backed up. */
 export function storeFailure(
   error: unknown,
   dir: string,
@@ -144,7 +142,6 @@ export function storeFailure(
   );
 }
 
-/** Damage at a global position. */
 export function commitDamage(globalPosition: number, why: string): TurnlogError {
   return new TurnlogError(
     "LOG_DAMAGED",
@@ -153,7 +150,6 @@ export function commitDamage(globalPosition: number, why: string): TurnlogError 
   );
 }
 
-/** A change of a store that is open for reading. */
 export function readOnlyError(dir: string | undefined): TurnlogError {
   return new TurnlogError(
     "LOG_READ_ONLY",

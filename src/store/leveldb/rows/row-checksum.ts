@@ -1,6 +1,6 @@
 /**
- * Every row begins with a checksum. Event rows have the codec's; other rows have one over key and
- * JSON, so that reading finds a flipped bit and a row under a wrong key.
+ * Every row begins with a checksum: event rows have the codec's, others one over key and JSON, so that a row under
+ * a wrong key is found.
  */
 
 import { crc32 } from "node:zlib";
@@ -11,7 +11,6 @@ export function checksumOf(row: string): string {
   return row.slice(0, CHECKSUM_LENGTH);
 }
 
-/** The stored form of a value under a key. */
 export function withChecksum(key: string, value: unknown): string {
   const json = JSON.stringify(value);
   return seededChecksum(json, crc32(key)) + json;

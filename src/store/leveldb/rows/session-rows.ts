@@ -1,7 +1,7 @@
 /**
- * The row of a session in the list: last position, times and a fork's link. After its deletion a
- * tombstone remains, with the last position. The name is never used again: effect ids contain it,
- * commit records name it, and a late message to it must not begin a new session.
+ * The row of a session in the list: last position, times and a fork's link. A deleted session leaves a tombstone:
+ * its name is never used again, since effect ids and commit records contain it, and a late message to it must not
+ * begin a new session.
  */
 
 import type { SessionEntry, ForkPoint } from "../../../events/index.ts";
@@ -46,13 +46,11 @@ export function readIndex(session: string, row: string): IndexEntry | undefined 
   };
 }
 
-/** What memory knows of a session whose row may be behind. */
 interface NewerEnd {
   readonly committed: number;
   readonly updatedAt: number;
 }
 
-/** The row's content, or what memory knows of the session if that is newer. */
 export function atLeast(entry: IndexEntry, known: NewerEnd | undefined): IndexEntry {
   if (known === undefined || known.committed <= entry.revision) return entry;
   return { ...entry, revision: known.committed, updatedAt: known.updatedAt };

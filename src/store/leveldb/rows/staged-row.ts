@@ -1,7 +1,6 @@
 /**
- * The mark of a session that is written in several batches. While the mark exists, nothing of the
- * session counts. Nothing else is appended meanwhile, so everything behind the mark can be deleted
- * again.
+ * The mark of a session that is written in several batches. While it exists, nothing of the session counts, and
+ * nothing else is appended: everything behind the mark can be deleted again.
  */
 
 import { z } from "zod";

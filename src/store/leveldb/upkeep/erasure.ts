@@ -1,7 +1,6 @@
 /**
- * Removes deleted bytes from the files. LevelDB keeps deleted rows until it merges their tables,
- * which a small store may never do, and a merge keeps what an open scan reads. A note in the store
- * names each session whose bytes may remain.
+ * Removes deleted bytes from the files: LevelDB keeps them until it merges their tables, which a small store may
+ * never do, and while an open scan reads them. A note names each session whose bytes may remain.
  */
 
 import type { Committer } from "../write/index.ts";
@@ -45,10 +44,7 @@ export class Erasure {
     return [key, withChecksum(key, [])];
   }
 
-  /**
-   * Returns whether a deleted session's bytes are gone; if not, they go later.
-   * @throws TurnlogError when merging fails
-   */
+  /** Returns whether the bytes are gone; if not, they go later. @throws TurnlogError when merging fails */
   async erase(session: string): Promise<boolean> {
     const { eraser, database } = this.#options;
     if (eraser === undefined) return true;

@@ -1,6 +1,6 @@
 /**
- * Checks and corrects rows when a store is opened, before anything is read: the commit chain
- * against `store.json`, and index rows that a dead process left behind.
+ * Checks and corrects rows when a store is opened, before anything is read: the commit chain, and index rows that
+ * a dead process left behind.
  */
 
 import { TurnlogError } from "../../../events/index.ts";
@@ -51,7 +51,7 @@ export async function checkRows(
 const AT_ONCE = 64;
 
 /**
- * Leaves damaged, missing and too old rows as they are; reading their session reports them.
+ * Damaged, missing and too old rows stay; reading their session reports them.
  * @throws TurnlogError when the store cannot be read or written for another reason than damage
  */
 export async function catchUpIndex(database: Database, since: SinceMark): Promise<void> {

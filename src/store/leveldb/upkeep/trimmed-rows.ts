@@ -42,8 +42,7 @@ interface OldRow {
 }
 
 /**
- * The changed rows, from landmark to landmark.
- * @param isCut - As for {@link trimmed}.
+ * The changed rows, from one bounding event to the next. `isCut`: as for {@link trimmed}.
  * @throws TurnlogError `LOG_DAMAGED` and what the codec throws
  */
 export async function* trimmedRows(

@@ -1,7 +1,6 @@
 /**
- * Drops what the `session.thinned` events of a session name. The event is recorded first; then rows
- * are replaced in parts. After an interruption each block is complete or trimmed, and the next call
- * continues.
+ * Drops what the `session.thinned` events of a session name. The event is recorded first; then rows are replaced
+ * in parts. After an interruption each block is complete or trimmed, and the next call continues.
  */
 
 import {
@@ -23,11 +22,9 @@ export interface TrimOptions {
   readonly expected: number;
   /** One more event with rules to apply. Left out: only the recorded rules are applied. */
   readonly event?: NewEvent<"session.thinned">;
-  /** Computes the result without changing anything. */
   readonly dryRun?: boolean;
 }
 
-/** The result of a trimming. */
 export interface TrimmedSession {
   readonly session: string;
   readonly revision: number;
@@ -41,7 +38,7 @@ export interface TrimmedSession {
   readonly erased: boolean;
 }
 
-/** Bytes of new rows in one write, unless two landmarks are further apart. */
+/** Bytes of new rows in one write, unless two bounding events are further apart. */
 const BATCH_BYTES = 64 * 1024;
 
 export interface TrimmingOptions {
@@ -58,7 +55,6 @@ interface Work {
   readonly isCut: (position: number) => boolean;
 }
 
-/** A fork and the last position that it shares with the session. */
 interface Sharing {
   readonly fork: string;
   readonly to: number;

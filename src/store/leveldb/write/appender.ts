@@ -1,6 +1,6 @@
 /**
- * Takes appends and keeps the callers' order in each session. Most appends are queued at once. An
- * append waits in line if the session is not loaded yet or its events have ids.
+ * Takes appends and keeps the callers' order in each session. Most are queued at once; one waits in line if the
+ * session is not loaded yet or its events have ids.
  */
 
 import {
@@ -47,10 +47,7 @@ export interface AppenderOptions {
 
 export class Appender {
   readonly #options: AppenderOptions;
-  /**
-   * By session, the writers whose append was refused, with the reason. Their later appends there
-   * are refused too, since they build on the refused one.
-   */
+  /** By session, the writers whose append was refused, and why: their later appends build on the refused one. */
   readonly #without = new WeakMap<object, Map<string, unknown>>();
   #waiting = 0;
   #settled: PromiseWithResolvers<void> | undefined;
@@ -122,7 +119,6 @@ export class Appender {
     });
   }
 
-  /** Runs a function while nothing is appended to the session. */
   async alone<Result>(head: Head, act: () => Promise<Result>): Promise<Result> {
     return await this.#queueInLine<Result>(head, async () => ({ appended: await act() }));
   }
@@ -132,10 +128,7 @@ export class Appender {
     while (this.#staging !== undefined) await this.#staging;
   }
 
-  /**
-   * Writes a new session whose events come in parts. It becomes visible when all of it is written.
-   * @param others - Further work to wait for before it begins.
-   */
+  /** The session becomes visible when all of it is written. @param others - Work to wait for before it begins. */
   async appendParts(
     session: string,
     parts: AsyncIterable<readonly NewEvent[]>,
@@ -194,14 +187,13 @@ export class Appender {
     }
   }
 
-  /** Resolves when every append in line is queued or refused. */
   async settled(): Promise<void> {
     if (this.#waiting === 0) return;
     this.#settled ??= Promise.withResolvers();
     await this.#settled.promise;
   }
 
-  /** Checks and encodes the events. From here on they have their positions. */
+  /** From here on the events have their positions. */
   #queue(
     head: Head,
     expected: ExpectedRevision,
@@ -223,7 +215,6 @@ export class Appender {
     return committer.append(head, rows);
   }
 
-  /** Makes later appends of the same session wait behind this one. */
   async #queueInLine<Result>(
     head: Head,
     queue: () => Promise<{ readonly appended: Result | Promise<Result> }>,

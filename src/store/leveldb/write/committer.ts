@@ -1,8 +1,7 @@
 /**
- * The single writer of the store. At most one batch is being written; everything that arrives
- * meanwhile becomes the next one. There is no timer: a slower disk makes larger batches. A later
- * batch merges small rows and small commit records, and writes the index rows of many batches at
- * once.
+ * The single writer of the store. One batch is being written; all that arrives meanwhile becomes the next one. No
+ * timer: a slower disk makes larger batches. Later batches merge small rows and commit records, and write the
+ * index rows of many batches at once.
  */
 
 import type { NewEvent, Appended, TurnlogError } from "../../../events/index.ts";
@@ -38,7 +37,7 @@ const commits = "/";
 
 export interface CommitterOptions {
   readonly sync: boolean;
-  /** The end of the chain; LevelDB's tables hold all of it. */
+  /** LevelDB's tables hold all of the chain. */
   readonly end: ChainMark;
   readonly checked: ChainMark;
   readonly index: IndexRows;
@@ -50,7 +49,6 @@ export interface CommitterOptions {
   readonly onFailed: () => void;
 }
 
-/** A session that is not visible yet, and the end of the chain before it. */
 interface Staged {
   readonly head: Head;
   readonly before: ChainMark;
@@ -204,10 +202,7 @@ export class Committer {
     this.#committed(batch, end);
   }
 
-  /**
-   * Hides a session until {@link publish} or {@link withdraw}. The queue is empty, and no other
-   * session is appended to meanwhile.
-   */
+  /** Hides a session until {@link publish} or {@link withdraw}. The queue is empty; no other session is appended to. */
   stage(head: Head): void {
     this.#staged = { head, before: this.#written, indexed: this.#indexed };
     // One merged record must not span the hidden events and those before them.

@@ -1,7 +1,6 @@
 /**
- * Makes the rows that turn a fork into an independent session: copies of the events that it shares
- * with its parent, under its own name. Events that the parent itself shares with an older session
- * stay shared; the fork then branches off that session.
+ * The rows that turn a fork into an independent session: copies of the events that it shares with its parent.
+ * Events that the parent itself shares stay shared; the fork then branches off that older session.
  */
 
 import {
