@@ -3,10 +3,7 @@
 import { byId } from "../events/index.ts";
 import type { CallLimits } from "./call-limits.ts";
 
-/**
- * As the AI SDK's `timeout`: milliseconds for a whole turn, or for each of its parts. An absent limit or
- * `Infinity` means no limit.
- */
+/** As the AI SDK's `timeout`: milliseconds for a turn, or for each of its parts. Absent or `Infinity`: no limit. */
 export type AgentTimeout =
   | number
   | {
@@ -45,7 +42,6 @@ function parts({ timeout = {} }: Limited): Parts {
   return typeof timeout === "number" ? { totalMs: timeout } : timeout;
 }
 
-/** The limits of a turn and of each of its steps, in milliseconds. */
 export function turnLimits(agent: Limited): Pick<Parts, "totalMs" | "stepMs"> {
   return parts(agent);
 }
@@ -71,7 +67,6 @@ export function maxAttempts({ maxRetries = 2 }: Limited): number {
   return maxRetries + 1;
 }
 
-/** Tools of one step that may run at the same time. */
 export function toolConcurrency({ toolCallConcurrency }: Limited): number {
   return toolCallConcurrency ?? Number.POSITIVE_INFINITY;
 }

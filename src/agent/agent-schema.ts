@@ -53,7 +53,6 @@ function isSystem(value: unknown): boolean {
 const model = thing("a model of the AI SDK, or the name of one", isModel);
 const anything = z.unknown();
 
-/** A compaction strategy, in the agent's settings or for one command. */
 export const strategySchema: z.ZodType = implementation({ name, plan: code });
 
 const limitsSchema = optionsOf<ModelLimits>(
@@ -127,13 +126,11 @@ const timeoutSchema = z.unknown().superRefine((value, context) => {
   report(schema, value, context, [], ", or an object of limits");
 });
 
-/** Parses `instructions`. */
 export const instructionsSchema: z.ZodType<Instructions> = thing(
   "a text, or system messages",
   (value) => typeof value === "string" || isSystem(value),
 );
 
-/** Parses `toolChoice`. */
 export const toolChoiceSchema: z.ZodType<ToolChoice<ToolSet>> = thing(
   '"auto", "none", "required" or `{ type: "tool", toolName }`',
   (value) =>
@@ -145,10 +142,8 @@ export const toolChoiceSchema: z.ZodType<ToolChoice<ToolSet>> = thing(
 
 const providerOptions = named(implementation({}));
 
-/** What `prepareStep` may return. */
 export type StepChanges = NonNullable<Awaited<ReturnType<PrepareStepFunction<ToolSet>>>>;
 
-/** Checks {@link StepChanges}. */
 export const stepChangesSchema: z.ZodType = optionsOf<Omit<StepChanges, "experimental_sandbox">>(
   {
     model,
@@ -226,7 +221,6 @@ const former: Readonly<Record<string, string>> = {
 
 type KnownAgent = Omit<Agent, UnsupportedSetting>;
 
-/** Whether a value is an instance of `ToolLoopAgent`. */
 function isInstance(value: unknown): boolean {
   return typeof value === "object" && value !== null && "version" in value && "generate" in value;
 }

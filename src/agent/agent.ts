@@ -43,10 +43,7 @@ import type { ToolApproval } from "./tool-approval.ts";
 /** Settings of the AI SDK's `ToolLoopAgent` that are refused; none is ignored. */
 type UnsupportedSettings = { readonly [Setting in UnsupportedSetting]?: never };
 
-/**
- * The agent of a session: the settings of the AI SDK's `ToolLoopAgent`, with its names and meanings, and
- * turnlog's own.
- */
+/** The settings of the AI SDK's `ToolLoopAgent`, with its names and meanings, and turnlog's own. */
 export interface Agent
   extends UnsupportedSettings, TurnContext, LifecycleSettings, LanguageModelCallOptions {
   /** Names the agent in the log. */
@@ -122,7 +119,6 @@ export interface ToolPolicy {
   readonly onInterrupted?: "report" | "retry" | "ask";
 }
 
-/** The policy for a call of this tool that was running when its process died. */
 export function interruptedPolicy(
   { toolPolicies = {} }: Agent,
   toolName: string,
@@ -131,7 +127,6 @@ export function interruptedPolicy(
   return policy?.onInterrupted ?? (policy?.idempotent === true ? "retry" : "report");
 }
 
-/** An agent with the values derived from it once. */
 export interface PreparedAgent {
   /** Includes `read_tool_output`, if the agent can use it. */
   readonly agent: Agent;
@@ -160,9 +155,8 @@ export function nameOf(model: LanguageModel): ModelName {
 }
 
 /**
- * Copies the agent, reads its tool schemas, and derives its description.
- * @param named - The name of its model, if `given.model` is only a placeholder.
- * @throws TurnlogError `INVALID_INPUT` for a schema without a JSON Schema
+ * Copies the agent, reads its tool schemas, and derives its description. `named`: the name of its model, if
+ * `given.model` is only a placeholder. @throws TurnlogError `INVALID_INPUT` for a schema without a JSON Schema
  */
 export async function prepareAgent(given: Agent, named?: ModelName): Promise<PreparedAgent> {
   const model = named ?? nameOf(given.model);
@@ -258,7 +252,6 @@ function heldContext(context: NonNullable<Agent["context"]>): NonNullable<Agent[
   return { ...guardedContext(context), ...ownCopy(given({ limits, prune, cut, media })) };
 }
 
-/** The options without those that are undefined. */
 function given<Options extends object>(
   options: Options,
 ): { [Name in keyof Options]?: Exclude<Options[Name], undefined> };

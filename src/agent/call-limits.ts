@@ -39,7 +39,6 @@ export class CallWatch implements Disposable {
     return this.#stop.signal;
   }
 
-  /** The error of an exceeded limit; undefined if none was exceeded. */
   get lateness(): DOMException | undefined {
     return this.#lateness;
   }

@@ -16,7 +16,6 @@ const settings: Readonly<Record<keyof LanguageModelCallOptions, true>> = {
   reasoning: true,
 };
 
-/** A copy of the call settings among other settings. */
 export function callSettings(agent: LanguageModelCallOptions): LanguageModelCallOptions {
   return ownCopy(
     Object.fromEntries(

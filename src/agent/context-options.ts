@@ -32,18 +32,13 @@ export interface ContextOptions {
   readonly media?: MediaBudget | false;
   /** When and how the conversation is compacted. Default: `overflow()` and `summarize()`; `false`: only by `session.compact()`. */
   readonly compact?: CompactionChoice | false;
-  /**
-   * Context windows and prices, by `provider:model` or by the model alone. They override the catalogue.
-   */
+  /** Context windows and prices, by `provider:model` or by the model alone. They override the catalogue. */
   readonly limits?: Readonly<Record<string, ModelLimits>>;
   /** The source of all other windows and prices. Default: `modelCatalogue()`. */
   readonly catalogue?: ModelCatalogue;
   /** How texts are counted. Default: `defaultEstimator`. */
   readonly estimator?: TokenEstimator;
-  /**
-   * Counts a prompt that is about to be compacted, if the estimate may be wrong. Default: none, and the
-   * estimate decides.
-   */
+  /** Counts a prompt that is about to be compacted. Default: none, and the estimate decides. */
   readonly counter?: TokenCounter;
 }
 
@@ -85,7 +80,6 @@ export function compactionChoice(options: ContextOptions = {}): CompactionChoice
   return compact === false ? undefined : compact;
 }
 
-/** The strategy of a compaction on request. */
 export function compactionHow(options: ContextOptions = {}): CompactionStrategy {
   return (compactionChoice(options) ?? usual).how;
 }

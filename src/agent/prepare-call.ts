@@ -25,7 +25,6 @@ export interface TurnCall {
   readonly context: Required<TurnContext>;
 }
 
-/** A prepared turn. */
 export interface PreparedCall {
   readonly agent: Agent;
   /** Undefined if they are those that the function was given. */
@@ -95,10 +94,7 @@ const replaced = [
 /** Settings of the agent itself, which a turn does not change. */
 const kept = ["prepareCall", "callOptionsSchema"] as const;
 
-/**
- * The agent of a turn, as `prepareCall` returns it.
- * @throws TurnlogError `CALLBACK_FAILED`
- */
+/** The agent of a turn, as `prepareCall` returns it. @throws TurnlogError `CALLBACK_FAILED` */
 export async function preparedCall(agent: Agent, call: TurnCall): Promise<PreparedCall> {
   const { prepareCall } = agent;
   const given = [...call.messages];
@@ -124,7 +120,6 @@ export async function preparedCall(agent: Agent, call: TurnCall): Promise<Prepar
   const own = Object.fromEntries(
     Object.entries(settings).filter(([name]) => !replaced.some((one) => one === name)),
   );
-  // Checked by the agent's schema.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   const turnAgent = { ...own, ...asRecord(changed) } as unknown as Agent;
   const { runtimeContext, toolsContext } = turnAgent;

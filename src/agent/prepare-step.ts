@@ -21,13 +21,9 @@ import { nameOf, prepareAgent, type Agent, type PreparedAgent } from "./agent.ts
 import { callSettings } from "./call-settings.ts";
 import { awaited } from "./user-callbacks.ts";
 
-/** What `prepareStep` is given, as the AI SDK gives it. */
 export type StepOptions = Parameters<PrepareStepFunction<ToolSet>>[0];
 
-/**
- * Calls `prepareStep` and holds its answer against its schema.
- * @throws TurnlogError `CALLBACK_FAILED`
- */
+/** Holds the answer of `prepareStep` against its schema. @throws TurnlogError `CALLBACK_FAILED` */
 export async function stepChanges(
   { prepareStep }: Pick<Agent, "prepareStep">,
   options: StepOptions,
@@ -63,7 +59,6 @@ interface StepAgent {
   readonly model: LanguageModel | undefined;
 }
 
-/** The agent of a step: the turn's own with recorded changes. */
 export async function preparedFor(
   prepared: PreparedAgent,
   { overrides = {}, instructions, model }: StepAgent,

@@ -60,7 +60,6 @@ export function readerName(agent: Equipment): string | undefined {
   return isWanted(agent) && byId(agent.tools ?? {}, READER) !== undefined ? READER : undefined;
 }
 
-/** Whether a tool is the built-in one. */
 export function isReader(one: Pick<Tool, "inputSchema"> | undefined): boolean {
   return one?.inputSchema === inputSchema;
 }

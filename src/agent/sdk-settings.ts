@@ -33,7 +33,6 @@ type Supported =
   | "providerOptions"
   | keyof LifecycleSettings;
 
-/** Settings that are refused. */
 export type UnsupportedSetting = Exclude<keyof ToolLoopAgentSettings<never, ToolSet>, Supported>;
 
 /** The hint in the refusal of each setting. */

@@ -18,7 +18,6 @@ export function sentTools({ tools, activeTools, toolOrder }: Equipment): ToolSet
   return Object.fromEntries(toolOrder === undefined ? active : ordered(active, toolOrder));
 }
 
-/** The listed tools first, the others by name. */
 function ordered(
   tools: readonly (readonly [string, ToolSet[string]])[],
   order: readonly string[],

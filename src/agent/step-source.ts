@@ -24,7 +24,6 @@ import type { TurnContext } from "./turn-context.ts";
 
 export type PartType = Extract<EventType, `part.${string}`>;
 
-/** A part in its recorded form. */
 export type RecordedPart = EventBody<PartType>;
 
 export interface StepRequest {
@@ -39,7 +38,6 @@ export interface StepRequest {
   readonly observer?: CallObserver | undefined;
 }
 
-/** Observes a model call, for lifecycle callbacks and telemetry. */
 export interface CallObserver {
   /** The AI SDK's id of the turn's operation. */
   readonly callId: string;

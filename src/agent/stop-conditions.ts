@@ -16,16 +16,12 @@ type StopCondition = StopConditions["isMet"];
 /** The setting: one condition, or a list. The turn ends when any of them is met. */
 export type StopWhen = StopCondition | readonly StopCondition[];
 
-/** Parses the setting. */
 export const stopWhenSchema: z.ZodType = thing(
   "a stop condition, as `isStepCount(10)` of the AI SDK, or a list of them",
   (value) => [value].flat().every((condition) => typeof condition === "function"),
 );
 
-/**
- * The index of the first condition that is met by the finished steps of a turn.
- * @throws TurnlogError `CALLBACK_FAILED` if one of them throws
- */
+/** The index of the first condition that is met. @throws TurnlogError `CALLBACK_FAILED` if one of them throws */
 export async function metCondition(
   stopWhen: StopWhen,
   steps: Array<StepResult<ToolSet>>,

@@ -17,7 +17,6 @@ export type ToolApproval =
   | Bivariant<GenericToolApprovalFunction<ToolSet, Readonly<Record<string, Context>>, Context>>
   | Readonly<Record<string, ToolApprovalStatus | ToolApprovalRule>>;
 
-/** The function of one tool. */
 type ToolApprovalRule = Bivariant<SingleToolApprovalFunction<never, unknown, Context>>;
 
 interface ApprovalStatus {
@@ -37,10 +36,7 @@ const answerSchema: z.ZodType<ApprovalStatus> = z.union([
   z.strictObject({ type: statusSchema, reason: z.string().optional() }),
 ]);
 
-/**
- * The status that a setting or a function gives.
- * @throws TurnlogError `INVALID_INPUT` if it is none
- */
+/** @throws TurnlogError `INVALID_INPUT` for a value that is no status */
 export function approvalStatus(given: unknown): ApprovalStatus {
   if (given === undefined || given === null) return { type: "not-applicable" };
   const status = answerSchema.safeParse(given);

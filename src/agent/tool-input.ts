@@ -9,12 +9,9 @@ type ToolsOf<Given> = Given extends { readonly tools: infer Tools extends ToolSe
 
 /**
  * The UI message of an agent, as the AI SDK's type of this name has it for `ToolLoopAgent`.
- *
  * @example
- * ```ts
  * const agent = { model, tools: { weather } } satisfies Agent;
  * type Message = InferAgentUIMessage<typeof agent>;
- * ```
  */
 export type InferAgentUIMessage<Given, Metadata = unknown> = UIMessage<
   Metadata,
@@ -24,19 +21,15 @@ export type InferAgentUIMessage<Given, Metadata = unknown> = UIMessage<
 
 type CallEvent = SessionEvent<"part.tool-call">;
 
-/** A call of a known tool, whose input has the tool's type. */
 type CallOf<Given extends Tool> = CallEvent & {
   readonly data: CallEvent["data"] & { readonly input: InferToolInput<Given> };
 };
 
 /**
- * Whether an event is a valid call of a tool; then `event.data.input` has the type of its input. The
- * log holds JSON: a schema that makes dates or other objects has another type than what is recorded.
- *
+ * Whether an event is a valid call of a tool; then `event.data.input` has the type of its input. The log holds
+ * JSON: a schema that makes dates or other objects has another type than what is recorded.
  * @example
- * ```ts
  * if (isCallOf(event, "weather", weather)) console.log(event.data.input.city);
- * ```
  */
 export function isCallOf<Given extends Tool>(
   event: SessionEvent,

@@ -5,13 +5,11 @@ import { z } from "zod";
 import { code, flag, optionsOf, thing } from "../validation/index.ts";
 
 type KeyOf<Union> = Union extends unknown ? keyof Union : never;
-/** The keys of all kinds of tools. */
 type ToolKey = Exclude<KeyOf<ToolSet[string]>, "inputSchema">;
 type AnyTool = { readonly [Key in ToolKey]?: unknown } & { readonly inputSchema: unknown };
 
 const anything = z.unknown();
 
-/** A schema as the AI SDK takes it. */
 export const schemaOfSdk: z.ZodType = thing(
   "a schema: of zod, another Standard Schema, or `jsonSchema({ … })` of the AI SDK",
   (value) =>
@@ -25,10 +23,7 @@ const hints: Readonly<Record<string, string>> = {
   parameters: "the AI SDK calls it `inputSchema` since version 5.",
 };
 
-/**
- * One tool. Keys that begin with `_` are ignored: libraries use them privately, such as `_meta` of an
- * MCP client.
- */
+/** Keys that begin with `_` are ignored: libraries use them privately, such as `_meta` of an MCP client. */
 export const toolSchema: z.ZodType = optionsOf<AnyTool>(
   {
     type: anything,

@@ -37,10 +37,7 @@ export function contextOf(
   };
 }
 
-/**
- * The context of one tool, as its `contextSchema` returns it.
- * @throws what the schema refuses
- */
+/** The context of one tool, as its `contextSchema` returns it. @throws what the schema refuses */
 export async function toolContext(
   { contextSchema }: Pick<Tool, "contextSchema">,
   toolName: string,
@@ -52,7 +49,6 @@ export async function toolContext(
   return await validateTypes<unknown>({ value, schema: contextSchema, context });
 }
 
-/** The context of a turn, and the options of its message. */
 export interface TurnAnswer extends TurnContext {
   /** The `options` of `send`, for `prepareCall`. */
   readonly options?: unknown;
@@ -60,10 +56,7 @@ export interface TurnAnswer extends TurnContext {
 
 const answerSchema = optionsOf<TurnAnswer>({ ...contextFields, options: z.unknown() }, {});
 
-/**
- * The context that a callback returned.
- * @throws TurnlogError `INVALID_INPUT`
- */
+/** The context that a callback returned. @throws TurnlogError `INVALID_INPUT` */
 export async function returnedContext(
   agent: Equipment,
   answer: TurnAnswer | undefined,
@@ -74,10 +67,7 @@ export async function returnedContext(
   return context;
 }
 
-/**
- * Holds the contexts of all tools against their schemas.
- * @throws TurnlogError `INVALID_INPUT`
- */
+/** Holds the contexts of all tools against their schemas. @throws TurnlogError `INVALID_INPUT` */
 export async function assertToolContexts(
   { tools = {} }: Equipment,
   { toolsContext }: TurnContext,

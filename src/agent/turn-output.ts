@@ -21,7 +21,6 @@ export const outputSchema: z.ZodType = thing(
     typeof value.parseCompleteOutput === "function",
 );
 
-/** Whether an output is more than the text. */
 export function isStructured(output: OutputInterface | undefined): output is OutputInterface {
   return output !== undefined && output.name !== "text";
 }

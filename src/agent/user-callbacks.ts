@@ -42,10 +42,7 @@ export function isCallbackFailure(error: unknown): error is TurnlogError {
   return TurnlogError.isInstance(error) && error.code === "CALLBACK_FAILED";
 }
 
-/**
- * Awaits a callback.
- * @throws TurnlogError `CALLBACK_FAILED` if it throws
- */
+/** @throws TurnlogError `CALLBACK_FAILED` if the callback throws or rejects */
 export async function awaited<Answer>(
   option: string,
   work: () => Answer | PromiseLike<Answer>,

@@ -1,7 +1,4 @@
-/**
- * Entry of the command line: `npm start` runs this file, `bin/turnlog.cjs` runs its built form.
- * It has no static imports, so that Node's compile cache covers every module of the program.
- */
+/** The entry. It has no static imports, so that Node's compile cache covers every module of the program. */
 
 import { enableCompileCache } from "node:module";
 

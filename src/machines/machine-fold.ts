@@ -1,7 +1,4 @@
-/**
- * Folds logged events into the state of the session machine and returns the effects of each event as
- * data. Called by the session actor, by recovery and by every fold of a state. Nothing runs in here.
- */
+/** Folds logged events into the state of the session machine; effects are returned as data. Nothing runs here. */
 
 import { createActor, initialTransition, type SnapshotFrom } from "xstate";
 import {

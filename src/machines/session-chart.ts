@@ -1,7 +1,4 @@
-/**
- * The session machine as rows: all states and transitions, read from its definition. The diagram is
- * drawn from it, and tests use it to cover everything. Pure.
- */
+/** The session machine as rows: all states and transitions, for the diagram and for tests. Pure. */
 
 import { sessionMachine } from "./session-machine.ts";
 
@@ -10,10 +7,8 @@ type StateNode = (typeof sessionMachine)["root"];
 export interface ChartState {
   /** `streaming.calling`; empty for the whole chart. */
   readonly path: string;
-  /** Its initial substate, if it has substates. */
   readonly initial: string | undefined;
   readonly final: boolean;
-  /** Effects on entry. */
   readonly entry: readonly string[];
 }
 
@@ -29,7 +24,6 @@ export interface ChartTransition {
   readonly target: string | undefined;
   /** Actions that change the context. */
   readonly memory: readonly string[];
-  /** Actions that are effects. */
   readonly effects: readonly string[];
 }
 

@@ -73,7 +73,6 @@ export const initialContext: SessionContext = deepFreeze({
 
 type Calls = SessionContext["calls"];
 
-/** How many calls have not ended, and how many of those wait for an answer or an output. */
 interface OpenCalls {
   readonly open: number;
   readonly asking: number;
@@ -126,7 +125,6 @@ export function allowsCalls(finishReason: FinishReason): boolean {
   return finishReason === "stop" || finishReason === "tool-calls";
 }
 
-/** The reason with which the turn ends. */
 export function endReason(context: SessionContext): TurnEndReason {
   if (context.stopping !== undefined) return context.stopping;
   if (context.lastStep !== undefined) return context.lastStep.reason;
@@ -146,14 +144,12 @@ export function endReason(context: SessionContext): TurnEndReason {
   }
 }
 
-/** Why a turn ends that reached a limit. */
 export const limitReasons = {
   time: "timed-out",
   repetition: "repeating",
   "stop-condition": "stop-condition",
 } as const;
 
-/** The state of a call after each event about it. */
 export const callStates = {
   "tool.approval-requested": "awaiting-approval",
   "tool.output-requested": "awaiting-output",

@@ -1,7 +1,6 @@
 /**
- * The session statechart. Only logged events move it, so the state at a position is the fold of the
- * events up to it. Its effects are returned as data, and the runtime interprets them. Nothing runs in
- * here: no clock, promise or random number changes a state.
+ * The session statechart. Only logged events move it, so the state at a position is the fold of the events up to it.
+ * The runtime interprets its effects. No clock, promise or random number changes a state.
  */
 
 import { assertEvent, assign, setup } from "xstate";
@@ -22,9 +21,7 @@ import {
 import type { SessionMachine } from "./session-machine-type.ts";
 import type { StructuralEvent } from "./structural-events.ts";
 
-/**
- * The session statechart as an XState machine, for instance to be drawn or walked with `xstate/graph`.
- */
+/** The session statechart as an XState machine, for instance to be drawn or walked with `xstate/graph`. */
 export const sessionMachine: SessionMachine = setup({
   // XState's way to declare types: the values are never read.
   types: {

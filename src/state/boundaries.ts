@@ -1,7 +1,6 @@
 /**
- * What a rewind needs of the past: the states at the boundaries between turns, and the finished items of
- * all branches. The session's state has them, so that its fold needs no I/O. Boundaries share what did
- * not change, and an item is the same object in every branch. Pure.
+ * What a rewind needs of the past: the states at the boundaries between turns, and the finished items of all
+ * branches. In the session's state, so that its fold needs no I/O. Boundaries share what did not change. Pure.
  */
 
 import type { PositionRange, SessionEvent } from "../events/index.ts";
@@ -32,7 +31,6 @@ export interface BoundariesState {
 
 export const initialBoundaries: BoundariesState = { items: [], passed: [], from: 0 };
 
-/** The parts of a session's state that boundaries are made of. */
 export interface BoundaryStates extends ProjectedState {
   readonly position: number;
   readonly machine: MachineStep["snapshot"];
@@ -61,7 +59,6 @@ export function currentBoundary(
   return { from, to, ...states, ...(agent === undefined ? {} : { agent }) };
 }
 
-/** The boundaries after an event. */
 export function withBoundary(
   state: BoundariesState,
   before: BoundaryStates,

@@ -1,7 +1,6 @@
 /**
- * Leaves long tool results out of snapshots: a stored history names the positions of their events, and
- * loading reads them from the log. Results are most of the state of a session with tools. Used by
- * `session-snapshot.ts` alone.
+ * Leaves long tool results, most of the state of a session with tools, out of snapshots: a stored history names
+ * the positions of their events, and loading reads them from the log. Used by `session-snapshot.ts` alone.
  */
 
 import { TurnlogError, type EventLog, type SessionEvent } from "../events/index.ts";
@@ -67,7 +66,6 @@ function sizeOf(value: unknown, limit: number): number {
   return size;
 }
 
-/** Items without their long results, and the names of those results. */
 export interface StoredItems {
   readonly items: readonly HistoryItem[];
   readonly results: readonly NamedResult[];

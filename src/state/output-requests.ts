@@ -29,7 +29,6 @@ export interface OutputRequest {
   readonly answered?: { readonly position: number; readonly at: number; readonly by?: string };
 }
 
-/** A request with its call, which has the answer. */
 export interface RequestedCall {
   readonly request: OutputRequest;
   readonly call: CallPart;

@@ -67,7 +67,6 @@ export function inFlight(state: SessionState): InFlight | undefined {
   return machine.matches("streaming") ? { kind: "boundary", turn } : undefined;
 }
 
-/** The events that end the unfinished work of a dead process. */
 export function settlement(state: SessionState, agent: Agent): readonly EventBody[] {
   const { machine, history, usage, toolCalls } = state;
   const { step, calls, skipCalls } = machine.context;
@@ -98,10 +97,7 @@ export function settlement(state: SessionState, agent: Agent): readonly EventBod
   return [{ type: "step.interrupted", data: { step, reason: "recovered", usage: spent } }];
 }
 
-/**
- * Whether a call waits for a person's answer. An `always` answer applies to it, unless a dead process
- * had started the call.
- */
+/** An `always` answer applies to a call, unless a dead process had started it. */
 export function waitsForPerson(state: SessionState, callId: string): boolean {
   return attemptsAt(state, callId) > 0 || standingAnswer(state.approvals, callId) === undefined;
 }

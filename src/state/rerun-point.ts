@@ -48,7 +48,6 @@ function firstStepOfLastTurn({ history }: SessionState): number | undefined {
   return undefined;
 }
 
-/** The position before a step's first attempt. */
 async function beforeStep(
   log: EventLog,
   session: string,

@@ -51,7 +51,6 @@ export function rewindTarget(state: State, event: Rewound): RewindTarget | undef
   return { states: statesAt(state, boundary, event, items, again), again: queued(state, again) };
 }
 
-/** Whether a rewind names a boundary, a branch and messages of the session. */
 export function canRewind(state: State, event: Rewound): boolean {
   return rewindTarget(state, event) !== undefined;
 }

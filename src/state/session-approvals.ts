@@ -23,7 +23,6 @@ interface ApprovalRequest {
   readonly toolName: string;
   /** The input as the model wrote it. */
   readonly input: JsonValue;
-  /** The reason of the question, if it has one. */
   readonly reason?: string;
   /** The call was started before: the question is whether it runs again. */
   readonly again?: true;

@@ -7,7 +7,6 @@ import type { SessionState } from "./session-state.ts";
 export interface SessionBranch {
   /** The position of its first event; it never changes. */
   readonly id: number;
-  /** Its last position. */
   readonly head: number;
   /** The branch that it left; absent for the first one. */
   readonly parent?: number;

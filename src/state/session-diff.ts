@@ -8,7 +8,6 @@ import { checkPosition, foldOnwards, readSessionState } from "./session-view.ts"
 /** The difference between the prompts at two positions. */
 export interface SessionDiff extends PromptDiff {
   readonly session: string;
-  /** The two positions. */
   readonly before: number;
   readonly after: number;
 }

@@ -27,8 +27,5 @@ export type Ending =
   /** A compaction, or the model call for its summary. */
   | { readonly kind: "compaction" | "summary" };
 
-/**
- * In a replay, delays the end of concurrent work until its turn in the recorded order. Live sessions have
- * no gate.
- */
+/** In a replay, delays the end of concurrent work until its turn in the recorded order. */
 export type ReplayGate = (ending: Ending) => Promise<void>;

@@ -47,7 +47,6 @@ export interface KeptState {
   readonly chunks: readonly number[];
 }
 
-/** The part of a log that snapshots need. */
 export type SnapshotStore = Pick<EventLog, "saveSnapshot" | "loadSnapshot" | "readAt"> &
   Partial<Pick<EventLog, "list">>;
 
@@ -105,9 +104,8 @@ interface Chunk extends Lists {
 }
 
 /**
- * Checks the frame of a chunk without zod, and not its entries: its checksum and the shape vouch for
- * them, and the newest chunk is parsed as a whole. Checking every entry of a long session would take
- * longer than all other work of opening it.
+ * Checks the frame of a chunk by hand, and not its entries: its checksum and the shape vouch for them, and the
+ * newest chunk is parsed as a whole. Checking each entry would take longer than all other work of opening.
  */
 function isChunk(value: unknown): value is Chunk {
   if (!isObject(value)) return false;
@@ -185,7 +183,6 @@ function continues({ boundaries: earlier }: SessionState, { boundaries }: Sessio
   );
 }
 
-/** The chunks of the stored states of a session, or of the one that it branched off. */
 interface StoredChunks {
   readonly session: string;
   readonly positions: readonly number[];
@@ -219,9 +216,8 @@ export async function storedPositions(
 }
 
 /**
- * The newest stored state up to a position, or {@link nothingKept} if none fits. A fork without a
- * snapshot of its own uses one of the session that it branched off.
- * @param known - An earlier stored state: the chunks of its lists are not read again.
+ * The newest stored state up to a position, or {@link nothingKept}. A fork without a snapshot of its own uses one
+ * of the session that it branched off. `known`: an earlier stored state, whose chunks are not read again.
  */
 export async function loadSessionSnapshot(
   log: SnapshotStore,
@@ -281,10 +277,7 @@ interface LoadedChunk extends Lists {
   readonly chunk: Chunk;
 }
 
-/**
- * The chunks from an index on, before the first one that is missing, does not continue the one before
- * it, or lacks a result.
- */
+/** The chunks from an index on, up to one that is missing, does not continue the one before, or lacks a result. */
 async function loadChunks(
   log: SnapshotStore,
   session: string,

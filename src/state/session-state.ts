@@ -56,9 +56,8 @@ export const initialSessionState: SessionState = {
 const none: readonly Effect[] = [];
 
 /**
- * The state after an event, and the effects that the machine asks for. Pure: folding a log without
- * running the effects gives the state of the live session. An event that was folded before changes
- * nothing.
+ * The state after an event, and the effects that the machine asks for. Pure: folding a log without running the
+ * effects gives the state of the live session. An event that was folded before changes nothing.
  * @throws TurnlogError `LOG_DAMAGED` if a position is missing; `KEY_MISSING` if the event is encrypted
  * and was not read through `encryptedLog`
  */
@@ -99,7 +98,6 @@ export function foldSession(
 type Folded = ReturnType<typeof foldSession>;
 type BranchPart = "history" | "view" | "calibration" | "compactions" | "counts";
 
-/** The projections that follow the log. */
 function foldedByLog(state: ProjectedState, event: SessionEvent): Omit<ProjectedState, BranchPart> {
   return {
     usage: usage.fold(state.usage, event),

@@ -144,10 +144,7 @@ async function absent(log: EventLog, session: string): Promise<TurnlogError> {
   );
 }
 
-/**
- * Whether the turn of a stored session waits for approvals or outputs. False for any other unfinished
- * turn, and for a session that cannot be read.
- */
+/** False if the turn is unfinished for another reason, or the session cannot be read. */
 export async function waitsForAnswer(log: EventLog, session: string): Promise<boolean> {
   try {
     if ((await log.revision(session)) === 0) return false;
@@ -175,7 +172,6 @@ export interface ListedSession extends SessionSummary {
 export interface SessionProblem {
   readonly code: TurnlogErrorCode;
   readonly message: string;
-  /** The position of the problem, if it has one. */
   readonly position?: number;
 }
 

@@ -20,7 +20,6 @@ type Result = StepResult<ToolSet>;
 type Content = Result["content"][number];
 type OfType<Type extends Content["type"]> = Extract<Content, { readonly type: Type }>;
 
-/** What a step result has beside the record of its step. */
 interface StepValues {
   readonly session: string;
   readonly runtimeContext: Context;
@@ -29,10 +28,7 @@ interface StepValues {
 
 const known = new WeakMap<StepItem, Result>();
 
-/**
- * The finished steps of the running turn, or of the last one. Each is made once, and its content when it
- * is read.
- */
+/** The finished steps of the running turn, or of the last one. Each is made once, its content when read. */
 export function stepResults(
   { items, open, turn }: HistoryState,
   values: StepValues,

@@ -29,7 +29,6 @@ export type StoredBoundary = Pick<Boundary, "from" | "to" | "turn" | "agent"> &
 const part = <Part>(): z.ZodType<Part> =>
   z.custom<Part>((value) => typeof value === "object" && value !== null);
 
-/** Parses {@link StoredBoundary}. */
 export const storedBoundarySchema: z.ZodType<StoredBoundary> = z.object({
   from: z.int().positive(),
   to: z.int().positive(),
@@ -41,7 +40,6 @@ export const storedBoundarySchema: z.ZodType<StoredBoundary> = z.object({
   view: part<StoredView>().exactOptional(),
 });
 
-/** The stored form of boundaries that follow `last`. */
 export function storedBoundaries(
   boundaries: readonly Boundary[],
   last: Boundary | undefined,

@@ -10,7 +10,7 @@ const tooLate: ReadonlySet<TurnlogErrorCode> = new Set<TurnlogErrorCode>([
 ]);
 
 /**
- * Answers a question. False if it is no longer open: the call was cancelled, or answered elsewhere.
+ * False if the question is no longer open: the call was cancelled, or answered elsewhere.
  * @param asked - The position of the question: a call id may be used again, a position is not.
  */
 export async function settle(

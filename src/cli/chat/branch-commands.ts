@@ -7,7 +7,6 @@ import { amount, contentText, excerpt } from "../wording/index.ts";
 import type { TravelLine } from "./chat-line.ts";
 import { hint, type Outcome } from "./command-outcome.ts";
 
-/** Characters of a quoted message. */
 const QUOTE_LENGTH = 80;
 
 type BranchLine = Exclude<TravelLine, { readonly kind: "fork" | "at" }>;
@@ -72,7 +71,6 @@ async function branchLines(session: Session): Promise<readonly string[]> {
   return (await session.branches()).map(branchLine);
 }
 
-/** The messages of the last turn of the active branch. */
 async function lastMessages(session: Session): Promise<readonly UserItem[]> {
   const { history } = await session.view();
   const users = history.flatMap((item) => (item.kind === "user" ? [item] : []));

@@ -35,7 +35,6 @@ const styles: Readonly<Record<Mark, Style>> = {
   "?": "yellow",
 };
 
-/** The most characters of a call. */
 const CALL_LENGTH = 100;
 const OUTCOME_LENGTH = 160;
 
@@ -43,22 +42,17 @@ export class CallLines {
   readonly #columns: () => number | undefined;
   #calls: Map<string, Call>;
 
-  /**
-   * @param columns - Characters in a line; undefined without a terminal.
-   * @param open - Calls of a step that another screen has shown.
-   */
+  /** `columns`: undefined without a terminal. `open`: calls of a step that another screen has shown. */
   constructor(columns: () => number | undefined, open: readonly OpenCall[] = []) {
     this.#columns = columns;
     this.#calls = new Map(open.map(({ callId, toolName, input }) => [callId, { toolName, input }]));
   }
 
-  /** A call as text, for a question about it. */
   describe(callId: string): string {
     const { toolName, input } = this.#calls.get(callId) ?? { toolName: "call", input: {} };
     return callLabel(toolName, input, 400);
   }
 
-  /** The line for an event; undefined for events that have none. */
   take(event: SessionEvent): CallLine | undefined {
     switch (event.type) {
       case "step.started":

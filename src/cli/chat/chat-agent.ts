@@ -9,9 +9,7 @@ import { manual, overflow, summarize, threshold, type CompactionWhen } from "../
 import type { ContextStrategy } from "../settings/index.ts";
 import { folderTools } from "../folder/index.ts";
 
-/** Options of the agent, apart from its model. */
 export interface AgentPartsOptions {
-  /** The folder that the tools see. */
   readonly folder: string;
   /** The folder of the store, hidden from the tools. */
   readonly store: string;
@@ -20,7 +18,6 @@ export interface AgentPartsOptions {
   readonly allowWrite: boolean;
   /** Whether a person approves each write. */
   readonly canAsk: boolean;
-  /** Replaces the default instructions. */
   readonly instructions: string | undefined;
 }
 

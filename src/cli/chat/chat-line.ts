@@ -10,7 +10,6 @@ export interface Answer {
   readonly reason?: string;
 }
 
-/** A command about the prompt. */
 export type ContextLine =
   | { readonly kind: "context" }
   /** Without `how`, the agent's own strategy. */
@@ -18,13 +17,11 @@ export type ContextLine =
   /** Without `position`, the newest pruning or compaction. */
   | { readonly kind: "restore"; readonly position?: number };
 
-/** A command about the session's past. */
 export type TravelLine =
   /** Forks at the end. Without `name`, under a new name. */
   | { readonly kind: "fork"; readonly name?: string }
   /** Rewinds before the last turn; returns to the branch that a rewind left; runs the last turn again. */
   | { readonly kind: "undo" | "redo" | "retry" }
-  /** Replaces the last message. */
   | { readonly kind: "edit"; readonly text: string }
   /** Checks a branch out; without `branch`, lists them. */
   | { readonly kind: "branches"; readonly branch?: number }
@@ -49,7 +46,6 @@ export type ChatLine =
   | { readonly kind: "nothing" }
   | { readonly kind: "wrong"; readonly why: string };
 
-/** The answers to a question about a call. */
 export const ANSWERS = "y, n, n <why>, a (always) or v (never)";
 
 /** @param isAsked - Whether a call waits for an answer. */

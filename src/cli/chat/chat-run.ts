@@ -32,7 +32,6 @@ import { finishTurn, rerunTurn, runTurn, type RerunRequest } from "./run-turn.ts
 import { jsonView, textView, type AskApproval } from "./turn-view.ts";
 
 export interface ChatRun {
-  /** The folder of the store, as given. */
   readonly dir: string;
   readonly takeOver: boolean;
   readonly durability: "sync" | "os";
@@ -46,9 +45,7 @@ export interface ChatRun {
   readonly offlineDelayMs: number;
   readonly allowWrite: boolean;
   readonly mcp: McpServers;
-  /** Replaces the instructions of the chat's agent. */
   readonly instructions: string | undefined;
-  /** Replaces the default compaction. */
   readonly compaction: ContextStrategy | undefined;
   /** The only message, or undefined for a conversation. */
   readonly message: UserInput | undefined;
@@ -162,7 +159,6 @@ async function similarName(id: string, { log }: Runtime): Promise<string | undef
   );
 }
 
-/** Whether the turn waits for a person to answer about a call. */
 function isAsking({ approvals }: SessionView): boolean {
   return approvals.some(({ status }) => status === "waiting");
 }

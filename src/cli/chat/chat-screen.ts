@@ -13,7 +13,6 @@ import { TurnScreen } from "./turn-screen.ts";
 export interface ChatScreenOptions {
   readonly output: Output;
   readonly debug: boolean;
-  /** The state of the session at the start. */
   readonly state: ConversationState;
 }
 
@@ -48,7 +47,6 @@ export class ChatScreen {
     return this.#state;
   }
 
-  /** Characters in a line. */
   get columns(): number {
     return windowOf(this.#options.output.progress).columns;
   }

@@ -1,7 +1,4 @@
-/**
- * A chat: turns keys into commands to a session, and the session's events into the screen, until the
- * person leaves. `conversation.ts` opens the keyboard and passes the keys.
- */
+/** A chat: turns keys into commands to a session, and the session's events into the screen. */
 
 import type { CancelMode, Delivery, SessionEvent } from "../../events/index.ts";
 import type { Session } from "../../runtime/index.ts";
@@ -29,7 +26,6 @@ import { earlierInputs } from "./resumed-session.ts";
 export interface ChatOptions {
   /** The first session; `/fork` and `/undo` switch to another one. */
   readonly session: Session;
-  /** The view of the session at the start. */
   readonly view: SessionView;
   readonly output: Output;
   readonly interrupts: Interrupts;
@@ -44,7 +40,6 @@ export class Chat {
   readonly #screen: ChatScreen;
   readonly #left: PromiseWithResolvers<void> = Promise.withResolvers();
   #session: Session;
-  /** Stops showing the events of the session. */
   #unfollow: () => Promise<void> = async () => {};
   /** Settles when the last message is accepted: a fork waits for it, so that it includes the message. */
   #sent: Promise<void> = Promise.resolve();
@@ -69,10 +64,7 @@ export class Chat {
     this.#screen = new ChatScreen({ output, debug, state: conversationOf(view) });
   }
 
-  /**
-   * Runs the chat until the person leaves or a signal ends the process.
-   * @returns the session at the end
-   */
+  /** Runs until the person leaves or a signal ends the process. @returns the session at the end */
   async run(): Promise<Session> {
     const { view, interrupts } = this.#options;
     const over = new AbortController();
@@ -95,7 +87,6 @@ export class Chat {
     return this.#session;
   }
 
-  /** Shows the session's events after a position. */
   #follow(position: number): void {
     const following = new AbortController();
     const signal = AbortSignal.any([following.signal, this.#options.interrupts.ending]);

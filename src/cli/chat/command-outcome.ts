@@ -18,7 +18,6 @@ export type Outcome =
 export interface Moved {
   readonly kind: "moved";
   readonly session: Session;
-  /** The view of the new session. */
   readonly view: SessionView;
   readonly lines: readonly string[];
 }

@@ -72,7 +72,6 @@ function queueRows(
     : rows;
 }
 
-/** When a waiting message is delivered. */
 export function whenDelivered(
   delivery: "steer" | "follow-up",
   held: boolean,

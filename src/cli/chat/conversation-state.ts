@@ -33,15 +33,12 @@ export interface WaitingMessage extends QueuedMessage {
 
 export interface ConversationState {
   readonly activity: "idle" | "turn" | "retrying" | "compacting";
-  /** Waiting messages, oldest first. */
   readonly queue: readonly WaitingMessage[];
   /** Whether waiting messages start no turn by themselves. */
   readonly held: boolean;
-  /** The calls of the running step that have not ended. */
   readonly calls: readonly OpenCall[];
   /** How the running turn was asked to stop. */
   readonly stopping: CancelMode | undefined;
-  /** The folds that the fields above are read from. */
   readonly folds: Folds;
 }
 

@@ -5,10 +5,7 @@ import { openKeyboard } from "../terminal/index.ts";
 import { questionScreen } from "../output/index.ts";
 import { Chat, type ChatOptions } from "./chat.ts";
 
-/**
- * @returns the session at the end
- * @throws TurnlogError when the session fails; a failed turn is shown, and the chat continues
- */
+/** Returns the session at the end. @throws TurnlogError when it fails; after a failed turn the chat continues */
 export async function converse(options: ChatOptions): Promise<Session> {
   const { interrupts } = options;
   const chat = new Chat(options);

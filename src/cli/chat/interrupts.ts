@@ -19,7 +19,6 @@ export interface InterruptOptions {
   readonly signals: Pick<NodeJS.EventEmitter, "on" | "off">;
   /** Stops the work and closes the store; never rejects. */
   readonly close: () => Promise<void>;
-  /** Ends the process. */
   readonly leave: (code: ExitCode) => void;
   /** Monotonic milliseconds. */
   readonly now: () => number;

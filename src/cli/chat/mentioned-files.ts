@@ -1,7 +1,6 @@
 /**
- * Finds the files that a typed message mentions: `@shot.png`, `@"my notes.md"` (with `\"` for a
- * quotation mark), `@https://example.org/plan.pdf`. Only for typed messages: text from a pipe may
- * mention files that nobody means to send.
+ * Finds the files that a typed message mentions: `@shot.png`, `@"my notes.md"` (`\"` for a quotation mark),
+ * `@https://example.org/plan.pdf`. Only for typed messages: text from a pipe may name files that nobody means.
  */
 
 import { stat } from "node:fs/promises";
@@ -42,7 +41,6 @@ async function pathOf(name: string, folder: string): Promise<string | undefined>
   return undefined;
 }
 
-/** The mention of a file as a person would type it. */
 export function mentionOf(source: string): string {
   const isPlain = !/[\s"]|^@/.test(source);
   return isPlain ? `@${source}` : `@"${source.replaceAll('"', '\\"')}"`;

@@ -26,7 +26,6 @@ export const DEFAULT_GOOGLE_MODEL = "gemini-4-argon";
 /** The key for a server without keys: the client requires one. */
 const NO_KEY = "none";
 
-/** The choice in the form of `--model`. */
 export function modelLabel(choice: ModelChoice): string {
   switch (choice.kind) {
     case "openai":

@@ -5,7 +5,6 @@ import type { SessionView } from "../../state/index.ts";
 import { writeLine, type Channel, visibleText } from "../output/index.ts";
 import { amount, contentText, excerpt } from "../wording/index.ts";
 
-/** User messages and replies to show again. */
 const LAST_MESSAGES = 4;
 const MESSAGE_LENGTH = 240;
 
@@ -13,7 +12,6 @@ export interface SessionIntroduction {
   readonly session: string;
   /** The command that continues it. */
   readonly resume: string;
-  /** The name of the model. */
   readonly model: string;
   /** The view of an existing session; undefined for a new one. */
   readonly view: SessionView | undefined;

@@ -10,7 +10,6 @@ import { settle } from "./approval-settlement.ts";
 import type { Interrupts } from "./interrupts.ts";
 import type { TurnView } from "./turn-view.ts";
 
-/** A question about a call, and its position in the log. */
 type Question = Pick<Approval, "position" | "callId">;
 
 /** @throws TurnlogError as `session.send` and `turn.result` do */
@@ -29,14 +28,12 @@ export async function runTurn(
 
 export interface RerunRequest extends RerunPlace {
   readonly session: string;
-  /** The fork's name. */
   readonly as: string;
 }
 
 /**
- * Runs a turn again, live, in a fork, for `turnlog rerun`. The original session is not activated. The
- * runtime must continue interrupted turns.
- * @throws TurnlogError `SESSION_NOT_FOUND`, `INVALID_INPUT`, `REVISION_CONFLICT`, and what the turn throws
+ * Runs a turn again, live, in a fork. The original session is not activated. The runtime must continue interrupted
+ * turns. @throws TurnlogError `SESSION_NOT_FOUND`, `INVALID_INPUT`, `REVISION_CONFLICT`, and what the turn throws
  */
 export async function rerunTurn(
   runtime: Runtime,
@@ -71,7 +68,7 @@ async function continueTurn(
 }
 
 /**
- * Continues a turn of an earlier process whose calls wait for answers: asks for them and shows the rest.
+ * Asks for the answers that a turn of an earlier process waits for, and shows the rest.
  * @returns why the turn ended; undefined if the process is asked to end before
  */
 export async function finishTurn(

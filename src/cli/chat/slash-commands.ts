@@ -18,10 +18,7 @@ export type SessionLine = Exclude<
   { readonly kind: "cancel" | "quit" | "help" | "wrong" }
 >;
 
-/**
- * @param columns - Characters in a line of the screen.
- * @throws TurnlogError as the session's commands do; a command that comes too late gives a hint
- */
+/** `columns`: of the screen. @throws TurnlogError as the session's commands do; a command too late gives a hint */
 export async function carryOut(
   line: SessionLine,
   session: Session,

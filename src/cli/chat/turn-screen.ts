@@ -39,7 +39,6 @@ export class TurnScreen {
     this.#calls = new CallLines(() => output.progress.columns, open);
   }
 
-  /** A call as text, for a question about it. */
   describeCall(callId: string): string {
     return this.#calls.describe(callId);
   }

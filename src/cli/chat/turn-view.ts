@@ -19,7 +19,6 @@ export type Asked =
   | { readonly kind: "answered"; readonly answer: Answer }
   | { readonly kind: "left" };
 
-/** Asks whether a call may run. @param call - Its tool and input as text. */
 export type AskApproval = (call: string, signal: AbortSignal) => Promise<Asked>;
 
 const CANCELLING = "Cancelling. Ctrl-C again leaves at once.";

@@ -1,7 +1,6 @@
 /**
- * Writes a turn to the two streams: the model's text to stdout, everything else to stderr, each block
- * and note on separate lines, so that both read well on one terminal. It knows no events. Each method
- * decides what to write before it awaits, so concurrent calls keep their order.
+ * Writes a turn: the model's text to stdout, all else to stderr, each block and note on separate lines, so that both
+ * read well on one terminal. Each method decides what to write before it awaits: concurrent calls keep their order.
  */
 
 import {
@@ -54,7 +53,6 @@ export class TurnWriter {
     await Promise.all(writes);
   }
 
-  /** Moves the cursor to the start of a line. */
   async endBlock(): Promise<void> {
     await Promise.all(this.#endBlock());
   }

@@ -8,7 +8,6 @@ import { amount, figure } from "../wording/index.ts";
 
 const optionsSchema = z.object({ ...storeOptions, json: z.boolean().default(false) });
 
-/** Events between two lines of progress. */
 const STEP = 100_000;
 
 /** LevelDB allows one process at a time, and its files change while the store is open. */

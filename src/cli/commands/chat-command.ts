@@ -1,7 +1,4 @@
-/**
- * `turnlog chat` and `turnlog rerun`: read the options and report every error in them before the
- * store is opened. `chat-run.ts` runs the chat.
- */
+/** `turnlog chat` and `turnlog rerun`: report every error in the options before the store is opened. */
 
 import { stat } from "node:fs/promises";
 import { text as readAll } from "node:stream/consumers";
@@ -73,10 +70,7 @@ const rerunSchema = optionsSchema.omit({ session: true, continue: true }).extend
   as: z.string().optional(),
 });
 
-/**
- * `turnlog rerun`: runs a turn again with a live model, in a fork.
- * @throws UsageError; TurnlogError as {@link rerunTurn}
- */
+/** Runs a turn again with a live model, in a fork. @throws UsageError; TurnlogError as {@link rerunTurn} */
 export async function rerun(session: string, given: unknown, output: Output): Promise<ExitCode> {
   const { position, step, as, ...options } = rerunSchema.parse(given);
   if (position !== undefined && step !== undefined)
@@ -90,7 +84,6 @@ export async function rerun(session: string, given: unknown, output: Output): Pr
   return await runChat({ ...options, ...settings, ...again, rerun: place }, output);
 }
 
-/** The settings that depend on the environment and the terminal. */
 async function settingsOf(
   options: Pick<z.infer<typeof optionsSchema>, "model" | "json" | "mcp" | "mcpConfig">,
   { progress }: Output,
@@ -133,7 +126,7 @@ function sessionName(named: string | undefined): string {
 }
 
 /**
- * The session for `--continue`: the one written to last that is not closed.
+ * For `--continue`: the session written to last that is not closed.
  * @throws TurnlogError `SESSION_NOT_FOUND`, and what `openSessions` throws
  */
 async function lastSession(folder: SessionsFolder): Promise<string> {

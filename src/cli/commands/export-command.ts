@@ -19,7 +19,7 @@ const optionsSchema = z.object({
 });
 
 /**
- * @param words - The session, and patterns to redact.
+ * `words`: the session, and patterns to redact.
  * @throws UsageError; TurnlogError `LOG_NOT_FOUND`, `SESSION_NOT_FOUND`, and what `openLog` throws
  */
 export async function exportTo(
@@ -69,10 +69,7 @@ export async function exportTo(
   await writeLine(progress, `Session ${session} is in ${out}.`);
 }
 
-/**
- * The session and the patterns to redact. After the session, `--redact` takes several patterns, as in
- * the first release; before the session it takes one.
- */
+/** After the session, `--redact` takes several patterns, as in the first release; before it, one. */
 function exported(
   [session, ...patterns]: readonly string[],
   { fixture, redact }: z.infer<typeof optionsSchema>,

@@ -32,7 +32,7 @@ const optionsSchema = z.object({
 type Options = z.infer<typeof optionsSchema>;
 
 /**
- * Opens the store, or creates it, after the file has been checked.
+ * Opens or creates the store after the file has been checked.
  * @throws TurnlogError as `readSessionFile`, `importModelMessages`, `openLog` and `EventLog.append`
  */
 export async function importFrom(
@@ -64,7 +64,6 @@ export async function importFrom(
   await writeLine(progress, `${what}\n${visibleText(instructions)}`);
 }
 
-/** A checked file, with the function that appends it to a log. */
 interface Read {
   readonly session: string;
   readonly bring: (log: EventLog) => Promise<Imported>;

@@ -1,7 +1,6 @@
 /**
- * `turnlog log`: the events of all sessions in the order in which they were written. With `--follow`
- * it closes the store after reading, and reads on each time another process has closed it: a store
- * has one owner at a time, also for reading.
+ * `turnlog log`: the events of all sessions in the order in which they were written. With `--follow` it closes the
+ * store after reading, and reads on each time another process has closed it: a store has one owner at a time.
  */
 
 import { resolve } from "node:path";

@@ -19,8 +19,7 @@ export function addHelpCommand(program: Command): void {
 }
 
 /**
- * Runs before words without a command are sent as a message.
- * @param args - All arguments: words after `--` are always a message.
+ * Runs before words without a command are sent as a message. `args`: words after `--` are always a message.
  * @throws UsageError if the first word is one typing error away from a command
  */
 export function refuseMistyped(program: Command, acting: Command, args: readonly string[]): void {

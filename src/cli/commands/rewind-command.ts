@@ -65,7 +65,6 @@ function sentence(session: string, { branch, to, turns }: Rewound): string {
     : `Session ${session} is back at position ${to}, on the new branch ${branch}; ${amount(length, "turn")} left the active branch.`;
 }
 
-/** The calls whose effects remain. */
 function effectLines({ effects }: Rewound): readonly string[] {
   if (effects.length === 0) return [];
   return [

@@ -96,7 +96,6 @@ export function sessionTable(found: readonly SessionRow[], data: Channel): reado
   );
   return rows.flatMap((row, index) => {
     const [id = "", ...rest] = row.map((cell, column) =>
-      // Figures are right-aligned.
       column > 2 ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0),
     );
     const facts = rest.join("  ");

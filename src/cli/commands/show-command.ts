@@ -92,7 +92,6 @@ async function noticesOf(
 
 type FoldedView = Exclude<z.infer<typeof optionsSchema>["view"], "events" | "timeline" | "history">;
 
-/** The timelines of all steps, or of one. */
 async function timelinesOf(
   log: EventLog,
   { session, position }: SessionView,

@@ -25,10 +25,7 @@ const optionsSchema = z.object({
 
 type Verified = LogVerification["sessions"][number];
 
-/**
- * Exit code 1 for any problem.
- * @throws TurnlogError `LOG_NOT_FOUND`, `SESSION_NOT_FOUND`, and what `openLog` throws
- */
+/** 1 for any problem. @throws TurnlogError `LOG_NOT_FOUND`, `SESSION_NOT_FOUND`, and what `openLog` throws */
 export async function verify(
   session: string | undefined,
   given: unknown,

@@ -9,7 +9,6 @@ import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "nod
 import { explainSystemError, folderError } from "./folder-error.ts";
 import { keptFolders, type KeptFolders } from "./kept-folders.ts";
 
-/** An existing file or folder inside the boundary. */
 export interface Place {
   readonly real: string;
   /** The name for the model: relative to the folder, with `/` between names; `.` is the folder. */
@@ -27,9 +26,7 @@ export interface FolderBoundary {
   readonly root: string;
   /** Folders with the state of other programs. */
   readonly kept: KeptFolders;
-  /** Whether a real path is the folder or below it. */
   contains(real: string): boolean;
-  /** The name of a real path for the model. */
   nameOf(real: string): string;
   /** Resolves a path as far as it exists; refuses a path that leaves the folder, also through links. */
   reach(path: string): Promise<Reach>;
@@ -37,10 +34,7 @@ export interface FolderBoundary {
   locate(path: string): Promise<Place>;
 }
 
-/**
- * @param logs - Folders of session logs, besides `.turnlog`, that are neither read nor written.
- * @throws if the folder does not exist or is not a folder
- */
+/** `logs`: log folders besides `.turnlog`, neither read nor written. @throws if the folder does not exist */
 export function folderBoundary(folder: string, logs: readonly string[] = []): FolderBoundary {
   const given = resolve(folder);
   const root = rootOf(given);

@@ -19,7 +19,6 @@ export type FolderRefusal =
   | "unusable"
   | "failed";
 
-/** An `INVALID_INPUT` error with the reason and the requested path as details. */
 export function folderError(
   reason: FolderRefusal,
   path: string,

@@ -1,9 +1,8 @@
 /**
- * Opens files inside the boundary. Between the check of a path and its opening another process may put
- * a link in its place. So the kernel is asked for the path of the opened file, and nothing is read or
- * written unless that is the real path inside the folder. Other systems than Linux cannot be asked:
- * there the handle is compared with the path by name, which a process that swaps links back and forth
- * can still deceive. The worst outcome of a race is an empty file or folder elsewhere, never content.
+ * Opens files inside the boundary. Another process may put a link in a file's place between check and opening: so the
+ * kernel is asked for the path of the opened file, and nothing is read or written unless that is the real path
+ * inside. Only Linux can be asked: elsewhere the handle is compared with the path by name, which a process that
+ * swaps links back and forth can deceive. The worst outcome is an empty file or folder elsewhere, never content.
  */
 import { hasCode } from "../../events/index.ts";
 import { constants, existsSync } from "node:fs";
@@ -25,7 +24,6 @@ export function pathByHandle(handle: FileHandle): string {
   return `/proc/self/fd/${handle.fd}`;
 }
 
-/** Whether the opened file is now at the real path. */
 export async function isOpenedAt(handle: FileHandle, real: string): Promise<boolean> {
   return (await readlink(pathByHandle(handle))) === real;
 }
@@ -50,10 +48,7 @@ export interface OpenedForWriting {
   readonly created: boolean;
 }
 
-/**
- * Opens a file for writing; creates the file and missing folders. Refuses links, and files with a
- * second name (a hard link), which may be outside.
- */
+/** Creates the file and missing folders. Refuses links, and hard links, whose other name may be outside. */
 export async function openToWrite(
   boundary: FolderBoundary,
   path: string,

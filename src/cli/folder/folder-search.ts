@@ -1,7 +1,4 @@
-/**
- * Searches the files of a folder in the order of the walk. Yields for each file its matches, or why it
- * was skipped. Reads only files that the boundary opens.
- */
+/** Searches the files that the boundary opens, in the order of the walk. Yields matches, or why one was skipped. */
 import { lstat } from "node:fs/promises";
 import { TurnlogError } from "../../events/index.ts";
 import type { FolderBoundary, Place } from "./folder-boundary.ts";
@@ -29,7 +26,6 @@ export interface FolderSearch {
   readonly signal: AbortSignal | undefined;
 }
 
-/** Files to read at the same time. */
 const concurrency = 8;
 
 export async function* searchFolder(

@@ -13,7 +13,6 @@ import {
 } from "./search-files-tool.ts";
 import { writeFileTool, type WriteFileInput, type WriteFileOutput } from "./write-file-tool.ts";
 
-/** Options of {@link folderTools}. */
 export interface FolderToolsOptions {
   /** Whether to offer `write_file`. Default: false. */
   readonly allowWrite?: boolean;
@@ -21,7 +20,6 @@ export interface FolderToolsOptions {
   readonly keepOut?: readonly string[];
 }
 
-/** Tools of the AI SDK, by name. */
 export type FolderTools = {
   readonly list_files: Tool<ListFilesInput, ListFilesOutput>;
   readonly read_file: Tool<ReadFileInput, ReadFileOutput>;
@@ -30,10 +28,8 @@ export type FolderTools = {
 };
 
 /**
- * Makes the tools for a folder. They fail with `INVALID_INPUT`: the message tells the model what to do
- * instead, `details.reason` names the cause.
- *
- * @throws if the folder does not exist or is not a folder
+ * The tools fail with `INVALID_INPUT`: the message tells the model what to do instead, `details.reason` names the
+ * cause. @throws if the folder does not exist or is not a folder
  */
 export function folderTools(folder: string, options: FolderToolsOptions = {}): FolderTools {
   const boundary = folderBoundary(folder, options.keepOut);

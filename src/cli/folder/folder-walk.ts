@@ -1,7 +1,4 @@
-/**
- * Walks the folder for the tools that list and search: one batch per folder, in the order of names.
- * Resolves every link; reports a link that leads out and does not follow it.
- */
+/** Walks the folder for the tools that list and search. Resolves every link, and follows none that leads out. */
 import { hasCode } from "../../events/index.ts";
 import { constants, type Dirent } from "node:fs";
 import { lstat, open, readdir, realpath } from "node:fs/promises";
@@ -10,7 +7,6 @@ import type { FolderBoundary, Place } from "./folder-boundary.ts";
 import { explainSystemError, folderError } from "./folder-error.ts";
 import { isOpenedAt, kernelTellsPaths, pathByHandle } from "./folder-file.ts";
 
-/** Entries in a list of skipped files. */
 const LONGEST_LIST = 20;
 
 /** A file or folder under the name of the walk, or a skipped entry and why. */
@@ -24,10 +20,7 @@ export interface WalkOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/**
- * Yields the entries of each folder sorted by name: the start folder first, then the folders below it,
- * depth first. Leaves out kept folders.
- */
+/** Yields each folder's entries by name: the start folder first, then those below, depth first; no kept folders. */
 export async function* walkFolder(
   boundary: FolderBoundary,
   start: Place,
@@ -124,7 +117,6 @@ async function followLink(boundary: FolderBoundary, link: Place): Promise<WalkEn
   }
 }
 
-/** A name relative to the start of a walk, for globs. */
 export function nameBelow(start: Place, name: string): string {
   return start.name === "." ? name : name.slice(start.name.length + 1);
 }

@@ -13,12 +13,10 @@ export interface LineMatch {
   readonly text: string;
 }
 
-/** The matching lines, in order. */
 export type LineFinder = (lines: readonly string[]) => readonly LineMatch[];
 
 export interface Query {
   readonly query: string;
-  /** Whether `query` is a regular expression. */
   readonly regex: boolean;
   readonly ignoreCase: boolean;
   /** The most lines of one file. */

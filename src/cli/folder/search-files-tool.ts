@@ -42,7 +42,6 @@ const inputSchema: z.ZodType<SearchFilesInput> = z.object({
 });
 
 interface SearchMatch extends LineMatch {
-  /** Relative to the root. */
   readonly file: string;
 }
 

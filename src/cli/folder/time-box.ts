@@ -1,7 +1,4 @@
-/**
- * Runs synchronous work with a time limit, such as a regular expression or a glob from a model. The
- * work blocks the process until it ends or the limit is reached.
- */
+/** Runs synchronous work, such as a model's regular expression, with a time limit. It blocks the process. */
 import { createContext, Script } from "node:vm";
 
 const box: { run: () => void } = { run: () => {} };

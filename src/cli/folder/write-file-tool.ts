@@ -17,7 +17,6 @@ const inputSchema: z.ZodType<WriteFileInput> = z.object({
 export interface WriteFileOutput {
   readonly path: string;
   readonly bytes: number;
-  /** Whether the file is new. */
   readonly created: boolean;
 }
 

@@ -57,7 +57,6 @@ function isSuppressed(error: unknown): error is Suppressed {
   return error instanceof Error && error.name === "SuppressedError" && "suppressed" in error;
 }
 
-/** The stable code of a `TurnlogError`, or the code of a system error. */
 function codeOf(error: unknown): string | undefined {
   if (!(error instanceof Error) || !("code" in error)) return undefined;
   return typeof error.code === "string" ? error.code : undefined;

@@ -43,7 +43,6 @@ export function interleaved(
   };
 }
 
-/** The same channel with another `write`. */
 export function writingBy(channel: Channel, write: Channel["write"]): Channel {
   return {
     ...channel,

@@ -1,7 +1,6 @@
 /**
- * The two output streams of a command: data goes to stdout, everything else to stderr. No other file
- * of `cli` writes to them. Every line is made safe here. Colours appear only on a terminal, and never
- * with NO_COLOR.
+ * The two streams of a command: data goes to stdout, all else to stderr. No other file of `cli` writes to them. Every
+ * line is made safe here. Colours appear only on a terminal, and never with NO_COLOR.
  */
 
 import { fstatSync } from "node:fs";
@@ -11,7 +10,6 @@ import { safeJson, visibleText } from "./visible-text.ts";
 
 export type Style = Parameters<typeof styleText>[0];
 
-/** One of the two streams. */
 export interface Channel {
   readonly isTerminal: boolean;
   /** Whether another process reads the stream. It may show it on a terminal. */

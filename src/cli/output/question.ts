@@ -5,10 +5,7 @@ import { UsageError } from "./error-report.ts";
 import { questionScreen, type Channel } from "./output.ts";
 import { visibleText } from "./visible-text.ts";
 
-/**
- * The typed line; undefined if the person leaves with Ctrl-C or Ctrl-D, or the signal aborts.
- * @param question - Made visible here.
- */
+/** Undefined if the person leaves with Ctrl-C or Ctrl-D, or the signal aborts. `question` is made visible here. */
 export async function askLine(question: string, signal?: AbortSignal): Promise<string | undefined> {
   const left = new AbortController();
   const reader = createInterface({ input: process.stdin, output: questionScreen });

@@ -1,7 +1,6 @@
 /**
- * Makes text safe to show. Models, tools and files can hold escape sequences that rewrite the screen,
- * the title or the clipboard, and characters that are invisible or reverse the text order; this file
- * replaces them by visible characters. Pure.
+ * Makes text safe to show: escape sequences of models, tools and files can rewrite the screen, the title or the
+ * clipboard, and other characters are invisible or reverse the text order. Pure.
  */
 
 /**
@@ -28,7 +27,6 @@ function picture(control: string): string {
   return code === 0x7f ? "\u2421" : "\uFFFD";
 }
 
-/** A value as one line of JSON that is safe to show. */
 export function jsonText(value: unknown): string {
   return safeJson(JSON.stringify(value));
 }

@@ -17,7 +17,6 @@ export interface Environment {
   readonly startedBy: "turnlog" | "npx turnlog" | "npm start --";
 }
 
-/** When to compact a conversation. */
 export type ContextStrategy =
   | { readonly when: "threshold"; readonly share: number }
   | { readonly when: "overflow" | "manual" };

@@ -1,7 +1,7 @@
 /**
- * Writes to a file that the user names. A regular file is replaced as a whole, at the end of its links
- * and with its mode; a new file is readable by its owner only. Pipes and devices are written directly:
- * replacing them would destroy them.
+ * Writes to a file that the user names. A regular file is replaced as a whole, at the end of its links and with its
+ * mode; a new file is readable by its owner only. Pipes and devices are written directly: a replacement
+ * would destroy them.
  */
 
 import { hasCode } from "../../events/index.ts";
@@ -15,7 +15,6 @@ export interface NamedFile {
   write(lines: Iterable<string> | AsyncIterable<string>): Promise<void>;
 }
 
-/** The most links that the system follows. */
 const MAX_LINKS = 40;
 
 /** @throws UsageError, before anything is opened, for a path that cannot be written */
@@ -107,7 +106,6 @@ async function replace(
   }
 }
 
-/** Gives a file the owner and mode of another one. */
 async function makeAlike(path: string, { mode, uid, gid }: Status): Promise<void> {
   // Only root may change the owner, and only root can have replaced another user's file.
   if (process.geteuid?.() === 0) await chown(path, Number(uid), Number(gid));

@@ -1,7 +1,4 @@
-/**
- * The input of a command: a file by its path, or stdin as `-`. It can be read several times: stdin and
- * pipes are spooled into a temporary file.
- */
+/** The input of a command: a file, or stdin as `-`. Stdin and pipes are spooled, to be read several times. */
 
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
@@ -51,10 +48,7 @@ async function* unmarked(pieces: AsyncIterable<string>): AsyncGenerator<string> 
   }
 }
 
-/**
- * The lines of a text that arrives in pieces. Only `\n` ends a line: Node's `readline` also breaks at
- * U+2028 and U+2029, which JSON allows in strings.
- */
+/** Only `\n` ends a line: Node's `readline` also breaks at U+2028 and U+2029, which JSON allows in strings. */
 async function* textLines(pieces: AsyncIterable<string>): AsyncGenerator<string> {
   let open: string[] = [];
   for await (const piece of pieces) {

@@ -13,13 +13,11 @@ import { openLog, type StoreLog } from "../../store/leveldb/index.ts";
 import { isWithin } from "../../store/folder/index.ts";
 import { UsageError } from "../output/index.ts";
 
-/** Options of every command that opens a store. */
 export const storeOptions: {
   readonly dir: z.ZodString;
   readonly takeOver: z.ZodDefault<z.ZodBoolean>;
 } = { dir: z.string(), takeOver: z.boolean().default(false) };
 
-/** Options of commands that read or write the contents of sessions. */
 export const sessionOptions: typeof storeOptions & {
   readonly keys: z.ZodOptional<z.ZodString>;
 } = { ...storeOptions, keys: z.string().optional() };
@@ -64,10 +62,7 @@ export async function openStore(
   }
 }
 
-/**
- * Opens the store for a command that reads or writes the contents of sessions.
- * @throws UsageError, and what {@link openStore} throws
- */
+/** For commands that read or write contents of sessions. @throws UsageError, and as {@link openStore} */
 export async function openSessions(
   folder: SessionsFolder,
   { withoutKey = "refuse", ...use }: SessionsUse,

@@ -11,7 +11,6 @@ export function branchLine({ id, turns, lastAt, active, forkedAt }: SessionBranc
   return `${active ? "*" : " "} ${id}: ${amount(turns, "turn")}${from}${last}`;
 }
 
-/** Says of a position on which branch it is, if it is off the active one. */
 export type LeftAt = (position: number) => number | undefined;
 
 /** The history of all branches, in the order of the log. */

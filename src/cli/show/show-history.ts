@@ -28,7 +28,6 @@ import {
 import { type Channel, visibleName, visibleText } from "../output/index.ts";
 import { leftMark, type LeftAt } from "./show-branches.ts";
 
-/** A session on all of its branches. */
 export interface ShownHistory {
   /** The items of all branches in the order of the log. */
   readonly items: readonly HistoryItem[];
@@ -162,7 +161,6 @@ function callLines(part: CallPart, data: Channel, lengths: Lengths): readonly st
   ];
 }
 
-/** A person's answer about a call. */
 function answerText({ approved, always, by, reason }: ApprovalDecision): string {
   const how = `${approved ? "approved" : "denied"}${always === true ? " for good" : ""}`;
   const who = by === undefined ? "" : ` by ${excerpt(by, 60)}`;

@@ -28,7 +28,6 @@ export function promptLines(
   return [...lines, data.style("dim", `${amount(prompt.length, "message")}, ${size} of JSON`)];
 }
 
-/** The content of a message, indented. */
 export function messageLines(
   { content }: Message,
   data: Channel,

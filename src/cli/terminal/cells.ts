@@ -41,7 +41,6 @@ export function cellsOf(text: string): number {
   return cells;
 }
 
-/** The text, cut with an ellipsis if it takes more cells. */
 export function cutToCells(text: string, most: number): string {
   if (cellsOf(text) <= most) return text;
   let cut = "";

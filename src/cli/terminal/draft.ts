@@ -30,7 +30,6 @@ export function edit(draft: Draft, key: Key): Draft {
   return erased === undefined || draftText(erased) === before + after ? draft : erased;
 }
 
-/** The new index of the cursor. */
 const moves: Partial<Readonly<Record<Press, (before: string, after: string) => number>>> = {
   left: (before) => before.length - lastOf(before).length,
   right: (before, after) => before.length + firstOf(after).length,
@@ -40,7 +39,6 @@ const moves: Partial<Readonly<Record<Press, (before: string, after: string) => n
   end: (before, after) => before.length + after.length,
 };
 
-/** The draft after an erasure. */
 const erasures: Partial<Readonly<Record<Press, (draft: Draft) => Draft>>> = {
   backspace: ({ before, after }) => ({
     before: before.slice(0, before.length - lastOf(before).length),

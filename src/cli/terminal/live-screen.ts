@@ -14,7 +14,6 @@ export interface Panel {
 
 export interface LiveScreenOptions {
   readonly write: (text: string) => Promise<void>;
-  /** The present width of the terminal in cells. */
   readonly columns: () => number;
 }
 
@@ -35,7 +34,6 @@ export class LiveScreen {
     this.#options = options;
   }
 
-  /** Appends text above the panel. */
   write(text: string): Promise<void> {
     const erase = this.#erase();
     const lines = `${this.#open}${text}`.replaceAll("\r\n", "\n").split("\n");
@@ -57,7 +55,6 @@ export class LiveScreen {
     return this.#options.write(erase + ended + this.#drawn());
   }
 
-  /** Replaces the panel. */
   draw(panel: Panel): Promise<void> {
     const erase = this.#erase();
     this.#panel = panel;

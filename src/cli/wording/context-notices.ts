@@ -1,16 +1,11 @@
-/**
- * Turns the events about the prompt into notices. Holds a pruning back until a later event gives the
- * size of the prompt after it. Writes nothing.
- */
+/** Turns events about the prompt into notices. A pruning waits for an event with the size of the prompt after it. */
 
 import type { SessionEvent } from "../../events/index.ts";
 import { contextWords } from "./context-words.ts";
 
 export interface ContextNotice {
-  /** The event of the notice. */
   readonly event: SessionEvent;
   readonly text: string;
-  /** Whether it reports a failure. */
   readonly isTrouble: boolean;
 }
 

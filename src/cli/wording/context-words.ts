@@ -47,10 +47,7 @@ export function fromTo(before: number, after: number): string {
   return `~${figure(Math.round(before))} → ~${figure(Math.round(after))} tokens`;
 }
 
-/**
- * The sentence; undefined for an event of another family.
- * @param after - Tokens of the prompt after a pruning, if known.
- */
+/** Undefined for an event of another family. `after`: tokens of the prompt after a pruning, if known. */
 export function contextWords(event: SessionEvent, after?: number): string | undefined {
   switch (event.type) {
     case "context.pruned": {

@@ -8,7 +8,6 @@ import {
   type TokenUsage,
 } from "../../events/index.ts";
 
-/** A file in a user's message or in a reply. */
 interface StoredFile {
   readonly filename?: string;
   readonly mediaType: string;
@@ -102,7 +101,6 @@ export function fileText(part: StoredFile): string {
   return elsewhere === undefined ? name : `${name}, ${uploadNames(elsewhere.reference)}`;
 }
 
-/** The lines of a text, indented by two spaces. */
 export function indented(text: string): readonly string[] {
   return text
     .trimEnd()

@@ -6,8 +6,8 @@
 import { type EventMap, REDACTED, type JsonValue, type StoredError } from "../../events/index.ts";
 
 /**
- * `clear`: structure, such as ids, names and numbers, which the machine reads. `left out`: optional content.
- * A function returns the replacement of required content.
+ * `clear`: structure, such as ids, names and numbers, which the machine reads. `left out`: optional
+ * content. A function returns the replacement of required content.
  */
 export type FieldRule = "clear" | "left out" | ((value: JsonValue) => JsonValue);
 

@@ -1,6 +1,6 @@
 /**
- * Keys as files of a folder, one a session. The folder must be outside of the store and its backups: together
- * they reveal what was redacted since.
+ * Keys as files of a folder, one for each session. The folder must be outside of the store and its
+ * backups: together they reveal what was redacted since.
  */
 
 import { existsSync } from "node:fs";

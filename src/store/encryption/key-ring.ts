@@ -1,6 +1,6 @@
 /**
- * The keys of a log's sessions. Loads each once, finishes interrupted erasures before its first use,
- * and finds the key of a shared event by the session that wrote it.
+ * The keys of a log's sessions. Loads each once, finishes interrupted erasures before its first
+ * use, and finds the key of a shared event by the session that wrote it.
  */
 
 import { hash } from "node:crypto";

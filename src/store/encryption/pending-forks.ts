@@ -1,6 +1,6 @@
 /**
- * Separates forks from the deletion of their parent, which gives its forks the keys of shared events: no fork may
- * begin during it.
+ * Separates forks from the deletion of their parent: a deletion gives its forks the keys of shared
+ * events, so no fork may begin during it. Neither blocks the appends of the other.
  */
 
 import type { AppendLines } from "./append-lines.ts";

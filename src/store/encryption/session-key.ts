@@ -1,6 +1,6 @@
 /**
- * The key of one session, as a key store keeps it: a secret for every position that was not erased. Changes in
- * place, so that all readers see an erasure at once.
+ * The key of one session, as a key store keeps it: a secret for every position, except the erased
+ * ones. Changes in place, so that all readers see an erasure at once.
  */
 
 import { randomBytes } from "node:crypto";

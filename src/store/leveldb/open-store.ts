@@ -59,8 +59,8 @@ export type OpenLogOptions = OpenToWrite | OpenToRead;
 interface WhichStore {
   readonly dir: string;
   /**
-   * Open a store whose last owner ran on another machine and did not close it. Make sure that this owner is dead:
-   * turnlog cannot see it from here. Default: false.
+   * Open a store whose last owner ran on another machine and did not close it. Make sure that this
+   * owner is dead: turnlog cannot see it from here. Default: false.
    */
   readonly takeOver?: boolean;
 }

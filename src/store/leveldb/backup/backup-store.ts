@@ -1,6 +1,6 @@
 /**
- * Copies all rows of one moment of a store in use, from a database snapshot into a new database. Files cannot be
- * copied: LevelDB rewrites them all the time.
+ * Copies a store in use: all rows of one moment, from a database snapshot into a new database.
+ * Files are not copied, since LevelDB rewrites them all the time.
  */
 
 import { type BlobStore, TurnlogError } from "../../../events/index.ts";

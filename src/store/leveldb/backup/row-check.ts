@@ -1,6 +1,6 @@
 /**
- * Checks every row that a backup copies, in key order: a damaged copy would pass for a good one. Drops and
- * corrects rows where needed, and finds the end of the commit chain.
+ * Checks every row that a backup copies, in key order: a damaged copy would pass for a good one.
+ * Drops and corrects rows where needed, and finds the end of the commit chain.
  */
 
 import { isIntact, type TurnlogError } from "../../../events/index.ts";
@@ -33,8 +33,8 @@ interface Held {
 export class RowCheck {
   events = 0;
   /**
-   * Expected events, from the rows so far: those in commit records, minus deleted ones, plus copies of shared
-   * events, which no record names.
+   * Expected events, from the rows so far: those in commit records, minus deleted ones, plus copies
+   * of shared events, which no record names.
    */
   of = 0;
   sessions = 0;

@@ -1,6 +1,6 @@
 /**
- * Links to all files of the log until opening succeeds: LevelDB's recovery can drop rows silently. A damaged log
- * gets its files back.
+ * Links to all files of the log, kept until opening succeeds: LevelDB rewrites its folder when it
+ * opens it, and its recovery can drop rows silently. A damaged log gets its files back.
  */
 
 import { renameSync, rmSync } from "node:fs";

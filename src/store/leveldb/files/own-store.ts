@@ -1,8 +1,8 @@
 /**
- * Owns a store: one owner at a time, over all processes, threads and spellings of the path. Nothing of the store
- * is read or written before. Asks in this order: this process, the kernel, the socket in the folder, LevelDB's
- * lock, the socket again, and `owner.json` about other machines. LevelDB's lock alone is not enough: a process
- * loses it by closing any descriptor of the file.
+ * Owns a store: one owner at a time, over all processes, threads and spellings of the path. Nothing
+ * of the store is read or written before. Asks in this order: this process, the kernel, the socket
+ * in the folder, LevelDB's lock, the socket again, and `owner.json` about other machines. LevelDB's
+ * lock alone is not enough: the owner's process loses it by closing any descriptor of the file.
  */
 
 import { randomUUID } from "node:crypto";

@@ -1,6 +1,6 @@
 /**
- * The two marks of a store: `store.json` marks the folder and tells how far its log had certainly come;
- * `m/format` is the first row of the log, on disk before anything else.
+ * The two marks of a store. `store.json` marks the folder, and tells how far its log had certainly
+ * come. `m/format` is the first row of the log, on disk before anything else.
  */
 
 import { z } from "zod";

@@ -1,6 +1,6 @@
 /**
- * One process at a time, by LevelDB's lock, which ends with its process. LevelDB takes it only while it rewrites
- * the folder, so an empty LevelDB beside the log is locked first.
+ * One process at a time, by LevelDB's lock, which ends with its process. LevelDB takes its lock
+ * only while it rewrites the folder, so an empty LevelDB beside the log is locked first.
  */
 
 import { existsSync } from "node:fs";

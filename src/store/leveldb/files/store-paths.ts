@@ -62,8 +62,8 @@ export function storePaths(dir: string): StorePaths {
 }
 
 /**
- * Empty if the folder does not exist. Synchronous, as all small reads of an opening: ten microseconds each,
- * against more than a hundred for the thread pool, some fifteen times.
+ * The names in a folder; empty if it does not exist. Synchronous, as all small reads of an opening
+ * are: ten microseconds each, against more than a hundred for the thread pool, some fifteen times.
  */
 export function namesIn(folder: string): readonly string[] {
   try {

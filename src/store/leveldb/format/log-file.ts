@@ -1,6 +1,6 @@
 /**
- * LevelDB's log files and its manifest: blocks of 32 KB with records of CRC (4 bytes), length (2), kind (1) and
- * content. A batch that does not fit into a block is split.
+ * LevelDB's log files, including its manifest: blocks of 32 KB with records of CRC (4 bytes),
+ * length (2), kind (1) and content. A batch that does not fit into a block is split.
  */
 
 import { fixed32, fixed56, Cursor } from "./bytes.ts";

@@ -1,6 +1,6 @@
 /**
- * LevelDB's manifest: a log of edits that list the tables. Other table files were being written when the process
- * died, or are about to be deleted.
+ * LevelDB's manifest: a log of edits that together list the tables. Other table files were being
+ * written when the process died, or are about to be deleted.
  */
 
 import { Cursor } from "./bytes.ts";

@@ -27,8 +27,8 @@ export interface IdSource {
 }
 
 /**
- * The result of an earlier append of the same events, also shared ones; undefined if no id is known. `link`: of a
- * fork that is about to be created.
+ * What an earlier append of the same events returned, or undefined if none of their ids is known.
+ * Ids of shared events count. `link` is the link of a fork that is about to be created.
  * @throws TurnlogError `EVENT_ID_CONFLICT` when only some ids are known, or one id is used twice
  */
 export async function findIds(

@@ -1,6 +1,6 @@
 /**
- * The heads of all sessions in use. One that was not written lately is dropped, and read again from its index
- * row and from the commits that the row does not count yet.
+ * The heads of all sessions in use. A session that was not written lately is dropped, and read
+ * again from its index row and from the commits that the row does not count yet.
  */
 
 import { TurnlogError, parseSessionId } from "../../../events/index.ts";

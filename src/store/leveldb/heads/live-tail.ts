@@ -1,6 +1,6 @@
 /**
- * The newest events of a followed session, shared by its subscribers: each row is decoded once. Bounded; a slow
- * subscriber reads from the log.
+ * The newest events of a followed session, shared by all its subscribers: each row is decoded once,
+ * by the first subscriber that needs it. The size is bounded; a slow subscriber reads from the log.
  */
 
 import { type SessionEvent, type TurnlogError, deepFreeze } from "../../../events/index.ts";

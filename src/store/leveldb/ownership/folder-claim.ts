@@ -1,6 +1,6 @@
 /**
- * Claims a folder in this process and on this machine without touching a file: by a registry in the process, and
- * by a kernel name on which only one process can listen.
+ * Claims a folder in this process and on this machine without touching a file: by a registry in the
+ * process, and by a kernel name on which only one process can listen.
  */
 
 import type { Server } from "node:net";

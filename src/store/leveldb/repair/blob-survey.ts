@@ -1,6 +1,6 @@
 /**
- * Checks the blobs that a repaired log refers to. A lost blob can only come back from a copy; an altered one is
- * set aside, so that it counts as missing.
+ * Checks the blobs that a repaired log refers to. A lost blob can only come back from a copy; an
+ * altered one is set aside, so that it counts as missing.
  */
 
 import { rename } from "node:fs/promises";

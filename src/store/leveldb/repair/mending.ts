@@ -1,6 +1,6 @@
 /**
- * Writes a consistent store from what a survey found good. Damaged rows are copied too, under keys that nothing
- * reads.
+ * Writes a consistent store into a new database, from what a survey found good. Damaged rows are
+ * copied too, under keys that nothing reads.
  */
 
 import {

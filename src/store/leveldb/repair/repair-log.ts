@@ -55,9 +55,9 @@ export interface RepairOptions extends OwnOptions {
 const schema = optionsOf<RepairOptions>({ takeOver: flag }, { dir: name });
 
 /**
- * Repairs a store and reports what is lost. Each session keeps its events before the first missing or altered one;
- * later ones are set aside in the store, under separate keys. Missing and altered blobs are
- * reported, and altered ones set aside. An intact store is not changed.
+ * Repairs a store and reports what is lost. Each session keeps its events before the first missing
+ * or altered one; later ones are set aside in the store, under separate keys. Blobs are checked:
+ * missing ones are reported, altered ones are set aside and reported.
  * @throws TurnlogError `LOG_NOT_FOUND`, `LOG_LOCKED`, `LOG_FOREIGN`, `LOG_TOO_NEW`, `LOG_DAMAGED`
  * (the log is gone), `LOG_FULL`, `LOG_READ_ONLY`, `LOG_FAILED`
  */

@@ -1,6 +1,6 @@
 /**
- * What repair finds out about one session, and whether a fork can be kept: without the events that it shares,
- * its own events are set aside too.
+ * What repair finds out about one session, and whether a fork can be kept. A fork needs the events
+ * that it shares: if they are gone, nothing of it can be read, and its own events are set aside too.
  */
 
 import type { ForkPoint } from "../../../events/index.ts";

@@ -1,6 +1,6 @@
 /**
- * Reads a whole store and finds what is good: each session's events before the first gap or bad row, and the
- * global order. Changes nothing.
+ * Reads a whole store and finds what is good: each session's events before the first gap or bad
+ * row, and the global order in its commit records. Changes nothing.
  */
 
 import { isDeepStrictEqual } from "node:util";

@@ -40,8 +40,8 @@ export const markSchema: z.ZodType<ChainMark> = z.object({
 export const chainStart: ChainMark = { position: 0, seal: "0000000" };
 
 /**
- * Sessions have their first positions, runs a session's index and a count; a merged record ends with the checksum
- * of its last part.
+ * The previous checksum, the checksum of the rows, sessions with their first positions, pairs of
+ * session index and count; of a merged record also the checksum of its last part.
  */
 type Stored = readonly [
   previous: string,

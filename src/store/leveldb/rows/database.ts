@@ -1,6 +1,6 @@
 /**
- * The part of abstract-level that the log uses, with keys and values as utf8 strings: `Level`, `MemoryLevel`, and
- * layers that fail in tests.
+ * The part of abstract-level that the log uses, with keys and values as utf8 strings. `Level` and
+ * `MemoryLevel` have this shape; tests insert a layer that fails.
  */
 
 export interface KeyRange {
@@ -42,8 +42,8 @@ export interface Database {
 }
 
 /**
- * The only item of a scan with `limit: 1`, or undefined. Requests two items: LevelDB skips unreadable blocks and
- * reports them only at the end of a scan.
+ * The only item of a scan with `limit: 1`, or undefined; closes the scan. Requests two items:
+ * LevelDB skips unreadable blocks and reports them only at the end of a scan.
  */
 export async function firstOf<Item>(scan: Scan<Item>): Promise<Item | undefined> {
   try {

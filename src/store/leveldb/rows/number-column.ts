@@ -1,6 +1,6 @@
 /**
- * Whole numbers as text, one character for a small one: lengths and gaps of deltas. Uses only characters that
- * JSON does not escape.
+ * Encodes whole numbers as text, one character for a small number: lengths and gaps of deltas, the
+ * most frequent values in a log. It uses only characters that JSON does not escape.
  */
 
 const FIRST = "#".charCodeAt(0);

@@ -1,6 +1,6 @@
 /**
- * Every row begins with a checksum: event rows have the codec's, others one over key and JSON, so that a row under
- * a wrong key is found.
+ * Every row begins with a checksum. Event rows have the codec's; other rows have one over key and
+ * JSON, so that reading finds a flipped bit and a row under a wrong key.
  */
 
 import { crc32 } from "node:zlib";

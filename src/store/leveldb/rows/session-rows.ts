@@ -1,7 +1,7 @@
 /**
- * The row of a session in the list: last position, times and a fork's link. A deleted session leaves a tombstone:
- * its name is never used again, since effect ids and commit records contain it, and a late message to it must not
- * begin a new session.
+ * The row of a session in the list: last position, times and a fork's link. After its deletion a
+ * tombstone remains, with the last position. The name is never used again: effect ids contain it,
+ * commit records name it, and a late message to it must not begin a new session.
  */
 
 import type { SessionEntry, ForkPoint } from "../../../events/index.ts";

@@ -1,6 +1,6 @@
 /**
- * What commits behind a mark wrote, by session. Index rows are complete up to the mark, and may not count these
- * events yet.
+ * What commits behind a mark wrote, by session. Index rows are complete up to the mark, but may not
+ * count these events yet: code that reads index rows without the log's memory asks here.
  */
 
 import type { CommitRecord } from "./commit-record.ts";

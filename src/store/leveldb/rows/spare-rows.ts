@@ -1,6 +1,6 @@
 /**
- * Where rows were replaced: LevelDB keeps the old ones until it merges its tables, which a small store may never
- * do. Closing the store merges there.
+ * Tracks where rows were replaced: LevelDB keeps the old ones until it merges its tables, which a
+ * small store may never do. The committer notes them; closing the store merges there.
  */
 
 export interface Span {

@@ -1,6 +1,6 @@
 /**
- * Deletes sessions: one write removes all rows and leaves a tombstone. Before it, forks block the deletion, or
- * each gets its own copies by a separate write.
+ * Deletes sessions: one write removes all rows and leaves a tombstone. Before it, forks block the
+ * deletion, or each gets its own copies by a separate write.
  */
 
 import {

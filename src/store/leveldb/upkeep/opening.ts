@@ -1,6 +1,6 @@
 /**
- * Checks and corrects rows when a store is opened, before anything is read: the commit chain, and index rows that
- * a dead process left behind.
+ * Checks and corrects rows when a store is opened, before anything is read: the commit chain
+ * against `store.json`, and index rows that a dead process left behind.
  */
 
 import { TurnlogError } from "../../../events/index.ts";

@@ -1,6 +1,6 @@
 /**
- * Takes appends and keeps the callers' order in each session. Most are queued at once; one waits in line if the
- * session is not loaded yet or its events have ids.
+ * Takes appends and keeps the callers' order in each session. Most appends are queued at once. An
+ * append waits in line if the session is not loaded yet or its events have ids.
  */
 
 import {
