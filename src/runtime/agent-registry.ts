@@ -1,7 +1,4 @@
-/**
- * The agent of each session: the runtime's own, or the one that a fork was given. Used by the runtime and
- * by {@link LiveSessions}; knows nothing of what a session does.
- */
+/** The agent of each session: the runtime's own, or the one that a fork was given. */
 
 import { TurnlogError, type McpOffer } from "../events/index.ts";
 import { modelCatalogue, type ModelCatalogue } from "../context/index.ts";
@@ -22,7 +19,6 @@ interface LateCatalogue extends ModelCatalogue {
   ready(): Promise<void>;
 }
 
-/** An agent and its catalogue of models. */
 export interface SessionAgent {
   /** As the user passed it, without the tools of MCP servers. */
   readonly given: Agent;
@@ -50,7 +46,6 @@ export class AgentRegistry {
     return this.#others.get(session) ?? this.#usual;
   }
 
-  /** Sets the agent of a session, before its activation. */
   set(session: string, sessionAgent: SessionAgent): void {
     if (sessionAgent !== this.#usual) this.#others.set(session, sessionAgent);
   }
@@ -70,10 +65,7 @@ export class AgentRegistry {
   }
 }
 
-/**
- * The agent of a fork: the same object if nothing changes.
- * @throws TurnlogError `INVALID_INPUT`
- */
+/** The same object if nothing changes. @throws TurnlogError `INVALID_INPUT` */
 export async function changedAgent(
   before: SessionAgent,
   { agent, model, instructions, tools }: AgentChanges,

@@ -1,7 +1,4 @@
-/**
- * The runtime: opens a store and hands out sessions. `live-sessions.ts` activates and passivates them;
- * this file never records an event.
- */
+/** The runtime: opens a store and hands out sessions. It never records an event; see `live-sessions.ts`. */
 
 import { randomUUID } from "node:crypto";
 import { setImmediate } from "node:timers/promises";

@@ -6,12 +6,10 @@ import { forkSession } from "../archive/index.ts";
 import type { ForkOptions, Session } from "./session.ts";
 import type { McpServers } from "../mcp/index.ts";
 
-/** What the runtime provides for a fork. */
 export interface ForkHost {
   readonly log: EventLog;
   readonly agents: AgentRegistry;
   readonly newId: () => string;
-  /** The MCP servers of the runtime. */
   readonly servers: McpServers | undefined;
   /** Epoch milliseconds. */
   readonly clock: () => number;

@@ -19,7 +19,6 @@ interface Holder {
   readonly snapshots: SnapshotWriter;
 }
 
-/** What the runtime provides for a redaction. */
 export interface LiveRedactionOptions<Live extends Holder> extends RedactSessionOptions {
   readonly log: EventLog;
   readonly live: ReadonlyMap<string, Promise<Live>>;
@@ -57,7 +56,6 @@ export async function redactLive<Live extends Holder>(
   return await redactSession(log, session, what, options);
 }
 
-/** Whether `name` is the session itself or one of its forks. */
 async function shares(log: EventLog, name: string, session: string): Promise<boolean> {
   for (let origin: string | undefined = name; origin !== undefined;) {
     if (origin === session) return true;

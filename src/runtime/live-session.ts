@@ -1,7 +1,4 @@
-/**
- * Activates one session: folds its log, creates its actor with agent, blobs and hash chain, and recovers
- * an unfinished turn. Used by `live-sessions.ts`, which keeps all live sessions.
- */
+/** Activates one session: folds its log, creates its actor, and recovers an unfinished turn. */
 
 import type { EventLog, RecoveryPolicy, SessionEvent, TurnlogError } from "../events/index.ts";
 import { type PreparedAgent, mediaLimits, type StepSource } from "../agent/index.ts";
@@ -31,11 +28,9 @@ export interface LiveSession {
   readonly snapshots: SnapshotWriter;
   /** False until the activation is complete. */
   isActive: boolean;
-  /** Passivates the session when it fires. */
   idleTimer: Disposable | undefined;
 }
 
-/** What the registry provides for an activation. */
 export interface ActivationHost {
   readonly options: RuntimeSettings;
   readonly log: EventLog;

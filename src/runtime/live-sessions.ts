@@ -1,7 +1,6 @@
 /**
- * The registry of live sessions: activates each session once from its log, and passivates those that are
- * idle. Used by the runtime alone; it decides nothing about what a session records, except that closing
- * cancels turns.
+ * The registry of live sessions: activates each once from its log, and passivates idle ones. It decides nothing about
+ * what a session records, except that closing cancels turns.
  */
 
 import { setImmediate } from "node:timers/promises";
@@ -107,7 +106,6 @@ export class LiveSessions {
     }
   }
 
-  /** Runs work that `close` waits for. */
   async working<Result>(session: string, work: () => Promise<Result>): Promise<Result> {
     this.assertOpen(session);
     const done = work();
@@ -127,10 +125,7 @@ export class LiveSessions {
     void stored.then(() => this.#saving.delete(stored));
   }
 
-  /**
-   * Passivates a session and keeps it passive while `change` changes its rows.
-   * @param refusal - The error if the live session must stay as it is.
-   */
+  /** Keeps a session passive while `change` changes its rows. `refusal`: the error if it must stay live. */
   async whilePassive<Result>(
     session: string,
     refusal: (live: LiveSession) => TurnlogError | undefined,
@@ -173,12 +168,10 @@ export class LiveSessions {
     }
   }
 
-  /** The live actor of a session, activated from the log if necessary. */
   async actor(session: string): Promise<SessionActor> {
     return (await this.activate(session)).actor;
   }
 
-  /** Loads what a step of the session needs. */
   ready(session: string): Promise<void> {
     return this.#agents.of(session).catalogue.ready();
   }
@@ -249,7 +242,6 @@ export class LiveSessions {
       this.#live.delete(actor.session);
   }
 
-  /** Delays the activation of a session until a promise settles. */
   #block(session: string, until: Promise<unknown>): void {
     const before = this.#blocked.get(session);
     const blocking = Promise.allSettled([before, until]).then(() => {

@@ -39,7 +39,6 @@ export function withKnownTools<Given extends Named>(agent: Given): Given {
   };
 }
 
-/** Each name of a tool in the settings, by the path of its setting. */
 function namesIn(agent: Named): readonly (readonly [option: string, tool: string])[] {
   const { activeTools = [], toolOrder = [], toolChoice, toolApproval, timeout } = agent;
   const keys = (option: string, record: object = {}): (readonly [string, string])[] =>
@@ -57,10 +56,7 @@ function namesIn(agent: Named): readonly (readonly [option: string, tool: string
   ];
 }
 
-/**
- * Refuses a name that is neither a tool of the agent nor one that an MCP server of the runtime may offer.
- * @throws TurnlogError `INVALID_INPUT`
- */
+/** Accepts tools of the agent, and tools that an MCP server may offer. @throws TurnlogError `INVALID_INPUT` */
 export function checkToolNames(agent: Named, servers: McpServers | undefined, who: string): void {
   const tools = toolNames(agent);
   const prefixes = Object.keys(servers ?? {}).map(namePrefix);

@@ -22,13 +22,11 @@ import {
 
 type Accepted = SessionEvent<"message.queued">;
 
-/** A message that is sent again. */
 export interface RepeatedMessage {
   readonly id: string;
   readonly input: HeldInput;
   /** Undefined if the caller gave none. */
   readonly delivery: Delivery | undefined;
-  /** The position at which a message of this id was accepted. */
   readonly position: number;
   /** Its current delivery; undefined if the message no longer waits. */
   readonly waitsFor: Delivery | undefined;

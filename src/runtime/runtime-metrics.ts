@@ -72,7 +72,6 @@ export class RuntimeMetrics {
     gauge("calls.waiting", "call", "Calls that wait for people", () => this.#sum("people"));
   }
 
-  /** Called after each recorded event of a live session. */
   recorded(session: string, event: SessionEvent, { queue, machine }: SessionState): void {
     this.#events.add(1, { family: event.type.slice(0, event.type.indexOf(".")) });
     if (event.type.startsWith("part.") && event.type !== "part.start-step")

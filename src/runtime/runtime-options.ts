@@ -1,4 +1,4 @@
-/** What a runtime is made of, and how its store is opened. */
+/** The options of a runtime, and how its store is opened. */
 
 import type { KeyStore } from "../store/encryption/index.ts";
 import type { EventLog, RecoveryPolicy, TurnlogError } from "../events/index.ts";
@@ -12,33 +12,31 @@ import type { RuntimeMeter } from "./runtime-metrics.ts";
 import type { RecordedPreparation } from "./session/index.ts";
 import type { Timer } from "../shared/index.ts";
 
-/** Where the log is kept. */
+/** The place of the log. */
 export type StoreOptions =
   | {
-      /** The folder of the store; made when it is not there. */
+      /** The folder of the store, created if it does not exist. */
       readonly dir: string;
       /** `sync` (default) survives a power cut, `os` the death of the process. */
       readonly durability?: "sync" | "os";
-      /** As `openLog` has it: for a store that was left open on another machine. */
+      /** See `openLog`: for a store that was left open on another machine. */
       readonly takeOver?: boolean;
     }
   | (NoFolder & { readonly memory: true })
   /** A log of your own; the runtime does not close it. */
   | (NoFolder & { readonly log: EventLog });
 
-/** What only a store in a folder has. */
 interface NoFolder {
   readonly durability?: never;
   readonly takeOver?: never;
 }
 
-/** What makes a runtime encrypt what sessions say. */
+/** Encrypts the content of sessions. */
 export interface Encryption {
-  /** Where the keys of the sessions are kept: `folderKeys(folder)`, or your own. */
+  /** Stores the keys of the sessions: `folderKeys(folder)`, or your own store. */
   readonly keys: KeyStore;
 }
 
-/** The agent, and how its sessions run. */
 interface RunOptions {
   readonly agent: Agent;
   /**
@@ -53,42 +51,41 @@ interface RunOptions {
   readonly mcp?: McpServers;
   /** What to do with a turn that a dead process left unfinished. Default `stop`. */
   readonly recovery?: RecoveryPolicy;
-  /** How often one turn is gone on with after its process died, with `continue`. Default 3. */
+  /** How often one turn may continue after its process died, with `continue`. Default 3. */
   readonly maxRecoveries?: number;
   /**
    * Whether a hash chain is kept over the events of each session, so that `verify` finds any that is
    * changed or missing, also where checksums were made again. Default false.
    */
   readonly hashChain?: boolean;
-  /** How files are read that messages bring along, and what addresses in a prompt hold. */
+  /** How files of messages and addresses in a prompt are read. */
   readonly attachments?: AttachmentOptions;
   /**
-   * Encrypts what sessions say, each event with a key of its own that can be erased: by
-   * `session.redact`, and all of them by `delete`. A session that began without it is encrypted from
-   * where it goes on. Default: nothing is encrypted, and what is cannot be opened (`KEY_MISSING`).
+   * Encrypts content, each event with its own key. `session.redact` erases single keys, `delete` all of a session.
+   * An existing session is encrypted from its next event on. Default: nothing is encrypted, and encrypted content
+   * cannot be read (`KEY_MISSING`).
    */
   readonly encryption?: Encryption;
-  /** How a model call is made. Default `language-model-call`, the light way. */
+  /** How a model call is made. Default `language-model-call`, which takes less CPU than `stream-text`. */
   readonly stepSource?: StepSource["name"];
   /**
-   * Gives the context of a turn whose message brought none: after a restart, in a fork, or when `send`
-   * was given none. If it throws or returns something else than a context, the step fails
-   * (`CALLBACK_FAILED`), and the next message asks it again. Default: the agent's context.
+   * Gives the context of a turn whose message has none: after a restart, in a fork, or without `context` in `send`.
+   * If it throws or returns no context, the step fails (`CALLBACK_FAILED`), and the next message asks it again.
+   * Default: the agent's context.
    */
   readonly contextFor?: ContextFor;
-  /** Milliseconds after which an idle session is let go of. Default 60,000. */
+  /** Milliseconds after which an idle session is passivated. Default 60,000. */
   readonly idleAfterMs?: number;
-  /** Milliseconds that a tool has to end after its abort signal. Default 1,000. */
+  /** Milliseconds that a tool may run after its abort signal. Default 1,000. */
   readonly graceMs?: number;
   /**
-   * Called with errors that lose nothing, such as a snapshot that could not be stored or an MCP server
-   * that could not be started. Default: a process warning.
+   * Called with errors that lose nothing, such as a snapshot that could not be stored or an MCP server that did not
+   * start. Default: a process warning.
    */
   readonly onWarning?: (error: TurnlogError) => void;
   /**
-   * A meter of OpenTelemetry (`metrics.getMeter("app")`) that gets figures of the live sessions:
-   * events, turns, queued messages, calls that wait for people, compactions, recoveries and the time to
-   * the first token. Default: no figures.
+   * A meter of OpenTelemetry (`metrics.getMeter("app")`) for figures of live sessions: events, turns, queued messages,
+   * waiting calls, compactions, recoveries and the time to the first token. Default: no figures.
    */
   readonly meter?: RuntimeMeter;
 }
@@ -106,9 +103,9 @@ export interface TestingOptions {
   readonly timer?: Timer;
   /** Returns a number from 0 to 1, for the jitter of retries. Default: `Math.random`. */
   readonly random?: () => number;
-  /** Holds back what ends by itself until the recording reached it. For replays. */
+  /** For replays: delays an end until the recording reaches it. */
   readonly replayGate?: ReplayGate;
-  /** The recorded events of `prepareStep` before a step, which is then not called. For replays. */
+  /** For replays: the recorded events of `prepareStep` before a step, instead of a call. */
   readonly recordedPreparation?: RecordedPreparation;
 }
 
@@ -117,7 +114,7 @@ export type RuntimeSettings = StoreOptions & RunOptions & TestingOptions;
 
 type OwnLog = Extract<StoreOptions, { readonly log: EventLog }>;
 
-/** Whether the log is the user's own. What is undefined is not given. */
+/** Whether the user passed a log. `undefined` counts as absent. */
 export function hasLog<Options extends StoreOptions>(
   options: Options,
 ): options is Options & OwnLog {

@@ -1,4 +1,4 @@
-/** What `createRuntime` takes, and the functions in it that are asked for figures later. */
+/** The schema of `createRuntime`'s options, and checks of the answers of their functions. */
 
 import { isIP } from "node:net";
 import { z } from "zod";
@@ -129,7 +129,7 @@ const schema = optionsOf<AnyRuntime>(
   { agent: thing("an agent, which is an object with a `model`", isObject) },
 );
 
-/** What else could be meant (an address with its `https://`, a pattern) would never allow anything. */
+/** Other forms (an address with `https://`, a pattern) would never allow anything. */
 function isHostOrRange(value: unknown): boolean {
   if (typeof value !== "string") return false;
   const [address = "", bits, ...more] = value.split("/");
@@ -143,10 +143,7 @@ function isObject(value: unknown): boolean {
   return typeof value === "object" && value !== null;
 }
 
-/**
- * Options that were checked, with functions that are checked when they answer.
- * @throws TurnlogError `INVALID_INPUT`
- */
+/** Checks the options now, and the answers of their functions later. @throws TurnlogError `INVALID_INPUT` */
 export function checkedOptions(options: RuntimeOptions): RuntimeSettings {
   check(schema, options, "createRuntime");
   const { testing = {}, ...given } = options;
@@ -159,7 +156,7 @@ export function checkedOptions(options: RuntimeOptions): RuntimeSettings {
   return {
     ...given,
     ...testing,
-    // As they are now: who goes on with them may change them.
+    // The caller may change its agent later.
     agent: heldAgent(given.agent),
     ...(attachments && { attachments: ownCopy(attachments) }),
     ...(blobs && { blobs: { ...blobs } }),
@@ -199,7 +196,7 @@ function checkPlace(given: StoreOptions): void {
   );
 }
 
-/** What it answers goes into the log: what cannot be read there again must not be written. */
+/** The answer goes into the log: what could not be read again must not be written. */
 function answering<Answer>(
   option: string,
   ask: () => Answer,

@@ -13,7 +13,6 @@ import type { Session } from "./session.ts";
 import type { TrimmedLog, TrimLogOptions } from "../archive/trim/index.ts";
 import type { ListedSession } from "../state/index.ts";
 
-/** Options of {@link Runtime.session}. */
 export interface OpenSessionOptions {
   /** Create the session if it does not exist. Default: true. */
   readonly createIfMissing?: boolean;

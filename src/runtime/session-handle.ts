@@ -1,7 +1,6 @@
 /**
- * The session handle: implements {@link Session} on top of the live actor, which may be passivated and
- * activated between two calls. Commands are decided in `session/commands.ts`; this file records their
- * events and waits until they are durable.
+ * The session handle: implements {@link Session} on the live actor, which may be passivated and activated between two
+ * calls. `session/commands.ts` decides; this file records the events and waits until they are durable.
  */
 
 import type { OutputInterface } from "ai";
@@ -51,11 +50,9 @@ import { sessionAnswers } from "./session-answers.ts";
 import { sessionRewinds } from "./session-rewinds.ts";
 import { assertSameMessage } from "./repeated-message.ts";
 
-/** What the runtime provides for its handles. */
 export interface SessionHost {
   readonly log: EventLog;
   readonly newId: () => string;
-  /** How files of messages are read. */
   readonly attachments: AttachmentOptions;
   readonly live: LiveSessions;
   /** Forks the stored session and activates the fork. */

@@ -13,7 +13,6 @@ import type { SendOptions, Session } from "./session.ts";
 import type { UserInput } from "../media/index.ts";
 import { createActor, type Actor, type ActorLogic, type ActorOptions } from "xstate";
 
-/** The events that the actor accepts. */
 type SessionCommand =
   | { readonly type: "send"; readonly input: UserInput; readonly options?: SendOptions }
   | (CancelOptions & { readonly type: "cancel" })
@@ -31,7 +30,6 @@ interface Logged {
 type Snapshot = MachineStep["snapshot"];
 export type SessionLogic = ActorLogic<Snapshot, SessionCommand | Logged>;
 
-/** Options of {@link mirrorSession}. */
 export interface MirrorOptions extends Pick<ActorOptions<SessionLogic>, "inspect" | "id"> {
   /** Ends the mirror, not the session. */
   readonly signal: AbortSignal;

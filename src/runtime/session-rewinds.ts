@@ -25,7 +25,6 @@ import { isAtBoundary, sessionBranches, type SessionState } from "../state/index
 import type { LiveSessions } from "./live-sessions.ts";
 import type { Session } from "./session.ts";
 
-/** What the handle provides. */
 export interface RewindHost {
   readonly id: string;
   readonly log: EventLog;

@@ -123,7 +123,6 @@ export const deleteSchema: z.ZodType = optionsOf<DeleteOptions>(
   { forks: oneOf("refuse", "copy") },
   {},
 );
-/** One or several positions and ranges. */
 export const redactedSchema: z.ZodType = thing(
   "a position, an object with `from` and `to`, or a list of such",
   (value) => (Array.isArray(value) ? value : [value]).every(isTarget),

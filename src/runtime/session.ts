@@ -59,7 +59,6 @@ export interface MoveOptions {
 /** Options of {@link Session.rewind}: one of `to`, `beforeTurn` and `beforeMessage`. */
 type RewindOptions = RewindPlace & MoveOptions;
 
-/** Options of {@link Session.regenerate}. */
 export interface RegenerateOptions {
   /** A message of the turn to run again. Default: the last turn of the active branch. */
   readonly messageId?: string;
@@ -84,7 +83,6 @@ export interface RerunOptions extends RerunPlace, AgentChanges {
 }
 
 interface Rerun {
-  /** The fork. */
   readonly session: Session;
   /** The turn that continues in the fork, with its events from its beginning. */
   readonly turn: Turn;
@@ -115,13 +113,10 @@ export interface Session {
    * use again.
    * @throws TurnlogError `APPROVAL_ANSWERED` if another answer was recorded, `COMMAND_REFUSED` if the
    * approval does not exist or no longer waits, `SESSION_CLOSED`
-   *
    * @example
-   * ```ts
    * const { approvals } = await session.atRest();
    * for (const { status, approvalId } of approvals)
    *   if (status === "waiting") await session.approve(approvalId, { by: "ann@example.com" });
-   * ```
    */
   approve(approvalId: string, answer?: ApprovalAnswer): Promise<ApprovalRecorded>;
   /** Denies a call that waits for approval; the model gets the reason. Otherwise as {@link Session.approve}. */
@@ -135,13 +130,10 @@ export interface Session {
    * @throws TurnlogError `INVALID_INPUT` if the output does not fit (the call still waits),
    * `CALL_ANSWERED` if another answer was recorded, `COMMAND_REFUSED` if no such call waits or several
    * have the call id, `SESSION_CLOSED`
-   *
    * @example
-   * ```ts
    * const { outputRequests } = await session.atRest();
    * for (const { status, requestId, input } of outputRequests)
    *   if (status === "waiting") await session.answerCall(requestId, { output: await ask(input) });
-   * ```
    */
   answerCall(requestId: string, answer: CallAnswer): Promise<CallAnswered>;
   /**
@@ -172,12 +164,9 @@ export interface Session {
    * step numbers go on. Effects in the world are not undone: the answer lists them.
    * @throws TurnlogError `COMMAND_REFUSED` if the place is within a turn or not on the active branch,
    * `STALE`, `SESSION_CLOSED`
-   *
    * @example
-   * ```ts
    * const { effects } = await session.rewind({ beforeTurn: 3, tell: true });
    * for (const { toolName, status } of effects) console.log(toolName, status);
-   * ```
    */
   rewind(options: RewindOptions): Promise<Rewound>;
   /**
@@ -205,7 +194,6 @@ export interface Session {
    * @throws TurnlogError `INVALID_INPUT` if the position does not exist
    */
   context(options?: { readonly position?: number }): Promise<ContextFigures>;
-  /** The session now. */
   view(): Promise<SessionView>;
   /** The session at a position. @throws TurnlogError `INVALID_INPUT` */
   at(position: number): Promise<SessionView>;
@@ -223,8 +211,7 @@ export interface Session {
    *
    * A changed model, instructions or tools apply while this runtime is open. Another runtime runs the
    * fork with its own agent. Both are recorded.
-   * @throws TurnlogError `INVALID_INPUT` (the position does not exist), `REVISION_CONFLICT` (the id is
-   * taken)
+   * @throws TurnlogError `INVALID_INPUT` (the position does not exist), `REVISION_CONFLICT` (the id is taken)
    */
   fork(options?: ForkOptions): Promise<Session>;
   /**

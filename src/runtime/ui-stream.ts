@@ -1,7 +1,4 @@
-/**
- * The stream of a session's replies for a page, as chunks of the AI SDK: past, then live. Reads only the
- * public interface of a session; the chunks are those of `src/ui`.
- */
+/** The stream of a session's replies for a page, past, then live. Reads the session's public interface only. */
 
 import { withEntry, TurnlogError, type SessionEvent } from "../events/index.ts";
 import type { SessionView } from "../state/index.ts";
@@ -15,9 +12,7 @@ import {
 import { check, code, flag, many, name, optionsOf, position, thing } from "../validation/index.ts";
 import type { Session } from "./session.ts";
 
-/**
- * Where a {@link uiStream} begins. Default: the last reply of the active branch, or the turn that runs.
- */
+/** Default: the last reply of the active branch, or the turn that runs. */
 type StreamPlace =
   | { readonly turn?: never; readonly messageId?: never; readonly from?: never }
   /** The turn of that number, on any branch. */
@@ -50,7 +45,6 @@ interface StreamFields extends Pick<UIOptions, "blobUrl"> {
   readonly after?: number;
 }
 
-/** The chunks of one event. */
 interface EventChunks {
   readonly position: number;
   readonly chunks: readonly SessionChunk[];
@@ -173,7 +167,6 @@ interface StreamStart {
   readonly contents: EncoderState["contents"];
   /** Whether the stream begins with the turn that has this event. */
   readonly isWanted: (event: SessionEvent, turn: number) => boolean;
-  /** Whether the stream is of one turn. */
   readonly endsWithTurn: boolean;
 }
 

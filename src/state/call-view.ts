@@ -9,6 +9,7 @@ import type {
   ToolCall,
 } from "../projections/index.ts";
 
+/** A call to a tool: its status, its input, why it ended as it did, and what people were asked. */
 export interface DescribedCall extends ToolCall {
   /** The input as it was recorded. Absent if the call is on a branch that was left. */
   readonly input?: JsonValue;

@@ -28,7 +28,6 @@ export function agentDifference(
     : ["The order of its tools has changed."];
 }
 
-/** The agent that an event names. */
 export function agentOf(event: SessionEvent | undefined): AgentDescription | undefined {
   switch (event?.type) {
     case "session.created":

@@ -39,7 +39,6 @@ export class AllowedDifferences {
     this.#allowed = new Set(allowed);
   }
 
-  /** The event without its allowed differences from the recorded one. */
   without(made: SessionEvent, recorded: SessionEvent | undefined): SessionEvent {
     if (this.#allowed.size === 0) return made;
     switch (made.type) {
@@ -58,7 +57,6 @@ export class AllowedDifferences {
     }
   }
 
-  /** Called for each event that has happened again. */
   happened(event: SessionEvent): void {
     if (this.#allowed.size === 0) return;
     this.#agent = agentOf(event)?.digest ?? this.#agent;

@@ -1,7 +1,4 @@
-/**
- * The contract of every `BlobStore`, as tests for any runner with `describe` and `it`. Run it on your own
- * implementation before you use it with a runtime.
- */
+/** The contract of every `BlobStore`, as tests for any runner. Run it on your own implementation. */
 
 import assert from "node:assert/strict";
 import { hash } from "node:crypto";
@@ -10,7 +7,6 @@ import { readBlob, type BlobStore } from "../events/index.ts";
 import type { ContractRunner } from "./event-log-contract.ts";
 import { fails } from "./log-samples.ts";
 
-/** Options of {@link blobStoreContract}. */
 export interface BlobStoreContract extends ContractRunner {
   /** Opens a new, empty store for each test. */
   readonly open: () => Promise<BlobStore>;
@@ -20,7 +16,6 @@ export interface BlobStoreContract extends ContractRunner {
 
 type Promised = readonly [promise: string, check: (blobs: BlobStore) => Promise<void>];
 
-/** Bytes that depend on a number. */
 function content(number: number, length = 1000): Uint8Array {
   return Uint8Array.from({ length }, (_, index) => (index * 31 + number) % 251);
 }
@@ -263,7 +258,6 @@ const collecting: readonly Promised[] = [
 
 /**
  * States the promises of a blob store as tests.
- *
  * @example
  * import { describe, it } from "vitest";
  * blobStoreContract("my blobs", { describe, it, open: () => openMyBlobs() });

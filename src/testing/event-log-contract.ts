@@ -1,7 +1,4 @@
-/**
- * The contract of every `EventLog`, as tests for any runner with `describe` and `it` (vitest, `node:test`,
- * jest). Run it on your own implementation before you use it with a runtime.
- */
+/** The contract of every `EventLog`, as tests for any runner. Run it on your own implementation. */
 
 import assert from "node:assert/strict";
 import type { EventLog } from "../events/index.ts";
@@ -30,7 +27,6 @@ export interface EventLogContract extends ContractRunner {
 
 /**
  * States the promises of an event log as tests.
- *
  * @example
  * import { describe, it } from "vitest";
  * eventLogContract("my log", { describe, it, open: () => openMyLog() });

@@ -13,7 +13,6 @@ export interface KeyStoreContract extends ContractRunner {
 
 /**
  * States the promises of a key store as tests.
- *
  * @example
  * import { describe, it } from "vitest";
  * keyStoreContract("my keys", { describe, it, open: () => openMyKeys() });

@@ -28,12 +28,10 @@ export function alone(number: number, id?: string): NewEvent<"part.text-delta"> 
   return { ...event, data: { ...event.data, id: `${number}` } };
 }
 
-/** The first own event of a fork. */
 export function forked(session: string, position: number): NewEvent<"session.forked"> {
   return { type: "session.forked", time: 2000, data: { from: { session, position } } };
 }
 
-/** Several numbered events. */
 export function numberedUpTo(
   count: number,
   from = 1,
@@ -80,7 +78,6 @@ export async function appendInTurn(
   await Promise.all(appends);
 }
 
-/** The next event, which must come. */
 export async function take(events: AsyncIterator<SessionEvent>): Promise<SessionEvent> {
   const next = await events.next();
   assert.ok(next.done !== true, "the subscription ended");

@@ -1,7 +1,4 @@
-/**
- * Finds where calls, steps and waits ended in a recording: a replay keeps their order, and no time
- * passes in it. Pure.
- */
+/** Finds where calls, steps and waits ended in a recording. A replay keeps their order; no time passes in it. */
 
 import { byId, type EventType, type SessionEvent } from "../events/index.ts";
 import { type Agent, toolConcurrency } from "../agent/index.ts";
@@ -103,7 +100,6 @@ function sinceFull(
   return behind + 1;
 }
 
-/** The tools that run after a position, by call id. */
 function runningBehind(
   events: readonly SessionEvent[],
   position: number,
@@ -130,9 +126,8 @@ function runningBehind(
 }
 
 /**
- * The position of the event that a wait ended with; undefined if it did not end. Time limits of turns are
- * not included: no earlier event shows when one is reached.
- * @param position - The position of the session when the wait begins.
+ * The position of the event that a wait ended with; undefined if it did not end, and for time limits of turns: no
+ * earlier event shows when one is reached. `position`: of the session when the wait begins.
  */
 export function waitEnd(
   events: readonly SessionEvent[],

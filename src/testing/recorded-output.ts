@@ -5,11 +5,7 @@ import type { Agent } from "../agent/index.ts";
 import type { SessionEvent, TurnOutput } from "../events/index.ts";
 import { isTimeUp, recordedError } from "../models/index.ts";
 
-/**
- * Undefined for other events, for a turn without structured output, and for an agent with an output of
- * its own, which is compared.
- * @param events - All recorded events.
- */
+/** Undefined for other events, without structured output, and for an agent with its own, which is compared. */
 export function recordedOutput(
   event: SessionEvent,
   events: readonly SessionEvent[],

@@ -1,7 +1,4 @@
-/**
- * Finds what ran when a turn was stopped: a started call may or may not have reached its tool before the
- * stop, and a replay keeps that order. Pure.
- */
+/** Finds what ran when a turn was stopped: whether a started call had reached its tool is replayed, too. Pure. */
 
 import type { SessionEvent } from "../events/index.ts";
 import { isRun, recordedRuns } from "./replay-tools.ts";

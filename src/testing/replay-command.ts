@@ -36,10 +36,7 @@ const commandTypes: ReadonlySet<string> = new Set<CommandType>([
   "context.restored",
 ]);
 
-/**
- * Whether a command from outside caused this event. All other events follow from it.
- * @param events - All recorded events.
- */
+/** Whether a command from outside caused this event; all others follow. `events`: all recorded events. */
 export function isCommand(
   event: SessionEvent,
   events: readonly SessionEvent[],

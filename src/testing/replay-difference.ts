@@ -34,7 +34,6 @@ function withoutDetails(agent: unknown): unknown {
   return { ...agent, parts: undefined, mcp: undefined };
 }
 
-/** Fields with estimates. */
 const guesses = new Set([
   "estimate",
   "estimatedTokens",
@@ -44,7 +43,6 @@ const guesses = new Set([
   "scale",
 ]);
 
-/** The data of an event without delays and estimates. */
 function withoutGuesses(
   type: string,
   said: Readonly<Record<string, unknown>>,
@@ -150,9 +148,8 @@ export function withPrompt(made: SessionEvent, recorded: SessionEvent | undefine
 }
 
 /**
- * A call as if it were started in a session of another name: an imported session had several names, which
- * only the effect ids of its calls show.
- * @param names - Names that other events show: their calls belong to them.
+ * A call as if a session of another name had started it: only the effect ids of calls show that an imported session had
+ * several names. `names`: those that other events show; their calls belong to them.
  */
 export function withEffect(
   made: SessionEvent,

@@ -24,7 +24,6 @@ export class ReplayPacer implements ReplayPace {
     this.#beginOf = beginOf;
   }
 
-  /** Number of events that have happened again. */
   get position(): number {
     return this.#position;
   }
@@ -69,7 +68,6 @@ export class ReplayPacer implements ReplayPace {
     for (const { resume } of due) resume();
   }
 
-  /** Ends the replay: nothing happens from now on. */
   stop(): void {
     this.#stopped = true;
     this.#ended.resolve();

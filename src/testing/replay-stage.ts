@@ -26,7 +26,6 @@ export interface ReplayStageOptions {
   readonly events: readonly SessionEvent[];
   /** Positions of steps whose prompts cannot be compared. */
   readonly lostPrompts: ReadonlySet<number>;
-  /** The allowed differences. */
   readonly allow: readonly AllowedDifference[];
   readonly agentOf: (recorded: AgentDescription) => Agent;
   readonly patienceMs: number;
@@ -57,7 +56,6 @@ export class ReplayStage {
   #lastAppend: Promise<unknown> = Promise.resolve();
   /** The number of the live process; events of earlier ones are dropped. */
   #process = 0;
-  /** The position at which it opened the session. */
   #opened = 0;
   /** The positions of the starts of the calls whose tools have run. */
   readonly #ran = new Set<number>();

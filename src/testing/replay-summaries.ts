@@ -25,10 +25,7 @@ import {
 /** The writer of summaries that the log does not name. */
 const unnamed: ModelName = { provider: "turnlog", modelId: "recorded-summary" };
 
-/**
- * The context options of the agent, with a model and a counter that answer from the log.
- * @param position - Answers the position of the replayed session.
- */
+/** The agent's context options, with a model and a counter that answer from the log. `position`: of the replay. */
 export function replayedContext(
   { context, model }: Agent,
   events: readonly SessionEvent[],

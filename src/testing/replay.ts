@@ -1,7 +1,6 @@
 /**
- * Replays a recorded session with the real runtime: the model and the tools answer from the log, commands
- * come again at their positions, and every event is compared with the recorded one. Without a
- * difference, the agent would do the same again.
+ * Replays a recorded session with the real runtime: the model and the tools answer from the log, commands come again at
+ * their positions, and every event is compared with the recorded one.
  */
 
 import {
@@ -31,10 +30,7 @@ import { ReplayStage } from "./replay-stage.ts";
 
 /** Options of {@link replay}. */
 export interface ReplayOptions {
-  /**
-   * Differences to allow, by name; everything else is compared. Default: none.
-   * `instructions` of the agent, `tool-descriptions` with the input schemas.
-   */
+  /** Differences to allow, by name: `instructions`, `tool-descriptions` (with the input schemas). Default: none. */
   readonly allow?: readonly AllowedDifference[];
   /** Milliseconds without an event after which the replay stops waiting for the next one. Default: 1,000. */
   readonly patienceMs?: number;
@@ -46,7 +42,6 @@ export interface ReplayOptions {
   readonly onEvent?: (event: SessionEvent) => void;
 }
 
-/** Result of a replay. */
 export interface ReplayResult {
   /** Number of equal events, from the first on. */
   readonly events: number;
@@ -73,15 +68,14 @@ const schema = optionsOf<ReplayOptions>(
 );
 
 /**
- * Replays a session from its first event, without a network: the model of the agent and `execute` of its
- * tools are not called. Instructions, schemas, approvals, `toModelOutput` and limits are those of the
- * agent, so that a change of them shows as a difference. Limits, back-offs and timeouts end where they
- * were recorded, without waiting. The agent plans compactions; summaries of models and token counts come
- * from the log. Links of a hash chain are left out, and so is trimmed reasoning, with the comparison of
- * prompts that had it. Times, stacks, delays of refused calls and token estimates are not compared.
+ * Replays a session from its first event, without a network: the model and `execute` of the tools are not called.
+ * Instructions, schemas, approvals, `toModelOutput` and limits are those of the agent: a change shows as a difference.
+ * Limits, back-offs and timeouts end where they were recorded, without waiting. The agent plans compactions; summaries
+ * of models and token counts come from the log. Links of a hash chain are left out, and so is trimmed reasoning, with the
+ * comparison of prompts that had it. Times, stacks, delays of refused calls and token estimates are not compared.
  * @param events - The events of one session, as `EventLog.read` or `readSessionFile` gives them.
- * @throws TurnlogError `INVALID_INPUT` for events that do not begin with `session.created` or have a
- * gap, and for an unknown name in `allow`
+ * @throws TurnlogError `INVALID_INPUT` for events that do not begin with `session.created` or have a gap, and for an
+ * unknown name in `allow`
  */
 export async function replay(
   events: readonly SessionEvent[],

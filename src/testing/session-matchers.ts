@@ -1,7 +1,4 @@
-/**
- * Matchers over the events of a session for any extensible `expect` (vitest, jest). They are plain
- * functions and import no test runner.
- */
+/** Matchers over the events of a session for any extensible `expect` (vitest, jest). They import no test runner. */
 
 import { isDeepStrictEqual } from "node:util";
 import type { JsonValue, SessionEvent } from "../events/index.ts";
@@ -11,7 +8,6 @@ import { replay, type ReplayedAgent, type ReplayOptions } from "./replay.ts";
 /** A tool by name, or by name and input. */
 export type ExpectedCall = string | readonly [toolName: string, input: JsonValue];
 
-/** The answer of a matcher to `expect`. */
 export interface MatcherAnswer {
   readonly pass: boolean;
   readonly message: () => string;

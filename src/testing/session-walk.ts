@@ -59,20 +59,16 @@ interface WalkSituation {
   readonly types: readonly string[];
   readonly sent: number;
   readonly replies: number;
-  /** The call of the running step. */
   readonly call: WalkCall | undefined;
 }
 
-/** An action, and the state after it. */
 interface WalkStep {
   readonly move: WalkMove;
   readonly after: WalkSituation;
 }
 
-/** Actions in order. */
 export type WalkPath = readonly WalkStep[];
 
-/** The state at the beginning. */
 const walkBeginning: WalkSituation = {
   machine: initialMachineState,
   types: [],
@@ -81,7 +77,6 @@ const walkBeginning: WalkSituation = {
   call: undefined,
 };
 
-/** The possible actions. */
 function walkMoves(
   { machine, sent, replies }: WalkSituation,
   { calls = [], messages = 2, replies: most = 3 }: WalkBounds,

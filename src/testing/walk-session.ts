@@ -11,7 +11,6 @@ import { scriptedModel, type ScriptedStep } from "../models/index.ts";
 import { promptProblems } from "../projections/index.ts";
 import { walkCallId, type WalkMove, type WalkPath } from "./session-walk.ts";
 
-/** Options of {@link walkSession}. */
 export interface WalkSessionOptions {
   /** Milliseconds to wait for an event that must happen. Default: 2,000. */
   readonly patienceMs?: number;

@@ -1,12 +1,8 @@
-/**
- * The parts of calls in a message that is being written: begun, answered, refused, failed. By the rules of
- * the AI SDK's reader; used by `open-message.ts`. Pure.
- */
+/** The parts of calls in a message that is being written, by the rules of the AI SDK's reader. Pure. */
 
 import { partialJson } from "./partial-json.ts";
 import type { OpenMessage, SessionChunk, SessionPart } from "./ui-types.ts";
 
-/** A part of a call, static or dynamic. Its states are the SDK's. */
 interface CallPart {
   readonly type: string;
   readonly toolCallId: string;

@@ -3,7 +3,6 @@
 import type { ChunkedRecord, StoredUserContent, TokenUsage } from "../events/index.ts";
 import type { SessionChunk, SessionMetadata } from "./ui-types.ts";
 
-/** What the encoder remembers of the events before. */
 export interface EncoderState {
   /** The turn that runs; 0 between turns. */
   readonly turn: number;

@@ -1,7 +1,6 @@
 /**
- * The value of JSON that is still being written, by the rules of the AI SDK (`parsePartialJson`, which is
- * asynchronous and comes with all of `ai`): open texts, lists and objects are closed, a key without a value
- * is left out, and what is no JSON is skipped where the SDK skips it. Pure.
+ * The value of JSON that is still being written, by the rules of the AI SDK's `parsePartialJson`, which is asynchronous
+ * and loads all of `ai`: open texts, lists and objects are closed, a key without a value is left out. Pure.
  */
 
 /** The value so far; undefined if there is none. */
@@ -56,7 +55,6 @@ const literals = ["true", "false", "null"];
 /** The text up to the last character of a value, with everything closed that is open. */
 function completed(text: string): string {
   const places: Place[] = ["root"];
-  /** The end of the text that is kept. */
   let kept = 0;
   let literalStart = 0;
   let digits = 0;

@@ -1,7 +1,4 @@
-/**
- * The messages of a session as a page shows them: a fold over its events. The replies of a turn are one
- * message. Pure; used by the server, the studio and pages.
- */
+/** The messages of a session as a page shows them: a pure fold. The replies of a turn are one message. */
 
 import { entryOf, type SessionEvent } from "../events/index.ts";
 import { messageOf, openMessage, withChunk } from "./open-message.ts";

@@ -1,7 +1,4 @@
-/**
- * The UI messages of a session: the AI SDK's `UIMessage` with turnlog's metadata and data parts. Types
- * only, so that a page that imports them loads nothing.
- */
+/** The UI messages of a session: the AI SDK's `UIMessage` with turnlog's metadata and data parts. Types only. */
 
 import type { UIMessage, UIMessageChunk } from "ai";
 import type { TokenUsage, TurnEndReason } from "../events/index.ts";
@@ -45,7 +42,6 @@ export type SessionMessage = UIMessage<SessionMetadata, SessionData>;
 /** A chunk of a reply's stream. */
 export type SessionChunk = UIMessageChunk<SessionMetadata, SessionData>;
 
-/** One part of a message. */
 export type SessionPart = SessionMessage["parts"][number];
 
 /** How files that are stored as blobs reach a page. */

@@ -1,4 +1,4 @@
-/** Tells of one model call, and keeps what the result of its step needs. */
+/** Reports one model call to callbacks and telemetry, and keeps what the result of its step needs. */
 
 import type { CallObserver, StepRequest } from "../../agent/index.ts";
 import { unlessAborted } from "../../shared/index.ts";
@@ -24,7 +24,7 @@ export function callObserver(call: ObservedCall): CallObserver {
       quietly(() => dispatcher.notify("onLanguageModelCallStart", { ...event, messages }), signal),
     ended: async (event) => {
       open.called = event;
-      // Law 1: what the model said is durable before its end is told.
+      // Law 1: what the model said is durable before its end is reported.
       await quietly(durable, signal);
       await quietly(() => dispatcher.notify("onLanguageModelCallEnd", event), signal);
     },

@@ -45,7 +45,6 @@ export interface OperationSetup {
   readonly agent: Agent;
   readonly messages: readonly ModelMessage[];
   readonly context: Required<TurnContext>;
-  /** The structured output of the turn, if it has one. */
   readonly output?: OutputInterface | undefined;
 }
 

@@ -1,7 +1,6 @@
 /**
- * Calls an agent's lifecycle callbacks and telemetry while a session runs. Effects, not facts: each is
- * called at most once, after its events are durable, and only for what this process runs. Starts are
- * awaited by the work that they announce; ends are called one after the other beside it.
+ * Calls lifecycle callbacks and telemetry: each at most once, after its events are durable, and only for what this
+ * process runs. Starts are awaited by the work that they announce; ends are called one after the other beside it.
  */
 
 import type { Agent, CallObserver } from "../../agent/index.ts";
@@ -27,7 +26,6 @@ export interface StepSetup extends OperationSetup {
 interface Running {
   readonly operation: Operation;
   readonly dispatcher: Dispatcher;
-  /** Why the turn is about to end without a result. */
   abort?: unknown;
 }
 
@@ -98,7 +96,6 @@ export class TurnLifecycle {
     return observed;
   }
 
-  /** Called after each recorded event. */
   observe(event: SessionEvent): void {
     const running = this.#running;
     if (running === undefined || event.type.endsWith("-delta")) return;
@@ -159,7 +156,6 @@ export class TurnLifecycle {
     );
   }
 
-  /** Whether the calls that are left wait for people. */
   get #isWaiting(): boolean {
     const { state } = this.#recorder;
     return state.machine.matches("tools") && isAtRest(state);
@@ -284,7 +280,6 @@ export class TurnLifecycle {
     );
   }
 
-  /** Awaits the listeners of a start, but not longer than the work may run. */
   async #announce<Name extends LifecycleName>(
     name: Name,
     event: LifecycleEvents[Name],

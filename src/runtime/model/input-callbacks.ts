@@ -1,7 +1,4 @@
-/**
- * Calls `onInputStart`, `onInputDelta` and `onInputAvailable` of the user's tools, by the AI SDK's rules.
- * Used by `language-model-call.ts`; `streamText` does it itself.
- */
+/** Calls `onInputStart`, `onInputDelta` and `onInputAvailable` of the user's tools, as `streamText` does itself. */
 
 import type { ToolSet } from "ai";
 import { type StepRequest, awaited, sentTools, toolContext } from "../../agent/index.ts";

@@ -1,7 +1,4 @@
-/**
- * The default step source: the AI SDK's primitive beneath `streamText`, which parses and repairs tool
- * calls too. Records the same parts as `stream-text.ts`.
- */
+/** The default step source: the AI SDK's primitive beneath `streamText`. Both record the same parts. */
 
 import { experimental_streamLanguageModelCall as streamLanguageModelCall } from "ai";
 import type { ResponseMetadata } from "../../events/index.ts";

@@ -1,7 +1,6 @@
 /**
- * Runs one model call and records every part as it arrives. Called by {@link SessionEffects}. Records
- * exactly one of `step.finished`, `step.failed`, `step.interrupted`, `step.retrying` or
- * `context.overflowed` at its end, unless the session has moved on.
+ * Runs one model call and records every part as it arrives, then exactly one of `step.finished`, `step.failed`,
+ * `step.interrupted`, `step.retrying` or `context.overflowed`, unless the session has moved on.
  */
 
 import type { ModelMessage, OutputInterface } from "ai";
@@ -62,7 +61,6 @@ type End = Extract<StepOutput, { readonly kind: "end" }>;
 interface Streamed {
   readonly end: End | undefined;
   readonly error: StoredError | undefined;
-  /** Whether the model sent any content. */
   readonly hasContent: boolean;
 }
 

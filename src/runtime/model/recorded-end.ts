@@ -1,7 +1,4 @@
-/**
- * Converts the frame of a model call into its recorded form: warnings, response, finish reason, usage.
- * Used by both step sources. Providers write these fields: a value of a wrong type counts as absent.
- */
+/** Records the frame of a model call: warnings, response, finish reason, usage. Wrong types count as absent. */
 
 import type { LanguageModelUsage } from "ai";
 import {
@@ -20,7 +17,6 @@ type End = Extract<StepOutput, { readonly kind: "end" }>;
 export interface CallEnd {
   readonly finishReason: unknown;
   readonly rawFinishReason: unknown;
-  /** From {@link measuredUsage}. */
   readonly usage: TokenUsage | undefined;
   readonly response: ResponseMetadata;
   readonly providerMetadata: unknown;
@@ -58,7 +54,6 @@ export function stepStart(warnings: unknown): RecordedPart & { readonly type: "p
   return { type: "part.start-step", data: { warnings: recorded } };
 }
 
-/** The fields of the response that have their right type. */
 export function responseMetadata(response: {
   readonly id?: unknown;
   readonly modelId?: unknown;

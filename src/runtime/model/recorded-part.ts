@@ -32,9 +32,8 @@ export type ContentPart = Exclude<SdkPart, { readonly type: Framing }>;
 type Output = Extract<StepOutput, { readonly kind: "part" }>;
 
 /**
- * The recorded form of a content part. A part of an unknown type is kept as `part.raw`. Deltas are
- * frequent, so they skip the schema, and their types are literals: a concatenated string is slower to
- * look up.
+ * A part of an unknown type is kept as `part.raw`. Deltas are frequent: they skip the schema, and their types are
+ * literals, since a concatenated string is slower to look up.
  * @throws TurnlogError `TURN_FAILED` for a part with wrong fields
  */
 export function recordedPart(part: ContentPart): Output {
@@ -131,7 +130,6 @@ function recorded(part: RecordedPart): Output {
   return { kind: "part", part };
 }
 
-/** Validates the data of a provider. */
 function parsed(type: PartType, data: SdkFields): Output {
   const { providerMetadata: _, ...fields } = data;
   const schema: z.ZodType = eventSchemas[type];
@@ -145,7 +143,6 @@ function parsed(type: PartType, data: SdkFields): Output {
   return recorded({ type, data: valid } as RecordedPart);
 }
 
-/** The fields of a part, of any types. */
 interface SdkFields {
   readonly providerMetadata?: unknown;
   readonly [field: string]: unknown;

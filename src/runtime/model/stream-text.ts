@@ -1,7 +1,4 @@
-/**
- * The step source on `streamText`: uses more CPU, and supports the SDK's telemetry and transforms. Its
- * low-memory variant does not keep all parts for a second reader.
- */
+/** The step source on `streamText`: it takes more CPU, and supports the SDK's telemetry and transforms. */
 
 import type {
   LanguageModelV4CallOptions,

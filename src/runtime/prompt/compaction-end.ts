@@ -64,10 +64,7 @@ export function compaction(
   }
 }
 
-/**
- * The same end with tokens as `session.context()` shows them, before and after, by the scale of the last
- * bill or count.
- */
+/** The same end with tokens as `session.context()` shows them, by the scale of the last bill or count. */
 export function inContextTokens(
   state: SessionState,
   { type, data }: CompactionEnd,

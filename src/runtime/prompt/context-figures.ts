@@ -24,7 +24,6 @@ import {
 import { compactionChoice, type Agent, type PreparedAgent } from "../../agent/index.ts";
 import type { SessionState } from "../../state/index.ts";
 
-/** The agent of a prompt, and the catalogue of its model. */
 export interface PromptSetup {
   readonly prepared: PreparedAgent;
   readonly catalogue: ModelCatalogue;
@@ -121,7 +120,6 @@ export function plainTokens(state: SessionState, setup: FiguresSetup, now: numbe
   return nextEstimate(unknown, setup, now).tokens;
 }
 
-/** The result of `session.context()`. */
 export function contextFigures(
   state: SessionState,
   setup: FiguresSetup,

@@ -1,7 +1,4 @@
-/**
- * The counting endpoints of providers, and the fields of a step's request that they accept. They refuse
- * fields that are not part of a prompt (`stream`, `max_tokens`, `temperature`, …). Pure.
- */
+/** The counting endpoints of providers, and the fields of a step's request that they accept. Pure. */
 
 import { z } from "zod";
 import type { JsonValue } from "../../events/index.ts";
@@ -16,9 +13,7 @@ export interface CountingRequest {
 }
 
 interface Endpoint {
-  /** The path of a step's request. */
   readonly path: RegExp;
-  /** The path of the counting request. */
   readonly counting: string;
   /** @throws Error for a request that does not contain its whole prompt */
   body(sent: Body, path: RegExpExecArray): Body;
@@ -97,10 +92,7 @@ const endpoints: readonly Endpoint[] = [
   },
 ];
 
-/**
- * The request that counts the prompt of a step's request.
- * @throws Error for an endpoint without a known counting endpoint
- */
+/** @throws Error for an endpoint without a known counting endpoint */
 export function countingRequest(sent: URL, body: Body): CountingRequest {
   for (const endpoint of endpoints) {
     const path = endpoint.path.exec(sent.pathname);

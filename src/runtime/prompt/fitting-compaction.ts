@@ -101,7 +101,6 @@ function isCompacted({ setup }: CompactionCase): boolean {
   return compactionChoice(setup.prepared.agent.context) !== undefined;
 }
 
-/** Whether the prompt fits after a compaction. */
 export function fits(run: CompactionCase, end: CompactionEnd): boolean {
   return tokensAfter(end) <= limitsOf(run).most;
 }

@@ -21,7 +21,6 @@ import type { SessionState } from "../../state/index.ts";
 /** Compactions for one step before its prompt is sent. */
 const MOST_ATTEMPTS = 2;
 
-/** The pruning of old tool results, if one is due. */
 export function pruningNow(
   state: SessionState,
   setup: PromptSetup,
@@ -46,9 +45,7 @@ export function pruningNow(
   return { type: "context.pruned", data: { calls, savedTokens } };
 }
 
-/**
- * The cut of new, long tool results, if one is due.
- */
+/** The cut of new, long tool results, if one is due. */
 export function cutsNow(
   { history, view }: SessionState,
   { prepared: { agent } }: PromptSetup,

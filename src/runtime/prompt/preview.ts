@@ -9,7 +9,6 @@ import { plainTokens, type PromptSetup } from "./context-figures.ts";
 import { compactionBudget } from "./prompt-limits.ts";
 import type { SessionState } from "../../state/index.ts";
 
-/** Options of `session.preview`. */
 export interface PreviewOptions {
   /** Default: the agent's strategy. A strategy that calls a model shows its digest without one. */
   readonly compact?: CompactionStrategy;
@@ -25,7 +24,6 @@ export interface CompactionPreview {
   readonly outcome: "compacted" | "nothing-to-gain" | "failed";
   /** The covered positions and the summary in their place. */
   readonly plan?: CompactionPlan;
-  /** The messages that a step would send. */
   readonly prompt: readonly ModelMessage[];
   /** Tokens of the prompt now (as `session.context()` shows them) and after the compaction. */
   readonly beforeTokens: number;

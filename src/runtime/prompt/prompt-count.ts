@@ -1,7 +1,4 @@
-/**
- * Counts the next prompt by the agent's counter, if a count may avoid a compaction. Called by the
- * compactor, which records the event. Never throws: a failed count is an event too.
- */
+/** Counts the next prompt, if a count may avoid a compaction. Never throws: a failed count is an event too. */
 
 import type { ContextEstimate } from "../../context/index.ts";
 import type { EventBody } from "../../events/index.ts";

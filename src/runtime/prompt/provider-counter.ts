@@ -1,7 +1,6 @@
 /**
- * A token counter that asks the model's provider. The provider's client builds the request of a step; a
- * `fetch` intercepts it and sends a counting request instead. So the counted prompt has exactly the form
- * that is billed.
+ * A token counter that asks the model's provider. The provider's client builds the request of a step; a `fetch` sends a
+ * counting request instead: the counted prompt has exactly the billed form.
  */
 
 import { check, code, milliseconds, optionsOf } from "../../validation/index.ts";
@@ -12,7 +11,6 @@ import type { LanguageModel } from "ai";
 
 type Fetch = typeof globalThis.fetch;
 
-/** Options of {@link providerCounter}. */
 export interface ProviderCounterOptions {
   /** How the counting request is sent. Default: the global `fetch`. */
   readonly fetch?: Fetch;
@@ -20,16 +18,14 @@ export interface ProviderCounterOptions {
   readonly timeoutMs?: number;
 }
 
-/** Characters of an unexpected response that an error quotes. */
 const EXCERPT = 300;
 
 const schema = optionsOf<ProviderCounterOptions>({ fetch: code, timeoutMs: milliseconds }, {});
 
 /**
- * Counts prompts at the provider's endpoint: OpenAI's `POST /v1/responses/input_tokens` (Responses API),
- * Anthropic's `POST /v1/messages/count_tokens`, Google's `models/…:countTokens`. Counts cost no tokens,
- * but have rate limits. For other providers and for Chat Completions each count fails, and the failure
- * is recorded.
+ * Counts prompts at the provider's endpoint: OpenAI's `POST /v1/responses/input_tokens` (Responses API), Anthropic's
+ * `POST /v1/messages/count_tokens`, Google's `models/…:countTokens`. Counts cost no tokens, but have rate limits. For
+ * other providers and for Chat Completions each count fails, and the failure is recorded.
  * @param client - Makes the agent's model with a `fetch`, and otherwise the same:
  * `(fetch) => createAnthropic({ fetch })("claude-sonnet-4-5")`.
  */

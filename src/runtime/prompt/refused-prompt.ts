@@ -14,7 +14,6 @@ export const MOST_REFUSALS = 2;
 /** Compactions for one step in all. */
 const MOST_ATTEMPTS = 3;
 
-/** The omission of media after a request that was too large in bytes. */
 export function omissionAfterRefusal(
   state: SessionState,
   setup: PromptSetup,
@@ -28,9 +27,7 @@ export function omissionAfterRefusal(
   return omissionNow(state, setup, estimate, REFUSED_SHARE * estimate.bytes);
 }
 
-/**
- * The cut of new tool results after a prompt that was too long, and the limit of the prompt then.
- */
+/** The cut of new tool results after a prompt that was too long, and the limit of the prompt then. */
 export function cutsAfterOverflow(
   state: SessionState,
   setup: PromptSetup,
@@ -45,9 +42,7 @@ export function cutsAfterOverflow(
   return cut && { cut, limit };
 }
 
-/**
- * The next act after a refusal: a compaction, another attempt (`retry`), or the end of the step.
- */
+/** The next act after a refusal: a compaction, another attempt (`retry`), or the end of the step. */
 export function afterOverflow(
   { machine, compactions, history }: SessionState,
   context: ContextOptions | undefined,

@@ -1,7 +1,6 @@
 /**
- * The figures of a session's context at a position, read from its log: needs no model and no API key.
- * Runs and writes nothing. The log does not contain instructions and tools. Without the agent, their
- * size follows from a prompt whose whole size is recorded.
+ * The figures of a session's context, read from its log: needs no model and no API key. The log does not contain
+ * instructions and tools; without the agent, their size follows from a prompt whose whole size is recorded.
  */
 
 import { check, code, implementation, list, optionsOf, position } from "../../validation/index.ts";
@@ -17,7 +16,6 @@ import {
 } from "./context-figures.ts";
 import { readSessionState, stateAt } from "../../state/index.ts";
 
-/** Options of {@link readContext}. */
 export interface LoggedContextOptions {
   /** The position; default: the last. */
   readonly position?: number;
@@ -43,10 +41,7 @@ const schema = optionsOf<LoggedContextOptions>(
   {},
 );
 
-/**
- * Reads a session's figures at a position.
- * @throws TurnlogError `SESSION_NOT_FOUND`, `INVALID_INPUT` if the position does not exist
- */
+/** Reads a session's figures. @throws TurnlogError `SESSION_NOT_FOUND`, `INVALID_INPUT` for an unknown position */
 export async function readContext(
   log: EventLog,
   session: string,

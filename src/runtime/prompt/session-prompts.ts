@@ -1,7 +1,4 @@
-/**
- * The prompts of a live session: makes the next one, and records the events that make it fit (cut, prune,
- * omit media, compact). Called by {@link SessionEffects}; never calls a model except for a summary.
- */
+/** Makes the next prompt of a live session, and records the events that make it fit. */
 
 import {
   PRUNE_DEFAULTS,
@@ -57,7 +54,6 @@ export class SessionPrompts {
     this.#setup = setup;
   }
 
-  /** Sets the agent of the next prompts. */
   use(prepared: PreparedAgent): void {
     this.#setup = { ...this.#setup, prepared };
   }
@@ -176,7 +172,6 @@ export class SessionPrompts {
     return false;
   }
 
-  /** The strategy of a compaction without a request. */
   #own(): CompactionStrategy {
     return compactionChoice(this.#setup.prepared.agent.context)?.how ?? unsentMessages;
   }

@@ -1,7 +1,4 @@
-/**
- * Gets a summary from a model, rung by rung: each rung asks for less than the failed one before. Records
- * every failed rung. The last resort, without a model, is the caller's.
- */
+/** Gets a summary from a model, rung by rung: each asks for less than the failed one before, which is recorded. */
 
 import type { CompactionStrategy, PlanBudget, SummaryRequest } from "../../context/index.ts";
 import {

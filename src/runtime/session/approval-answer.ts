@@ -1,7 +1,4 @@
-/**
- * Answering an approval as a decider: the event of the answer, nothing if the same answer is recorded
- * already, or a refusal. Pure.
- */
+/** Decides on an answer to an approval: its event, nothing for the same answer again, or a refusal. Pure. */
 
 import { TurnlogError, type EventBody } from "../../events/index.ts";
 import { activeSpans, isWithin, type ApprovalDecision } from "../../projections/index.ts";
@@ -21,7 +18,6 @@ export interface ApprovalAnswer {
 export interface ApprovalRecorded {
   /** `already-answered`: the same answer was recorded before, and nothing changed. */
   readonly status: "recorded" | "already-answered";
-  /** The approval with its recorded answer. */
   readonly approval: Approval;
 }
 
@@ -37,10 +33,7 @@ interface AnswerDecision {
   readonly event?: EventBody<"tool.approval-answered">;
 }
 
-/**
- * Decides on an answer to an approval.
- * @throws TurnlogError `APPROVAL_ANSWERED`, `COMMAND_REFUSED`
- */
+/** @throws TurnlogError `APPROVAL_ANSWERED`, `COMMAND_REFUSED` */
 export function answerApproval(
   target: CommandTarget,
   approvalId: string,

@@ -1,7 +1,4 @@
-/**
- * Answering a call that a client runs, as a decider: the event that ends the call, nothing if the same
- * answer is recorded already, or a refusal. Pure.
- */
+/** Decides on a client's answer to a call: its end, nothing for the same answer again, or a refusal. Pure. */
 
 import { isDeepStrictEqual } from "node:util";
 import { TurnlogError, type EventBody } from "../../events/index.ts";
@@ -23,8 +20,7 @@ export interface CallAnswered {
 type Answering = EventBody<"tool.succeeded" | "tool.failed">;
 
 /**
- * The call that an answer is for: by the id of its request, or by a call id that no other request of
- * the session has.
+ * By the id of its request, or by a call id that no other request of the session has.
  * @throws TurnlogError `COMMAND_REFUSED` if there is none, if there are several, or if it lapsed
  */
 export function callToAnswer(target: CommandTarget, id: string): RequestedCall {
@@ -52,10 +48,7 @@ function waitingHere({ session, state }: CommandTarget): string {
   return `These wait: ${waiting.map((one) => `${one.requestId} (${one.toolName})`).join(", ")}`;
 }
 
-/**
- * Decides on an answer. Undefined if the call has the same answer already.
- * @throws TurnlogError `CALL_ANSWERED`
- */
+/** Undefined if the call has the same answer already. @throws TurnlogError `CALL_ANSWERED` */
 export function answerCall(
   { session }: CommandTarget,
   { request, call: { outcome } }: RequestedCall,

@@ -3,7 +3,6 @@
 import type { CancelMode, EventBody, TurnEndReason } from "../../events/index.ts";
 import type { DescribedCall, SessionState } from "../../state/index.ts";
 
-/** How a turn is cancelled. */
 export interface CancelOptions {
   /**
    * `now` (default) stops the running model call and tools. `after-tools` lets the step and its tools
@@ -24,7 +23,6 @@ export interface Cancelled {
   readonly kept: {
     /** The text of the turn's last step. */
     readonly text: string;
-    /** The calls of that step. */
     readonly calls: readonly Pick<
       DescribedCall,
       "callId" | "toolName" | "status" | "input" | "reason"

@@ -11,7 +11,6 @@ export type CommandTarget = Pick<SessionRecorder, "session" | "state">;
 
 type Events = readonly EventBody[];
 
-/** The error of a refused command. */
 export function refusal(
   { session, state }: CommandTarget,
   command: string,

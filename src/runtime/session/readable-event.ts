@@ -1,7 +1,4 @@
-/**
- * Checks each event before it is recorded: the log must accept it when it is read. Input is validated
- * earlier, with better messages. Deltas, most of all events, take a short path.
- */
+/** Checks that the log can read each event, before it is recorded. Deltas, most of all events, take a short path. */
 
 import { z } from "zod";
 import { eventSchemas, TurnlogError, type SessionEvent } from "../../events/index.ts";

@@ -20,8 +20,7 @@ import { toJson } from "../../shared/index.ts";
 import type { SessionState } from "../../state/index.ts";
 
 /**
- * The difference to the prompt.
- * @param known - Messages of the session, which are taken as they are.
+ * The difference to the prompt. `known`: messages of the session, which are taken as they are.
  * @throws TurnlogError `INVALID_INPUT` for messages that no provider takes
  */
 export async function returnedMessages(

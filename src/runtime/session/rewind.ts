@@ -34,7 +34,6 @@ interface RemainingEffect {
 
 /** The outcome of a rewind. */
 export interface Rewound {
-  /** The active branch. */
   readonly branch: number;
   /** The position of `session.rewound`; of the last event if nothing had to be left. */
   readonly position: number;
@@ -120,7 +119,6 @@ export function runAgain(
   );
 }
 
-/** The message whose turn is the last one of the active branch. */
 export function lastMessageId({ history }: SessionState): string | undefined {
   const last = history.items.findLast((item) => item.kind === "user");
   return last?.kind === "user" ? last.id : undefined;
@@ -190,7 +188,6 @@ function beforeTurn(target: CommandTarget, turn: number, command: string): numbe
   throw refusal(target, command, `nothing precedes turn ${turn}`);
 }
 
-/** The position before the turn that a message began. */
 function beforeMessage(
   target: CommandTarget,
   { id, turn, position }: UserItem,
@@ -274,7 +271,6 @@ function notBoundary({ state }: CommandTarget, to: number): string {
 /** The last turn and message that a caller saw. */
 export type Seen = { readonly turn: number } | { readonly messageId: string };
 
-/** The head of the active branch. */
 interface Head {
   readonly branch: number;
   /** The last turn of the branch; 0 before the first. */

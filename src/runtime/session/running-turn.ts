@@ -45,7 +45,6 @@ export class RunningTurn {
     this.#options = options;
   }
 
-  /** The agent with the tools that MCP servers offer now. */
   get agent(): Agent {
     return this.#options.agent();
   }
@@ -61,12 +60,10 @@ export class RunningTurn {
     return id ?? queue.waiting[0]?.id;
   }
 
-  /** The structured output of the running turn. */
   get output(): OutputInterface | undefined {
     return this.values.output ?? this.agent.output;
   }
 
-  /** The values of the running turn. */
   get values(): TurnValues {
     return this.#message.values;
   }
@@ -91,10 +88,7 @@ export class RunningTurn {
     if (messageId !== undefined) held.add(recorder.session, messageId, { context });
   }
 
-  /**
-   * Holds values against the agent's schemas. Undefined if there is nothing to check.
-   * @throws TurnlogError `INVALID_INPUT`
-   */
+  /** Holds values against the agent's schemas; undefined without any. @throws TurnlogError `INVALID_INPUT` */
   assertValid({ context, options }: TurnValues): Promise<void> | undefined {
     if (context === undefined && options === undefined) return undefined;
     return this.#assertValid(context, options);
@@ -106,10 +100,7 @@ export class RunningTurn {
     await callOptions(agent(), options, "send");
   }
 
-  /**
-   * The options of the turn's message, as the agent's schema returns them.
-   * @throws TurnlogError `CALLBACK_FAILED` of `contextFor`
-   */
+  /** The message's options, as the agent's schema returns them. @throws TurnlogError `CALLBACK_FAILED` */
   async options(): Promise<unknown> {
     const given = this.values.options ?? (await this.#asked())?.options;
     return await callOptions(this.#options.agent(), given, "send");

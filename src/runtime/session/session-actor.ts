@@ -1,7 +1,6 @@
 /**
- * A live session: its state, and `record`, the only function that adds an event to it. After each event
- * it runs the effects that the machine asks for (`session-effects.ts`). The runtime creates it from the
- * log and may discard it at any time: what is not in the log does not exist.
+ * A live session: its state, and `record`, the only function that adds an event to it. Then it runs the effects that the
+ * machine asks for. The runtime may discard an actor at any time: what is not in the log does not exist.
  */
 
 import type { ModelCatalogue } from "../../context/index.ts";
@@ -122,7 +121,6 @@ export class SessionActor implements SessionRecorder {
     await this.#writer.settled();
   }
 
-  /** Resolves when the lifecycle callbacks that are due have answered. */
   get callbacks(): Promise<void> {
     return this.#effects.callbacks;
   }
@@ -177,7 +175,6 @@ export class SessionActor implements SessionRecorder {
     return this.#options.replayGate?.(ending);
   }
 
-  /** The agent of the steps, with the tools of MCP servers. */
   get agent(): Agent {
     return this.#effects.turn.agent;
   }
@@ -209,12 +206,10 @@ export class SessionActor implements SessionRecorder {
     this.#effects[Symbol.dispose]();
   }
 
-  /** The prompts of the session: figures, previews, and compactions on request. */
   get prompts(): Pick<SessionPrompts, "figures" | "preview" | "request"> {
     return this.#effects.prompts;
   }
 
-  /** The values that messages bring along for their turns. */
   get turn(): Pick<RunningTurn, "assertValid" | "hold" | "holdAgain"> {
     return this.#effects.turn;
   }

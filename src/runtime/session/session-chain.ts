@@ -24,7 +24,6 @@ export class SessionChain {
     this.#encrypt = encrypt;
   }
 
-  /** Whether there are events that no link covers. */
   get isOpen(): boolean {
     return this.#chain.open > 0;
   }

@@ -1,7 +1,6 @@
 /**
- * Runs the effects that the machine asks for: begins turns and steps, calls the model and the tools,
- * frees context. Outcomes are recorded through the {@link SessionRecorder}. Fields hold data of the
- * current step only; after a restart the history has it. Used by the session's actor alone.
+ * Runs the effects that the machine asks for: begins turns and steps, calls the model and the tools, frees context.
+ * Fields hold data of the current step only; after a restart the history has it.
  */
 
 import type { ModelMessage } from "ai";
@@ -48,7 +47,6 @@ export interface SessionEffectsOptions
 
 export class SessionEffects implements Disposable {
   readonly #options: SessionEffectsOptions;
-  /** The agent as the runtime passed it. */
   #given: PreparedAgent;
   /** The same agent, whose estimator expands blobs as a request does. */
   #prepared: PreparedAgent;
@@ -112,7 +110,6 @@ export class SessionEffects implements Disposable {
     this.#stop.abort(why);
   }
 
-  /** Resolves when the lifecycle callbacks that are due have answered. */
   get callbacks(): Promise<void> {
     return this.#lifecycle?.settled() ?? Promise.resolve();
   }
@@ -184,7 +181,6 @@ export class SessionEffects implements Disposable {
     if (next !== undefined) this.#beginAttempt(step + 1, 1, next);
   }
 
-  /** Sets the agent of the step that begins. */
   #use(prepared: PreparedAgent): void {
     if (prepared === this.#step) return;
     this.#step = prepared;

@@ -1,7 +1,6 @@
 /**
- * Appends a session's events to the log, in order and without waiting: consecutive deltas in one append,
- * every other event at once. Knows which position the log has reached. Used by the session actor alone;
- * it never changes or drops an event.
+ * Appends a session's events to the log, in order and without waiting: consecutive deltas in one append, every other
+ * event at once. It never changes or drops an event.
  */
 
 import { setImmediate } from "node:timers/promises";
@@ -44,7 +43,6 @@ export class SessionWriter {
     this.#written = options.position;
   }
 
-  /** The last position in the log. */
   get written(): number {
     return this.#written;
   }
@@ -53,7 +51,6 @@ export class SessionWriter {
     return this.#written === this.#recorded;
   }
 
-  /** Appends the next event, or keeps it for the next append. */
   write(event: SessionEvent): void {
     if (isDelta(event)) this.#gather(event);
     else if (event.type === "blob.stored") {

@@ -1,7 +1,4 @@
-/**
- * Asks the agent's functions between two steps, in the order of the AI SDK. The answers are recorded:
- * neither a replay nor a restart asks again.
- */
+/** Asks the agent's functions between two steps. The answers are recorded: no replay and no restart asks again. */
 
 import { metCondition, type PreparedAgent } from "../../agent/index.ts";
 import { byId } from "../../events/index.ts";
@@ -20,7 +17,6 @@ export interface StepBoundaryOptions {
   readonly recorder: SessionRecorder;
   readonly blobs: SessionBlobs;
   readonly turn: RunningTurn;
-  /** The agent with the tools that MCP servers offer now. */
   readonly prepared: () => PreparedAgent;
   readonly recordedPreparation: RecordedPreparation | undefined;
 }
@@ -39,7 +35,7 @@ export class StepBoundary {
   }
 
   /**
-   * Begins the next step, once everybody was asked. Undefined if nobody had to be asked.
+   * Begins the next step once the agent's functions have answered. Undefined if there are none to call.
    * @param begin - Called with the step's agent, unless the turn ends or moves on.
    * @throws TurnlogError `CALLBACK_FAILED`
    */
@@ -49,7 +45,6 @@ export class StepBoundary {
     return preparing.then((isHere) => (isHere === true ? this.#goOn(begin) : undefined));
   }
 
-  /** Forgets the settings that `prepareCall` gave the turn. */
   endTurn(): void {
     this.#call = undefined;
   }
@@ -94,9 +89,8 @@ export class StepBoundary {
   }
 
   /**
-   * Whether the turn goes on, once `stopWhen` was asked. Resolves to undefined if the turn has meanwhile
-   * moved on without the answer, for instance since it was cancelled. Undefined if nobody has to be asked.
-   * @throws TurnlogError `CALLBACK_FAILED`
+   * Whether the turn goes on, by `stopWhen`. Resolves to undefined if the turn has moved on without the answer, for
+   * instance since it was cancelled. Undefined without conditions. @throws TurnlogError `CALLBACK_FAILED`
    */
   #goesOn(): Promise<boolean | undefined> | undefined {
     const { recorder, turn: running } = this.#options;
@@ -146,9 +140,8 @@ export class StepBoundary {
   }
 
   /**
-   * The agent of the next step, once `prepareStep` was asked and its answer recorded. Resolves to
-   * undefined if the turn has meanwhile moved on. Undefined if the step has the agent's own settings.
-   * @throws TurnlogError `CALLBACK_FAILED`
+   * The agent of the next step, once the answer of `prepareStep` is recorded. Resolves to undefined if the turn has moved
+   * on. Undefined if the step has the agent's own settings. @throws TurnlogError `CALLBACK_FAILED`
    */
   #prepare(): Promise<PreparedAgent | undefined> | undefined {
     const { recorder, recordedPreparation: recorded, ...options } = this.#options;

@@ -1,7 +1,4 @@
-/**
- * Prepares a step as the agent's `prepareStep` says: asks it, checks its answer, and makes the event
- * that records it. A replay takes the recorded event in its place.
- */
+/** Asks the agent's `prepareStep`, checks the answer, and makes its event. A replay takes the recorded one. */
 
 import type { ModelMessage } from "ai";
 import {
@@ -136,10 +133,7 @@ function allOverrides(
   return { ...turn, ...step, settings: { ...turn.settings, ...step.settings } };
 }
 
-/**
- * The agent of a recorded step.
- * @throws TurnlogError `CALLBACK_FAILED` if only its process knew its model
- */
+/** The agent of a recorded step. @throws TurnlogError `CALLBACK_FAILED` if only its process knew its model */
 export async function fromRecord(
   prepared: PreparedAgent,
   overrides: NonNullable<Data["overrides"]>,

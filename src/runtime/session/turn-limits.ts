@@ -34,13 +34,11 @@ export class TurnClock implements Disposable {
     this.#turn = this.#limit(turn, turnLimits(this.#agent).totalMs);
   }
 
-  /** Starts the time of a step. */
   beginStep(turn: number): void {
     this.endStep();
     this.#step = this.#limit(turn, turnLimits(this.#agent).stepMs);
   }
 
-  /** Ends the time of a step. */
   endStep(): void {
     this.#step?.[Symbol.dispose]();
   }

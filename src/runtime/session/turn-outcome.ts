@@ -35,14 +35,12 @@ export interface TurnResult<OUTPUT = unknown> {
   /** The sum over the steps of the turn. */
   readonly usage: TokenUsage;
   /**
-   * The structured output, by the `output` of the message or the agent. Without a schema at hand, as by
-   * `session.turn(id)` after a restart, it is JSON. Undefined if none was asked for, or the turn ended
-   * without a reply.
+   * The structured output, by the `output` of the message or the agent; JSON if only the log knows it, as by
+   * `session.turn(id)` after a restart. Undefined if none was asked for, or the turn ended without a reply.
    */
   readonly output: OUTPUT | undefined;
 }
 
-/** The result without its output. */
 type EndedTurn = Omit<TurnResult, "output">;
 
 export type TurnOutcome =
@@ -151,7 +149,6 @@ function endOf({ items }: Items, turn: number): TurnEndItem | undefined {
   return last?.kind === "turn-end" ? last : undefined;
 }
 
-/** The index of the last item of a turn, or -1. */
 function lastIndexOf(items: readonly HistoryItem[], turn: number): number {
   const last = items.findLastIndex((item) => item.turn <= turn && item.kind !== "note");
   return items[last]?.turn === turn ? last : -1;

@@ -15,7 +15,6 @@ export interface TurnValues {
    * the tools. Default: the runtime's `contextFor`, else the agent's `runtimeContext` and `toolsContext`.
    */
   readonly context?: TurnContext;
-  /** The structured output of the turn, in place of the agent's. */
   readonly output?: OutputInterface;
   /**
    * Options for the agent's `prepareCall`, validated by its `callOptionsSchema`. After a restart, the

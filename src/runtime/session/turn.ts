@@ -16,12 +16,8 @@ import { outputElements, partialOutputs, type ElementOf } from "./turn-output.ts
 
 /** How a turn rests: it has ended, waits for approvals or outputs, or its message is held. */
 type TurnRest<OUTPUT = unknown> =
-  /** The turn has ended. */
   | { readonly kind: "ended"; readonly result: TurnResult<OUTPUT> }
-  /**
-   * A turn of the session waits: for these approvals (`session.approve(approvalId)` or `deny`) and these
-   * outputs of a client (`session.answerCall(requestId, answer)`).
-   */
+  /** A turn waits: for approvals (`session.approve` or `deny`) or a client's outputs (`session.answerCall`). */
   | {
       readonly kind: "waiting";
       readonly approvals: readonly Approval[];
@@ -44,24 +40,21 @@ export interface Turn<OUTPUT = unknown, PARTIAL = unknown> extends AsyncIterable
    */
   readonly started: Promise<TurnStart>;
   /**
-   * How the turn ended. Cancelled and interrupted turns have a result too. A rejection that nobody
-   * awaits is not reported as unhandled.
-   * @throws TurnlogError `TURN_FAILED` (with the provider's error as `cause`), `OUTPUT_INVALID` if the text
-   * is not the output that was asked for (`details.result` has the text), `COMMAND_REFUSED` if the
-   * message was withdrawn, `SESSION_FAILED` if the log refused an event
+   * How the turn ended; cancelled and interrupted turns have a result too. Never reported as an unhandled rejection.
+   * @throws TurnlogError `TURN_FAILED` (with the provider's error as `cause`), `OUTPUT_INVALID` if the text is not the
+   * output that was asked for (`details.result` has the text), `COMMAND_REFUSED` if the message was withdrawn,
+   * `SESSION_FAILED` if the log refused an event
    */
   readonly result: Promise<TurnResult<OUTPUT>>;
   /**
-   * The structured output while it streams: each time as far as its text is there, not validated. A
-   * step after calls begins anew. Past, then live.
+   * The structured output while it streams, not validated. A step after calls begins anew. Past, then live.
    * @throws TurnlogError `INVALID_INPUT` if the turn has no `output`, and as `result`
    */
   readonly partialOutputs: AsyncIterable<PARTIAL>;
   /** The elements of `Output.array`, each once it is complete and valid. Otherwise as `partialOutputs`. */
   readonly elements: AsyncIterable<ElementOf<PARTIAL>>;
   /**
-   * Resolves when the turn is at rest: it has ended, or waits for people or clients. For servers that answer
-   * before people do.
+   * Resolves when the turn has ended, or waits for people or clients. For servers that answer before people do.
    * @throws TurnlogError as `result`
    */
   untilRest(): Promise<TurnRest<OUTPUT>>;
@@ -80,7 +73,6 @@ export interface TurnOptions<OUTPUT, PARTIAL> {
   readonly log: EventLog;
   /** The output of `send`; undefined if it gave none. */
   readonly output: OutputInterface<OUTPUT, PARTIAL> | undefined;
-  /** The output of the agent. */
   readonly agentOutput: () => Promise<OutputInterface<unknown, PARTIAL> | undefined>;
   /** Each of the following rejects with the session's failure. */
   readonly outcome: () => Promise<TurnOutcome>;

@@ -25,11 +25,8 @@ const optionsSchema = z.object({
 /**
  * The identity of the running call, from the second argument of a tool's `execute`.
  * @throws TurnlogError `INVALID_INPUT` if turnlog did not run the tool
- *
  * @example
- * ```ts
  * execute: async (order, options) => pay(order, { idempotencyKey: callIdentity(options).effectId })
- * ```
  */
 export function callIdentity(options: unknown): CallIdentity {
   const parsed = optionsSchema.safeParse(options);

@@ -27,7 +27,6 @@ export type CallAnswer = (
 
 type Answering = EventBody<"tool.succeeded" | "tool.failed">;
 
-/** The session in which a call is answered. */
 interface AnsweredSession {
   readonly agent: Agent;
   readonly blobs: Pick<SessionBlobs, "answer">;

@@ -16,7 +16,6 @@ interface WaitingCall {
 export class RunningCalls {
   readonly #agent: Agent;
   readonly #running = new Set<string>();
-  /** The number of running calls of each tool. */
   readonly #runningByTool = new Map<string, number>();
   /** Waiting calls by tool, oldest first, each with its ticket number. */
   readonly #waiting = new Map<string, Map<string, number>>();

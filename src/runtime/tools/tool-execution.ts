@@ -34,7 +34,6 @@ import {
 } from "../../shared/index.ts";
 import { failureOutput } from "../../mcp/index.ts";
 
-/** A tool of any input and output. */
 export type AnyTool = ToolSet[string];
 
 export interface ToolExecution {
@@ -46,7 +45,6 @@ export interface ToolExecution {
   readonly context: () => Promise<unknown>;
   /** The messages of the prompt that the call answers. */
   readonly messages: readonly ModelMessage[];
-  /** Aborted when the turn is cancelled. */
   readonly signal: AbortSignal;
   readonly timeoutMs?: number;
   /** Milliseconds between the abort of a tool and its abandonment. */
@@ -76,7 +74,6 @@ export type Execution =
     }
   | { readonly kind: "unknown"; readonly reason: "cancelled" | "timed-out" };
 
-/** A known outcome. */
 export type Ended = Exclude<Execution, { readonly kind: "unknown" }>;
 
 /** The error of a call that was cancelled after its start was recorded and before its tool ran. */

@@ -4,14 +4,12 @@ import type { ModelMessage } from "ai";
 import type { Agent, TurnContext } from "../../agent/index.ts";
 import type { CallPart } from "../../projections/index.ts";
 
-/** A tool that is about to run. */
 export interface ToolSetup {
   readonly agent: Agent;
   readonly call: CallPart;
   /** The output of the tool's input schema. */
   readonly input: unknown;
   readonly messages: readonly ModelMessage[];
-  /** The context of the turn. */
   readonly context: Required<TurnContext>;
   readonly toolContext: unknown;
   readonly signal: AbortSignal;

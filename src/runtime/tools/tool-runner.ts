@@ -1,7 +1,6 @@
 /**
- * Brings every tool call of a step to its end: approval, execution, result. Called after a model step,
- * after an answered approval and after a crash: `run` reads the state of each call and does its next
- * act, so it may be called at any time. It never runs a call before `tool.started` is durable.
+ * Brings every tool call of a step to its end: approval, execution, result. `run` reads the state of each call and does
+ * its next act, so it may be called at any time. It never runs a call before `tool.started` is durable.
  */
 
 import type { ModelMessage } from "ai";
@@ -46,15 +45,12 @@ export interface ToolRunnerOptions {
   readonly messages: readonly ModelMessage[];
   /** The outputs of the tools' input schemas, by call id. */
   readonly inputs: ReadonlyMap<string, unknown>;
-  /** The context of the turn. */
   readonly context: () => Promise<Required<TurnContext>>;
-  /** Called before each run of a tool. */
   readonly observe: (setup: ToolSetup) => Promise<ToolObserver | undefined>;
   /** Called with an error that cannot be recorded as an event. */
   readonly onFailure: (error: unknown) => void;
 }
 
-/** A call with its tool. */
 interface Runnable {
   readonly call: CallPart;
   readonly tool: AnyTool;
