@@ -1,8 +1,8 @@
 /** Runs one process of the kill tests up to its death, and keeps what it told. */
 
-import { execFile, spawn } from "node:child_process";
-import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
+import { spawn } from "node:child_process";
+import { dirname, join } from "node:path";
+import { bundled } from "../support/bundled.ts";
 import type { Moment } from "./crash-moment.ts";
 import { toldSchema, type CrashPlan, type Told } from "./crash-plan.ts";
 
@@ -12,22 +12,18 @@ export interface CrashRun {
   readonly told: readonly Told[];
 }
 
-const child = fileURLToPath(new URL("crash-child.ts", import.meta.url));
-const runtime = new URL("../../src/public/index.ts", import.meta.url).href;
+const program = new URL("crash-child.ts", import.meta.url);
 
-/** Compiles once, into a folder, what each process would compile for itself: half of its life. */
-export async function compileInto(cache: string): Promise<void> {
-  const env = { ...process.env, NODE_COMPILE_CACHE: cache };
-  await promisify(execFile)(process.execPath, ["--eval", `import(${JSON.stringify(runtime)})`], {
-    env,
-  });
+/** The program that dies, made for many runs in an empty folder of the test's own. */
+export async function crashProgram(folder: string): Promise<string> {
+  return await bundled(program, folder);
 }
 
-export async function crashRun(plan: CrashPlan, moment: Moment, cache: string): Promise<CrashRun> {
+export async function crashRun(child: string, plan: CrashPlan, moment: Moment): Promise<CrashRun> {
   const told = moment.by === "itself" ? { ...plan, die: moment.die } : plan;
   const running = spawn(process.execPath, [child, JSON.stringify(told)], {
     stdio: ["ignore", "pipe", "pipe"],
-    env: { ...process.env, NODE_COMPILE_CACHE: cache },
+    env: { ...process.env, NODE_COMPILE_CACHE: join(dirname(child), "compiled") },
   });
   const exited = Promise.withResolvers<NodeJS.Signals | number | null>();
   running.once("error", exited.reject);

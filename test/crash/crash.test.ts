@@ -12,7 +12,7 @@ import { seededRandom } from "../support/random.ts";
 import { long } from "../support/runs.ts";
 import { describeMoment, drawMoment } from "./crash-moment.ts";
 import type { CrashPlan } from "./crash-plan.ts";
-import { compileInto, crashRun } from "./crash-run.ts";
+import { crashProgram, crashRun } from "./crash-run.ts";
 import { crashVerdict } from "./crash-verdict.ts";
 
 const seed = process.env["TURNLOG_SEED"] ?? "turnlog";
@@ -24,10 +24,11 @@ const kinds = (["sync", "os"] as const).flatMap((durability) =>
 );
 
 let folder: string;
+let child: string;
 const kills = new Map<string, number>();
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "turnlog-crash-"));
-  await compileInto(join(folder, "compiled"));
+  child = await crashProgram(join(folder, "program"));
 });
 afterAll(async () => {
   const all = [...kills.values()].reduce((sum, count) => sum + count, 0);
@@ -61,7 +62,7 @@ describe.concurrent.each(kinds)(
             stepSource: random.chance(1 / 3) ? "stream-text" : "language-model-call",
           };
           const moment = drawMoment(random);
-          const run = await crashRun(plan, moment, join(folder, "compiled"));
+          const run = await crashRun(child, plan, moment);
           const scratch = join(home, `copy-${life}`);
           const verdict = await crashVerdict(plan, run.told, scratch);
           const where = `process ${life} of ${name}, ${describeMoment(moment)}, position ${verdict.position}`;

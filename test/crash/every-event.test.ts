@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { seededRandom } from "../support/random.ts";
 import { long } from "../support/runs.ts";
 import type { CrashPlan } from "./crash-plan.ts";
-import { compileInto, crashRun } from "./crash-run.ts";
+import { crashProgram, crashRun } from "./crash-run.ts";
 import { crashVerdict } from "./crash-verdict.ts";
 
 const sessions = [
@@ -22,10 +22,11 @@ const sessions = [
 const places = ["shown", "append"] as const;
 
 let folder: string;
+let child: string;
 let kills = 0;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "turnlog-every-event-"));
-  await compileInto(join(folder, "compiled"));
+  child = await crashProgram(join(folder, "program"));
 });
 afterAll(async () => {
   console.log(`killed ${kills} processes with SIGKILL, each after another event`);
@@ -51,7 +52,7 @@ async function kill(
     recovery,
     stepSource,
   };
-  const run = await crashRun(plan, { by: "itself", die }, join(folder, "compiled"));
+  const run = await crashRun(child, plan, { by: "itself", die });
   const { problems, position } = await crashVerdict(plan, run.told, join(home, "copy"));
   const where = `${name}, killed at ${die.at} ${die.after}, position ${position}`;
   await rm(home, { recursive: true });

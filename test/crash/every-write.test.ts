@@ -6,10 +6,10 @@
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { cp, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { copyFile, cp, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { boundsTrimming, type SessionEvent } from "../../src/events/index.ts";
@@ -24,15 +24,18 @@ import {
 } from "../../src/public/index.ts";
 import { scriptedModel, type ScriptedStep } from "../../src/models/index.ts";
 import { cleanEnvironment, main, run as runCommand } from "../cli/command-line.ts";
+import { bundled } from "../support/bundled.ts";
 import { long, patience } from "../support/runs.ts";
 
 const doomedWrites = fileURLToPath(new URL("doomed-writes.ts", import.meta.url));
-const forkChild = fileURLToPath(new URL("fork-child.ts", import.meta.url));
 const hows = ["kill-before", "kill-after", "fail"] as const;
 const endSchema = z.tuple([z.number().nullable(), z.string().nullable()]);
 type How = (typeof hows)[number];
 
 let root: string;
+/** The two programs that die. */
+let forkChild: string;
+let commandLine: string;
 let files = 0;
 
 /** So many words of a step, in so many deltas. */
@@ -64,6 +67,9 @@ async function base(name: string, turns: number, said: ScriptedStep): Promise<Ru
 /** Stores with the session `s`: a small one, which is in a file too, and one that takes several batches to be thinned. */
 beforeAll(async () => {
   root = await mkdtemp(join(tmpdir(), "turnlog-every-write-"));
+  forkChild = await bundled(new URL("fork-child.ts", import.meta.url), join(root, "fork"));
+  commandLine = await bundled(pathToFileURL(main), join(root, "src", "cli"));
+  await copyFile(join(import.meta.dirname, "../../package.json"), join(root, "package.json"));
   {
     await using small = await base("small", 3, step(8, 10));
     const lines = await Array.fromAsync(exportSession(small.log, "s"));
@@ -101,7 +107,7 @@ async function run(args: readonly string[], how?: How, at = 0): Promise<Ended> {
 
 /** Runs it to its end: a command in this process, which costs a tenth. */
 async function runAgain([file, ...rest]: readonly string[]): Promise<void> {
-  if (file !== main) return void (await run([file ?? "", ...rest]));
+  if (file !== commandLine) return void (await run([file ?? "", ...rest]));
   const { code, stderr } = await runCommand(rest, { cwd: root });
   if (code !== 0) throw new Error(`It ended with ${code}: ${stderr}`);
 }
@@ -168,7 +174,7 @@ describe.each(ends)("at any of its writes (%s)", (how) => {
     "an import is whole or has not begun",
     async () => {
       const was = await before("small");
-      const args = (dir: string) => [main, "--dir", dir, "import", "s.jsonl", "--as", "j"];
+      const args = (dir: string) => [commandLine, "--dir", dir, "import", "s.jsonl", "--as", "j"];
       const lengths = new Set<number>();
       const writes = await atEveryWrite(
         how,
@@ -237,7 +243,7 @@ describe.each(ends)("at any of its writes (%s)", (how) => {
       const first = await before("large");
       const args = (dir: string) => {
         const what = ["trim", "s", "--drop", drop, "--keep-steps", "0", "--shown", "--yes"];
-        return [main, "--dir", dir, ...what];
+        return [commandLine, "--dir", dir, ...what];
       };
       const done = join(root, `store-${files++}`);
       await cp(join(root, "large"), done, { recursive: true });

@@ -9,15 +9,15 @@ import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { afterAll, expect, it } from "vitest";
 import { collectBlobs, createRuntime, openLog, verifyLog } from "../../src/public/index.ts";
+import { bundled } from "../support/bundled.ts";
 import { mediaAgent, MESSAGE, picture } from "./media-agent.ts";
 
 const root = await mkdtemp(join(tmpdir(), "turnlog-media-kill-"));
 afterAll(() => rm(root, { recursive: true, force: true }));
 
-const script = fileURLToPath(new URL("media-child.ts", import.meta.url));
+const script = await bundled(new URL("media-child.ts", import.meta.url), join(root, "program"));
 
 /** Every one of them in the long run, else every fifth. */
 const STEP = process.env["TURNLOG_LONG"] === undefined ? 5 : 1;
