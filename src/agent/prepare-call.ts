@@ -1,4 +1,4 @@
-/** The agent's `prepareCall`: other settings for one turn, from the options that its message brought. */
+/** The agent's `prepareCall`: other settings for one turn, by the options of its message. */
 
 import { validateTypes } from "@ai-sdk/provider-utils";
 import type { ModelMessage } from "ai";

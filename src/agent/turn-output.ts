@@ -6,7 +6,7 @@ import { thing } from "../validation/index.ts";
 import { toStoredError } from "../shared/index.ts";
 import type { z } from "zod";
 
-/** What a text is as an output, or why it is none. */
+/** The output that a text is, or the error of its parsing. */
 export type ParsedOutput<OUTPUT> =
   | { readonly value: OUTPUT; readonly error?: never }
   | { readonly error: StoredError; readonly value?: never };

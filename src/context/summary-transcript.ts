@@ -83,7 +83,7 @@ function outcomeText(outcome: Extract<HistoryPart, { readonly kind: "call" }>["o
   switch (outcome.status) {
     case "succeeded":
       return withoutMedia(
-        outcome.modelOutput === undefined ? outcome.output : toldValue(outcome.modelOutput),
+        outcome.modelOutput === undefined ? outcome.output : outputValue(outcome.modelOutput),
       );
     case "failed":
       return `failed: ${outcome.error.message}`;
@@ -94,7 +94,7 @@ function outcomeText(outcome: Extract<HistoryPart, { readonly kind: "call" }>["o
   }
 }
 
-function toldValue(output: ModelOutput): unknown {
+function outputValue(output: ModelOutput): unknown {
   return "value" in output ? output.value : output;
 }
 

@@ -51,7 +51,7 @@ export interface StepItem {
   readonly end?: StepEnd;
 }
 
-/** The provider's words about a finished step, beside its content. */
+/** What the provider reported about a finished step, besides its content. */
 export interface StepEnd {
   /** Epoch milliseconds. */
   readonly time: number;

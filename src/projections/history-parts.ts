@@ -94,10 +94,10 @@ export function withAnswer(
   { position, time, data }: SessionEvent<"tool.approval-answered">,
 ): HistoryState {
   const { approved, reason, always, by } = data;
-  const told = reason === undefined ? {} : { reason };
+  const why = reason === undefined ? {} : { reason };
   const answer: ApprovalDecision = {
     approved,
-    ...told,
+    ...why,
     ...(always === undefined ? {} : { always }),
     ...(by === undefined ? {} : { by }),
     position,
@@ -109,7 +109,7 @@ export function withAnswer(
     );
     const answered = withCall(step, data, (call) => ({
       ...withOpenQuestion(call, (question) => ({ ...question, answer })),
-      outcome: approved ? { status: "approved" } : { status: "refused", ...told },
+      outcome: approved ? { status: "approved" } : { status: "refused", ...why },
     }));
     if (always !== true) return answered;
     return withCalls(answered, asked?.toolName, (call) =>

@@ -12,7 +12,7 @@ export interface PromptProblem {
 /**
  * - `begins-with-user`: the first message is a user message (Anthropic, Google).
  * - `ends-with-input`: the last message is a user or tool message; newer models refuse a reply at the end,
- *   which would be a prefill (Anthropic), unless its provider is to go on with it.
+ *   which would be a prefill (Anthropic), unless its provider continues it.
  * - `replies-apart`: no two assistant messages in a row; the SDK joins them for Anthropic, which refuses
  *   reasoning that does not come first. A result of a call in the reply before, where the provider paused,
  *   continues it.

@@ -64,14 +64,16 @@ const resultMarks: ReadonlySet<string> = new Set([
 /** Only calls with such metadata pass it on to their results: earlier prompts must stay the same. */
 function callOptions({ providerMetadata }: CallPart): Pick<ToolResultPart, "providerOptions"> {
   if (providerMetadata === undefined) return {};
-  const marks = Object.values(providerMetadata).flatMap((told) => Object.keys(told));
+  const marks = Object.values(providerMetadata).flatMap((entry) => Object.keys(entry));
   return marks.some((mark) => resultMarks.has(mark)) ? { providerOptions: providerMetadata } : {};
 }
 
 export function sendableParts(step: StepItem): readonly HistoryPart[] {
-  const told = step.parts.filter((part) => !isRedactedPart(part, step.parts));
+  const readable = step.parts.filter((part) => !isRedactedPart(part, step.parts));
   const whole = step.status === "finished";
-  const kept = isTrimmed(step) ? told.filter((part) => !isDropped(part)).map(withoutItemId) : told;
+  const kept = isTrimmed(step)
+    ? readable.filter((part) => !isDropped(part)).map(withoutItemId)
+    : readable;
   const parts = whole ? kept : kept.filter((part) => isAnswered(part, kept));
   return parts.filter((part, index) => !isReasoning(part) || isFollowed(parts.slice(index + 1)));
 }

@@ -46,7 +46,7 @@ const edited = new WeakMap<
   { readonly view: ContextView; readonly entries: readonly PromptEntry[] }
 >();
 
-/** A log may repeat call ids: what is sent has others. */
+/** A log may repeat call ids: requests have others. */
 function hasProblems(messages: readonly ModelMessage[]): boolean {
   return promptProblems(messages).some(({ rule }) => rule !== "unique-calls");
 }

@@ -40,13 +40,13 @@ export interface Encryption {
 interface RunOptions {
   readonly agent: Agent;
   /**
-   * Large and binary content is stored beside the log, once, and events refer to it. With `false` all of it
-   * stays in the events, as base64; what a session has beside its log already is read all the same.
+   * Stores large and binary content outside of the log, once; events refer to it. With `false` it stays in the
+   * events as base64; blobs that a session already has can still be read.
    */
   readonly blobs?: BlobOptions | false;
   /**
-   * MCP servers whose tools every session has beside its agent's own, as `server__tool`. They are
-   * started when a message is sent for the first time, and closed with the runtime.
+   * MCP servers whose tools every session has besides its agent's own, as `server__tool`. They start with the
+   * first message, and close with the runtime.
    */
   readonly mcp?: McpServers;
   /** What to do with a turn that a dead process left unfinished. Default `stop`. */
@@ -54,8 +54,8 @@ interface RunOptions {
   /** How often one turn may continue after its process died, with `continue`. Default 3. */
   readonly maxRecoveries?: number;
   /**
-   * Whether a hash chain is kept over the events of each session, so that `verify` finds any that is
-   * changed or missing, also where checksums were made again. Default false.
+   * Keep a hash chain over the events of each session, so that `verify` finds changed and missing events even if
+   * their checksums were made again. Default false.
    */
   readonly hashChain?: boolean;
   /** How files of messages and addresses in a prompt are read. */

@@ -179,17 +179,17 @@ export function checkedOptions(options: RuntimeOptions): RuntimeSettings {
 }
 
 function checkPlace(given: StoreOptions): void {
-  const told = places.filter((place) => Reflect.get(given, place) !== undefined);
-  if (told.length === 1) {
+  const chosen = places.filter((place) => Reflect.get(given, place) !== undefined);
+  if (chosen.length === 1) {
     const idle = ["durability", "takeOver"].find((key) => Reflect.get(given, key) !== undefined);
-    if (told[0] === "dir" || idle === undefined) return;
+    if (chosen[0] === "dir" || idle === undefined) return;
     throw new TurnlogError(
       "INVALID_INPUT",
-      `createRuntime: \`${idle}\` has no effect with \`${told[0]}\`: it is for a store in a folder (\`dir\`).`,
+      `createRuntime: \`${idle}\` has no effect with \`${chosen[0]}\`: it is for a store in a folder (\`dir\`).`,
       { details: { option: idle } },
     );
   }
-  const what = told.length === 0 ? "none of them" : told.join(" and ");
+  const what = chosen.length === 0 ? "none of them" : chosen.join(" and ");
   throw new TurnlogError(
     "INVALID_INPUT",
     `createRuntime: where the log is kept must be said by one of \`dir\`, \`memory: true\` and \`log\`, not by ${what}.`,

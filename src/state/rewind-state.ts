@@ -85,7 +85,7 @@ function statesAt(
   again: readonly UserItem[],
 ): RewindTarget["states"] {
   const { note } = data;
-  const told: readonly HistoryItem[] =
+  const notes: readonly HistoryItem[] =
     note === undefined ? [] : [{ kind: "note", text: note, turn, position, time }];
   const waiting = again.reduce(
     (entries, { id, content }) => withEntry(entries, id, { content, delivery: "follow-up" }),
@@ -93,7 +93,7 @@ function statesAt(
   );
   const isSameAgent = agent === state.summary.agentDigest;
   return {
-    history: { items: told.length === 0 ? items : [...items, ...told], waiting, turn },
+    history: { items: notes.length === 0 ? items : [...items, ...notes], waiting, turn },
     // What was known of the prompt holds for the agent of that time.
     view: withBinding(view, position, state.view.binding),
     calibration,
@@ -110,9 +110,9 @@ export function rewoundBoundaries(
   { position, data: { note } }: Rewound,
 ): BoundariesState {
   const left = currentBoundary(before, state);
-  const told = note === undefined ? [] : after.history.items.slice(-1);
+  const notes = note === undefined ? [] : after.history.items.slice(-1);
   return {
-    items: told.length === 0 ? state.items : [...state.items, ...told],
+    items: notes.length === 0 ? state.items : [...state.items, ...notes],
     passed: left === undefined ? state.passed : [...state.passed, left],
     from: isAtBoundary(after) ? position : 0,
   };

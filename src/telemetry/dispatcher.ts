@@ -20,7 +20,7 @@ export interface Dispatcher {
   readonly executeTool: NonNullable<Telemetry["executeTool"]>;
 }
 
-/** Undefined if nothing listens. `identity`: what each event has beside the AI SDK's fields. */
+/** Undefined if nothing listens. `identity`: the fields of each event besides the AI SDK's. */
 export function dispatcherOf(
   settings: LifecycleSettings,
   identity: () => EventIdentity,
@@ -37,14 +37,14 @@ export function dispatcherOf(
     const heard = "runtimeContext" in copy ? withIdentityInContext(copy, identity()) : copy;
     return integrations
       .flatMap((integration) => listenersIn(integration, name))
-      .map((listener) => told(listener, heard));
+      .map((listener) => calledQuietly(listener, heard));
   };
   return {
     notify: async (name, event) => {
       const callback = callbacks.get(name);
       const identified = { ...event, turnlog: identity() };
       await Promise.all([
-        ...(callback === undefined ? [] : [told(callback, identified)]),
+        ...(callback === undefined ? [] : [calledQuietly(callback, identified)]),
         ...(name === "onError" ? [] : integrationsHear(name, identified)),
       ]);
     },
@@ -121,7 +121,7 @@ function listenersIn(integration: Telemetry, name: LifecycleName): readonly List
 }
 
 /** Calls a listener. It must not change what it observes: an error of it is dropped. */
-async function told(listener: Listener, event: object): Promise<void> {
+async function calledQuietly(listener: Listener, event: object): Promise<void> {
   try {
     await listener(event);
   } catch (error) {

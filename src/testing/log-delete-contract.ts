@@ -101,10 +101,10 @@ export const deleteContract: readonly Promised[] = [
       const others = log.subscribe("t", { from: 4 })[Symbol.asyncIterator]();
       for (let position = 1; position <= 3; position++)
         assert.equal((await take(events)).position, position);
-      const told = fails("SESSION_DELETED", () => events.next());
+      const failed = fails("SESSION_DELETED", () => events.next());
       const next = take(others);
       await log.delete("s");
-      await told;
+      await failed;
       await log.append("t", 3, [numbered(4)]);
       assert.equal((await next).position, 4);
       await others.return?.();

@@ -124,8 +124,8 @@ function firstDifference(
     }
   }
   // The path starts below `data`.
-  const told = path[0] === "data" && path.length > 1 ? path.slice(1) : path;
-  return [`\`${told.join(".")}\``, was, is];
+  const shown = path[0] === "data" && path.length > 1 ? path.slice(1) : path;
+  return [`\`${shown.join(".")}\``, was, is];
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -174,7 +174,7 @@ export class ReplayStage {
       (one) => one?.type === "session.recovered",
     );
     const runtime = await createRuntime({
-      log: this.#door(log, process),
+      log: this.#logOf(log, process),
       blobs: { store: memoryBlobs(), recorded: recordedBlobs(events) },
       agent: {
         ...agent,
@@ -227,7 +227,7 @@ export class ReplayStage {
   }
 
   /** The log as one process sees it. Events of a dead process are dropped. */
-  #door(log: EventLog, process: number): EventLog {
+  #logOf(log: EventLog, process: number): EventLog {
     return wrapLog(log, {
       append: (session, expected, events) => {
         if (process !== this.#process) return never();

@@ -66,12 +66,12 @@ export const sessionMatchers: {
         if (one?.toolName !== toolName) return false;
         return !("input" in one) || isDeepStrictEqual(one.input, input);
       });
-    const told = (list: readonly object[]): string =>
+    const lines = (list: readonly object[]): string =>
       list.map((call) => `\n  ${JSON.stringify(call)}`).join("");
     return {
       pass,
       message: () =>
-        `The tools ${pass ? "should not have been" : "were not"} called like this, and no others:${told(expected)}\nThey were called like this:${told(made)}`,
+        `The tools ${pass ? "should not have been" : "were not"} called like this, and no others:${lines(expected)}\nThey were called like this:${lines(made)}`,
     };
   },
 };

@@ -197,8 +197,8 @@ class Walker {
     // A spread union of bodies is a union of events, which the compiler does not infer.
     const event = { position: types.length + 1, time: 0, ...body } as SessionEvent;
     const { snapshot, effects } = machineFold(machine, event);
-    const told = isStructural(event) ? [...types, event.type] : types;
-    this.situation = { ...this.situation, machine: snapshot, types: told };
+    const moving = isStructural(event) ? [...types, event.type] : types;
+    this.situation = { ...this.situation, machine: snapshot, types: moving };
     this.#effects.push(...effects);
     for (let next = this.#effects.shift(); next !== undefined; next = this.#effects.shift()) {
       this.#answer(next);

@@ -54,12 +54,12 @@ export function messageCheck(): Check {
       const waits = [...statuses].flatMap(([id, current]) => (current === "waiting" ? [id] : []));
       const waiting = waits.toSorted().join();
       const delivered = boundaries.items.flatMap((item) => (item.kind === "user" ? [item.id] : []));
-      const told = [...deliveries].flatMap(([id, times]) =>
+      const recorded = [...deliveries].flatMap(([id, times]) =>
         Array.from({ length: times }, () => id),
       );
       return [
         ...(shown === waiting ? [] : [`the queue shows ${shown}, and ${waiting} wait`]),
-        ...(delivered.toSorted().join() === told.toSorted().join()
+        ...(delivered.toSorted().join() === recorded.toSorted().join()
           ? []
           : ["the history does not show each message as often as it was delivered"]),
       ];

@@ -9,11 +9,11 @@ const SHORTEST = 3;
 /** The name that the word means; undefined if it is exactly a name or resembles none. */
 export function meantName(word: string, names: readonly string[]): string | undefined {
   if (word.length < SHORTEST || names.includes(word)) return undefined;
-  return names.find((name) => isOneSlipAway(word, name));
+  return names.find((name) => isOneEditAway(word, name));
 }
 
 /** One letter added, missing or wrong after the first letter, or two neighbours swapped anywhere. */
-function isOneSlipAway(word: string, name: string): boolean {
+function isOneEditAway(word: string, name: string): boolean {
   let start = 0;
   while (start < word.length && word[start] === name[start]) start++;
   let end = 0;

@@ -270,7 +270,7 @@ export class TurnLifecycle {
     this.#later(() => dispatcher.notify(name, event));
   }
 
-  /** Calls ends in order. What a failed log never got is not told. */
+  /** Calls ends in order. Events that a failed log lacks are not reported. */
   #later(work: () => Promise<void>, waits = true): void {
     const durable = waits ? this.#recorder.durable() : Promise.resolve();
     const before = this.#ends;

@@ -68,7 +68,7 @@ async function* streamed(
     stopWhen: isStepCount(1),
     maxRetries: 0,
     onError: () => {},
-    // The session tells of the whole turn: the SDK would tell of each step as an operation of its own.
+    // The session reports the whole turn: the SDK would report each step as a separate operation.
     telemetry: {
       isEnabled: observer !== undefined,
       integrations: observer ? bridge(observer) : [],

@@ -85,7 +85,7 @@ function smallest(run: CompactionCase, budget: PlanBudget): CompactionEnd {
   return tokensAfter(least) < tokensAfter(own) ? least : own;
 }
 
-/** The end as it is, or all before this turn left out if only that fits the model. */
+/** Keeps the end, or leaves out all before this turn if only that fits the model. */
 export function orOnlyThisTurn(
   run: CompactionCase,
   end: CompactionEnd,

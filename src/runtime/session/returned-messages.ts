@@ -64,7 +64,7 @@ function withTexts(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, withTexts(inner)]));
 }
 
-/** Law 4, before the call. A log may repeat call ids: what is sent has others. */
+/** Law 4, before the call. A log may repeat call ids: requests have others. */
 function assertSendable(messages: readonly ModelMessage[]): void {
   const system = messages.findIndex(({ role }) => role === "system");
   if (system !== -1)

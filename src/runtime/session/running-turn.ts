@@ -1,4 +1,4 @@
-/** The turn that runs: which message began it, and the values and the async context that it brought along. */
+/** The turn that runs: the message that began it, that message's values, and the async context of its `send`. */
 
 import type { OutputInterface } from "ai";
 import {
@@ -21,7 +21,7 @@ import {
   type TurnValues,
 } from "./turn-values.ts";
 
-/** Gives the context of a turn whose message brought none, as after a restart. */
+/** Gives the context of a turn whose message has none, as after a restart. */
 export type ContextFor = (
   session: string,
   messageId: string,

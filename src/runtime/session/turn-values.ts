@@ -1,6 +1,6 @@
 /**
- * The values that messages bring along for their turns. In memory, beside the log, and independent of
- * whether the session is live: passivating loses nothing, the end of the process does.
+ * The values of messages for their turns, such as the context. In memory only: passivating a session
+ * loses nothing, the end of the process loses all.
  */
 
 import { AsyncLocalStorage } from "node:async_hooks";
@@ -8,7 +8,7 @@ import type { OutputInterface } from "ai";
 import type { TurnContext } from "../../agent/index.ts";
 import type { SessionRecorder } from "../../state/index.ts";
 
-/** What a message brings along for the turn that it begins. Not in the log. */
+/** The values of a message for the turn that it begins. Not in the log. */
 export interface TurnValues {
   /**
    * The turn's context: `runtimeContext` for approvals, `prepareStep` and callbacks, `toolsContext` for

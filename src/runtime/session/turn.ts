@@ -157,7 +157,7 @@ async function resultOf<OUTPUT, PARTIAL>(
   }
 }
 
-/** By the message's own `output`, so that its type is right whatever began the turn; else as recorded. */
+/** Parsed by the message's own `output`, whose type the caller expects; else as recorded. */
 async function outputOf<OUTPUT, PARTIAL>(
   { output: own }: TurnOptions<OUTPUT, PARTIAL>,
   { result, output: recorded }: Extract<TurnOutcome, { readonly kind: "ended" }>,

@@ -96,7 +96,7 @@ function depends(isAllowed: boolean, ask: (question: ApprovalQuestion) => unknow
   };
 }
 
-/** @throws ZodError if the status is none of the SDK's */
+/** @throws ZodError for a status that the SDK does not have */
 function decided(isAllowed: boolean, given: unknown): Decision {
   const { type, reason } = approvalStatus(given);
   switch (type) {

@@ -291,7 +291,7 @@ export class ToolRunner {
     this.#recordUnrun(call, { type: "tool.failed", data: { ...this.#key(call), error } });
   }
 
-  /** Records what becomes of a call that is not run here. If a dead process had started it, its outcome is unknown. */
+  /** Records the end of a call that does not run here. If a dead process had started it, its outcome is unknown. */
   #recordUnrun(call: CallPart, ending: EventBody): void {
     const unknown = { ...this.#key(call), reason: "recovered" } as const;
     this.#options.recorder.record(

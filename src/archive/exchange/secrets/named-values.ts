@@ -118,7 +118,7 @@ function valueAt(
     const to =
       length === undefined ? endOfLine(text, from) : from + rest.slice(0, length).trimEnd().length;
     // A list of words, except for constants: `define('DB_PASSWORD', '…')`.
-    const written = between.includes(",") && !/^[A-Z\d_]+$/.test(name) ? "told" : "quoted";
+    const written = between.includes(",") && !/^[A-Z\d_]+$/.test(name) ? "stated" : "quoted";
     return { range: [from, to], written };
   }
   const from = afterScheme(text, start);
@@ -138,7 +138,7 @@ function valueAt(
     isMarkup || hasScheme || (/[=|]|%3[DA]|^\s+$/i.test(between) && !between.endsWith(" = "));
   // The punctuation of a sentence does not belong to the value.
   if (!isAssigned) while (to > from && /[.,:;!?]/.test(text.charAt(to - 1))) to -= 1;
-  return to > from ? { range: [from, to], written: isAssigned ? "assigned" : "told" } : undefined;
+  return to > from ? { range: [from, to], written: isAssigned ? "assigned" : "stated" } : undefined;
 }
 
 function afterScheme(text: string, start: number): number {

@@ -10,7 +10,7 @@ export type Written =
   /** `NAME=value`, `--name value`, `?name=value`: for programs. */
   | "assigned"
   /** `name: value`, `the name is value`: also in code and prose. */
-  | "told";
+  | "stated";
 
 const PLACEHOLDER =
   /^(?:\$\{?[\w.]+\}?|\$\(.*|\{\{.*|<[^<>]*>|%\w+%|\*+|x+|\.{2,}|-+|_+|\[[\w ]+\](?: \d+)?|your?[-_ ].*|my[-_]\w+|process\.env.*|os\.environ.*|env\..*|secrets\..*|import\.meta.*|changeme|redacted|hidden|masked|placeholder|example)$/i;
