@@ -66,7 +66,7 @@ export interface TokenCounter {
 
 export const DEFAULT_COUNT_MS = 10_000;
 
-/** A trigger and a strategy of compaction. */
+/** When to compact, and how. @example { when: threshold(0.8), how: summarize({ keepTokens: 10_000 }) } */
 export interface CompactionChoice {
   readonly when: CompactionWhen;
   readonly how: CompactionStrategy;

@@ -24,8 +24,8 @@ const schema = optionsOf<CheckpointOptions>(
 );
 
 /**
- * Keeps the newest messages; the original request, the latest one and the way to the documents replace the
- * rest. For agents that write down their plan and their results.
+ * Keeps the newest messages. The original request, the latest one and the names of the documents replace the
+ * others. For agents that write down their plan and their results.
  */
 export function checkpoint(options: CheckpointOptions = {}): CompactionStrategy {
   check(schema, options, "checkpoint", { name: "options" });

@@ -45,7 +45,7 @@ export function dropMiddle(options: DropMiddleOptions = {}): CompactionStrategy 
   };
 }
 
-/** The first unit, unless it is too long for the window, and as many more as fit. Never a summary. */
+/** Keeps the first unit, unless it is too long for the window, and as many more as fit. Never a summary. */
 function headEnd({ units, tokens }: Cuttable, most: number, longest: number): number {
   let sum = tokens[0] ?? 0;
   let end = units[0]?.kind === "summary" || sum > longest ? 0 : 1;

@@ -100,8 +100,8 @@ export class SessionBlobs {
   }
 
   /**
-   * Messages keep their order: text does not overtake an image that was sent before it. Undefined if there is
-   * nothing to wait for. @throws TurnlogError `BLOB_TOO_LARGE`, `INVALID_INPUT`, the errors of `BlobStore.put`
+   * Offloads a user message. Messages keep their order: text does not overtake an image that was sent before it.
+   * Undefined without a wait. @throws TurnlogError `BLOB_TOO_LARGE`, `INVALID_INPUT`, the errors of `BlobStore.put`
    */
   input(content: StoredUserContent): Promise<Offloaded<StoredUserContent>> | undefined {
     if (typeof content === "string" && this.#inputs === 0) return undefined;
@@ -136,7 +136,7 @@ export class SessionBlobs {
     this.#inputs -= 1;
   }
 
-  /** Undefined without content to offload. After a failure the content stays in the event: the tool has run. */
+  /** Offloads a tool result; undefined without content. After a failure it stays in the event: the tool has run. */
   answer(answer: ToolAnswer): Promise<Offloaded<ToolAnswer>> | undefined {
     if (!this.#options.isKept) return undefined;
     const characters = this.#textLimit;
@@ -163,7 +163,7 @@ export class SessionBlobs {
   }
 
   /**
-   * With media, and with call ids that the model accepts. Unchanged messages are the same objects.
+   * The messages as sent: with media, and with call ids that the model accepts. Unchanged ones are the same objects.
    * @param signal - The call's. Without it, URLs are not downloaded.
    */
   async expand(

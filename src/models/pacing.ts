@@ -43,7 +43,8 @@ const realTime: PaceTime = {
 };
 
 /**
- * Begins with the first awaited position. @param events - All events in order, without a gap.
+ * The pace of a recording. Its time begins with the first awaited position.
+ * @param events - All events in order, without a gap.
  * @throws TurnlogError `INVALID_INPUT` for a factor that is not above 0
  */
 export function recordedPace(

@@ -28,7 +28,18 @@ export interface Projection<State extends object> extends ProjectionDefinition<S
   fold(state: State, event: SessionEvent): State;
 }
 
-/** Makes a projection from its definition. */
+/**
+ * Makes a projection from its definition.
+ * @example
+ * const runs = defineProjection<{ readonly count: number }>({
+ *   name: "tool-runs",
+ *   version: 1,
+ *   follows: "log",
+ *   schema: z.object({ count: z.number() }),
+ *   initial: { count: 0 },
+ *   on: { "tool.started": ({ count }) => ({ count: count + 1 }) },
+ * });
+ */
 export function defineProjection<State extends object>(
   definition: ProjectionDefinition<State>,
 ): Projection<State> {

@@ -50,6 +50,11 @@ import {
 
 /**
  * Opens a store and runs sessions of an agent on it.
+ * @example
+ * await using runtime = await createRuntime({ dir: ".turnlog", agent: { model, instructions, tools } });
+ * const session = await runtime.session("s-1");
+ * const turn = await session.send("Which tests failed?");
+ * const { text } = await turn.result;
  * @throws TurnlogError `INVALID_INPUT`, `LOG_LOCKED`, `LOG_FOREIGN`, `LOG_DAMAGED`, `LOG_TOO_NEW`, `LOG_READ_ONLY`
  */
 export async function createRuntime(given: RuntimeOptions): Promise<Runtime> {

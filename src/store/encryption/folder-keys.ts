@@ -11,7 +11,7 @@ import { makePrivateFolder, PRIVATE_FILE, syncAbove, syncFolder } from "../folde
 import { check, name } from "../../validation/index.ts";
 import { UNFINISHED, type KeyStore } from "./key-store.ts";
 
-/** @param folder - Created when the first key is saved. Only the owner can read its files (0600). */
+/** Keeps keys in a folder, which the first saved key creates. Only its owner can read the files (0600). */
 export function folderKeys(folder: string): KeyStore {
   check(name, folder, "folderKeys", { name: "folder" });
   const dir = resolve(folder);
