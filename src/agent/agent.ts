@@ -232,7 +232,10 @@ function withSchemas(
   );
 }
 
-/** A copy of an agent, so that later changes by the caller have no effect. Models, functions, contexts and strategies are shared. */
+/**
+ * A copy of an agent, so that later changes by the caller have no effect. Models, functions, contexts and
+ * strategies are shared.
+ */
 export function heldAgent(given: Agent): Agent {
   const { model, tools, context, runtimeContext, toolsContext, ...plain } = given;
   return {

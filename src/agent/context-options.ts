@@ -30,7 +30,10 @@ export interface ContextOptions {
    * left out. `false`: none are, whatever the model accepts.
    */
   readonly media?: MediaBudget | false;
-  /** When and how the conversation is compacted. Default: `overflow()` and `summarize()`; `false`: only by `session.compact()`. */
+  /**
+   * When and how the conversation is compacted. Default: `overflow()` and `summarize()`; `false`: only by
+   * `session.compact()`.
+   */
   readonly compact?: CompactionChoice | false;
   /** Context windows and prices, by `provider:model` or by the model alone. They override the catalogue. */
   readonly limits?: Readonly<Record<string, ModelLimits>>;

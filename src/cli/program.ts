@@ -1,6 +1,7 @@
 /**
- * The command line: the options that all commands share, and the exit code of a run. Each command (`commands/`) is
- * loaded when it is called: `--help` loads only commander, `show` and `sessions` load no AI SDK.
+ * The command line: the options that all commands share, and the exit code of a run. Each command
+ * (`commands/`) is loaded when it is called: `--help` loads only commander, `show` and `sessions` load no
+ * AI SDK.
  */
 
 import { readFileSync } from "node:fs";

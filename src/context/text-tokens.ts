@@ -147,7 +147,10 @@ export function textTokens(text: string): number {
   return tokens;
 }
 
-/** The end of a part that fits into `scratch`: before a space, so that no piece is split. A longer text without a space is one part. */
+/**
+ * The end of a part that fits into `scratch`: before a space, so that no piece is split. A longer text
+ * without a space is one part.
+ */
 function partEnd(text: string, from: number): number {
   const most = from + scratch.length - 1;
   if (text.length <= most) return text.length;

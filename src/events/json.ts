@@ -47,7 +47,10 @@ export const storedErrorSchema: z.ZodType<StoredError> = z
   .object({ name: z.string(), message: z.string() })
   .catchall(jsonSchema);
 
-/** Canonical JSON (RFC 8785): keys in the order of their code units. Other values become what `JSON.stringify` makes of them. */
+/**
+ * Canonical JSON (RFC 8785): keys in the order of their code units. Other values become what
+ * `JSON.stringify` makes of them.
+ */
 export function canonicalJson(value: unknown): string {
   if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;

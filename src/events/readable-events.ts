@@ -10,7 +10,10 @@ import type { EventLog, GlobalEvent } from "./event-log.ts";
 /** Called for each skipped event; may throw to end the reading. */
 export type OnSkipped = (error: TurnlogError) => void;
 
-/** The valid events of a session, from a position (default 1). @throws TurnlogError as `EventLog.read`, but not `EVENT_INVALID` */
+/**
+ * The valid events of a session, from a position (default 1).
+ * @throws TurnlogError as `EventLog.read`, but not `EVENT_INVALID`
+ */
 export async function* readableEvents(
   log: Pick<EventLog, "read">,
   session: string,
@@ -35,7 +38,10 @@ export async function* readableEvents(
   }
 }
 
-/** The valid events of all sessions, from a global position. @throws TurnlogError as `EventLog.readAll`, but not `EVENT_INVALID` */
+/**
+ * The valid events of all sessions, from a global position.
+ * @throws TurnlogError as `EventLog.readAll`, but not `EVENT_INVALID`
+ */
 export async function* allReadableEvents(
   log: Pick<EventLog, "readAll">,
   from: number,

@@ -78,7 +78,10 @@ interface OpenCalls {
   readonly asking: number;
 }
 
-/** Counts for each value. {@link withCall} derives them from the value before: counting anew after each event would be quadratic. */
+/**
+ * Counts for each value. {@link withCall} derives them from the value before: counting anew after each
+ * event would be quadratic.
+ */
 const counted = new WeakMap<Calls, OpenCalls>();
 
 /** How many calls of the running step have not ended, and how many of those wait for an answer or an output. */

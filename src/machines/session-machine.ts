@@ -1,6 +1,7 @@
 /**
- * The session statechart. Only logged events move it, so the state at a position is the fold of the events up to it.
- * The runtime interprets its effects. No clock, promise or random number changes a state.
+ * The session statechart. Only logged events move it, so the state at a position is the fold of the
+ * events up to it. The runtime interprets its effects. No clock, promise or random number changes a
+ * state.
  */
 
 import { assertEvent, assign, setup } from "xstate";

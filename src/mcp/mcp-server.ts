@@ -84,8 +84,8 @@ export class RunningServer {
   }
 
   /**
-   * `signal` asks the server to stop; the call still waits for its answer, and the caller decides when the outcome
-   * counts as unknown. @throws TurnlogError `MCP_TOOL_FAILED`, `MCP_SERVER_FAILED`
+   * `signal` asks the server to stop; the call still waits for its answer, and the caller decides when
+   * the outcome counts as unknown. @throws TurnlogError `MCP_TOOL_FAILED`, `MCP_SERVER_FAILED`
    */
   async call(tool: string, input: Record<string, unknown>, signal?: AbortSignal): Promise<unknown> {
     signal?.throwIfAborted();

@@ -54,7 +54,10 @@ export class PendingRequests {
     return this.#requests.has(String(id));
   }
 
-  /** The messages in a value, as the client accepts them. @throws for a value that is neither a message nor an answer */
+  /**
+   * The messages in a value, as the client accepts them.
+   * @throws for a value that is neither a message nor an answer
+   */
   read(value: unknown): readonly JSONRPCMessage[] {
     return Array.isArray(value) ? value.map((one) => this.#read(one)) : [this.#read(value)];
   }

@@ -1,6 +1,6 @@
 /**
- * Offloads binary content in a tool result: parts of the AI SDK and MCP, `data:` URLs and base64 in JSON, bytes.
- * The model gets the tool's model output, else the values as text, followed by the media.
+ * Offloads binary content in a tool result: parts of the AI SDK and MCP, `data:` URLs and base64 in JSON,
+ * bytes. The model gets the tool's model output, else the values as text, followed by the media.
  */
 
 import {

@@ -100,8 +100,9 @@ export class SessionBlobs {
   }
 
   /**
-   * Offloads a user message. Messages keep their order: text does not overtake an image that was sent before it.
-   * Undefined without a wait. @throws TurnlogError `BLOB_TOO_LARGE`, `INVALID_INPUT`, the errors of `BlobStore.put`
+   * Offloads a user message. Messages keep their order: text does not overtake an image that was sent
+   * before it. Undefined without a wait. @throws TurnlogError `BLOB_TOO_LARGE`, `INVALID_INPUT`, the
+   * errors of `BlobStore.put`
    */
   input(content: StoredUserContent): Promise<Offloaded<StoredUserContent>> | undefined {
     if (typeof content === "string" && this.#inputs === 0) return undefined;
@@ -163,7 +164,8 @@ export class SessionBlobs {
   }
 
   /**
-   * The messages as sent: with media, and with call ids that the model accepts. Unchanged ones are the same objects.
+   * The messages as sent: with media, and with call ids that the model accepts. Unchanged ones are the
+   * same objects.
    * @param signal - The call's. Without it, URLs are not downloaded.
    */
   async expand(

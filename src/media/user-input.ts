@@ -27,8 +27,8 @@ type DirectInput = string | UserContent | StoredUserContent;
 export interface MessageWithFiles {
   readonly text?: string;
   /**
-   * Paths, and `file:`, `http:` and `https:` URLs, read once before the message is accepted. The bytes decide the
-   * type. Text becomes text with its name; everything else a file.
+   * Paths, and `file:`, `http:` and `https:` URLs, read once before the message is accepted. The bytes
+   * decide the type. Text becomes text with its name; everything else a file.
    */
   readonly files: readonly FileSource[];
 }

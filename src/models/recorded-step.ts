@@ -11,7 +11,10 @@ export interface RecordedCall {
   readonly parts: readonly SessionEvent[];
   /** Undefined if the process died before it. */
   readonly end: StepEnd | undefined;
-  /** The position from which the call may end: before calls that are skipped with it, and before a stop that came too late. */
+  /**
+   * The position from which the call may end: before calls that are skipped with it, and before a stop
+   * that came too late.
+   */
   readonly endsAt: number | undefined;
 }
 

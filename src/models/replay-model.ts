@@ -92,7 +92,10 @@ async function* partsOf(
   if (finish !== undefined) yield finish;
 }
 
-/** A replay does not wait before another attempt. After a final failure the recorded delay stays: it was too long to wait. */
+/**
+ * A replay does not wait before another attempt. After a final failure the recorded delay stays: it was
+ * too long to wait.
+ */
 function errorOf({ end }: RecordedCall, { data }: SessionEvent<"part.error">): Error {
   return recordedError(data.error, end?.type === "step.failed");
 }

@@ -12,7 +12,10 @@ export interface CompactionsState {
   readonly settled?: number;
   /** Whether `settled` is an estimate: no prompt was billed since. */
   readonly isGuess: boolean;
-  /** Billed tokens for one token of our own count, from the last bill before a compaction. Holds until the next bill. */
+  /**
+   * Billed tokens for one token of our own count, from the last bill before a compaction. Holds until the
+   * next bill.
+   */
   readonly scale?: number;
   /** Why the running or the last compaction began. */
   readonly trigger?: EventBody<"context.compaction-started">["data"]["trigger"];

@@ -55,7 +55,10 @@ export interface StepTimeline {
 const SHORTEST_GAP_MS = 50;
 const GAP_SHARE = 0.1;
 
-/** The timelines of a session's steps, in order. @param events - From the session's first event, or from any `step.started`. */
+/**
+ * The timelines of a session's steps, in order.
+ * @param events - From the session's first event, or from any `step.started`.
+ */
 export function stepTimelines(events: readonly SessionEvent[]): readonly StepTimeline[] {
   const steps: OpenStep[] = [];
   for (const event of events) {

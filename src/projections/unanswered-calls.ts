@@ -1,6 +1,6 @@
 /**
- * Provider calls without a result, for instance after Anthropic's `pause_turn`. The provider accepts such a call
- * again until another message follows; then it refuses the call, so the prompt leaves it out.
+ * Provider calls without a result, for instance after Anthropic's `pause_turn`. The provider accepts such
+ * a call again until another message follows; then it refuses the call, so the prompt leaves it out.
  */
 
 import type { HistoryPart, StepItem } from "./history-item.ts";

@@ -55,7 +55,8 @@ import {
  * const session = await runtime.session("s-1");
  * const turn = await session.send("Which tests failed?");
  * const { text } = await turn.result;
- * @throws TurnlogError `INVALID_INPUT`, `LOG_LOCKED`, `LOG_FOREIGN`, `LOG_DAMAGED`, `LOG_TOO_NEW`, `LOG_READ_ONLY`
+ * @throws TurnlogError `INVALID_INPUT`, `LOG_LOCKED`, `LOG_FOREIGN`, `LOG_DAMAGED`, `LOG_TOO_NEW`,
+ * `LOG_READ_ONLY`
  */
 export async function createRuntime(given: RuntimeOptions): Promise<Runtime> {
   const options = checkedOptions(given);

@@ -1,6 +1,6 @@
 /**
- * The registry of live sessions: activates each once from its log, and passivates idle ones. It decides nothing about
- * what a session records, except that closing cancels turns.
+ * The registry of live sessions: activates each once from its log, and passivates idle ones. It decides
+ * nothing about what a session records, except that closing cancels turns.
  */
 
 import { setImmediate } from "node:timers/promises";

@@ -54,24 +54,24 @@ interface RunOptions {
   /** How often one turn may continue after its process died, with `continue`. Default 3. */
   readonly maxRecoveries?: number;
   /**
-   * Keep a hash chain over the events of each session, so that `verify` finds changed and missing events even if
-   * their checksums were made again. Default false.
+   * Keep a hash chain over the events of each session, so that `verify` finds changed and missing events
+   * even if their checksums were made again. Default false.
    */
   readonly hashChain?: boolean;
   /** How files of messages and addresses in a prompt are read. */
   readonly attachments?: AttachmentOptions;
   /**
-   * Encrypts content, each event with its own key. `session.redact` erases single keys, `delete` all of a session.
-   * An existing session is encrypted from its next event on. Default: nothing is encrypted, and encrypted content
-   * cannot be read (`KEY_MISSING`).
+   * Encrypts content, each event with its own key. `session.redact` erases single keys, `delete` all of a
+   * session. An existing session is encrypted from its next event on. Default: nothing is encrypted, and
+   * encrypted content cannot be read (`KEY_MISSING`).
    */
   readonly encryption?: Encryption;
   /** How a model call is made. Default `language-model-call`, which takes less CPU than `stream-text`. */
   readonly stepSource?: StepSource["name"];
   /**
-   * Gives the context of a turn whose message has none: after a restart, in a fork, or without `context` in `send`.
-   * If it throws or returns no context, the step fails (`CALLBACK_FAILED`), and the next message asks it again.
-   * Default: the agent's context.
+   * Gives the context of a turn whose message has none: after a restart, in a fork, or without `context`
+   * in `send`. If it throws or returns no context, the step fails (`CALLBACK_FAILED`), and the next
+   * message asks it again. Default: the agent's context.
    */
   readonly contextFor?: ContextFor;
   /** Milliseconds after which an idle session is passivated. Default 60,000. */
@@ -79,13 +79,14 @@ interface RunOptions {
   /** Milliseconds that a tool may run after its abort signal. Default 1,000. */
   readonly graceMs?: number;
   /**
-   * Called with errors that lose nothing, such as a snapshot that could not be stored or an MCP server that did not
-   * start. Default: a process warning.
+   * Called with errors that lose nothing, such as a snapshot that could not be stored or an MCP server
+   * that did not start. Default: a process warning.
    */
   readonly onWarning?: (error: TurnlogError) => void;
   /**
-   * A meter of OpenTelemetry (`metrics.getMeter("app")`) for figures of live sessions: events, turns, queued messages,
-   * waiting calls, compactions, recoveries and the time to the first token. Default: no figures.
+   * A meter of OpenTelemetry (`metrics.getMeter("app")`) for figures of live sessions: events, turns,
+   * queued messages, waiting calls, compactions, recoveries and the time to the first token. Default: no
+   * figures.
    */
   readonly meter?: RuntimeMeter;
 }

@@ -1,6 +1,7 @@
 /**
- * The session handle: implements {@link Session} on the live actor, which may be passivated and activated between two
- * calls. `session/commands.ts` decides; this file records the events and waits until they are durable.
+ * The session handle: implements {@link Session} on the live actor, which may be passivated and activated
+ * between two calls. `session/commands.ts` decides; this file records the events and waits until they are
+ * durable.
  */
 
 import type { OutputInterface } from "ai";

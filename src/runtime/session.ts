@@ -92,7 +92,8 @@ interface Rerun {
 export interface Session {
   readonly id: string;
   /**
-   * Accepts a message: it is durable when this resolves. Starts a turn, or queues the message behind the running one.
+   * Accepts a message: it is durable when this resolves. Starts a turn, or queues the message behind the
+   * running one.
    * @throws TurnlogError `INVALID_INPUT`, `MESSAGE_CONFLICT`, `STALE`, `COMMAND_REFUSED` (no such message to
    * replace), `SESSION_CLOSED`, `SESSION_FAILED`
    */

@@ -216,8 +216,9 @@ export async function storedPositions(
 }
 
 /**
- * The newest stored state up to a position, or {@link nothingKept}. A fork without a snapshot of its own uses one
- * of the session that it branched off. `known`: an earlier stored state, whose chunks are not read again.
+ * The newest stored state up to a position, or {@link nothingKept}. A fork without a snapshot of its own
+ * uses one of the session that it branched off. `known`: an earlier stored state, whose chunks are not
+ * read again.
  */
 export async function loadSessionSnapshot(
   log: SnapshotStore,

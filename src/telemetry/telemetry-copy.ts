@@ -1,6 +1,7 @@
 /**
- * What a telemetry integration gets of an event, by the AI SDK's rules: chosen contexts, no inputs or outputs if
- * they are not recorded, no credentials. Works on copies; callbacks get the event itself. Pure.
+ * What a telemetry integration gets of an event, by the AI SDK's rules: chosen contexts, no inputs or
+ * outputs if they are not recorded, no credentials. Works on copies; callbacks get the event itself.
+ * Pure.
  */
 
 import { redactTelemetryValue } from "@ai-sdk/provider-utils";

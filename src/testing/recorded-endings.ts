@@ -126,8 +126,8 @@ function runningBehind(
 }
 
 /**
- * The position of the event that a wait ended with; undefined if it did not end, and for time limits of turns: no
- * earlier event shows when one is reached. `position`: of the session when the wait begins.
+ * The position of the event that a wait ended with; undefined if it did not end, and for time limits of
+ * turns: no earlier event shows when one is reached. `position`: of the session when the wait begins.
  */
 export function waitEnd(
   events: readonly SessionEvent[],

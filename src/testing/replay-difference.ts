@@ -148,8 +148,8 @@ export function withPrompt(made: SessionEvent, recorded: SessionEvent | undefine
 }
 
 /**
- * A call as if a session of another name had started it: only the effect ids of calls show that an imported session had
- * several names. `names`: those that other events show; their calls belong to them.
+ * A call as if a session of another name had started it: only the effect ids of calls show that an
+ * imported session had several names. `names`: those that other events show; their calls belong to them.
  */
 export function withEffect(
   made: SessionEvent,

@@ -248,7 +248,10 @@ export class ReplayStage {
     });
   }
 
-  /** The events of an append that its process still wrote: those before the next process opened the session, or before the fork. */
+  /**
+   * The events of an append that its process still wrote: those before the next process opened the
+   * session, or before the fork.
+   */
   #beforeEnd(revision: number, events: readonly NewEvent[]): readonly NewEvent[] {
     const { events: recorded } = this.#options;
     const at = events.findIndex((_, index) => isGone(revision + index + 1, this.#opened, recorded));

@@ -18,8 +18,9 @@ export interface RecordedRun {
 }
 
 /**
- * Replaces `execute` of tools: progress, results and errors come from the log; a call with an unknown outcome does not
- * end. Schemas, approval and `toModelOutput` stay; `toModelOutput` gets the output as JSON has it.
+ * Replaces `execute` of tools: progress, results and errors come from the log; a call with an unknown
+ * outcome does not end. Schemas, approval and `toModelOutput` stay; `toModelOutput` gets the output as
+ * JSON has it.
  * @param tools - The tools of the agent. Default: tools of the recorded names that take any input.
  * @throws TurnlogError `INVALID_INPUT` from a run that the log does not have
  */

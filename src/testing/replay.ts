@@ -1,6 +1,6 @@
 /**
- * Replays a recorded session with the real runtime: the model and the tools answer from the log, commands come again at
- * their positions, and every event is compared with the recorded one.
+ * Replays a recorded session with the real runtime: the model and the tools answer from the log, commands
+ * come again at their positions, and every event is compared with the recorded one.
  */
 
 import {
@@ -68,14 +68,15 @@ const schema = optionsOf<ReplayOptions>(
 );
 
 /**
- * Replays a session from its first event, without a network: the model and `execute` of the tools are not called.
- * Instructions, schemas, approvals, `toModelOutput` and limits are those of the agent: a change shows as a difference.
- * Limits, back-offs and timeouts end where they were recorded, without waiting. The agent plans compactions; summaries
- * of models and token counts come from the log. Links of a hash chain are left out, and so is trimmed reasoning, with the
- * comparison of prompts that had it. Times, stacks, delays of refused calls and token estimates are not compared.
+ * Replays a session from its first event, without a network: the model and `execute` of the tools are not
+ * called. Instructions, schemas, approvals, `toModelOutput` and limits are those of the agent: a change
+ * shows as a difference. Limits, back-offs and timeouts end where they were recorded, without waiting.
+ * The agent plans compactions; summaries of models and token counts come from the log. Links of a hash
+ * chain are left out, and so is trimmed reasoning, with the comparison of prompts that had it. Times,
+ * stacks, delays of refused calls and token estimates are not compared.
  * @param events - The events of one session, as `EventLog.read` or `readSessionFile` gives them.
- * @throws TurnlogError `INVALID_INPUT` for events that do not begin with `session.created` or have a gap, and for an
- * unknown name in `allow`
+ * @throws TurnlogError `INVALID_INPUT` for events that do not begin with `session.created` or have a gap,
+ * and for an unknown name in `allow`
  */
 export async function replay(
   events: readonly SessionEvent[],

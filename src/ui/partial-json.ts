@@ -1,6 +1,7 @@
 /**
- * The value of JSON that is still being written, by the rules of the AI SDK's `parsePartialJson`, which is asynchronous
- * and loads all of `ai`: open texts, lists and objects are closed, a key without a value is left out. Pure.
+ * The value of JSON that is still being written, by the rules of the AI SDK's `parsePartialJson`, which
+ * is asynchronous and loads all of `ai`: open texts, lists and objects are closed, a key without a value
+ * is left out. Pure.
  */
 
 /** The value so far; undefined if there is none. */

@@ -8,8 +8,8 @@ export interface DroppedContent {
   readonly message: number;
   readonly id?: string;
   /**
-   * A field of the message (`id`, `metadata`, …) or of a part (`filename`), the type of a part (`data-weather`),
-   * or `message` for an empty message.
+   * A field of the message (`id`, `metadata`, …) or of a part (`filename`), the type of a part
+   * (`data-weather`), or `message` for an empty message.
    */
   readonly what: string;
 }

@@ -32,8 +32,9 @@ export interface RerunRequest extends RerunPlace {
 }
 
 /**
- * Runs a turn again, live, in a fork. The original session is not activated. The runtime must continue interrupted
- * turns. @throws TurnlogError `SESSION_NOT_FOUND`, `INVALID_INPUT`, `REVISION_CONFLICT`, and what the turn throws
+ * Runs a turn again, live, in a fork. The original session is not activated. The runtime must continue
+ * interrupted turns. @throws TurnlogError `SESSION_NOT_FOUND`, `INVALID_INPUT`, `REVISION_CONFLICT`, and
+ * what the turn throws
  */
 export async function rerunTurn(
   runtime: Runtime,
@@ -52,7 +53,10 @@ export async function rerunTurn(
   return finishReason === "cancelled" ? INTERRUPTED : DONE;
 }
 
-/** Shows the events after a position of a turn that the runtime continues. @throws TurnlogError as `turn.result` does */
+/**
+ * Shows the events after a position of a turn that the runtime continues.
+ * @throws TurnlogError as `turn.result` does
+ */
 async function continueTurn(
   session: Session,
   messageId: string,

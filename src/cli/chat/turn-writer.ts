@@ -1,6 +1,7 @@
 /**
- * Writes a turn: the model's text to stdout, all else to stderr, each block and note on separate lines, so that both
- * read well on one terminal. Each method decides what to write before it awaits: concurrent calls keep their order.
+ * Writes a turn: the model's text to stdout, all else to stderr, each block and note on separate lines,
+ * so that both read well on one terminal. Each method decides what to write before it awaits: concurrent
+ * calls keep their order.
  */
 
 import {

@@ -28,7 +28,10 @@ const optionsSchema = z.object({
 const inTheOtherProcess =
   "A session of a store in use can be deleted by its own process: `runtime.delete(session)` in a program.";
 
-/** @throws TurnlogError `LOG_NOT_FOUND`, `LOG_LOCKED`, `COMMAND_REFUSED` where a turn waits for an approval, and what `EventLog.delete` throws */
+/**
+ * @throws TurnlogError `LOG_NOT_FOUND`, `LOG_LOCKED`, `COMMAND_REFUSED` where a turn waits for an
+ * approval, and what `EventLog.delete` throws
+ */
 export async function deleteSession(
   session: string,
   given: unknown,

@@ -1,6 +1,7 @@
 /**
- * `turnlog log`: the events of all sessions in the order in which they were written. With `--follow` it closes the
- * store after reading, and reads on each time another process has closed it: a store has one owner at a time.
+ * `turnlog log`: the events of all sessions in the order in which they were written. With `--follow` it
+ * closes the store after reading, and reads on each time another process has closed it: a store has one
+ * owner at a time.
  */
 
 import { resolve } from "node:path";
@@ -41,7 +42,10 @@ const inTheOtherProcess =
 /** Milliseconds between two reads of `store.json`, which is written when a store is closed. */
 const POLL_MS = 500;
 
-/** @throws TurnlogError `LOG_NOT_FOUND`, `LOG_LOCKED`, `SESSION_NOT_FOUND`, `SESSION_DELETED`, and what `EventLog.readAll` throws */
+/**
+ * @throws TurnlogError `LOG_NOT_FOUND`, `LOG_LOCKED`, `SESSION_NOT_FOUND`, `SESSION_DELETED`, and what
+ * `EventLog.readAll` throws
+ */
 export async function showLog(given: unknown, output: Output): Promise<ExitCode> {
   const options = optionsSchema.parse(given);
   const { progress } = output;

@@ -1,8 +1,9 @@
 /**
- * Opens files inside the boundary. Another process may put a link in a file's place between check and opening: so the
- * kernel is asked for the path of the opened file, and nothing is read or written unless that is the real path
- * inside. Only Linux can be asked: elsewhere the handle is compared with the path by name, which a process that
- * swaps links back and forth can deceive. The worst outcome is an empty file or folder elsewhere, never content.
+ * Opens files inside the boundary. Another process may put a link in a file's place between check and
+ * opening: so the kernel is asked for the path of the opened file, and nothing is read or written unless
+ * that is the real path inside. Only Linux can be asked: elsewhere the handle is compared with the path
+ * by name, which a process that swaps links back and forth can deceive. The worst outcome is an empty
+ * file or folder elsewhere, never content.
  */
 import { hasCode } from "../../events/index.ts";
 import { constants, existsSync } from "node:fs";

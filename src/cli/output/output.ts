@@ -1,6 +1,6 @@
 /**
- * The two streams of a command: data goes to stdout, all else to stderr. No other file of `cli` writes to them. Every
- * line is made safe here. Colours appear only on a terminal, and never with NO_COLOR.
+ * The two streams of a command: data goes to stdout, all else to stderr. No other file of `cli` writes to
+ * them. Every line is made safe here. Colours appear only on a terminal, and never with NO_COLOR.
  */
 
 import { fstatSync } from "node:fs";

@@ -1,7 +1,7 @@
 /**
- * Writes to a file that the user names. A regular file is replaced as a whole, at the end of its links and with its
- * mode; a new file is readable by its owner only. Pipes and devices are written directly: a replacement
- * would destroy them.
+ * Writes to a file that the user names. A regular file is replaced as a whole, at the end of its links
+ * and with its mode; a new file is readable by its owner only. Pipes and devices are written directly: a
+ * replacement would destroy them.
  */
 
 import { hasCode } from "../../events/index.ts";

@@ -6,8 +6,8 @@ import { leftMark, type LeftAt } from "./show-branches.ts";
 import { contextWords, figure, timeOfDay } from "../wording/index.ts";
 
 /**
- * Cut at the terminal's width, with the size of the whole; whole without a terminal, so that it can be searched.
- * `full`: whole in a terminal, too. `leftAt`: marks the events that are off the active branch.
+ * Cut at the terminal's width, with the size of the whole; whole without a terminal, so that it can be
+ * searched. `full`: whole in a terminal, too. `leftAt`: marks the events that are off the active branch.
  */
 export function eventLine(
   event: SessionEvent,

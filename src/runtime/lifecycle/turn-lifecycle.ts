@@ -1,6 +1,7 @@
 /**
- * Calls lifecycle callbacks and telemetry: each at most once, after its events are durable, and only for what this
- * process runs. Starts are awaited by the work that they announce; ends are called one after the other beside it.
+ * Calls lifecycle callbacks and telemetry: each at most once, after its events are durable, and only for
+ * what this process runs. Starts are awaited by the work that they announce; ends are called one after
+ * the other beside it.
  */
 
 import type { Agent, CallObserver } from "../../agent/index.ts";

@@ -1,6 +1,7 @@
 /**
- * Lets the AI SDK convert each message of a prompt once, not in each step: a call passes only the new messages to the
- * SDK, and a middleware puts the converted earlier ones in front. The model gets the same prompt.
+ * Lets the AI SDK convert each message of a prompt once, not in each step: a call passes only the new
+ * messages to the SDK, and a middleware puts the converted earlier ones in front. The model gets the same
+ * prompt.
  */
 
 import type {

@@ -1,6 +1,7 @@
 /**
- * Classifies errors of providers: their kind, whether a retry may help, and when. Fields (status, type, code, headers)
- * come before text. Reads the stored form only, so that a replay decides as the live session did. Pure.
+ * Classifies errors of providers: their kind, whether a retry may help, and when. Fields (status, type,
+ * code, headers) come before text. Reads the stored form only, so that a replay decides as the live
+ * session did. Pure.
  */
 
 import { z } from "zod";

@@ -32,8 +32,8 @@ export type ContentPart = Exclude<SdkPart, { readonly type: Framing }>;
 type Output = Extract<StepOutput, { readonly kind: "part" }>;
 
 /**
- * A part of an unknown type is kept as `part.raw`. Deltas are frequent: they skip the schema, and their types are
- * literals, since a concatenated string is slower to look up.
+ * A part of an unknown type is kept as `part.raw`. Deltas are frequent: they skip the schema, and their
+ * types are literals, since a concatenated string is slower to look up.
  * @throws TurnlogError `TURN_FAILED` for a part with wrong fields
  */
 export function recordedPart(part: ContentPart): Output {

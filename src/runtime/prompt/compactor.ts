@@ -1,6 +1,6 @@
 /**
- * Runs a compaction: counts the prompt if that may avoid it, prunes, plans, and lets a model write a summary. Records
- * exactly one `context.compacted` or `context.compaction-rejected` at its end.
+ * Runs a compaction: counts the prompt if that may avoid it, prunes, plans, and lets a model write a
+ * summary. Records exactly one `context.compacted` or `context.compaction-rejected` at its end.
  */
 
 import { compactionDue, type CompactionStrategy, type PlanBudget } from "../../context/index.ts";

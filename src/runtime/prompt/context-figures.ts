@@ -109,7 +109,10 @@ export function nextPrompt(state: SessionState, setup: PromptSetup, now: number)
   return { messages, estimate: nextEstimate(state, setup, now, messages) };
 }
 
-/** Tokens of the next prompt by the estimator alone, without bills and counts: comparable before and after a change. */
+/**
+ * Tokens of the next prompt by the estimator alone, without bills and counts: comparable before and after
+ * a change.
+ */
 export function plainTokens(state: SessionState, setup: FiguresSetup, now: number): number {
   const unknown = {
     ...state,

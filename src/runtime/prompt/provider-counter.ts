@@ -1,6 +1,6 @@
 /**
- * A token counter that asks the model's provider. The provider's client builds the request of a step; a `fetch` sends a
- * counting request instead: the counted prompt has exactly the billed form.
+ * A token counter that asks the model's provider. The provider's client builds the request of a step; a
+ * `fetch` sends a counting request instead: the counted prompt has exactly the billed form.
  */
 
 import { check, code, milliseconds, optionsOf } from "../../validation/index.ts";
@@ -23,9 +23,10 @@ const EXCERPT = 300;
 const schema = optionsOf<ProviderCounterOptions>({ fetch: code, timeoutMs: milliseconds }, {});
 
 /**
- * Counts prompts at the provider's endpoint: OpenAI's `POST /v1/responses/input_tokens` (Responses API), Anthropic's
- * `POST /v1/messages/count_tokens`, Google's `models/…:countTokens`. Counts cost no tokens, but have rate limits. For
- * other providers and for Chat Completions each count fails, and the failure is recorded.
+ * Counts prompts at the provider's endpoint: OpenAI's `POST /v1/responses/input_tokens` (Responses API),
+ * Anthropic's `POST /v1/messages/count_tokens`, Google's `models/…:countTokens`. Counts cost no tokens,
+ * but have rate limits. For other providers and for Chat Completions each count fails, and the failure is
+ * recorded.
  * @param client - Makes the agent's model with a `fetch`, and otherwise the same:
  * `(fetch) => createAnthropic({ fetch })("claude-sonnet-4-5")`.
  */

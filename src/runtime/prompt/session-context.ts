@@ -1,6 +1,7 @@
 /**
- * The figures of a session's context, read from its log: needs no model and no API key. The log does not contain
- * instructions and tools; without the agent, their size follows from a prompt whose whole size is recorded.
+ * The figures of a session's context, read from its log: needs no model and no API key. The log does not
+ * contain instructions and tools; without the agent, their size follows from a prompt whose whole size is
+ * recorded.
  */
 
 import { check, code, implementation, list, optionsOf, position } from "../../validation/index.ts";

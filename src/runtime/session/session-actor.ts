@@ -1,6 +1,7 @@
 /**
- * A live session: its state, and `record`, the only function that adds an event to it. Then it runs the effects that the
- * machine asks for. The runtime may discard an actor at any time: what is not in the log does not exist.
+ * A live session: its state, and `record`, the only function that adds an event to it. Then it runs the
+ * effects that the machine asks for. The runtime may discard an actor at any time: what is not in the log
+ * does not exist.
  */
 
 import type { ModelCatalogue } from "../../context/index.ts";

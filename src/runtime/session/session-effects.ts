@@ -1,6 +1,6 @@
 /**
- * Runs the effects that the machine asks for: begins turns and steps, calls the model and the tools, frees context.
- * Fields hold data of the current step only; after a restart the history has it.
+ * Runs the effects that the machine asks for: begins turns and steps, calls the model and the tools,
+ * frees context. Fields hold data of the current step only; after a restart the history has it.
  */
 
 import type { ModelMessage } from "ai";

@@ -1,6 +1,6 @@
 /**
- * Appends a session's events to the log, in order and without waiting: consecutive deltas in one append, every other
- * event at once. It never changes or drops an event.
+ * Appends a session's events to the log, in order and without waiting: consecutive deltas in one append,
+ * every other event at once. It never changes or drops an event.
  */
 
 import { setImmediate } from "node:timers/promises";

@@ -1,6 +1,6 @@
 /**
- * Stores snapshots of a live session: its summary for the list of sessions, and its state when opening would become slow.
- * Snapshots are a cache: a failed write is a warning and never ends the session.
+ * Stores snapshots of a live session: its summary for the list of sessions, and its state when opening
+ * would become slow. Snapshots are a cache: a failed write is a warning and never ends the session.
  */
 
 import { TurnlogError } from "../../events/index.ts";

@@ -89,8 +89,9 @@ export class StepBoundary {
   }
 
   /**
-   * Whether the turn goes on, by `stopWhen`. Resolves to undefined if the turn has moved on without the answer, for
-   * instance since it was cancelled. Undefined without conditions. @throws TurnlogError `CALLBACK_FAILED`
+   * Whether the turn goes on, by `stopWhen`. Resolves to undefined if the turn has moved on without the
+   * answer, for instance since it was cancelled. Undefined without conditions. @throws TurnlogError
+   * `CALLBACK_FAILED`
    */
   #goesOn(): Promise<boolean | undefined> | undefined {
     const { recorder, turn: running } = this.#options;
@@ -140,8 +141,9 @@ export class StepBoundary {
   }
 
   /**
-   * The agent of the next step, once the answer of `prepareStep` is recorded. Resolves to undefined if the turn has moved
-   * on. Undefined if the step has the agent's own settings. @throws TurnlogError `CALLBACK_FAILED`
+   * The agent of the next step, once the answer of `prepareStep` is recorded. Resolves to undefined if
+   * the turn has moved on. Undefined if the step has the agent's own settings. @throws TurnlogError
+   * `CALLBACK_FAILED`
    */
   #prepare(): Promise<PreparedAgent | undefined> | undefined {
     const { recorder, recordedPreparation: recorded, ...options } = this.#options;

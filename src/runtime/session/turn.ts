@@ -40,10 +40,11 @@ export interface Turn<OUTPUT = unknown, PARTIAL = unknown> extends AsyncIterable
    */
   readonly started: Promise<TurnStart>;
   /**
-   * How the turn ended; cancelled and interrupted turns have a result too. Never reported as an unhandled rejection.
-   * @throws TurnlogError `TURN_FAILED` (with the provider's error as `cause`), `OUTPUT_INVALID` if the text is not the
-   * output that was asked for (`details.result` has the text), `COMMAND_REFUSED` if the message was withdrawn,
-   * `SESSION_FAILED` if the log refused an event
+   * How the turn ended; cancelled and interrupted turns have a result too. Never reported as an unhandled
+   * rejection.
+   * @throws TurnlogError `TURN_FAILED` (with the provider's error as `cause`), `OUTPUT_INVALID` if the
+   * text is not the output that was asked for (`details.result` has the text), `COMMAND_REFUSED` if the
+   * message was withdrawn, `SESSION_FAILED` if the log refused an event
    */
   readonly result: Promise<TurnResult<OUTPUT>>;
   /**

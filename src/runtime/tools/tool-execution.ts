@@ -188,7 +188,10 @@ export async function modelOutput(
   }
 }
 
-/** Converts the result of `toModelOutput` into its recorded form: bytes as base64, URLs as text. @throws TurnlogError `INVALID_INPUT` for a result that no prompt can contain */
+/**
+ * Converts the result of `toModelOutput` into its recorded form: bytes as base64, URLs as text.
+ * @throws TurnlogError `INVALID_INPUT` for a result that no prompt can contain
+ */
 function recordedOutput(given: unknown): ModelOutput {
   const output = toJson(withPlainFiles(given));
   const fault = outputFault(output);

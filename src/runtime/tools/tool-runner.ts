@@ -1,6 +1,7 @@
 /**
- * Brings every tool call of a step to its end: approval, execution, result. `run` reads the state of each call and does
- * its next act, so it may be called at any time. It never runs a call before `tool.started` is durable.
+ * Brings every tool call of a step to its end: approval, execution, result. `run` reads the state of each
+ * call and does its next act, so it may be called at any time. It never runs a call before `tool.started`
+ * is durable.
  */
 
 import type { ModelMessage } from "ai";

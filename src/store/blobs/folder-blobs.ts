@@ -1,6 +1,6 @@
 /**
- * Blobs in a folder: `ab/<sha256>`, and `incoming/` for unfinished ones. A blob gets its name when it is written
- * and synced. One process at a time uses the folder, under the store's lock.
+ * Blobs in a folder: `ab/<sha256>`, and `incoming/` for unfinished ones. A blob gets its name when it is
+ * written and synced. One process at a time uses the folder, under the store's lock.
  */
 
 import {

@@ -1,6 +1,6 @@
 /**
- * Which fields of each event are content, and what replaces them after redaction. The compiler checks that every
- * field of the catalogue is named; any other field, as of a later release, is content.
+ * Which fields of each event are content, and what replaces them after redaction. The compiler checks
+ * that every field of the catalogue is named; any other field, as of a later release, is content.
  */
 
 import { type EventMap, REDACTED, type JsonValue, type StoredError } from "../../events/index.ts";

@@ -6,8 +6,9 @@ import { isWithin } from "../folder/index.ts";
 export const UNFINISHED = "-unfinished";
 
 /**
- * Stores keys by session id, and `-unfinished`: a folder ({@link folderKeys}), memory, or your own implementation,
- * for example over a key management service. `keyStoreContract` in `turnlog/testing` checks the promises.
+ * Stores keys by session id, and `-unfinished`: a folder ({@link folderKeys}), memory, or your own
+ * implementation, for example over a key management service. `keyStoreContract` in `turnlog/testing`
+ * checks the promises.
  */
 export interface KeyStore {
   /** The folder with the keys, if there is one: it must not be inside the store. */
@@ -15,8 +16,9 @@ export interface KeyStore {
   /** The text that was saved last under a name; undefined if there is none. */
   load(session: string): Promise<string | undefined>;
   /**
-   * Saves a text of some hundred bytes to some hundred kilobytes. Once this resolves, it survives a power cut, and
-   * the former text cannot be recovered. If the process dies meanwhile, one of them remains, complete.
+   * Saves a text of some hundred bytes to some hundred kilobytes. Once this resolves, it survives a power
+   * cut, and the former text cannot be recovered. If the process dies meanwhile, one of them remains,
+   * complete.
    */
   save(session: string, key: string): Promise<void>;
   /** Erases the text of a name for good. Does nothing if there is none. */

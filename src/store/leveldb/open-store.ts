@@ -73,7 +73,10 @@ interface OpenToWrite extends WhichStore {
   readonly create?: boolean;
 }
 
-/** Nothing in the store changes; every write is refused with `LOG_READ_ONLY`. One owner at a time, readers included. */
+/**
+ * Nothing in the store changes; every write is refused with `LOG_READ_ONLY`. One owner at a time, readers
+ * included.
+ */
 interface OpenToRead extends WhichStore {
   readonly readOnly: true;
   readonly durability?: never;

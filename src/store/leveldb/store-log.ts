@@ -22,10 +22,11 @@ export interface StoreLog extends EventLog {
    */
   backup(dir: string, options?: BackupOptions): Promise<Backup>;
   /**
-   * Drops the content that a session's `session.thinned` events name; records `event`, one more of them, first.
-   * Own events keep their positions and types; appends, forks and snapshots wait. After an interruption each block
-   * is complete or trimmed, and another call finishes the work; a reader that pages meanwhile may see one block half
-   * trimmed. The memory of a running session is not trimmed. Called by `trimLog`, which chooses what to drop.
+   * Drops the content that a session's `session.thinned` events name; records `event`, one more of them,
+   * first. Own events keep their positions and types; appends, forks and snapshots wait. After an
+   * interruption each block is complete or trimmed, and another call finishes the work; a reader that
+   * pages meanwhile may see one block half trimmed. The memory of a running session is not trimmed.
+   * Called by `trimLog`, which chooses what to drop.
    * @throws TurnlogError `SESSION_NOT_FOUND`, `REVISION_CONFLICT`, `SESSION_HAS_FORKS` (`details.forks` share
    * reasoning that would be dropped), `COMMAND_REFUSED` (the session has a hash chain), and as `append`
    */

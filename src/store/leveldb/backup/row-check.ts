@@ -51,7 +51,10 @@ export class RowCheck {
     this.#since = new SinceMark(indexed);
   }
 
-  /** Undefined if the row is left out. @throws TurnlogError `LOG_DAMAGED` if it is altered or an earlier one missing */
+  /**
+   * Undefined if the row is left out.
+   * @throws TurnlogError `LOG_DAMAGED` if it is altered or an earlier one missing
+   */
   take(key: string, row: string): string | undefined {
     const rest = key.slice(2);
     switch (key.slice(0, 2)) {

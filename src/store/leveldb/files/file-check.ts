@@ -1,6 +1,6 @@
 /**
- * Checks LevelDB's files before LevelDB opens them: it ignores the CRCs of its tables, where altered rows can end
- * the process in an assertion, and drops what it cannot read of its log file.
+ * Checks LevelDB's files before LevelDB opens them: it ignores the CRCs of its tables, where altered rows
+ * can end the process in an assertion, and drops what it cannot read of its log file.
  */
 
 import { basename } from "node:path";

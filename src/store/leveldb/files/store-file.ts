@@ -58,7 +58,8 @@ function assertStoreFormat(stored: unknown, dir: string): void {
 }
 
 /**
- * The last global position at the last close; the store is not opened, and later writes of an owner do not count.
+ * The last global position at the last close; the store is not opened, and later writes of an owner do
+ * not count.
  * @throws TurnlogError as `readStoreFile`
  */
 export async function storeReached(dir: string): Promise<number> {

@@ -1,7 +1,8 @@
 /**
- * What the names of a store's files tell: whether it is a store, and whether its log exists and was ever finished.
- * LevelDB creates several files, and a power cut can lose any name that was not synced. So `log.new` is on disk
- * before them: while it exists, nothing is acknowledged, and the log is created again.
+ * What the names of a store's files tell: whether it is a store, and whether its log exists and was ever
+ * finished. LevelDB creates several files, and a power cut can lose any name that was not synced. So
+ * `log.new` is on disk before them: while it exists, nothing is acknowledged, and the log is created
+ * again.
  */
 
 import { existsSync, rmSync, writeFileSync, readFileSync, statSync } from "node:fs";

@@ -1,6 +1,6 @@
 /**
- * When index rows are written: with a session's first events, and later for many commits at once. Until then the
- * heads know where sessions end; after a kill the commit records do (`opening.ts`).
+ * When index rows are written: with a session's first events, and later for many commits at once. Until
+ * then the heads know where sessions end; after a kill the commit records do (`opening.ts`).
  */
 
 import { type WriteBatch, indexRow, type IndexEntry } from "../rows/index.ts";

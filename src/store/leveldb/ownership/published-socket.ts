@@ -1,6 +1,6 @@
 /**
- * The owner's socket as a file. It is created under another name and renamed: a closing server makes libuv delete
- * the name of its creation, even if another process has it by then.
+ * The owner's socket as a file. It is created under another name and renamed: a closing server makes
+ * libuv delete the name of its creation, even if another process has it by then.
  */
 
 import { chmodSync, renameSync, rmSync, statSync } from "node:fs";

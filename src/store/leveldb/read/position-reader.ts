@@ -1,6 +1,6 @@
 /**
- * Reads scattered events of a session together: a scan for each costs twenty times as much. An event that cannot
- * be read this way (inside a run, or damaged) is read as a span, which reports the damage.
+ * Reads scattered events of a session together: a scan for each costs twenty times as much. An event that
+ * cannot be read this way (inside a run, or damaged) is read as a span, which reports the damage.
  */
 
 import { type SessionEvent, type Codec, TurnlogError } from "../../../events/index.ts";

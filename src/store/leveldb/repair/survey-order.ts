@@ -29,7 +29,10 @@ interface SurveyedOrder {
   readonly broken: number;
 }
 
-/** Events that no good record names go before their session's next ones, or to the end. Adds all records to `since`. */
+/**
+ * Events that no good record names go before their session's next ones, or to the end. Adds all records
+ * to `since`.
+ */
 export async function surveyOrder(
   database: Database,
   sessions: Map<string, SessionSurvey>,

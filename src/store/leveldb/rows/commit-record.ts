@@ -1,7 +1,7 @@
 /**
- * A commit record names the events of a batch in global order. `sums` is a checksum over their rows; each record
- * contains the checksum of the one before, so a missing or altered batch breaks the chain. Records of many small
- * batches are merged later and keep the chain's ends.
+ * A commit record names the events of a batch in global order. `sums` is a checksum over their rows; each
+ * record contains the checksum of the one before, so a missing or altered batch breaks the chain. Records
+ * of many small batches are merged later and keep the chain's ends.
  */
 
 import { z } from "zod";

@@ -1,7 +1,7 @@
 /**
- * A run: several deltas of one block in one row, with common fields once, the joined text, and columns of lengths
- * and times. A row each would cost ten times the text. Every delta keeps its position, boundary and time.
- * A run is appended as such, or merged later from single rows.
+ * A run: several deltas of one block in one row, with common fields once, the joined text, and columns of
+ * lengths and times. A row each would cost ten times the text. Every delta keeps its position, boundary
+ * and time. A run is appended as such, or merged later from single rows.
  */
 
 import { z } from "zod";

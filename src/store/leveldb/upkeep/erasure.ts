@@ -1,6 +1,7 @@
 /**
- * Removes deleted bytes from the files: LevelDB keeps them until it merges their tables, which a small store may
- * never do, and while an open scan reads them. A note names each session whose bytes may remain.
+ * Removes deleted bytes from the files: LevelDB keeps them until it merges their tables, which a small
+ * store may never do, and while an open scan reads them. A note names each session whose bytes may
+ * remain.
  */
 
 import type { Committer } from "../write/index.ts";

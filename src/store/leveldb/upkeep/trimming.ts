@@ -1,6 +1,7 @@
 /**
- * Drops what the `session.thinned` events of a session name. The event is recorded first; then rows are replaced
- * in parts. After an interruption each block is complete or trimmed, and the next call continues.
+ * Drops what the `session.thinned` events of a session name. The event is recorded first; then rows are
+ * replaced in parts. After an interruption each block is complete or trimmed, and the next call
+ * continues.
  */
 
 import {

@@ -1,7 +1,7 @@
 /**
- * The single writer of the store. One batch is being written; all that arrives meanwhile becomes the next one. No
- * timer: a slower disk makes larger batches. Later batches merge small rows and commit records, and write the
- * index rows of many batches at once.
+ * The single writer of the store. One batch is being written; all that arrives meanwhile becomes the next
+ * one. No timer: a slower disk makes larger batches. Later batches merge small rows and commit records,
+ * and write the index rows of many batches at once.
  */
 
 import type { NewEvent, Appended, TurnlogError } from "../../../events/index.ts";
@@ -202,7 +202,10 @@ export class Committer {
     this.#committed(batch, end);
   }
 
-  /** Hides a session until {@link publish} or {@link withdraw}. The queue is empty; no other session is appended to. */
+  /**
+   * Hides a session until {@link publish} or {@link withdraw}. The queue is empty; no other session is
+   * appended to.
+   */
   stage(head: Head): void {
     this.#staged = { head, before: this.#written, indexed: this.#indexed };
     // One merged record must not span the hidden events and those before them.
