@@ -23,7 +23,7 @@ import { awaited } from "./user-callbacks.ts";
 
 export type StepOptions = Parameters<PrepareStepFunction<ToolSet>>[0];
 
-/** Holds the answer of `prepareStep` against its schema. @throws TurnlogError `CALLBACK_FAILED` */
+/** Calls `prepareStep` and checks its answer. @throws TurnlogError `CALLBACK_FAILED` */
 export async function stepChanges(
   { prepareStep }: Pick<Agent, "prepareStep">,
   options: StepOptions,

@@ -11,7 +11,6 @@ const QUOTE_LENGTH = 80;
 
 type BranchLine = Exclude<TravelLine, { readonly kind: "fork" | "at" }>;
 
-/** @throws TurnlogError as the session's commands do */
 export async function carryOutBranch(line: BranchLine, session: Session): Promise<Outcome> {
   switch (line.kind) {
     case "undo":

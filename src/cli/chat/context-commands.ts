@@ -11,7 +11,6 @@ import { hint, type Outcome } from "./command-outcome.ts";
 /** Messages that a preview lists one by one. */
 const PREVIEW_MESSAGES = 8;
 
-/** @throws TurnlogError as the session's commands do */
 export async function carryOutContext(
   line: ContextLine,
   session: Session,

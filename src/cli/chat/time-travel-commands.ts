@@ -15,7 +15,6 @@ import { forkName } from "./session-name.ts";
 /** Lines of the prompt's drawing to show: its size and its bar. */
 const PROMPT_LINES = 2;
 
-/** @throws TurnlogError as the session's commands do */
 export async function carryOutTravel(
   line: TravelLine,
   session: Session,

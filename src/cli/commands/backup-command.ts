@@ -14,7 +14,6 @@ const STEP = 100_000;
 const inTheOtherProcess =
   "A store in use can be copied by its own process: `runtime.backup(folder)` in a program.";
 
-/** @throws TurnlogError `LOG_NOT_FOUND`, `LOG_LOCKED`, `INVALID_INPUT`, and what `StoreLog.backup` throws */
 export async function backup(
   folder: string,
   given: unknown,

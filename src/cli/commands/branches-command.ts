@@ -8,7 +8,6 @@ import { branchLine } from "../show/index.ts";
 
 const optionsSchema = z.object({ ...sessionOptions, json: z.boolean().default(false) });
 
-/** @throws TurnlogError `LOG_NOT_FOUND`, `SESSION_NOT_FOUND`, and what `openLog` throws */
 export async function branches(session: string, given: unknown, { data }: Output): Promise<void> {
   const { dir, keys, takeOver, json } = optionsSchema.parse(given);
   await using log = await openSessions(

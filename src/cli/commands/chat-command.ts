@@ -46,7 +46,6 @@ type Settings = Pick<
   "startedBy" | "choice" | "instructions" | "compaction" | "canAsk" | "mcp"
 >;
 
-/** @throws UsageError; TurnlogError as `createRuntime` and the turns do */
 export async function chat(
   words: readonly string[],
   given: unknown,

@@ -14,10 +14,6 @@ const optionsSchema = z.object({
   position: z.int().positive().optional(),
 });
 
-/**
- * @throws UsageError; TurnlogError `LOG_NOT_FOUND`, `SESSION_NOT_FOUND`, `INVALID_INPUT`, and what
- * `openLog` throws
- */
 export async function context(session: string, given: unknown, { data }: Output): Promise<void> {
   const { dir, keys, takeOver, json, position } = optionsSchema.parse(given);
   await using log = await openSessions({ dir, keys, takeOver }, { readOnly: true });

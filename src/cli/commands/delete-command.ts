@@ -28,10 +28,7 @@ const optionsSchema = z.object({
 const inTheOtherProcess =
   "A session of a store in use can be deleted by its own process: `runtime.delete(session)` in a program.";
 
-/**
- * @throws TurnlogError `LOG_NOT_FOUND`, `LOG_LOCKED`, `COMMAND_REFUSED` where a turn waits for an
- * approval, and what `EventLog.delete` throws
- */
+/** @throws TurnlogError `COMMAND_REFUSED` where a turn waits for an approval, and as `EventLog.delete` */
 export async function deleteSession(
   session: string,
   given: unknown,

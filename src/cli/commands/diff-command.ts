@@ -13,7 +13,6 @@ const optionsSchema = z.object({
   json: z.boolean().default(false),
 });
 
-/** @throws TurnlogError `LOG_NOT_FOUND`, `SESSION_NOT_FOUND`, `INVALID_INPUT`, and what `openLog` throws */
 export async function diff(
   session: string,
   [before, after]: readonly [number, number],

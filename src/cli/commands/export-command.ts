@@ -18,10 +18,7 @@ const optionsSchema = z.object({
   blobs: z.string().exactOptional(),
 });
 
-/**
- * `words`: the session, and patterns to redact.
- * @throws UsageError; TurnlogError `LOG_NOT_FOUND`, `SESSION_NOT_FOUND`, and what `openLog` throws
- */
+/** `words`: the session, and patterns to redact. */
 export async function exportTo(
   words: readonly string[],
   given: unknown,

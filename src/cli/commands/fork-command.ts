@@ -13,10 +13,6 @@ const optionsSchema = z.object({
   as: z.string().exactOptional(),
 });
 
-/**
- * @throws TurnlogError `LOG_NOT_FOUND`, `SESSION_NOT_FOUND`, `INVALID_INPUT`, `REVISION_CONFLICT`, and
- * what `openLog` throws
- */
 export async function fork(
   session: string,
   given: unknown,

@@ -11,7 +11,7 @@ const optionsSchema = z.object({ ...storeOptions, json: z.boolean().default(fals
 const inTheOtherProcess =
   "The blobs of a store in use can be collected by its own process: `runtime.collectBlobs()` in a program.";
 
-/** @throws TurnlogError `LOG_NOT_FOUND`, `LOG_LOCKED`, `LOG_DAMAGED`; then nothing is deleted */
+/** Deletes nothing if a session cannot be read. */
 export async function collectGarbage(given: unknown, { data }: Output): Promise<ExitCode> {
   const { dir, takeOver, json } = optionsSchema.parse(given);
   await using log = await openStore(

@@ -31,10 +31,7 @@ const optionsSchema = z.object({
 });
 type Options = z.infer<typeof optionsSchema>;
 
-/**
- * Opens or creates the store after the file has been checked.
- * @throws TurnlogError as `readSessionFile`, `importModelMessages`, `openLog` and `EventLog.append`
- */
+/** Opens or creates the store after the file has been checked. */
 export async function importFrom(
   file: string,
   given: unknown,

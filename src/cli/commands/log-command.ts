@@ -42,10 +42,6 @@ const inTheOtherProcess =
 /** Milliseconds between two reads of `store.json`, which is written when a store is closed. */
 const POLL_MS = 500;
 
-/**
- * @throws TurnlogError `LOG_NOT_FOUND`, `LOG_LOCKED`, `SESSION_NOT_FOUND`, `SESSION_DELETED`, and what
- * `EventLog.readAll` throws
- */
 export async function showLog(given: unknown, output: Output): Promise<ExitCode> {
   const options = optionsSchema.parse(given);
   const { progress } = output;

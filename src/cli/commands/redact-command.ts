@@ -26,7 +26,6 @@ const optionsSchema = z.object({
 const inTheOtherProcess =
   "A session of a store in use can be redacted by its own process: `session.redact(positions)` in a program.";
 
-/** @throws UsageError; TurnlogError `LOG_NOT_FOUND`, `LOG_LOCKED`, and what `redactSession` throws */
 export async function redact(
   session: string,
   positions: readonly PositionRange[],

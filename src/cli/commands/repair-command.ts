@@ -9,7 +9,6 @@ import { storeOptions } from "../settings/index.ts";
 
 const optionsSchema = z.object({ ...storeOptions, json: z.boolean().default(false) });
 
-/** @throws TurnlogError `LOG_NOT_FOUND`, and what `repairLog` throws */
 export async function repair(given: unknown, { data }: Output): Promise<void> {
   const { dir, takeOver, json } = optionsSchema.parse(given);
   const report = await repairLog({ dir: resolve(dir), takeOver });

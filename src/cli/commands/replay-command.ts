@@ -37,7 +37,6 @@ const optionsSchema = z.object({
 });
 type Options = z.infer<typeof optionsSchema>;
 
-/** @throws TurnlogError `LOG_NOT_FOUND`, `SESSION_NOT_FOUND`, and what `openLog` throws; UsageError */
 export async function replaySession(
   session: string,
   given: unknown,

@@ -25,7 +25,6 @@ const optionsSchema = z.object({
 const inTheOtherProcess =
   "A session of a store in use can be rewound by its own process: `session.rewind({ beforeTurn })` in a program, /undo in a chat.";
 
-/** @throws UsageError; TurnlogError `LOG_NOT_FOUND`, `LOG_LOCKED`, and what `rewindSession` throws */
 export async function rewind(
   session: string,
   given: unknown,

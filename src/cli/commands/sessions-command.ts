@@ -28,7 +28,6 @@ const optionsSchema = z.object({
   limit: z.int().positive().optional(),
 });
 
-/** @throws TurnlogError `LOG_NOT_FOUND`, `LOG_LOCKED`, `LOG_FOREIGN`, `LOG_DAMAGED`, `LOG_TOO_NEW` */
 export async function sessions(given: unknown, { data, progress }: Output): Promise<void> {
   const { dir, keys, takeOver, json, limit } = optionsSchema.parse(given);
   await using log = await openSessions(

@@ -36,10 +36,6 @@ const optionsSchema = z.object({
   full: z.boolean().default(false),
 });
 
-/**
- * @throws UsageError; TurnlogError `LOG_NOT_FOUND`, `SESSION_NOT_FOUND`, `INVALID_INPUT`, and what
- * `openLog` throws
- */
 export async function show(session: string, given: unknown, { data }: Output): Promise<void> {
   const {
     dir,

@@ -33,7 +33,6 @@ const optionsSchema = z.object({
 const inTheOtherProcess =
   "A session of a store in use can be trimmed by its own process: `runtime.trimLog(session, { drop })` in a program.";
 
-/** @throws TurnlogError `LOG_NOT_FOUND`, `LOG_LOCKED`, and what `trimLog` throws */
 export async function trimStoredLog(
   session: string,
   given: unknown,

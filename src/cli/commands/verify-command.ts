@@ -25,7 +25,7 @@ const optionsSchema = z.object({
 
 type Verified = LogVerification["sessions"][number];
 
-/** 1 for any problem. @throws TurnlogError `LOG_NOT_FOUND`, `SESSION_NOT_FOUND`, and what `openLog` throws */
+/** The exit code is 1 for any problem. */
 export async function verify(
   session: string | undefined,
   given: unknown,

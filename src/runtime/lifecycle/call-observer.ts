@@ -46,6 +46,6 @@ export async function quietly(
   signal: AbortSignal,
 ): Promise<void> {
   if (signal.aborted) return;
-  // The reason of an abort: the work that follows looks at the signal.
+  // An abort is no error here: the caller checks the signal.
   await unlessAborted(Promise.resolve(work()), signal).catch(() => {});
 }

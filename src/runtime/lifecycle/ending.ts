@@ -1,4 +1,4 @@
-/** How a step ended, as the AI SDK's callbacks tell it. Pure. */
+/** How a step ended, as the AI SDK's callbacks report it. Pure. */
 
 import { AISDKError, getErrorMessage } from "@ai-sdk/provider";
 import type { SessionEvent } from "../../events/index.ts";

@@ -38,7 +38,7 @@ export type Approval =
 const allowed: Decision = { kind: "allowed" };
 const needed: Decision = { kind: "needed", reason: undefined };
 
-/** @param isAsked - A person was asked about the call: then a standing answer is the answer. */
+/** `isAsked`: a person was asked about the call, so a standing answer decides. */
 export function approvalOf(
   call: CallPart,
   tool: AnyTool,
