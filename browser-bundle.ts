@@ -1,5 +1,6 @@
 /**
- * How the entries that a browser can load are bundled: `turnlog/events`, `turnlog/projections` and `turnlog/ui`. Node's
+ * How the entries that a browser can load are bundled: `turnlog/events`, `turnlog/projections`,
+ * `turnlog/ui` and `turnlog/client`. Node's
  * CRC-32 is replaced; modules that nothing uses are left out, and with them all else that needs Node.
  */
 
@@ -13,6 +14,7 @@ export const browserInput: InputOptions = {
     events: path("src/public/events.ts"),
     projections: path("src/public/projections.ts"),
     ui: path("src/public/ui.ts"),
+    client: path("src/public/client.ts"),
   },
   platform: "browser",
   // The test fails if an import of Node is left once unused modules are dropped.

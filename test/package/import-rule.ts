@@ -190,6 +190,8 @@ const mayImport: Modules = {
     "runtime/tools",
     "runtime/session",
   ],
+  // Types only, which `client-bundle.test.ts` checks.
+  client: ["events", "state", "runtime"],
   testing: [
     "events",
     "validation",
@@ -227,6 +229,7 @@ const mayImport: Modules = {
     "archive/exchange",
     "archive/trim",
     "runtime",
+    "client",
     "testing",
   ],
   "cli/folder": ["events"],

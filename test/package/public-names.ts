@@ -4,6 +4,9 @@
  */
 
 export const publicNames: Readonly<Record<string, string>> = {
+  client: `
+    chatTransport createClient Client ClientOptions MessagePart SessionClient
+  `,
   events: `
     assertAppendable createCodec eventSchemas AppendOptions Appended DeleteOptions Deleted
     EventBody EventLog EventType ForkEvents GlobalEvent NewEvent ReadRange SessionEntry

@@ -1,0 +1,186 @@
+/**
+ * The transport of an unmodified `useChat` to a turnlog server. A reply is one stream for the page over all
+ * connections: a lost one goes on behind the last event that came.
+ */
+
+import type { ChatTransport, UIMessage, UIMessageChunk } from "ai";
+import { TurnlogError } from "../events/index.ts";
+import type { Client } from "./client.ts";
+import { isTemporary, type Asked, type Http } from "./http.ts";
+import { followEvents, waitFor } from "./server-events.ts";
+
+type SendOptions = Parameters<ChatTransport<UIMessage>["sendMessages"]>[0];
+
+/**
+ * Connects `useChat` with sessions: the id of the chat is the id of the session. Lost connections and a
+ * restarted server do not disturb the page. `stop` cancels the turn. A message that is sent while a turn
+ * runs waits in the server's queue.
+ *
+ * `useChat` also stops when its component goes away. A page whose turns are to go on meanwhile creates the
+ * `Chat` outside of the component, and passes it as `useChat({ chat })`.
+ * @example
+ * const client = createClient({ baseUrl: "" });
+ * const { messages, sendMessage } = useChat({ id, transport: chatTransport(client), resume: true });
+ */
+export function chatTransport<Message extends UIMessage = UIMessage>({
+  http,
+}: Client): ChatTransport<Message> {
+  /** Counts calls of `reconnectToStream`: a newer one takes the stream over. */
+  let reconnects = 0;
+  return {
+    resumeStreamIsReplay: true,
+
+    async sendMessages({ chatId, messages, trigger, messageId, abortSignal, headers, body }) {
+      const key = `${Date.now().toString(36)}${Math.random().toString(36).slice(2)}`;
+      const request: Asked = {
+        method: "POST",
+        path: "/api/chat",
+        headers: { "idempotency-key": key, ...plainHeaders(headers) },
+        body: { id: chatId, messages: posted(messages), trigger, messageId, ...body },
+      };
+      const over = new AbortController();
+      const answered = Promise.withResolvers<void>();
+      const ask = (): Asked => {
+        abortSignal?.throwIfAborted();
+        return request;
+      };
+      const stop = async (): Promise<void> => {
+        // There is no turn to stop before the server has the message.
+        await answered.promise;
+        over.abort(abortSignal?.reason);
+        await stopTurn(http, chatId);
+      };
+      abortSignal?.addEventListener("abort", () => void stop(), { once: true });
+      return streamOf(replyChunks(http, chatId, ask, over.signal, answered.resolve));
+    },
+
+    async reconnectToStream({ chatId, abortSignal, headers }) {
+      const own = ++reconnects;
+      const request: Asked = { path: streamPath(chatId), headers: plainHeaders(headers) };
+      const chunks = replyChunks(http, chatId, () => request, abortSignal);
+      let first: IteratorResult<UIMessageChunk, void>;
+      try {
+        first = await chunks.next();
+      } catch (error) {
+        if (TurnlogError.isInstance(error) && error.code === "SESSION_NOT_FOUND") return null;
+        throw error;
+      }
+      if (first.done === true) return null;
+      const stopUnlessReplaced = (): void => {
+        // `useChat` aborts a resumed stream also when it resumes once more, in the same moment.
+        queueMicrotask(() => {
+          if (own === reconnects) void stopTurn(http, chatId);
+        });
+      };
+      abortSignal?.addEventListener("abort", stopUnlessReplaced, { once: true });
+      return streamOf(chunks, first.value);
+    },
+  };
+}
+
+function streamPath(chatId: string): string {
+  return `/api/chat/${encodeURIComponent(chatId)}/stream`;
+}
+
+function plainHeaders(headers: SendOptions["headers"]): Readonly<Record<string, string>> {
+  return headers instanceof Headers ? Object.fromEntries(headers) : { ...headers };
+}
+
+/** The server reads the newest message, and answers in the one before. Of earlier ones it checks the ids. */
+function posted(
+  messages: readonly UIMessage[],
+): readonly Pick<UIMessage, "id" | "role" | "parts">[] {
+  return messages.map(({ id, role, parts }, index) => ({
+    id,
+    role,
+    parts: index < messages.length - 2 ? [] : parts,
+  }));
+}
+
+/** The chunks of one reply, each once, over all connections. */
+async function* replyChunks(
+  http: Http,
+  chatId: string,
+  first: () => Asked,
+  signal: AbortSignal | undefined,
+  onAnswer?: () => void,
+): AsyncGenerator<UIMessageChunk, void, void> {
+  let turn: number | undefined;
+  /** The position of the last event whose chunks came, and how many chunks came since. */
+  let after: number | undefined;
+  let since = 0;
+  let skip = 0;
+  const ask = (): Asked => {
+    skip = since;
+    // A request without an answer is repeated: the server does nothing twice.
+    if (turn === undefined) return first();
+    const { headers = {} } = first();
+    return { path: streamPath(chatId), query: { turn, after }, headers };
+  };
+  for await (const { id, data } of followEvents(http, ask, signal, onAnswer)) {
+    if (data === "[DONE]") return;
+    // The AI SDK's reader checks what the page uses of a chunk.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+    const chunk = JSON.parse(data) as UIMessageChunk;
+    if (chunk.type === "start") {
+      // Each connection begins with the start of the message.
+      if (turn === undefined) yield chunk;
+      turn = turnOf(chunk.messageMetadata) ?? turn;
+    } else if (skip > 0) skip--;
+    else {
+      since++;
+      yield chunk;
+    }
+    if (id !== undefined) {
+      after = Number(id);
+      since = skip = 0;
+    }
+  }
+}
+
+function turnOf(metadata: unknown): number | undefined {
+  if (typeof metadata !== "object" || metadata === null || !("turn" in metadata)) return undefined;
+  return typeof metadata.turn === "number" ? metadata.turn : undefined;
+}
+
+/** Cancels the running turn, also if the server is not there at the moment. */
+async function stopTurn(http: Http, chatId: string): Promise<void> {
+  const since = Date.now();
+  for (let wait = 100; ; wait *= 2) {
+    try {
+      const path = `/api/chat/${encodeURIComponent(chatId)}/stop`;
+      await http.open({ method: "POST", path, body: {}, keepalive: true });
+      return;
+    } catch (error) {
+      if (!isTemporary(error) || Date.now() - since >= http.patienceMs) {
+        // `useChat` has no place for an error of a stop.
+        console.error(error);
+        return;
+      }
+      await waitFor(wait, undefined);
+    }
+  }
+}
+
+function streamOf(
+  chunks: AsyncGenerator<UIMessageChunk, void, void>,
+  first?: UIMessageChunk,
+): ReadableStream<UIMessageChunk> {
+  return new ReadableStream<UIMessageChunk>(
+    {
+      start(controller) {
+        if (first !== undefined) controller.enqueue(first);
+      },
+      async pull(controller) {
+        const next = await chunks.next();
+        if (next.done === true) controller.close();
+        else controller.enqueue(next.value);
+      },
+      cancel() {
+        // It ends when its signal aborts; waiting for that would hold up the page.
+        void chunks.return().catch(() => {});
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}

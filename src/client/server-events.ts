@@ -1,0 +1,165 @@
+/** Server-sent events over one connection after the other: a lost one is opened again, after a back-off. */
+
+import {
+  assertType,
+  isTemporary,
+  problemError,
+  unreachable,
+  type Asked,
+  type Http,
+} from "./http.ts";
+
+/** One server-sent event. */
+export interface ServerEvent {
+  readonly id?: string;
+  /** `message` unless the server names it. */
+  readonly event: string;
+  readonly data: string;
+}
+
+/** Milliseconds before the first and the longest wait between two attempts. */
+const FIRST_WAIT = 100;
+const LONGEST_WAIT = 10_000;
+
+/**
+ * The events of a stream. `ask` makes the request of each attempt, so that it names the newest cursor. Ends
+ * with an answer without content (204). The caller ends it where the stream says that it is complete.
+ * @throws TurnlogError the server's refusal; `SERVER_UNREACHABLE` after `patienceMs` without an event
+ */
+export async function* followEvents(
+  http: Http,
+  ask: () => Asked,
+  signal: AbortSignal | undefined,
+  onAnswer?: () => void,
+): AsyncGenerator<ServerEvent, void, void> {
+  let attempts = 0;
+  let reachedAt = Date.now();
+  for (;;) {
+    let lost: unknown;
+    const connection = new Connection(http.silenceMs, signal);
+    try {
+      const answer = await http.open({ ...ask(), signal: connection.signal });
+      onAnswer?.();
+      if (answer.status === 204) return;
+      assertType(answer, "text/event-stream");
+      for await (const event of connection.read(answer)) {
+        if (event.event === "problem") throw problemError(JSON.parse(event.data));
+        attempts = 0;
+        yield event;
+      }
+      reachedAt = Date.now();
+    } catch (error) {
+      signal?.throwIfAborted();
+      if (connection.wasOpen) reachedAt = Date.now();
+      if (!connection.isLost && !isTemporary(error)) throw error;
+      lost = error;
+    } finally {
+      connection.close();
+    }
+    if (Date.now() - reachedAt >= http.patienceMs)
+      throw unreachable(`The server was not reached for ${http.patienceMs} ms.`, lost);
+    await waitFor(FIRST_WAIT * 2 ** attempts++, signal);
+  }
+}
+
+/** One connection, which ends when its server is silent for too long: a sleeping tab never hears of a lost one. */
+class Connection {
+  readonly #silenceMs: number;
+  readonly #end = new AbortController();
+  readonly signal: AbortSignal;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  wasOpen = false;
+  /** Whether the connection broke: it had been answered, or was silent. */
+  isLost = false;
+
+  constructor(silenceMs: number, signal: AbortSignal | undefined) {
+    this.#silenceMs = silenceMs;
+    this.signal =
+      signal === undefined ? this.#end.signal : AbortSignal.any([signal, this.#end.signal]);
+    this.#listen();
+  }
+
+  async *read({ body }: Response): AsyncGenerator<ServerEvent, void, void> {
+    this.wasOpen = true;
+    const reader = body?.getReader();
+    const decoder = new TextDecoder();
+    let text = "";
+    let endsWithCr = false;
+    for (;;) {
+      const bytes = await this.#bytes(reader);
+      if (bytes === undefined) return;
+      const decoded = decoder.decode(bytes, { stream: true });
+      // A CR ends a line; the LF that may follow it belongs to it.
+      const piece = endsWithCr ? decoded.replace(/^\n/, "") : decoded;
+      if (decoded !== "") endsWithCr = decoded.endsWith("\r");
+      const blocks = (text + piece.replaceAll(/\r\n?/g, "\n")).split("\n\n");
+      text = blocks.pop() ?? "";
+      for (const block of blocks) {
+        const event = parsed(block);
+        if (event !== undefined) yield event;
+      }
+    }
+  }
+
+  async #bytes(
+    reader: ReadableStreamDefaultReader<Uint8Array> | undefined,
+  ): Promise<Uint8Array | undefined> {
+    this.#listen();
+    try {
+      return (await reader?.read())?.value;
+    } catch (error) {
+      this.isLost = true;
+      throw error;
+    } finally {
+      clearTimeout(this.#timer);
+    }
+  }
+
+  #listen(): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      this.isLost = true;
+      this.#end.abort(new Error(`The server was silent for ${this.#silenceMs} ms.`));
+    }, this.#silenceMs);
+  }
+
+  close(): void {
+    clearTimeout(this.#timer);
+    this.#end.abort();
+  }
+}
+
+function parsed(block: string): ServerEvent | undefined {
+  let id: string | undefined;
+  let event = "message";
+  const data: string[] = [];
+  for (const line of block.split("\n")) {
+    const [, field, value = ""] = /^(\w+)(?:: ?(.*))?$/s.exec(line) ?? [];
+    if (field === "id") id = value;
+    else if (field === "event") event = value;
+    else if (field === "data") data.push(value);
+  }
+  if (data.length === 0) return undefined;
+  return { ...(id === undefined ? {} : { id }), event, data: data.join("\n") };
+}
+
+/** Waits about so long, so that clients of a restarted server do not come at once. Rejects when aborted. */
+export async function waitFor(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  signal?.throwIfAborted();
+  await new Promise<void>((resolve, reject) => {
+    const abandon = (): void => {
+      clearTimeout(timer);
+      // The reason of a signal may be anything.
+      // oxlint-disable-next-line typescript/prefer-promise-reject-errors
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(
+      () => {
+        signal?.removeEventListener("abort", abandon);
+        resolve();
+      },
+      Math.min(ms, LONGEST_WAIT) * (0.5 + Math.random() / 2),
+    );
+    signal?.addEventListener("abort", abandon, { once: true });
+  });
+}

@@ -1,0 +1,182 @@
+/** The commands and views of one session over HTTP, and its events. */
+
+import type { SessionEvent } from "../events/index.ts";
+import type { CompactionPreview, Cancelled, ContextFigures, Rewound } from "../runtime/index.ts";
+import type { SessionBranch, SessionDiff, SessionView } from "../state/index.ts";
+import { followEvents } from "./server-events.ts";
+import type { Asked, Http } from "./http.ts";
+
+/** A part of a message to send. Files are `data:` or `http(s):` URLs, or `/api/blobs/<digest>` of the store. */
+export type MessagePart =
+  | { readonly type: "text"; readonly text: string }
+  | {
+      readonly type: "file";
+      readonly mediaType: string;
+      readonly url: string;
+      readonly filename?: string;
+    };
+
+/** The last turn or message that the sender saw. Refused (`STALE`) if another one came since. */
+type Seen = { readonly turn: number } | { readonly messageId: string };
+
+interface SendOptions {
+  /** The id of the message: the same one again is delivered once. Default: a new id of the server. */
+  readonly id?: string;
+  /** During a turn: at the next step boundary (`steer`) or after the turn (`follow-up`, default). */
+  readonly delivery?: "steer" | "follow-up";
+  /** Edits: the delivered message that this one replaces. */
+  readonly replaces?: string;
+  readonly basedOn?: Seen;
+}
+
+type RewindOptions = (
+  | { readonly to: number }
+  | { readonly beforeTurn: number }
+  | { readonly beforeMessage: string }
+) &
+  MoveOptions;
+
+interface MoveOptions {
+  readonly tell?: boolean;
+  readonly basedOn?: Seen;
+}
+
+interface CancelOptions {
+  readonly mode?: "now" | "after-tools";
+  readonly reason?: string;
+  readonly withdraw?: boolean;
+}
+
+/**
+ * A session of a server. Each method is a route of the same name, and does what the runtime's `Session`
+ * does: see there. All throw `TurnlogError` with the server's code.
+ */
+export interface SessionClient {
+  readonly id: string;
+  /** The session now, or as it was at a position. */
+  view(position?: number): Promise<SessionView>;
+  prompt(
+    position?: number,
+  ): Promise<Pick<SessionView, "position"> & { readonly messages: SessionView["prompt"] }>;
+  diff(before: number, after: number): Promise<SessionDiff>;
+  context(position?: number): Promise<ContextFigures>;
+  branches(): Promise<readonly SessionBranch[]>;
+  approvals(): Promise<Pick<SessionView, "approvals" | "outputRequests">>;
+  queue(): Promise<SessionView["queue"]>;
+  /** Accepts a message: it is durable when this resolves. */
+  send(
+    message: string | readonly MessagePart[],
+    options?: SendOptions,
+  ): Promise<{ readonly messageId: string; readonly queued: boolean; readonly position: number }>;
+  reschedule(messageId: string, delivery: "steer" | "follow-up"): Promise<void>;
+  withdraw(messageId: string): Promise<void>;
+  resume(): Promise<void>;
+  cancel(options?: CancelOptions): Promise<Cancelled>;
+  compact(): Promise<SessionEvent>;
+  preview(position?: number): Promise<CompactionPreview>;
+  restore(position?: number): Promise<void>;
+  rewind(options: RewindOptions): Promise<Rewound>;
+  checkout(branch: number, options?: MoveOptions): Promise<Rewound>;
+  fork(options?: { readonly position?: number; readonly id?: string }): Promise<SessionClient>;
+  rerun(
+    options?: { readonly id?: string } & (
+      | { readonly position?: number; readonly step?: never }
+      | { readonly step?: number; readonly position?: never }
+    ),
+  ): Promise<{ readonly session: SessionClient; readonly messageId: string }>;
+  delete(options?: { readonly forks?: "refuse" | "copy" }): Promise<void>;
+  /** The session as a file of lines. */
+  export(): Promise<ReadableStream<Uint8Array>>;
+  /**
+   * The events from a position (default 1): stored ones, then live ones. A lost connection is opened again at
+   * the next position, so that no event is missed and none comes twice. Ends when the signal aborts.
+   * @throws TurnlogError the server's refusal; `SERVER_UNREACHABLE`
+   * @example
+   * for await (const event of client.session("s-1").events({ from: 120 })) console.log(event.type);
+   */
+  events(options?: {
+    readonly from?: number;
+    readonly signal?: AbortSignal;
+  }): AsyncIterable<SessionEvent>;
+}
+
+export function sessionClient(http: Http, id: string): SessionClient {
+  const base = `/api/sessions/${encodeURIComponent(id)}`;
+  const get = <Answer>(path: string, query: Asked["query"] = {}): Promise<Answer> =>
+    http.json({ path: base + path, query });
+  const post = <Answer>(path: string, body: unknown = {}): Promise<Answer> =>
+    http.json({ method: "POST", path: base + path, body });
+  const message = (messageId: string): string => `/queue/${encodeURIComponent(messageId)}`;
+
+  return {
+    id,
+    view: (position) => get("", { position }),
+    prompt: (position) => get("/prompt", { position }),
+    diff: (before, after) => get("/diff", { before, after }),
+    context: (position) => get("/context", { position }),
+    branches: async () => (await get<{ branches: readonly SessionBranch[] }>("/branches")).branches,
+    approvals: () => get("/approvals"),
+    queue: async () => (await get<{ messages: SessionView["queue"] }>("/queue")).messages,
+    send: (content, options = {}) => post("/queue", { message: content, ...options }),
+    async reschedule(messageId, delivery) {
+      await post(message(messageId), { delivery });
+    },
+    async withdraw(messageId) {
+      await http.json({ method: "DELETE", path: base + message(messageId) });
+    },
+    async resume() {
+      await post("/resume");
+    },
+    cancel: (options) => post("/cancel", options),
+    compact: () => post("/compact"),
+    preview: (position) => get("/compact", { position }),
+    async restore(position) {
+      await post("/restore", { position });
+    },
+    rewind: (options) => post("/rewind", options),
+    checkout: (branch, options = {}) => post("/checkout", { branch, ...options }),
+    async fork(options) {
+      const { session } = await post<{ session: string }>("/fork", options);
+      return sessionClient(http, session);
+    },
+    async rerun(options) {
+      const { session, messageId } = await post<{ session: string; messageId: string }>(
+        "/rerun",
+        options,
+      );
+      return { session: sessionClient(http, session), messageId };
+    },
+    async delete({ forks } = {}) {
+      await http.json({ method: "DELETE", path: base, query: { forks } });
+    },
+    async export() {
+      const { body } = await http.open({ path: `${base}/export` });
+      return body ?? new ReadableStream({ start: (controller) => controller.close() });
+    },
+    events: ({ from = 1, signal } = {}) => events(http, `${base}/events`, from, signal),
+  };
+}
+
+async function* events(
+  http: Http,
+  path: string,
+  from: number,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<SessionEvent, void, void> {
+  let next = from;
+  try {
+    for await (const { data } of followEvents(
+      http,
+      () => ({ path, query: { from: next } }),
+      signal,
+    )) {
+      // The server checked it when it was recorded.
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+      const event = JSON.parse(data) as SessionEvent;
+      next = event.position + 1;
+      yield event;
+    }
+  } catch (error) {
+    if (signal?.aborted !== true) throw error;
+  }
+}

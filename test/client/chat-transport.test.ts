@@ -1,0 +1,211 @@
+/** What `useChat` gets from the transport: each chunk of a reply once, whatever becomes of connections. */
+
+import type { ChatTransport, UIMessage, UIMessageChunk } from "ai";
+import { describe, expect, it, vi } from "vitest";
+import { chatTransport, createClient } from "../../src/public/client.ts";
+import type { SessionChunk } from "../../src/public/ui.ts";
+import {
+  frame,
+  json,
+  problem,
+  protocol,
+  ScriptedServer,
+  stream,
+  unreachable,
+} from "./scripted-server.ts";
+
+const start: SessionChunk = {
+  type: "start",
+  messageId: "reply-2",
+  messageMetadata: { turn: 2, position: 9, startedAt: 1 },
+};
+const delta = (text: string): SessionChunk => ({ type: "text-delta", id: "t", delta: text });
+const startStep: SessionChunk = { type: "start-step" };
+const finish: SessionChunk = { type: "finish", finishReason: "stop" };
+const done = "data: [DONE]\n\n";
+
+function transportOf(server: ScriptedServer, options: object = {}): ChatTransport<UIMessage> {
+  return chatTransport(createClient({ baseUrl: "http://x", fetch: server.fetch, ...options }));
+}
+
+const said = (id: string, role: UIMessage["role"] = "user"): UIMessage => ({
+  id,
+  role,
+  parts: [{ type: "text", text: id }],
+});
+
+type Sent = Partial<Parameters<ChatTransport<UIMessage>["sendMessages"]>[0]>;
+
+function send(transport: ChatTransport<UIMessage>, options: Sent = {}) {
+  return transport.sendMessages({
+    trigger: "submit-message",
+    chatId: "s",
+    messageId: undefined,
+    messages: [said("a")],
+    abortSignal: undefined,
+    ...options,
+  });
+}
+
+async function chunksOf(
+  given: Promise<ReadableStream<UIMessageChunk> | null>,
+): Promise<readonly UIMessageChunk[]> {
+  const chunks = await given;
+  if (chunks === null) throw new Error("There is no stream.");
+  return await Array.fromAsync(chunks);
+}
+
+describe("a reply", () => {
+  it("goes on behind the last event that came, in the middle of an event too", async () => {
+    const server = new ScriptedServer(
+      stream([frame(start, 9), frame(delta("a"), 10), frame(delta("b")), "data: {"], {
+        end: "break",
+      }),
+      unreachable,
+      // The chunk of event 11 that came is sent again, the others of the event follow.
+      stream([frame(start), frame(delta("b")), frame(startStep), frame(delta("c"), 11)], {
+        end: "break",
+      }),
+      stream([frame(start), frame(delta("d"), 12), frame(finish, 13), done]),
+    );
+    const chunks = await chunksOf(send(transportOf(server)));
+    expect(chunks).toEqual([
+      start,
+      delta("a"),
+      delta("b"),
+      startStep,
+      delta("c"),
+      delta("d"),
+      finish,
+    ]);
+    expect(server.paths).toEqual([
+      "POST /api/chat",
+      "GET /api/chat/s/stream?turn=2&after=10",
+      "GET /api/chat/s/stream?turn=2&after=10",
+      "GET /api/chat/s/stream?turn=2&after=11",
+    ]);
+  });
+
+  it("is asked for again with the same key, if the request got no answer", async () => {
+    const server = new ScriptedServer(
+      unreachable,
+      problem(503, "RUNTIME_CLOSED"),
+      stream([], { end: "break" }),
+      stream([frame(start, 9), done]),
+    );
+    expect(await chunksOf(send(transportOf(server)))).toEqual([start]);
+    expect(server.paths).toEqual(Array.from({ length: 4 }, () => "POST /api/chat"));
+    const keys = server.seen.map(({ headers }) => headers.get("idempotency-key"));
+    expect(new Set(keys).size).toBe(1);
+    expect(keys[0]).toMatch(/^\w{10,}$/);
+  });
+
+  it("that the server refuses is an error with the server's code", async () => {
+    const server = new ScriptedServer(problem(409, "MESSAGE_CONFLICT"));
+    await expect(chunksOf(send(transportOf(server)))).rejects.toMatchObject({
+      code: "MESSAGE_CONFLICT",
+    });
+  });
+
+  it("is asked for by the newest messages, and the ids of all", async () => {
+    const server = new ScriptedServer(stream([done]));
+    const messages = [said("a"), said("reply-1", "assistant"), said("b")];
+    const trigger = "regenerate-message" as const;
+    const body = { basedOn: { turn: 1 } };
+    await chunksOf(send(transportOf(server), { messages, trigger, messageId: "reply-1", body }));
+    expect(server.seen[0]?.body).toEqual({
+      id: "s",
+      trigger,
+      messageId: "reply-1",
+      messages: [{ ...said("a"), parts: [] }, messages[1], messages[2]],
+      basedOn: { turn: 1 },
+    });
+  });
+});
+
+describe("a stop", () => {
+  it("stops the turn once the server has the message", async () => {
+    const answered = Promise.withResolvers<void>();
+    const server = new ScriptedServer(
+      async (request) => {
+        await answered.promise;
+        return await stream([frame(start, 9)], { end: "hang" })(request);
+      },
+      json({ was: "running" }),
+    );
+    const stop = new AbortController();
+    const reader = (await send(transportOf(server), { abortSignal: stop.signal })).getReader();
+    const reading = reader.read();
+    reading.catch(() => {});
+    await vi.waitFor(() => {
+      expect(server.paths).toEqual(["POST /api/chat"]);
+    });
+    stop.abort();
+    answered.resolve();
+    await vi.waitFor(() => {
+      expect(server.paths).toEqual(["POST /api/chat", "POST /api/chat/s/stop"]);
+    });
+  });
+
+  it("is repeated until the server is there, and a message without an answer is not", async () => {
+    const server = new ScriptedServer(
+      stream([frame(start, 9)], { end: "hang" }),
+      unreachable,
+      json({ was: "running" }),
+    );
+    const stop = new AbortController();
+    const transport = transportOf(server);
+    const reader = (await send(transport, { abortSignal: stop.signal })).getReader();
+    await reader.read();
+    stop.abort();
+    await vi.waitFor(() => {
+      expect(server.paths.slice(1)).toEqual(["POST /api/chat/s/stop", "POST /api/chat/s/stop"]);
+    });
+
+    const away = new ScriptedServer(unreachable);
+    const given = new AbortController();
+    const sending = chunksOf(send(transportOf(away), { abortSignal: given.signal }));
+    given.abort();
+    await expect(sending).rejects.toMatchObject({ name: "AbortError" });
+    expect(away.paths).toEqual([]);
+  });
+});
+
+describe("a page that loads", () => {
+  it("gets the whole last reply, then live", async () => {
+    const server = new ScriptedServer(
+      stream([frame(start, 9), frame(delta("a"), 10)], { end: "break" }),
+      stream([frame(start), frame(finish, 11), done]),
+    );
+    const chunks = await chunksOf(transportOf(server).reconnectToStream({ chatId: "s" }));
+    expect(chunks).toEqual([start, delta("a"), finish]);
+    expect(server.paths).toEqual([
+      "GET /api/chat/s/stream",
+      "GET /api/chat/s/stream?turn=2&after=10",
+    ]);
+  });
+
+  it.each([
+    ["a new chat", problem(404, "SESSION_NOT_FOUND")],
+    ["a chat without a reply", () => new Response(null, { status: 204, headers: protocol })],
+    ["a stream without a chunk", stream([done])],
+  ] as const)("gets nothing of %s", async (_, answer) => {
+    const transport = transportOf(new ScriptedServer(answer));
+    expect(await transport.reconnectToStream({ chatId: "s" })).toBeNull();
+  });
+
+  it("stops the turn by its stop, and not by a stream that replaces the one before", async () => {
+    const running = stream([frame(start, 9)], { end: "hang" });
+    const server = new ScriptedServer(running, running, json({ was: "running" }));
+    const transport = transportOf(server);
+    const [one, other] = [new AbortController(), new AbortController()];
+    await transport.reconnectToStream({ chatId: "s", abortSignal: one.signal });
+    one.abort();
+    await transport.reconnectToStream({ chatId: "s", abortSignal: other.signal });
+    expect(server.paths).toEqual(["GET /api/chat/s/stream", "GET /api/chat/s/stream"]);
+    other.abort();
+    await vi.waitFor(() => {
+      expect(server.paths.at(-1)).toBe("POST /api/chat/s/stop");
+    });
+  });
+});

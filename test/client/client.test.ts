@@ -1,0 +1,178 @@
+/** What the client asks of a server, what it makes of answers, and how it follows events over lost connections. */
+
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { createClient, type Client } from "../../src/public/client.ts";
+import { TurnlogError, type SessionEvent } from "../../src/public/index.ts";
+import { runs } from "../support/runs.ts";
+import { json, problem, protocol, ScriptedServer, stream, unreachable } from "./scripted-server.ts";
+
+function clientOf(server: ScriptedServer, options: object = {}): Client {
+  return createClient({ baseUrl: "http://server.test/", fetch: server.fetch, ...options });
+}
+
+const event = (position: number, text = "x"): string => {
+  const data = { id: "t", text };
+  return JSON.stringify({ position, time: 1, type: "part.text-delta", data });
+};
+const frameOf = (position: number, text?: string): string =>
+  `id: ${position}\ndata: ${event(position, text)}\n\n`;
+
+async function first(events: AsyncIterable<SessionEvent>, count: number): Promise<number[]> {
+  const positions: number[] = [];
+  for await (const { position } of events) {
+    positions.push(position);
+    if (positions.length === count) break;
+  }
+  return positions;
+}
+
+describe("a request", () => {
+  it("has the session in its path, the token in a header, and no value that was not given", async () => {
+    const server = new ScriptedServer(json({ position: 3 }));
+    let asked = 0;
+    const client = clientOf(server, { token: () => `t${++asked}` });
+    const session = client.session("a/b");
+    await session.view();
+    await session.view(4);
+    await session.send("Hi", { id: "m" });
+    await session.withdraw("m 1");
+    await client.approve("a/b~1", { reason: "fine" });
+    expect(server.paths).toEqual([
+      "GET /api/sessions/a%2Fb",
+      "GET /api/sessions/a%2Fb?position=4",
+      "POST /api/sessions/a%2Fb/queue",
+      "DELETE /api/sessions/a%2Fb/queue/m%201",
+      "POST /api/approvals/a%2Fb~1",
+    ]);
+    expect(server.seen[2]?.body).toEqual({ message: "Hi", id: "m" });
+    expect(server.seen.map(({ headers }) => headers.get("authorization"))).toEqual(
+      [1, 2, 3, 4, 5].map((n) => `Bearer t${n}`),
+    );
+  });
+
+  it("that is refused throws the server's code, session, position and details", async () => {
+    const fields = { session: "s", position: 7, details: { head: { turn: 2 } } };
+    const client = clientOf(new ScriptedServer(problem(409, "STALE", fields)));
+    const error: unknown = await client
+      .session("s")
+      .rewind({ to: 3 })
+      .catch((thrown: unknown) => thrown);
+    expect(TurnlogError.isInstance(error)).toBe(true);
+    expect(error).toMatchObject({
+      code: "STALE",
+      message: "It is STALE.",
+      session: "s",
+      position: 7,
+      details: { head: { turn: 2 }, status: 409 },
+    });
+  });
+
+  it.each([
+    ["nothing", unreachable, "SERVER_UNREACHABLE"],
+    ["a failure of the server", problem(500, "INTERNAL_ERROR"), "SERVER_FAILED"],
+    ["a page", () => new Response("<html>", { status: 404 }), "SERVER_FAILED"],
+    ["another server", () => Response.json({}), "SERVER_FAILED"],
+    [
+      "a later protocol",
+      () => Response.json({}, { headers: { "turnlog-protocol": "2" } }),
+      "SERVER_FAILED",
+    ],
+    ["another type", () => new Response("hi", { headers: protocol }), "SERVER_FAILED"],
+  ] as const)("answered by %s throws", async (_, answer, code) => {
+    const client = clientOf(new ScriptedServer(answer));
+    await expect(client.session("s").view()).rejects.toMatchObject({ code });
+  });
+
+  it("needs options that are known", () => {
+    // @ts-expect-error -- unknown
+    expect(() => createClient({ baseUrl: "", url: "x" })).toThrow(/`url` is unknown/);
+    // @ts-expect-error -- required
+    expect(() => createClient({})).toThrow(/`baseUrl` must be/);
+  });
+});
+
+describe("the events of a session", () => {
+  it("go on at the next position over lost connections, restarts and closed streams", async () => {
+    const server = new ScriptedServer(
+      stream([frameOf(5), frameOf(6).slice(0, 20)], { end: "break" }),
+      unreachable,
+      problem(503, "RUNTIME_CLOSED"),
+      stream([":\n\n", frameOf(6), ": the server was closed\n\n"]),
+      stream(['event: problem\ndata: {"code":"RUNTIME_CLOSED","status":503}\n\n']),
+      stream([frameOf(7)], { end: "hang" }),
+    );
+    expect(await first(clientOf(server).session("s").events({ from: 5 }), 3)).toEqual([5, 6, 7]);
+    const from = server.paths.map((path) =>
+      new URL(`http://x${path.slice(4)}`).searchParams.get("from"),
+    );
+    expect(from).toEqual(["5", "6", "6", "6", "7", "7"]);
+  });
+
+  it("are the same however their bytes come", async () => {
+    const sent = [1, 2, 3].map((n) => frameOf(n, "ä\n\u2028 data: 1\r\n"));
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom("\n", "\r\n", "\r"),
+        fc.array(fc.nat(400), { maxLength: 12 }),
+        async (ending, cuts) => {
+          const bytes = new TextEncoder().encode(sent.join("").replaceAll("\n", ending));
+          const ends = [...cuts.filter((cut) => cut < bytes.length), bytes.length];
+          const pieces = ends
+            .toSorted((one, other) => one - other)
+            .map((end, index, all) => bytes.slice(all[index - 1] ?? 0, end));
+          const server = new ScriptedServer(() => {
+            const left = [...pieces];
+            const body = new ReadableStream<Uint8Array>({
+              pull(controller) {
+                const piece = left.shift();
+                if (piece === undefined) return new Promise<void>(() => {});
+                controller.enqueue(piece);
+                return undefined;
+              },
+            });
+            const headers = { ...protocol, "content-type": "text/event-stream" };
+            return new Response(body, { headers });
+          });
+          expect(await first(clientOf(server).session("s").events(), 3)).toEqual([1, 2, 3]);
+          expect(server.seen).toHaveLength(1);
+        },
+      ),
+      runs(60),
+    );
+  });
+
+  it("of a silent connection come from a new one", async () => {
+    const server = new ScriptedServer(
+      stream([frameOf(1)], { end: "hang" }),
+      stream([frameOf(2)], { end: "hang" }),
+    );
+    const events = clientOf(server, { silenceMs: 50 }).session("s").events();
+    expect(await first(events, 2)).toEqual([1, 2]);
+  });
+
+  it("fail when the server refuses, or is away for longer than the client's patience", async () => {
+    const refused = clientOf(new ScriptedServer(problem(404, "SESSION_NOT_FOUND")));
+    await expect(first(refused.session("s").events(), 1)).rejects.toMatchObject({
+      code: "SESSION_NOT_FOUND",
+    });
+    const away = clientOf(new ScriptedServer(stream([frameOf(1)]), unreachable), { patienceMs: 1 });
+    await expect(first(away.session("s").events(), 2)).rejects.toMatchObject({
+      code: "SERVER_UNREACHABLE",
+    });
+  });
+
+  it("end when the signal aborts, also while the client waits", async () => {
+    const stop = new AbortController();
+    const server = new ScriptedServer(stream([frameOf(1)], { end: "hang" }));
+    const positions: number[] = [];
+    const options = { signal: stop.signal };
+    for await (const { position } of clientOf(server).session("s").events(options)) {
+      positions.push(position);
+      queueMicrotask(() => {
+        stop.abort();
+      });
+    }
+    expect(positions).toEqual([1]);
+  });
+});
