@@ -11,7 +11,8 @@ import {
 import { callCost, type KnownLimits } from "./model-limits.ts";
 import { textTokens } from "./text-tokens.ts";
 
-interface Cost {
+/** US dollars, as far as prices are known. */
+export interface Cost {
   /** US dollars for the calls with a known price. */
   readonly dollars: number;
   /** `estimated` if the tokens of any call were. */
@@ -72,6 +73,13 @@ export function sessionCost(state: UsageState, known: KnownLimits, turn?: number
     ...whole,
     inherited: sum([...shared, ...state.beside.slice(0, state.inherited.beside)]),
   };
+}
+
+/** What some turns of the session cost, with their retries and compactions. */
+export function turnsCost(state: UsageState, known: KnownLimits, turns: ReadonlySet<number>): Cost {
+  return [...ownSteps(state), ...ownBeside(state)]
+    .filter(({ turn }) => turns.has(turn))
+    .reduce((total, call) => add(total, costOf(call, known)), free);
 }
 
 /** The running step's prompt and its output so far. */

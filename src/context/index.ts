@@ -22,7 +22,7 @@ export {
   planBudget,
 } from "./compaction-when.ts";
 export { type ContextEstimate, estimateContext } from "./context-estimate.ts";
-export { type SessionCost, sessionCost, estimateSpent } from "./cost.ts";
+export { type Cost, type SessionCost, sessionCost, estimateSpent, turnsCost } from "./cost.ts";
 export { dropMiddle } from "./drop-middle.ts";
 export { dropOldest } from "./drop-oldest.ts";
 export { newestTokens, onlyThisTurn, unsentMessages } from "./last-resort.ts";

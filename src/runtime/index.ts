@@ -13,7 +13,7 @@ export {
 export type { RuntimeOptions } from "./runtime-options.ts";
 export type { Runtime } from "./runtime.ts";
 export { mirrorSession } from "./session-mirror.ts";
-export { rewindSession } from "./stored-rewind.ts";
+export { checkoutSession, rewindSession } from "./stored-rewind.ts";
 export type { ForkOptions, SendOptions, Session } from "./session.ts";
 export {
   type ApprovalAnswer,

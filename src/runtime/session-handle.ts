@@ -105,6 +105,7 @@ export function sessionHandle(id: string, host: SessionHost): Session {
       agentOutput: async () => (await live.actor(id)).agent.output,
       outcome: () => seen(outcomeOf(messageId)),
       start: () => seen(startOf(messageId)),
+      replaced: () => replaced(messageId, queuePosition),
       rest: () => seen(restOf(id, messageId)),
     });
   }
@@ -132,7 +133,7 @@ export function sessionHandle(id: string, host: SessionHost): Session {
     return [messageId, position, queued];
   }
 
-  const { edit, ...session } = sessionRewinds({ id, log, live, openActor, turnOf });
+  const { edit, replaced, ...session } = sessionRewinds({ id, log, live, openActor, turnOf });
 
   return {
     id,
@@ -158,7 +159,7 @@ export function sessionHandle(id: string, host: SessionHost): Session {
       if (offloaded !== undefined || checking !== undefined)
         actor = await openActor("accept messages");
       const { content = received, stored = [] } = offloaded ?? {};
-      if (replaces !== undefined) actor = await edit(replaces, messageId);
+      if (replaces !== undefined) actor = await edit(replaces, messageId, values);
       const queued = !actor.isIdle;
       // The same id may have been sent while files were read.
       if (acceptedAt(actor.state.queue, messageId) !== undefined)

@@ -9,7 +9,13 @@ import type { Delivery, SessionEvent } from "../events/index.ts";
 import { initialMachineState, machineFold, type MachineStep } from "../machines/index.ts";
 import type { ApprovalAnswer, CancelOptions } from "./session/index.ts";
 import type { CallAnswer } from "./tools/index.ts";
-import type { SendOptions, Session } from "./session.ts";
+import type {
+  MoveOptions,
+  RegenerateOptions,
+  RewindOptions,
+  SendOptions,
+  Session,
+} from "./session.ts";
 import type { UserInput } from "../media/index.ts";
 import { createActor, type Actor, type ActorLogic, type ActorOptions } from "xstate";
 
@@ -19,7 +25,10 @@ type SessionCommand =
   | (ApprovalAnswer & { readonly type: "approve" | "deny"; readonly approvalId: string })
   | { readonly type: "answerCall"; readonly requestId: string; readonly answer: CallAnswer }
   | { readonly type: "withdraw"; readonly messageId: string; readonly reason?: string }
-  | { readonly type: "reschedule"; readonly messageId: string; readonly delivery: Delivery };
+  | { readonly type: "reschedule"; readonly messageId: string; readonly delivery: Delivery }
+  | { readonly type: "rewind"; readonly options: RewindOptions }
+  | { readonly type: "checkout"; readonly branch: number; readonly options?: MoveOptions }
+  | { readonly type: "regenerate"; readonly options?: RegenerateOptions };
 
 /** An event of the log. Only the mirror itself sends it. */
 interface Logged {
@@ -85,6 +94,15 @@ async function obey(session: Session, command: SessionCommand): Promise<void> {
       return await session.withdraw(command.messageId, command.reason);
     case "reschedule":
       return await session.reschedule(command.messageId, command.delivery);
+    case "rewind":
+      await session.rewind(command.options);
+      return;
+    case "checkout":
+      await session.checkout(command.branch, command.options);
+      return;
+    case "regenerate":
+      await session.regenerate(command.options);
+      return;
   }
 }
 

@@ -3,6 +3,7 @@
  * message. A running turn is cancelled first, and a compaction stopped; the rewind itself is one event.
  */
 
+import type { OutputInterface } from "ai";
 import type { EventLog } from "../events/index.ts";
 import {
   assertBasedOn,
@@ -10,8 +11,10 @@ import {
   checkout,
   commands,
   lastMessageId,
+  leftTurns,
   repeatedMessages,
   replaceMessage,
+  replacing,
   rewind,
   runAgain,
   withdrawal,
@@ -20,8 +23,9 @@ import {
   type Rewound,
   type SessionActor,
   type Turn,
+  type TurnValues,
 } from "./session/index.ts";
-import { isAtBoundary, sessionBranches, type SessionState } from "../state/index.ts";
+import { isAtBoundary, sessionBranches, stateAt, type SessionState } from "../state/index.ts";
 import type { LiveSessions } from "./live-sessions.ts";
 import type { Session } from "./session.ts";
 
@@ -32,15 +36,22 @@ export interface RewindHost {
   /** The live actor of a session that is not closed. */
   readonly openActor: (command: string) => Promise<SessionActor>;
   /** The turn that a message has next. */
-  readonly turnOf: (messageId: string, from: number, queued: boolean) => Turn;
+  readonly turnOf: <OUTPUT, PARTIAL>(
+    messageId: string,
+    from: number,
+    queued: boolean,
+    output?: OutputInterface<OUTPUT, PARTIAL>,
+  ) => Turn<OUTPUT, PARTIAL>;
 }
 
 type Rewinds = Pick<Session, "rewind" | "checkout" | "branches" | "regenerate"> & {
   /** Rewinds for an edit. Returns the actor on which the new message is to be recorded at once. */
-  readonly edit: (replaces: string, by: string) => Promise<SessionActor>;
+  readonly edit: (replaces: string, by: string, values: TurnValues) => Promise<SessionActor>;
+  /** What the rewind left that made a message run, from this position on. */
+  readonly replaced: (messageId: string, from: number) => Promise<Rewound | undefined>;
 };
 
-export function sessionRewinds({ id, live, openActor, turnOf }: RewindHost): Rewinds {
+export function sessionRewinds({ id, log, live, openActor, turnOf }: RewindHost): Rewinds {
   /** The actor between two turns. Nothing may be awaited between this and `record`. */
   async function restingActor(command: string): Promise<SessionActor> {
     for (;;) {
@@ -61,7 +72,7 @@ export function sessionRewinds({ id, live, openActor, turnOf }: RewindHost): Rew
     const before = await openActor(command);
     check(before);
     const actor = await restingActor(command);
-    const rewound = moveHead(actor, decide);
+    const rewound = priced(actor, actor.state, moveHead(actor, decide));
     await actor.durable();
     return rewound;
   }
@@ -92,35 +103,63 @@ export function sessionRewinds({ id, live, openActor, turnOf }: RewindHost): Rew
       return sessionBranches(state);
     },
 
-    async regenerate({ messageId, idempotencyKey, basedOn } = {}) {
+    async regenerate({ messageId, idempotencyKey, basedOn, ...values } = {}) {
+      const { output } = values;
+      await (await openActor("regenerate")).turn.assertValid(values);
       const actor = await openActor("regenerate");
       const { state } = actor;
       const known = joined(state, messageId, idempotencyKey);
       if (known !== undefined) {
+        actor.turn.holdAgain(known.first, values);
         await actor.durable();
-        return turnOf(known.message, known.from, false);
+        return turnOf(known.message, known.from, false, output);
       }
       assertBasedOn(actor, basedOn);
       const message = messageId ?? lastMessageId(state);
       if (message === undefined) throw commands.refusal(actor, "regenerate", "it has no turn yet");
-      const { position } = await move(
-        "regenerate",
-        () => {},
-        (target) => runAgain(target, message, idempotencyKey),
-      );
-      return turnOf(message, position, false);
+      const resting = await restingActor("regenerate");
+      const decide = (target: CommandTarget): RewindDecision =>
+        runAgain(target, message, idempotencyKey);
+      holdForFirst(resting, decide(resting), values);
+      const { position } = moveHead(resting, decide);
+      await resting.durable();
+      return turnOf(message, position, false, output);
     },
 
-    async edit(replaces, by) {
+    async edit(replaces, by, values) {
       const actor = await restingActor("edit");
       const { all, switches } = actor.state.branches;
       const active = all.find((branch) => branch.id === switches.at(-1)?.branch);
       // The process died after the rewind, and before the message.
       if (active?.edit?.by === by && actor.state.boundaries.from === active.id) return actor;
-      moveHead(actor, (target) => replaceMessage(target, replaces, by));
+      const decide = (target: CommandTarget): RewindDecision =>
+        replaceMessage(target, replaces, by);
+      holdForFirst(actor, decide(actor), values);
+      moveHead(actor, decide);
       return actor;
     },
+
+    async replaced(messageId, from) {
+      const actor = await live.actor(id);
+      const rewind = replacing(actor.state, messageId, from);
+      if (rewind === undefined) return undefined;
+      await actor.durable();
+      const { position, to } = rewind;
+      const before = await stateAt(log, id, position - 1);
+      const rewound = { branch: position, position, to, ...leftTurns(before, to) };
+      return priced(actor, before, rewound);
+    },
   };
+}
+
+function priced(actor: SessionActor, state: SessionState, rewound: Rewound): Rewound {
+  return { ...rewound, cost: actor.prompts.costOf(state, rewound.turns) };
+}
+
+/** Holds values for the first message that a rewind runs again: it begins the turn. */
+function holdForFirst({ turn }: SessionActor, { event }: RewindDecision, values: TurnValues): void {
+  const [first] = event?.data.again ?? [];
+  if (first !== undefined) turn.hold(first, values);
 }
 
 /** Records a rewind, if the session is not there already. */
@@ -143,14 +182,15 @@ function joined(
   { branches: { all, switches }, boundaries }: SessionState,
   messageId: string | undefined,
   key: string | undefined,
-): { readonly message: string; readonly from: number } | undefined {
+): { readonly message: string; readonly first: string; readonly from: number } | undefined {
   const isActive = (id: number): boolean => switches.at(-1)?.branch === id;
   const runs = (id: number): boolean =>
     isActive(id) && boundaries.from === 0 && !boundaries.passed.some(({ from }) => from >= id);
   for (const { id, again = [], key: used } of all.toReversed()) {
     const message = messageId ?? again.at(-1);
     if (message === undefined || !again.includes(message)) continue;
-    if (key === undefined ? runs(id) : used === key) return { message, from: id };
+    if (key === undefined ? runs(id) : used === key)
+      return { message, first: again[0] ?? message, from: id };
   }
   return undefined;
 }

@@ -63,7 +63,14 @@ const rewindSchema = optionsOf<RewindFields>(
   {},
 ).and(thing("an object with one of `to`, `beforeTurn` and `beforeMessage`", hasOnePlace));
 const regenerateSchema = optionsOf<RegenerateOptions>(
-  { messageId: name, idempotencyKey: name, basedOn },
+  {
+    messageId: name,
+    idempotencyKey: name,
+    basedOn,
+    context: turnContextSchema,
+    output: outputSchema,
+    options: anything,
+  },
   {},
 );
 const cancelSchema = optionsOf<CancelOptions>(

@@ -41,10 +41,10 @@ export interface SendOptions<OUTPUT = unknown, PARTIAL = unknown> extends TurnVa
   /**
    * Edits: the id of a delivered message of the active branch. The session is rewound to before its turn,
    * and this message is sent instead; other messages that began the turn are run again. The former
-   * messages and replies stay on their branch.
+   * messages and replies stay on their branch. `await turn.replaced` tells what was left.
    */
   readonly replaces?: string;
-  /** The last turn or message that the sender saw. Refused (`STALE`) if another one came since. */
+  /** The last turn or message that the sender saw. Refused (`STALE`) if another turn, message or rewind came since. */
   readonly basedOn?: Seen;
 }
 
@@ -52,19 +52,27 @@ export interface SendOptions<OUTPUT = unknown, PARTIAL = unknown> extends TurnVa
 export interface MoveOptions {
   /** Tell the model, in the next prompt, which effects of the branch that is left remain. Default: false. */
   readonly tell?: boolean;
-  /** The last turn or message that the caller saw. Refused (`STALE`) if another one came since. */
+  /**
+   * The last turn or message that the caller saw. Refused (`STALE`) if another turn, message or rewind came
+   * since. After a regeneration name the turn: the id of its message names the first reply.
+   */
   readonly basedOn?: Seen;
 }
 
 /** Options of {@link Session.rewind}: one of `to`, `beforeTurn` and `beforeMessage`. */
-type RewindOptions = RewindPlace & MoveOptions;
+export type RewindOptions = RewindPlace & MoveOptions;
 
-export interface RegenerateOptions {
+export interface RegenerateOptions<OUTPUT = unknown, PARTIAL = unknown> extends TurnValues {
+  /** The structured output of the turn, in place of the agent's. As in {@link SendOptions}. */
+  readonly output?: OutputInterface<OUTPUT, PARTIAL>;
   /** A message of the turn to run again. Default: the last turn of the active branch. */
   readonly messageId?: string;
   /** The same key again returns the turn of the first call. Default: join a regeneration that runs. */
   readonly idempotencyKey?: string;
-  /** The last turn or message that the caller saw. Refused (`STALE`) if another one came since. */
+  /**
+   * The last turn or message that the caller saw. Refused (`STALE`) if another turn, message or rewind came
+   * since. After a regeneration name the turn: the id of its message names the first reply.
+   */
   readonly basedOn?: Seen;
 }
 
@@ -180,10 +188,13 @@ export interface Session {
   /**
    * Runs a turn of the active branch again, for another reply: its messages are delivered anew, on a new
    * branch. Later turns leave the active branch. A running turn is cancelled first, unless it is such a
-   * regeneration: that one is joined.
+   * regeneration: that one is joined. What the former turn's message brought along (`context`, `output`,
+   * `options`) is not kept: give it again. `await turn.replaced` tells what was left.
    * @throws TurnlogError `COMMAND_REFUSED` without such a turn, `STALE`, `SESSION_CLOSED`
    */
-  regenerate(options?: RegenerateOptions): Promise<Turn>;
+  regenerate<OUTPUT = unknown, PARTIAL = unknown>(
+    options?: RegenerateOptions<OUTPUT, PARTIAL>,
+  ): Promise<Turn<OUTPUT, PARTIAL>>;
   /**
    * The prompt that a compaction would leave, now or at a position. Writes nothing.
    * @throws TurnlogError `INVALID_INPUT` if the position does not exist

@@ -3,15 +3,22 @@
 import type { EventBody, EventLog } from "../events/index.ts";
 import { isAtBoundary, stateAt } from "../state/index.ts";
 import {
+  checkout,
   commands,
   repeatedMessages,
   rewind,
   withdrawal,
   type CommandTarget,
+  type RewindDecision,
   type RewindManner,
   type RewindPlace,
   type Rewound,
 } from "./session/index.ts";
+
+interface StoredMove extends RewindManner {
+  /** Epoch milliseconds. */
+  readonly now?: number;
+}
 
 /**
  * Rewinds as `Session.rewind` does, but runs nothing: an unfinished turn is not cancelled.
@@ -22,20 +29,46 @@ export async function rewindSession(
   log: EventLog,
   session: string,
   place: RewindPlace,
-  { now = Date.now(), ...manner }: RewindManner & { readonly now?: number } = {},
+  { now, ...manner }: StoredMove = {},
+): Promise<Rewound> {
+  return await moveStored(log, session, "rewind", (target) => rewind(target, place, manner), now);
+}
+
+/** Makes another branch active as `Session.checkout` does. Otherwise as {@link rewindSession}. */
+export async function checkoutSession(
+  log: EventLog,
+  session: string,
+  branch: number,
+  { now, ...manner }: StoredMove = {},
+): Promise<Rewound> {
+  return await moveStored(
+    log,
+    session,
+    "checkout",
+    (target) => checkout(target, branch, manner),
+    now,
+  );
+}
+
+async function moveStored(
+  log: EventLog,
+  session: string,
+  command: string,
+  decide: (target: CommandTarget) => RewindDecision,
+  now: number = Date.now(),
 ): Promise<Rewound> {
   const append = async ({ state }: CommandTarget, body: EventBody): Promise<void> => {
     await log.append(session, state.position, [{ ...body, time: now }]);
   };
   const before = { session, state: await stateAt(log, session) };
-  commands.assertNotClosed(before, "rewind");
+  commands.assertNotClosed(before, command);
   if (!isAtBoundary(before.state))
     throw commands.refusal(
       before,
-      "rewind",
+      command,
       `its turn has not ended. Continue it first, as with \`turnlog --session ${session}\`, or cancel it there`,
     );
-  const { event, rewound } = rewind(before, place, manner);
+  const { event, rewound } = decide(before);
   if (event === undefined) return rewound;
   const ids = repeatedMessages(before.state);
   if (ids.length === 0) {
@@ -44,7 +77,7 @@ export async function rewindSession(
   }
   await append(before, withdrawal(ids));
   const target = { session, state: await stateAt(log, session) };
-  const decided = rewind(target, place, manner);
+  const decided = decide(target);
   if (decided.event !== undefined) await append(target, decided.event);
   return decided.rewound;
 }

@@ -88,6 +88,31 @@ it("answers as JSON, and changes nothing where the session is already", async ()
   expect(await run(["verify"], { cwd })).toMatchObject({ code: 0 });
 });
 
+it("checks another branch out and returns, says which, and changes nothing where it is", async () => {
+  await using folder = await temporaryFolder({ "a.txt": "content-of-a" });
+  const cwd = folder.path;
+  await run(["--session", "one", "hello"], { cwd });
+  await run(["--session", "one", "read a.txt"], { cwd });
+  const before = await run(["show", "one"], { cwd });
+  const { length: head } = await read(cwd);
+  await run(["rewind", "one", "--before-turn", "2"], { cwd });
+  const here = await run(["checkout", "one", String(head + 1)], { cwd });
+  expect(here.stdout).toContain(`is on branch ${head + 1}, at position`);
+  const { stdout: lines } = await run(["show", "one", "--view", "events", "--json"], { cwd });
+  expect(jsonLines(lines)).toHaveLength(head + 1);
+  await run(["--session", "one", "hello again"], { cwd });
+  const back = await run(["checkout", "one", "1"], { cwd });
+  expect(back).toMatchObject({ code: 0, stderr: "" });
+  expect(back.stdout).toContain(`on branch 1 again, at position ${head}; 1 turn left`);
+  const shown = await run(["show", "one"], { cwd });
+  expect(shown.stdout.replaceAll(/\[left: [^]*/g, "").trim()).toContain(before.stdout.trim());
+  const other = await run(["checkout", "one", String(head + 1), "--json", "--tell"], { cwd });
+  expect(jsonLines(other.stdout)).toMatchObject([
+    { session: "one", branch: head + 1, turns: [2], effects: [{ status: "succeeded" }] },
+  ]);
+  expect(await run(["verify"], { cwd })).toMatchObject({ code: 0 });
+});
+
 it("says what is wrong with a place or a session, and changes nothing", async () => {
   await using folder = await temporaryFolder({});
   const cwd = folder.path;
@@ -104,6 +129,10 @@ it("says what is wrong with a place or a session, and changes nothing", async ()
     [["rewind", "none", "--before-turn", "1"], 1, "[SESSION_NOT_FOUND]"],
     [["branches", "none"], 1, "[SESSION_NOT_FOUND]"],
     [["rewnid", "one"], 2, "rewind"],
+    [["checkout", "one", "5"], 1, "Its branches: 1"],
+    [["checkout", "one", "x"], 2, "not a whole number"],
+    [["checkout", "one"], 2, "branch"],
+    [["checkout", "none", "1"], 1, "[SESSION_NOT_FOUND]"],
   ] as const) {
     const ended = await run(args, { cwd });
     expect(ended, args.join(" ")).toMatchObject({ code, stdout: "" });

@@ -1,28 +1,21 @@
 /** Law 12: a rewind brings back the history and the prompt of a boundary, and a checkout those of a branch. */
 
-import { isDeepStrictEqual } from "node:util";
 import * as fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
-import { openMemoryLog } from "../../src/public/index.ts";
+import { encryptedLog, memoryKeys, openMemoryLog, redactSession } from "../../src/public/index.ts";
 import type { EventBody, EventMap, SessionEvent } from "../../src/events/index.ts";
-import {
-  activeSpans,
-  branchAt,
-  contextView,
-  headOf,
-  history,
-  isWithin,
-  promptMessages,
-} from "../../src/projections/index.ts";
+import { activeSpans, contextView, history, isWithin } from "../../src/projections/index.ts";
 import {
   foldSession,
+  isInTurn,
   loadSessionSnapshot,
   nothingKept,
   saveSessionSnapshot,
   type SessionState,
 } from "../../src/state/index.ts";
 import { lawProblems } from "../support/law-problems.ts";
-import { replay, stateAt } from "../support/replay.ts";
+import { boundaryPositions, differences, tryRewinds } from "../support/rewind-problems.ts";
+import { replay, stateAt, storedEvents } from "../support/replay.ts";
 import { long, patience, runs } from "../support/runs.ts";
 import { Choices } from "./choices.ts";
 import { ImaginedSession } from "./imagined-session.ts";
@@ -34,51 +27,14 @@ const imagined: fc.Arbitrary<readonly SessionEvent[]> = fc
 
 vi.setConfig({ testTimeout: patience });
 
-/** What law 12 speaks of, and what estimates of the next prompt start from. */
-function remembered({ history: { items }, ...state }: SessionState): object {
-  const { view, calibration, compactions, counts } = state;
-  const prompt = promptMessages({ ...state, items, waiting: [], turn: 0 }, view);
-  return { items, prompt: JSON.stringify(prompt), view, calibration, compactions, counts };
-}
-
-/** Names the parts that differ: a whole difference of two states takes minutes to print. */
-function expectSame(found: object, expected: object): void {
-  const parts = (value: object): Record<string, unknown> => ({ ...value });
-  const [one, other] = [parts(found), parts(expected)];
-  expect(Object.keys(one).filter((name) => !isDeepStrictEqual(one[name], other[name]))).toEqual([]);
-}
-
-function after(state: SessionState, data: EventMap["session.rewound"]): SessionState {
-  const event = { position: state.position + 1, time: 0, type: "session.rewound", data } as const;
-  return foldSession(state, event).state;
-}
-
-/** The positions at rest between turns, of all branches. */
-function boundaries({ boundaries: { passed, from }, position }: SessionState): readonly number[] {
-  const now = from === 0 ? [] : [from, position];
-  return [...new Set([...passed.flatMap((one) => [one.from, one.to]), ...now])];
-}
-
 function expectRewinds(events: readonly SessionEvent[], most: number): number {
-  const replayed = replay(events);
-  const { last } = replayed;
-  if (last.boundaries.from === 0) return 0;
-  const all = boundaries(last);
-  const stride = Math.max(1, Math.ceil(all.length / most));
-  const tried = all.filter((_, index) => index % stride === 0);
-  for (const to of tried) {
-    const rewound = after(last, { to });
-    expectSame(remembered(rewound), remembered(stateAt(replayed, to)));
-    expectSame(rewound.queue, last.queue);
-    const branch = branchAt(last.branches, last.position);
-    const head = headOf(last.branches, branch, last.position);
-    const back = after(rewound, { to: head, branch });
-    expectSame(remembered(back), remembered(last));
-    // Numbers of turns and steps never count backwards.
-    const { turn, step } = last.machine.context;
-    expect(back.machine.context).toMatchObject({ turn, step });
-  }
-  return tried.length;
+  const { tried, problems } = tryRewinds(events, { most });
+  expect(problems).toEqual([]);
+  return tried;
+}
+
+function expectSame(found: object, expected: object): void {
+  expect(differences(found, expected)).toEqual([]);
 }
 
 /** The events of the active branch, and those of the queue, which follows the log. */
@@ -145,6 +101,27 @@ describe("a session that the runtime may record, rewound at any time", () => {
     );
   });
 
+  it("is so after its deltas were joined and its reasoning is gone", async () => {
+    let tried = 0;
+    await fc.assert(
+      fc.asyncProperty(imagined, async (events) => {
+        if (events.length === 0) return;
+        await using log = await openMemoryLog();
+        await log.append("one", "none", events, { origin: "recorded" });
+        for (const drop of ["reasoning", "boundaries"] as const) {
+          const expected = await log.revision("one");
+          const data = { drop, spans: [{ from: 1, to: expected }], shown: true } as const;
+          await log.trim("one", { expected, event: { type: "session.thinned", time: 1, data } });
+        }
+        const trial = tryRewinds(await storedEvents(log, "one"), { most: 8, thinned: true });
+        expect(trial.problems).toEqual([]);
+        tried += trial.tried;
+      }),
+      runs(60),
+    );
+    expect(tried).toBeGreaterThan(60);
+  });
+
   it("is rewound, left and returned to often in this test", () => {
     const rewinds = fc.sample(imagined, { numRuns: 100, seed: 1 }).map((events) => {
       const all = events.filter((event) => event.type === "session.rewound");
@@ -165,7 +142,7 @@ describe.each(fixtureNames)("the recorded session %s", (name) => {
     const { last } = replay(events);
     const most = long ? Number.POSITIVE_INFINITY : 8;
     expect(expectRewinds(events, most)).toBeGreaterThan(0);
-    const places = boundaries(last);
+    const places = boundaryPositions(last);
     const body = (to: number): EventBody => ({ type: "session.rewound", data: { to } });
     const more = [places[0] ?? 1, places.at(-1) ?? 1].map(body);
     const twice = more.map((one, index): SessionEvent => {
@@ -174,6 +151,23 @@ describe.each(fixtureNames)("the recorded session %s", (name) => {
     expectRewinds([...events, ...twice], 4);
     expect(lawProblems([...events, ...twice], { cutOff: true })).toEqual([]);
   });
+});
+
+it.each(fixtureNames)("the recorded session %s is rewound so after a redaction", async (name) => {
+  const events = (await readFixture(name)).filter(({ type }) => type !== "session.closed");
+  const stored = await openMemoryLog();
+  await using log = encryptedLog(stored, memoryKeys());
+  await log.append("one", "none", events, { origin: "recorded" });
+  const said = events.flatMap(({ type, position }) =>
+    type === "message.queued" || type === "part.text-delta" ? [position] : [],
+  );
+  const gone = said.filter((_, index) => index % 3 === 0);
+  if (isInTurn(replay(events).last.machine)) return;
+  await redactSession(log, "one", gone);
+  const redacted = await storedEvents(log, "one");
+  expect(JSON.stringify(redacted)).not.toBe(JSON.stringify(events));
+  const { tried, problems } = tryRewinds(redacted, { most: long ? Infinity : 8, thinned: true });
+  expect({ problems, isTried: tried > 0 }).toEqual({ problems: [], isTried: true });
 });
 
 it("a rewind into a turn, to an unknown branch or before the session changes nothing, and verify says so", async () => {

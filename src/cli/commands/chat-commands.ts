@@ -1,4 +1,4 @@
-/** Defines the commands chat, rerun, fork and rewind. */
+/** Defines the commands chat, rerun, fork, rewind and checkout. */
 
 import { type Command, Option } from "commander";
 import type { ExitCode, Output } from "../output/index.ts";
@@ -71,6 +71,17 @@ export function addChatCommands(
       const { rewind } = await import("./rewind-command.ts");
       await rewind(session, command.optsWithGlobals(), output);
     });
+
+  program
+    .command("checkout")
+    .description("return to another branch of a session, as it was when it was left; runs nothing")
+    .argument("<session>", "its id")
+    .argument("<branch>", "the number of the branch, as `turnlog branches` lists it", atLeastOne)
+    .option("--tell", "tell the model which calls of the turns that are left had run")
+    .action(async (session: string, branch: number, _options: unknown, command: Command) => {
+      const { checkout } = await import("./rewind-command.ts");
+      await checkout(session, branch, command.optsWithGlobals(), output);
+    });
 }
 
 function agentOptions(command: Command): Command {
@@ -105,7 +116,7 @@ Examples:
   turnlog rewind <id> --to 120
 
 Nothing is deleted: what is left stays in the log, on its branch. 'turnlog branches <id>' lists the
-branches, and /branches <number> in the chat returns to one. Effects of calls are not undone.`;
+branches, and 'turnlog checkout <id> <branch>' returns to one. Effects of calls are not undone.`;
 
 const chatHelp = `
 Models: OPENAI_API_KEY or GOOGLE_GENERATIVE_AI_API_KEY selects that provider; without a key the

@@ -1,7 +1,13 @@
-/** `turnlog rewind`: goes back to a position of a session, between two turns. Runs nothing. */
+/** `turnlog rewind` and `turnlog checkout`: go back to a position of a session between two turns, or to another branch. Run nothing. */
 
 import { z } from "zod";
-import { rewindSession, type RewindPlace, type Rewound } from "../../runtime/index.ts";
+import type { EventLog } from "../../events/index.ts";
+import {
+  checkoutSession,
+  rewindSession,
+  type RewindPlace,
+  type Rewound,
+} from "../../runtime/index.ts";
 import {
   jsonText,
   UsageError,
@@ -13,36 +19,58 @@ import {
 import { openSessions, sessionOptions } from "../settings/index.ts";
 import { amount } from "../wording/index.ts";
 
-const optionsSchema = z.object({
+const moveSchema = z.object({
   ...sessionOptions,
   json: z.boolean().default(false),
+  tell: z.boolean().default(false),
+});
+const rewindSchema = moveSchema.extend({
   to: z.int().positive().optional(),
   beforeTurn: z.int().positive().optional(),
   beforeMessage: z.string().optional(),
-  tell: z.boolean().default(false),
 });
 
 const inTheOtherProcess =
-  "A session of a store in use can be rewound by its own process: `session.rewind({ beforeTurn })` in a program, /undo in a chat.";
+  "A session of a store in use can be rewound by its own process: `session.rewind({ beforeTurn })` in a program, /undo in a chat; `session.checkout(branch)` and /branches <number> return.";
 
-export async function rewind(
+export async function rewind(session: string, given: unknown, output: Output): Promise<void> {
+  const { to, beforeTurn, beforeMessage, ...options } = rewindSchema.parse(given);
+  const place = onlyPlace({ to, beforeTurn, beforeMessage });
+  await move(session, options, output, sentence, (log) =>
+    rewindSession(log, session, place, { tell: options.tell }),
+  );
+}
+
+export async function checkout(
   session: string,
+  branch: number,
   given: unknown,
-  { data, progress }: Output,
+  output: Output,
 ): Promise<void> {
-  const { dir, keys, takeOver, json, tell, ...places } = optionsSchema.parse(given);
-  const place = onlyPlace(places);
+  const options = moveSchema.parse(given);
+  await move(session, options, output, checkoutSentence, (log) =>
+    checkoutSession(log, session, branch, { tell: options.tell }),
+  );
+}
+
+async function move(
+  session: string,
+  { dir, keys, takeOver, json }: z.infer<typeof moveSchema>,
+  { data, progress }: Output,
+  words: typeof sentence,
+  act: (log: EventLog) => Promise<Rewound>,
+): Promise<void> {
   await using log = await openSessions(
     { dir, keys, takeOver },
     { readOnly: false, elsewhere: inTheOtherProcess },
   );
-  const rewound = await rewindSession(log, session, place, { tell });
+  const rewound = await act(log);
   if (json) return await writeLine(data, jsonText({ session, ...rewound }));
-  await writeLine(data, sentence(session, rewound));
+  await writeLine(data, words(session, rewound));
   await writeLines(progress, effectLines(rewound));
 }
 
-type Places = Pick<z.infer<typeof optionsSchema>, "to" | "beforeTurn" | "beforeMessage">;
+type Places = Pick<z.infer<typeof rewindSchema>, "to" | "beforeTurn" | "beforeMessage">;
 
 /** @throws UsageError unless one place is named */
 function onlyPlace({ to, beforeTurn, beforeMessage }: Places): RewindPlace {
@@ -62,6 +90,13 @@ function sentence(session: string, { branch, to, turns }: Rewound): string {
   return length === 0
     ? `Session ${session} is at position ${to} already, on branch ${branch}: nothing was left.`
     : `Session ${session} is back at position ${to}, on the new branch ${branch}; ${amount(length, "turn")} left the active branch.`;
+}
+
+function checkoutSentence(session: string, { branch, to, turns }: Rewound): string {
+  const { length } = turns;
+  return length === 0
+    ? `Session ${session} is on branch ${branch}, at position ${to}: nothing was left.`
+    : `Session ${session} is on branch ${branch} again, at position ${to}; ${amount(length, "turn")} left the active branch.`;
 }
 
 function effectLines({ effects }: Rewound): readonly string[] {

@@ -6,7 +6,9 @@ import {
   estimateContext,
   modelLimits,
   sessionCost,
+  turnsCost,
   type ContextEstimate,
+  type Cost,
   type KnownLimits,
   type ModelCatalogue,
   type ModelLimits,
@@ -141,4 +143,13 @@ export function contextFigures(
     spending: spending(state.usage),
     cost: sessionCost(state.usage, knownLimits(state, setup)),
   });
+}
+
+/** What some turns cost, by the prices that the agent has. */
+export function costOfTurns(
+  state: SessionState,
+  setup: FiguresSetup,
+  turns: readonly number[],
+): Cost {
+  return turnsCost(state.usage, knownLimits(state, setup), new Set(turns));
 }

@@ -6,11 +6,13 @@ import {
   unsentMessages,
   type CompactionStrategy,
   type ContextEstimate,
+  type Cost,
 } from "../../context/index.ts";
 import type { EventBody } from "../../events/index.ts";
 import { runCompaction, type CompactionRun } from "./compactor.ts";
 import {
   contextFigures,
+  costOfTurns,
   nextPrompt,
   type ContextFigures,
   type PromptSetup,
@@ -61,6 +63,11 @@ export class SessionPrompts {
   /** The figures of `session.context()`, now or in an earlier state. */
   figures(state: SessionState = this.#context.recorder.state): ContextFigures {
     return contextFigures(state, this.#setup, this.#context.clock());
+  }
+
+  /** What some turns of the session cost. */
+  costOf(state: SessionState, turns: readonly number[]): Cost {
+    return costOfTurns(state, this.#setup, turns);
   }
 
   next(): EstimatedPrompt {

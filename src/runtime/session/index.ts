@@ -7,21 +7,22 @@ export {
   isAnswered,
 } from "./approval-answer.ts";
 export { answerCall, callToAnswer, type CallAnswered } from "./call-answer.ts";
+export { type Seen, assertBasedOn } from "./session-head.ts";
 export { type CancelOptions, type Cancelled, cancel } from "./cancellation.ts";
 export * as commands from "./commands.ts";
 export type { CommandTarget } from "./commands.ts";
 export { repeatedMessages, withdrawal } from "./repeated-messages.ts";
+export { leftTurns } from "./rewind-effects.ts";
 export {
   type RewindDecision,
   type RewindManner,
   type RewindPlace,
   type Rewound,
-  type Seen,
-  assertBasedOn,
   checkout,
   lastMessageId,
   lastRun,
   replaceMessage,
+  replacing,
   rewind,
   runAgain,
 } from "./rewind.ts";

@@ -1,20 +1,17 @@
 /** Rewinding as a decider: the events of `rewind`, `checkout`, an edit and a regeneration, or a refusal. Pure. */
 
-import { TurnlogError, type EventBody, type TokenUsage } from "../../events/index.ts";
+import type { Cost } from "../../context/index.ts";
+import type { EventBody } from "../../events/index.ts";
 import {
   activeSpans,
-  addUsage,
   headOf,
   isWithin,
-  noUsage,
-  ownBeside,
-  ownSteps,
-  spansUpTo,
   type HistoryItem,
   type UserItem,
 } from "../../projections/index.ts";
 import { boundaryAt, type SessionState } from "../../state/index.ts";
 import { refusal, type CommandTarget } from "./commands.ts";
+import { leftTurns, noteOn, nothingLeft, type LeftTurns } from "./rewind-effects.ts";
 
 /** Where `Session.rewind` goes: a position between two turns, or the last one before a turn or a message. */
 export type RewindPlace =
@@ -22,29 +19,15 @@ export type RewindPlace =
   | { readonly beforeTurn: number }
   | { readonly beforeMessage: string };
 
-/** A call of the branch that was left, whose effect in the world remains. */
-interface RemainingEffect {
-  readonly turn: number;
-  readonly step: number;
-  readonly callId: string;
-  readonly toolName: string;
-  /** `unknown`: the call was started, and nobody knows how it ended. */
-  readonly status: "succeeded" | "unknown";
-}
-
 /** The outcome of a rewind. */
-export interface Rewound {
+export interface Rewound extends LeftTurns {
   readonly branch: number;
   /** The position of `session.rewound`; of the last event if nothing had to be left. */
   readonly position: number;
   /** The position that the history and the prompt are those of. */
   readonly to: number;
-  /** The turns that left the active branch. */
-  readonly turns: readonly number[];
-  /** What their calls did and a rewind does not undo, oldest first. */
-  readonly effects: readonly RemainingEffect[];
-  /** What those turns cost. It stays in the session's total. */
-  readonly usage: TokenUsage;
+  /** What those turns cost, as far as prices are known. Absent where no agent is at hand. */
+  readonly cost?: Cost;
 }
 
 /** A decided rewind. Without an event if the session is there already. */
@@ -78,7 +61,7 @@ export function checkout(
     const known = branches.all.map(({ id }) => id).join(", ");
     throw refusal(target, "checkout", `it has no branch ${branch}. Its branches: ${known}`);
   }
-  if (branches.switches.at(-1)?.branch === branch) return nothingLeft(target.state, position);
+  if (branches.switches.at(-1)?.branch === branch) return alreadyThere(target.state, position);
   return rewindTo(target, headOf(branches, branch, position), manner, { branch });
 }
 
@@ -142,28 +125,44 @@ function rewindTo(
   if (boundary === undefined) throw refusal(target, "rewind", notBoundary(target, to));
   const isHere = boundary.from === state.boundaries.from;
   if (isHere && details.again === undefined && details.edit === undefined)
-    return nothingLeft(state, to);
-  const left = leftItems(state, to);
-  const effects = left.flatMap(effectsOf);
+    return alreadyThere(state, to);
+  const left = leftTurns(state, to);
+  const { effects } = left;
   const note = tell && effects.length > 0 ? { note: noteOn(effects) } : {};
   const data = { to, ...details, ...note };
   const position = state.position + 1;
   return {
     event: { type: "session.rewound", data },
-    rewound: {
-      branch: details.branch ?? position,
-      position,
-      to,
-      turns: [...new Set(left.map(({ turn }) => turn))],
-      effects,
-      usage: usageOf(state, left),
-    },
+    rewound: { branch: details.branch ?? position, position, to, ...left },
   };
 }
 
-function nothingLeft({ branches, position }: SessionState, to: number): RewindDecision {
+function alreadyThere({ branches, position }: SessionState, to: number): RewindDecision {
   const branch = branches.switches.at(-1)?.branch ?? 1;
-  return { rewound: { branch, position, to, turns: [], effects: [], usage: noUsage } };
+  return { rewound: { branch, position, to, ...nothingLeft } };
+}
+
+/** What the rewind left that made a message run, again or in place of another; undefined if none did. */
+export interface Replacing {
+  /** The position of the rewind. */
+  readonly position: number;
+  readonly to: number;
+}
+
+/**
+ * The rewind that began the turn of a message.
+ * @param from - The position of the message, or of the rewind that runs it again.
+ */
+export function replacing(
+  { branches }: SessionState,
+  messageId: string,
+  from: number,
+): Replacing | undefined {
+  const began = branches.all.findLast(
+    ({ id, edit, again = [] }) =>
+      edit?.by === messageId || (id === from && again.includes(messageId)),
+  );
+  return began?.forkedAt === undefined ? undefined : { position: began.id, to: began.forkedAt };
 }
 
 function positionOf(target: CommandTarget, place: RewindPlace): number {
@@ -223,41 +222,6 @@ function messagesOf({ history }: SessionState, turn: number): readonly string[] 
   return [...new Set(ids)];
 }
 
-/** Finished items of the active branch that a rewind leaves. */
-function leftItems({ history, branches }: SessionState, to: number): readonly HistoryItem[] {
-  const spans = spansUpTo(branches, to);
-  return history.items.filter(
-    ({ position, kind }) => kind !== "note" && !isWithin(spans, position),
-  );
-}
-
-function effectsOf(item: HistoryItem): readonly RemainingEffect[] {
-  if (item.kind !== "step") return [];
-  const { turn, step, parts } = item;
-  return parts.flatMap((part) => {
-    if (part.kind !== "call") return [];
-    const { callId, toolName, outcome } = part;
-    const { status } = outcome;
-    return status === "succeeded" || status === "unknown"
-      ? [{ turn, step, callId, toolName, status }]
-      : [];
-  });
-}
-
-function usageOf({ usage }: SessionState, left: readonly HistoryItem[]): TokenUsage {
-  const turns = new Set(left.map(({ turn }) => turn));
-  return [...ownSteps(usage), ...ownBeside(usage)]
-    .filter(({ turn }) => turns.has(turn))
-    .reduce((sum, one) => addUsage(sum, one.usage), noUsage);
-}
-
-function noteOn(effects: readonly RemainingEffect[]): string {
-  const words = effects.map(({ toolName, status }) =>
-    status === "succeeded" ? `- ${toolName} (succeeded)` : `- ${toolName} (its outcome is unknown)`,
-  );
-  return `[The user took back what came after this point. These tool calls had run before, and their effects remain:\n${words.join("\n")}]`;
-}
-
 /** Why a position is no place to rewind to, and the nearest ones that are. */
 function notBoundary({ state }: CommandTarget, to: number): string {
   const { passed } = state.boundaries;
@@ -266,39 +230,4 @@ function notBoundary({ state }: CommandTarget, to: number): string {
   const behind = passed.find((one) => one.from > to)?.from;
   const near = [before, behind].filter((one) => one !== undefined).join(" and ");
   return `a turn or a compaction ran at position ${to}, and a session is rewound between turns only. The nearest positions: ${near}`;
-}
-
-/** The last turn and message that a caller saw. */
-export type Seen = { readonly turn: number } | { readonly messageId: string };
-
-interface Head {
-  readonly branch: number;
-  /** The last turn of the branch; 0 before the first. */
-  readonly turn: number;
-  /** The last message of the branch, delivered or waiting. */
-  readonly messageId: string | undefined;
-  readonly position: number;
-}
-
-function headNow(state: SessionState): Head {
-  const { branches, history, queue, position } = state;
-  const messageId = queue.waiting.at(-1)?.id ?? lastMessageId(state);
-  return { branch: branches.switches.at(-1)?.branch ?? 1, turn: history.turn, messageId, position };
-}
-
-/** @throws TurnlogError `STALE` if another message, turn or rewind came since */
-export function assertBasedOn({ session, state }: CommandTarget, seen: Seen | undefined): void {
-  if (seen === undefined) return;
-  const head = headNow(state);
-  const isCurrent =
-    "turn" in seen
-      ? seen.turn === head.turn && state.queue.waiting.length === 0
-      : seen.messageId === head.messageId;
-  if (isCurrent) return;
-  const was = "turn" in seen ? `turn ${seen.turn}` : `message ${seen.messageId}`;
-  throw new TurnlogError(
-    "STALE",
-    `Session ${session} has moved on since ${was}: its head is turn ${head.turn}, message ${head.messageId ?? "none"}, on branch ${head.branch}. Show the session again, and repeat the command if it is still wanted. Nothing was recorded.`,
-    { session, position: state.position, details: { head } },
-  );
 }

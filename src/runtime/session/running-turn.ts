@@ -109,6 +109,8 @@ export class RunningTurn {
   /** Holds the values of a message that is about to be accepted. */
   hold(messageId: string, values: TurnValues): void {
     const { recorder, held } = this.#options;
+    // A message that is run again begins another turn, for which `contextFor` is asked anew.
+    if (this.#asking?.id === messageId) this.#asking = undefined;
     held.hold(recorder.session, messageId, values);
   }
 

@@ -207,7 +207,7 @@ export class SessionActor implements SessionRecorder {
     this.#effects[Symbol.dispose]();
   }
 
-  get prompts(): Pick<SessionPrompts, "figures" | "preview" | "request"> {
+  get prompts(): Pick<SessionPrompts, "costOf" | "figures" | "preview" | "request"> {
     return this.#effects.prompts;
   }
 

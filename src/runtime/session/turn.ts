@@ -11,6 +11,7 @@ import { isTooLarge, overflowOf } from "../../projections/index.ts";
 import { parsedOutput, type ParsedOutput } from "../../agent/index.ts";
 import type { Approval, OutputRequest } from "../../state/index.ts";
 import { withFullStop } from "../../shared/index.ts";
+import type { Rewound } from "./rewind.ts";
 import type { TurnOutcome, TurnResult, TurnStart } from "./turn-outcome.ts";
 import { outputElements, partialOutputs, type ElementOf } from "./turn-output.ts";
 
@@ -39,6 +40,11 @@ export interface Turn<OUTPUT = unknown, PARTIAL = unknown> extends AsyncIterable
    * @throws TurnlogError `COMMAND_REFUSED` if the message was withdrawn, `SESSION_FAILED`, `RUNTIME_CLOSED`
    */
   readonly started: Promise<TurnStart>;
+  /**
+   * What an edit (`send` with `replaces`) or `regenerate` left behind to run this turn: turns, effects in
+   * the world and cost, as the answer of `rewind`. Undefined for a turn that replaces nothing.
+   */
+  readonly replaced: Promise<Rewound | undefined>;
   /**
    * How the turn ended; cancelled and interrupted turns have a result too. Never reported as an unhandled
    * rejection.
@@ -78,6 +84,7 @@ export interface TurnOptions<OUTPUT, PARTIAL> {
   /** Each of the following rejects with the session's failure. */
   readonly outcome: () => Promise<TurnOutcome>;
   readonly start: () => Promise<TurnStart | "withdrawn">;
+  readonly replaced: () => Promise<Rewound | undefined>;
   readonly rest: () => Promise<TurnOutcome | Exclude<TurnRest, { readonly kind: "ended" }>>;
 }
 
@@ -91,6 +98,9 @@ export function createTurn<OUTPUT, PARTIAL>(
     queuePosition,
     get started() {
       return quiet(started(options));
+    },
+    get replaced() {
+      return quiet(options.replaced());
     },
     get result() {
       return quiet(options.outcome().then((outcome) => resultOf(options, outcome)));
