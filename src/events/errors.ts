@@ -39,7 +39,13 @@ export type TurnlogErrorCode =
   | "LOG_FAILED"
   | "BLOB_TOO_LARGE"
   | "BLOB_MISSING"
-  | "BLOB_DAMAGED";
+  | "BLOB_DAMAGED"
+  | "UNAUTHORIZED"
+  | "FORBIDDEN"
+  | "ROUTE_NOT_FOUND"
+  | "REQUEST_TOO_LARGE"
+  | "TOO_MANY_REQUESTS"
+  | "UPGRADE_REQUIRED";
 
 /** Details of a {@link TurnlogError}. */
 export interface TurnlogErrorOptions {

@@ -6,7 +6,7 @@ export { attachedName } from "./attachment.ts";
 export { base64Of, certainBase64, dataUrlContent } from "./base64-text.ts";
 export { contentIdentity } from "./content-identity.ts";
 export { called, fileData } from "./file-data.ts";
-export { UNKNOWN_TYPE, isTextType } from "./media-type.ts";
+export { UNKNOWN_TYPE, isTextType, mediaTypeOf } from "./media-type.ts";
 export {
   type BlobOptions,
   type OpenedBlobs,

@@ -152,6 +152,10 @@ class OpenRuntime implements Runtime {
     return checkedSession(opened);
   }
 
+  get blobs(): OpenedBlobs["store"] {
+    return this.#blobs.store;
+  }
+
   sessions(): AsyncIterable<ListedSession> {
     return listSessions(this.log);
   }

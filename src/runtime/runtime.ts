@@ -2,6 +2,7 @@
 
 import {
   TurnlogError,
+  type BlobStore,
   type CollectedBlobs,
   type DeleteOptions,
   type EventLog,
@@ -22,6 +23,8 @@ export interface OpenSessionOptions {
 export interface Runtime extends AsyncDisposable {
   /** The log of the store, for reading. */
   readonly log: EventLog;
+  /** The blobs of the store, for reading. Undefined without a blob store. */
+  readonly blobs: Pick<BlobStore, "get" | "has"> | undefined;
   /**
    * Opens a session by its id: creates it, or resumes it from its log. Without an id, creates a new one.
    * @throws TurnlogError `SESSION_NOT_FOUND` with `createIfMissing: false`, `SESSION_DELETED`,

@@ -40,6 +40,7 @@ export {
   type SessionView,
   checkPosition,
   listSessions,
+  listedSession,
   problemOf,
   readSessionState,
   readSummary,

@@ -211,7 +211,8 @@ export function problemOf(error: unknown): SessionProblem {
   return { code, message, ...(position === undefined ? {} : { position }) };
 }
 
-async function readRow(log: EventLog, entry: SessionEntry): Promise<ListedSession> {
+/** The row of one session. */
+export async function listedSession(log: EventLog, entry: SessionEntry): Promise<ListedSession> {
   let problem: SessionProblem | undefined;
   let summary = sessionSummary.initial;
   try {
@@ -230,7 +231,7 @@ async function readRow(log: EventLog, entry: SessionEntry): Promise<ListedSessio
  */
 export async function* listSessions(log: EventLog): AsyncGenerator<ListedSession> {
   for await (const entry of log.list()) {
-    const row = await readRow(log, entry);
+    const row = await listedSession(log, entry);
     // Deleted after its name was read.
     if (row.problem?.code !== "SESSION_DELETED") yield row;
   }

@@ -18,6 +18,7 @@ export const plainWords: ReadonlySet<string> = new Set(
     base64
     batch
     bivariant
+    body
     bound
     boundaries
     boundary
@@ -65,6 +66,7 @@ export const plainWords: ReadonlySet<string> = new Set(
     deferred
     delete
     deletion
+    description
     did
     diff
     difference
@@ -154,6 +156,7 @@ export const plainWords: ReadonlySet<string> = new Set(
     lifecycle
     lifetime
     likely
+    limit
     limits
     line
     lines
@@ -181,6 +184,7 @@ export const plainWords: ReadonlySet<string> = new Set(
     name
     named
     names
+    node
     notices
     number
     observed
@@ -204,6 +208,7 @@ export const plainWords: ReadonlySet<string> = new Set(
     package
     page
     panel
+    parsed
     partial
     paths
     pattern
@@ -215,6 +220,7 @@ export const plainWords: ReadonlySet<string> = new Set(
     plan
     point
     policies
+    posted
     preparation
     prepare
     prepared
@@ -230,6 +236,7 @@ export const plainWords: ReadonlySet<string> = new Set(
     question
     quota
     randomness
+    rate
     read
     readable
     reader
@@ -273,7 +280,9 @@ export const plainWords: ReadonlySet<string> = new Set(
     search
     secret
     secrets
+    security
     sent
+    serve
     served
     server
     servers
@@ -287,7 +296,9 @@ export const plainWords: ReadonlySet<string> = new Set(
     size
     slash
     socket
+    sockets
     source
+    sources
     spare
     staged
     start
@@ -298,6 +309,7 @@ export const plainWords: ReadonlySet<string> = new Set(
     store
     stored
     stream
+    streams
     structured
     subscribe
     subscription
@@ -311,9 +323,11 @@ export const plainWords: ReadonlySet<string> = new Set(
     text
     time
     timer
+    token
     transcribe
     transcribed
     transcript
+    transfer
     transport
     travel
     trimmed

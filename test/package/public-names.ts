@@ -33,6 +33,9 @@ export const publicNames: Readonly<Record<string, string>> = {
     sessionSummary spending stepTimelines toolCalls usage HistoryState Projection
     StepTimeline UsageState
   `,
+  server: `
+    createServer serveNode NodeServer ServeOptions Server ServerOptions
+  `,
   testing: `
     blobStoreContract eventLogContract gate keyStoreContract promptProblems recordedPace
     replay replayModel replayTools scriptedModel sessionMatchers sessionPaths walkSession

@@ -53,6 +53,7 @@ import {
   type Session,
   type StoreLog,
 } from "../../src/public/index.ts";
+import { createServer, serveNode } from "../../src/public/server.ts";
 import { callCost, modelLimits, planCuts, planPruning } from "../../src/context/index.ts";
 import { recordedPace, scriptedModel } from "../../src/models/index.ts";
 import { replay, sessionPaths, walkSession } from "../../src/testing/index.ts";
@@ -183,6 +184,12 @@ const rows: readonly Row[] = [
   // @ts-expect-error -- a plain JSON schema is not one of the SDK's
   ["agent.tools.pay.inputSchema", undefined, () => run({ tools: { pay: { inputSchema: { type: "object" } } } })],
   ["agent.tools.pay.inputSchema", undefined, () => run({ tools: { pay: tool({ inputSchema: z.object({ at: z.date() }) }) } })],
+  // @ts-expect-error -- unknown
+  ["options.origin", "origins", () => createServer(runtime, { origin: [] })],
+  // @ts-expect-error -- unknown
+  ["options.limits.bodySize", undefined, () => createServer(runtime, { limits: { bodySize: 5 } })],
+  // @ts-expect-error -- unknown
+  ["options.prot", "port", () => serveNode(runtime, { prot: 0 })],
   // @ts-expect-error -- unknown
   ["options.create", "createIfMissing", () => runtime.session("s", { create: false })],
   // @ts-expect-error -- unknown
@@ -484,6 +491,9 @@ const covered: Readonly<Record<string, string>> = {
   VerifySessionOptions: "options.chains",
   WalkBounds: "bounds.message",
   WalkSessionOptions: "options.patience",
+  ServeOptions: "options.prot",
+  ServerLimits: "options.limits.bodySize",
+  ServerOptions: "options.origin",
 };
 
 describe("a setting of the AI SDK's `ToolLoopAgent`", () => {

@@ -1,0 +1,22 @@
+/**
+ * The server: the sessions of a runtime over HTTP, for pages, other programs and load balancers. Needs the
+ * package hono; `serveNode` needs @hono/node-server and ws too.
+ *
+ * @example
+ * import { createRuntime } from "turnlog";
+ * import { createServer } from "turnlog/server";
+ *
+ * const runtime = await createRuntime({ dir: ".turnlog", agent });
+ * const server = createServer(runtime, { token: process.env.TURNLOG_TOKEN });
+ * export const GET = server.fetch;
+ * export const POST = server.fetch;
+ */
+
+export {
+  createServer,
+  serveNode,
+  type NodeServer,
+  type ServeOptions,
+  type Server,
+  type ServerOptions,
+} from "../server/index.ts";

@@ -1,0 +1,112 @@
+/** The routes that `useChat` calls, and the messages that its page begins with. */
+
+import { z } from "zod";
+import { TurnlogError } from "../../events/index.ts";
+import type { SessionView } from "../../state/index.ts";
+import { json, noBody, noQuery, numberQuery, route, type Route } from "../route/index.ts";
+import { answerChat } from "./chat-request.ts";
+import { chunkStream } from "./chunk-stream.ts";
+import { MessageFolds } from "./message-folds.ts";
+import { postedChat } from "./posted-chat.ts";
+
+const chunks = {
+  kind: "media",
+  mediaType: "text/event-stream",
+  words: "The AI SDK's UI message stream: a chunk an event, then `[DONE]`.",
+} as const;
+
+const MOST_MESSAGES = 500;
+
+export function chatRoutes(): readonly Route[] {
+  const folds = new MessageFolds();
+  return [
+    route({
+      method: "post",
+      path: "/api/chat",
+      action: "send",
+      summary:
+        "Sends the last message, edits it, runs its reply again, or answers calls; streams the reply until it rests.",
+      query: noQuery,
+      body: postedChat,
+      answer: chunks,
+      sessionOf: ({ body }) => body.id,
+      handle: async (call) => chunkStream(await answerChat(call, call.body), call),
+    }),
+    route({
+      method: "get",
+      path: "/api/chat/{session}/stream",
+      action: "read",
+      summary:
+        "The last reply from its start, then live until it rests; with `follow=true`, also later ones. 204 if the chat has no reply.",
+      query: z.strictObject({
+        follow: z.enum(["true", "false"]).optional(),
+        after: numberQuery.optional(),
+      }),
+      body: noBody,
+      answer: chunks,
+      handle: async (call) => {
+        const { follow, after } = call.query;
+        if ((await call.runtime.log.revision(call.session)) === 0) return nothing();
+        const session = await call.open();
+        const untilRest = follow !== "true";
+        if (untilRest && !hasReply(await session.view())) return nothing();
+        const skipped = after === undefined ? {} : { after };
+        return chunkStream({ session, stream: { untilRest, ...skipped } }, call);
+      },
+    }),
+    route({
+      method: "post",
+      path: "/api/chat/{session}/stop",
+      action: "cancel",
+      summary: "Cancels the running turn, and says what is kept of it.",
+      query: noQuery,
+      body: noBody,
+      answer: z.looseObject({ was: z.string() }),
+      handle: async ({ open }) => json(await (await open()).cancel()),
+    }),
+    route({
+      method: "get",
+      path: "/api/chat/{session}/messages",
+      action: "read",
+      summary:
+        "The newest messages of the active branch, oldest first, for `useChat({ messages })`; `before` turns back a page.",
+      query: z.strictObject({
+        limit: numberQuery.pipe(z.int().min(1).max(MOST_MESSAGES)).optional(),
+        before: z.string().min(1).optional(),
+      }),
+      body: noBody,
+      answer: z.object({
+        messages: z.array(z.looseObject({ id: z.string(), role: z.string() })),
+        more: z.boolean(),
+        position: z.int(),
+        queue: z.array(z.looseObject({ id: z.string() })),
+      }),
+      handle: async ({ query: { limit = 50, before }, open, runtime, session }) => {
+        const { position, queue } = await (await open()).view();
+        const all = await folds.messages(runtime.log, session, position);
+        const end = before === undefined ? all.length : all.findIndex(({ id }) => id === before);
+        if (end < 0) throw unknownMessage(session, before);
+        const from = Math.max(0, end - limit);
+        return json({ messages: all.slice(from, end), more: from > 0, position, queue });
+      },
+    }),
+  ];
+}
+
+/** What the AI SDK takes for a chat without a reply. */
+function nothing(): Response {
+  return new Response(null, { status: 204 });
+}
+
+function hasReply({ history, state: { value } }: SessionView): boolean {
+  const isIdle = typeof value === "object" && "idle" in value;
+  return !isIdle || history.some(({ kind }) => kind === "turn-end");
+}
+
+function unknownMessage(session: string, id: string | undefined): TurnlogError {
+  return new TurnlogError(
+    "INVALID_INPUT",
+    `Session ${session} has no message ${id} on its active branch. Load the newest page again.`,
+    { session, details: { option: "before" } },
+  );
+}

@@ -1,0 +1,64 @@
+/**
+ * The UI messages of sessions for pages that load. Folds of the newest sessions are kept, so that a load
+ * reads only the events that came since.
+ */
+
+import type { EventLog } from "../../events/index.ts";
+import {
+  readUIMessages,
+  uiMessages,
+  type SessionMessage,
+  type UIMessagesState,
+} from "../../ui/index.ts";
+
+interface Kept {
+  readonly state: UIMessagesState;
+  readonly position: number;
+}
+
+const MOST_KEPT = 64;
+
+export class MessageFolds {
+  readonly #kept = new Map<string, Kept>();
+
+  /** The messages of the active branch up to a position, oldest first. */
+  async messages(
+    log: EventLog,
+    session: string,
+    position: number,
+  ): Promise<readonly SessionMessage[]> {
+    const { initial, fold } = uiMessages({ session });
+    let { state, position: at } = this.#kept.get(session) ?? { state: initial, position: 0 };
+    if (at > position) [state, at] = [initial, 0];
+    for await (const event of log.read(session, { from: at + 1, to: position })) {
+      // Earlier content is gone: what was folded of it must go too.
+      if (event.type === "session.redacted" && at > 0) {
+        this.#kept.delete(session);
+        return await this.messages(log, session, position);
+      }
+      state = fold(state, event);
+    }
+    this.#keep(session, { state, position });
+    return onBranch(state);
+  }
+
+  #keep(session: string, kept: Kept): void {
+    this.#kept.delete(session);
+    this.#kept.set(session, kept);
+    const [oldest] = this.#kept.keys();
+    if (this.#kept.size > MOST_KEPT && oldest !== undefined) this.#kept.delete(oldest);
+  }
+}
+
+function onBranch(state: UIMessagesState): readonly SessionMessage[] {
+  const { headId, messages } = readUIMessages(state);
+  const byId = new Map(messages.map((placed) => [placed.message.id, placed]));
+  const path: SessionMessage[] = [];
+  for (let id = headId; id !== undefined;) {
+    const placed = byId.get(id);
+    if (placed === undefined) break;
+    path.push(placed.message);
+    id = placed.parentId;
+  }
+  return path.toReversed();
+}

@@ -1,0 +1,172 @@
+/** The body that `useChat` posts, and what of it counts: the last message, and answers in a reply. */
+
+import { z } from "zod";
+import { TurnlogError } from "../../events/index.ts";
+import type { Session } from "../../runtime/index.ts";
+import type { SessionView } from "../../state/index.ts";
+import { postedParts, seen, type PostedPart, type Seen } from "../sessions/index.ts";
+
+/** A message as a page has it. Only the newest one is trusted. */
+export interface PostedMessage {
+  readonly id: string;
+  readonly role: "system" | "user" | "assistant";
+  readonly parts: readonly { readonly type: string }[];
+}
+
+/** The body of `POST /api/chat`. */
+export interface PostedChat {
+  /** The session. */
+  readonly id: string;
+  readonly messages: readonly PostedMessage[];
+  readonly trigger?: "submit-message" | "regenerate-message";
+  /** The message that is edited, or the reply that is run again. */
+  readonly messageId?: string;
+  readonly delivery?: "steer" | "follow-up";
+  readonly basedOn?: Seen;
+}
+
+/** Other fields are refused: nothing here would read them. */
+export const postedChat: z.ZodType<PostedChat> = z.strictObject({
+  id: z.string(),
+  messages: z
+    .array(
+      z.looseObject({
+        id: z.string().min(1),
+        role: z.enum(["system", "user", "assistant"]),
+        parts: z.array(z.looseObject({ type: z.string() })),
+      }),
+    )
+    .min(1),
+  trigger: z.enum(["submit-message", "regenerate-message"]).exactOptional(),
+  messageId: z.string().min(1).exactOptional(),
+  delivery: z.enum(["steer", "follow-up"]).exactOptional(),
+  basedOn: seen.exactOptional(),
+});
+
+/**
+ * The text and files of a user's message.
+ * @throws TurnlogError `INVALID_INPUT` for parts of other kinds, which no model would get
+ */
+export function partsOf(session: string, { id, parts }: PostedMessage): readonly PostedPart[] {
+  const parsed = postedParts.safeParse(parts);
+  if (parsed.success) return parsed.data;
+  throw new TurnlogError(
+    "INVALID_INPUT",
+    `Message ${id} to session ${session} must consist of text and files by URL: ${z.prettifyError(parsed.error)}`,
+    { session, cause: parsed.error, details: { option: "messages" } },
+  );
+}
+
+const toolPart = z.looseObject({
+  toolCallId: z.string(),
+  state: z.string(),
+  approval: z
+    .looseObject({
+      id: z.string(),
+      approved: z.boolean().optional(),
+      reason: z.string().optional(),
+    })
+    .optional(),
+  output: z.unknown().optional(),
+  errorText: z.string().optional(),
+});
+
+/** An answer that a page has put into a reply. */
+export type PostedAnswer =
+  | {
+      readonly kind: "approval";
+      readonly approvalId: string;
+      readonly approved: boolean;
+      readonly reason: string | undefined;
+    }
+  | { readonly kind: "output"; readonly callId: string; readonly output: unknown }
+  | { readonly kind: "error"; readonly callId: string; readonly error: string };
+
+/** The answers in a reply: those that the session has asked for are its caller's to find. */
+export function answersIn({ parts }: PostedMessage): readonly PostedAnswer[] {
+  return parts.flatMap((part): readonly PostedAnswer[] => {
+    const { data } = toolPart.safeParse(part);
+    if (data === undefined) return [];
+    const { toolCallId: callId, state, approval, output, errorText } = data;
+    switch (state) {
+      case "approval-responded": {
+        if (approval?.approved === undefined) return [];
+        const { id: approvalId, approved, reason } = approval;
+        return [{ kind: "approval", approvalId, approved, reason }];
+      }
+      case "output-available":
+        return [{ kind: "output", callId, output }];
+      case "output-error":
+        return [{ kind: "error", callId, error: errorText ?? "" }];
+      default:
+        return [];
+    }
+  });
+}
+
+/** The ids that a page may show: those of the active branch and of the queue. */
+export class ActiveIds {
+  readonly #turns = new Set<number>();
+  readonly #messages: readonly string[];
+  readonly #session: string;
+  readonly #head: object;
+
+  constructor({ session, history, queue, position }: SessionView) {
+    for (const { turn } of history) this.#turns.add(turn);
+    const delivered = history.flatMap((item) => (item.kind === "user" ? [item.id] : []));
+    this.#messages = [...delivered, ...queue.map(({ id }) => id)];
+    this.#session = session;
+    const messageId = this.#messages.at(-1);
+    this.#head = { turn: history.at(-1)?.turn ?? 0, position, ...(messageId && { messageId }) };
+  }
+
+  /**
+   * The message that a page knows by an id: the message itself, or the newest one that replaced it. A page
+   * keeps the id of a message that it edits, and a session never uses an id for other content.
+   */
+  current(id: string): string | undefined {
+    if (this.#messages.includes(id)) return id;
+    return this.#messages.findLast((one) => one.startsWith(`${id}~`) && /~\d+$/.test(one));
+  }
+
+  /** The turn of a reply on the active branch. */
+  turnOf(replyId: string): number | undefined {
+    const turn = Number(/^reply-([1-9]\d*)$/.exec(replyId)?.[1]);
+    return this.#turns.has(turn) ? turn : undefined;
+  }
+
+  has({ id, role }: PostedMessage): boolean {
+    return role === "assistant" ? this.turnOf(id) !== undefined : this.current(id) !== undefined;
+  }
+
+  /** @throws TurnlogError `STALE` with the head if one of the messages is not on the active branch */
+  assertAll(messages: readonly PostedMessage[]): void {
+    const foreign = messages.find((one) => one.role !== "system" && !this.has(one));
+    if (foreign !== undefined) throw this.stale(foreign.id);
+  }
+
+  stale(id: string): TurnlogError {
+    return new TurnlogError(
+      "STALE",
+      `Message ${id} is not on the active branch of session ${this.#session}. Load its messages again (GET /api/chat/${this.#session}/messages), and repeat the request if it is still wanted. Nothing was recorded.`,
+      { session: this.#session, details: { head: this.#head } },
+    );
+  }
+}
+
+/** The id of the next revision of a message. */
+export function nextRevision(current: string): string {
+  const [, base = current, revision = "1"] = /^(.*)~(\d+)$/.exec(current) ?? [];
+  return `${base}~${Number(revision) + 1}`;
+}
+
+/** Whether the session ever accepted a message of that id. */
+export async function wasAccepted(session: Session, id: string): Promise<boolean> {
+  try {
+    await session.turn(id);
+    return true;
+  } catch (error) {
+    if (TurnlogError.isInstance(error) && error.code === "INVALID_INPUT") return false;
+    throw error;
+  }
+}

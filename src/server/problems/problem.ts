@@ -1,0 +1,132 @@
+/** Makes `application/problem+json` of an error. Used for every answer that is not a success. */
+
+import { TurnlogError, type JsonValue, type TurnlogErrorCode } from "../../events/index.ts";
+import { toJson } from "../../shared/index.ts";
+
+/** An error as an answer: RFC 9457 with the code of {@link TurnlogError}. */
+interface Problem {
+  readonly type: "about:blank";
+  readonly title: string;
+  readonly status: number;
+  readonly code: TurnlogErrorCode | "INTERNAL_ERROR";
+  /** The message of the error. */
+  readonly detail: string;
+  readonly session?: string;
+  readonly position?: number;
+  readonly details?: JsonValue;
+}
+
+const statuses: Readonly<Record<TurnlogErrorCode, number>> = {
+  INVALID_INPUT: 400,
+  UNAUTHORIZED: 401,
+  FORBIDDEN: 403,
+  ROUTE_NOT_FOUND: 404,
+  SESSION_NOT_FOUND: 404,
+  BLOB_MISSING: 404,
+  LOG_NOT_FOUND: 404,
+  COMMAND_REFUSED: 409,
+  APPROVAL_ANSWERED: 409,
+  CALL_ANSWERED: 409,
+  MESSAGE_CONFLICT: 409,
+  STALE: 409,
+  SESSION_CLOSED: 409,
+  SESSION_HAS_FORKS: 409,
+  REVISION_CONFLICT: 409,
+  EVENT_ID_CONFLICT: 409,
+  SESSION_DELETED: 410,
+  REQUEST_TOO_LARGE: 413,
+  BLOB_TOO_LARGE: 413,
+  EVENT_INVALID: 422,
+  EVENT_TOO_NEW: 422,
+  UPGRADE_REQUIRED: 426,
+  TOO_MANY_REQUESTS: 429,
+  TURN_FAILED: 502,
+  OUTPUT_INVALID: 502,
+  MCP_SERVER_FAILED: 502,
+  MCP_TOOL_FAILED: 502,
+  SESSION_FAILED: 503,
+  RUNTIME_CLOSED: 503,
+  LOG_CLOSED: 503,
+  LOG_LOCKED: 503,
+  LOG_FULL: 507,
+  CALLBACK_FAILED: 500,
+  PACKAGE_MISSING: 500,
+  KEY_MISSING: 500,
+  KEY_WRONG: 500,
+  LOG_FOREIGN: 500,
+  LOG_DAMAGED: 500,
+  LOG_TOO_NEW: 500,
+  LOG_READ_ONLY: 500,
+  LOG_FAILED: 500,
+  BLOB_DAMAGED: 500,
+};
+
+const titles: Readonly<Record<number, string>> = {
+  400: "Bad Request",
+  401: "Unauthorized",
+  403: "Forbidden",
+  404: "Not Found",
+  409: "Conflict",
+  410: "Gone",
+  413: "Content Too Large",
+  415: "Unsupported Media Type",
+  422: "Unprocessable Content",
+  426: "Upgrade Required",
+  429: "Too Many Requests",
+  500: "Internal Server Error",
+  502: "Bad Gateway",
+  503: "Service Unavailable",
+  507: "Insufficient Storage",
+};
+
+/** Any thrown value as a problem. Errors of other classes keep their text on the server. */
+export function problemOf(error: unknown): Problem {
+  if (!TurnlogError.isInstance(error)) {
+    return {
+      type: "about:blank",
+      title: "Internal Server Error",
+      status: 500,
+      code: "INTERNAL_ERROR",
+      detail: "The server failed. Its log has the error.",
+    };
+  }
+  const { code, message: detail, session, position, details } = error;
+  const status = isRefusedMedia(error) ? 415 : statuses[code];
+  return {
+    type: "about:blank",
+    title: titles[status] ?? "Error",
+    status,
+    code,
+    detail,
+    ...(session === undefined ? {} : { session }),
+    ...(position === undefined ? {} : { position }),
+    ...(Object.keys(details).length === 0 ? {} : { details: toJson(details) }),
+  };
+}
+
+/** The answer for an error. */
+export function problemResponse(error: unknown): Response {
+  const problem = problemOf(error);
+  const headers = new Headers({ "content-type": "application/problem+json" });
+  if (problem.status === 401) headers.set("www-authenticate", "Bearer");
+  if (problem.status === 429) headers.set("retry-after", retryAfter(error));
+  return new Response(JSON.stringify(problem), { status: problem.status, headers });
+}
+
+function retryAfter(error: unknown): string {
+  const seconds = TurnlogError.isInstance(error) ? error.details["retryAfterSeconds"] : undefined;
+  return typeof seconds === "number" ? String(Math.max(1, Math.ceil(seconds))) : "1";
+}
+
+/** The error for a body that is not JSON: a form of another page can post everything but JSON. */
+export function refusedMedia(mediaType: string | null): TurnlogError {
+  return new TurnlogError(
+    "INVALID_INPUT",
+    `The body must be JSON, with \`content-type: application/json\`, not ${JSON.stringify(mediaType ?? "")}.`,
+    { details: { option: "content-type" } },
+  );
+}
+
+function isRefusedMedia({ code, details }: TurnlogError): boolean {
+  return code === "INVALID_INPUT" && details["option"] === "content-type";
+}

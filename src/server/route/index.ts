@@ -1,0 +1,13 @@
+/** What a route is: its schemas, the action that it needs, and its handler. */
+
+export {
+  json,
+  noBody,
+  noQuery,
+  numberQuery,
+  route,
+  streamedBody,
+  type Call,
+  type Route,
+  type ServerAction,
+} from "./route.ts";

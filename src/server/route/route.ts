@@ -1,0 +1,155 @@
+/**
+ * One route of the server. The table of routes is the source of three things: the router, the checks of
+ * what clients send, and the OpenAPI description.
+ */
+
+import { z } from "zod";
+import type { Runtime, Session } from "../../runtime/index.ts";
+import type { StreamSettings } from "../streams/index.ts";
+import { parsed } from "./parsed.ts";
+
+/** What a request does, for `authorize`. */
+export type ServerAction =
+  | "list"
+  | "read"
+  | "create"
+  | "send"
+  | "cancel"
+  | "approve"
+  | "deny"
+  | "answer"
+  | "rewind"
+  | "compact"
+  | "fork"
+  | "export"
+  | "import"
+  | "delete";
+
+/** A request that may be served. */
+export interface Call {
+  readonly runtime: Runtime;
+  readonly request: Request;
+  /** The session of the path or the body; empty on routes without one. */
+  readonly session: string;
+  /** The parameters of the path by name. */
+  readonly params: Readonly<Record<string, string>>;
+  /** The name that `authorize` gave. */
+  readonly actor: string | undefined;
+  readonly stream: StreamSettings;
+  /** The most bytes of a body. */
+  readonly bodyBytes: number;
+  /** Called when a streamed answer has ended. */
+  readonly ended: () => void;
+  /** Opens the session. @throws TurnlogError `SESSION_NOT_FOUND`, unless `create` */
+  readonly open: (options?: { readonly create?: boolean }) => Promise<Session>;
+  /** Asks `authorize` about another action. @throws TurnlogError `FORBIDDEN` */
+  readonly allow: (action: ServerAction) => Promise<void>;
+  /** Whether the client may read another session. */
+  readonly mayRead: (session: string) => Promise<boolean>;
+}
+
+/** A call with its checked query and body. */
+type ParsedCall<Query, Body> = Call & { readonly query: Query; readonly body: Body };
+
+/** What an answer of success has, for the description. */
+type Answer =
+  | { readonly kind: "json"; readonly schema: z.ZodType }
+  | { readonly kind: "media"; readonly mediaType: string; readonly words: string };
+
+/** What a client sent. */
+interface Given {
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: unknown;
+  readonly body: unknown;
+}
+
+/** A request whose query and body fit the schemas of its route. */
+interface CheckedRequest {
+  readonly action: ServerAction;
+  /** The session that the request is about; undefined on routes over all sessions. */
+  readonly session: string | undefined;
+  readonly handle: (call: Call) => Promise<Response>;
+}
+
+export interface Route {
+  readonly method: "get" | "post" | "delete";
+  /** With `{name}` for parameters; `{session}` is a session's id. */
+  readonly path: string;
+  readonly summary: string;
+  readonly query: z.ZodObject;
+  readonly body: z.ZodType;
+  readonly answer: Answer;
+  /** @throws TurnlogError `INVALID_INPUT` */
+  readonly check: (given: Given) => CheckedRequest;
+}
+
+interface Definition<Query extends z.ZodObject, Body extends z.ZodType> {
+  readonly method: Route["method"];
+  readonly path: string;
+  readonly action: ServerAction | ((body: z.output<Body>) => ServerAction);
+  readonly summary: string;
+  readonly query: Query;
+  readonly body: Body;
+  readonly answer: z.ZodType | Extract<Answer, { readonly kind: "media" }>;
+  /** The session of a request. Default: `{session}` of the path. */
+  readonly sessionOf?: (given: {
+    readonly params: Given["params"];
+    readonly body: z.output<Body>;
+  }) => string | undefined;
+  readonly handle: (call: ParsedCall<z.output<Query>, z.output<Body>>) => Promise<Response>;
+}
+
+/** A route whose handler gets the types of its schemas. */
+export function route<Query extends z.ZodObject, Body extends z.ZodType>({
+  method,
+  path,
+  action,
+  summary,
+  query,
+  body,
+  answer,
+  sessionOf,
+  handle,
+}: Definition<Query, Body>): Route {
+  const where = `${method.toUpperCase()} ${path}`;
+  return {
+    method,
+    path,
+    summary,
+    query,
+    body,
+    answer: "kind" in answer ? answer : { kind: "json", schema: answer },
+    check: (given) => {
+      const checkedQuery = parsed(query, given.query, where);
+      const checkedBody = parsed(body, given.body, where);
+      const { params } = given;
+      return {
+        action: typeof action === "function" ? action(checkedBody) : action,
+        session: sessionOf?.({ params, body: checkedBody }) ?? params["session"],
+        handle: (call) => handle({ ...call, query: checkedQuery, body: checkedBody }),
+      };
+    },
+  };
+}
+
+/** The query of a route that takes none. */
+export const noQuery: z.ZodObject<Record<string, never>> = z.strictObject({});
+
+/** The body of a route that takes none. */
+export const noBody: z.ZodOptional<z.ZodObject<Record<string, never>>> = z
+  .strictObject({})
+  .optional();
+
+/** A body that the handler reads as a stream. */
+export const streamedBody: z.ZodUndefined = z.undefined();
+
+/** An answer of JSON. */
+export function json(value: unknown, status = 200): Response {
+  return Response.json(value, { status });
+}
+
+/** A position or a count in a query. */
+export const numberQuery: z.ZodType<number, string> = z
+  .string()
+  .regex(/^\d{1,15}$/, "must be a whole number")
+  .transform(Number);

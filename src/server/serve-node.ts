@@ -1,0 +1,117 @@
+/** A server of Node that listens: HTTP by @hono/node-server over {@link createServer}. */
+
+import { createServer as createHttpServer, type Server as HttpServer } from "node:http";
+import { once } from "node:events";
+import { isIPv6 } from "node:net";
+import { TurnlogError } from "../events/index.ts";
+import type { Runtime } from "../runtime/index.ts";
+import { after, optionalPackage } from "../shared/index.ts";
+import { check, many, milliseconds, name, optionsOf } from "../validation/index.ts";
+import { createServer } from "./create-server.ts";
+import { isLoopbackName } from "./security/index.ts";
+import { serverFields, type ServerOptions } from "./server-options.ts";
+
+/** Options of {@link serveNode}. */
+export interface ServeOptions extends ServerOptions {
+  /** Default: 4400. 0 takes a free one. */
+  readonly port?: number;
+  /** The address to listen at. Default: `127.0.0.1`, which only this machine reaches. */
+  readonly host?: string;
+  /** Connections that may be open at once; later ones are closed. Default: 10,000. */
+  readonly connections?: number;
+  /** Milliseconds in which the whole of a request must have come. Default: 60,000. */
+  readonly requestMs?: number;
+}
+
+/** A server that listens. */
+export interface NodeServer extends AsyncDisposable {
+  /** For instance `http://127.0.0.1:4400`. */
+  readonly url: string;
+  readonly port: number;
+  readonly token: string | undefined;
+  /**
+   * Takes no new requests, ends streams with a comment that says why, and waits until all answers are
+   * sent, at most `graceMs` (default 5,000). The runtime stays open.
+   */
+  readonly close: (reason?: string, graceMs?: number) => Promise<void>;
+}
+
+const serveSchema = optionsOf<ServeOptions>(
+  { ...serverFields, port: many, host: name, connections: many, requestMs: milliseconds },
+  {},
+);
+
+/**
+ * Serves the sessions of a runtime on a port of this machine.
+ * @throws TurnlogError `INVALID_INPUT`, `PACKAGE_MISSING`; the system's error if the port is taken
+ * @example
+ * const server = await serveNode(runtime, { port: 4400 });
+ * console.log(server.url, server.token);
+ */
+export async function serveNode(runtime: Runtime, options: ServeOptions = {}): Promise<NodeServer> {
+  check(serveSchema, options, "serveNode", { name: "options" });
+  const {
+    port = 4400,
+    host = "127.0.0.1",
+    connections = 10_000,
+    requestMs = 60_000,
+    ...rest
+  } = options;
+  if (rest.token === false && rest.authorize === undefined && !isLoopbackName(host)) {
+    throw new TurnlogError(
+      "INVALID_INPUT",
+      `serveNode: without a token the server may listen at this machine's own address only, not at ${host}. Give a token or \`authorize\`, or leave \`host\` out.`,
+      { details: { option: "token" } },
+    );
+  }
+  const hosts = rest.hosts ?? ["localhost", "127.0.0.1", "[::1]", ...ownName(host)];
+  const core = createServer(runtime, { ...rest, hosts });
+  const { getRequestListener } = await optionalPackage(
+    "@hono/node-server",
+    "serveNode",
+    () => import("@hono/node-server"),
+  );
+  const listener = getRequestListener(core.fetch, { overrideGlobalObjects: false });
+  const server = createHttpServer(
+    {
+      requestTimeout: requestMs,
+      headersTimeout: Math.min(requestMs, 20_000),
+      connectionsCheckingInterval: Math.max(50, Math.min(requestMs / 2, 5_000)),
+    },
+    (incoming, outgoing) => void listener(incoming, outgoing),
+  );
+  server.maxConnections = connections;
+  server.listen(port, host);
+  await once(server, "listening");
+  const used = portOf(server);
+  const close = async (reason?: string, graceMs = 5_000): Promise<void> => {
+    core.close(reason);
+    if (!server.listening) return;
+    const closed = once(server, "close");
+    server.close();
+    // Connections become idle when their answers end.
+    const tidying = setInterval(() => server.closeIdleConnections(), 20);
+    using _ = after(graceMs, () => server.closeAllConnections());
+    await closed.finally(() => clearInterval(tidying));
+  };
+  return {
+    url: `http://${isIPv6(host) ? `[${host}]` : host}:${used}`,
+    port: used,
+    token: core.token,
+    close,
+    [Symbol.asyncDispose]: () => close(),
+  };
+}
+
+/** The name that clients reach an address by; a wildcard address has none. */
+function ownName(host: string): readonly string[] {
+  if (host === "0.0.0.0" || host === "::" || isLoopbackName(host)) return [];
+  return [isIPv6(host) ? `[${host}]` : host];
+}
+
+function portOf(server: HttpServer): number {
+  const address = server.address();
+  if (address === null || typeof address === "string")
+    throw new TurnlogError("INVALID_INPUT", "serveNode: the server listens at no port.");
+  return address.port;
+}

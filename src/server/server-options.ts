@@ -1,0 +1,159 @@
+/** The options of a server, their defaults and their checks. */
+
+import type { z } from "zod";
+import {
+  amount,
+  check,
+  code,
+  many,
+  milliseconds,
+  name,
+  off,
+  optionsOf,
+  several,
+  thing,
+} from "../validation/index.ts";
+import { TurnlogError } from "../events/index.ts";
+import { isLoopbackName, newToken } from "./security/index.ts";
+import type { ServerAction } from "./route/index.ts";
+
+/** Limits of what clients may send and hold open. */
+interface ServerLimits {
+  /** Bytes of a body. Default: 25 MB (25,000,000). Longer ones are refused with 413. */
+  readonly bodyBytes?: number;
+  /** Bytes of a WebSocket frame. Default: 1 MB (1,000,000). */
+  readonly frameBytes?: number;
+  /** Answers that one client may have open at once, streams included. Default: 2,000. Then 429. */
+  readonly openAnswers?: number;
+  /** Requests of one client in a minute. Default: 12,000. Then 429. */
+  readonly requestsPerMinute?: number;
+}
+
+/** What a request is about to do. */
+interface RequestedAction {
+  readonly action: ServerAction;
+  /** Absent on routes over all sessions. */
+  readonly session?: string;
+}
+
+/** Whether a request may do it, and for whom: the name is recorded with approvals. */
+export type Authorization = boolean | { readonly actor: string };
+
+/** A line for the log of requests. */
+interface RequestEntry {
+  /** Epoch milliseconds. */
+  readonly time: number;
+  readonly method: string;
+  readonly path: string;
+  readonly status: number;
+  /** Milliseconds until the answer began. */
+  readonly ms: number;
+  readonly session?: string;
+  readonly actor?: string;
+  /** The code of a refusal. */
+  readonly code?: string;
+}
+
+/** Options of {@link createServer}. */
+export interface ServerOptions {
+  /**
+   * The token that each request must send as `Authorization: Bearer <token>`. Default: a new one
+   * (`server.token`). `false`: none, which needs `authorize` or a server that only this machine reaches.
+   */
+  readonly token?: string | false;
+  /** Host names that the server is reached by. Default: those of this machine (`localhost`, `127.0.0.1`, `[::1]`). */
+  readonly hosts?: readonly string[];
+  /** Origins of other sites whose pages may use the server (CORS). Default: none. */
+  readonly origins?: readonly string[];
+  /**
+   * Decides on each request by the accounts of your application. Called after the token was checked.
+   * @returns `false` to refuse (403), or the name of the actor
+   */
+  readonly authorize?: (
+    request: Request,
+    requested: RequestedAction,
+  ) => Authorization | Promise<Authorization>;
+  readonly limits?: ServerLimits;
+  /** A comment is sent on quiet streams after so many milliseconds. Default: 15,000. */
+  readonly heartbeatMs?: number;
+  /** A client that takes nothing from its stream for so many milliseconds is dropped. Default: 30,000. */
+  readonly stallMs?: number;
+  /** Called once for each request, when its answer begins. */
+  readonly onRequest?: (entry: RequestEntry) => void;
+  /** Called with errors that are not the client's. Default: `process.emitWarning`. */
+  readonly onError?: (error: unknown) => void;
+}
+
+/** Options with their defaults. */
+export interface ServerSettings {
+  readonly token: string | undefined;
+  readonly hosts: readonly string[];
+  readonly origins: readonly string[];
+  readonly authorize: NonNullable<ServerOptions["authorize"]> | undefined;
+  readonly limits: Required<ServerLimits>;
+  readonly heartbeatMs: number;
+  readonly stallMs: number;
+  readonly onRequest: (entry: RequestEntry) => void;
+  readonly onError: (error: unknown) => void;
+}
+
+const names = thing<readonly string[]>(
+  "a list of texts that are not empty",
+  (value) => Array.isArray(value) && value.every((one) => typeof one === "string" && one !== ""),
+);
+
+/** The checks of the options, for {@link createServer} and `serveNode`. */
+export const serverFields: Readonly<Record<keyof ServerOptions, z.ZodType>> = {
+  token: off(name),
+  hosts: names,
+  origins: names,
+  authorize: code,
+  limits: optionsOf<ServerLimits>(
+    { bodyBytes: amount, frameBytes: amount, openAnswers: several, requestsPerMinute: many },
+    {},
+  ),
+  heartbeatMs: milliseconds,
+  stallMs: milliseconds,
+  onRequest: code,
+  onError: code,
+};
+
+const serverSchema = optionsOf<ServerOptions>(serverFields, {});
+
+/** @throws TurnlogError `INVALID_INPUT` */
+export function serverSettings(options: ServerOptions): ServerSettings {
+  check(serverSchema, options, "createServer", { name: "options" });
+  const { token = newToken(), hosts = ["localhost", "127.0.0.1", "[::1]"], authorize } = options;
+  if (token === false && authorize === undefined && !hosts.every(isLoopback)) {
+    throw new TurnlogError(
+      "INVALID_INPUT",
+      "createServer: `token: false` lets everybody in whom `hosts` lets in. Give `authorize`, or a token.",
+      { details: { option: "token" } },
+    );
+  }
+  return {
+    token: token === false ? undefined : token,
+    hosts,
+    origins: options.origins ?? [],
+    authorize,
+    limits: {
+      bodyBytes: 25_000_000,
+      frameBytes: 1_000_000,
+      openAnswers: 2_000,
+      requestsPerMinute: 12_000,
+      ...options.limits,
+    },
+    heartbeatMs: options.heartbeatMs ?? 15_000,
+    stallMs: options.stallMs ?? 30_000,
+    onRequest: options.onRequest ?? (() => {}),
+    onError:
+      options.onError ??
+      ((error) => {
+        process.emitWarning(error instanceof Error ? error : String(error));
+      }),
+  };
+}
+
+function isLoopback(host: string): boolean {
+  return isLoopbackName(URL.parse(`http://${host}`)?.hostname ?? host);
+}

@@ -1,0 +1,110 @@
+/** The approvals and output requests of one session and of all. */
+
+import { z } from "zod";
+import { listSessions, viewSession, type SessionView } from "../../state/index.ts";
+import { json, noBody, noQuery, route, type Call, type Route } from "../route/index.ts";
+
+const approval = z.looseObject({ approvalId: z.string(), toolName: z.string() });
+const asked = z.object({
+  approvals: z.array(approval),
+  outputRequests: z.array(z.looseObject({ requestId: z.string(), toolName: z.string() })),
+});
+
+export function approvalRoutes(): readonly Route[] {
+  return [
+    route({
+      method: "get",
+      path: "/api/approvals",
+      action: "list",
+      summary: "What waits for people and clients, over all sessions.",
+      query: noQuery,
+      body: noBody,
+      answer: z.object({ waiting: z.array(asked.extend({ session: z.string() })) }),
+      handle: async (call) => json({ waiting: await inbox(call) }),
+    }),
+    route({
+      method: "get",
+      path: "/api/sessions/{session}/approvals",
+      action: "read",
+      summary: "Every approval and output request of the session, oldest first, with its answer.",
+      query: noQuery,
+      body: noBody,
+      answer: asked,
+      handle: async ({ open }) => {
+        const { approvals, outputRequests } = await (await open()).view();
+        return json({ approvals, outputRequests });
+      },
+    }),
+    route({
+      method: "post",
+      path: "/api/approvals/{approvalId}",
+      action: ({ approved }) => (approved ? "approve" : "deny"),
+      summary: "Approves or denies a call. The same answer again changes nothing.",
+      query: noQuery,
+      body: z.strictObject({
+        approved: z.boolean(),
+        reason: z.string().exactOptional(),
+        always: z.boolean().exactOptional(),
+      }),
+      answer: z.object({ status: z.enum(["recorded", "already-answered"]), approval }),
+      sessionOf: ({ params }) => sessionOfAsked(params["approvalId"]),
+      handle: async ({ body: { approved, ...answer }, params, open, actor }) => {
+        const { approvalId = "" } = params;
+        const session = await open();
+        const by = actor === undefined ? {} : { by: actor };
+        return json(
+          await (approved
+            ? session.approve(approvalId, { ...answer, ...by })
+            : session.deny(approvalId, { ...answer, ...by })),
+        );
+      },
+    }),
+    route({
+      method: "post",
+      path: "/api/outputs/{requestId}",
+      action: "answer",
+      summary: "Gives the output of a call that a client runs, or the text of its error.",
+      query: noQuery,
+      body: z.union([
+        z.strictObject({ output: z.unknown() }),
+        z.strictObject({ error: z.string() }),
+      ]),
+      answer: z.object({
+        status: z.enum(["recorded", "already-answered"]),
+        request: z.looseObject({ requestId: z.string() }),
+      }),
+      sessionOf: ({ params }) => sessionOfAsked(params["requestId"]),
+      handle: async ({ body, params: { requestId = "" }, open }) =>
+        json(await (await open()).answerCall(requestId, body)),
+    }),
+  ];
+}
+
+/** Ids of questions begin with the name of their session. */
+function sessionOfAsked(id = ""): string {
+  return id.slice(0, Math.max(0, id.indexOf("~")));
+}
+
+async function inbox({
+  runtime: { log },
+  mayRead,
+}: Pick<Call, "runtime" | "mayRead">): Promise<readonly Waiting[]> {
+  const waiting: Waiting[] = [];
+  for await (const { session, status } of listSessions(log)) {
+    if (status === "idle" || status === "closed" || !(await mayRead(session))) continue;
+    const view = await viewSession(log, session);
+    const found = {
+      session,
+      approvals: view.approvals.filter(isWaiting),
+      outputRequests: view.outputRequests.filter(isWaiting),
+    };
+    if (found.approvals.length + found.outputRequests.length > 0) waiting.push(found);
+  }
+  return waiting;
+}
+
+type Waiting = Pick<SessionView, "session" | "approvals" | "outputRequests">;
+
+function isWaiting({ status }: { readonly status: string }): boolean {
+  return status === "waiting";
+}

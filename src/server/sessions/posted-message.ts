@@ -1,0 +1,77 @@
+/** Messages of users as clients post them: text, and files by URL. */
+
+import type { UserContent } from "ai";
+import { z } from "zod";
+import { readBlob, TurnlogError } from "../../events/index.ts";
+import type { Runtime } from "../../runtime/index.ts";
+import { fromUIMessage } from "../../ui/index.ts";
+
+/** A part of a posted message. */
+export type PostedPart =
+  | { readonly type: "text"; readonly text: string }
+  | {
+      readonly type: "file";
+      readonly mediaType: string;
+      /** A `data:` or `http(s):` URL, or `/api/blobs/<digest>` for a file that the store has. */
+      readonly url: string;
+      readonly filename?: string | undefined;
+    };
+
+/** The parts of a user's message. Fields that pages add for themselves are left out. */
+export const postedParts: z.ZodType<readonly PostedPart[]> = z
+  .array(
+    z.discriminatedUnion("type", [
+      z.object({ type: z.literal("text"), text: z.string() }),
+      z.object({
+        type: z.literal("file"),
+        mediaType: z.string().min(1),
+        url: z
+          .string()
+          .regex(
+            /^(?:data:|https?:|\/api\/blobs\/[0-9a-f]{64}$)/i,
+            "must be a data, http or blob URL",
+          ),
+        filename: z.string().optional(),
+      }),
+    ]),
+  )
+  .min(1);
+
+/** The last turn or message that a client saw. */
+export type Seen = { readonly turn: number } | { readonly messageId: string };
+
+/** The field `basedOn` of commands. */
+export const seen: z.ZodType<Seen> = z.union([
+  z.strictObject({ turn: z.int().nonnegative() }),
+  z.strictObject({ messageId: z.string().min(1) }),
+]);
+
+/**
+ * The input of `send` for a posted text or for posted parts. A file that was shown as a blob is read from
+ * the store.
+ * @throws TurnlogError `BLOB_MISSING`, `INVALID_INPUT`
+ */
+export async function messageInput(
+  { blobs }: Pick<Runtime, "blobs">,
+  posted: string | readonly PostedPart[],
+): Promise<UserContent> {
+  if (typeof posted === "string") return posted;
+  const parts = await Promise.all(
+    posted.map(async (part) => {
+      if (part.type === "text") return { type: "text", text: part.text } as const;
+      const { mediaType, filename, url } = part;
+      const [, digest] = /^\/api\/blobs\/([0-9a-f]{64})$/i.exec(url) ?? [];
+      const named = filename === undefined ? {} : { filename };
+      if (digest === undefined) return { type: "file", mediaType, url, ...named } as const;
+      if (blobs === undefined) throw absent(digest);
+      const content = Buffer.from(await readBlob(blobs, digest)).toString("base64");
+      const inlined = `data:${mediaType};base64,${content}`;
+      return { type: "file", mediaType, url: inlined, ...named } as const;
+    }),
+  );
+  return fromUIMessage({ role: "user", parts });
+}
+
+function absent(digest: string): TurnlogError {
+  return new TurnlogError("BLOB_MISSING", `This store keeps no blobs, so it has no ${digest}.`);
+}

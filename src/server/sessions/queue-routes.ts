@@ -1,0 +1,87 @@
+/** Routes of a session's queue: send, list, move, withdraw, resume. */
+
+import { z } from "zod";
+import { json, noBody, noQuery, route, type Route } from "../route/index.ts";
+import { messageInput, postedParts, seen } from "./posted-message.ts";
+
+const delivery = z.enum(["steer", "follow-up"]);
+
+export function queueRoutes(): readonly Route[] {
+  return [
+    route({
+      method: "get",
+      path: "/api/sessions/{session}/queue",
+      action: "read",
+      summary: "The messages that wait, oldest first.",
+      query: noQuery,
+      body: noBody,
+      answer: z.object({ position: z.int(), messages: z.array(z.looseObject({ id: z.string() })) }),
+      handle: async ({ open }) => {
+        const { position, queue } = await (await open()).view();
+        return json({ position, messages: queue });
+      },
+    }),
+    route({
+      method: "post",
+      path: "/api/sessions/{session}/queue",
+      action: "send",
+      summary:
+        "Accepts a message: it is durable when this answers. The same id again is the same message.",
+      query: noQuery,
+      body: z.strictObject({
+        message: z.union([z.string().min(1), postedParts]),
+        id: z.string().min(1).exactOptional(),
+        delivery: delivery.exactOptional(),
+        replaces: z.string().min(1).exactOptional(),
+        basedOn: seen.exactOptional(),
+      }),
+      answer: z.object({ messageId: z.string(), queued: z.boolean(), position: z.int() }),
+      handle: async ({ body: { message, ...options }, open, allow, runtime }) => {
+        if (options.replaces !== undefined) await allow("rewind");
+        const session = await open({ create: true });
+        const turn = await session.send(await messageInput(runtime, message), options);
+        const { messageId, queued, queuePosition: position } = turn;
+        return json({ messageId, queued, position }, 202);
+      },
+    }),
+    route({
+      method: "post",
+      path: "/api/sessions/{session}/queue/{message}",
+      action: "send",
+      summary: "Changes when a waiting message is delivered.",
+      query: noQuery,
+      body: z.strictObject({ delivery }),
+      answer: z.object({}),
+      handle: async ({ body, params: { message = "" }, open }) => {
+        await (await open()).reschedule(message, body.delivery);
+        return json({});
+      },
+    }),
+    route({
+      method: "delete",
+      path: "/api/sessions/{session}/queue/{message}",
+      action: "send",
+      summary: "Withdraws a waiting message.",
+      query: noQuery,
+      body: noBody,
+      answer: z.object({}),
+      handle: async ({ params: { message = "" }, open }) => {
+        await (await open()).withdraw(message);
+        return json({});
+      },
+    }),
+    route({
+      method: "post",
+      path: "/api/sessions/{session}/resume",
+      action: "send",
+      summary: "Delivers the messages that wait behind a cancelled, failed or interrupted turn.",
+      query: noQuery,
+      body: noBody,
+      answer: z.object({}),
+      handle: async ({ open }) => {
+        await (await open()).resume();
+        return json({});
+      },
+    }),
+  ];
+}

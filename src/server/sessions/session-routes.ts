@@ -1,0 +1,146 @@
+/** Routes that read sessions: the list, views, prompts, differences, figures, branches. */
+
+import { z } from "zod";
+import type { SessionEntry } from "../../events/index.ts";
+import { listedSession, type ListedSession } from "../../state/index.ts";
+import {
+  json,
+  noBody,
+  noQuery,
+  numberQuery,
+  route,
+  type Call,
+  type Route,
+} from "../route/index.ts";
+
+const statuses = ["idle", "running", "awaiting-approval", "awaiting-output", "closed"] as const;
+const row = z.looseObject({
+  session: z.string(),
+  revision: z.int(),
+  createdAt: z.number(),
+  updatedAt: z.number(),
+  title: z.string(),
+  status: z.enum(statuses),
+});
+const view = z.looseObject({ session: z.string(), position: z.int() });
+const atPosition = z.strictObject({ position: numberQuery.optional() });
+
+const MOST_ROWS = 200;
+
+export function sessionRoutes(): readonly Route[] {
+  return [
+    route({
+      method: "get",
+      path: "/api/sessions",
+      action: "list",
+      summary: "Sessions by name, a page at a time. `after` is the last name of the page before.",
+      query: z.strictObject({
+        after: z.string().optional(),
+        prefix: z.string().optional(),
+        status: z.enum(statuses).optional(),
+        limit: numberQuery.pipe(z.int().min(1).max(MOST_ROWS)).optional(),
+      }),
+      body: noBody,
+      answer: z.object({ sessions: z.array(row), next: z.string().optional() }),
+      handle: async ({ query, ...call }) => json(await page(call, query)),
+    }),
+    route({
+      method: "post",
+      path: "/api/sessions",
+      action: "create",
+      summary: "Creates a session, or opens the one of that id. Without `id`, a new id is made.",
+      query: noQuery,
+      body: z.strictObject({ id: z.string().min(1).optional() }).optional(),
+      answer: view,
+      sessionOf: ({ body }) => body?.id,
+      handle: async (call) => {
+        const { id } = await call.open({ create: true });
+        return json({ session: id, position: await call.runtime.log.revision(id) }, 201);
+      },
+    }),
+    route({
+      method: "get",
+      path: "/api/sessions/{session}",
+      action: "read",
+      summary: "The session now, or as it was at a position.",
+      query: atPosition,
+      body: noBody,
+      answer: view,
+      handle: async ({ query: { position }, open }) => {
+        const session = await open();
+        return json(await (position === undefined ? session.view() : session.at(position)));
+      },
+    }),
+    route({
+      method: "get",
+      path: "/api/sessions/{session}/prompt",
+      action: "read",
+      summary: "The messages that the next step would send, now or at a position.",
+      query: atPosition,
+      body: noBody,
+      answer: z.object({ position: z.int(), messages: z.array(z.unknown()) }),
+      handle: async ({ query: { position }, open }) => {
+        const session = await open();
+        const seen = await (position === undefined ? session.view() : session.at(position));
+        return json({ position: seen.position, messages: seen.prompt });
+      },
+    }),
+    route({
+      method: "get",
+      path: "/api/sessions/{session}/diff",
+      action: "read",
+      summary: "The difference between the prompts at two positions.",
+      query: z.strictObject({ before: numberQuery, after: numberQuery }),
+      body: noBody,
+      answer: z.looseObject({}),
+      handle: async ({ query: { before, after }, open }) =>
+        json(await (await open()).diff(before, after)),
+    }),
+    route({
+      method: "get",
+      path: "/api/sessions/{session}/context",
+      action: "read",
+      summary: "The size of the next prompt, its parts, the limits, and what was spent.",
+      query: atPosition,
+      body: noBody,
+      answer: z.looseObject({}),
+      handle: async ({ query: { position }, open }) =>
+        json(await (await open()).context(position === undefined ? {} : { position })),
+    }),
+    route({
+      method: "get",
+      path: "/api/sessions/{session}/branches",
+      action: "read",
+      summary: "The branches of the session, oldest first.",
+      query: noQuery,
+      body: noBody,
+      answer: z.object({ branches: z.array(z.looseObject({ id: z.int(), active: z.boolean() })) }),
+      handle: async ({ open }) => json({ branches: await (await open()).branches() }),
+    }),
+  ];
+}
+
+interface Page {
+  readonly after?: string | undefined;
+  readonly prefix?: string | undefined;
+  readonly status?: ListedSession["status"] | undefined;
+  readonly limit?: number | undefined;
+}
+
+async function page(
+  { runtime: { log }, mayRead }: Pick<Call, "runtime" | "mayRead">,
+  { after = "", prefix, status, limit = 50 }: Page,
+): Promise<{ readonly sessions: readonly ListedSession[]; readonly next?: string }> {
+  const sessions: ListedSession[] = [];
+  const follows = ({ session }: SessionEntry): boolean => session > after;
+  for await (const entry of log.list(prefix === undefined ? {} : { prefix })) {
+    if (!follows(entry) || !(await mayRead(entry.session))) continue;
+    const found = await listedSession(log, entry);
+    if (found.problem?.code === "SESSION_DELETED") continue;
+    if (status !== undefined && found.status !== status) continue;
+    const last = sessions.at(-1);
+    if (sessions.length === limit && last !== undefined) return { sessions, next: last.session };
+    sessions.push(found);
+  }
+  return { sessions };
+}

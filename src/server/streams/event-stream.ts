@@ -1,0 +1,132 @@
+/**
+ * An answer of server-sent events. It reads its source only as fast as the client reads, so a slow client
+ * costs a few kilobytes; one that stops reading is dropped, and resumes by its cursor.
+ */
+
+import { problemOf } from "../problems/index.ts";
+
+/** One event. `data` may have any characters. */
+export interface ServerSentEvent {
+  readonly id?: string;
+  readonly event?: string;
+  readonly data: string;
+}
+
+export interface StreamSettings {
+  /** A comment is sent after so much quiet: proxies cut quiet connections. */
+  readonly heartbeatMs: number;
+  /** A client that takes nothing for so long is dropped. */
+  readonly stallMs: number;
+  /** Ends the stream; its reason is the last comment. */
+  readonly closing: AbortSignal;
+}
+
+/** The events of a source; an error becomes an event of the name `problem`, and ends them. */
+export async function* withProblem(
+  events: AsyncIterable<ServerSentEvent>,
+): AsyncGenerator<ServerSentEvent, void, void> {
+  try {
+    yield* events;
+  } catch (error) {
+    yield { event: "problem", data: JSON.stringify(problemOf(error)) };
+  }
+}
+
+/** The most bytes that wait for the client. */
+const BUFFERED_BYTES = 16_384;
+
+/**
+ * The answer with the events of a source, which gets a signal that aborts when the client leaves. `ended`
+ * is called once: the source is over, or the client left.
+ */
+export function eventStream(
+  source: (left: AbortSignal) => AsyncIterable<ServerSentEvent>,
+  { heartbeatMs, stallMs, closing }: StreamSettings,
+  headers: Readonly<Record<string, string>> = {},
+  ended: () => void = () => {},
+): Response {
+  const left = new AbortController();
+  const iterator = source(left.signal)[Symbol.asyncIterator]();
+  const encoder = new TextEncoder();
+  let timer: NodeJS.Timeout | undefined;
+  let takenAt = performance.now();
+  let sentAt = takenAt;
+  let isOver = false;
+
+  const finish = (): void => {
+    if (isOver) return;
+    isOver = true;
+    clearInterval(timer);
+    closing.removeEventListener("abort", close);
+    left.abort();
+    void iterator.return?.(undefined)?.catch(() => {});
+    ended();
+  };
+  let close = (): void => {};
+
+  const body = new ReadableStream<Uint8Array>(
+    {
+      start(controller) {
+        close = () => {
+          if (isOver) return;
+          controller.enqueue(encoder.encode(`: ${String(closing.reason)}\n\n`));
+          controller.close();
+          finish();
+        };
+        const beat = (): void => {
+          const now = performance.now();
+          const isWaiting = (controller.desiredSize ?? 0) <= 0;
+          if (isWaiting && now - takenAt >= stallMs) {
+            controller.error(new Error("The client stopped reading."));
+            finish();
+          } else if (!isWaiting && now - sentAt >= heartbeatMs) {
+            sentAt = now;
+            controller.enqueue(encoder.encode(":\n\n"));
+          }
+        };
+        timer = setInterval(beat, Math.max(1, Math.min(heartbeatMs, stallMs) / 4));
+        timer.unref();
+        if (closing.aborted) close();
+        else closing.addEventListener("abort", close, { once: true });
+      },
+      async pull(controller) {
+        takenAt = performance.now();
+        try {
+          const next = await iterator.next();
+          if (isOver) return;
+          if (next.done === true) {
+            controller.close();
+            finish();
+            return;
+          }
+          sentAt = takenAt = performance.now();
+          controller.enqueue(encoder.encode(written(next.value)));
+        } catch (error) {
+          if (isOver) return;
+          controller.error(error);
+          finish();
+        }
+      },
+      cancel: finish,
+    },
+    new ByteLengthQueuingStrategy({ highWaterMark: BUFFERED_BYTES }),
+  );
+  return new Response(body, {
+    headers: {
+      "content-type": "text/event-stream",
+      "cache-control": "no-cache, no-transform",
+      "x-accel-buffering": "no",
+      ...headers,
+    },
+  });
+}
+
+function written({ id, event, data }: ServerSentEvent): string {
+  const lines = data.split(/\r\n|\r|\n/).map((line) => `data: ${line}\n`);
+  return [
+    ...(id === undefined ? [] : [`id: ${id}\n`]),
+    ...(event === undefined ? [] : [`event: ${event}\n`]),
+    ...lines,
+    "\n",
+  ].join("");
+}

@@ -1,0 +1,391 @@
+/**
+ * The chat protocol, by the AI SDK's own client: `Chat` with its default transport, unmodified, against a
+ * real server of Node. What the page shows is what the log says.
+ */
+
+import {
+  AbstractChat,
+  DefaultChatTransport,
+  lastAssistantMessageIsCompleteWithApprovalResponses,
+  lastAssistantMessageIsCompleteWithToolCalls,
+  tool,
+  type ChatInit,
+  type ChatState,
+  type UIMessage,
+} from "ai";
+import { describe, expect, it, vi } from "vitest";
+import { z } from "zod";
+import { gate, scriptedModel, type ScriptedStep } from "../../src/models/index.ts";
+import type { Agent } from "../../src/public/index.ts";
+import { call, calling, saying } from "../support/script.ts";
+import { eventsUntil, readEvents, serving, type Serving } from "./serving.ts";
+
+/** The state of a chat without a framework. */
+class PlainChat extends AbstractChat<UIMessage> {
+  constructor(init: Omit<ChatInit<UIMessage>, "transport"> & { readonly open: Serving }) {
+    const { open, messages = [], ...rest } = init;
+    const { url, token } = open.server;
+    const headers = { authorization: `Bearer ${token}` };
+    const transport = new DefaultChatTransport({ api: `${url}/api/chat`, headers });
+    const state: ChatState<UIMessage> = {
+      status: "ready",
+      error: undefined,
+      messages: [...messages],
+      pushMessage: (message) => {
+        state.messages = [...state.messages, message];
+      },
+      popMessage: () => {
+        state.messages = state.messages.slice(0, -1);
+      },
+      replaceMessage: (index, message) => {
+        state.messages = state.messages.with(index, message);
+      },
+      snapshot: (value) => structuredClone(value),
+    };
+    super({ ...rest, transport, state });
+  }
+}
+
+const pageSchema = z.object({
+  messages: z.array(z.custom<UIMessage>()),
+  more: z.boolean(),
+  position: z.number(),
+  queue: z.array(z.unknown()),
+});
+
+async function page(open: Serving, query = ""): Promise<z.output<typeof pageSchema>> {
+  return pageSchema.parse(await open.json(`/api/chat/c/messages${query}`));
+}
+
+/** The messages of a page without what only one side knows: metadata of users' messages. */
+function shown(messages: readonly UIMessage[]): unknown {
+  const plain: unknown = JSON.parse(JSON.stringify(messages));
+  return z
+    .array(z.looseObject({ id: z.string() }))
+    .parse(plain)
+    .map(({ metadata: _, ...rest }) => rest);
+}
+
+function chatOf(open: Serving, init: Partial<ChatInit<UIMessage>> = {}): PlainChat {
+  return new PlainChat({
+    id: "c",
+    onError: (error) => {
+      errors.push(error);
+    },
+    ...init,
+    open,
+  });
+}
+let errors: unknown[] = [];
+
+/** However slow the machine is. */
+async function eventually(assertion: () => void | Promise<void>): Promise<void> {
+  await vi.waitFor(assertion, { timeout: 60_000, interval: 10 });
+}
+
+const texts = (...said: readonly string[]): Agent => ({ model: scriptedModel(said) });
+
+describe("useChat's client", () => {
+  it("sends messages and shows what the log says", async () => {
+    errors = [];
+    await using open = await serving(texts("Hello.", "Fine."));
+    const chat = chatOf(open);
+    await chat.sendMessage({ text: "Hi" });
+    await chat.sendMessage({ text: "How are you?" });
+    expect(errors).toEqual([]);
+    expect(chat.messages.map(({ id }) => id)).toEqual([
+      chat.messages[0]?.id,
+      "reply-1",
+      chat.messages[2]?.id,
+      "reply-2",
+    ]);
+    expect(shown((await page(open)).messages)).toEqual(shown(chat.messages));
+  });
+
+  it("edits a message, also twice, and goes on", async () => {
+    errors = [];
+    await using open = await serving(texts("1", "2", "2b", "2c", "3"));
+    const chat = chatOf(open);
+    await chat.sendMessage({ text: "one" });
+    await chat.sendMessage({ text: "two" });
+    const messageId = chat.messages[2]?.id ?? "";
+    await chat.sendMessage({ text: "two, changed", messageId });
+    await chat.sendMessage({ text: "two, changed again", messageId });
+    await chat.sendMessage({ text: "three" });
+    expect(errors).toEqual([]);
+    const { messages } = await page(open);
+    expect(messages.map(textOf)).toEqual(["one", "1", "two, changed again", "2c", "three", "3"]);
+    expect(chat.messages.map(textOf)).toEqual(messages.map(textOf));
+    expect(await (await open.runtime.session("c")).branches()).toHaveLength(3);
+  });
+
+  it("regenerates a reply, and the page that still shows the former one gets the new one", async () => {
+    errors = [];
+    await using open = await serving(texts("first", "second", "third"));
+    const chat = chatOf(open);
+    await chat.sendMessage({ text: "go" });
+    await chat.regenerate({ messageId: "reply-1" });
+    expect(chat.messages.map(textOf)).toEqual(["go", "second"]);
+    const behind = { id: "c", messages: [chat.messages[0]], trigger: "regenerate-message" };
+    const repeated = await open.ask("/api/chat", { body: { ...behind, messageId: "reply-1" } });
+    expect(await repeated.text()).toContain('"messageId":"reply-2"');
+    const keyed = { body: behind, headers: { "idempotency-key": "k1" } };
+    const [once, again] = [await open.ask("/api/chat", keyed), await open.ask("/api/chat", keyed)];
+    expect(await once.text()).toContain('"messageId":"reply-3"');
+    expect(await again.text()).toContain('"messageId":"reply-3"');
+    expect(errors).toEqual([]);
+  });
+
+  it("approves and denies calls, and the message goes on where it stopped", async () => {
+    errors = [];
+    const model = scriptedModel([calling(call("pay", "1"), call("pay", "2")), "Done."]);
+    const pay = tool({ inputSchema: z.object({}), execute: () => "paid" });
+    await using open = await serving(
+      { model, tools: { pay }, toolApproval: { pay: "user-approval" } },
+      { authorize: () => ({ actor: "ann" }) },
+    );
+    const chat = chatOf(open, {
+      sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
+    });
+    await chat.sendMessage({ text: "pay" });
+    const ids = z
+      .array(z.object({ approval: z.object({ id: z.string() }) }))
+      .parse(chat.messages[1]?.parts.filter(({ type }) => type === "tool-pay"))
+      .map(({ approval }) => approval.id);
+    await chat.addToolApprovalResponse({ id: ids[0] ?? "", approved: true });
+    await chat.addToolApprovalResponse({ id: ids[1] ?? "", approved: false, reason: "no" });
+    await eventually(() => {
+      expect(errors).toEqual([]);
+      expect(chat.messages.map(textOf).at(-1)).toBe("Done.");
+      expect(chat.status).toBe("ready");
+    });
+    expect(errors).toEqual([]);
+    expect(shown((await page(open)).messages)).toEqual(shown(chat.messages));
+    const { approvals } = await (await open.runtime.session("c")).view();
+    expect(approvals).toMatchObject([
+      { status: "approved", answer: { by: "ann" } },
+      { status: "denied", answer: { by: "ann", reason: "no" } },
+    ]);
+  });
+
+  it("answers the tools that the page runs", async () => {
+    errors = [];
+    const model = scriptedModel([calling(call("locate", "1")), "In Ulm."]);
+    const locate = tool({ inputSchema: z.object({}), outputSchema: z.string() });
+    await using open = await serving({ model, tools: { locate } });
+    const chat = chatOf(open, {
+      sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithToolCalls,
+    });
+    await chat.sendMessage({ text: "where?" });
+    await chat.addToolOutput({ tool: "locate", toolCallId: "1", output: "Ulm" });
+    await eventually(() => {
+      expect(chat.messages.map(textOf).at(-1)).toBe("In Ulm.");
+      expect(chat.status).toBe("ready");
+    });
+    expect(errors).toEqual([]);
+    expect(shown((await page(open)).messages)).toEqual(shown(chat.messages));
+    // The same answer again streams the same end; another answer is refused.
+    const posted = structuredClone(chat.messages.slice(0, 2));
+    const again = await open.ask("/api/chat", { body: { id: "c", messages: posted } });
+    expect(await again.text()).toContain("In Ulm.");
+    Object.assign(posted[1]?.parts.find(({ type }) => type === "tool-locate") ?? {}, {
+      output: "Bonn",
+    });
+    const other = await open.ask("/api/chat", { body: { id: "c", messages: posted } });
+    expect([other.status, await other.json()]).toMatchObject([409, { code: "CALL_ANSWERED" }]);
+  });
+
+  it("resumes a reply that streams, and the turn survives the page", async () => {
+    errors = [];
+    const { step, release } = held("Hel", "lo.");
+    await using open = await serving({ model: scriptedModel([step]) });
+    const leaving = new AbortController();
+    const first = await open.ask("/api/chat", {
+      body: { id: "c", messages: [user("m1", "Hi")] },
+      signal: leaving.signal,
+    });
+    await eventsUntil(readEvents(first), ({ data }) => data.includes("Hel"));
+    leaving.abort();
+    const loaded = await page(open);
+    expect(loaded.messages.map(textOf)).toEqual(["Hi", "Hel"]);
+    const chat = chatOf(open, { messages: loaded.messages });
+    const resumed = chat.resumeStream();
+    await eventually(() => expect(chat.status).toBe("streaming"));
+    release();
+    await resumed;
+    expect(errors).toEqual([]);
+    expect(chat.messages.map(textOf)).toEqual(["Hi", "Hello."]);
+    // A chat at rest is answered too: a tab that slept may have half of it.
+    await chat.resumeStream();
+    expect(shown(chat.messages)).toEqual(shown((await page(open)).messages));
+  });
+
+  it("finds nothing to resume in a chat without a reply", async () => {
+    await using open = await serving(texts());
+    expect((await open.ask("/api/chat/c/stream")).status).toBe(204);
+    expect(await open.runtime.log.revision("c")).toBe(0);
+    await open.runtime.session("c");
+    expect((await open.ask("/api/chat/c/stream")).status).toBe(204);
+  });
+
+  it("stops a reply and says what is kept", async () => {
+    const { step, release } = held("Hel", "lo.");
+    await using open = await serving({ model: scriptedModel([step]) });
+    const first = await open.ask("/api/chat", {
+      body: { id: "c", messages: [user("m1", "Hi")] },
+    });
+    const events = readEvents(first);
+    for (let said = ""; !said.includes("Hel");) {
+      const next = await events.next();
+      said += next.done === true ? "Hel" : next.value.data;
+    }
+    const stopped = await open.json("/api/chat/c/stop", { method: "POST" });
+    expect(stopped).toMatchObject({ was: "streaming", ended: "cancelled", kept: { text: "Hel" } });
+    const rest = await Array.fromAsync(events);
+    expect(rest.slice(-3).map(({ data }) => data.slice(0, 16))).toEqual([
+      '{"type":"abort",',
+      '{"type":"finish"',
+      "[DONE]",
+    ]);
+    release();
+  });
+
+  it("follows later turns, for a tab that waits", async () => {
+    await using open = await serving(texts("One.", "Two."));
+    const session = await open.runtime.session("c");
+    await (
+      await session.send("1")
+    ).result;
+    const answer = await open.ask("/api/chat/c/stream?follow=true");
+    const both = eventsUntil(readEvents(answer), ({ data }) => data.includes("Two."));
+    await (
+      await session.send("2")
+    ).result;
+    const starts = (await both).filter(({ data }) => data.startsWith('{"type":"start"'));
+    expect(
+      starts.map(({ data }) => z.object({ messageId: z.string() }).parse(JSON.parse(data))),
+    ).toEqual([{ messageId: "reply-1" }, { messageId: "reply-2" }]);
+  });
+});
+
+describe("a posted chat", () => {
+  const post = async (open: Serving, body: object): Promise<readonly [number, unknown]> => {
+    const answer = await open.ask("/api/chat", { body: { id: "c", ...body } });
+    const isProblem = answer.headers.get("content-type") === "application/problem+json";
+    return [answer.status, isProblem ? await answer.json() : await answer.text()];
+  };
+
+  it("is sent once, however often it is posted", async () => {
+    await using open = await serving(texts("Hello."));
+    const body = { messages: [user("m1", "Hi")] };
+    const [first, again] = [await post(open, body), await post(open, body)];
+    expect(first).toEqual(again);
+    expect(first[1]).toContain("Hello.");
+    const [status, conflict] = await post(open, { messages: [user("m1", "Other")] });
+    expect([status, conflict]).toMatchObject([409, { code: "MESSAGE_CONFLICT" }]);
+  });
+
+  it("is not trusted about the past, and refused if its page is behind", async () => {
+    const model = scriptedModel(["A.", "B.", "C."]);
+    await using open = await serving({ model });
+    await post(open, { messages: [user("m1", "one")] });
+    const forged = [user("m1", "forged"), { ...user("reply-1", "forged"), role: "assistant" }];
+    expect((await post(open, { messages: [...forged, user("m2", "two")] }))[0]).toBe(200);
+    expect(JSON.stringify(model.calls[1]?.prompt)).not.toContain("forged");
+    await (await open.runtime.session("c")).rewind({ beforeTurn: 2 });
+    const behind = [user("m1", "one"), user("m2", "two"), user("m3", "three")];
+    expect(await post(open, { messages: behind })).toMatchObject([
+      409,
+      { code: "STALE", details: { head: { turn: 1, messageId: "m1" } } },
+    ]);
+    expect(await post(open, { messages: [user("m1", "one"), user("m2", "two")] })).toMatchObject([
+      409,
+      { code: "STALE" },
+    ]);
+    const based = { messages: [user("m1", "one"), user("m4", "x")], basedOn: { turn: 7 } };
+    expect(await post(open, based)).toMatchObject([409, { code: "STALE" }]);
+  });
+
+  it("may name another message that it replaces", async () => {
+    await using open = await serving(texts("A.", "B."));
+    await post(open, { messages: [user("m1", "one")] });
+    const edit = { messages: [user("m2", "two")], messageId: "m1" };
+    const [first, again] = [await post(open, edit), await post(open, edit)];
+    expect(first[1]).toContain("B.");
+    expect(again).toEqual(first);
+    expect((await page(open)).messages.map(textOf)).toEqual(["two", "B."]);
+  });
+
+  it("that never arrived is sent by a retry", async () => {
+    await using open = await serving(texts("A.", "B."));
+    await post(open, { messages: [user("m1", "one")] });
+    const messages = [user("m1", "one"), user("m2", "two")];
+    const [status, text] = await post(open, { messages, trigger: "regenerate-message" });
+    expect(status).toBe(200);
+    expect(text).toContain("B.");
+  });
+
+  it("waits behind a running turn and gets the stream of its own", async () => {
+    const { step, release } = held("One", ".");
+    await using open = await serving({
+      model: scriptedModel((_, index) => (index === 0 ? step : "Two.")),
+    });
+    const first = post(open, { messages: [user("m1", "1")] });
+    await eventually(async () => expect((await page(open)).messages).toHaveLength(2));
+    const second = post(open, { messages: [user("m1", "1"), user("m2", "2")] });
+    await eventually(async () => expect((await page(open)).queue).toHaveLength(1));
+    release();
+    expect((await first)[1]).toContain('"messageId":"reply-1"');
+    const [, text] = await second;
+    expect(text).toContain('"messageId":"reply-2"');
+    expect(text).not.toContain('"messageId":"reply-1"');
+  });
+
+  it.each([
+    ["no message", { messages: [] }],
+    ["an empty message", { messages: [user("m1", "")] }],
+    [
+      "a part that no model gets",
+      { messages: [{ id: "m", role: "user", parts: [{ type: "data-x" }] }] },
+    ],
+    ["a file of this machine", { messages: [file("file:///etc/passwd")] }],
+    ["a path", { messages: [file("/etc/passwd")] }],
+    ["an unknown field", { messages: [user("m1", "x")], modle: "gpt" }],
+  ])("is refused with 400: %s", async (_, body) => {
+    await using open = await serving(texts("x"));
+    expect(await post(open, body)).toMatchObject([400, { code: "INVALID_INPUT" }]);
+    expect(await open.runtime.log.revision("c")).toBeLessThanOrEqual(1);
+  });
+
+  it("is shown a page at a time, from the end", async () => {
+    await using open = await serving(texts("A", "B", "C"));
+    const session = await open.runtime.session("c");
+    for (const id of ["m1", "m2", "m3"]) await (await session.send(id, { id })).result;
+    const newest = await page(open, "?limit=2");
+    expect([newest.messages.map(textOf), newest.more]).toEqual([["m3", "C"], true]);
+    const before = await page(open, "?limit=4&before=m3");
+    expect([before.messages.map(textOf), before.more]).toEqual([["m1", "A", "m2", "B"], false]);
+    expect((await open.ask("/api/chat/c/messages?before=none")).status).toBe(400);
+  });
+});
+
+function user(id: string, text: string) {
+  return { id, role: "user", parts: [{ type: "text", text }] };
+}
+
+function file(url: string) {
+  return { id: "m", role: "user", parts: [{ type: "file", mediaType: "text/plain", url }] };
+}
+
+function textOf({ parts }: UIMessage): string {
+  return parts.map((part) => (part.type === "text" ? part.text : "")).join("");
+}
+
+/** A reply that waits between two texts. */
+function held(
+  before: string,
+  after: string,
+): { readonly step: ScriptedStep; readonly release: () => void } {
+  const waiting = gate();
+  return { step: saying(before, waiting, after), release: waiting.open };
+}

@@ -1,0 +1,278 @@
+/** What keeps others out of a server: each attack is refused, and nothing of the store is said or changed. */
+
+import { connect, type Socket } from "node:net";
+import { once } from "node:events";
+import { describe, expect, it, vi } from "vitest";
+import { z } from "zod";
+import { scriptedModel } from "../../src/models/index.ts";
+import { createRuntime } from "../../src/public/index.ts";
+import { createServer, serveNode } from "../../src/public/server.ts";
+import { RateLimit } from "../../src/server/security/index.ts";
+import { rawRequest, serving } from "./serving.ts";
+
+const agent = () => ({ model: scriptedModel(() => "ok") });
+const list = "/api/sessions";
+
+describe("where a request comes from", () => {
+  it.each([
+    ["another name that points here", { host: "evil.example" }, 403],
+    ["another name with our port", { host: "localhost.evil.example:4400" }, 403],
+    ["a name with a user", { host: "evil@localhost" }, 403],
+    ["localhost", { host: "localhost:1" }, 200],
+  ])("by its host: %s", async (_, headers, status) => {
+    await using open = await serving(agent());
+    // Node itself refuses some of these hosts, with 400.
+    const answer = await rawRequest(open.server, list, headers);
+    expect([status, status === 403 ? 400 : status]).toContain(answer.status);
+  });
+
+  it.each([
+    ["a page of another site", { origin: "https://evil.example" }],
+    ["a page without an origin", { origin: "null" }],
+    ["a page on another port", { origin: "http://127.0.0.1:1" }],
+    ["an image of another site", { "sec-fetch-site": "cross-site" }],
+  ])("by its origin: %s", async (_, headers) => {
+    await using open = await serving(agent(), { token: false });
+    const refused = await rawRequest(open.server, list, headers);
+    expect(refused.status).toBe(403);
+    expect(refused.headers["access-control-allow-origin"]).toBeUndefined();
+    const posted = await rawRequest(open.server, "/api/sessions/s/cancel", headers, "POST");
+    expect(posted.status).toBe(403);
+    const preflight = await rawRequest(open.server, list, headers, "OPTIONS");
+    expect(preflight.status).toBe(403);
+  });
+
+  it("lets in the server's own pages and the origins that were set, and no others", async () => {
+    await using open = await serving(agent(), { origins: ["https://app.example"] });
+    const own = await rawRequest(open.server, list, { origin: open.server.url });
+    expect(own.status).toBe(200);
+    expect(own.headers["access-control-allow-origin"]).toBeUndefined();
+    const other = await rawRequest(open.server, list, { origin: "https://app.example" });
+    expect(other.headers).toMatchObject({
+      "access-control-allow-origin": "https://app.example",
+      vary: "Origin",
+    });
+    const sub = await rawRequest(open.server, list, { origin: "https://x.app.example" });
+    expect(sub.status).toBe(403);
+  });
+
+  it("refuses a form of another page: it cannot post JSON", async () => {
+    await using open = await serving(agent(), { token: false });
+    const answer = await fetch(`${open.server.url}/api/sessions`, {
+      method: "POST",
+      headers: { "content-type": "text/plain" },
+      body: JSON.stringify({ id: "forged" }),
+    });
+    expect([answer.status, await answer.json()]).toMatchObject([415, { code: "INVALID_INPUT" }]);
+    expect(await open.runtime.log.revision("forged")).toBe(0);
+  });
+});
+
+describe("the token", () => {
+  it("is made, and every route but the health checks needs it", async () => {
+    await using open = await serving(agent());
+    expect(open.server.token).toMatch(/^[\w-]{43}$/);
+    const wrong = `${open.server.token?.slice(0, -1)}!`;
+    for (const authorization of ["", "Bearer ", `Bearer ${wrong}`, `Basic ${open.server.token}`]) {
+      for (const path of [list, "/api/approvals", "/openapi.json", "/nothing"]) {
+        const answer = await rawRequest(open.server, path, { authorization });
+        expect([answer.status, answer.headers["www-authenticate"]]).toEqual([401, "Bearer"]);
+      }
+    }
+    for (const path of ["/healthz", "/readyz"])
+      expect((await rawRequest(open.server, path, { authorization: "" })).status).toBe(200);
+  });
+
+  it("is refused in a URL, right or wrong", async () => {
+    await using open = await serving(agent());
+    for (const query of ["token=x", "access_token=x", `q=${open.server.token}`]) {
+      const answer = await open.ask(`${list}?${query}`);
+      expect([answer.status, await answer.text()]).toMatchObject([
+        400,
+        expect.stringContaining("does not belong in a URL"),
+      ]);
+    }
+  });
+
+  it("may be left out on this machine only", async () => {
+    await using runtime = await createRuntime({ memory: true, agent: agent() });
+    await expect(
+      serveNode(runtime, { token: false, host: "0.0.0.0", port: 0 }),
+    ).rejects.toMatchObject({ code: "INVALID_INPUT" });
+    expect(() => createServer(runtime, { token: false, hosts: ["app.example"] })).toThrow(
+      /lets everybody in/,
+    );
+  });
+});
+
+describe("the accounts of an application", () => {
+  it("keep the sessions of one user from another", async () => {
+    await using open = await serving(agent(), {
+      authorize: ({ headers }, { session, action }) => {
+        const user = headers.get("x-user") ?? "nobody";
+        return (session === undefined ? action === "list" : session.startsWith(`${user}-`))
+          ? { actor: user }
+          : false;
+      },
+    });
+    const as = (user: string) => ({ headers: { "x-user": user } });
+    await open.runtime.session("ann-1");
+    await open.runtime.session("bob-1");
+    expect(await open.json(list, as("ann"))).toMatchObject({ sessions: [{ session: "ann-1" }] });
+    expect((await open.ask("/api/sessions/ann-1", as("ann"))).status).toBe(200);
+    for (const path of ["", "/events", "/export", "/prompt", "/approvals", "/queue"]) {
+      const answer = await open.ask(`/api/sessions/ann-1${path}`, as("bob"));
+      expect([answer.status, await answer.json()], path).toMatchObject([
+        403,
+        { code: "FORBIDDEN" },
+      ]);
+    }
+    const stolen = { body: { message: "x" }, ...as("bob") };
+    expect((await open.ask("/api/sessions/ann-1/queue", stolen)).status).toBe(403);
+    const approval = { body: { approved: true }, ...as("bob") };
+    expect((await open.ask("/api/approvals/ann-1~1~1~c~1", approval)).status).toBe(403);
+    expect((await open.ask("/api/sessions/ann-1", { method: "DELETE", ...as("bob") })).status).toBe(
+      403,
+    );
+    expect(await open.runtime.log.revision("ann-1")).toBe(1);
+  });
+});
+
+describe("too much", () => {
+  it("refuses a body of 1 GB without reading it, declared or not", async () => {
+    await using open = await serving(agent(), { limits: { bodyBytes: 1_000 } });
+    const declared = await rawRequest(
+      open.server,
+      "/api/sessions",
+      { "content-length": "1000000000", "content-type": "application/json" },
+      "POST",
+    ).catch(() => ({ status: "the connection was closed" }));
+    expect([413, "the connection was closed"]).toContain(declared.status);
+    let sent = 0;
+    const endless = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        sent += 65_536;
+        if (sent > 1_000_000_000) controller.close();
+        else controller.enqueue(new Uint8Array(65_536));
+      },
+    });
+    const request = new Request("http://localhost/api/sessions", {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${open.server.token}`,
+        "content-type": "application/json",
+      },
+      body: endless,
+      duplex: "half",
+    });
+    const core = createServer(open.runtime, { token: open.server.token ?? "" });
+    const answer = await core.fetch(request);
+    expect([answer.status, await answer.json()]).toMatchObject([
+      413,
+      { code: "REQUEST_TOO_LARGE" },
+    ]);
+    expect(sent).toBeLessThan(30_000_000);
+  });
+
+  it("refuses what comes after the limits of one client, and says when to come back", () => {
+    let now = 60_000;
+    const limit = new RateLimit({ requestsPerMinute: 3, openAnswers: 2 }, () => now);
+    const first = limit.enter("ann");
+    limit.enter("ann");
+    expect(() => limit.enter("ann")).toThrow(/open answers/);
+    limit.enter("bob")[Symbol.dispose]();
+    first[Symbol.dispose]();
+    first[Symbol.dispose]();
+    limit.enter("ann")[Symbol.dispose]();
+    now += 45_000;
+    const refused = (): unknown => limit.enter("ann");
+    expect(refused).toThrow(expect.objectContaining({ details: { retryAfterSeconds: 15 } }));
+    now += 15_000;
+    limit.enter("ann");
+    expect(() => limit.enter("ann")).toThrow(/open answers/);
+  });
+
+  it("answers 429 with Retry-After, and goes on when streams are closed", async () => {
+    await using open = await serving(agent(), { limits: { openAnswers: 1 } });
+    await open.runtime.session("s");
+    const leaving = new AbortController();
+    const stream = await open.ask("/api/sessions/s/events", { signal: leaving.signal });
+    expect(stream.status).toBe(200);
+    const refused = await open.ask(list);
+    expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "5"]);
+    leaving.abort();
+    await vi.waitFor(async () => expect((await open.ask(list)).status).toBe(200), 60_000);
+  });
+
+  it("closes connections beyond the limit, and a request that never ends", async () => {
+    await using open = await serving(agent(), { connections: 2, requestMs: 100 });
+    const slow = await Promise.all([1, 2].map(() => halfARequest(open.server.port)));
+    const third = connect(open.server.port, "127.0.0.1");
+    third.on("error", () => {});
+    await once(third, "close");
+    const answers = await Promise.all(slow.map(textOf));
+    for (const answer of answers) expect(answer).toMatch(/^HTTP\/1\.1 408 /);
+    expect((await open.ask(list)).status).toBe(200);
+  });
+
+  it("refuses a flood of headers", async () => {
+    await using open = await serving(agent());
+    const answer = await rawRequest(open.server, list, { "x-flood": "x".repeat(40_000) });
+    expect(answer.status).toBe(431);
+  });
+
+  it("refuses ids that are paths", async () => {
+    await using open = await serving(agent());
+    for (const id of ["..%2F..%2Fx", "%00", "a%2Fb", ".hidden", "x".repeat(200)]) {
+      const answer = await open.ask(`/api/sessions/${id}`);
+      expect([400, 404], id).toContain(answer.status);
+    }
+    expect(await Array.fromAsync(open.runtime.log.list())).toEqual([]);
+  });
+});
+
+it("says the version of the protocol on every answer, and nothing to sniff", async () => {
+  await using open = await serving(agent());
+  for (const path of [list, "/nothing", "/healthz", "/openapi.json", "/api/sessions/none"]) {
+    const { headers } = await open.ask(path);
+    expect([headers.get("turnlog-protocol"), headers.get("x-content-type-options")], path).toEqual([
+      "1",
+      "nosniff",
+    ]);
+  }
+});
+
+it("describes every route in OpenAPI 3.1, made of its schemas", async () => {
+  await using open = await serving(agent());
+  const operation = z.object({
+    parameters: z.array(z.object({ name: z.string(), required: z.boolean() })),
+    requestBody: z.unknown().optional(),
+  });
+  const description = z.object({
+    openapi: z.literal("3.1.0"),
+    paths: z.record(z.string(), z.record(z.string(), operation)),
+  });
+  const { paths } = description.parse(await open.json("/openapi.json"));
+  expect(paths["/api/sessions"]?.["get"]?.parameters).toContainEqual({
+    name: "limit",
+    required: false,
+  });
+  expect(JSON.stringify(paths["/api/sessions/{session}/rewind"])).toContain("beforeMessage");
+  expect(paths["/api/chat"]?.["post"]?.requestBody).toBeDefined();
+});
+
+async function halfARequest(port: number): Promise<Socket> {
+  const socket = connect(port, "127.0.0.1");
+  await once(socket, "connect");
+  socket.write("GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Slow: ");
+  return socket;
+}
+
+async function textOf(socket: Socket): Promise<string> {
+  let text = "";
+  socket.setEncoding("utf8");
+  socket.on("data", (chunk: string) => (text += chunk));
+  socket.on("error", () => {});
+  await once(socket, "close");
+  return text;
+}

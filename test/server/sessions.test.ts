@@ -1,0 +1,274 @@
+/** The routes of sessions on a real server of Node: reading, commands, queue, events, blobs, files. */
+
+import { tool } from "ai";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { scriptedModel } from "../../src/models/index.ts";
+import { memoryBlobs, type Agent } from "../../src/public/index.ts";
+import { call, calling } from "../support/script.ts";
+import { eventsUntil, readEvents, serving, type Serving } from "./serving.ts";
+
+const saying = (...texts: readonly string[]) => ({ model: scriptedModel(texts) });
+
+describe("sessions over HTTP", () => {
+  it("are created, given messages, read, listed and deleted", async () => {
+    await using open = await serving(saying("Hello."));
+    const { ask, json, runtime } = open;
+    const created = await ask("/api/sessions", { body: { id: "s" } });
+    expect([created.status, await created.json()]).toEqual([201, { session: "s", position: 1 }]);
+    const sent = await json("/api/sessions/s/queue", { body: { message: "Hi", id: "m1" } });
+    expect(sent).toMatchObject({ messageId: "m1", queued: false });
+    await (await runtime.session("s")).idle();
+    const view = await json("/api/sessions/s");
+    expect(view).toMatchObject({ session: "s", summary: { status: "idle", title: "Hi" } });
+    expect(await json("/api/sessions/s?position=1")).toMatchObject({ position: 1, history: [] });
+    const prompt = z.object({ messages: z.array(z.looseObject({ role: z.string() })) });
+    const { messages } = prompt.parse(await json("/api/sessions/s/prompt"));
+    expect(messages.map(({ role }) => role)).toEqual(["user", "assistant"]);
+    expect(await json("/api/sessions/s/context")).toHaveProperty("spending");
+    expect(await json("/api/sessions/s/branches")).toMatchObject({ branches: [{ active: true }] });
+    expect(await json("/api/sessions")).toMatchObject({ sessions: [{ session: "s" }] });
+    expect((await ask("/api/sessions/s", { method: "DELETE" })).status).toBe(200);
+    const gone = await ask("/api/sessions/s");
+    expect([gone.status, await gone.json()]).toMatchObject([410, { code: "SESSION_DELETED" }]);
+  });
+
+  it("are listed a page at a time, by prefix and by status", async () => {
+    await using open = await serving(saying());
+    const ids = ["a-1", "a-2", "a-3", "b-1"];
+    for (const id of ids) await open.ask("/api/sessions", { body: { id } });
+    const page = z.object({
+      sessions: z.array(z.object({ session: z.string() })),
+      next: z.string().optional(),
+    });
+    const names = async (query: string) => {
+      const { sessions, next } = page.parse(await open.json(`/api/sessions?${query}`));
+      return [sessions.map(({ session }) => session), next];
+    };
+    expect(await names("limit=2")).toEqual([["a-1", "a-2"], "a-2"]);
+    expect(await names("limit=2&after=a-2")).toEqual([["a-3", "b-1"], undefined]);
+    expect(await names("prefix=b-&status=idle")).toEqual([["b-1"], undefined]);
+    expect(await names("status=closed")).toEqual([[], undefined]);
+  });
+
+  it("are rewound, checked out, forked and run again", async () => {
+    await using open = await serving(saying("One.", "Two.", "Again."));
+    const { ask, json, runtime } = open;
+    const session = await runtime.session("s");
+    await (
+      await session.send("1", { id: "m1" })
+    ).result;
+    await (
+      await session.send("2", { id: "m2" })
+    ).result;
+    const rewound = await json("/api/sessions/s/rewind", { body: { beforeTurn: 2 } });
+    expect(rewound).toMatchObject({ turns: [2] });
+    const back = await json("/api/sessions/s/checkout", { body: { branch: 1 } });
+    expect(back).toMatchObject({ branch: 1 });
+    const stale = await ask("/api/sessions/s/rewind", {
+      body: { beforeTurn: 2, basedOn: { turn: 1 } },
+    });
+    expect([stale.status, await stale.json()]).toMatchObject([
+      409,
+      { code: "STALE", details: { head: { turn: 2 } } },
+    ]);
+    const fork = await ask("/api/sessions/s/fork", { body: { id: "f", position: 2 } });
+    expect([fork.status, await fork.json()]).toEqual([201, { session: "f" }]);
+    const rerun = await json("/api/sessions/s/rerun", { body: { id: "r" } });
+    expect(rerun).toEqual({ session: "r", messageId: "m2" });
+    expect(await (await (await runtime.session("r")).turn("m2")).result).toMatchObject({
+      text: "Again.",
+    });
+  });
+
+  it("refuse a misspelt field and name the right one", async () => {
+    await using open = await serving(saying("x"));
+    const refused = await open.ask("/api/sessions/s/queue", {
+      body: { message: "Hi", delivry: "steer" },
+    });
+    expect(refused.status).toBe(400);
+    expect(await refused.text()).toContain("Did you mean `delivery`?");
+    const unknown = await open.ask("/api/sessions?sort=up");
+    expect([unknown.status, await unknown.json()]).toMatchObject([400, { code: "INVALID_INPUT" }]);
+  });
+
+  it("export to a file that another session is imported from", async () => {
+    await using open = await serving(saying("Hello."));
+    await (
+      await (await open.runtime.session("s")).send("Hi")
+    ).result;
+    const file = await (await open.ask("/api/sessions/s/export")).text();
+    const imported = await fetch(`${open.server.url}/api/sessions/copy/import`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${open.server.token}` },
+      body: file,
+    });
+    expect(imported.status).toBe(201);
+    const [here, there] = await Promise.all(
+      ["s", "copy"].map(async (id) => await Array.fromAsync(open.runtime.log.read(id))),
+    );
+    expect(there?.map(({ type }) => type)).toEqual(here?.map(({ type }) => type));
+  });
+});
+
+describe("the events of a session", () => {
+  it("come past and live, each with its position, and resume behind a position", async () => {
+    await using open = await serving(saying("One.", "Two."));
+    const session = await open.runtime.session("s");
+    await (
+      await session.send("1")
+    ).result;
+    const leaving = new AbortController();
+    const answer = await open.ask("/api/sessions/s/events", { signal: leaving.signal });
+    expect(Object.fromEntries(answer.headers)).toMatchObject({
+      "content-type": "text/event-stream",
+      "cache-control": "no-cache, no-transform",
+      "x-accel-buffering": "no",
+    });
+    let ends = 0;
+    const reading = eventsUntil(
+      readEvents(answer),
+      ({ data }) => data.includes('"turn.ended"') && ++ends === 2,
+    );
+    await (
+      await session.send("2")
+    ).result;
+    const events = await reading;
+    const stored = await Array.fromAsync(open.runtime.log.read("s", { to: events.length }));
+    expect(events.map(({ data }) => JSON.parse(data) as unknown)).toEqual(stored);
+    expect(events.map(({ id }) => id)).toEqual(stored.map(({ position }) => String(position)));
+    const resumed = await open.ask("/api/sessions/s/events", {
+      headers: { "last-event-id": "7" },
+      signal: leaving.signal,
+    });
+    const [first] = await eventsUntil(readEvents(resumed), () => true);
+    expect(first?.id).toBe("8");
+    leaving.abort();
+  });
+
+  it("cannot begin beyond the end", async () => {
+    await using open = await serving(saying());
+    await open.runtime.session("s");
+    for (const init of [
+      { headers: { "last-event-id": "99" } },
+      { headers: { "last-event-id": "x" } },
+    ]) {
+      const answer = await open.ask("/api/sessions/s/events", init);
+      expect([answer.status, await answer.json()]).toMatchObject([
+        400,
+        { code: "INVALID_INPUT", position: 1 },
+      ]);
+    }
+    expect((await open.ask("/api/sessions/s/events?from=3")).status).toBe(400);
+    expect((await open.ask("/api/sessions/none/events")).status).toBe(404);
+  });
+
+  it("keep text with line breaks within one event", async () => {
+    const text = "a\n\ndata: forged\r\nevent: x\u2028b";
+    await using open = await serving(saying(text));
+    await (
+      await (await open.runtime.session("s")).send(text)
+    ).result;
+    const answer = await open.ask("/api/sessions/s/events");
+    const events = await eventsUntil(readEvents(answer), ({ data }) => data.includes("turn.ended"));
+    const stored = await Array.fromAsync(open.runtime.log.read("s", { to: events.length }));
+    expect(events.map(({ data }) => JSON.parse(data) as unknown)).toEqual(stored);
+  });
+
+  it("end with a comment that says why when the server closes", async () => {
+    await using open = await serving(saying());
+    await open.runtime.session("s");
+    const answer = await open.ask("/api/sessions/s/events");
+    const text = answer.text();
+    await open.server.close("the server stops");
+    expect(await text).toContain(": the server stops\n\n");
+  });
+});
+
+describe("approvals and outputs over HTTP", () => {
+  const agent = (): Agent => ({
+    model: scriptedModel([calling(call("pay", "1"), call("locate", "2")), "Done."]),
+    tools: {
+      pay: tool({ inputSchema: z.object({}), execute: () => "paid" }),
+      locate: tool({ inputSchema: z.object({}) }),
+    },
+    toolApproval: { pay: "user-approval" },
+  });
+
+  it("wait in the inbox, are answered once, and the turn goes on", async () => {
+    await using open = await serving(agent(), { authorize: () => ({ actor: "ann" }) });
+    const turn = await (await open.runtime.session("s")).send("Go");
+    await turn.untilRest();
+    const inbox = z.object({
+      waiting: z.array(
+        z.object({
+          session: z.literal("s"),
+          approvals: z.array(z.object({ approvalId: z.string() })).length(1),
+          outputRequests: z.array(z.object({ requestId: z.string() })).length(1),
+        }),
+      ),
+    });
+    const { waiting } = inbox.parse(await open.json("/api/approvals"));
+    const approvalId = waiting[0]?.approvals[0]?.approvalId;
+    const requestId = waiting[0]?.outputRequests[0]?.requestId;
+    const approve = { body: { approved: true } };
+    expect(await open.json(`/api/approvals/${approvalId}`, approve)).toMatchObject({
+      status: "recorded",
+      approval: { answer: { approved: true, by: "ann" } },
+    });
+    expect(await open.json(`/api/approvals/${approvalId}`, approve)).toMatchObject({
+      status: "already-answered",
+    });
+    const other = await open.ask(`/api/approvals/${approvalId}`, { body: { approved: false } });
+    expect([other.status, await other.json()]).toMatchObject([409, { code: "APPROVAL_ANSWERED" }]);
+    const output = { body: { output: { city: "Ulm" } } };
+    expect(await open.json(`/api/outputs/${requestId}`, output)).toMatchObject({
+      status: "recorded",
+    });
+    expect(await turn.result).toMatchObject({ text: "Done." });
+    expect(await open.json("/api/approvals")).toEqual({ waiting: [] });
+  });
+});
+
+describe("blobs", () => {
+  const png = Buffer.from(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+    "base64",
+  );
+  /** A server with one blob, and the blob's path. */
+  async function withBlob(content: Uint8Array): Promise<Serving & { readonly path: string }> {
+    const store = memoryBlobs();
+    const { sha256 } = await store.put(content);
+    return { ...(await serving(saying(), {}, { blobs: { store } })), path: `/api/blobs/${sha256}` };
+  }
+
+  it("have their type, and cannot run anything", async () => {
+    await using open = await withBlob(png);
+    const answer = await open.ask(open.path);
+    expect(Object.fromEntries(answer.headers)).toMatchObject({
+      "content-type": "image/png",
+      "x-content-type-options": "nosniff",
+      "content-security-policy": "sandbox; default-src 'none'",
+    });
+    expect(Buffer.from(await answer.arrayBuffer()).equals(png)).toBe(true);
+  });
+
+  it.each([
+    ["text/html", "<!doctype html><script>alert(1)</script>"],
+    ["image/svg+xml", '<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>'],
+    ["application/pdf", "%PDF-1.7 script"],
+  ])("of the type %s are downloads, never pages", async (_, text) => {
+    await using open = await withBlob(Buffer.from(text));
+    const answer = await open.ask(open.path);
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get("content-type")).toBe("application/octet-stream");
+    expect(answer.headers.get("content-disposition")).toMatch(/^attachment;/);
+  });
+
+  it("are found by a digest only", async () => {
+    await using open = await serving(saying());
+    for (const path of ["..%2F..%2Fetc%2Fpasswd", "A".repeat(64), "%00", "0".repeat(63)])
+      expect((await open.ask(`/api/blobs/${path}`)).status, path).toBe(400);
+    expect((await open.ask(`/api/blobs/${"0".repeat(64)}`)).status).toBe(404);
+  });
+});
