@@ -29,4 +29,4 @@ export {
 } from "./session/index.ts";
 export { withKnownTools } from "./named-tools.ts";
 export { type CallAnswer, type CallIdentity, NOT_RUN, callIdentity } from "./tools/index.ts";
-export { type UIStreamOptions, uiStream } from "./ui-stream.ts";
+export { type UIStreamOptions, uiStream, uiStreamEvents } from "./ui-stream.ts";

@@ -45,7 +45,7 @@ interface StreamFields extends Pick<UIOptions, "blobUrl"> {
   readonly after?: number;
 }
 
-interface EventChunks {
+export interface EventChunks {
   readonly position: number;
   readonly chunks: readonly SessionChunk[];
 }
@@ -95,7 +95,7 @@ export function uiStream(
 }
 
 /** {@link uiStream} by events, for streams that say to which position they have come. Ends when the signal aborts. */
-function uiStreamEvents(
+export function uiStreamEvents(
   session: Session,
   options: UIStreamOptions,
   left: AbortSignal,

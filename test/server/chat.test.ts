@@ -220,6 +220,24 @@ describe("useChat's client", () => {
     expect(shown(chat.messages)).toEqual(shown((await page(open)).messages));
   });
 
+  it("goes on behind the position of the last chunk, on a new connection", async () => {
+    await using open = await serving(texts("Hello there."));
+    const session = await open.runtime.session("c");
+    await (
+      await session.send("1")
+    ).result;
+    const whole = await Array.fromAsync(readEvents(await open.ask("/api/chat/c/stream?turn=1")));
+    expect(whole.at(-1)).toEqual({ data: "[DONE]" });
+    const ends = whole.flatMap(({ id }, index) => (id === undefined ? [] : [{ id, index }]));
+    expect(ends.length).toBeGreaterThan(3);
+    for (const { id, index } of ends) {
+      const rest = await open.ask(`/api/chat/c/stream?turn=1&after=${id}`);
+      const [start, ...later] = await Array.fromAsync(readEvents(rest));
+      expect(start).toEqual(whole[0]);
+      expect(later).toEqual(whole.slice(Math.max(1, index + 1)));
+    }
+  });
+
   it("finds nothing to resume in a chat without a reply", async () => {
     await using open = await serving(texts());
     expect((await open.ask("/api/chat/c/stream")).status).toBe(204);

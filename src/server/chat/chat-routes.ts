@@ -37,21 +37,26 @@ export function chatRoutes(): readonly Route[] {
       path: "/api/chat/{session}/stream",
       action: "read",
       summary:
-        "The last reply from its start, then live until it rests; with `follow=true`, also later ones. 204 if the chat has no reply.",
+        "The last reply or that of a `turn`, from its start or behind the position `after`, then live until it rests; with `follow=true`, also later ones. 204 if the chat has no reply.",
       query: z.strictObject({
         follow: z.enum(["true", "false"]).optional(),
+        turn: numberQuery.optional(),
         after: numberQuery.optional(),
       }),
       body: noBody,
       answer: chunks,
       handle: async (call) => {
-        const { follow, after } = call.query;
+        const { follow, turn, after } = call.query;
         if ((await call.runtime.log.revision(call.session)) === 0) return nothing();
         const session = await call.open();
         const untilRest = follow !== "true";
         if (untilRest && !hasReply(await session.view())) return nothing();
-        const skipped = after === undefined ? {} : { after };
-        return chunkStream({ session, stream: { untilRest, ...skipped } }, call);
+        const stream = {
+          untilRest,
+          ...(turn === undefined ? {} : { turn }),
+          ...(after === undefined ? {} : { after }),
+        };
+        return chunkStream({ session, stream }, call);
       },
     }),
     route({

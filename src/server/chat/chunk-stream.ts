@@ -1,39 +1,34 @@
-/** The stream of a reply as the AI SDK reads it: one JSON chunk an event, and `[DONE]` at the end. */
+/**
+ * The stream of a reply as the AI SDK reads it: one JSON chunk an event, and `[DONE]` at the end. The last
+ * chunk of each event of the log has its position as `id`, so that a client can go on behind it.
+ */
 
-import { uiStream } from "../../runtime/index.ts";
+import { uiStreamEvents } from "../../runtime/index.ts";
 import { problemOf } from "../problems/index.ts";
 import type { Call } from "../route/index.ts";
 import { eventStream, type ServerSentEvent } from "../streams/index.ts";
 import type { Reply } from "./chat-request.ts";
 
 /** The answer with the chunks of a reply. When the client leaves, the turn goes on. */
-export function chunkStream(
-  { session, stream }: Reply,
-  { stream: settings, ended }: Call,
-): Response {
-  return eventStream((left) => chunks(session, stream, left), settings, headers, ended);
+export function chunkStream(reply: Reply, { stream, ended }: Call): Response {
+  return eventStream((left) => chunks(reply, left), stream, headers, ended);
 }
 
 const headers = { "x-vercel-ai-ui-message-stream": "v1" };
 
 async function* chunks(
-  session: Reply["session"],
-  options: Reply["stream"],
+  { session, stream }: Reply,
   left: AbortSignal,
 ): AsyncGenerator<ServerSentEvent> {
-  const reader = uiStream(session, options).getReader();
-  const leave = (): void => void reader.cancel().catch(() => {});
-  left.addEventListener("abort", leave, { once: true });
   try {
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) break;
-      yield { data: JSON.stringify(value) };
+    for await (const { position, chunks: encoded } of uiStreamEvents(session, stream, left)) {
+      for (const [index, chunk] of encoded.entries()) {
+        const id = index === encoded.length - 1 ? { id: String(position) } : {};
+        yield { ...id, data: JSON.stringify(chunk) };
+      }
     }
   } catch (error) {
     yield { data: JSON.stringify({ type: "error", errorText: problemOf(error).detail }) };
-  } finally {
-    left.removeEventListener("abort", leave);
   }
   yield { data: "[DONE]" };
 }

@@ -8,7 +8,7 @@ interface Problem {
   readonly type: "about:blank";
   readonly title: string;
   readonly status: number;
-  readonly code: TurnlogErrorCode | "INTERNAL_ERROR";
+  readonly code: TurnlogErrorCode;
   /** The message of the error. */
   readonly detail: string;
   readonly session?: string;
@@ -59,6 +59,8 @@ const statuses: Readonly<Record<TurnlogErrorCode, number>> = {
   LOG_READ_ONLY: 500,
   LOG_FAILED: 500,
   BLOB_DAMAGED: 500,
+  SERVER_FAILED: 500,
+  SERVER_UNREACHABLE: 502,
 };
 
 const titles: Readonly<Record<number, string>> = {
@@ -86,7 +88,7 @@ export function problemOf(error: unknown): Problem {
       type: "about:blank",
       title: "Internal Server Error",
       status: 500,
-      code: "INTERNAL_ERROR",
+      code: "SERVER_FAILED",
       detail: "The server failed. Its log has the error.",
     };
   }
