@@ -131,7 +131,7 @@ async function* replyChunks(
       since++;
       yield chunk;
     }
-    if (id !== undefined) {
+    if (id !== undefined && Number(id) > (after ?? 0)) {
       after = Number(id);
       since = skip = 0;
     }

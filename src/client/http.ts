@@ -138,11 +138,10 @@ export function assertType({ headers }: Response, mediaType: string): void {
 export function problemError(problem: unknown): TurnlogError {
   const { code, detail, session, position, details, status }: Readonly<Record<string, unknown>> =
     typeof problem === "object" && problem !== null ? { ...problem } : {};
-  const isOurs = typeof code === "string" && code !== "INTERNAL_ERROR";
   return new TurnlogError(
     // A later server may have more codes.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-    isOurs ? (code as TurnlogErrorCode) : "SERVER_FAILED",
+    typeof code === "string" ? (code as TurnlogErrorCode) : "SERVER_FAILED",
     typeof detail === "string" ? detail : "The server failed.",
     {
       ...(typeof session === "string" ? { session } : {}),

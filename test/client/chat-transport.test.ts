@@ -63,10 +63,10 @@ describe("a reply", () => {
       }),
       unreachable,
       // The chunk of event 11 that came is sent again, the others of the event follow.
-      stream([frame(start), frame(delta("b")), frame(startStep), frame(delta("c"), 11)], {
+      stream([frame(start, 9), frame(delta("b")), frame(startStep), frame(delta("c"), 11)], {
         end: "break",
       }),
-      stream([frame(start), frame(delta("d"), 12), frame(finish, 13), done]),
+      stream([frame(start, 9), frame(delta("d"), 12), frame(finish, 13), done]),
     );
     const chunks = await chunksOf(send(transportOf(server)));
     expect(chunks).toEqual([

@@ -70,7 +70,7 @@ describe("a request", () => {
 
   it.each([
     ["nothing", unreachable, "SERVER_UNREACHABLE"],
-    ["a failure of the server", problem(500, "INTERNAL_ERROR"), "SERVER_FAILED"],
+    ["a failure of the server", problem(500, "SERVER_FAILED"), "SERVER_FAILED"],
     ["a page", () => new Response("<html>", { status: 404 }), "SERVER_FAILED"],
     ["another server", () => Response.json({}), "SERVER_FAILED"],
     [

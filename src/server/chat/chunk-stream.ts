@@ -28,7 +28,10 @@ async function* chunks(
       }
     }
   } catch (error) {
-    yield { data: JSON.stringify({ type: "error", errorText: problemOf(error).detail }) };
+    const { code, detail } = problemOf(error);
+    // The reply goes on when the process starts again: a stream without `[DONE]` is asked for once more.
+    if (code === "RUNTIME_CLOSED") return;
+    yield { data: JSON.stringify({ type: "error", errorText: detail }) };
   }
   yield { data: "[DONE]" };
 }
