@@ -15,6 +15,7 @@ import {
 } from "./catalogue.ts";
 import { TurnlogError } from "./errors.ts";
 import type { JsonValue } from "./json.ts";
+import { REPEATS_VERSION, withRepeats } from "./repeated-texts.ts";
 import { rememberUpcast, storedForm } from "./stored-form.ts";
 import { isSucceededData } from "./tool-events.ts";
 import { upcasters as ownUpcasters, type Upcasters } from "./upcasters.ts";
@@ -153,7 +154,8 @@ function checkedEvent(fields: StoredFields, key: RowKey, upcasters: Upcasters): 
   // Not the schema's output: live and replayed data must be equal to the byte, the order of keys included.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   const event = { ...envelope, type, data } as SessionEvent;
-  if (version !== (eventVersions[type] ?? 1))
+  // What an earlier release wrote may repeat texts: it is written again as it was.
+  if (version !== (eventVersions[type] ?? 1) || type === "tool.succeeded")
     rememberUpcast(event, { type, version, data: stored });
   return event;
 }
@@ -207,6 +209,8 @@ function upcast(
   upcasters: Upcasters,
 ): JsonValue {
   const current = eventVersions[type] ?? 1;
+  if (type === "tool.succeeded" && version === REPEATS_VERSION)
+    return fitting(type, key, () => withRepeats(stored));
   if (version > current) {
     throw new TurnlogError(
       "EVENT_TOO_NEW",
@@ -219,13 +223,19 @@ function upcast(
     const step = upcasters[type]?.[from];
     if (step === undefined)
       throw damaged(key, `${type} has no way from version ${from} to ${from + 1}`);
-    try {
-      data = step(data);
-    } catch (error) {
-      throw error instanceof z.ZodError ? invalid(key, type, error) : error;
-    }
+    const older = data;
+    data = fitting(type, key, () => step(older));
   }
   return data;
+}
+
+/** @throws TurnlogError `EVENT_INVALID` where the data does not fit */
+function fitting(type: string, key: RowKey, read: () => JsonValue): JsonValue {
+  try {
+    return read();
+  } catch (error) {
+    throw error instanceof z.ZodError ? invalid(key, type, error) : error;
+  }
 }
 
 function invalid(key: RowKey, type: string, error: z.ZodError): TurnlogError {

@@ -17,6 +17,7 @@ export {
 } from "./event-log.ts";
 export { askedId } from "./asked-id.ts";
 export { assertAppendable, idOf } from "./appendable.ts";
+export { plainJson } from "./plain-json.ts";
 export {
   type FileBlob,
   blobLine,

@@ -5,6 +5,7 @@
 
 import { eventVersions, type NewEvent } from "./catalogue.ts";
 import type { JsonValue } from "./json.ts";
+import { REPEATS_VERSION, withoutRepeats } from "./repeated-texts.ts";
 
 export interface StoredForm {
   readonly type: string;
@@ -12,6 +13,7 @@ export interface StoredForm {
   readonly data: JsonValue | NewEvent["data"];
 }
 
+/** Of events that were read, where they would be written in another form. */
 const upcastForms = new WeakMap<NewEvent, StoredForm>();
 
 /** Called by the codec only. */
@@ -19,11 +21,18 @@ export function rememberUpcast(event: NewEvent, form: StoredForm): void {
   upcastForms.set(event, form);
 }
 
-/** Type, version and data as written or exported: an upcast event keeps its old form. */
+/**
+ * Type, version and data as written or exported: an upcast event keeps its old form, and the result
+ * of a tool has each long text once.
+ */
 export function storedForm(event: NewEvent): StoredForm {
   if (event.type === "unknown") return event.data;
+  const known = upcastForms.get(event);
+  if (known !== undefined) return known;
   const { type, data } = event;
-  return upcastForms.get(event) ?? { type, version: eventVersions[type] ?? 1, data };
+  const short = event.type === "tool.succeeded" ? withoutRepeats(event.data) : undefined;
+  if (short !== undefined) return { type, version: REPEATS_VERSION, data: short };
+  return { type, version: eventVersions[type] ?? 1, data };
 }
 
 const encryptedForms = new WeakMap<NewEvent, StoredForm>();

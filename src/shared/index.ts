@@ -3,7 +3,6 @@
 export { unlessAborted, untilAborted, defer, onAbort } from "./abort.ts";
 export { withFullStop } from "./full-stop.ts";
 export { readableError, toJson, toStoredError, unreadable } from "./json-value.ts";
-export { plainJson } from "./plain-json.ts";
 export { withMessages } from "./shown-messages.ts";
 export {
   DEFAULT_GRACE_MS,

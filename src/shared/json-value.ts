@@ -7,12 +7,12 @@ import {
   jsonObjectSchema,
   jsonSchema,
   MOST_LEVELS,
+  plainJson,
   TurnlogError,
   type JsonObject,
   type JsonValue,
   type StoredError,
 } from "../events/index.ts";
-import { plainJson } from "./plain-json.ts";
 
 // The order of properties stays; cycles and big integers must not throw.
 const stringify = configure({ deterministic: false, bigint: false, circularValue: "[Circular]" });

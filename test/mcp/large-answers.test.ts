@@ -1,5 +1,8 @@
 /** Answers of many megabytes: what they cost grows as they do. */
 
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { Lines } from "../../src/mcp/lines.ts";
@@ -19,6 +22,21 @@ describe("an answer of 64 million characters", () => {
     const { content } = answerSchema.parse(await server.call("huge", { characters }));
     expect(content.map(({ text }) => text.length)).toEqual([characters]);
     await server.close();
+  });
+});
+
+describe("a turn with an answer of 32 million characters", () => {
+  it("has it twice in memory, and not four times", async () => {
+    await using folder = await temporaryFolder();
+    const child = fileURLToPath(new URL("large-turn-child.ts", import.meta.url));
+    // Megabytes: the code takes some 40, and the answer is a text beside its row or its line.
+    const limits = [`--max-old-space-size=${40 + 2.25 * 32}`, "--max-semi-space-size=2"];
+    const args = [...limits, child, folder.path, String(32 * MEBI)];
+    const started = spawn(process.execPath, args, { stdio: ["ignore", "ignore", "pipe"] });
+    let said = "";
+    started.stderr.setEncoding("utf8").on("data", (text: string) => (said += text));
+    await once(started, "close");
+    expect({ code: started.exitCode, said }).toEqual({ code: 0, said: "" });
   });
 });
 

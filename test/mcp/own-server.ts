@@ -132,7 +132,9 @@ function called(name: string | undefined, input: Record<string, unknown>): objec
     case "mixed":
       return mixed;
     case "huge":
-      return text("é x\n".repeat(Number(input["characters"]) / 4));
+      return text(
+        (input["plain"] === true ? "word" : "é x\n").repeat(Number(input["characters"]) / 4),
+      );
     default:
       return text(`${name} ${JSON.stringify(input)} of ${process.pid}`);
   }

@@ -8,7 +8,10 @@ import type { TemporaryFolder } from "../cli/temporary-folder.ts";
 
 const program = fileURLToPath(new URL("own-server.ts", import.meta.url));
 
-export function ownServer({ path }: TemporaryFolder, ...habits: readonly string[]): McpServer {
+export function ownServer(
+  { path }: Pick<TemporaryFolder, "path">,
+  ...habits: readonly string[]
+): McpServer {
   return { command: process.execPath, args: [program, path, ...habits] };
 }
 

@@ -2,7 +2,8 @@
 
 import { anything, assert, jsonValue, object, pre, property } from "fast-check";
 import { describe, expect, it } from "vitest";
-import { toJson, plainJson } from "../../src/shared/index.ts";
+import { plainJson } from "../../src/events/index.ts";
+import { toJson } from "../../src/shared/index.ts";
 
 const throughText = (value: unknown): unknown => {
   try {

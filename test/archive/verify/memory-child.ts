@@ -1,11 +1,18 @@
-/** `node memory-child.ts verify|import <store> [<file>]`: does that in a process whose heap may be limited. */
+/** `node memory-child.ts verify|import <store> [<file> [<keys>]]`: does that in a process whose heap may be limited. */
 
 import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
-import { importSession, openLog, verifyLog } from "../../../src/public/index.ts";
+import {
+  encryptedLog,
+  folderKeys,
+  importSession,
+  openLog,
+  verifyLog,
+} from "../../../src/public/index.ts";
 
-const [act, dir = "", file = ""] = process.argv.slice(2);
-await using log = await openLog({ dir, durability: "os" });
+const [act, dir = "", file = "", keys] = process.argv.slice(2);
+const stored = await openLog({ dir, durability: "os" });
+await using log = keys === undefined ? stored : encryptedLog(stored, folderKeys(keys));
 if (act === "verify") {
   const { sessions, problems } = await verifyLog(log);
   const found = [...problems, ...sessions.flatMap((session) => session.problems)];

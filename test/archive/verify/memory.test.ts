@@ -28,6 +28,8 @@ it("is a session's content once, in a heap that has no place for it twice", asyn
   }
   expect(await run("verify", dir)).toBe("");
   expect(await run("import", join(folder.path, "other"), file)).toBe("");
+  const keys = join(folder.path, "keys");
+  expect(await run("import", join(folder.path, "encrypted"), file, keys)).toBe("");
 });
 
 /** Runs the child in a limited heap and answers what it said on stderr. */

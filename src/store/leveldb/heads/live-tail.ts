@@ -8,6 +8,8 @@ import type { EventRow } from "../rows/index.ts";
 
 /** The least number of rows in memory, of at most 256 events each. */
 const CAPACITY = 64;
+/** Characters of a row that is not kept as text: its event shares its texts with the caller's. */
+const LONG = 1024 * 1024;
 
 interface TailRow {
   readonly from: number;
@@ -37,7 +39,7 @@ export class LiveTail {
   push(row: EventRow): void {
     const from = row.position - row.events.length + 1;
     if (this.#rows.at(-1)?.to !== from - 1) this.#rows.length = 0;
-    this.#rows.push({ from, to: row.position, held: { row } });
+    this.#rows.push({ from, to: row.position, held: this.#held(row) });
     if (this.#rows.length >= 2 * CAPACITY) this.#rows.splice(0, CAPACITY);
   }
 
@@ -47,10 +49,18 @@ export class LiveTail {
     const found = this.#rows.findLast(({ from }) => from <= position);
     if (found === undefined || found.to < position) return undefined;
     const { held, from } = found;
-    // Frozen, since all subscribers get the same objects.
-    const events = "events" in held ? held.events : deepFreeze(this.#decode(held.row));
+    const events = "events" in held ? held.events : this.#events(held.row);
     found.held = { events };
     return position === from ? events : events.slice(position - from);
+  }
+
+  #held(row: EventRow): TailRow["held"] {
+    return row.row.length > LONG ? { events: this.#events(row) } : { row };
+  }
+
+  /** Frozen, since all subscribers get the same objects. */
+  #events(row: EventRow): readonly SessionEvent[] {
+    return deepFreeze(this.#decode(row));
   }
 
   advance(committed: number): void {

@@ -10,6 +10,7 @@ import {
   isIntact,
   isStoredFields,
   ownJson,
+  plainJson,
   type Codec,
   type RowKey,
   forkPointSchema,
@@ -144,17 +145,35 @@ export function firstLink(row: string, key: RowKey): ForkPoint | undefined {
   return link?.position === key.position - 1 ? link : undefined;
 }
 
+/** Characters of a row whose event is copied: parsing the row would have its texts twice. */
+const LONG = 1024 * 1024;
+
 /** Of a row that this process made, as reading would return them: the JSON of deltas need not be parsed. */
 export function queuedEvents(
   codec: Codec,
   session: string,
   { position, row, events }: EventRow,
 ): readonly SessionEvent[] {
-  if (events.length === 1) return [codec.decodeOwn(row, { session, position })];
+  const [event] = events;
+  if (event !== undefined && events.length === 1) {
+    const copy = row.length > LONG ? copiedEvent(event, position) : undefined;
+    return [copy ?? codec.decodeOwn(row, { session, position })];
+  }
   return events.map((event, index) => ({
     ...event,
     position: position - events.length + 1 + index,
   }));
+}
+
+/** The event with data of its own; undefined if that is not plain JSON. */
+function copiedEvent(event: NewEvent, position: number): SessionEvent | undefined {
+  const data = plainJson(event.data);
+  if (data === undefined) return undefined;
+  const { time, id, type } = event;
+  const envelope = id === undefined ? { position, time } : { position, time, id };
+  // A copy of the data is data of the same type.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  return { ...envelope, type, data } as SessionEvent;
 }
 
 export interface StoredBlob {

@@ -1,6 +1,6 @@
 /** Equals `JSON.parse(JSON.stringify(value))`, but shares texts: copying 60 MB does not take another 120 MB. */
 
-import { MOST_LEVELS, type JsonValue } from "../events/index.ts";
+import { MOST_LEVELS, type JsonValue } from "./json.ts";
 
 /** The most characters to copy: their JSON fits into one string, whatever it escapes. */
 const MOST_CHARACTERS = 80_000_000;
