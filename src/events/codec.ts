@@ -15,7 +15,7 @@ import {
 } from "./catalogue.ts";
 import { TurnlogError } from "./errors.ts";
 import type { JsonValue } from "./json.ts";
-import { REPEATS_VERSION, withRepeats } from "./repeated-texts.ts";
+import { REPEATS_VERSION, withRepeats } from "./repeated-text.ts";
 import { rememberUpcast, storedForm } from "./stored-form.ts";
 import { isSucceededData } from "./tool-events.ts";
 import { upcasters as ownUpcasters, type Upcasters } from "./upcasters.ts";

@@ -5,7 +5,7 @@
 
 import { eventVersions, type NewEvent } from "./catalogue.ts";
 import type { JsonValue } from "./json.ts";
-import { REPEATS_VERSION, withoutRepeats } from "./repeated-texts.ts";
+import { REPEATS_VERSION, withoutRepeats } from "./repeated-text.ts";
 
 export interface StoredForm {
   readonly type: string;

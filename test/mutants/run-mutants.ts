@@ -52,10 +52,15 @@ const folders: Readonly<Record<string, Folder>> = {
     ],
   },
   codec: {
-    sources: ["events/codec.ts", "events/upcasters.ts", "events/stored-form.ts"],
+    sources: [
+      "events/codec.ts",
+      "events/upcasters.ts",
+      "events/stored-form.ts",
+      "events/repeated-text.ts",
+    ],
     tests: [
-      ["events/codec", "events/hash-chain"],
-      ["events/leveldb/event-row", "events/encryption/sealed-event"],
+      ["events/codec", "events/hash-chain", "events/repeated-text"],
+      ["store/leveldb/event-row", "store/encryption/encrypted-event"],
     ],
   },
 };
@@ -184,7 +189,11 @@ type Group = Parameters<Vitest["runTestSpecifications"]>[0];
 async function testsOf(running: Vitest, { tests }: Folder): Promise<readonly Group[]> {
   const all = await running.globTestSpecifications();
   return tests.map((group) =>
-    all.filter(({ moduleId }) => group.some((one) => moduleId.startsWith(join(root, "test", one)))),
+    group.flatMap((one) => {
+      const named = all.filter(({ moduleId }) => moduleId.startsWith(join(root, "test", one)));
+      if (named.length === 0) throw new Error(`There is no test that begins with ${one}.`);
+      return named;
+    }),
   );
 }
 
