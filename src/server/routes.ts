@@ -1,6 +1,7 @@
 /** All routes of the server. */
 
 import { chatRoutes } from "./chat/index.ts";
+import { messageRoutes } from "./messages/index.ts";
 import type { Route } from "./route/index.ts";
 import {
   approvalRoutes,
@@ -23,5 +24,6 @@ export function routes(): readonly Route[] {
     ...approvalRoutes(),
     ...transferRoutes(),
     ...blobRoutes(),
+    ...messageRoutes(),
   ];
 }

@@ -7,7 +7,8 @@ import { TurnlogError } from "../events/index.ts";
 import type { Runtime } from "../runtime/index.ts";
 import { after, optionalPackage } from "../shared/index.ts";
 import { check, many, milliseconds, name, optionsOf } from "../validation/index.ts";
-import { createServer } from "./create-server.ts";
+import { serverCore } from "./create-server.ts";
+import { upgrades } from "./node-sockets.ts";
 import { isLoopbackName } from "./security/index.ts";
 import { serverFields, type ServerOptions } from "./server-options.ts";
 
@@ -65,13 +66,13 @@ export async function serveNode(runtime: Runtime, options: ServeOptions = {}): P
     );
   }
   const hosts = rest.hosts ?? ["localhost", "127.0.0.1", "[::1]", ...ownName(host)];
-  const core = createServer(runtime, { ...rest, hosts });
+  const core = serverCore(runtime, { ...rest, hosts });
   const { getRequestListener } = await optionalPackage(
     "@hono/node-server",
     "serveNode",
     () => import("@hono/node-server"),
   );
-  const listener = getRequestListener(core.fetch, { overrideGlobalObjects: false });
+  const listener = getRequestListener(core.server.fetch, { overrideGlobalObjects: false });
   const server = createHttpServer(
     {
       requestTimeout: requestMs,
@@ -81,11 +82,12 @@ export async function serveNode(runtime: Runtime, options: ServeOptions = {}): P
     (incoming, outgoing) => void listener(incoming, outgoing),
   );
   server.maxConnections = connections;
+  server.on("upgrade", upgrades(core));
   server.listen(port, host);
   await once(server, "listening");
   const used = portOf(server);
   const close = async (reason?: string, graceMs = 5_000): Promise<void> => {
-    core.close(reason);
+    core.server.close(reason);
     if (!server.listening) return;
     const closed = once(server, "close");
     server.close();
@@ -97,7 +99,7 @@ export async function serveNode(runtime: Runtime, options: ServeOptions = {}): P
   return {
     url: `http://${isIPv6(host) ? `[${host}]` : host}:${used}`,
     port: used,
-    token: core.token,
+    token: core.server.token,
     close,
     [Symbol.asyncDispose]: () => close(),
   };

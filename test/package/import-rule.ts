@@ -215,6 +215,15 @@ const mayImport: Modules = {
     "server/route",
     "server/sessions",
   ],
+  "server/messages": [
+    "events",
+    "runtime",
+    "server/problems",
+    "server/streams",
+    "server/route",
+    "server/sessions",
+  ],
+  "server/sockets": ["events", "runtime", "server/problems", "server/route", "server/sessions"],
   server: [
     "events",
     "validation",
@@ -225,6 +234,8 @@ const mayImport: Modules = {
     "server/route",
     "server/sessions",
     "server/chat",
+    "server/messages",
+    "server/sockets",
   ],
   // Types only, which `client-bundle.test.ts` checks.
   client: ["events", "state", "runtime"],

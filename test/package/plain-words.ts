@@ -121,6 +121,7 @@ export const plainWords: ReadonlySet<string> = new Set(
     form
     format
     full
+    gates
     gathered
     gc
     global

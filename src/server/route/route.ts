@@ -94,6 +94,7 @@ interface Definition<Query extends z.ZodObject, Body extends z.ZodType> {
   /** The session of a request. Default: `{session}` of the path. */
   readonly sessionOf?: (given: {
     readonly params: Given["params"];
+    readonly query: z.output<Query>;
     readonly body: z.output<Body>;
   }) => string | undefined;
   readonly handle: (call: ParsedCall<z.output<Query>, z.output<Body>>) => Promise<Response>;
@@ -125,7 +126,8 @@ export function route<Query extends z.ZodObject, Body extends z.ZodType>({
       const { params } = given;
       return {
         action: typeof action === "function" ? action(checkedBody) : action,
-        session: sessionOf?.({ params, body: checkedBody }) ?? params["session"],
+        session:
+          sessionOf?.({ params, query: checkedQuery, body: checkedBody }) ?? params["session"],
         handle: (call) => handle({ ...call, query: checkedQuery, body: checkedBody }),
       };
     },

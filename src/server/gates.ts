@@ -1,0 +1,257 @@
+/**
+ * What each request passes before and after its route, in this order: Host, Origin, token, body,
+ * `authorize`, limits.
+ */
+
+import type { Context } from "hono";
+import { parseSessionId, TurnlogError } from "../events/index.ts";
+import type { Runtime, Session } from "../runtime/index.ts";
+import { problemOf, problemResponse } from "./problems/index.ts";
+import {
+  assertNoTokenInUrl,
+  assertSource,
+  assertToken,
+  RateLimit,
+  readJsonBody,
+} from "./security/index.ts";
+import { streamedBody, type Call, type Route, type ServerAction } from "./route/index.ts";
+import type { SocketCall } from "./sockets/index.ts";
+import type { Authorization, ServerSettings } from "./server-options.ts";
+
+/** The version of the protocol, in the header `turnlog-protocol` of each answer. */
+const PROTOCOL_VERSION = "1";
+
+/** A connection that may become a WebSocket. */
+export interface Upgrade extends Disposable {
+  readonly session: Session;
+  readonly call: SocketCall;
+}
+
+export class Gates {
+  readonly #runtime: Runtime;
+  readonly #settings: ServerSettings;
+  readonly #closing: AbortSignal;
+  readonly #rate: RateLimit;
+
+  constructor(runtime: Runtime, settings: ServerSettings, closing: AbortSignal) {
+    this.#runtime = runtime;
+    this.#settings = settings;
+    this.#closing = closing;
+    this.#rate = new RateLimit(settings.limits, Date.now);
+  }
+
+  /** A route of the table. */
+  async serve(context: Context, route: Route): Promise<Response> {
+    const request = context.req.raw;
+    return await this.#answered(request, async (about) => {
+      this.#assertKnown(request);
+      const params = context.req.param();
+      const checked = route.check({ params, ...(await this.#given(context, route)) });
+      const session = checked.session === undefined ? "" : parseSessionId(checked.session);
+      about.session = session;
+      const actor = await this.#authorized(request, checked.action, session);
+      about.actor = actor;
+      const open = this.#rate.enter(actor ?? "");
+      let isStream = false;
+      try {
+        const answer = await checked.handle(this.#call(request, params, session, actor, open));
+        isStream = answer.headers.get("content-type")?.startsWith("text/event-stream") === true;
+        return answer;
+      } finally {
+        if (!isStream) open[Symbol.dispose]();
+      }
+    });
+  }
+
+  /** The session of a request to upgrade its connection. @throws TurnlogError as for a route */
+  async upgrade(request: Request): Promise<Upgrade> {
+    assertSource(request, this.#settings);
+    this.#assertKnown(request);
+    const id = parseSessionId(new URL(request.url).searchParams.get("sessionId"));
+    const actor = await this.#authorized(request, "read", id);
+    const open = this.#rate.enter(actor ?? "");
+    const allow = async (action: ServerAction): Promise<void> => {
+      await this.#authorized(request, action, id);
+    };
+    try {
+      const session = await this.#runtime.session(id, { createIfMissing: false });
+      return { ...open, session, call: { runtime: this.#runtime, actor, allow } };
+    } catch (error) {
+      open[Symbol.dispose]();
+      throw error;
+    }
+  }
+
+  /** A route without a session, for clients with the token. */
+  async plain(context: Context, handle: () => Response): Promise<Response> {
+    const request = context.req.raw;
+    return await this.#answered(request, async () => {
+      this.#assertKnown(request);
+      return handle();
+    });
+  }
+
+  /** A route that load balancers ask without a token. */
+  async open(context: Context, handle: () => Response | Promise<Response>): Promise<Response> {
+    return await this.#answered(context.req.raw, async () => await handle());
+  }
+
+  /** Whether the store can be read and the server takes requests. */
+  async readiness(): Promise<Response> {
+    this.#assertOpen();
+    for await (const _ of this.#runtime.log.list()) break;
+    return Response.json({ status: "ready" });
+  }
+
+  /** Answers what browsers ask before a request of another origin. */
+  async preflight(context: Context): Promise<Response> {
+    return await this.#answered(context.req.raw, async () => {
+      const headers = {
+        "access-control-allow-methods": "GET, POST, DELETE",
+        "access-control-allow-headers":
+          "authorization, content-type, idempotency-key, last-event-id",
+        "access-control-max-age": "600",
+      };
+      return new Response(null, { status: 204, headers });
+    });
+  }
+
+  async #answered(
+    request: Request,
+    handle: (about: About) => Promise<Response>,
+  ): Promise<Response> {
+    const startedAt = performance.now();
+    const about: About = { session: "", actor: undefined };
+    let origin: string | undefined;
+    let answer: Response;
+    let code: string | undefined;
+    try {
+      origin = assertSource(request, this.#settings);
+      answer = await handle(about);
+    } catch (error) {
+      answer = problemResponse(error);
+      ({ code } = problemOf(error));
+      if (answer.status >= 500) this.#settings.onError(error);
+    }
+    this.#settings.onRequest({
+      time: Date.now(),
+      method: request.method,
+      path: new URL(request.url).pathname,
+      status: answer.status,
+      ms: Math.round((performance.now() - startedAt) * 10) / 10,
+      ...(about.session === "" ? {} : { session: about.session }),
+      ...(about.actor === undefined ? {} : { actor: about.actor }),
+      ...(code === undefined ? {} : { code }),
+    });
+    return withHeaders(answer, origin);
+  }
+
+  #assertKnown({ url, headers }: Request): void {
+    const { token } = this.#settings;
+    assertNoTokenInUrl(url, token);
+    if (token !== undefined) assertToken(tokenOf(headers), token);
+    this.#assertOpen();
+  }
+
+  #assertOpen(): void {
+    if (!this.#closing.aborted) return;
+    throw new TurnlogError(
+      "RUNTIME_CLOSED",
+      "The server is closing. Send the request again when it has started anew.",
+    );
+  }
+
+  async #given(
+    { req }: Context,
+    route: Route,
+  ): Promise<{ readonly query: unknown; readonly body: unknown }> {
+    const query = Object.fromEntries(new URL(req.url).searchParams);
+    if (route.method === "get" || route.body === streamedBody) return { query, body: undefined };
+    return { query, body: await readJsonBody(req.raw, this.#settings.limits.bodyBytes) };
+  }
+
+  /** The name of the actor. */
+  async #authorized(
+    request: Request,
+    action: ServerAction,
+    session: string,
+  ): Promise<string | undefined> {
+    const { authorize } = this.#settings;
+    if (authorize === undefined) return undefined;
+    const requested = session === "" ? { action } : { action, session };
+    const authorization: Authorization = await authorize(request, requested);
+    if (authorization === false) {
+      const what = session === "" ? "" : ` in session ${session}`;
+      throw new TurnlogError("FORBIDDEN", `You may not ${action}${what}.`);
+    }
+    return authorization === true ? undefined : authorization.actor;
+  }
+
+  async #mayRead(request: Request, session: string): Promise<boolean> {
+    const { authorize } = this.#settings;
+    if (authorize === undefined) return true;
+    return (await authorize(request, { action: "read", session })) !== false;
+  }
+
+  #call(
+    request: Request,
+    params: Readonly<Record<string, string>>,
+    session: string,
+    actor: string | undefined,
+    open: Disposable,
+  ): Call {
+    const { heartbeatMs, stallMs, limits } = this.#settings;
+    return {
+      runtime: this.#runtime,
+      request,
+      session,
+      params,
+      actor,
+      stream: { heartbeatMs, stallMs, closing: this.#closing },
+      bodyBytes: limits.bodyBytes,
+      ended: () => {
+        open[Symbol.dispose]();
+      },
+      open: ({ create = false } = {}) =>
+        this.#runtime.session(session === "" ? undefined : session, { createIfMissing: create }),
+      allow: async (action) => {
+        await this.#authorized(request, action, session);
+      },
+      mayRead: (other) => this.#mayRead(request, other),
+    };
+  }
+}
+
+/** Pages cannot set headers of a WebSocket: they send the token as a protocol, `turnlog.token.<token>`. */
+function tokenOf(headers: Headers): string | undefined {
+  const [, bearer] = /^Bearer (.+)$/i.exec(headers.get("authorization") ?? "") ?? [];
+  if (bearer !== undefined) return bearer;
+  const protocols = headers.get("upgrade") === null ? null : headers.get("sec-websocket-protocol");
+  return /(?:^|,)\s*turnlog\.token\.([^\s,]+)/.exec(protocols ?? "")?.[1];
+}
+
+interface About {
+  session: string;
+  actor: string | undefined;
+}
+
+/** The headers of every answer. */
+function withHeaders(answer: Response, origin: string | undefined): Response {
+  const { headers } = answer;
+  headers.set("turnlog-protocol", PROTOCOL_VERSION);
+  headers.set("x-content-type-options", "nosniff");
+  headers.set("referrer-policy", "no-referrer");
+  headers.set(
+    "cross-origin-resource-policy",
+    origin === undefined ? "same-origin" : "cross-origin",
+  );
+  if (!headers.has("cache-control")) headers.set("cache-control", "no-store");
+  if (!headers.has("content-security-policy"))
+    headers.set("content-security-policy", "default-src 'none'; frame-ancestors 'none'");
+  headers.append("vary", "Origin");
+  if (origin !== undefined) {
+    headers.set("access-control-allow-origin", origin);
+    headers.set("access-control-expose-headers", "turnlog-protocol, retry-after");
+  }
+  return answer;
+}

@@ -1,0 +1,119 @@
+/** The routes of the message stream and of its queue. */
+
+import { z } from "zod";
+import type { Session, Turn } from "../../runtime/index.ts";
+import { json, noBody, noQuery, route, type Call, type Route } from "../route/index.ts";
+import { messageInput, postedParts, type PostedPart } from "../sessions/index.ts";
+import { eventStream } from "../streams/index.ts";
+import { messageEvents } from "./message-events.ts";
+
+const posted = z.strictObject({
+  sessionId: z.string(),
+  message: z.union([z.string().min(1), postedParts]),
+});
+
+export function messageRoutes(): readonly Route[] {
+  return [
+    route({
+      method: "post",
+      path: "/api/message-stream",
+      action: "send",
+      summary:
+        "Sends a message and streams its turn: llm:thinking, llm:chunk, llm:tool-call, llm:tool-result, llm:response, llm:error, context:compressed, message:queued, message:dequeued.",
+      query: noQuery,
+      body: posted,
+      answer: {
+        kind: "media",
+        mediaType: "text/event-stream",
+        words: "Named events with JSON data.",
+      },
+      sessionOf: ({ body }) => body.sessionId,
+      handle: async (call) => {
+        const { session, turn, place } = await accepted(call, call.body.message);
+        return eventStream(
+          (left) => messageEvents(session, turn, place, left),
+          call.stream,
+          {},
+          call.ended,
+        );
+      },
+    }),
+    route({
+      method: "post",
+      path: "/api/message-queue",
+      action: "send",
+      summary: "Sends a message: behind the running turn it waits at a place of the queue, from 1.",
+      query: noQuery,
+      body: posted,
+      answer: z.object({ queued: z.boolean(), position: z.int(), messageId: z.string() }),
+      sessionOf: ({ body }) => body.sessionId,
+      handle: async (call) => {
+        const { turn, place } = await accepted(call, call.body.message);
+        return json({ queued: turn.queued, position: place, messageId: turn.messageId });
+      },
+    }),
+    route({
+      method: "get",
+      path: "/api/message-queue/status",
+      action: "read",
+      summary: "The messages that wait, oldest first.",
+      query: z.strictObject({ sessionId: z.string() }),
+      body: noBody,
+      answer: z.object({
+        pending: z.int(),
+        messages: z.array(z.looseObject({ id: z.string(), position: z.int() })),
+      }),
+      sessionOf: ({ query }) => query.sessionId,
+      handle: async ({ open }) => {
+        const { queue } = await (await open()).view();
+        const messages = queue.map(({ id, content, delivery, time }, index) => ({
+          id,
+          position: index + 1,
+          content,
+          delivery,
+          time,
+        }));
+        return json({ pending: queue.length, messages });
+      },
+    }),
+    route({
+      method: "post",
+      path: "/api/message-cancel",
+      action: "cancel",
+      summary: "Cancels the running turn. `state` says what it was doing.",
+      query: noQuery,
+      body: z.strictObject({ sessionId: z.string() }),
+      answer: z.object({
+        cancelled: z.boolean(),
+        state: z.enum(["idle", "streaming", "tools", "compacting"]),
+        partialPersisted: z.boolean(),
+      }),
+      sessionOf: ({ body }) => body.sessionId,
+      handle: async ({ open }) => {
+        const { was, ended, kept } = await (await open()).cancel();
+        return json({
+          cancelled: ended === "cancelled",
+          state: was,
+          partialPersisted: kept.text !== "" || kept.calls.length > 0,
+        });
+      },
+    }),
+  ];
+}
+
+interface Accepted {
+  readonly session: Session;
+  readonly turn: Turn;
+  /** The place in the queue, from 1; 0 if the message does not wait. */
+  readonly place: number;
+}
+
+async function accepted(
+  call: Pick<Call, "open" | "runtime">,
+  message: string | readonly PostedPart[],
+): Promise<Accepted> {
+  const session = await call.open({ create: true });
+  const turn = await session.send(await messageInput(call.runtime, message));
+  const { queue } = await session.view();
+  return { session, turn, place: queue.findIndex(({ id }) => id === turn.messageId) + 1 };
+}

@@ -1,0 +1,3 @@
+/** WebSocket: commands and events of one session as frames. */
+
+export { serveSocket, type SocketCall } from "./session-socket.ts";

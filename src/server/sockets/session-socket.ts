@@ -1,0 +1,189 @@
+/**
+ * A WebSocket of one session: each frame `{ id, type, payload }` of the client gets one answer with the
+ * same `id`, and events that it subscribed to. Compactions that begin by themselves are pushed.
+ */
+
+import { z } from "zod";
+import { TurnlogError, type SessionEvent } from "../../events/index.ts";
+import type { Session } from "../../runtime/index.ts";
+import { problemOf } from "../problems/index.ts";
+import type { Call } from "../route/index.ts";
+import { messageInput, postedParts } from "../sessions/index.ts";
+
+/** The connection. `send` resolves when the frame has left, so a slow client holds back its own events. */
+interface Socket {
+  readonly send: (text: string) => Promise<void>;
+  readonly close: (code: number, reason: string) => void;
+  /** Aborts when the connection is closed. */
+  readonly closed: AbortSignal;
+}
+
+export type SocketCall = Pick<Call, "runtime" | "actor" | "allow">;
+
+const frame = z.discriminatedUnion("type", [
+  of("get_context_info", z.strictObject({}).optional()),
+  of("manual_compact", z.strictObject({}).optional()),
+  of(
+    "send",
+    z.strictObject({
+      message: z.union([z.string().min(1), postedParts]),
+      id: z.string().min(1).exactOptional(),
+      delivery: z.enum(["steer", "follow-up"]).exactOptional(),
+    }),
+  ),
+  of("cancel", z.strictObject({ mode: z.enum(["now", "after-tools"]).exactOptional() }).optional()),
+  of(
+    "approve",
+    z.strictObject({
+      approvalId: z.string(),
+      approved: z.boolean(),
+      reason: z.string().exactOptional(),
+      always: z.boolean().exactOptional(),
+    }),
+  ),
+  of("subscribe", z.strictObject({ from: z.int().positive().exactOptional() }).optional()),
+]);
+
+function of<const Type extends string, Payload extends z.ZodType>(
+  type: Type,
+  payload: Payload,
+): z.ZodObject<{
+  id: z.ZodUnion<[z.ZodString, z.ZodNumber]>;
+  type: z.ZodLiteral<Type>;
+  payload: Payload;
+}> {
+  return z.strictObject({ id: z.union([z.string(), z.number()]), type: z.literal(type), payload });
+}
+
+type Frame = z.output<typeof frame>;
+type Compaction = SessionEvent<"context.compacted">;
+
+/** Serves a connection until it is closed. Returns the function that takes its frames. */
+export function serveSocket(
+  session: Session,
+  call: SocketCall,
+  socket: Socket,
+): (text: string) => Promise<void> {
+  const answer = async (id: Frame["id"] | null, type: string, payload: unknown): Promise<void> => {
+    await socket.send(JSON.stringify({ id, type, payload }));
+  };
+  /** Positions of compactions that a frame asked for: its answer says so. */
+  const asked = new Set<number>();
+  let compacting: Promise<unknown> = Promise.resolve();
+
+  async function handle({ id, type, payload }: Frame): Promise<void> {
+    switch (type) {
+      case "get_context_info":
+        return await answer(id, "context_info", await contextInfo(session));
+      case "manual_compact": {
+        await call.allow("compact");
+        const compaction = session.compact();
+        compacting = compaction.then(({ position }) => asked.add(position)).catch(() => {});
+        const event = await compaction;
+        if (event.type === "context.compacted")
+          return await answer(id, "context_compacted", compacted(event));
+        throw new TurnlogError(
+          "COMMAND_REFUSED",
+          `The context of session ${session.id} was not compacted: ${event.data.why}.`,
+          { session: session.id, position: event.position },
+        );
+      }
+      case "send": {
+        await call.allow("send");
+        const { message, ...options } = payload;
+        const turn = await session.send(await messageInput(call.runtime, message), options);
+        const { messageId, queued, queuePosition: position } = turn;
+        return await answer(id, "sent", { messageId, queued, position });
+      }
+      case "cancel":
+        await call.allow("cancel");
+        return await answer(id, "cancelled", await session.cancel(payload));
+      case "approve": {
+        const { approvalId, approved, ...given } = payload;
+        await call.allow(approved ? "approve" : "deny");
+        const by = call.actor === undefined ? {} : { by: call.actor };
+        const recorded = await (approved
+          ? session.approve(approvalId, { ...given, ...by })
+          : session.deny(approvalId, { ...given, ...by }));
+        return await answer(id, "approved", recorded);
+      }
+      case "subscribe": {
+        const from = payload?.from ?? 1;
+        for await (const event of session.events({ from, signal: socket.closed }))
+          await answer(id, "event", event);
+      }
+    }
+  }
+
+  /** Pushes the compactions that begin by themselves. */
+  async function follow(): Promise<void> {
+    const { position } = await session.view();
+    for await (const event of session.events({ from: position + 1, signal: socket.closed })) {
+      if (event.type !== "context.compacted") continue;
+      await compacting;
+      if (!asked.delete(event.position)) await answer(null, "context_compacted", compacted(event));
+    }
+  }
+
+  follow().catch((error: unknown) => {
+    socket.close(1011, problemOf(error).code);
+  });
+
+  return async (text) => {
+    let id: Frame["id"] | null = null;
+    try {
+      const given: unknown = parsedJson(text);
+      id = idOf(given);
+      const parsed = frame.safeParse(given);
+      if (!parsed.success) throw unreadable(z.prettifyError(parsed.error));
+      await handle(parsed.data);
+    } catch (error) {
+      if (!socket.closed.aborted) await answer(id, "error", problemOf(error));
+    }
+  };
+}
+
+async function contextInfo(session: Session): Promise<object> {
+  const { tokens: tokenCount, limits } = await session.context();
+  const { history } = await session.view();
+  const { contextWindow: maxTokens } = limits;
+  return {
+    tokenCount,
+    maxTokens,
+    usagePercent: maxTokens === undefined ? undefined : percent(tokenCount, maxTokens),
+    transcriptLength: history.length,
+  };
+}
+
+function compacted({ data: { beforeTokens, afterTokens } }: Compaction): object {
+  return {
+    oldTokenCount: beforeTokens,
+    newTokenCount: afterTokens,
+    reductionPercent: percent(beforeTokens - afterTokens, beforeTokens),
+  };
+}
+
+/** With one digit behind the point. */
+function percent(part: number, whole: number): number {
+  return whole === 0 ? 0 : Math.round((1000 * part) / whole) / 10;
+}
+
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw unreadable(String(error));
+  }
+}
+
+function idOf(given: unknown): Frame["id"] | null {
+  const parsed = z.looseObject({ id: z.union([z.string(), z.number()]) }).safeParse(given);
+  return parsed.success ? parsed.data.id : null;
+}
+
+function unreadable(why: string): TurnlogError {
+  return new TurnlogError(
+    "INVALID_INPUT",
+    `A frame must be JSON of the form { id, type, payload }: ${why}`,
+  );
+}

@@ -1,0 +1,119 @@
+/** The message stream and its queue: named events, for programs without the AI SDK. */
+
+import { tool } from "ai";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { gate, scriptedModel } from "../../src/models/index.ts";
+import { call, calling, saying } from "../support/script.ts";
+import { eventsUntil, readEvents, serving, type ReadEvent, type Serving } from "./serving.ts";
+
+async function stream(open: Serving, message: string): Promise<AsyncGenerator<ReadEvent>> {
+  const answer = await open.ask("/api/message-stream", { body: { sessionId: "s", message } });
+  expect(answer.headers.get("content-type")).toBe("text/event-stream");
+  return readEvents(answer);
+}
+
+const parsed = ({ event, data }: ReadEvent): readonly [string | undefined, unknown] => [
+  event,
+  JSON.parse(data),
+];
+
+describe("the message stream", () => {
+  it("names thoughts, text, calls, results and the response", async () => {
+    const thinking = { type: "reasoning", deltas: ["hm"] } as const;
+    const model = scriptedModel([
+      calling(thinking, call("add", "c1", { a: 1 }), call("fail", "c2")),
+      saying("Th", "ree."),
+    ]);
+    const tools = {
+      add: tool({ inputSchema: z.object({ a: z.number() }), execute: () => 3 }),
+      fail: tool({
+        inputSchema: z.object({}),
+        execute: (): string => {
+          throw new Error("no");
+        },
+      }),
+    };
+    await using open = await serving({ model, tools });
+    const events = (await Array.fromAsync(await stream(open, "1 + 2?"))).map(parsed);
+    // Results come in the order in which their tools end.
+    const results = events.filter(([name]) => name === "llm:tool-result");
+    results.sort(([, one], [, other]) => JSON.stringify(one).localeCompare(JSON.stringify(other)));
+    expect([...events.slice(0, 3), ...results, ...events.slice(5)]).toEqual([
+      ["llm:thinking", { text: "hm" }],
+      ["llm:tool-call", { callId: "c1", toolName: "add", input: { a: 1 } }],
+      ["llm:tool-call", { callId: "c2", toolName: "fail", input: {} }],
+      ["llm:tool-result", { callId: "c1", status: "succeeded", output: 3 }],
+      ["llm:tool-result", { callId: "c2", status: "failed", error: "no" }],
+      ["llm:chunk", { text: "Th" }],
+      ["llm:chunk", { text: "ree." }],
+      [
+        "llm:response",
+        {
+          text: "Three.",
+          finishReason: "stop",
+          usage: {
+            inputTokens: expect.any(Number) as number,
+            outputTokens: expect.any(Number) as number,
+          },
+        },
+      ],
+    ]);
+  });
+
+  it("says that a message waits, which place it has, and when its turn comes", async () => {
+    const waiting = gate();
+    const model = scriptedModel([saying("One", waiting, "."), "Two.", "Three."]);
+    await using open = await serving({ model });
+    const first = await stream(open, "1");
+    await eventsUntil(first, ({ event }) => event === "llm:chunk").catch(() => {});
+    const second = await stream(open, "2");
+    expect(parsed((await second.next()).value as ReadEvent)).toMatchObject([
+      "message:queued",
+      { position: 1 },
+    ]);
+    const queued = { body: { sessionId: "s", message: "3" } };
+    expect(await open.json("/api/message-queue", queued)).toMatchObject({
+      queued: true,
+      position: 2,
+    });
+    expect(await open.json("/api/message-queue/status?sessionId=s")).toMatchObject({
+      pending: 2,
+      messages: [
+        { position: 1, content: "2" },
+        { position: 2, content: "3" },
+      ],
+    });
+    waiting.open();
+    const rest = (await Array.fromAsync(second)).map(parsed);
+    expect(rest[0]?.[0]).toBe("message:dequeued");
+    expect(rest.at(-1)?.[0]).toBe("llm:response");
+  });
+
+  it("cancels, and says whether a part of the reply is kept", async () => {
+    const waiting = gate();
+    await using open = await serving({ model: scriptedModel([saying("Hel", waiting, "lo.")]) });
+    const events = await stream(open, "Hi");
+    await events.next();
+    const cancel = { body: { sessionId: "s" } };
+    expect(await open.json("/api/message-cancel", cancel)).toEqual({
+      cancelled: true,
+      state: "streaming",
+      partialPersisted: true,
+    });
+    const [last] = (await Array.fromAsync(events)).slice(-1).map(parsed);
+    expect(last).toMatchObject(["llm:response", { text: "Hel", finishReason: "cancelled" }]);
+    expect(await open.json("/api/message-cancel", cancel)).toEqual({
+      cancelled: false,
+      state: "idle",
+      partialPersisted: false,
+    });
+  });
+
+  it("ends with an error where the turn fails", async () => {
+    const failure = Object.assign(new Error("bad key"), { statusCode: 401 });
+    await using open = await serving({ model: scriptedModel([{ failure }]) });
+    const events = (await Array.fromAsync(await stream(open, "Hi"))).map(parsed);
+    expect(events.at(-1)).toMatchObject(["llm:error", { code: "TURN_FAILED" }]);
+  });
+});
