@@ -57,13 +57,22 @@ function kindOf(place: unknown, bare = false): ReturnType<typeof fileData>["kind
   return data === undefined ? "named" : fileData(data, bare).kind;
 }
 
+type AddressPart = Extract<ResultContent[number], { readonly url: string }>;
+
+/** By its type: a part of any type may have fields more. */
+function isAddress(part: ResultContent[number]): part is AddressPart {
+  // Deprecated types still occur.
+  // oxlint-disable-next-line typescript/no-deprecated
+  return part.type.endsWith("-url");
+}
+
 function isBare(part: ResultContent[number]): boolean {
-  return "data" in part;
+  return !isAddress(part) && "data" in part;
 }
 
 function placeOf(part: ResultContent[number]): unknown {
-  if ("data" in part) return part.data;
-  return "url" in part ? part.url : undefined;
+  if (isAddress(part)) return part.url;
+  return "data" in part ? part.data : undefined;
 }
 
 /** Number of images in a message, by the declared types of its parts. */
@@ -188,7 +197,7 @@ async function contentPart(
   if ("isAsItIs" in sent) return part;
   if ("note" in sent) return { type: "text", text: sent.note };
   const { data, mediaType } = sent;
-  if ("url" in part) return { type: "file", data: { type: "data", data }, mediaType };
+  if (isAddress(part)) return { type: "file", data: { type: "data", data }, mediaType };
   if (!("data" in part)) return part;
   // Deprecated parts of the SDK, which still occur, hold their data directly.
   // oxlint-disable-next-line typescript/no-deprecated

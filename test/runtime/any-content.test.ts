@@ -346,6 +346,19 @@ describe("whatever the log of an earlier release holds", () => {
     patience,
   );
 
+  it("an address is one whatever other fields its part has", async () => {
+    await using log = await openMemoryLog();
+    const address = { url: "http://127.0.0.1:1/x.png", mediaType: "image/png" };
+    const value = [
+      { type: "file-url", ...address, data: {} },
+      { type: "image-url", ...address, data: "aGk=" },
+      { type: "file-data", ...address, data: "aGk=" },
+    ];
+    const events = oldEvents([{ type: "content", value }], undefined);
+    await log.append("s", "none", events, { origin: "recorded" });
+    expect(await say(log, { model: fine }, 2)).toEqual(stop(2));
+  });
+
   it("values of 3,000 levels are read and gone on with", async () => {
     await using log = await openMemoryLog();
     const deep: unknown = JSON.parse(`${"[".repeat(3000)}${"]".repeat(3000)}`);
