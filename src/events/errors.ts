@@ -19,6 +19,7 @@ export type TurnlogErrorCode =
   | "RUNTIME_CLOSED"
   | "SERVER_UNREACHABLE"
   | "SERVER_FAILED"
+  | "AGENT_MISSING"
   | "PACKAGE_MISSING"
   | "MCP_SERVER_FAILED"
   | "MCP_TOOL_FAILED"

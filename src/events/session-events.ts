@@ -13,6 +13,8 @@ export interface AgentDescription {
   /** The names of the tools that requests have, in their order. */
   readonly tools: readonly string[];
   readonly id?: string;
+  /** Its name among the agents of the runtime. Absent: the session keeps the last one. */
+  readonly name?: string;
   /** SHA-256 of each part, to find the one that changed. Earlier releases recorded none. */
   readonly parts?: AgentParts;
   /** The tools of MCP servers, whole: a replay needs no server. */
@@ -145,6 +147,7 @@ const agentSchema: z.ZodType<AgentDescription> = z.looseObject({
   model: modelNameSchema,
   tools: z.array(z.string()),
   id: z.string().exactOptional(),
+  name: z.string().exactOptional(),
   parts: z
     .looseObject({
       instructions: z.string(),

@@ -6,7 +6,6 @@ import {
   type McpOffer,
   type OfferedTool,
 } from "../events/index.ts";
-import type { Agent } from "../agent/index.ts";
 import { toJson } from "../shared/index.ts";
 import type { ListedTool } from "./mcp-connection.ts";
 import type { McpServer, McpServers } from "./mcp-options.ts";
@@ -15,7 +14,7 @@ import type { CallTool } from "./mcp-tools.ts";
 import { toolNames } from "./tool-names.ts";
 
 export interface McpSurroundings {
-  /** Names of the agent's own tools, which server tools must not use. */
+  /** Names of agents' own tools, which server tools must not use. */
   readonly taken: ReadonlySet<string>;
   /** Called for a failed server when no call fails with it. */
   readonly onWarning: (error: TurnlogError) => void;
@@ -26,11 +25,10 @@ export interface McpSurroundings {
 
 /** Undefined without servers. */
 export function openMcpServers(
-  { mcp = {}, ...around }: Omit<McpSurroundings, "taken"> & { readonly mcp?: McpServers },
-  { tools = {} }: Pick<Agent, "tools">,
+  mcp: McpServers = {},
+  around: McpSurroundings,
 ): OpenMcpServers | undefined {
-  if (Object.keys(mcp).length === 0) return undefined;
-  return new OpenMcpServers(mcp, { ...around, taken: new Set(Object.keys(tools)) });
+  return Object.keys(mcp).length === 0 ? undefined : new OpenMcpServers(mcp, around);
 }
 
 interface Listed {

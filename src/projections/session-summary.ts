@@ -2,6 +2,7 @@
 
 import { z } from "zod";
 import {
+  type AgentDescription,
   type ForkPoint,
   type SessionEvent,
   type StoredUserContent,
@@ -38,6 +39,8 @@ export interface SessionSummary {
   /** Of a fork: the last shared step, and the usage of the shared part, which is not in `total`. */
   readonly inherited?: { readonly step: number; readonly total: TokenUsage };
   readonly model?: string;
+  /** The name of its agent, in a runtime with `agents`. */
+  readonly agent?: string;
   /** Changes with model, instructions or tools. */
   readonly agentDigest?: string;
   readonly lastEnd?: TurnEndReason;
@@ -69,11 +72,14 @@ function stepEnded(
   return { ...state, inherited: { ...inherited, total: addUsage(inherited.total, data.usage) } };
 }
 
+function ofAgent(state: SessionSummary, { digest, name }: AgentDescription): SessionSummary {
+  return { ...state, agentDigest: digest, ...(name === undefined ? {} : { agent: name }) };
+}
+
 function forked(state: SessionSummary, { data }: SessionEvent<"session.forked">): SessionSummary {
   const { agent, from } = data;
   return {
-    ...state,
-    ...(agent === undefined ? {} : { agentDigest: agent.digest }),
+    ...(agent === undefined ? state : ofAgent(state, agent)),
     forkedFrom: { session: from.session, position: from.position },
     inherited: {
       step: state.steps,
@@ -120,7 +126,7 @@ function withCalls(
 /** Folds the row of a session in lists: title, status, times, counts. */
 export const sessionSummary: Projection<SessionSummary> = defineProjection<SessionSummary>({
   name: "session-summary",
-  version: 5,
+  version: 6,
   follows: "log",
   schema: z.object({
     title: z.string(),
@@ -132,6 +138,7 @@ export const sessionSummary: Projection<SessionSummary> = defineProjection<Sessi
     forkedFrom: forkPointSchema.exactOptional(),
     inherited: z.object({ step: z.int(), total: usageSchema }).exactOptional(),
     model: z.string().exactOptional(),
+    agent: z.string().exactOptional(),
     agentDigest: z.string().exactOptional(),
     lastEnd: turnEndReasonSchema.exactOptional(),
     openCalls: z
@@ -140,9 +147,9 @@ export const sessionSummary: Projection<SessionSummary> = defineProjection<Sessi
   }),
   initial: { title: "", status: "idle", turns: 0, steps: 0, messages: 0, total: noUsage },
   on: {
-    "session.created": (state, { data }) => ({ ...state, agentDigest: data.agent.digest }),
+    "session.created": (state, { data }) => ofAgent(state, data.agent),
     "session.forked": forked,
-    "session.configured": (state, { data }) => ({ ...state, agentDigest: data.agent.digest }),
+    "session.configured": (state, { data }) => ofAgent(state, data.agent),
     "message.queued": (state, { data }) => ({
       ...state,
       title: state.title === "" ? titleOf(data.content) : state.title,

@@ -1,119 +1,174 @@
-/** The agent of each session: the runtime's own, or the one that a fork was given. */
+/** Finds the agent of each session: the runtime's only one, one by its name, or the answer of a function. */
 
-import { TurnlogError, type McpOffer } from "../events/index.ts";
-import { modelCatalogue, type ModelCatalogue } from "../context/index.ts";
-import {
-  agentSchema,
-  guardedCatalogue,
-  prepareAgent,
-  type Agent,
-  type PreparedAgent,
-} from "../agent/index.ts";
-import { check } from "../validation/index.ts";
+import { TurnlogError } from "../events/index.ts";
+import { agentSchema, awaited, heldAgent, prepareAgent, type Agent } from "../agent/index.ts";
+import type { McpServers } from "../mcp/index.ts";
+import { check, nearestName } from "../validation/index.ts";
 import { checkToolNames } from "./named-tools.ts";
-import { type McpServers, equipAgent, type CallTool } from "../mcp/index.ts";
+import type { AgentFor, AgentOptions, SessionIdentity } from "./runtime-options.ts";
+import { SessionAgent } from "./session-agent.ts";
 
-/** A catalogue that is loaded before the first step, and knows nothing until then. */
-interface LateCatalogue extends ModelCatalogue {
-  /** Resolves when the catalogue is loaded. A step must wait for it. */
-  ready(): Promise<void>;
-}
-
-export interface SessionAgent {
-  /** As the user passed it, without the tools of MCP servers. */
-  readonly given: Agent;
-  readonly prepared: PreparedAgent;
-  readonly catalogue: LateCatalogue;
-}
-
-/** A fork may have another agent, or the same one with another model, instructions or tools. */
+/** How the agent of a session changes. */
 export interface AgentChanges {
-  readonly agent?: Agent;
+  /** Another agent, or the name of one of the runtime's `agents`. */
+  readonly agent?: Agent | string;
   readonly model?: Agent["model"];
   readonly instructions?: NonNullable<Agent["instructions"]>;
   readonly tools?: NonNullable<Agent["tools"]>;
 }
 
-export class AgentRegistry {
-  #usual: SessionAgent;
-  readonly #others = new Map<string, SessionAgent>();
-
-  constructor(given: Agent, prepared: PreparedAgent) {
-    this.#usual = sessionAgentOf(given, prepared);
-  }
-
-  of(session: string): SessionAgent {
-    return this.#others.get(session) ?? this.#usual;
-  }
-
-  set(session: string, sessionAgent: SessionAgent): void {
-    if (sessionAgent !== this.#usual) this.#others.set(session, sessionAgent);
-  }
-
-  /** Gives the agent of a session, and all sessions that share it, the tools that MCP servers offer now. */
-  async equip(session: string, offer: McpOffer, call: CallTool): Promise<SessionAgent> {
-    const sessionAgent = this.of(session);
-    if (JSON.stringify(sessionAgent.prepared.description.mcp) === JSON.stringify(offer))
-      return sessionAgent;
-    const equipped = {
-      ...sessionAgent,
-      prepared: await equipAgent(sessionAgent.given, offer, call),
-    };
-    if (sessionAgent === this.#usual) this.#usual = equipped;
-    else if (this.#others.get(session) === sessionAgent) this.#others.set(session, equipped);
-    return equipped;
-  }
+/** The names that a session's agent is found by. */
+export interface AgentNames {
+  /** From the session's log. */
+  readonly recorded: string | undefined;
+  /** From the caller that opens the session. */
+  readonly asked: string | undefined;
 }
 
-/** The same object if nothing changes. @throws TurnlogError `INVALID_INPUT` */
-export async function changedAgent(
-  before: SessionAgent,
-  { agent, model, instructions, tools }: AgentChanges,
+type Agents =
+  | { readonly kind: "one"; readonly agent: SessionAgent }
+  | { readonly kind: "named"; readonly agents: ReadonlyMap<string, SessionAgent> }
+  | { readonly kind: "function"; readonly agentFor: AgentFor };
+
+/** Prepares the agents of a runtime. @throws TurnlogError `INVALID_INPUT` */
+export async function agentRegistry(
+  { agent, agents }: AgentOptions,
   servers: McpServers | undefined,
-): Promise<SessionAgent> {
-  const changes = {
-    ...(model === undefined ? {} : { model }),
-    ...(instructions === undefined ? {} : { instructions }),
-    ...(tools === undefined ? {} : { tools }),
-  };
-  if (agent === undefined && Object.keys(changes).length === 0) return before;
-  const given = { ...(agent ?? before.given), ...changes };
-  check(agentSchema, given, "fork", { name: "agent" });
-  // With new tools alone the policies stay: calls in the shared history may need them.
-  if (agent !== undefined) checkToolNames(given, servers, "fork");
-  return sessionAgentOf(given, await prepareAgent(given));
-}
-
-function sessionAgentOf(given: Agent, prepared: PreparedAgent): SessionAgent {
-  return { given, prepared, catalogue: lateCatalogue(given.context?.catalogue) };
-}
-
-function lateCatalogue(own: ModelCatalogue | undefined): LateCatalogue {
-  let loaded = own && guardedCatalogue(own);
-  let loading: Promise<void> | undefined;
-  return {
-    limits: (model, at) => loaded?.limits(model, at),
-    cost: (model, usage, at) => loaded?.cost(model, usage, at),
-    ready: async () => {
-      if (loaded !== undefined) return;
-      loading ??= shippedCatalogue().then((made) => {
-        loaded = made;
-      });
-      await loading;
-    },
-  };
-}
-
-/** The shipped catalogue; without its package a warning, and a catalogue that knows no model. */
-async function shippedCatalogue(): Promise<ModelCatalogue> {
-  try {
-    return await modelCatalogue();
-  } catch (error) {
-    if (!TurnlogError.isInstance(error) || error.code !== "PACKAGE_MISSING") throw error;
-    process.emitWarning(
-      `${error.message} Until then turnlog knows a model's window and prices only from \`context.limits\` and \`context.catalogue\`.`,
-      { code: "TURNLOG_PACKAGE_MISSING" },
-    );
-    return { limits: () => undefined, cost: () => undefined };
+): Promise<AgentRegistry> {
+  if (typeof agent === "function")
+    return new AgentRegistry({ kind: "function", agentFor: agent }, servers);
+  if (agents === undefined) {
+    const only = new SessionAgent(agent, await prepareAgent(agent));
+    return new AgentRegistry({ kind: "one", agent: only }, servers);
   }
+  const named = Object.entries(agents).map(
+    async ([name, given]) =>
+      [name, new SessionAgent(given, await prepareAgent(given), name)] as const,
+  );
+  return new AgentRegistry({ kind: "named", agents: new Map(await Promise.all(named)) }, servers);
+}
+
+export class AgentRegistry {
+  readonly #agents: Agents;
+  readonly #servers: McpServers | undefined;
+  /** The agents of forks and sessions that were changed in this process. */
+  readonly #changed = new Map<string, SessionAgent>();
+
+  constructor(agents: Agents, servers: McpServers | undefined) {
+    this.#agents = agents;
+    this.#servers = servers;
+  }
+
+  /** The names of the tools of all agents that are known before a session is opened. */
+  get toolNames(): ReadonlySet<string> {
+    const agents = this.#agents;
+    if (agents.kind === "function") return new Set();
+    const known = agents.kind === "one" ? [agents.agent] : [...agents.agents.values()];
+    return new Set(known.flatMap(({ prepared }) => Object.keys(prepared.agent.tools ?? {})));
+  }
+
+  /** @throws TurnlogError `INVALID_INPUT` without a name, `AGENT_MISSING`, `CALLBACK_FAILED` */
+  async of(session: SessionIdentity, names: AgentNames): Promise<SessionAgent> {
+    const changed = this.#changed.get(session.id);
+    if (changed !== undefined) return changed;
+    switch (this.#agents.kind) {
+      case "one":
+        return this.#agents.agent;
+      case "named":
+        return namedAgent(session.id, this.#agents.agents, names);
+      case "function":
+        return await this.#answered(session, this.#agents.agentFor);
+    }
+  }
+
+  /** The agent of that name. @throws TurnlogError `INVALID_INPUT` */
+  named(name: string, who: string, session: string): SessionAgent {
+    const details = { option: "agent" };
+    if (this.#agents.kind !== "named") {
+      throw new TurnlogError(
+        "INVALID_INPUT",
+        `${who}: the name of an agent has no effect in a runtime without \`agents\`. Create it with \`agents: { ${name} }\`, or leave the name out.`,
+        { session, details },
+      );
+    }
+    const { agents } = this.#agents;
+    const agent = agents.get(name);
+    if (agent !== undefined) return agent;
+    const nearest = nearestName(name, [...agents.keys()]);
+    const advice =
+      nearest === undefined ? `It has ${listed(agents)}.` : `Did you mean \`${nearest}\`?`;
+    throw new TurnlogError(
+      "INVALID_INPUT",
+      `${who}: this runtime has no agent \`${name}\`. ${advice}`,
+      { session, details: { ...details, ...(nearest === undefined ? {} : { nearest }) } },
+    );
+  }
+
+  /** The same object if nothing changes. A changed agent keeps its name. @throws TurnlogError `INVALID_INPUT` */
+  async changed(
+    session: string,
+    before: SessionAgent,
+    { agent, model, instructions, tools }: AgentChanges,
+    who: string,
+  ): Promise<SessionAgent> {
+    const base = typeof agent === "string" ? this.named(agent, who, session) : before;
+    const other = typeof agent === "string" ? undefined : agent;
+    const changes = {
+      ...(model === undefined ? {} : { model }),
+      ...(instructions === undefined ? {} : { instructions }),
+      ...(tools === undefined ? {} : { tools }),
+    };
+    if (other === undefined && Object.keys(changes).length === 0) return base;
+    const given = { ...(other ?? base.given), ...changes };
+    check(agentSchema, given, who, { name: "agent" });
+    // With new tools alone the policies stay: calls in the shared history may need them.
+    if (other !== undefined) checkToolNames(given, this.#servers, who);
+    return new SessionAgent(given, await prepareAgent(given), base.name);
+  }
+
+  /** Runs a session by this agent while the runtime is open. */
+  set(session: string, agent: SessionAgent): void {
+    this.#changed.set(session, agent);
+  }
+
+  isChanged(session: string): boolean {
+    return this.#changed.has(session);
+  }
+
+  async #answered(session: SessionIdentity, agentFor: AgentFor): Promise<SessionAgent> {
+    const answer = await awaited("agent", () => agentFor(session));
+    const who = `the answer of \`agent\` for session ${session.id}`;
+    check(agentSchema, answer, who, { name: "agent", session: session.id });
+    checkToolNames(answer, this.#servers, who);
+    const given = heldAgent(answer);
+    return new SessionAgent(given, await prepareAgent(given));
+  }
+}
+
+/** A recorded name that the runtime does not have gives way to the one that the caller asks for. */
+function namedAgent(
+  session: string,
+  agents: ReadonlyMap<string, SessionAgent>,
+  { recorded, asked }: AgentNames,
+): SessionAgent {
+  const found = agents.get(recorded ?? "") ?? agents.get(asked ?? "");
+  if (found !== undefined) return found;
+  const details = { agents: [...agents.keys()] };
+  if (recorded === undefined) {
+    throw new TurnlogError(
+      "INVALID_INPUT",
+      `session: session ${session} needs the name of its agent, as this runtime has ${listed(agents)}. Pass \`{ agent: name }\`; later openings need no name.`,
+      { session, details: { ...details, option: "options.agent" } },
+    );
+  }
+  throw new TurnlogError(
+    "AGENT_MISSING",
+    `Session ${session} is run by the agent \`${recorded}\`, and this runtime has ${listed(agents)}. Add \`${recorded}\` to \`agents\`, or open the session with \`{ agent: name }\` to give it another.`,
+    { session, details: { ...details, agent: recorded } },
+  );
+}
+
+function listed(agents: ReadonlyMap<string, unknown>): string {
+  const names = [...agents.keys()].map((name) => `\`${name}\``);
+  return names.length === 1 ? `the agent ${names.join("")}` : `the agents ${names.join(", ")}`;
 }

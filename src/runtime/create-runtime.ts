@@ -20,9 +20,9 @@ import {
   deleteSession,
   type DeletedWithBlobs,
 } from "../media/index.ts";
-import { prepareAgent, type PreparedAgent, checkContext } from "../agent/index.ts";
-import { AgentRegistry } from "./agent-registry.ts";
+import { agentRegistry, type AgentRegistry } from "./agent-registry.ts";
 import { forkLive, type ForkHost } from "./live-fork.ts";
+import { assertAgent, configureLive } from "./live-configure.ts";
 import { openMcpServers, type OpenMcpServers } from "../mcp/index.ts";
 import { redactLive } from "./live-redaction.ts";
 import { waitsForAnswer, checkPosition, listSessions, type ListedSession } from "../state/index.ts";
@@ -64,33 +64,32 @@ export async function createRuntime(given: RuntimeOptions): Promise<Runtime> {
   if ("dir" in options && options.dir !== undefined && options.encryption !== undefined)
     assertKeysOutside(options.encryption.keys, options.dir);
   if (hasLog(options)) {
-    const prepared = await prepareAgent(options.agent);
-    return new OpenRuntime(options, prepared, await encrypted(options, options.log));
+    const agents = await agentRegistry(options, options.mcp);
+    return new OpenRuntime(options, agents, await encrypted(options, options.log));
   }
-  const { prepared, store } = await openPrepared(options);
+  const { agents, store } = await openPrepared(options);
   try {
-    return new OpenRuntime(options, prepared, await encrypted(options, store), store);
+    return new OpenRuntime(options, agents, await encrypted(options, store), store);
   } catch (error) {
     await store.close();
     throw error;
   }
 }
 
-/** Prepares the agent while the disk takes the store's lock. An error of the agent is thrown first. */
+/** Prepares the agents while the disk takes the store's lock. An error of an agent is thrown first. */
 async function openPrepared(
   options: Exclude<RuntimeSettings, { readonly log: EventLog }>,
-): Promise<{ readonly prepared: PreparedAgent; readonly store: StoreLog }> {
-  checkContext(options.agent.context);
-  const [store, prepared] = await Promise.allSettled([
+): Promise<{ readonly agents: AgentRegistry; readonly store: StoreLog }> {
+  const [store, agents] = await Promise.allSettled([
     openStore(options),
-    setImmediate().then(() => prepareAgent(options.agent)),
+    setImmediate().then(() => agentRegistry(options, options.mcp)),
   ]);
-  if (prepared.status === "rejected") {
+  if (agents.status === "rejected") {
     if (store.status === "fulfilled") await store.value.close();
-    throw prepared.reason;
+    throw agents.reason;
   }
   if (store.status === "rejected") throw store.reason;
-  return { prepared: prepared.value, store: store.value };
+  return { agents: agents.value, store: store.value };
 }
 
 /** Finishes the erasures that earlier processes began, before anything is read. */
@@ -112,13 +111,14 @@ class OpenRuntime implements Runtime {
   readonly #liveSessions: LiveSessions;
   #closing: Promise<void> | undefined;
 
-  constructor(options: RuntimeSettings, prepared: PreparedAgent, log: EventLog, store?: StoreLog) {
+  constructor(options: RuntimeSettings, agents: AgentRegistry, log: EventLog, store?: StoreLog) {
     const onWarning = this.#warn;
     this.#store = store;
     this.#options = options;
-    this.#agents = new AgentRegistry(options.agent, prepared);
+    this.#agents = agents;
     this.#blobs = openBlobs(options, log);
-    this.#mcp = openMcpServers({ clock: Date.now, ...options, onWarning }, prepared.agent);
+    const { toolNames: taken } = agents;
+    this.#mcp = openMcpServers(options.mcp, { clock: Date.now, ...options, onWarning, taken });
     this.#liveSessions = new LiveSessions({
       options,
       log,
@@ -133,21 +133,30 @@ class OpenRuntime implements Runtime {
   async session(id: string = this.#newId(), options: OpenSessionOptions = {}): Promise<Session> {
     const session = parseSessionId(id);
     check(openSessionSchema, options, "session", { name: "options", session });
-    const { createIfMissing = true } = options;
+    const { createIfMissing = true, agent } = options;
+    if (agent !== undefined) this.#agents.named(agent, "session", session);
     const liveSessions = this.#liveSessions;
     if (!createIfMissing) {
       liveSessions.assertOpen(session);
       await checkPosition(this.log, session);
     }
-    await liveSessions.activate(session);
+    const live = await liveSessions.activate(session, { agent });
+    if (agent !== undefined) assertAgent(session, agent, live.agent);
     const opened = sessionHandle(session, {
       log: this.log,
       newId: () => this.#newId(),
       attachments: this.#options.attachments ?? {},
       live: liveSessions,
       redact: (name, what, options) => this.redact(name, what, options),
+      configure: (name, changes) =>
+        liveSessions.working(name, () =>
+          configureLive(name, changes, { agents: this.#agents, live: liveSessions }),
+        ),
       fork: (from, fork, recovery) =>
-        liveSessions.working(from, () => forkLive(from, fork, this.#forkHost(), recovery)),
+        liveSessions.working(from, async () => {
+          const { agent } = await liveSessions.activate(from);
+          return await forkLive(from, agent, fork, this.#forkHost(), recovery);
+        }),
     });
     return checkedSession(opened);
   }
@@ -245,12 +254,11 @@ class OpenRuntime implements Runtime {
     return {
       log: this.log,
       agents: this.#agents,
-      servers: this.#options.mcp,
       newId: () => this.#newId(),
       clock: this.#options.clock ?? Date.now,
       open: async (session, recovery) => {
         // Without a snapshot the list of sessions reads the whole shared history until the first turn ends.
-        this.#liveSessions.keep(await this.#liveSessions.activate(session, recovery), "forked");
+        this.#liveSessions.keep(await this.#liveSessions.activate(session, { recovery }), "forked");
         return await this.session(session);
       },
     };

@@ -3,7 +3,8 @@
 import type { EventLog, RecoveryPolicy, SessionEvent, TurnlogError } from "../events/index.ts";
 import { type PreparedAgent, mediaLimits, type StepSource } from "../agent/index.ts";
 import { AddressReader, type OpenedBlobs, SessionBlobs } from "../media/index.ts";
-import type { SessionAgent } from "./agent-registry.ts";
+import type { AgentNames } from "./agent-registry.ts";
+import type { SessionAgent } from "./session-agent.ts";
 import {
   type HeldValues,
   SnapshotWriter,
@@ -12,7 +13,7 @@ import {
   Watchers,
 } from "./session/index.ts";
 import { foldedStates, isAtRest, loadSessionSnapshot } from "../state/index.ts";
-import type { RuntimeSettings } from "./runtime-options.ts";
+import type { RuntimeSettings, SessionIdentity } from "./runtime-options.ts";
 import { DEFAULT_GRACE_MS, systemTimer } from "../shared/index.ts";
 
 /** Loaded at the first activation: a program that only reads a store does not load the AI SDK. */
@@ -24,6 +25,7 @@ const sources: Readonly<Record<StepSource["name"], () => Promise<StepSource>>> =
 
 export interface LiveSession {
   readonly actor: SessionActor;
+  readonly agent: SessionAgent;
   readonly watchers: Watchers;
   readonly snapshots: SnapshotWriter;
   /** False until the activation is complete. */
@@ -38,7 +40,11 @@ export interface ActivationHost {
   readonly held: HeldValues;
   readonly onWarning: (error: TurnlogError) => void;
   /** The agent of the session. If its turn `continues` now, tools of MCP servers are included. */
-  readonly sessionAgent: (session: string, continues: boolean) => Promise<SessionAgent>;
+  readonly sessionAgent: (
+    session: SessionIdentity,
+    names: AgentNames,
+    continues: boolean,
+  ) => Promise<SessionAgent>;
   /** Whether a description includes the tools of all MCP servers. */
   readonly isComplete: (agent: PreparedAgent["description"]) => boolean;
   readonly onFailure: (actor: SessionActor) => void;
@@ -46,11 +52,19 @@ export interface ActivationHost {
   readonly onRecorded: (live: LiveSession, event: SessionEvent) => void;
 }
 
+/** How a session is activated. */
+export interface Opening {
+  /** Replaces the runtime's policy for an unfinished turn. */
+  readonly recovery?: RecoveryPolicy | undefined;
+  /** The name of the agent of a session whose log names none that the runtime has. */
+  readonly agent?: string | undefined;
+}
+
 /** @throws TurnlogError what reading the log throws, `SESSION_FAILED` */
 export async function activate(
   session: string,
   host: ActivationHost,
-  recovery: RecoveryPolicy = host.options.recovery ?? "stop",
+  { recovery = host.options.recovery ?? "stop", agent: asked }: Opening = {},
 ): Promise<LiveSession> {
   const { options, log, onWarning } = host;
   const { stepSource = "language-model-call", graceMs = DEFAULT_GRACE_MS } = options;
@@ -61,7 +75,9 @@ export async function activate(
   const { state, due } = await foldedStates(kept.state, rest);
   // An unfinished turn may begin its next step at once.
   const continues = !isAtRest(state) && recovery === "continue";
-  const { prepared, catalogue } = await host.sessionAgent(session, continues);
+  const names = { recorded: state.summary.agent, asked };
+  const agent = await host.sessionAgent({ id: session }, names, continues);
+  const { prepared, catalogue } = agent;
   const watchers = new Watchers();
   const blobs = new SessionBlobs({
     session,
@@ -107,6 +123,7 @@ export async function activate(
   );
   const live: LiveSession = {
     actor,
+    agent,
     watchers,
     snapshots: new SnapshotWriter({ log, actor, kept, due, onWarning }),
     isActive: false,
@@ -119,7 +136,7 @@ export async function activate(
   return live;
 }
 
-/** Records the agent: of a new session always, of an old one only if the agent has changed. */
+/** Records the agent: of a new session always, of an old one only if the agent or its name has changed. */
 async function recordAgent(
   actor: SessionActor,
   { description: agent }: PreparedAgent,
@@ -129,11 +146,11 @@ async function recordAgent(
   if (position === 0) {
     actor.record({ type: "session.created", data: { agent } });
     await actor.durable();
-  } else if (
-    isComplete(agent) &&
-    summary.agentDigest !== agent.digest &&
-    !machine.matches("closed")
-  ) {
+    return;
+  }
+  const isRenamed = agent.name !== undefined && agent.name !== summary.agent;
+  const isOther = isComplete(agent) && summary.agentDigest !== agent.digest;
+  if ((isRenamed || isOther) && !machine.matches("closed")) {
     actor.record({ type: "session.configured", data: { agent } });
     await actor.durable();
   }

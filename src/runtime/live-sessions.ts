@@ -4,9 +4,9 @@
  */
 
 import { setImmediate } from "node:timers/promises";
-import { TurnlogError, type RecoveryPolicy, type SessionEvent } from "../events/index.ts";
-import { activate, type LiveSession, type ActivationHost } from "./live-session.ts";
-import type { SessionAgent, AgentRegistry } from "./agent-registry.ts";
+import { TurnlogError, type SessionEvent } from "../events/index.ts";
+import { activate, type LiveSession, type ActivationHost, type Opening } from "./live-session.ts";
+import type { AgentRegistry } from "./agent-registry.ts";
 import { HeldValues, type KeepingMoment, type SessionActor } from "./session/index.ts";
 import type { OpenMcpServers } from "../mcp/index.ts";
 import { isAtRest } from "../state/index.ts";
@@ -23,7 +23,6 @@ export interface LiveSessionsOptions extends Pick<
 }
 
 export class LiveSessions {
-  readonly #agents: AgentRegistry;
   readonly #mcp: OpenMcpServers | undefined;
   readonly #host: ActivationHost;
   readonly #metrics: RuntimeMetrics | undefined;
@@ -41,17 +40,17 @@ export class LiveSessions {
   #isClosing = false;
 
   constructor({ agents, mcp, ...host }: LiveSessionsOptions) {
-    this.#agents = agents;
     this.#mcp = mcp;
     const { meter } = host.options;
     if (meter !== undefined) this.#metrics = new RuntimeMetrics(meter, () => this.#live.size);
     this.#host = {
       ...host,
       held: this.held,
-      sessionAgent: async (session, continues) =>
-        continues && mcp !== undefined
-          ? await this.#agentWithOffer(session, mcp)
-          : agents.of(session),
+      sessionAgent: async (session, names, continues) => {
+        const agent = await agents.of(session, names);
+        if (continues && mcp !== undefined) await agent.equip(await mcp.offer(), mcp.call);
+        return agent;
+      },
       // Until the servers have answered, their offer is not known and the agent is not complete.
       isComplete: (agent) => mcp === undefined || agent.mcp !== undefined,
       onFailure: (actor) => {
@@ -66,13 +65,13 @@ export class LiveSessions {
   }
 
   /** @throws TurnlogError `RUNTIME_CLOSED`, `SESSION_DELETED`, and what reading the log throws */
-  async activate(session: string, recovery?: RecoveryPolicy): Promise<LiveSession> {
+  async activate(session: string, opening: Opening = {}): Promise<LiveSession> {
     let busy = this.#busy(session);
     for (; busy !== undefined; busy = this.#busy(session)) await busy;
     this.assertOpen(session);
     const known = this.#live.get(session);
     if (known !== undefined) return await known;
-    const activation: Promise<LiveSession> = activate(session, this.#host, recovery).then(
+    const activation: Promise<LiveSession> = activate(session, this.#host, opening).then(
       (live) => {
         this.#entries.set(live.actor, activation);
         this.#passivateLater(live);
@@ -172,8 +171,8 @@ export class LiveSessions {
     return (await this.activate(session)).actor;
   }
 
-  ready(session: string): Promise<void> {
-    return this.#agents.of(session).catalogue.ready();
+  async ready(session: string): Promise<void> {
+    await (await this.activate(session)).agent.catalogue.ready();
   }
 
   /** The actor with the tools that MCP servers offer now, if it is at rest. Without servers, at once. */
@@ -183,8 +182,9 @@ export class LiveSessions {
 
   async #equippedBy(servers: OpenMcpServers, actor: SessionActor): Promise<SessionActor> {
     const { session } = actor;
+    const { agent } = await this.activate(session);
     if (isAtRest(actor.state)) {
-      const { prepared } = await this.#agentWithOffer(session, servers);
+      const prepared = await agent.equip(await servers.offer(), servers.call);
       if (isAtRest(actor.state)) actor.adopt(prepared);
     }
     // The session may have been passivated while servers were started.
@@ -205,10 +205,6 @@ export class LiveSessions {
     this.#live.clear();
     await Promise.all(this.#blocked.values());
     await Promise.all(this.#saving);
-  }
-
-  async #agentWithOffer(session: string, mcp: OpenMcpServers): Promise<SessionAgent> {
-    return await this.#agents.equip(session, await mcp.offer(), mcp.call);
   }
 
   async #passivate(

@@ -57,7 +57,12 @@ function namesIn(agent: Named): readonly (readonly [option: string, tool: string
 }
 
 /** Accepts tools of the agent, and tools that an MCP server may offer. @throws TurnlogError `INVALID_INPUT` */
-export function checkToolNames(agent: Named, servers: McpServers | undefined, who: string): void {
+export function checkToolNames(
+  agent: Named,
+  servers: McpServers | undefined,
+  who: string,
+  path: string = "agent",
+): void {
   const tools = toolNames(agent);
   const prefixes = Object.keys(servers ?? {}).map(namePrefix);
   const isKnown = (tool: string): boolean =>
@@ -72,10 +77,10 @@ export function checkToolNames(agent: Named, servers: McpServers | undefined, wh
       : `Did you mean \`${nearest}\`?`;
   throw new TurnlogError(
     "INVALID_INPUT",
-    `${who}: \`agent.${option}\` names the tool ${tool}, which does not exist. ${advice}`,
+    `${who}: \`${path}.${option}\` names the tool ${tool}, which does not exist. ${advice}`,
     {
       details: {
-        option: `agent.${option}`,
+        option: `${path}.${option}`,
         ...(nearest === undefined ? {} : { nearest }),
       },
     },

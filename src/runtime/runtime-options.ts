@@ -37,8 +37,34 @@ export interface Encryption {
   readonly keys: KeyStore;
 }
 
+/** The session that an agent is asked for. */
+export interface SessionIdentity {
+  readonly id: string;
+}
+
+/** Gives the agent of a session. Called each time the session is activated. */
+export type AgentFor = (session: SessionIdentity) => Agent | PromiseLike<Agent>;
+
+/** The agent of the sessions: one for all, one by a function, or several by name. */
+export type AgentOptions =
+  | {
+      /**
+       * The agent of all sessions, or a function that gives the agent of each. If the function throws, the
+       * session is not opened (`CALLBACK_FAILED`).
+       */
+      readonly agent: Agent | AgentFor;
+      readonly agents?: never;
+    }
+  | {
+      /**
+       * Agents by name. `runtime.session(id, { agent: name })` chooses one for a new session; the name is
+       * recorded, so that each later runtime uses the agent of that name.
+       */
+      readonly agents: Readonly<Record<string, Agent>>;
+      readonly agent?: never;
+    };
+
 interface RunOptions {
-  readonly agent: Agent;
   /**
    * Stores large and binary content outside of the log, once; events refer to it. With `false` it stays in the
    * events as base64; blobs that a session already has can still be read.
@@ -92,7 +118,9 @@ interface RunOptions {
 }
 
 /** A runtime's options. `testing` replaces time, chance and ids, for tests and replays only. */
-export type RuntimeOptions = StoreOptions & RunOptions & { readonly testing?: TestingOptions };
+export type RuntimeOptions = StoreOptions &
+  AgentOptions &
+  RunOptions & { readonly testing?: TestingOptions };
 
 /** Sources of time, chance and ids. A test that sets them runs the same way each time. */
 export interface TestingOptions {
@@ -111,7 +139,7 @@ export interface TestingOptions {
 }
 
 /** Checked options, with those of `testing` among the others. */
-export type RuntimeSettings = StoreOptions & RunOptions & TestingOptions;
+export type RuntimeSettings = StoreOptions & AgentOptions & RunOptions & TestingOptions;
 
 type OwnLog = Extract<StoreOptions, { readonly log: EventLog }>;
 

@@ -21,10 +21,11 @@ import {
   text,
   thing,
 } from "../validation/index.ts";
-import { heldAgent, agentSchema } from "../agent/index.ts";
+import { type Agent, agentSchema, checkContext, heldAgent } from "../agent/index.ts";
 import type { AttachmentOptions, BlobOptions } from "../media/index.ts";
-import type { HttpMcpServer, StdioMcpServer } from "../mcp/index.ts";
+import type { HttpMcpServer, McpServers, StdioMcpServer } from "../mcp/index.ts";
 import type {
+  AgentOptions,
   Encryption,
   RuntimeOptions,
   RuntimeSettings,
@@ -34,9 +35,7 @@ import type {
 import { checkToolNames } from "./named-tools.ts";
 
 type KeyOf<Union> = Union extends unknown ? keyof Union : never;
-type AnyRuntime = { readonly [Key in Exclude<KeyOf<RuntimeOptions>, "agent">]?: unknown } & {
-  readonly agent: unknown;
-};
+type AnyRuntime = { readonly [Key in KeyOf<RuntimeOptions>]?: unknown };
 
 const places = ["dir", "memory", "log"] as const;
 
@@ -70,6 +69,11 @@ const serverSchema = z.unknown().superRefine((value, context) => {
 
 const schema = optionsOf<AnyRuntime>(
   {
+    agent: thing(
+      "an agent, which is an object with a `model`, or a function that gives one",
+      (value) => isObject(value) || typeof value === "function",
+    ),
+    agents: thing("an object with agents by name", isObject),
     dir: name,
     memory: z.literal(true, "true"),
     log: implementation({ append: code, read: code }),
@@ -126,7 +130,7 @@ const schema = optionsOf<AnyRuntime>(
       {},
     ),
   },
-  { agent: thing("an agent, which is an object with a `model`", isObject) },
+  {},
 );
 
 /** Other forms (an address with `https://`, a pattern) would never allow anything. */
@@ -146,18 +150,14 @@ function isObject(value: unknown): boolean {
 /** Checks the options now, and the answers of their functions later. @throws TurnlogError `INVALID_INPUT` */
 export function checkedOptions(options: RuntimeOptions): RuntimeSettings {
   check(schema, options, "createRuntime");
-  const { testing = {}, ...given } = options;
+  const { testing = {}, agent: _agent, agents: _agents, ...given } = options;
   checkPlace(given);
-  // The agent is prepared while the store is opened; a wrong one is refused before that.
-  check(agentSchema, given.agent, "createRuntime", { name: "agent" });
-  checkToolNames(given.agent, given.mcp, "createRuntime");
   const { attachments, blobs, mcp } = given;
   const { clock, random, newId } = testing;
   return {
     ...given,
     ...testing,
-    // The caller may change its agent later.
-    agent: heldAgent(given.agent),
+    ...heldAgents(options),
     ...(attachments && { attachments: ownCopy(attachments) }),
     ...(blobs && { blobs: { ...blobs } }),
     ...(mcp && { mcp: ownCopy(mcp) }),
@@ -176,6 +176,35 @@ export function checkedOptions(options: RuntimeOptions): RuntimeSettings {
       ),
     }),
   };
+}
+
+/** Agents are prepared while the store is opened; wrong ones are refused before that. */
+function heldAgents({ agent, agents, mcp }: RuntimeOptions): AgentOptions {
+  if ((agent === undefined) === (agents === undefined)) {
+    const what = agent === undefined ? "neither of them" : "both";
+    throw new TurnlogError(
+      "INVALID_INPUT",
+      `createRuntime: who runs the sessions must be said by one of \`agent\` and \`agents\`, not by ${what}.`,
+      { details: { option: "agent" } },
+    );
+  }
+  if (agents === undefined)
+    return { agent: typeof agent === "function" ? agent : heldAs("agent", agent, mcp) };
+  const held = Object.entries(agents).map(
+    ([name, one]) => [name, heldAs(`agents.${name}`, one, mcp)] as const,
+  );
+  if (held.length > 0) return { agents: Object.fromEntries(held) };
+  throw new TurnlogError("INVALID_INPUT", "createRuntime: `agents` must have at least one agent.", {
+    details: { option: "agents" },
+  });
+}
+
+/** A copy: the caller may change its agent later. */
+function heldAs(option: string, agent: Agent, servers: McpServers | undefined): Agent {
+  check(agentSchema, agent, "createRuntime", { name: option });
+  checkToolNames(agent, servers, "createRuntime", option);
+  checkContext(agent.context);
+  return heldAgent(agent);
 }
 
 function checkPlace(given: StoreOptions): void {

@@ -17,6 +17,11 @@ import type { ListedSession } from "../state/index.ts";
 export interface OpenSessionOptions {
   /** Create the session if it does not exist. Default: true. */
   readonly createIfMissing?: boolean;
+  /**
+   * The name of the session's agent, in a runtime with `agents`. Recorded: later openings need no name, and
+   * another one is refused. `session.configure` changes it.
+   */
+  readonly agent?: string;
 }
 
 /** An open store and the agent that runs its sessions. Created by {@link createRuntime}. */
@@ -27,7 +32,7 @@ export interface Runtime extends AsyncDisposable {
   readonly blobs: Pick<BlobStore, "get" | "has"> | undefined;
   /**
    * Opens a session by its id: creates it, or resumes it from its log. Without an id, creates a new one.
-   * @throws TurnlogError `SESSION_NOT_FOUND` with `createIfMissing: false`, `SESSION_DELETED`,
+   * @throws TurnlogError `AGENT_MISSING`, `COMMAND_REFUSED` (another agent runs it), `SESSION_NOT_FOUND` with `createIfMissing: false`, `SESSION_DELETED`,
    * `INVALID_INPUT`, `LOG_DAMAGED`, `RUNTIME_CLOSED`
    */
   session(id?: string, options?: OpenSessionOptions): Promise<Session>;

@@ -45,6 +45,7 @@ import {
   viewSession,
 } from "../state/index.ts";
 import type { Redacted, RedactionTarget, RedactOptions } from "../archive/index.ts";
+import type { AgentChanges } from "./agent-registry.ts";
 import type { LiveSessions } from "./live-sessions.ts";
 import type { ForkOptions, Session } from "./session.ts";
 import { sessionAnswers } from "./session-answers.ts";
@@ -58,6 +59,8 @@ export interface SessionHost {
   readonly live: LiveSessions;
   /** Forks the stored session and activates the fork. */
   fork(session: string, options: ForkOptions, recovery?: RecoveryPolicy): Promise<Session>;
+  /** Activates the session anew, with a changed agent. */
+  configure(session: string, changes: AgentChanges): Promise<void>;
   /** Passivates the session and redacts it. */
   redact(
     session: string,
@@ -269,6 +272,7 @@ export function sessionHandle(id: string, host: SessionHost): Session {
       return { session, turn: await session.turn(point.messageId) };
     },
 
+    configure: (changes) => host.configure(id, changes),
     redact: (what, options = {}) => host.redact(id, isSeveral(what) ? what : [what], options),
     at: (position) => viewSession(log, id, position),
     diff: (before, after) => diffSession(log, id, before, after),

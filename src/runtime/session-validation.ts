@@ -20,6 +20,7 @@ import {
 import type { ApprovalAnswer, CancelOptions } from "./session/index.ts";
 import type { PreviewOptions } from "./prompt/index.ts";
 import type { RedactOptions } from "../archive/index.ts";
+import type { AgentChanges } from "./agent-registry.ts";
 import type { OpenSessionOptions } from "./runtime.ts";
 import type {
   ForkOptions,
@@ -108,6 +109,7 @@ const forkSchema = optionsOf<ForkOptions>(
     },
   },
 );
+const configureSchema = optionsOf<AgentChanges>(agentChanges, {});
 const rerunSchema = optionsOf<RerunOptions>(
   { ...agentChanges, position, step: position, id: anything },
   {},
@@ -123,7 +125,7 @@ const restSchema = optionsOf<RestOptions>({ signal }, {});
 
 export const redactSchema: z.ZodType = optionsOf<RedactOptions>({ reason: text }, {});
 export const openSessionSchema: z.ZodType = optionsOf<OpenSessionOptions>(
-  { createIfMissing: flag },
+  { createIfMissing: flag, agent: name },
   {},
 );
 export const deleteSchema: z.ZodType = optionsOf<DeleteOptions>(
@@ -194,6 +196,7 @@ const commands: ReadonlyMap<unknown, Signature> = new Map<keyof Session, Signatu
   ["at", [required("position", position)]],
   ["diff", [required("before", position), required("after", position)]],
   ["fork", [optional("options", forkSchema)]],
+  ["configure", [required("changes", configureSchema)]],
   ["rerun", [optional("options", rerunSchema)]],
   ["redact", [required("what", redactedSchema), optional("options", redactSchema)]],
   ["events", [optional("options", eventsSchema)]],

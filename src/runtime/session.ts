@@ -234,6 +234,15 @@ export interface Session {
    */
   rerun(options?: RerunOptions): Promise<Rerun>;
   /**
+   * Changes the agent that runs the session, between turns: to one of the runtime's `agents` by its name,
+   * or by another model, instructions or tools. The change is recorded. Other runtimes follow the name; the
+   * rest applies while this runtime is open. @throws TurnlogError `INVALID_INPUT`, `COMMAND_REFUSED` while
+   * a turn runs, `SESSION_CLOSED`
+   * @example
+   * await session.configure({ agent: "coder" });
+   */
+  configure(changes: AgentChanges): Promise<void>;
+  /**
    * Redacts the content at positions for good: records an event, then erases the keys of that content,
    * here and in all forks. A block goes with all its deltas, a call with its input and outcome. The
    * answer names the summaries that may repeat the content. Needs `encryption`.

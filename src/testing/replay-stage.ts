@@ -102,13 +102,8 @@ export class ReplayStage {
     const { events } = this.#options;
     if (isSummarising(position, events) || isConcluded(position, events)) await settled();
     const runs = runningAt(position, events);
-    for (
-      let turn = 0;
-      turn < TURNS_TO_RUN && !runs.every((start) => this.#ran.has(start));
-      turn++
-    ) {
-      await setImmediate();
-    }
+    const haveRun = (): boolean => runs.every((start) => this.#ran.has(start));
+    for (let turn = 0; turn < TURNS_TO_RUN && !haveRun(); turn++) await setImmediate();
   }
 
   async #repeat(event: SessionEvent): Promise<void> {
@@ -170,24 +165,23 @@ export class ReplayStage {
     );
     const preparations = recordedPreparations(agent, events, this.#pacer);
     const rest = events.slice(event.position - 1);
-    const recovery = [event, events[event.position]].find(
-      (one) => one?.type === "session.recovered",
-    );
+    const next = events[event.position];
+    const recovery = [event, next].find((one) => one?.type === "session.recovered");
+    const { name } = this.#description ?? {};
+    const replayed: Agent = {
+      ...agent,
+      model: { ...replayModel(rest, this.#pacer), ...nameOf(agent.model) },
+      context: replayedContext(agent, rest, this.#pacer, () => this.#pacer.position),
+      ...(agent.tools && {
+        tools: watchedTools(rest, agent.tools, this.#pacer, ({ started }) => {
+          if (process === this.#process) this.#ran.add(started.position);
+        }),
+      }),
+    };
     const runtime = await createRuntime({
       log: this.#logOf(log, process),
       blobs: { store: memoryBlobs(), recorded: recordedBlobs(events) },
-      agent: {
-        ...agent,
-        model: { ...replayModel(rest, this.#pacer), ...nameOf(agent.model) },
-        context: replayedContext(agent, rest, this.#pacer, () => this.#pacer.position),
-        ...(agent.tools === undefined
-          ? {}
-          : {
-              tools: watchedTools(rest, agent.tools, this.#pacer, ({ started }) => {
-                if (process === this.#process) this.#ran.add(started.position);
-              }),
-            }),
-      },
+      ...(name === undefined ? { agent: replayed } : { agents: { [name]: replayed } }),
       recovery: recovery?.type === "session.recovered" ? recovery.data.policy : "stop",
       maxRecoveries: Number.POSITIVE_INFINITY,
       testing: {
@@ -201,7 +195,7 @@ export class ReplayStage {
         },
       },
     });
-    return await runtime.session(this.#name);
+    return await runtime.session(this.#name, name === undefined ? {} : { agent: name });
   }
 
   /** Waits end where they ended in the recording, without waiting. */

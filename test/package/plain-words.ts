@@ -46,6 +46,7 @@ export const plainWords: ReadonlySet<string> = new Set(
     compactor
     conditions
     config
+    configure
     connection
     content
     context

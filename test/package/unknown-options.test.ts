@@ -106,7 +106,7 @@ async function outcome(act: () => unknown): Promise<unknown> {
 type Row = readonly [option: string, nearest: string | undefined, act: () => unknown];
 
 type InMemory = Extract<RuntimeOptions, { readonly memory: true }>;
-const open = (options: Omit<InMemory, "agent" | "memory">): Promise<Runtime> =>
+const open = (options: Omit<InMemory, "agent" | "agents" | "memory">): Promise<Runtime> =>
   createRuntime({ memory: true, agent: { model }, ...options });
 const run = (agent: Omit<Agent, "model">): Promise<Runtime> =>
   createRuntime({ memory: true, agent: { model, ...agent } });
@@ -190,6 +190,18 @@ const rows: readonly Row[] = [
   ["options.limits.bodySize", undefined, () => createServer(runtime, { limits: { bodySize: 5 } })],
   // @ts-expect-error -- unknown
   ["options.prot", "port", () => serveNode(runtime, { prot: 0 })],
+  // @ts-expect-error -- unknown
+  ["agents.coder.maxStep", "maxSteps", () => createRuntime({ memory: true, agents: { coder: { model, maxStep: 3 } } })],
+  // @ts-expect-error -- one of the two
+  ["agent", undefined, () => createRuntime({ memory: true, agent: { model }, agents: { coder: { model } } })],
+  // @ts-expect-error -- one of the two
+  ["agent", undefined, () => createRuntime({ memory: true })],
+  ["agents", undefined, () => createRuntime({ memory: true, agents: {} })],
+  ["agents.coder.activeTools", "echo", () => createRuntime({ memory: true, agents: { coder: { model, tools: { echo }, activeTools: ["ecko"] } } })],
+  ["agent.maxStep", "maxSteps", async () => (await createRuntime({ memory: true, agent: () => ({ model, maxStep: 3 }) })).session("s")],
+  // @ts-expect-error -- unknown
+  ["changes.agents", "agent", () => session.configure({ agents: "coder" })],
+  ["agent", undefined, () => session.configure({ agent: "coder" })],
   // @ts-expect-error -- unknown
   ["options.create", "createIfMissing", () => runtime.session("s", { create: false })],
   // @ts-expect-error -- unknown

@@ -49,6 +49,7 @@ const statuses: Readonly<Record<TurnlogErrorCode, number>> = {
   LOG_CLOSED: 503,
   LOG_LOCKED: 503,
   LOG_FULL: 507,
+  AGENT_MISSING: 500,
   CALLBACK_FAILED: 500,
   PACKAGE_MISSING: 500,
   KEY_MISSING: 500,

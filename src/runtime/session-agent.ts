@@ -1,0 +1,75 @@
+/** An agent as sessions share it: prepared, with its catalogue and the tools of MCP servers. */
+
+import { TurnlogError, type McpOffer } from "../events/index.ts";
+import { modelCatalogue, type ModelCatalogue } from "../context/index.ts";
+import { guardedCatalogue, type Agent, type PreparedAgent } from "../agent/index.ts";
+import { equipAgent, type CallTool } from "../mcp/index.ts";
+
+/** A catalogue that is loaded before the first step, and knows nothing until then. */
+interface LateCatalogue extends ModelCatalogue {
+  /** Resolves when the catalogue is loaded. A step must wait for it. */
+  ready(): Promise<void>;
+}
+
+export class SessionAgent {
+  /** As the user passed it, without the tools of MCP servers. */
+  readonly given: Agent;
+  /** Its name among the runtime's `agents`. */
+  readonly name: string | undefined;
+  readonly catalogue: LateCatalogue;
+  #prepared: PreparedAgent;
+
+  constructor(given: Agent, prepared: PreparedAgent, name?: string) {
+    this.given = given;
+    this.name = name;
+    this.catalogue = lateCatalogue(given.context?.catalogue);
+    this.#prepared = withName(prepared, name);
+  }
+
+  get prepared(): PreparedAgent {
+    return this.#prepared;
+  }
+
+  /** Gives the agent, and so all its sessions, the tools that MCP servers offer now. */
+  async equip(offer: McpOffer, call: CallTool): Promise<PreparedAgent> {
+    const { mcp } = this.#prepared.description;
+    if (JSON.stringify(mcp) !== JSON.stringify(offer))
+      this.#prepared = withName(await equipAgent(this.given, offer, call), this.name);
+    return this.#prepared;
+  }
+}
+
+function withName(prepared: PreparedAgent, name: string | undefined): PreparedAgent {
+  if (name === undefined) return prepared;
+  return { ...prepared, description: { ...prepared.description, name } };
+}
+
+function lateCatalogue(own: ModelCatalogue | undefined): LateCatalogue {
+  let loaded = own && guardedCatalogue(own);
+  let loading: Promise<void> | undefined;
+  return {
+    limits: (model, at) => loaded?.limits(model, at),
+    cost: (model, usage, at) => loaded?.cost(model, usage, at),
+    ready: async () => {
+      if (loaded !== undefined) return;
+      loading ??= shippedCatalogue().then((made) => {
+        loaded = made;
+      });
+      await loading;
+    },
+  };
+}
+
+/** The shipped catalogue; without its package a warning, and a catalogue that knows no model. */
+async function shippedCatalogue(): Promise<ModelCatalogue> {
+  try {
+    return await modelCatalogue();
+  } catch (error) {
+    if (!TurnlogError.isInstance(error) || error.code !== "PACKAGE_MISSING") throw error;
+    process.emitWarning(
+      `${error.message} Until then turnlog knows a model's window and prices only from \`context.limits\` and \`context.catalogue\`.`,
+      { code: "TURNLOG_PACKAGE_MISSING" },
+    );
+    return { limits: () => undefined, cost: () => undefined };
+  }
+}
