@@ -28,13 +28,7 @@ import {
   type Turn,
   type TurnValues,
 } from "./session/index.ts";
-import {
-  type AttachmentOptions,
-  recordOffloaded,
-  heldInput,
-  receiveInput,
-  type HeldInput,
-} from "../media/index.ts";
+import { type AttachmentOptions, heldInput, receiveInput, type HeldInput } from "../media/index.ts";
 import {
   isAtRest,
   rerunPoint,
@@ -50,6 +44,7 @@ import type { LiveSessions } from "./live-sessions.ts";
 import type { ForkOptions, Session } from "./session.ts";
 import { sessionAnswers } from "./session-answers.ts";
 import { sessionRewinds } from "./session-rewinds.ts";
+import { queueMessage } from "./queue-message.ts";
 import { assertSameMessage } from "./repeated-message.ts";
 
 export interface SessionHost {
@@ -162,18 +157,17 @@ export function sessionHandle(id: string, host: SessionHost): Session {
       if (offloaded !== undefined || checking !== undefined)
         actor = await openActor("accept messages");
       const { content = received, stored = [] } = offloaded ?? {};
-      if (replaces !== undefined) actor = await edit(replaces, messageId, values);
-      const queued = !actor.isIdle;
-      // The same id may have been sent while files were read.
-      if (acceptedAt(actor.state.queue, messageId) !== undefined)
-        return turnOf(...(await sendAgain(input, messageId, delivery, values)), values.output);
-      actor.blobs.assertWithinQuota(stored);
       const data = { id: messageId, content, delivery: delivery ?? "follow-up" };
-      actor.turn.hold(messageId, values);
-      recordOffloaded(actor, stored, { type: "message.queued", data });
-      const position = acceptedAt(actor.state.queue, messageId) ?? actor.state.position;
-      await actor.durable();
-      return turnOf(messageId, position, queued, values.output);
+      const accept = (on: SessionActor): ReturnType<typeof queueMessage> =>
+        queueMessage(on, { data, stored, values });
+      const accepted =
+        replaces === undefined
+          ? accept(actor)
+          : await edit({ replaces, by: messageId, basedOn, stored, values }, accept);
+      if (accepted === undefined)
+        return turnOf(...(await sendAgain(input, messageId, delivery, values)), values.output);
+      await accepted.actor.durable();
+      return turnOf(messageId, accepted.position, accepted.queued, values.output);
     },
 
     async turn(messageId) {

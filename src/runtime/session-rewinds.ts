@@ -4,7 +4,8 @@
  */
 
 import type { OutputInterface } from "ai";
-import type { EventLog } from "../events/index.ts";
+import type { EventBody, EventLog } from "../events/index.ts";
+import { acceptedAt } from "../projections/index.ts";
 import {
   assertBasedOn,
   cancel,
@@ -21,6 +22,7 @@ import {
   type CommandTarget,
   type RewindDecision,
   type Rewound,
+  type Seen,
   type SessionActor,
   type Turn,
   type TurnValues,
@@ -44,19 +46,34 @@ export interface RewindHost {
   ) => Turn<OUTPUT, PARTIAL>;
 }
 
+interface Edit {
+  readonly replaces: string;
+  /** The id of the message that is sent instead. */
+  readonly by: string;
+  readonly basedOn: Seen | undefined;
+  readonly stored: readonly EventBody<"blob.stored">[];
+  readonly values: TurnValues;
+}
+
 type Rewinds = Pick<Session, "rewind" | "checkout" | "branches" | "regenerate"> & {
-  /** Rewinds for an edit. Returns the actor on which the new message is to be recorded at once. */
-  readonly edit: (replaces: string, by: string, values: TurnValues) => Promise<SessionActor>;
+  /** Rewinds for an edit; `accept` records the new message in the same moment. */
+  readonly edit: <Found>(edit: Edit, accept: (actor: SessionActor) => Found) => Promise<Found>;
   /** What the rewind left that made a message run, from this position on. */
   readonly replaced: (messageId: string, from: number) => Promise<Rewound | undefined>;
 };
 
 export function sessionRewinds({ id, log, live, openActor, turnOf }: RewindHost): Rewinds {
-  /** The actor between two turns. Nothing may be awaited between this and `record`. */
-  async function restingActor(command: string): Promise<SessionActor> {
+  /**
+   * Acts between two turns, cancelling one that runs. In the same moment as the look: other commands may
+   * begin a turn in any other.
+   */
+  async function atRest<Found>(
+    command: string,
+    act: (actor: SessionActor) => Found,
+  ): Promise<Found> {
     for (;;) {
       const actor = await openActor(command);
-      if (isAtBoundary(actor.state)) return actor;
+      if (isAtBoundary(actor.state)) return act(actor);
       for (const body of cancel(actor.state, { reason: `the session is told to ${command}` })
         .events)
         actor.record(body);
@@ -66,35 +83,26 @@ export function sessionRewinds({ id, log, live, openActor, turnOf }: RewindHost)
 
   async function move(
     command: string,
-    check: (target: CommandTarget) => void,
+    basedOn: Seen | undefined,
     decide: (target: CommandTarget) => RewindDecision,
   ): Promise<Rewound> {
-    const before = await openActor(command);
-    check(before);
-    const actor = await restingActor(command);
-    const rewound = priced(actor, actor.state, moveHead(actor, decide));
+    // A refused command cancels no turn.
+    assertBasedOn(await openActor(command), basedOn);
+    const { actor, rewound } = await atRest(command, (resting) => {
+      const { state } = resting;
+      assertBasedOn(resting, basedOn);
+      return { actor: resting, rewound: priced(resting, state, moveHead(resting, decide)) };
+    });
     await actor.durable();
     return rewound;
   }
 
   return {
     rewind: ({ tell, basedOn, ...place }) =>
-      move(
-        "rewind",
-        (target) => {
-          assertBasedOn(target, basedOn);
-        },
-        (target) => rewind(target, place, { tell }),
-      ),
+      move("rewind", basedOn, (target) => rewind(target, place, { tell })),
 
     checkout: (branch, { tell, basedOn } = {}) =>
-      move(
-        "checkout",
-        (target) => {
-          assertBasedOn(target, basedOn);
-        },
-        (target) => checkout(target, branch, { tell }),
-      ),
+      move("checkout", basedOn, (target) => checkout(target, branch, { tell })),
 
     async branches() {
       const actor = await live.actor(id);
@@ -117,27 +125,32 @@ export function sessionRewinds({ id, log, live, openActor, turnOf }: RewindHost)
       assertBasedOn(actor, basedOn);
       const message = messageId ?? lastMessageId(state);
       if (message === undefined) throw commands.refusal(actor, "regenerate", "it has no turn yet");
-      const resting = await restingActor("regenerate");
       const decide = (target: CommandTarget): RewindDecision =>
         runAgain(target, message, idempotencyKey);
-      holdForFirst(resting, decide(resting), values);
-      const { position } = moveHead(resting, decide);
+      const { resting, from } = await atRest("regenerate", (at) => {
+        const begun = joined(at.state, messageId, idempotencyKey);
+        // Another command with this key was quicker.
+        if (begun !== undefined) return { resting: at, from: begun.from };
+        assertBasedOn(at, basedOn);
+        holdForFirst(at, decide(at), values);
+        return { resting: at, from: moveHead(at, decide).position };
+      });
       await resting.durable();
-      return turnOf(message, position, false, output);
+      return turnOf(message, from, false, output);
     },
 
-    async edit(replaces, by, values) {
-      const actor = await restingActor("edit");
-      const { all, switches } = actor.state.branches;
-      const active = all.find((branch) => branch.id === switches.at(-1)?.branch);
-      // The process died after the rewind, and before the message.
-      if (active?.edit?.by === by && actor.state.boundaries.from === active.id) return actor;
-      const decide = (target: CommandTarget): RewindDecision =>
-        replaceMessage(target, replaces, by);
-      holdForFirst(actor, decide(actor), values);
-      moveHead(actor, decide);
-      return actor;
-    },
+    edit: ({ replaces, by, basedOn, stored, values }, accept) =>
+      atRest("edit", (actor) => {
+        if (acceptedAt(actor.state.queue, by) === undefined && !isEditing(actor.state, by)) {
+          assertBasedOn(actor, basedOn);
+          actor.blobs.assertWithinQuota(stored);
+          const decide = (target: CommandTarget): RewindDecision =>
+            replaceMessage(target, replaces, by);
+          holdForFirst(actor, decide(actor), values);
+          moveHead(actor, decide);
+        }
+        return accept(actor);
+      }),
 
     async replaced(messageId, from) {
       const actor = await live.actor(id);
@@ -171,6 +184,12 @@ function moveHead(actor: SessionActor, decide: (target: CommandTarget) => Rewind
   const { event, rewound } = decide(actor);
   if (event !== undefined) actor.record(event);
   return rewound;
+}
+
+/** Whether the process died after the rewind of an edit, and before its message. */
+function isEditing({ branches: { all, switches }, boundaries }: SessionState, by: string): boolean {
+  const active = all.find((branch) => branch.id === switches.at(-1)?.branch);
+  return active?.edit?.by === by && boundaries.from === active.id;
 }
 
 function isClosed({ machine }: SessionState): boolean {

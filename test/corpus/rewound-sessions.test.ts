@@ -17,7 +17,7 @@ import { recordedSessions, sessionsPresent } from "./session-corpus.ts";
 import { modelOf } from "./session-replay.ts";
 
 /** One in so many; with `TURNLOG_LONG` all of them, and at every boundary. */
-const ONE_IN = 12;
+const ONE_IN = 30;
 
 const recorded = sessionsPresent ? recordedSessions() : [];
 
