@@ -44,7 +44,11 @@ export function provoke(stage: Stage, move: Move, manner: Manner = {}): void {
     case "session.resumed":
       return stage.ask("resume", session.resume());
     case "session.rewound":
-      return stage.ask("rewind", session.rewind({ to: 1 }));
+      if (move.way === "back") return stage.ask("rewind", session.rewind({ to: 1 }));
+      return stage.ask(
+        "regenerate",
+        session.regenerate().then((turn) => stage.expectResult(turn)),
+      );
     case "session.closed":
       return stage.ask("close", session.close());
     case "turn.cancel-requested":

@@ -10,6 +10,7 @@ import { haste } from "./haste.ts";
 import type { Move } from "./moves.ts";
 import { possibleMoves, type Bounds } from "./possible-moves.ts";
 import { refused } from "./refusals.ts";
+import { moveHead } from "./rewinds.ts";
 import type { Situation, World } from "./situation.ts";
 
 /** Mostly nothing; sometimes the process dies in the midst of it, after so many events that count. */
@@ -129,7 +130,7 @@ export const anyCommand: fc.Arbitrary<Command> = fc.oneof(
   { weight: 2, arbitrary: moveCommand("session.resumed") },
   { weight: 3, arbitrary: moveCommand("turn.cancel-requested") },
   { weight: 1, arbitrary: moveCommand("context.compaction-started") },
-  { weight: 2, arbitrary: moveCommand("session.rewound") },
+  { weight: 4, arbitrary: moveHead },
   { weight: 2, arbitrary: crash },
   { weight: 2, arbitrary: crashSoon },
   { weight: 1, arbitrary: closeAndReopen },

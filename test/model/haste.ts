@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { TurnlogError, type TurnlogErrorCode } from "../../src/events/index.ts";
 import { approvalIdOf, requestIdOf } from "./asked-calls.ts";
 import { command, type Command } from "./command.ts";
-import { callKey, runningCalls } from "./situation.ts";
+import { callKey, editId, runningCalls } from "./situation.ts";
 import type { Stage } from "./stage.ts";
 
 /** Makes a request, unless there is nothing to make it of. `turn` counts the requests of the moment. */
@@ -33,6 +33,16 @@ const requests: Readonly<Record<string, Request>> = {
     session.withdraw(situation.machine.context.queue[0]?.id ?? "message-1"),
   resume: ({ session }) => session.resume(),
   compact: ({ session }) => session.compact({ name: "nothing", plan: () => undefined }),
+  // A running turn is cancelled first.
+  "cancel and rewind": ({ session, situation }) =>
+    session.rewind({ beforeTurn: Math.max(1, situation.machine.context.turn) }),
+  "cancel and check out": ({ session }) => session.checkout(1),
+  "cancel and regenerate": ({ session }) => session.regenerate(),
+  "cancel and edit": ({ session, situation }, turn) =>
+    session.send("Otherwise.", {
+      id: editId(situation, turn),
+      replaces: situation.lastTurn[0] ?? "message-1",
+    }),
   "end a tool": ({ process: { tools }, situation }) => {
     const [key] = runningCalls(situation).map((callId) => callKey(situation, callId));
     if (key === undefined || !tools.isRunning(key)) return undefined;
@@ -54,7 +64,7 @@ const inOrder: ReadonlySet<TurnlogErrorCode> = new Set<TurnlogErrorCode>([
 ]);
 
 /** Refusals are in order here: what one asks for may have been undone by the other. */
-async function unlessRefused(request: Promise<unknown>): Promise<void> {
+export async function unlessRefused(request: Promise<unknown>): Promise<void> {
   try {
     await request;
   } catch (error) {
@@ -72,7 +82,7 @@ export const haste: fc.Arbitrary<Command> = fc
       async (stage) => {
         let messages = 0;
         for (const name of names) {
-          if (name === "steer" || name === "follow up") messages += 1;
+          if (/^(?:steer|follow up)$/.test(name)) messages += 1;
           const request = requests[name]?.(stage, messages);
           if (request !== undefined) stage.ask(name, unlessRefused(request));
         }

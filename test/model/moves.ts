@@ -51,6 +51,8 @@ export type Move =
     }
   | { readonly type: "turn.cancel-requested"; readonly mode: CancelMode }
   | { readonly type: "session.recovered"; readonly policy: RecoveryPolicy }
+  /** `back`: to before everything. `again`: the last turn runs again. */
+  | { readonly type: "session.rewound"; readonly way: "back" | "again" }
   | {
       readonly type: Exclude<
         StructuralType,
@@ -61,6 +63,7 @@ export type Move =
         | "tool.approval-answered"
         | "turn.cancel-requested"
         | "session.recovered"
+        | "session.rewound"
       >;
     };
 
@@ -188,7 +191,10 @@ function bodyOf(move: Move, situation: Situation, world: World): EventBody<Struc
     case "session.resumed":
       return { type: move.type, data: {} };
     case "session.rewound":
-      return { type: move.type, data: { to: 1 } };
+      return {
+        type: move.type,
+        data: { to: 1, ...(move.way === "again" ? { again: situation.lastTurn } : {}) },
+      };
     case "session.closed":
       return { type: move.type, data: {} };
   }

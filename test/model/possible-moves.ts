@@ -216,7 +216,10 @@ function freeMoves(situation: Situation, world: World, bounds: Bounds): readonly
       ...messages,
       ...(held && queue.length > 0 ? ([{ type: "session.resumed" }] as const) : []),
       // Without a delivery since, there is nothing to leave.
-      ...(situation.bulky ? ([{ type: "session.rewound" }] as const) : []),
+      ...(situation.bulky ? ([{ type: "session.rewound", way: "back" }] as const) : []),
+      ...(situation.bulky && situation.lastTurn.length > 0
+        ? ([{ type: "session.rewound", way: "again" }] as const)
+        : []),
       { type: "context.compaction-started" },
       { type: "session.closed" },
     ];

@@ -35,6 +35,8 @@ export interface Situation {
   readonly accepted: number;
   /** Something was delivered since the last compaction, so that another one can gain something. */
   readonly bulky: boolean;
+  /** The messages of the last turn, if nothing was rewound since. */
+  readonly lastTurn: readonly string[];
   /** The step's prompt was too long: what came of it. */
   readonly overflow?: "refused" | "compacting" | "compacted" | "rejected" | "recovered";
   /** The process is dead, and an event stands in the log that it would not have recorded. */
@@ -52,6 +54,7 @@ export const beginning: Situation = {
   graceOver: false,
   accepted: 0,
   bulky: false,
+  lastTurn: [],
   cut: false,
 };
 
@@ -61,11 +64,14 @@ export function after(situation: Situation, event: SessionEvent): Situation {
   const moved = { ...situation, machine };
   switch (event.type) {
     case "message.queued":
-      return { ...moved, accepted: situation.accepted + 1 };
+      return { ...moved, accepted: situation.accepted + (isEdit(event.data.id) ? 0 : 1) };
     case "message.delivered":
-      return { ...moved, bulky: true };
+      return { ...moved, bulky: true, lastTurn: [...situation.lastTurn, ...event.data.ids] };
+    case "turn.started":
+      return { ...moved, lastTurn: [] };
     case "session.rewound":
-      return { ...moved, bulky: false };
+      // Another branch may have what could be compacted.
+      return { ...moved, bulky: event.data.to > 1, lastTurn: [] };
     case "context.overflowed":
       return { ...moved, overflow: "refused" };
     case "context.compaction-started":
@@ -176,6 +182,15 @@ export function nextCallId({ machine }: Situation): string {
 /** The name of a call of the running step that no other call has. */
 export function callKey({ machine }: Situation, callId: string): string {
   return `${machine.context.step}/${callId}`;
+}
+
+/** The id of a message that replaces another one. */
+export function editId({ machine }: Situation, number: number): string {
+  return `edit-${machine.context.turn}-${number}`;
+}
+
+function isEdit(id: string): boolean {
+  return id.startsWith("edit-");
 }
 
 /** The id of the next message that is accepted. */
