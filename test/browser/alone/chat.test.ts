@@ -1,0 +1,329 @@
+/**
+ * An unmodified `useChat` in Chromium, while connections are lost and the server is killed: in the end the
+ * page shows what the log says, and it never showed an error. `npm run test:browser` runs all; `npm test` one.
+ */
+
+import type { UIMessage } from "ai";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { long, patience } from "../../support/runs.ts";
+import { browserAbsent, browserPath, expectLogged, settled, Stage, written } from "../stage.ts";
+
+vi.setConfig({ testTimeout: patience });
+
+type Describe = (title: string, define: () => void) => void;
+
+/** Where a browser is. */
+const describeHere: Describe =
+  browserPath === undefined
+    ? (title) => {
+        console.warn(`${title}: ${browserAbsent}`);
+        describe.skipIf(browserPath === undefined)("needs Chromium", () => {});
+      }
+    : describe;
+
+/** In `npm run test:browser` and the long tests. */
+const isAll = long || process.env["TURNLOG_BROWSER"] !== undefined;
+const describeAll: Describe = isAll
+  ? describeHere
+  : () => {
+      describe.skipIf(!isAll)("all other moments: `npm run test:browser`", () => {});
+    };
+
+/** Kills at moments that nobody chose. */
+const KILLS = long ? 50 : 10;
+
+let stage: Stage;
+const pages: Page[] = [];
+let chats = 0;
+
+beforeAll(async () => {
+  if (browserPath !== undefined) stage = await Stage.open();
+}, patience);
+
+afterAll(async () => {
+  if (browserPath !== undefined) await stage.close();
+}, patience);
+
+/** A new chat in a new tab. */
+async function opened(settings = ""): Promise<readonly [page: Page, id: string]> {
+  for (const page of pages.splice(0)) await page.close();
+  const id = `chat-${++chats}`;
+  return [await tab(id, settings), id];
+}
+
+async function tab(id: string, settings = ""): Promise<Page> {
+  const page = await stage.page(id, settings);
+  pages.push(page);
+  return page;
+}
+
+const expectSame = (page: Page, id: string, count: number): Promise<readonly UIMessage[]> =>
+  expectLogged(stage, page, id, count);
+
+const say = (page: Page, text: string): Promise<void> =>
+  page.evaluate((given) => void chat.sendMessage({ text: given }), text);
+
+const textOf = (page: Page): Promise<string> =>
+  page.evaluate(() =>
+    (chat.messages.at(-1)?.parts ?? [])
+      .map((part) => (part.type === "text" ? part.text : ""))
+      .join(""),
+  );
+
+/** The id of the approval that waits. */
+async function approvalOf(page: Page): Promise<string> {
+  const asked = await page.waitForFunction(() => {
+    for (const part of chat.messages.at(-1)?.parts ?? [])
+      if ("state" in part && part.state === "approval-requested" && "approval" in part)
+        return chat.status === "ready" ? part.approval.id : undefined;
+    return undefined;
+  });
+  return String(await asked.jsonValue());
+}
+
+const answer = (page: Page, id: string, approved: boolean): Promise<void> =>
+  page.evaluate((given) => void chat.addToolApprovalResponse(given), { id, approved });
+
+/** Waits until the log's messages have a text. */
+async function logs(id: string, text: string): Promise<void> {
+  const messages = async (): Promise<string> => JSON.stringify(await stage.logged(id));
+  await expect.poll(messages, { timeout: patience }).toContain(text);
+}
+
+const counted = (count: number): string =>
+  Array.from({ length: count }, (_, index) => `w${index} `).join("");
+
+describeHere("`useChat` in Chromium", () => {
+  it("goes on after a lost connection, with every word once", async () => {
+    const [page, id] = await opened();
+    await say(page, "tell 120");
+    for (const length of [50, 150, 300]) {
+      await written(page, length);
+      stage.front.drop();
+    }
+    await expectSame(page, id, 2);
+    expect(await textOf(page)).toBe(counted(120));
+  });
+});
+
+describeAll("a chat in Chromium", () => {
+  it("shows the reply from its start when the page is loaded again", async () => {
+    const [page, id] = await opened();
+    await say(page, "tell 150");
+    await written(page, 100);
+    await stage.reload(page);
+    await expectSame(page, id, 2);
+    expect(await textOf(page)).toBe(counted(150));
+  });
+
+  it("goes on when React mounts the page twice", async () => {
+    const [page, id] = await opened("strict");
+    await say(page, "tell 150");
+    await written(page, 100);
+    await stage.reload(page);
+    await expectSame(page, id, 2);
+    expect(await textOf(page)).toBe(counted(150));
+  });
+
+  it("catches up in a tab that slept", async () => {
+    const [page, id] = await opened();
+    await say(page, "tell 150");
+    await written(page, 100);
+    const session = await page.context().newCDPSession(page);
+    await session.send("Page.setWebLifecycleState", { state: "frozen" });
+    stage.front.drop();
+    await logs(id, "w149");
+    await session.send("Page.setWebLifecycleState", { state: "active" });
+    await expectSame(page, id, 2);
+  });
+
+  it("is the same in two tabs", async () => {
+    const [page, id] = await opened();
+    await say(page, "tell 150");
+    await written(page, 100);
+    const other = await tab(id);
+    await expectSame(other, id, 2);
+    await expectSame(page, id, 2);
+    await say(other, "tell 20");
+    await expectSame(other, id, 4);
+    await stage.reload(page);
+    await expectSame(page, id, 4);
+  });
+
+  it("survives a kill of the server in the middle of a text", async () => {
+    const [page, id] = await opened();
+    await say(page, "tell 150");
+    await written(page, 200);
+    await stage.kill();
+    await stage.start();
+    const [, reply] = await expectSame(page, id, 2);
+    expect(JSON.stringify(reply)).toContain("w149");
+  });
+
+  it("survives a kill of the server in the middle of a tool", async () => {
+    const [page, id] = await opened();
+    await say(page, "work");
+    await page.waitForFunction(() =>
+      chat.messages
+        .at(-1)
+        ?.parts.some((part) => "state" in part && part.state === "input-available"),
+    );
+    await stage.kill();
+    await stage.start();
+    const [, reply] = await expectSame(page, id, 2);
+    expect(JSON.stringify(reply)).toContain("worked");
+  });
+
+  it("survives a kill of the server while an approval waits, and after the answer", async () => {
+    const [page, id] = await opened();
+    await say(page, "pay 3");
+    const asked = await approvalOf(page);
+    await stage.kill();
+    await answer(page, asked, true);
+    await stage.start();
+    const [, reply] = await expectSame(page, id, 2);
+    expect(JSON.stringify(reply)).toContain("paid 3");
+  });
+
+  it(`survives ${KILLS} kills at any moment`, async () => {
+    const [page, id] = await opened();
+    for (let kill = 1; kill <= KILLS; kill++) {
+      const text = kill % 3 === 0 ? "work" : "tell 60";
+      await say(page, text);
+      await page.waitForTimeout(Math.random() * 500);
+      await stage.kill();
+      await stage.start();
+      await expectSame(page, id, kill * 2);
+    }
+  });
+
+  it("regenerates a reply, and edits a message", async () => {
+    const [page, id] = await opened();
+    await say(page, "tell 10");
+    await expectSame(page, id, 2);
+    await page.evaluate(() => void chat.regenerate());
+    await page.waitForFunction(() => chat.messages.at(-1)?.id === "reply-2");
+    await expectSame(page, id, 2);
+    await page.evaluate(() => {
+      const [message] = chat.messages;
+      void chat.sendMessage({ text: "tell 5", messageId: message?.id ?? "" });
+    });
+    await page.waitForFunction(() => chat.messages.at(-1)?.id === "reply-3");
+    await settled(page, 2);
+    const shown = await page.evaluate(() => chat.messages);
+    const logged = await stage.logged(id);
+    expect(shown.map(({ parts }) => parts)).toEqual(logged.map(({ parts }) => parts));
+    expect(await textOf(page)).toBe(counted(5));
+    expect(await page.evaluate(() => errors)).toEqual([]);
+  });
+
+  it("stops the turn by its stop", async () => {
+    const [page, id] = await opened();
+    await say(page, "tell 2000");
+    await written(page, 100);
+    await page.evaluate(() => void chat.stop());
+    await logs(id, '"cancelled"');
+    await say(page, "tell 3");
+    await settled(page, 4);
+    expect(await textOf(page)).toBe(counted(3));
+    await stage.reload(page);
+    await expectSame(page, id, 4);
+  });
+
+  it.each([true, false])("sends the answer to an approval: %s", async (approved) => {
+    const [page, id] = await opened();
+    await say(page, "pay 4");
+    await answer(page, await approvalOf(page), approved);
+    const [, reply] = await expectSame(page, id, 2);
+    expect(JSON.stringify(reply).includes("paid 4")).toBe(approved);
+  });
+
+  it("sends the output of a client's tool", async () => {
+    const [page, id] = await opened("calls");
+    await say(page, "colour");
+    await page.waitForFunction(() =>
+      chat.messages
+        .at(-1)
+        ?.parts.some((part) => "state" in part && part.state === "input-available"),
+    );
+    await page.waitForFunction(() => chat.status === "ready");
+    await page.evaluate(() => {
+      const part = chat.messages.at(-1)?.parts.find((one) => "toolCallId" in one);
+      const toolCallId = part !== undefined && "toolCallId" in part ? part.toolCallId : "";
+      void chat.addToolOutput({ tool: "colour", toolCallId, output: "blue" });
+    });
+    const [, reply] = await expectSame(page, id, 2);
+    expect(JSON.stringify(reply)).toContain("The result is");
+  });
+
+  it("queues what is sent while a turn runs", async () => {
+    const [page, id] = await opened();
+    await say(page, "tell 100");
+    await written(page, 50);
+    await say(page, "tell 7");
+    await page.waitForFunction(() => chat.messages.at(-1)?.id === "reply-2");
+    await expectSame(page, id, 4);
+    expect(await textOf(page)).toBe(counted(7));
+  });
+
+  it("works with the queue of `useChat`", async () => {
+    const [page, id] = await opened("queue");
+    await say(page, "tell 100");
+    await written(page, 50);
+    await say(page, "tell 7");
+    await page.waitForFunction(() => chat.messages.at(-1)?.id === "reply-2");
+    await expectSame(page, id, 4);
+  });
+
+  it("sends an attachment", async () => {
+    const [page, id] = await opened();
+    await page.evaluate(() => {
+      const url = `data:text/plain;base64,${btoa("hello")}`;
+      const file = { type: "file", mediaType: "text/plain", filename: "a.txt", url } as const;
+      void chat.sendMessage({ text: "look", files: [file] });
+    });
+    await settled(page, 2);
+    expect(await textOf(page)).toContain("You said: ");
+    const [sent] = await stage.logged(id);
+    expect(sent?.parts).toContainEqual(
+      expect.objectContaining({ type: "file", filename: "a.txt" }),
+    );
+    expect(await page.evaluate(() => errors)).toEqual([]);
+  });
+});
+
+describeAll("the transport of the AI SDK in Chromium", () => {
+  it("sends, regenerates, edits and resumes", async () => {
+    const [page, id] = await opened("transport=default");
+    await say(page, "tell 100");
+    await written(page, 50);
+    await stage.reload(page);
+    await expectSame(page, id, 2);
+    await page.evaluate(() => void chat.regenerate());
+    await page.waitForFunction(() => chat.messages.at(-1)?.id === "reply-2");
+    await expectSame(page, id, 2);
+  });
+
+  it("sends the answer to an approval", async () => {
+    const [page, id] = await opened("transport=default");
+    await say(page, "pay 5");
+    await answer(page, await approvalOf(page), true);
+    const [, reply] = await expectSame(page, id, 2);
+    expect(JSON.stringify(reply)).toContain("paid 5");
+  });
+
+  it("shows an error when the server is killed, and all of the reply when it resumes", async () => {
+    const [page, id] = await opened("transport=default");
+    await say(page, "tell 150");
+    await written(page, 100);
+    await stage.kill();
+    await page.waitForFunction(() => chat.status === "error");
+    await stage.start();
+    await page.evaluate(() => void chat.resumeStream());
+    await page.waitForFunction(() => chat.status === "streaming");
+    await settled(page, 2);
+    const shown = await page.evaluate(() => chat.messages);
+    expect(shown[1]).toEqual((await stage.logged(id))[1]);
+  });
+});

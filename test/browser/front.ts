@@ -1,0 +1,70 @@
+/** What is between the browser and the server: it gives the page, passes on the rest, and loses connections. */
+
+import { createServer, request, type IncomingMessage, type ServerResponse } from "node:http";
+import { once } from "node:events";
+import type { Socket } from "node:net";
+
+export class Front {
+  readonly #sockets = new Set<Socket>();
+  readonly #server = createServer((asked, answer) => {
+    this.#serve(asked, answer);
+  });
+  readonly #script: string;
+  /** The port of the server behind. */
+  target = 0;
+  #port = 0;
+
+  constructor(script: string) {
+    this.#script = script;
+    this.#server.on("connection", (socket) => {
+      this.#sockets.add(socket);
+      socket.on("error", () => {});
+      socket.on("close", () => this.#sockets.delete(socket));
+    });
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.#port}`;
+  }
+
+  async listen(): Promise<void> {
+    this.#server.listen(0, "127.0.0.1");
+    await once(this.#server, "listening");
+    const address = this.#server.address();
+    this.#port = typeof address === "object" ? (address?.port ?? 0) : 0;
+  }
+
+  /** Breaks every connection of the browser. */
+  drop(): void {
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  async close(): Promise<void> {
+    this.drop();
+    this.#server.close();
+    await once(this.#server, "close");
+  }
+
+  #serve(asked: IncomingMessage, answer: ServerResponse): void {
+    const { method = "GET", url: path = "/", headers } = asked;
+    if (!path.startsWith("/api/")) {
+      const isScript = path === "/page.js";
+      answer.setHeader("content-type", isScript ? "text/javascript" : "text/html");
+      answer.end(isScript ? this.#script : `<body><script type="module" src="/page.js"></script>`);
+      return;
+    }
+    const behind = request({ host: "127.0.0.1", port: this.target, method, path, headers });
+    behind.on("response", (from) => {
+      answer.writeHead(from.statusCode ?? 502, from.headers);
+      answer.flushHeaders();
+      from.pipe(answer);
+      from.on("error", () => answer.destroy());
+      from.on("close", () => {
+        if (!from.complete) answer.destroy();
+      });
+    });
+    behind.on("error", () => asked.socket.destroy());
+    answer.on("close", () => behind.destroy());
+    asked.pipe(behind);
+  }
+}

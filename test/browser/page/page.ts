@@ -1,0 +1,57 @@
+/**
+ * The page of the browser's tests: an unmodified `useChat`. The tests act on it through `globalThis.chat`, and
+ * see what a user sees: messages, status, errors.
+ */
+
+import { useChat } from "@ai-sdk/react";
+import {
+  DefaultChatTransport,
+  lastAssistantMessageIsCompleteWithApprovalResponses,
+  lastAssistantMessageIsCompleteWithToolCalls,
+  type UIMessage,
+} from "ai";
+import { createElement, Fragment, StrictMode, type ReactNode } from "react";
+import { createRoot } from "react-dom/client";
+import { chatTransport, createClient } from "../../../src/public/client.ts";
+
+declare const document: { readonly body: Parameters<typeof createRoot>[0] };
+declare const location: { readonly search: string };
+
+const search = new URLSearchParams(location.search);
+const id = search.get("id") ?? "";
+const headers = { authorization: "Bearer token" };
+const client = createClient({ baseUrl: "", token: "token", silenceMs: 2_000 });
+const transport =
+  search.get("transport") === "default"
+    ? new DefaultChatTransport<UIMessage>({ headers })
+    : chatTransport(client);
+
+/** Every error that the page showed. */
+const errors: string[] = [];
+
+function Chat({ messages: initial }: { readonly messages: UIMessage[] }): ReactNode {
+  const chat = useChat({
+    id,
+    messages: initial,
+    transport,
+    resume: true,
+    experimental_queue: search.has("queue"),
+    onError: (error) => errors.push(String(error)),
+    sendAutomaticallyWhen: (options) =>
+      lastAssistantMessageIsCompleteWithApprovalResponses(options) ||
+      (search.has("calls") && lastAssistantMessageIsCompleteWithToolCalls(options)),
+  });
+  Object.assign(globalThis, { chat, errors });
+  return createElement("pre", undefined, JSON.stringify(chat.messages, undefined, 1));
+}
+
+async function load(): Promise<UIMessage[]> {
+  const answer = await fetch(`/api/chat/${id}/messages`, { headers });
+  if (answer.status === 404) return [];
+  const { messages } = (await answer.json()) as { messages: UIMessage[] };
+  return messages;
+}
+
+const mode = search.has("strict") ? StrictMode : Fragment;
+const page = createElement(Chat, { messages: await load() });
+createRoot(document.body).render(createElement(mode, undefined, page));

@@ -1,0 +1,160 @@
+/** A browser, a front and a server that can be killed, for one file of tests. */
+
+import { fork, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { UIMessage } from "ai";
+import { chromium, type Browser, type Page } from "playwright-core";
+import { build } from "rolldown";
+import { expect } from "vitest";
+import type { Chat } from "@ai-sdk/react";
+import { bundled } from "../support/bundled.ts";
+import { Front } from "./front.ts";
+
+const places = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+
+/** The browser of this machine; undefined without one. Nothing is installed. */
+export const browserPath: string | undefined =
+  process.env["TURNLOG_CHROMIUM"] ?? places.find((place) => existsSync(place));
+
+/** What a skipped test says. */
+export const browserAbsent =
+  "skipped, no Chromium here (`apt-get install chromium`, or set TURNLOG_CHROMIUM to its path)";
+
+/** What the page puts on `globalThis`. */
+declare global {
+  var chat: Chat<UIMessage>;
+  var errors: readonly string[];
+}
+
+export class Stage {
+  readonly front: Front;
+  readonly #dir: string;
+  readonly #program: string;
+  readonly #browser: Browser;
+  #server: ChildProcess | undefined;
+
+  private constructor(dir: string, program: string, front: Front, browser: Browser) {
+    this.#dir = dir;
+    this.#program = program;
+    this.front = front;
+    this.#browser = browser;
+  }
+
+  static async open(): Promise<Stage> {
+    const dir = await mkdtemp(join(tmpdir(), "turnlog-browser-test-"));
+    const program = await bundled(new URL("chat-server.ts", import.meta.url), join(dir, "program"));
+    const { output } = await build({
+      input: fileURLToPath(new URL("page/page.ts", import.meta.url)),
+      platform: "browser",
+      write: false,
+      logLevel: "silent",
+      // React mounts components twice in development.
+      transform: { define: { "process.env.NODE_ENV": '"development"' } },
+      output: { format: "esm", codeSplitting: false },
+    });
+    const front = new Front(output[0].code);
+    await front.listen();
+    const browser = await chromium.launch({
+      executablePath: browserPath ?? "",
+      args: [
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-quic",
+        "--no-first-run",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+      ],
+    });
+    const stage = new Stage(dir, program, front, browser);
+    await stage.start();
+    return stage;
+  }
+
+  /** Starts the server, on the port that it had before. */
+  async start(): Promise<void> {
+    const args = [join(this.#dir, "store"), String(this.front.target)];
+    const server = fork(this.#program, args, { stdio: ["ignore", "inherit", "inherit", "ipc"] });
+    this.#server = server;
+    const [{ port }] = (await once(server, "message")) as [{ port: number }];
+    this.front.target = port;
+  }
+
+  async kill(): Promise<void> {
+    const server = this.#server;
+    if (server === undefined) return;
+    this.#server = undefined;
+    server.kill("SIGKILL");
+    await once(server, "exit");
+  }
+
+  /** A page with a chat, loaded. */
+  async page(id: string, settings = ""): Promise<Page> {
+    const page = await this.#browser.newPage();
+    await page.goto(`${this.front.url}/?id=${id}&${settings}`);
+    await page.waitForFunction(() => "chat" in globalThis);
+    return page;
+  }
+
+  async reload(page: Page): Promise<void> {
+    await page.reload();
+    await page.waitForFunction(() => "chat" in globalThis);
+  }
+
+  /** The messages that the server folds from its log. */
+  async logged(id: string): Promise<readonly UIMessage[]> {
+    const headers = { authorization: "Bearer token" };
+    const at = `http://127.0.0.1:${this.front.target}/api/chat/${id}/messages`;
+    const { messages } = (await (await fetch(at, { headers })).json()) as { messages: UIMessage[] };
+    return messages;
+  }
+
+  async close(): Promise<void> {
+    await this.#browser.close();
+    await this.front.close();
+    await this.kill();
+    await rm(this.#dir, { recursive: true, force: true });
+  }
+}
+
+/** Waits until the page has so many messages, nothing runs, and the last reply is whole. */
+export async function settled(page: Page, count: number): Promise<void> {
+  await page.waitForFunction((messages) => {
+    const last = chat.messages.at(-1);
+    const isWhole = JSON.stringify(last?.metadata ?? {}).includes("endPosition");
+    return chat.messages.length === messages && chat.status === "ready" && isWhole;
+  }, count);
+}
+
+/** Waits until the page has so many messages and is at rest: it shows what the log says, and showed no error. */
+export async function expectLogged(
+  stage: Stage,
+  page: Page,
+  id: string,
+  count: number,
+): Promise<readonly UIMessage[]> {
+  await settled(page, count);
+  const [shown, errors] = await page.evaluate(() => [chat.messages, globalThis.errors] as const);
+  expect(shown.map(comparable)).toEqual((await stage.logged(id)).map(comparable));
+  expect(errors).toEqual([]);
+  return shown;
+}
+
+/** A page adds no metadata to a user's message, and gives another id to none of ours. */
+function comparable({ id, role, parts, metadata }: UIMessage): object {
+  return role === "user" ? { id, role, parts } : { id, role, parts, metadata };
+}
+
+/** Waits until the text of the newest reply has so many characters. */
+export async function written(page: Page, length: number): Promise<void> {
+  await page.waitForFunction((least) => {
+    const parts = chat.messages.findLast(({ role }) => role === "assistant")?.parts ?? [];
+    return parts.reduce((sum, part) => sum + ("text" in part ? part.text.length : 0), 0) >= least;
+  }, length);
+}
