@@ -49,3 +49,25 @@ describe("what a command loads", () => {
     expect(turn.filter((name) => heavy.includes(name))).toEqual(["ai"]);
   });
 });
+
+/** Writes the megabytes of the young generation to stderr, after work for which V8 lets it grow. */
+const heapSpy = `
+import { getHeapSpaceStatistics } from "node:v8";
+process.on("exit", () => {
+  const kept = [];
+  for (let n = 0; n < 1e6; n++) kept[n % 2e5] = { n };
+  const young = getHeapSpaceStatistics().find(({ space_name }) => space_name === "new_space");
+  process.stderr.write("young:" + young.space_size / 2 ** 20 + "\\n");
+});
+`;
+
+it("keeps the heap of commands that walk through whole sessions small", async () => {
+  await using folder = await temporaryFolder({ "spy.mjs": heapSpy });
+  const node = ["--import", pathToFileURL(folder.at("spy.mjs")).href];
+  const young = async (command: string): Promise<number> => {
+    const { stderr } = await runProcess([command, "no-such"], { cwd: folder.path, node });
+    return Number(/^young:(.*)$/m.exec(stderr)?.[1]);
+  };
+  const usual = await young("show");
+  for (const command of ["verify", "import"]) expect(await young(command)).toBeLessThan(usual / 4);
+});
