@@ -99,6 +99,7 @@ const unknown = `x${NAME}`;
 /** By the name of the command: one that is not here makes the first test fail. */
 const uses: Readonly<Record<string, readonly Use[]>> = {
   chat: [{ ...use("--session", "s", NAME), hasTexts: true }],
+  serve: [use("--agent", `./${unknown}`), use("--host", unknown)],
   rerun: [{ ...use("s"), hasTexts: true }, use(unknown)],
   fork: [use("s", "--position", "4"), use("s", "--as", unknown), use(unknown)],
   sessions: [use()],
@@ -114,6 +115,7 @@ const uses: Readonly<Record<string, readonly Use[]>> = {
     use("s", "--before-message", unknown),
     use(unknown, "--to", "2"),
   ],
+  checkout: [use("s", "1"), use(unknown, "1")],
   context: [use("s"), use(unknown)],
   diff: [use("s", "2", "30"), use(unknown, "1", "2")],
   log: [use(), use("--session", unknown)],

@@ -328,6 +328,7 @@ const mayImport: Modules = {
     "archive/exchange",
     "archive/trim",
     "runtime",
+    "server",
     "testing",
     "cli/output",
     "cli/settings",

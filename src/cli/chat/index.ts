@@ -1,7 +1,7 @@
 /** The chat: a conversation in a terminal, or one turn without a screen. */
 
-export { agentParts } from "./chat-agent.ts";
+export { agentParts, chatAgent } from "./chat-agent.ts";
 export { type ChatRun, runChat } from "./chat-run.ts";
 export { isAddress, isFile } from "./mentioned-files.ts";
-export { chooseModel } from "./model-choice.ts";
+export { chooseModel, loadModel } from "./model-choice.ts";
 export { forkName, newSessionName } from "./session-name.ts";

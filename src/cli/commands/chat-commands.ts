@@ -1,4 +1,4 @@
-/** Defines the commands chat, rerun, fork, rewind and checkout. */
+/** Defines the commands chat, serve, rerun, fork, rewind and checkout. */
 
 import { type Command, Option } from "commander";
 import type { ExitCode, Output } from "../output/index.ts";
@@ -30,6 +30,29 @@ export function addChatCommands(
     .action(async (words: readonly string[], _options: unknown, command: Command) => {
       const { chat } = await import("./chat-command.ts");
       end(await chat(words, command.optsWithGlobals(), output));
+    });
+
+  agentOptions(
+    program
+      .command("serve")
+      .description("serve the sessions of the store over HTTP, for pages and programs")
+      .option("--port <n>", "the port; 0 takes a free one", wholeNumber, 4400)
+      .option("--host <address>", "the address to listen at", "127.0.0.1")
+      .addOption(
+        new Option(
+          "--token <token>",
+          "the token of requests (default: one that is kept in the store's folder)",
+        ).env("TURNLOG_TOKEN"),
+      )
+      .option("--no-token", "let every program of this machine in; only with its own address")
+      .option("--hosts <name>", "a host name that the server is reached by (repeatable)", collect)
+      .option("--origins <origin>", "a site whose pages may use it (repeatable)", collect)
+      .option("--agent <module>", "the agent: a module that exports it as agent or as default"),
+  )
+    .addHelpText("after", serveHelp)
+    .action(async (_options: unknown, command: Command) => {
+      const { serve } = await import("./serve-command.ts");
+      end(await serve(command.optsWithGlobals(), output));
     });
 
   agentOptions(
@@ -108,6 +131,16 @@ function agentOptions(command: Command): Command {
         .hideHelp(),
     );
 }
+
+const serveHelp = `
+Examples:
+  turnlog serve                              the chat's own agent, for pages of this machine
+  turnlog serve --agent ./agent.ts --port 8080
+  turnlog serve --host 0.0.0.0 --hosts chat.example.com --origins https://example.com
+
+The first line says the address and where the token is. Each request is a line; --json prints all of
+it as JSON. SIGTERM and Ctrl-C end streams and turns, and close the store. /openapi.json describes
+the routes.`;
 
 const rewindHelp = `
 Examples:

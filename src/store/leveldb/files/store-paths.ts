@@ -5,6 +5,7 @@
  *   backup.unfinished marks a backup that is being written, or was killed
  *   owner.json        who writes to the store
  *   owner.sock        the owner listens here (owner-<n>.sock: before its rename)
+ *   server.token      what `turnlog serve` asks of clients; only the owner's user may read it
  *   lock/             an empty LevelDB, used for its file lock only
  *   log/              the events
  *   log.new           an empty file while the log is created

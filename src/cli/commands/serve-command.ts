@@ -1,0 +1,199 @@
+/** `turnlog serve`: the sessions of a store over HTTP, until a signal ends it. */
+
+import { randomBytes } from "node:crypto";
+import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { z } from "zod";
+import { hasCode } from "../../events/index.ts";
+import { createRuntime, type RuntimeOptions } from "../../runtime/index.ts";
+import { serveNode, type NodeServer, type ServeOptions } from "../../server/index.ts";
+import { chatAgent, chooseModel, loadModel } from "../chat/index.ts";
+import {
+  DONE,
+  jsonText,
+  reportError,
+  UsageError,
+  writeLine,
+  type ExitCode,
+  type Output,
+} from "../output/index.ts";
+import { keysIn, mcpServers, readEnvironment, sessionOptions } from "../settings/index.ts";
+
+const optionsSchema = z.object({
+  ...sessionOptions,
+  json: z.boolean().default(false),
+  debug: z.boolean().default(false),
+  port: z.int().nonnegative(),
+  host: z.string(),
+  token: z.union([z.string().min(1), z.literal(false)]).optional(),
+  hosts: z.array(z.string()).optional(),
+  origins: z.array(z.string()).optional(),
+  agent: z.string().optional(),
+  model: z.string().optional(),
+  allowWrite: z.boolean().default(false),
+  durability: z.enum(["sync", "os"]),
+  hashChain: z.boolean().default(false),
+  mcp: z.array(z.string()).default([]),
+  mcpConfig: z.string().optional(),
+  offlineDelayMs: z.int().nonnegative().default(0),
+});
+
+type Options = z.infer<typeof optionsSchema>;
+
+export async function serve(given: unknown, output: Output): Promise<ExitCode> {
+  const options = optionsSchema.parse(given);
+  const { json, debug, durability, hashChain, takeOver } = options;
+  const dir = resolve(options.dir);
+  const keys = keysIn(options.keys, dir);
+  const agent = await agentOf(options, dir);
+  const mcp = await askingServers(options);
+  const report = async (error: unknown): Promise<void> => {
+    await reportError(output.progress, error, debug);
+  };
+  await using runtime = await createRuntime({
+    dir,
+    durability,
+    takeOver,
+    hashChain,
+    ...(keys === undefined ? {} : { encryption: { keys } }),
+    agent,
+    mcp,
+    // Pages that were connected go on when a killed server has started again.
+    recovery: "continue",
+    onWarning: (error) => void report(error),
+  });
+  const tokenFile = join(dir, "server.token");
+  const token = options.token ?? (await keptToken(tokenFile));
+  const server = await listening(runtime, {
+    ...listeningAt(options),
+    token,
+    onError: (error) => void report(error),
+    onRequest: (entry) => {
+      const { time, method, path, status, ms, session = "", code = "" } = entry;
+      const line = [new Date(time).toISOString(), method, path, status, `${ms} ms`, session, code];
+      void (
+        json
+          ? writeLine(output.data, jsonText({ event: "request", ...entry }))
+          : writeLine(output.progress, line.filter((one) => one !== "").join(" "))
+      ).catch(() => {});
+    },
+  });
+  const isKept = options.token === undefined;
+  const told = isKept ? { tokenFile } : {};
+  const where = isKept ? `The token is in ${tokenFile}.` : tokenWords[String(token === false)];
+  await writeLine(
+    output.data,
+    json
+      ? jsonText({ event: "serving", url: server.url, ...told })
+      : `Serving ${options.dir} at ${server.url}. ${where}`,
+  );
+  const signal = await stopSignal();
+  const reason = `the server was stopped (${signal})`;
+  if (json) await writeLine(output.data, jsonText({ event: "stopping", signal }));
+  else await writeLine(output.progress, `Stopping: ${signal}. A second one leaves at once.`);
+  await server.close(reason);
+  return DONE;
+}
+
+const tokenWords: Readonly<Record<string, string>> = {
+  true: "No token: every program of this machine may use it.",
+  false: "The token is the one that was given.",
+};
+
+async function listening(
+  runtime: Parameters<typeof serveNode>[0],
+  options: ServeOptions,
+): Promise<NodeServer> {
+  try {
+    return await serveNode(runtime, options);
+  } catch (error) {
+    if (hasCode(error, "EADDRINUSE"))
+      throw new UsageError(`Port ${options.port} is taken. Name another one with --port.`);
+    if (hasCode(error, "ENOTFOUND", "EADDRNOTAVAIL", "EACCES"))
+      throw new UsageError(`The server cannot listen there: ${String(error)}`);
+    throw error;
+  }
+}
+
+function listeningAt({ port, host, hosts, origins }: Options): ServeOptions {
+  return {
+    port,
+    host,
+    ...(hosts === undefined ? {} : { hosts: ["localhost", "127.0.0.1", "[::1]", ...hosts] }),
+    ...(origins === undefined ? {} : { origins }),
+  };
+}
+
+/** The token of this store: made once, so that clients stay known when the server starts again. */
+async function keptToken(file: string): Promise<string> {
+  try {
+    const token = (await readFile(file, "utf8")).trim();
+    // Another program may have copied the folder with other rights.
+    await chmod(file, 0o600);
+    if (token !== "") return token;
+  } catch (error) {
+    if (!hasCode(error, "ENOENT")) throw error;
+  }
+  const token = randomBytes(32).toString("base64url");
+  await writeFile(file, `${token}\n`, { mode: 0o600 });
+  return token;
+}
+
+/** @throws UsageError for options of the chat's agent beside `--agent` */
+async function agentOf(
+  options: Options,
+  dir: string,
+): Promise<NonNullable<RuntimeOptions["agent"]>> {
+  const { agent: file, model, allowWrite } = options;
+  if (file !== undefined) {
+    const idle = [
+      ...(model === undefined ? [] : ["--model"]),
+      ...(allowWrite ? ["--allow-write"] : []),
+    ];
+    if (idle.length > 0)
+      throw new UsageError(`${idle.join(" and ")} would change nothing: --agent names the agent.`);
+    return await (await import("../settings/agent-module.ts")).agentOf(file);
+  }
+  // Provider warnings are events here; the SDK must not write them again.
+  globalThis.AI_SDK_LOG_WARNINGS = false;
+  const environment = readEnvironment(process.env);
+  const { instructions, compaction } = environment;
+  const keyFolder = options.keys === undefined ? undefined : resolve(options.keys);
+  // The folder must exist before the tools can exclude its real path.
+  if (keyFolder !== undefined) await mkdir(keyFolder, { recursive: true, mode: 0o700 });
+  return chatAgent({
+    model: await loadModel(chooseModel(model, environment), options.offlineDelayMs),
+    folder: process.cwd(),
+    store: dir,
+    keys: keyFolder,
+    allowWrite,
+    // Pages answer approvals.
+    canAsk: true,
+    instructions,
+    compaction,
+  });
+}
+
+async function askingServers({
+  mcp: commands,
+  mcpConfig: file,
+}: Options): Promise<NonNullable<RuntimeOptions["mcp"]>> {
+  const servers = await mcpServers({ commands, file, environment: process.env });
+  return Object.fromEntries(
+    Object.entries(servers).map(([name, server]) => [
+      name,
+      { ...server, needsApproval: "unless-read-only" as const },
+    ]),
+  );
+}
+
+/** Resolves at the first signal; the second one ends the process. */
+async function stopSignal(): Promise<string> {
+  const { promise, resolve: stop } = Promise.withResolvers<string>();
+  const signals = ["SIGTERM", "SIGINT"] as const;
+  for (const signal of signals) process.once(signal, () => stop(signal));
+  const signal = await promise;
+  for (const other of signals)
+    process.once(other, () => process.exit(other === "SIGINT" ? 130 : 143));
+  return signal;
+}
