@@ -1,7 +1,13 @@
 /** Answers the functions that an agent is asked between two steps from the log. */
 
-import type { EventBody, EventType, SessionEvent } from "../events/index.ts";
+import {
+  TurnlogError,
+  type EventBody,
+  type EventType,
+  type SessionEvent,
+} from "../events/index.ts";
 import type { Agent } from "../agent/index.ts";
+import { recordedError } from "../models/index.ts";
 import type { RecordedPreparation } from "../runtime/index.ts";
 import type { ReplayPacer } from "./replay-pacer.ts";
 
@@ -29,22 +35,37 @@ function withRecordedLimit(agent: Agent, events: readonly SessionEvent[], positi
   return { ...agent, maxSteps: started.data.maxSteps };
 }
 
-/** The recorded events of `prepareStep`, which is not called. Undefined if there is nothing to answer. */
+/** The recorded events of `prepareStep`, which is not called, or its error. Undefined if there is nothing to answer. */
 export function recordedPreparations(
   agent: Agent,
   events: readonly SessionEvent[],
   pacer: ReplayPacer,
 ): RecordedPreparation | undefined {
-  if (agent.prepareStep === undefined && !events.some(({ type }) => type === "step.prepared"))
-    return undefined;
+  const isRecorded = (event: SessionEvent): boolean =>
+    event.type === "step.prepared" || faultAt(event, events) !== undefined;
+  if (agent.prepareStep === undefined && !events.some(isRecorded)) return undefined;
   return async () => {
     const next = boundaryEnd(events, pacer.position);
     if (next === undefined) return await new Promise<never>(() => {});
     await pacer.due(next.position);
+    const fault = faultAt(next, events);
+    if (fault !== undefined) throw fault;
     const rest = events.slice(next.position - 1);
     const end = rest.findIndex(({ type }) => type !== "blob.stored");
     return rest[end]?.type === "step.prepared" ? rest.slice(0, end + 1).map(bodyOf) : [];
   };
+}
+
+/** The error of a function that was asked before a step, and failed it: no model was called. */
+function faultAt(
+  { type, position }: SessionEvent,
+  events: readonly SessionEvent[],
+): TurnlogError | undefined {
+  const end = events[position];
+  if (type !== "step.started" || end?.type !== "step.failed") return undefined;
+  if (end.data.error["code"] !== "CALLBACK_FAILED") return undefined;
+  const { message, stack: _, ...fields } = recordedError(end.data.error);
+  return Object.assign(new TurnlogError("CALLBACK_FAILED", message), fields);
 }
 
 function bodyOf(event: SessionEvent): EventBody {

@@ -1,9 +1,10 @@
 /** What `prepareStep` may change of a step, and what the log says about it. */
 
+import assert from "node:assert/strict";
 import type { ModelMessage, PrepareStepFunction, ToolSet } from "ai";
 import { describe, expect, it } from "vitest";
 import { gate, scriptedModel } from "../../src/models/index.ts";
-import { openMemoryLog, verifySession } from "../../src/public/index.ts";
+import { openMemoryLog, verifySession, type Agent } from "../../src/public/index.ts";
 import { replay } from "../../src/testing/index.ts";
 import { call, calling } from "../support/script.ts";
 import { severableLog } from "../support/severed-log.ts";
@@ -180,6 +181,25 @@ describe("a step that prepareStep changes", () => {
     };
     const found = await replay(await open.events(), { model, tools, prepareStep: asked });
     expect(found).not.toHaveProperty("difference");
+  });
+
+  it.each<[string, Omit<Agent, "model">]>([
+    [
+      "prepareStep",
+      { prepareStep: ({ stepNumber }) => (stepNumber === 1 ? assert.fail("No.") : {}) },
+    ],
+    ["prepareCall", { prepareCall: () => assert.fail("No.") }],
+    ["stopWhen", { stopWhen: () => assert.fail("No.") }],
+  ])("fails again in a replay where %s failed it, without being asked", async (_, setting) => {
+    const agent = { model: working(1, "Done."), tools, ...setting };
+    await using open = await openSession(agent);
+    await expect((await open.session.send("Go.")).result).rejects.toMatchObject({
+      code: "TURN_FAILED",
+    });
+    const events = await open.events();
+    expect(events.at(-2)).toMatchObject({ data: { error: { code: "CALLBACK_FAILED" } } });
+    for (const replayed of [agent, { model: agent.model, tools }])
+      expect(await replay(events, replayed)).toEqual({ events: events.length });
   });
 
   it("goes on after a restart with what was changed before it", async () => {
