@@ -5,12 +5,13 @@ import type { CompactionStrategy } from "../../src/context/index.ts";
 import { entriesOf } from "../../src/events/index.ts";
 import { tooLong } from "../support/billing-model.ts";
 import { approvalIdOf, requestIdOf } from "./asked-calls.ts";
+import type { ScriptedPart } from "../../src/models/index.ts";
 import type { CallAnswer } from "../../src/runtime/index.ts";
 import { SLOW_LIMIT_MS } from "./conducted-tools.ts";
 import { GRACE_MS, time, TURN_MS } from "./held-time.ts";
 import type { Move } from "./moves.ts";
 import { owedMoves } from "./possible-moves.ts";
-import { callKey, messageId, nextCallId, type Situation } from "./situation.ts";
+import { callKey, messageId, nextCallId, nextSearchId, type Situation } from "./situation.ts";
 import type { Stage } from "./stage.ts";
 
 /** What cannot be seen in a move: which of several ways leads to it, and what comes of it. */
@@ -58,6 +59,7 @@ export function provoke(stage: Stage, move: Move, manner: Manner = {}): void {
     case "context.compaction-started":
       return stage.ask("compact", session.compact(manner.gainful === true ? everything : nothing));
     case "part.tool-call": {
+      if (move.kind === "searching") return model.say(searchOf(nextSearchId(situation)));
       const toolCallId = nextCallId(situation);
       const input = { key: callKey(situation, toolCallId) };
       return model.say({ type: "tool-call", toolCallId, toolName: move.kind, input });
@@ -139,6 +141,23 @@ function answerCall(stage: Stage, callId: string, answer: CallAnswer): void {
     `an output for call ${callId}`,
     stage.session.answerCall(requestIdOf(stage, callId), answer),
   );
+}
+
+/** A call that the provider runs and answers later. */
+function searchOf(toolCallId: string): ScriptedPart {
+  const call = { toolCallId, toolName: "searching", input: JSON.stringify({ key: toolCallId }) };
+  return { type: "raw-part", part: { type: "tool-call", ...call, providerExecuted: true } };
+}
+
+/** Its answer. */
+export function foundBy(toolCallId: string): ScriptedPart {
+  const part = {
+    type: "tool-result",
+    toolCallId,
+    toolName: "searching",
+    result: "Found.",
+  } as const;
+  return { type: "raw-part", part };
 }
 
 function send(stage: Stage, delivery: "steer" | "follow-up"): void {

@@ -3,6 +3,7 @@
 import fc from "fast-check";
 import type { RecoveryPolicy } from "../../src/events/index.ts";
 import { isStructural } from "../../src/machines/index.ts";
+import { foundBy } from "./acts.ts";
 import { command, type Command, type Known } from "./command.ts";
 import { closeAndReopen, crash, crashSoon, sayAgain, sleep } from "./disturbances.ts";
 import { make } from "./finale.ts";
@@ -56,7 +57,17 @@ function boundsOf({ kinds }: Situation, { toolConcurrency }: World): Bounds {
   // Only where there is always room: a call that is asked about and finds none is asked about again.
   const asking = toolConcurrency > 4 ? (["asking"] as const) : [];
   return {
-    kinds: ["plain", "guarded", "missing", "remote", "repeatable", "doubtful", ...slow, ...asking],
+    kinds: [
+      "plain",
+      "guarded",
+      "missing",
+      "remote",
+      "searching",
+      "repeatable",
+      "doubtful",
+      ...slow,
+      ...asking,
+    ],
     callsInStep: 4,
     waitingMessages: 3,
     always: true,
@@ -67,7 +78,7 @@ function boundsOf({ kinds }: Situation, { toolConcurrency }: World): Bounds {
 const talk = fc
   .record({
     type: fc.constantFrom("text", "reasoning"),
-    deltas: fc.array(fc.string(), { maxLength: 4 }),
+    deltas: fc.oneof(fc.array(fc.string(), { maxLength: 4 }), fc.constant(['{"done":', "true}"])),
   })
   .map(({ type, deltas }) =>
     command(
@@ -82,6 +93,22 @@ const talk = fc
       },
     ),
   );
+
+/** The provider answers a call of its own. */
+const find = fc.constant("find").map((name) =>
+  command(
+    name,
+    ({ situation: { machine, searches } }) =>
+      machine.matches({ streaming: "calling" }) && searches.waiting.length > 0,
+    async (stage) => {
+      const [id = ""] = stage.situation.searches.waiting;
+      stage.process.model.say(foundBy(id));
+      const isThere = (): boolean => !stage.situation.searches.waiting.includes(id);
+      await stage.until("the provider's answer", () => isThere() || !stage.isAlive);
+      return `find ${id}`;
+    },
+  ),
+);
 
 /** A whole answer of the model that leads to tools. */
 const callTools = fc
@@ -123,6 +150,7 @@ export const anyCommand: fc.Arbitrary<Command> = fc.oneof(
   { weight: 2, arbitrary: moveCommand("tool.approval-requested") },
   { weight: 2, arbitrary: moveCommand("tool.started") },
   { weight: 3, arbitrary: talk },
+  { weight: 3, arbitrary: find },
   { weight: 2, arbitrary: moveCommand("message.withdrawn") },
   { weight: 2, arbitrary: moveCommand("message.rescheduled") },
   { weight: 1, arbitrary: moveCommand("turn.limit-reached") },

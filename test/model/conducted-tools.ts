@@ -1,7 +1,7 @@
 /**
  * Tools that end only when they are told to, and note that they were run. `plain` runs at once,
  * `guarded` needs approval, `asking` decides by a function whether it does, `slow` has a time limit,
- * `remote` is run by a client, `repeatable` may be run again after a crash, for `doubtful` a person is asked then.
+ * `remote` is run by a client, `searching` by the provider, which answers later, `repeatable` may be run again after a crash, for `doubtful` a person is asked then.
  * A call is known by the key that it was given as its input: providers use call ids again.
  */
 
@@ -15,6 +15,7 @@ export type ToolKind =
   | "slow"
   | "missing"
   | "remote"
+  | "searching"
   | "repeatable"
   | "doubtful";
 
@@ -48,6 +49,15 @@ export class ConductedTools {
       plain: tool({ inputSchema, execute }),
       slow: tool({ inputSchema, execute }),
       remote: tool({ inputSchema }),
+      searching: {
+        type: "provider",
+        id: "test.searching",
+        isProviderExecuted: true,
+        supportsDeferredResults: true,
+        args: {},
+        inputSchema,
+        outputSchema: z.unknown(),
+      },
       repeatable: tool({ inputSchema, execute }),
       doubtful: tool({ inputSchema, execute }),
       // Deprecated in favour of a setting of `streamText`; it is how this runtime is told.

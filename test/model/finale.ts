@@ -87,6 +87,7 @@ async function storyProblems(stage: Stage): Promise<readonly string[]> {
         : [],
     ),
     ...recoveryProblems(stored),
+    ...(stage.world.output ? outputProblems(stored) : []),
   ];
 }
 
@@ -102,6 +103,31 @@ function recoveryProblems(events: readonly SessionEvent[]): readonly string[] {
       ? []
       : [`${event.position}: the recovery forgets calls: ${JSON.stringify(inFlight)}`];
   });
+}
+
+/** The output of a turn is its last reply as JSON, or why it is none, whichever process read it. */
+function outputProblems(events: readonly SessionEvent[]): readonly string[] {
+  let text = "";
+  return events.flatMap((event) => {
+    if (event.type === "step.started") text = "";
+    if (event.type === "part.text-delta") text += event.data.text;
+    if (event.type !== "turn.ended") return [];
+    const { reason, output } = event.data;
+    const isReply = reason === "stop" || reason === "length" || reason === "content-filter";
+    const isWanted = isReply && (reason === "stop" || text !== "");
+    const wanted = isWanted ? jsonOf(text) : undefined;
+    const isRight =
+      wanted === "none" ? output?.error !== undefined : same({ output }, { output: wanted });
+    return isRight ? [] : [`${event.position}: the output is ${JSON.stringify(output)}`];
+  });
+}
+
+function jsonOf(text: string): { readonly value: unknown } | "none" {
+  try {
+    return { value: JSON.parse(text) };
+  } catch {
+    return "none";
+  }
 }
 
 /** As JSON, whatever the order of its keys. */

@@ -23,6 +23,7 @@ import {
   dueMessages,
   messageId,
   nextCallId,
+  nextSearchId,
   type Situation,
   type World,
 } from "./situation.ts";
@@ -41,7 +42,12 @@ type CallMove =
 export type Move =
   | { readonly type: "message.queued"; readonly delivery: Delivery }
   | { readonly type: "part.tool-call"; readonly kind: ToolKind }
-  | { readonly type: "step.finished"; readonly finishReason: FinishReason }
+  | {
+      readonly type: "step.finished";
+      readonly finishReason: FinishReason;
+      /** The provider owes a result. */
+      readonly deferred?: true;
+    }
   | { readonly type: CallMove; readonly callId: string }
   | {
       readonly type: "tool.approval-answered";
@@ -121,13 +127,24 @@ function bodyOf(move: Move, situation: Situation, world: World): EventBody<Struc
     case "step.finished":
       return {
         type: move.type,
-        data: { step, finishReason: move.finishReason, usage: noUsage, response: {} },
+        data: {
+          step,
+          finishReason: move.finishReason,
+          usage: noUsage,
+          response: {},
+          ...(move.deferred === true ? { deferred: situation.searches.waiting } : {}),
+        },
       };
     case "step.failed":
       return { type: move.type, data: { step, error, usage: noUsage } };
     case "step.interrupted":
       return { type: move.type, data: { step, reason: "cancelled", usage: noUsage } };
     case "part.tool-call":
+      if (move.kind === "searching") {
+        const toolCallId = nextSearchId(situation);
+        const call = { toolCallId, toolName: move.kind, input: {}, providerExecuted: true };
+        return { type: move.type, data: call };
+      }
       return {
         type: move.type,
         data: { toolCallId: nextCallId(situation), toolName: move.kind, input: {} },

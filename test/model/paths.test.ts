@@ -16,7 +16,7 @@ import { walk } from "./walk.ts";
 
 /**
  * Two tools at a time and all kinds of calls; one at a time, so that calls have to wait for a place;
- * and what may be run again after a crash, with answers for good.
+ * and what may be run again after a crash, with answers for good, prepared steps and outputs.
  */
 const settings: readonly (StageSettings & Bounds)[] = [
   {
@@ -24,6 +24,8 @@ const settings: readonly (StageSettings & Bounds)[] = [
     maxAttempts: 2,
     toolConcurrency: 2,
     lastStep: true,
+    prepares: false,
+    output: false,
     stepSource: "language-model-call",
     kinds: ["plain", "guarded", "missing"],
     callsInStep: 2,
@@ -35,6 +37,8 @@ const settings: readonly (StageSettings & Bounds)[] = [
     maxAttempts: 1,
     toolConcurrency: 1,
     lastStep: false,
+    prepares: false,
+    output: false,
     stepSource: "stream-text",
     kinds: ["plain", "guarded", "remote"],
     callsInStep: 2,
@@ -46,6 +50,8 @@ const settings: readonly (StageSettings & Bounds)[] = [
     maxAttempts: 1,
     toolConcurrency: 1,
     lastStep: false,
+    prepares: true,
+    output: true,
     stepSource: "language-model-call",
     kinds: ["repeatable", "doubtful"],
     callsInStep: 2,

@@ -24,7 +24,17 @@ export interface Bounds {
 }
 
 const unbounded: Bounds = {
-  kinds: ["plain", "guarded", "asking", "slow", "missing", "remote", "repeatable", "doubtful"],
+  kinds: [
+    "plain",
+    "guarded",
+    "asking",
+    "slow",
+    "missing",
+    "remote",
+    "searching",
+    "repeatable",
+    "doubtful",
+  ],
   callsInStep: Number.POSITIVE_INFINITY,
   waitingMessages: Number.POSITIVE_INFINITY,
   always: true,
@@ -35,7 +45,22 @@ export function toleratedMoves(situation: Situation, world: World): readonly Mov
   const moves = possibleMoves(situation, world);
   const { machine, settling, told } = situation;
   const stopping = machine.matches("streaming") && told && !settling;
+  if (isThinking(situation, world))
+    return [
+      ...moves,
+      { type: "step.started" },
+      ...messageMoves(situation),
+      ...stopMoves(situation, true),
+    ];
   return stopping ? [...moves, ...freeMoves(situation, world, unbounded)] : moves;
+}
+
+/** A function of the user's is asked, and others may be quicker. */
+function isThinking({ machine }: Situation, { prepares, output }: World): boolean {
+  return (
+    (prepares && machine.matches({ streaming: "boundary" })) ||
+    (output && machine.matches({ streaming: "ending" }))
+  );
 }
 
 /** Every move that comes next in the life of one process, when it is given its time. */
@@ -183,34 +208,14 @@ function owedToCall(callId: string, situation: Situation, world: World): readonl
 /** What users, the model and the tools may do to a session at rest or at work. */
 function freeMoves(situation: Situation, world: World, bounds: Bounds): readonly Move[] {
   const { machine, told } = situation;
-  const { queue, held, calls, stopping, skipCalls, attempt } = machine.context;
-  const messages: readonly Move[] = [
-    ...(queue.length < bounds.waitingMessages
-      ? ([
-          { type: "message.queued", delivery: "steer" },
-          { type: "message.queued", delivery: "follow-up" },
-        ] as const)
-      : []),
-    ...(queue.length > 0
-      ? ([{ type: "message.withdrawn" }, { type: "message.rescheduled" }] as const)
-      : []),
-  ];
+  const { queue, held, calls, stopping, attempt } = machine.context;
+  const messages = messageMoves(situation, bounds.waitingMessages);
   const atWork = callsAtWork(situation);
   // When time passes for the turn, it passes for its tools.
   const passes = !atWork.some((id) => told || situation.kinds[id] === "slow");
   // The time of a turn does not count while it waits for people alone.
   const timed = passes && !isWaiting(machine);
-  const stops: readonly Move[] = [
-    ...(stopping === undefined || !skipCalls
-      ? ([{ type: "turn.cancel-requested", mode: "now" }] as const)
-      : []),
-    ...(stopping === undefined
-      ? ([{ type: "turn.cancel-requested", mode: "after-tools" }] as const)
-      : []),
-    ...(timed && !(stopping !== undefined && skipCalls)
-      ? ([{ type: "turn.limit-reached" }] as const)
-      : []),
-  ];
+  const stops = stopMoves(situation, timed);
   if (machine.matches({ idle: "waiting" })) {
     return [
       ...messages,
@@ -234,10 +239,11 @@ function freeMoves(situation: Situation, world: World, bounds: Bounds): readonly
       first === undefined ? { type: "step.retrying" } : { type: "tool.skipped", callId: first };
     return [
       ...(callsMore ? bounds.kinds.map((kind) => ({ type: "part.tool-call", kind }) as const) : []),
-      { type: "step.finished", finishReason: "stop" },
-      { type: "step.finished", finishReason: "tool-calls" },
-      { type: "step.finished", finishReason: "length" },
-      { type: "step.finished", finishReason: "content-filter" },
+      ...endings.flatMap((finishReason): readonly Move[] => {
+        const move = { type: "step.finished", finishReason } as const;
+        // Whether the next prompt still has the provider's call depends on what was said since.
+        return situation.searches.waiting.length > 0 ? [move, { ...move, deferred: true }] : [move];
+      }),
       { type: "step.failed" },
       // Only before it has said anything, and only once.
       ...(first === undefined && situation.overflow === undefined
@@ -253,6 +259,42 @@ function freeMoves(situation: Situation, world: World, bounds: Bounds): readonly
     ...idsOf(calls).flatMap((callId) => freeToCall(callId, situation, world, bounds)),
     ...messages,
     ...stops,
+  ];
+}
+
+const endings = ["stop", "tool-calls", "length", "content-filter"] as const;
+
+function messageMoves(
+  { machine }: Situation,
+  waitingMessages: number = Number.POSITIVE_INFINITY,
+): readonly Move[] {
+  const { queue } = machine.context;
+  return [
+    ...(queue.length < waitingMessages
+      ? ([
+          { type: "message.queued", delivery: "steer" },
+          { type: "message.queued", delivery: "follow-up" },
+        ] as const)
+      : []),
+    ...(queue.length > 0
+      ? ([{ type: "message.withdrawn" }, { type: "message.rescheduled" }] as const)
+      : []),
+  ];
+}
+
+/** @param timed - The time of the turn may be up. */
+function stopMoves({ machine }: Situation, timed: boolean): readonly Move[] {
+  const { stopping, skipCalls } = machine.context;
+  return [
+    ...(stopping === undefined || !skipCalls
+      ? ([{ type: "turn.cancel-requested", mode: "now" }] as const)
+      : []),
+    ...(stopping === undefined
+      ? ([{ type: "turn.cancel-requested", mode: "after-tools" }] as const)
+      : []),
+    ...(timed && !(stopping !== undefined && skipCalls)
+      ? ([{ type: "turn.limit-reached" }] as const)
+      : []),
   ];
 }
 

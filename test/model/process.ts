@@ -1,5 +1,6 @@
 /** One life of the runtime, with its own model and tools: what dies when it is killed. */
 
+import { Output } from "ai";
 import type { RecoveryPolicy } from "../../src/events/index.ts";
 import { createRuntime, type Runtime, type Session } from "../../src/runtime/index.ts";
 import type { Agent } from "../../src/agent/index.ts";
@@ -59,8 +60,28 @@ export function agentOf(world: World, { model, tools, strategy }: AgentParts): A
     context: { compact: { when: manual(), how: strategy } },
     timeout: { totalMs: TURN_MS, tools: { slowMs: SLOW_LIMIT_MS } },
     timeLimits: { lastStep: world.lastStep },
+    ...(world.prepares ? { prepareStep: prepared } : {}),
+    ...(world.output ? { output: Output.json() } : {}),
   };
 }
+
+const REMINDER = "Remember:";
+
+/**
+ * Changes all that a step may change, in some steps; the newest reminder takes the place of the others, in
+ * front: behind a call whose result the provider owes, providers take no words.
+ */
+const prepared: NonNullable<Agent["prepareStep"]> = ({ messages, stepNumber }) => {
+  if (stepNumber % 3 === 2) return {};
+  const others = messages.filter(
+    ({ content }) => typeof content !== "string" || !content.startsWith(REMINDER),
+  );
+  const reminder = { role: "user", content: `${REMINDER} ${stepNumber}` } as const;
+  return {
+    messages: [reminder, ...others],
+    ...(stepNumber === 0 ? { instructions: "Be brief." } : { temperature: 0 }),
+  };
+};
 
 export async function startProcess(options: ProcessOptions): Promise<Process> {
   const { world, policy, stepSource, log } = options;

@@ -31,7 +31,8 @@ export function plainAgent(world: World): Agent {
     },
     async () => false,
   );
-  const model = scriptedModel(() => "Done.");
+  // A reply that is JSON, too.
+  const model = scriptedModel(() => '"Done."');
   const strategy = recordedStrategy([]);
   return agentOf(world, { model, tools: conducted.tools, strategy });
 }

@@ -13,6 +13,10 @@ export interface World {
   readonly toolConcurrency: number;
   /** When a turn's time is up, one more step is granted. */
   readonly lastStep: boolean;
+  /** `prepareStep` changes the messages, the instructions and the settings of steps. */
+  readonly prepares: boolean;
+  /** The agent reads its replies as JSON. */
+  readonly output: boolean;
 }
 
 export interface Situation {
@@ -31,6 +35,8 @@ export interface Situation {
   readonly settling: boolean;
   /** The tools that were told to stop have had their time. */
   readonly graceOver: boolean;
+  /** The calls that the provider runs: how many it made, and those that wait for its result. */
+  readonly searches: { readonly made: number; readonly waiting: readonly string[] };
   /** Messages that were accepted so far. */
   readonly accepted: number;
   /** Something was delivered since the last compaction, so that another one can gain something. */
@@ -52,6 +58,7 @@ export const beginning: Situation = {
   told: false,
   settling: false,
   graceOver: false,
+  searches: { made: 0, waiting: [] },
   accepted: 0,
   bulky: false,
   lastTurn: [],
@@ -81,8 +88,11 @@ export function after(situation: Situation, event: SessionEvent): Situation {
     case "context.compacted":
       return { ...withOverflow(moved, "compacted"), settling: false, bulky: false };
     case "step.finished":
-    case "step.failed":
       return withOverflow(moved);
+    case "step.failed":
+      return withOverflow(withoutSearches(moved));
+    case "step.retrying":
+      return withoutSearches(moved);
     case "step.started":
       return { ...moved, kinds: {}, started: [], tried: [], told: false, graceOver: false };
     case "turn.cancel-requested":
@@ -90,10 +100,18 @@ export function after(situation: Situation, event: SessionEvent): Situation {
     case "turn.limit-reached":
       return { ...moved, told: situation.told || isTold(situation) };
     case "turn.ended":
-      return { ...moved, told: false };
+      return { ...withoutSearches(moved), told: false };
     case "part.tool-call": {
-      const { toolCallId, toolName } = event.data;
+      const { toolCallId, toolName, providerExecuted } = event.data;
+      const { made, waiting } = situation.searches;
+      if (providerExecuted === true)
+        return { ...moved, searches: { made: made + 1, waiting: [...waiting, toolCallId] } };
       return { ...moved, kinds: { ...situation.kinds, [toolCallId]: toolName } };
+    }
+    case "part.tool-result": {
+      const { made, waiting } = situation.searches;
+      const left = waiting.filter((id) => id !== event.data.toolCallId);
+      return { ...moved, searches: { made, waiting: left } };
     }
     case "tool.started":
       return {
@@ -123,7 +141,7 @@ export function after(situation: Situation, event: SessionEvent): Situation {
       };
     }
     case "step.interrupted":
-      return { ...withOverflow(moved), settling: false };
+      return { ...withOverflow(withoutSearches(moved)), settling: false };
     case "context.compaction-rejected":
       return {
         ...withOverflow(moved, situation.settling ? "recovered" : "rejected"),
@@ -132,6 +150,11 @@ export function after(situation: Situation, event: SessionEvent): Situation {
     default:
       return moved;
   }
+}
+
+/** What the provider had not answered is answered no more. */
+function withoutSearches(situation: Situation): Situation {
+  return { ...situation, searches: { ...situation.searches, waiting: [] } };
 }
 
 /** Only of a step whose prompt was too long. */
@@ -177,6 +200,11 @@ export function runningCalls({ machine }: Situation): readonly string[] {
 /** The call id that the model uses next: the same ones in every step, as some providers do. */
 export function nextCallId({ machine }: Situation): string {
   return String.fromCodePoint("a".charCodeAt(0) + entriesOf(machine.context.calls).length);
+}
+
+/** The id of the next call that the provider runs. */
+export function nextSearchId({ searches }: Situation): string {
+  return `search-${searches.made + 1}`;
 }
 
 /** The name of a call of the running step that no other call has. */

@@ -1,4 +1,7 @@
-/** The agents that random commands are tried on: one tool at a time and many, by either step source. */
+/**
+ * The agents that random commands are tried on: one tool at a time and many, by either step source,
+ * with and without functions that change each step and read each reply.
+ */
 
 import type { StageSettings } from "./stage.ts";
 
@@ -9,6 +12,16 @@ export const worlds: readonly StageSettings[] = [
     toolConcurrency: 1,
     lastStep: false,
     stepSource: "language-model-call",
+    prepares: false,
+    output: false,
   },
-  { maxSteps: 3, maxAttempts: 3, toolConcurrency: 8, lastStep: true, stepSource: "stream-text" },
+  {
+    maxSteps: 3,
+    maxAttempts: 3,
+    toolConcurrency: 8,
+    lastStep: true,
+    stepSource: "stream-text",
+    prepares: true,
+    output: true,
+  },
 ];
