@@ -64,14 +64,14 @@ export async function preparedFor(
   { overrides = {}, instructions, model }: StepAgent,
 ): Promise<PreparedAgent> {
   const { activeTools, toolOrder, toolChoice, settings, providerOptions } = overrides;
-  const { agent } = prepared;
+  const { instructions: own, ...agent } = prepared.agent;
+  const current = instructions === undefined ? own : instructionsSchema.parse(instructions);
   return await prepareAgent(
     {
       ...agent,
       ...(model === undefined ? {} : { model }),
-      ...(instructions === undefined
-        ? {}
-        : { instructions: instructionsSchema.parse(instructions) }),
+      // Providers refuse an empty system message.
+      ...(current === undefined || instructions === "" ? {} : { instructions: current }),
       ...(activeTools === undefined ? {} : { activeTools }),
       ...(toolOrder === undefined ? {} : { toolOrder }),
       ...(toolChoice === undefined ? {} : { toolChoice: toolChoiceSchema.parse(toolChoice) }),

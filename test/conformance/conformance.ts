@@ -22,7 +22,10 @@ type StepSource = NonNullable<RuntimeOptions["stepSource"]>;
 
 /** Settings of both; the types refuse what one of them refuses. */
 type Settings = Omit<Agent, "model"> &
-  Partial<Omit<ToolLoopAgentSettings<never, ToolSet>, "toolApproval" | "toolsContext">>;
+  Partial<Omit<ToolLoopAgentSettings<never, ToolSet>, TypedByAgent>>;
+
+/** The SDK types these by the tools and the options of one agent. */
+type TypedByAgent = "toolApproval" | "toolsContext" | "prepareCall" | "callOptionsSchema";
 
 export interface ConformanceCase {
   readonly name: string;
@@ -30,6 +33,8 @@ export interface ConformanceCase {
     readonly script: Script;
     readonly settings: Omit<Settings, "model">;
   };
+  /** The options of the message. */
+  readonly options?: unknown;
   /** How approvals are answered. Default: not at all. */
   readonly answer?: { readonly approved: boolean; readonly reason?: string };
   /** What differs on purpose, with the reason. */
@@ -109,7 +114,8 @@ async function bySdk(one: ConformanceCase): Promise<Observed> {
   // The SDK types contexts and approvals by the tools of one agent.
   const agent = new ToolLoopAgent(given as ToolLoopAgentSettings<never, ToolSet>);
   const messages: ModelMessage[] = [{ role: "user", content: "Go." }];
-  const first = await drained(await agent.stream({ messages }));
+  const own = one.options === undefined ? {} : { options: one.options as never };
+  const first = await drained(await agent.stream({ messages, ...own }));
   const asked = first.requests.map(({ toolName, reason }) => ({ toolName, reason }));
   let last = first;
   if (one.answer !== undefined && first.requests.length > 0) {
@@ -120,7 +126,7 @@ async function bySdk(one: ConformanceCase): Promise<Observed> {
       approved: one.answer?.approved === true,
     }));
     messages.push(...first.messages, { role: "tool", content: responses });
-    last = await drained(await agent.stream({ messages }));
+    last = await drained(await agent.stream({ messages, ...own }));
   }
   return observed(run, {
     asked,
@@ -158,7 +164,8 @@ async function byTurnlog(one: ConformanceCase, stepSource: StepSource): Promise<
   const agent = { ...settings, model, context: { cut: false, ...settings.context } } as Agent;
   await using runtime = await createRuntime({ memory: true, agent, stepSource, graceMs: 1 });
   const session = await runtime.session("s");
-  const turn = await session.send("Go.");
+  const { options } = one;
+  const turn = await session.send("Go.", options === undefined ? {} : { options });
   const failed = { is: false };
   const fail = (): undefined => {
     failed.is = true;

@@ -85,6 +85,12 @@ const cases: Readonly<Record<string, Case>> = {
   "a telemetry that is off": { script: ["Hello."], settings: { telemetry: { isEnabled: false } } },
 };
 
+const whose = tool({
+  inputSchema: z.object({}),
+  contextSchema: z.object({ user: z.string(), secret: z.string() }),
+  execute: (_, { context: { user } }) => user,
+});
+
 afterAll(() => {
   context.disable();
 });
@@ -264,3 +270,59 @@ function comparableTree(
     children: children.map((child) => comparableTree(child, otherUsage)),
   };
 }
+
+/** The contexts of tools that an integration of the agent hears of, in order. */
+function contextsHeard(): { readonly integration: Telemetry; readonly heard: unknown[] } {
+  const heard: unknown[] = [];
+  const keep = (name: string) => (event: object) => {
+    const { toolsContext, toolContext } = { toolsContext: null, toolContext: null, ...event };
+    heard.push([name, toolsContext, toolContext]);
+  };
+  const integration: Telemetry = {
+    onStart: keep("start"),
+    onStepStart: keep("step-start"),
+    onToolExecutionStart: keep("tool-start"),
+    onToolExecutionEnd: keep("tool-end"),
+    onStepEnd: keep("step-end"),
+    onEnd: keep("end"),
+  };
+  return { integration, heard };
+}
+
+describe.each([
+  ["no context of tools", undefined],
+  ["the chosen fields of a tool's context", { whose: { user: true } }],
+  ["no field that is not chosen", { whose: { secret: false }, other: { user: true } }],
+])("With includeToolsContext, integrations get %s", (_, includeToolsContext) => {
+  it.each(sources)("as from `ToolLoopAgent`, with %s", async (stepSource) => {
+    const script = [calling(call("whose", "c1")), "Done."];
+    const settings = (integration: Telemetry): Omit<Agent, "model"> => ({
+      tools: { whose, other: whose },
+      toolsContext: {
+        whose: { user: "u", secret: "s" },
+        other: { user: "v", secret: "t" },
+      },
+      telemetry: {
+        integrations: [integration],
+        ...(includeToolsContext === undefined ? {} : { includeToolsContext }),
+      },
+    });
+    const theirs = contextsHeard();
+    const given: unknown = { ...settings(theirs.integration), model: scriptedModel(script) };
+    const agent = new ToolLoopAgent(given as ToolLoopAgentSettings<never, ToolSet>);
+    const { stream } = await agent.stream({ prompt: "Go." });
+    for await (const part of stream) expect(part.type).not.toBe("error");
+    const ours = contextsHeard();
+    const own = { ...settings(ours.integration), model: scriptedModel(script) };
+    await using open = await openSession(own, { stepSource });
+    await (
+      await open.session.send("Go.")
+    ).result;
+    await open.runtime.close();
+    expect(ours.heard).toEqual(theirs.heard);
+    expect(JSON.stringify(ours.heard)).toContain("tool-start");
+    const isChosen = JSON.stringify(includeToolsContext?.whose) === '{"user":true}';
+    expect(JSON.stringify(ours.heard).includes('"u"')).toBe(isChosen);
+    expect(JSON.stringify(ours.heard)).not.toMatch(/"[st]"/);
+  });
+});
