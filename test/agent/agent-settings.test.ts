@@ -1,8 +1,8 @@
 /** docs/agent-settings.md has each setting of the installed AI SDK: as one that works, or refused with its sentence. */
 
 import { readFile } from "node:fs/promises";
-import type { ToolLoopAgentSettings, ToolSet } from "ai";
-import { expect, it } from "vitest";
+import { ToolLoopAgent, type ToolLoopAgentSettings, type ToolSet } from "ai";
+import { expect, expectTypeOf, it } from "vitest";
 import { sdkSettings } from "../../src/agent/sdk-settings.ts";
 import { createRuntime, type Agent } from "../../src/public/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
@@ -106,4 +106,21 @@ it("a setting that works is known", async () => {
     );
     expect(refused, name).not.toMatch(/is unknown|is not supported/);
   }
+});
+
+it("takes an object that `satisfies` the SDK's type, and the types refuse one that sets what is refused", async () => {
+  const shared = { model: scriptedModel([]), temperature: 0 } satisfies ToolLoopAgentSettings<
+    never,
+    ToolSet
+  >;
+  const refused = { ...shared, include: { requestBody: true } } satisfies ToolLoopAgentSettings<
+    never,
+    ToolSet
+  >;
+  const annotated: ToolLoopAgentSettings<never, ToolSet> = shared;
+  expectTypeOf(shared).toExtend<Agent>();
+  expectTypeOf(refused).not.toExtend<Agent>();
+  expectTypeOf(annotated).not.toExtend<Agent>();
+  expect(new ToolLoopAgent(shared)).toBeDefined();
+  await using _ = await createRuntime({ memory: true, agent: shared });
 });
