@@ -107,11 +107,13 @@ describe("a chat that travels", () => {
   });
 
   it("replaces the last message, and asks for another reply", async () => {
-    await using chat = await stage(["One.", "Two.", "Better.", "Best."]);
+    const echo = calling(call("echo", "c", { value: "x" }));
+    await using chat = await stage(["One.", echo, "Two.", "Better.", "Best."]);
     await talk(chat, "first", "One\\.");
     await talk(chat, "second", "Two\\.");
     chat.type(`/edit third${ENTER}`);
     await chat.until(/^> third$[^]*^Better\.$[^]*^tokens: [^]*^Ask about/m);
+    await chat.until(/^1 call had run: their effects are not undone\.$/m);
     expect(await saidIn(chat.runtime, "one")).toEqual(["first", "third"]);
     chat.type(`/retry${ENTER}`);
     await chat.until(/^Best\.$[^]*^tokens: [^]*^Ask about/m);

@@ -1,7 +1,7 @@
 /** Carries out the commands about branches: `/undo`, `/redo`, `/edit`, `/retry`, `/branches`. */
 
 import type { UserItem } from "../../projections/index.ts";
-import type { Rewound, Session } from "../../runtime/index.ts";
+import type { Rewound, Session, Turn } from "../../runtime/index.ts";
 import { branchLine } from "../show/index.ts";
 import { amount, contentText, excerpt } from "../wording/index.ts";
 import type { TravelLine } from "./chat-line.ts";
@@ -18,17 +18,22 @@ export async function carryOutBranch(line: BranchLine, session: Session): Promis
     case "redo":
       return await redo(session);
     case "retry":
-      return { kind: "sent", turn: await session.regenerate() };
+      return await replaced(await session.regenerate());
     case "edit": {
       const [message] = (await lastMessages(session)).slice(-1);
       if (message === undefined) return hint(`${session.id} has no message that could be edited.`);
-      return { kind: "sent", turn: await session.send(line.text, { replaces: message.id }) };
+      return await replaced(await session.send(line.text, { replaces: message.id }));
     }
     case "branches": {
       if (line.branch === undefined) return { kind: "lines", lines: await branchLines(session) };
       return await moved(session, await session.checkout(line.branch));
     }
   }
+}
+
+async function replaced(turn: Turn): Promise<Outcome> {
+  const { effects = [] } = (await turn.replaced) ?? {};
+  return { kind: "sent", turn, lines: effectLines(effects) };
 }
 
 async function undo(session: Session): Promise<Outcome> {

@@ -207,7 +207,10 @@ export class Chat {
         if (outcome.kind === "hint") this.#hint = outcome.text;
         else if (outcome.kind === "lines") await this.#screen.notes(outcome.lines);
         else if (outcome.kind === "moved") await this.#switchTo(outcome);
-        else if (outcome.kind === "sent") this.#watch(outcome.turn.result);
+        else if (outcome.kind === "sent") {
+          this.#watch(outcome.turn.result);
+          if (outcome.lines !== undefined) await this.#screen.notes(outcome.lines);
+        }
       }
     }
   }

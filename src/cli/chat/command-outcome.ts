@@ -10,7 +10,7 @@ import type { SessionView } from "../../state/index.ts";
  */
 export type Outcome =
   | { readonly kind: "done" }
-  | { readonly kind: "sent"; readonly turn: Turn }
+  | { readonly kind: "sent"; readonly turn: Turn; readonly lines?: readonly string[] }
   | { readonly kind: "hint"; readonly text: string }
   | { readonly kind: "lines"; readonly lines: readonly string[] }
   | Moved;
