@@ -8,6 +8,7 @@ import { machineName } from "../machine.ts";
 import { measureAppending } from "./appending.ts";
 import { measureFolding } from "./folding.ts";
 import { microText, type MicroReport } from "./micro-report.ts";
+import { measureRewinding } from "./rewinding.ts";
 import { measureSessions } from "./sessions.ts";
 
 const { values } = parseArgs({
@@ -34,7 +35,9 @@ const appending = await measureAppending({
   rounds,
   roundMs: 500,
 });
+progress("rewinding");
+const rewinding = await measureRewinding();
 progress("memory of sessions");
 const memory = await measureSessions();
-const report: MicroReport = { machine: machineName(), appending, folding, memory };
+const report: MicroReport = { machine: machineName(), appending, folding, rewinding, memory };
 process.stdout.write(values.json ? `${JSON.stringify(report, null, 2)}\n` : microText(report));

@@ -4,12 +4,14 @@ import type { Spread } from "../statistics.ts";
 import { table } from "../table.ts";
 import type { Appending } from "./appending.ts";
 import type { Folding } from "./folding.ts";
+import type { Rewinding } from "./rewinding.ts";
 import type { SessionMemory } from "./sessions.ts";
 
 export interface MicroReport {
   readonly machine: string;
   readonly appending: readonly Appending[];
   readonly folding: readonly Folding[];
+  readonly rewinding: Rewinding;
   readonly memory: SessionMemory;
 }
 
@@ -20,6 +22,8 @@ export function microText(report: MicroReport): string {
     appends(report.appending),
     "",
     folds(report.folding),
+    "",
+    rewinds(report.rewinding),
     "",
     memory(report.memory),
     "",
@@ -61,6 +65,27 @@ function folds(rows: readonly Folding[]): string {
   ]);
 }
 
+function rewinds({ byOneTurn, byHalf, nextPrompt, reopening, branches }: Rewinding): string {
+  return [
+    table([
+      ["a session of 1,000 turns and 10,000 steps, CPU ms", ""],
+      ["a rewind by one turn", ranged(byOneTurn, 2)],
+      ["a rewind by 500 turns", ranged(byHalf, 2)],
+      ["its next prompt, in a new process", ranged(nextPrompt, 2)],
+      ["its state from a snapshot", ranged(reopening, 2)],
+    ]),
+    "",
+    table([
+      ["a rewind by one turn, CPU ms", "branches from one turn", "each in the one before"],
+      ...branches.map(({ count, beside, within }) => [
+        `${count.toLocaleString("en")} branches`,
+        ranged(beside, 2),
+        ranged(within, 2),
+      ]),
+    ]),
+  ].join("\n");
+}
+
 function memory({ known, idle, active, sleeping, waiting, speaking }: SessionMemory): string {
   const row = (
     what: string,
@@ -80,7 +105,9 @@ function memory({ known, idle, active, sleeping, waiting, speaking }: SessionMem
   ]);
 }
 
-function bars({ appending, folding, memory: { sleeping } }: MicroReport): string {
+function bars({ appending, folding, rewinding, memory: { sleeping } }: MicroReport): string {
+  const toPrompt = rewinding.byOneTurn.median / rewinding.nextPrompt.median;
+  const toReopening = rewinding.byHalf.median / rewinding.reopening.median;
   const of = (durability: Appending["durability"]): Appending | undefined =>
     appending.find((one) => one.durability === durability && one.sessions === 256);
   const fold = folding.at(-1);
@@ -102,6 +129,13 @@ function bars({ appending, folding, memory: { sleeping } }: MicroReport): string
       "at most 5",
       (fold?.delta.median ?? 9) <= 5,
     ),
+    row(
+      "10,000 steps: a rewind by one turn ÷ its next prompt",
+      toPrompt,
+      "at most 3",
+      toPrompt <= 3,
+    ),
+    row("10,000 steps: one by half ÷ its reopening", toReopening, "at most 1", toReopening <= 1),
     row("10,000 sessions known, MB", knownMegabytes, "at most 50", knownMegabytes <= 50),
   ]);
 }
