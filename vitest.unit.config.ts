@@ -10,7 +10,7 @@ const config: ViteUserConfig = mergeConfig(
   defineConfig({
     test: {
       exclude: [
-        "test/{bench,cli,contract,corpus,crash,mcp,media,model,package,soak,stores}/**",
+        "test/{bench,browser,cli,contract,corpus,crash,mcp,media,model,package,soak,stores}/**",
         "test/archive/verify/**",
         "test/archive/exchange/{fixture,secrets,session-file}.test.ts",
         "test/laws/{every-position,recorded-sessions,imagined-sessions,thinned-sessions,retractions}.test.ts",

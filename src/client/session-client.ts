@@ -3,6 +3,7 @@
 import type { SessionEvent } from "../events/index.ts";
 import type { CompactionPreview, Cancelled, ContextFigures, Rewound } from "../runtime/index.ts";
 import type { SessionBranch, SessionDiff, SessionView } from "../state/index.ts";
+import type { SessionMessage } from "../ui/index.ts";
 import { followEvents } from "./server-events.ts";
 import type { Asked, Http } from "./http.ts";
 
@@ -27,6 +28,15 @@ interface SendOptions {
   /** Edits: the delivered message that this one replaces. */
   readonly replaces?: string;
   readonly basedOn?: Seen;
+}
+
+interface MessagePage {
+  readonly messages: SessionMessage[];
+  /** Whether there are earlier ones. */
+  readonly more: boolean;
+  /** The position up to which the messages are those of the log. */
+  readonly position: number;
+  readonly queue: SessionView["queue"];
 }
 
 type RewindOptions = (
@@ -63,6 +73,8 @@ export interface SessionClient {
   branches(): Promise<readonly SessionBranch[]>;
   approvals(): Promise<Pick<SessionView, "approvals" | "outputRequests">>;
   queue(): Promise<SessionView["queue"]>;
+  /** The newest messages of the active branch for `useChat`, oldest first. `before` turns back a page. */
+  messages(options?: { readonly limit?: number; readonly before?: string }): Promise<MessagePage>;
   /** Accepts a message: it is durable when this resolves. */
   send(
     message: string | readonly MessagePart[],
@@ -117,6 +129,8 @@ export function sessionClient(http: Http, id: string): SessionClient {
     branches: async () => (await get<{ branches: readonly SessionBranch[] }>("/branches")).branches,
     approvals: () => get("/approvals"),
     queue: async () => (await get<{ messages: SessionView["queue"] }>("/queue")).messages,
+    messages: ({ limit, before } = {}) =>
+      http.json({ path: `/api/chat/${encodeURIComponent(id)}/messages`, query: { limit, before } }),
     send: (content, options = {}) => post("/queue", { message: content, ...options }),
     async reschedule(messageId, delivery) {
       await post(message(messageId), { delivery });

@@ -9,13 +9,14 @@ export class Front {
   readonly #server = createServer((asked, answer) => {
     this.#serve(asked, answer);
   });
-  readonly #script: string;
+  /** By the path of its page. */
+  readonly #scripts: ReadonlyMap<string, string>;
   /** The port of the server behind. */
   target = 0;
   #port = 0;
 
-  constructor(script: string) {
-    this.#script = script;
+  constructor(scripts: ReadonlyMap<string, string>) {
+    this.#scripts = scripts;
     this.#server.on("connection", (socket) => {
       this.#sockets.add(socket);
       socket.on("error", () => {});
@@ -48,12 +49,20 @@ export class Front {
   #serve(asked: IncomingMessage, answer: ServerResponse): void {
     const { method = "GET", url: path = "/", headers } = asked;
     if (!path.startsWith("/api/")) {
-      const isScript = path === "/page.js";
-      answer.setHeader("content-type", isScript ? "text/javascript" : "text/html");
-      answer.end(isScript ? this.#script : `<body><script type="module" src="/page.js"></script>`);
+      const { pathname } = new URL(path, this.url);
+      const script = this.#scripts.get(pathname);
+      answer.setHeader("content-type", "text/html; charset=utf-8");
+      answer.end(`<body><script type="module">${script ?? ""}</script>`);
       return;
     }
-    const behind = request({ host: "127.0.0.1", port: this.target, method, path, headers });
+    const behind = request({
+      host: "127.0.0.1",
+      port: this.target,
+      method,
+      path,
+      // As an application that knows its user by a cookie.
+      headers: { authorization: "Bearer token", ...headers },
+    });
     behind.on("response", (from) => {
       answer.writeHead(from.statusCode ?? 502, from.headers);
       answer.flushHeaders();

@@ -3,7 +3,7 @@
 import { fork, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -48,16 +48,14 @@ export class Stage {
   static async open(): Promise<Stage> {
     const dir = await mkdtemp(join(tmpdir(), "turnlog-browser-test-"));
     const program = await bundled(new URL("chat-server.ts", import.meta.url), join(dir, "program"));
-    const { output } = await build({
-      input: fileURLToPath(new URL("page/page.ts", import.meta.url)),
-      platform: "browser",
-      write: false,
-      logLevel: "silent",
-      // React mounts components twice in development.
-      transform: { define: { "process.env.NODE_ENV": '"development"' } },
-      output: { format: "esm", codeSplitting: false },
-    });
-    const front = new Front(output[0].code);
+    const guide = join(dir, "program", "guide.tsx");
+    await writeFile(guide, await guideCode());
+    const front = new Front(
+      new Map([
+        ["/", await bundledPage(fileURLToPath(new URL("page/page.ts", import.meta.url)))],
+        ["/guide", await bundledPage(guide)],
+      ]),
+    );
     await front.listen();
     const browser = await chromium.launch({
       executablePath: browserPath ?? "",
@@ -94,6 +92,13 @@ export class Stage {
     await once(server, "exit");
   }
 
+  /** The page of docs/web.md. */
+  async guide(id: string): Promise<Page> {
+    const page = await this.#browser.newPage();
+    await page.goto(`${this.front.url}/guide?id=${id}`);
+    return page;
+  }
+
   /** A page with a chat, loaded. */
   async page(id: string, settings = ""): Promise<Page> {
     const page = await this.#browser.newPage();
@@ -121,6 +126,28 @@ export class Stage {
     await this.kill();
     await rm(this.#dir, { recursive: true, force: true });
   }
+}
+
+/** A page as one script. */
+async function bundledPage(input: string): Promise<string> {
+  const client = fileURLToPath(new URL("../../src/public/client.ts", import.meta.url));
+  const { output } = await build({
+    input,
+    platform: "browser",
+    write: false,
+    logLevel: "silent",
+    resolve: { alias: { "turnlog/client": client } },
+    // React mounts components twice in development.
+    transform: { define: { "process.env.NODE_ENV": '"development"' } },
+    output: { format: "esm", codeSplitting: false },
+  });
+  return output[0].code.replaceAll("</script", "<\\/script");
+}
+
+/** The page that docs/web.md shows. */
+async function guideCode(): Promise<string> {
+  const text = await readFile(new URL("../../docs/web.md", import.meta.url), "utf8");
+  return /```tsx\n(.*?)```/su.exec(text)?.[1] ?? "";
 }
 
 /** Waits until the page has so many messages, nothing runs, and the last reply is whole. */

@@ -238,7 +238,7 @@ const mayImport: Modules = {
     "server/sockets",
   ],
   // Types only, which `client-bundle.test.ts` checks.
-  client: ["events", "state", "runtime"],
+  client: ["events", "ui", "state", "runtime"],
   testing: [
     "events",
     "validation",

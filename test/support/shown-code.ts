@@ -9,7 +9,9 @@ const root = fileURLToPath(new URL("../../", import.meta.url));
 export async function runShownCode(code: string): Promise<void> {
   const own = code
     .replaceAll('"turnlog"', JSON.stringify(`${root}src/public/index.ts`))
-    .replaceAll('"turnlog/testing"', JSON.stringify(`${root}src/public/testing.ts`))
+    .replaceAll(/"turnlog\/(\w+)"/g, (_, entry: string) =>
+      JSON.stringify(`${root}src/public/${entry}.ts`),
+    )
     .replaceAll(
       /from "(ai|zod|@ai-sdk\/otel)"/g,
       (_, name: string) => `from ${JSON.stringify(import.meta.resolve(name))}`,

@@ -107,6 +107,24 @@ describeHere("`useChat` in Chromium", () => {
   });
 });
 
+describeAll("the page of docs/web.md in Chromium", () => {
+  it("sends, streams, and asks for approval", async () => {
+    const page = await stage.guide("guide");
+    pages.push(page);
+    await page.fill("input", "tell 20");
+    await page.click("text=Send");
+    await page.waitForSelector("text=w19");
+    await page.fill("input", "pay 5");
+    await page.click("text=Send");
+    await page.click("text=Yes");
+    await page.waitForSelector("text=paid 5");
+    await page.reload();
+    await page.waitForSelector("text=paid 5");
+    expect(await page.locator("[role=alert]").count()).toBe(0);
+    expect(await page.locator("section").count()).toBe(4);
+  });
+});
+
 describeAll("a chat in Chromium", () => {
   it("shows the reply from its start when the page is loaded again", async () => {
     const [page, id] = await opened();

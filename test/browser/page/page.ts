@@ -45,13 +45,8 @@ function Chat({ messages: initial }: { readonly messages: UIMessage[] }): ReactN
   return createElement("pre", undefined, JSON.stringify(chat.messages, undefined, 1));
 }
 
-async function load(): Promise<UIMessage[]> {
-  const answer = await fetch(`/api/chat/${id}/messages`, { headers });
-  if (answer.status === 404) return [];
-  const { messages } = (await answer.json()) as { messages: UIMessage[] };
-  return messages;
-}
-
+const session = await client.createSession(id);
+const { messages } = await session.messages();
 const mode = search.has("strict") ? StrictMode : Fragment;
-const page = createElement(Chat, { messages: await load() });
+const page = createElement(Chat, { messages });
 createRoot(document.body).render(createElement(mode, undefined, page));

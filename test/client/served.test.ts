@@ -1,0 +1,168 @@
+/** The client against the real server: each method finds its route, and `useChat`'s transport a whole reply. */
+
+import { readUIMessageStream, tool, type UIMessage } from "ai";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import type { Agent } from "../../src/public/index.ts";
+import { chatTransport, createClient, type Client } from "../../src/public/client.ts";
+import { gate, scriptedModel, type ScriptedStep } from "../../src/public/testing.ts";
+import { readUIMessages, uiMessages } from "../../src/public/ui.ts";
+import { serving, type Serving } from "../server/serving.ts";
+
+const pay = tool({
+  inputSchema: z.object({ amount: z.number() }),
+  execute: ({ amount }) => `paid ${amount}`,
+});
+const ask = tool({ inputSchema: z.object({}), outputSchema: z.number() });
+const call = (toolName: string, input: { readonly amount?: number } = {}): ScriptedStep => ({
+  parts: [{ type: "tool-call", toolCallId: toolName, toolName, input }],
+});
+
+async function served(...steps: readonly ScriptedStep[]): Promise<[Serving, Client]> {
+  const model = scriptedModel(steps);
+  const agent: Agent = { model, tools: { pay, ask }, toolApproval: { pay: "user-approval" } };
+  const place = await serving(agent, { token: "secret" });
+  return [place, createClient({ baseUrl: place.server.url, token: "secret" })];
+}
+
+describe("a client", () => {
+  it("reads and commands a session by the server's routes", async () => {
+    const [place, client] = await served(
+      "One.",
+      call("pay", { amount: 3 }),
+      call("ask"),
+      "Two.",
+      "Three.",
+      "Four.",
+    );
+    await using _ = place;
+    const session = await client.createSession("s");
+    const resting = async (): Promise<void> => {
+      await (await place.runtime.session("s")).atRest();
+    };
+    expect(await session.send("First", { id: "a" })).toMatchObject({ messageId: "a" });
+    await resting();
+    await session.send("Pay", { id: "b" });
+    await resting();
+    const [waiting] = await client.approvals();
+    const [approval] = waiting?.approvals ?? [];
+    expect(await client.approve(approval?.approvalId ?? "", { reason: "fine" })).toMatchObject({
+      status: "recorded",
+    });
+    await resting();
+    const { approvals, outputRequests } = await session.approvals();
+    expect(approvals).toMatchObject([{ answer: { approved: true, reason: "fine" } }]);
+    await client.answerCall(outputRequests[0]?.requestId ?? "", { output: 7 });
+    await resting();
+
+    const { position } = await session.view();
+    expect((await session.prompt()).messages.length).toBeGreaterThan(4);
+    expect((await session.view(3)).position).toBe(3);
+    expect((await session.diff(5, position)).after).toBe(position);
+    expect((await session.context()).tokens).toBeGreaterThan(0);
+    expect(await session.preview()).toHaveProperty("outcome");
+    expect(await session.queue()).toEqual([]);
+    expect((await session.messages()).messages.map(({ id }) => id)).toEqual([
+      "a",
+      "reply-1",
+      "b",
+      "reply-2",
+    ]);
+    expect(await session.messages({ limit: 1, before: "b" })).toMatchObject({
+      messages: [{ id: "reply-1" }],
+      more: true,
+      position,
+    });
+    expect(await session.branches()).toHaveLength(1);
+    expect(await session.cancel()).toMatchObject({ was: "idle" });
+    expect((await session.rewind({ beforeMessage: "b" })).position).toBe(position + 1);
+    expect((await session.checkout(1)).position).toBe(position + 2);
+    await session.send("Third", { id: "c", basedOn: { messageId: "b" } });
+    await resting();
+    const fork = await session.fork({ id: "f", position });
+    expect(fork.id).toBe("f");
+    const rerun = await session.rerun({ id: "r" });
+    expect(rerun.session.id).toBe("r");
+    await (await place.runtime.session("r")).atRest();
+
+    expect((await client.sessions({ limit: 2 })).next).toBe("r");
+    const file = await new Response(await session.export()).text();
+    expect(file.split("\n").length).toBeGreaterThan(position);
+    await session.delete({ forks: "copy" });
+    await expect(session.view()).rejects.toMatchObject({ code: "SESSION_DELETED", session: "s" });
+    await expect(client.session("none").view()).rejects.toMatchObject({
+      code: "SESSION_NOT_FOUND",
+    });
+    await expect(client.blob("0".repeat(64))).rejects.toMatchObject({ code: "BLOB_MISSING" });
+  });
+
+  it("follows events, past and live, and moves and withdraws what waits", async () => {
+    const paused = gate();
+    const [place, client] = await served(
+      { parts: [{ type: "text", deltas: ["One.", paused] }] },
+      "Two.",
+    );
+    await using _ = place;
+    const session = client.session("s");
+    await session.send("First", { id: "a" });
+    await session.send("Aside", { id: "b" });
+    await session.send("Gone", { id: "c" });
+    await session.reschedule("b", "steer");
+    await session.reschedule("b", "follow-up");
+    await session.withdraw("c");
+    expect((await session.queue()).map(({ id }) => id)).toEqual(["b"]);
+    const positions: number[] = [];
+    for await (const { type, position } of session.events()) {
+      positions.push(position);
+      if (type === "message.withdrawn") paused.open();
+      if (type === "turn.ended" && position > 20) break;
+    }
+    expect(positions).toEqual(positions.map((_, index) => index + 1));
+  });
+
+  it("without the token is refused", async () => {
+    const [place] = await served();
+    await using _ = place;
+    const client = createClient({ baseUrl: place.server.url });
+    await expect(client.sessions()).rejects.toMatchObject({ code: "UNAUTHORIZED" });
+  });
+});
+
+describe("the transport", () => {
+  it("gives the AI SDK's reader the message that the log says, with an approval between", async () => {
+    const [place, client] = await served(call("pay", { amount: 3 }), "Paid.");
+    await using _ = place;
+    const transport = chatTransport(client);
+    const asked: UIMessage = { id: "a", role: "user", parts: [{ type: "text", text: "Pay" }] };
+    const request = { trigger: "submit-message", chatId: "s", abortSignal: undefined } as const;
+    const first = await transport.sendMessages({
+      ...request,
+      messageId: undefined,
+      messages: [asked],
+    });
+    const [waiting] = (await Array.fromAsync(readUIMessageStream({ stream: first }))).slice(-1);
+    const approved: UIMessage = {
+      ...(waiting ?? asked),
+      parts: (waiting?.parts ?? []).map((part) =>
+        "state" in part && part.state === "approval-requested"
+          ? { ...part, state: "approval-responded", approval: { ...part.approval, approved: true } }
+          : part,
+      ),
+    };
+    const second = await transport.sendMessages({
+      ...request,
+      messageId: approved.id,
+      messages: [asked, approved],
+    });
+    const stream = readUIMessageStream({ message: structuredClone(approved), stream: second });
+    const [last] = (await Array.fromAsync(stream)).slice(-1);
+    const { initial, fold } = uiMessages({ session: "s" });
+    let state = initial;
+    for await (const event of place.runtime.log.read("s")) state = fold(state, event);
+    const logged = readUIMessages(state).messages.at(-1)?.message;
+    expect(JSON.parse(JSON.stringify(last))).toEqual(JSON.parse(JSON.stringify(logged)));
+    const again = await transport.reconnectToStream({ chatId: "s" });
+    expect((await Array.fromAsync(again ?? [])).at(-1)).toMatchObject({ type: "finish" });
+    expect(await transport.reconnectToStream({ chatId: "new" })).toBeNull();
+  });
+});
