@@ -212,8 +212,11 @@ export class Gates {
       ended: () => {
         open[Symbol.dispose]();
       },
-      open: ({ create = false } = {}) =>
-        this.#runtime.session(session === "" ? undefined : session, { createIfMissing: create }),
+      open: ({ create = false, agent } = {}) =>
+        this.#runtime.session(session === "" ? undefined : session, {
+          createIfMissing: create,
+          ...(agent === undefined ? {} : { agent }),
+        }),
       allow: async (action) => {
         await this.#authorized(request, action, session);
       },

@@ -13,7 +13,7 @@ export async function runShownCode(code: string): Promise<void> {
       JSON.stringify(`${root}src/public/${entry}.ts`),
     )
     .replaceAll(
-      /from "(ai|zod|@ai-sdk\/otel)"/g,
+      /from "(ai|zod|@ai-sdk\/otel|hono|@hono\/node-server|express)"/g,
       (_, name: string) => `from ${JSON.stringify(import.meta.resolve(name))}`,
     );
   await using folder = await temporaryFolder({});

@@ -34,7 +34,7 @@ export async function answerChat(call: ChatCall, body: PostedChat): Promise<Repl
   if (last === undefined) throw nothingToDo(call.session);
   if ((await call.runtime.log.revision(call.session)) === 0)
     return await firstMessage(call, body, earlier, last);
-  const session = await call.open();
+  const session = await call.open({ agent: body.agent });
   const view = await session.view();
   const active = new ActiveIds(view);
   active.assertAll(earlier);
@@ -62,7 +62,7 @@ async function firstMessage(
     );
   }
   const input = await messageInput(call.runtime, partsOf(call.session, last));
-  const session = await call.open({ create: true });
+  const session = await call.open({ create: true, agent: body.agent });
   await session.send(input, { id: last.id, ...sendOptions(body) });
   return { session, stream: { messageId: last.id } };
 }

@@ -23,6 +23,8 @@ export interface PostedChat {
   readonly messageId?: string;
   readonly delivery?: "steer" | "follow-up";
   readonly basedOn?: Seen;
+  /** The name of the agent of a new session, in a runtime with several. */
+  readonly agent?: string;
 }
 
 /** Other fields are refused: nothing here would read them. */
@@ -41,6 +43,7 @@ export const postedChat: z.ZodType<PostedChat> = z.strictObject({
   messageId: z.string().min(1).exactOptional(),
   delivery: z.enum(["steer", "follow-up"]).exactOptional(),
   basedOn: seen.exactOptional(),
+  agent: z.string().min(1).exactOptional(),
 });
 
 /**

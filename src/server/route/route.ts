@@ -25,6 +25,12 @@ export type ServerAction =
   | "import"
   | "delete";
 
+interface OpenOptions {
+  readonly create?: boolean;
+  /** The name of the agent of a new session, in a runtime with several. */
+  readonly agent?: string | undefined;
+}
+
 /** A request that may be served. */
 export interface Call {
   readonly runtime: Runtime;
@@ -41,7 +47,7 @@ export interface Call {
   /** Called when a streamed answer has ended. */
   readonly ended: () => void;
   /** Opens the session. @throws TurnlogError `SESSION_NOT_FOUND`, unless `create` */
-  readonly open: (options?: { readonly create?: boolean }) => Promise<Session>;
+  readonly open: (options?: OpenOptions) => Promise<Session>;
   /** Asks `authorize` about another action. @throws TurnlogError `FORBIDDEN` */
   readonly allow: (action: ServerAction) => Promise<void>;
   /** Whether the client may read another session. */

@@ -48,13 +48,19 @@ export function sessionRoutes(): readonly Route[] {
       method: "post",
       path: "/api/sessions",
       action: "create",
-      summary: "Creates a session, or opens the one of that id. Without `id`, a new id is made.",
+      summary:
+        "Creates a session, or opens the one of that id. Without `id`, a new id is made. `agent` names its agent.",
       query: noQuery,
-      body: z.strictObject({ id: z.string().min(1).optional() }).optional(),
+      body: z
+        .strictObject({
+          id: z.string().min(1).optional(),
+          agent: z.string().min(1).optional(),
+        })
+        .optional(),
       answer: view,
       sessionOf: ({ body }) => body?.id,
       handle: async (call) => {
-        const { id } = await call.open({ create: true });
+        const { id } = await call.open({ create: true, agent: call.body?.agent });
         return json({ session: id, position: await call.runtime.log.revision(id) }, 201);
       },
     }),

@@ -1,0 +1,111 @@
+/** A client that stops reading: its stream waits, costs little, and is dropped; others do not notice. */
+
+import { once } from "node:events";
+import { connect } from "node:net";
+import { describe, expect, it, vi } from "vitest";
+import { eventStream, type ServerSentEvent } from "../../src/server/streams/index.ts";
+import { gate, scriptedModel } from "../../src/models/index.ts";
+import { saying } from "../support/script.ts";
+import { eventsUntil, readEvents, serving } from "./serving.ts";
+
+const settings = { heartbeatMs: 60_000, stallMs: 60_000, closing: new AbortController().signal };
+
+/** Events without an end, counted as they are read. */
+function endless(): {
+  readonly source: () => AsyncGenerator<ServerSentEvent>;
+  taken: () => number;
+} {
+  let taken = 0;
+  return {
+    taken: () => taken,
+    source: async function* () {
+      for (;;) yield { id: String(++taken), data: "x".repeat(1_000) };
+    },
+  };
+}
+
+describe("a stream of events", () => {
+  it("reads its source no further than the client takes", async () => {
+    const { source, taken } = endless();
+    const { body } = eventStream(source, settings);
+    const reader = body?.getReader();
+    for (let index = 0; index < 100; index++) await reader?.read();
+    await new Promise(setImmediate);
+    expect(taken()).toBeLessThan(120);
+    await reader?.cancel();
+  });
+
+  it("is dropped when the client takes nothing, and its source is told", async () => {
+    const left = Promise.withResolvers<void>();
+    const ended = vi.fn<() => void>();
+    const { source } = endless();
+    const answer = eventStream(
+      (signal) => {
+        signal.addEventListener("abort", () => left.resolve());
+        return source();
+      },
+      { ...settings, stallMs: 20 },
+      {},
+      ended,
+    );
+    await left.promise;
+    expect(ended).toHaveBeenCalledOnce();
+    await expect(answer.text()).rejects.toThrow("stopped reading");
+  });
+
+  it("says in quiet times that it is there", async () => {
+    const quiet = Promise.withResolvers<void>();
+    async function* nothing(): AsyncGenerator<ServerSentEvent> {
+      await quiet.promise;
+      yield { data: "late" };
+    }
+    const answer = eventStream(nothing, { ...settings, heartbeatMs: 5 });
+    const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader();
+    expect((await reader?.read())?.value).toBe(":\n\n");
+    quiet.resolve();
+    for (let text = ""; !text.includes("data: late");)
+      text += (await reader?.read())?.value ?? "data: late";
+    await reader?.cancel();
+  });
+});
+
+it("over a real connection is dropped too, loses its place in no stream, and holds nobody up", async () => {
+  const waiting = gate();
+  const model = scriptedModel(() => saying(waiting));
+  await using open = await serving(
+    { model },
+    { stallMs: 200, limits: { openAnswers: 2 } },
+    { blobs: false },
+  );
+  const session = await open.runtime.session("s");
+  // 20 MB: more than the buffers of both ends of a connection hold.
+  for (let index = 0; index < 20; index++)
+    await session.send("x".repeat(1_000_000), { id: `m${index}` });
+  const lazy = connect(open.server.port, "127.0.0.1");
+  await once(lazy, "connect");
+  lazy.on("error", () => {});
+  lazy.pause();
+  lazy.write(
+    `GET /api/sessions/s/events HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${open.server.token}\r\n\r\n`,
+  );
+  const answer = await open.ask("/api/sessions/s/events");
+  const events = await eventsUntil(readEvents(answer), ({ data }) => data.includes('"m19"'));
+  expect(events.length).toBeGreaterThanOrEqual(20);
+  // One more stream fits only when the lazy one is gone.
+  await vi.waitFor(
+    async () => {
+      const streams = [await open.ask("/api/sessions/s/events"), await open.ask("/api/sessions")];
+      await streams[0]?.body?.cancel();
+      expect(streams.map(({ status }) => status)).toEqual([200, 200]);
+    },
+    { timeout: 60_000, interval: 50 },
+  );
+  lazy.destroy();
+  const last = events.at(-1)?.id ?? "";
+  const resumed = await open.ask("/api/sessions/s/events", {
+    headers: { "last-event-id": String(Number(last) - 1) },
+  });
+  const [first] = await eventsUntil(readEvents(resumed), () => true);
+  expect(first?.id).toBe(last);
+  waiting.open();
+});
