@@ -25,8 +25,8 @@ type SendOptions = Parameters<ChatTransport<UIMessage>["sendMessages"]>[0];
 export function chatTransport<Message extends UIMessage = UIMessage>({
   http,
 }: Client): ChatTransport<Message> {
-  /** Counts calls of `reconnectToStream`: a newer one takes the stream over. */
-  let reconnects = 0;
+  /** The newest resumed stream of each chat: it takes over from the one before. */
+  const resumed = new Map<string, AbortSignal>();
   return {
     resumeStreamIsReplay: true,
 
@@ -51,29 +51,37 @@ export function chatTransport<Message extends UIMessage = UIMessage>({
         await stopTurn(http, chatId);
       };
       abortSignal?.addEventListener("abort", () => void stop(), { once: true });
-      return streamOf(replyChunks(http, chatId, ask, over.signal, answered.resolve));
+      const chunks = replyChunks(http, chatId, ask, over.signal, answered.resolve);
+      // The message is sent now, not when its reply is read.
+      const first = chunks.next();
+      first.catch(() => {});
+      return streamOf(chunks, first, () => {
+        if (abortSignal?.aborted !== true) over.abort();
+      });
     },
 
     async reconnectToStream({ chatId, abortSignal, headers }) {
-      const own = ++reconnects;
       const request: Asked = { path: streamPath(chatId), headers: plainHeaders(headers) };
-      const chunks = replyChunks(http, chatId, () => request, abortSignal);
-      let first: IteratorResult<UIMessageChunk, void>;
+      const left = new AbortController();
+      const signal =
+        abortSignal === undefined ? left.signal : AbortSignal.any([abortSignal, left.signal]);
+      resumed.set(chatId, signal);
+      const chunks = replyChunks(http, chatId, () => request, signal);
+      const first = chunks.next();
       try {
-        first = await chunks.next();
+        if ((await first).done === true) return null;
       } catch (error) {
         if (TurnlogError.isInstance(error) && error.code === "SESSION_NOT_FOUND") return null;
         throw error;
       }
-      if (first.done === true) return null;
       const stopUnlessReplaced = (): void => {
         // `useChat` aborts a resumed stream also when it resumes once more, in the same moment.
         queueMicrotask(() => {
-          if (own === reconnects) void stopTurn(http, chatId);
+          if (resumed.get(chatId) === signal) void stopTurn(http, chatId);
         });
       };
       abortSignal?.addEventListener("abort", stopUnlessReplaced, { once: true });
-      return streamOf(chunks, first.value);
+      return streamOf(chunks, first, () => left.abort());
     },
   };
 }
@@ -164,20 +172,21 @@ async function stopTurn(http: Http, chatId: string): Promise<void> {
 
 function streamOf(
   chunks: AsyncGenerator<UIMessageChunk, void, void>,
-  first?: UIMessageChunk,
+  first: Promise<IteratorResult<UIMessageChunk, void>>,
+  leave: () => void,
 ): ReadableStream<UIMessageChunk> {
+  let begun: typeof first | undefined = first;
   return new ReadableStream<UIMessageChunk>(
     {
-      start(controller) {
-        if (first !== undefined) controller.enqueue(first);
-      },
       async pull(controller) {
-        const next = await chunks.next();
+        const next = await (begun ?? chunks.next());
+        begun = undefined;
         if (next.done === true) controller.close();
         else controller.enqueue(next.value);
       },
       cancel() {
-        // It ends when its signal aborts; waiting for that would hold up the page.
+        leave();
+        // Waiting for its end would hold up the page.
         void chunks.return().catch(() => {});
       },
     },

@@ -115,7 +115,7 @@ export class Stage {
   /** The messages that the server folds from its log. */
   async logged(id: string): Promise<readonly UIMessage[]> {
     const headers = { authorization: "Bearer token" };
-    const at = `http://127.0.0.1:${this.front.target}/api/chat/${id}/messages`;
+    const at = `http://127.0.0.1:${this.front.target}/api/chat/${id}/messages?limit=500`;
     const { messages } = (await (await fetch(at, { headers })).json()) as { messages: UIMessage[] };
     return messages;
   }

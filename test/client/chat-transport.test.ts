@@ -167,8 +167,25 @@ describe("a stop", () => {
     const sending = chunksOf(send(transportOf(away), { abortSignal: given.signal }));
     given.abort();
     await expect(sending).rejects.toMatchObject({ name: "AbortError" });
-    expect(away.paths).toEqual([]);
+    expect(away.paths).toEqual(["POST /api/chat"]);
   });
+});
+
+it("a reply that nobody reads any more is left, and its turn goes on", async () => {
+  const left: AbortSignal[] = [];
+  const server = new ScriptedServer((request) => {
+    left.push(request.signal);
+    return stream([frame(start, 9)], { end: "hang" })(request);
+  });
+  const transport = transportOf(server);
+  const streams = [await send(transport), await transport.reconnectToStream({ chatId: "s" })];
+  for (const one of streams) {
+    const reader = one?.getReader();
+    await reader?.read();
+    await reader?.cancel();
+  }
+  expect(left.map(({ aborted }) => aborted)).toEqual([true, true]);
+  expect(server.paths.toSorted()).toEqual(["GET /api/chat/s/stream", "POST /api/chat"]);
 });
 
 describe("a page that loads", () => {
@@ -196,13 +213,14 @@ describe("a page that loads", () => {
 
   it("stops the turn by its stop, and not by a stream that replaces the one before", async () => {
     const running = stream([frame(start, 9)], { end: "hang" });
-    const server = new ScriptedServer(running, running, json({ was: "running" }));
+    const server = new ScriptedServer(running, running, running, json({ was: "running" }));
     const transport = transportOf(server);
     const [one, other] = [new AbortController(), new AbortController()];
     await transport.reconnectToStream({ chatId: "s", abortSignal: one.signal });
     one.abort();
     await transport.reconnectToStream({ chatId: "s", abortSignal: other.signal });
     expect(server.paths).toEqual(["GET /api/chat/s/stream", "GET /api/chat/s/stream"]);
+    await transport.reconnectToStream({ chatId: "another" });
     other.abort();
     await vi.waitFor(() => {
       expect(server.paths.at(-1)).toBe("POST /api/chat/s/stop");
