@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { meter } from "../../src/context/message-size.ts";
 import {
+  pageLimit,
   planCuts,
   type CutInput,
   resultShare,
@@ -248,5 +249,71 @@ describe("a result that is too long", () => {
     if (open === undefined) throw new Error("No step is open.");
     const messages = itemMessages(cutItem(open, session.view));
     expect(JSON.stringify(messages).length / 4).toBeLessThan(1200);
+  });
+});
+
+describe("the size of a cut", () => {
+  const long = "word ".repeat(3000);
+
+  it("is a share of the room for messages, all results of a step have half, and never too little", () => {
+    expect(resultShare({ messageTokens: 100_000 })).toEqual({ result: 25_000, step: 50_000 });
+    expect(resultShare({ messageTokens: 10_000 }, { share: 0.8 })).toEqual({
+      result: 8000,
+      step: 8000,
+    });
+    expect(resultShare({ messageTokens: 400 })).toEqual({ result: 200, step: 200 });
+    expect(resultShare({})).toEqual({ result: 20_000, step: 40_000 });
+  });
+
+  it("of a page is half of a result's, and an even part of the step's", () => {
+    const share = { result: 2000, step: 3000 };
+    const sizes = [0, 1, 2, 3, 6, 100].map((calls) => pageLimit(share, calls));
+    expect(sizes).toEqual([1000, 1000, 1000, 1000, 500, 200]);
+  });
+
+  it("is what the plan says that it saves", () => {
+    const session = withResults(long, long);
+    const before = shown(session).map((output) => count(textOf(output)));
+    const saved = cut(session)?.savedTokens;
+    const after = shown(session).map((output) => count(textOf(output)));
+    const sum = (sizes: readonly number[]): number => sizes.reduce((all, size) => all + size, 0);
+    // A result has a few tokens around its text.
+    expect(Math.abs(sum(before) - sum(after) - (saved ?? 0))).toBeLessThan(40);
+  });
+
+  it("is smaller where a token of the model is worth more than was counted", () => {
+    const [usual, twice] = [withResults(long), withResults(long)];
+    cut(usual);
+    cut(twice, { budget: { ...ground, factor: 2 } });
+    const [one, other] = [usual, twice].map((session) => count(textOf(shown(session)[0])));
+    expect(other).toBeLessThanOrEqual(500);
+    expect(one).toBeGreaterThan(1.6 * (other ?? 0));
+  });
+
+  it("is three quarters at the beginning, and reaches back to a line only where that is near", () => {
+    const far = `title\n${"x y ".repeat(4000)}\nend`;
+    for (const text of [long, far]) {
+      const { head = 0, tail = 0 } = cut(withResults(text))?.calls[0] ?? {};
+      expect(head / (head + tail)).toBeGreaterThan(0.74);
+      expect(head / (head + tail)).toBeLessThan(0.76);
+    }
+    const lines = `${"x".repeat(150)}\n`.repeat(200);
+    const { head = 0, tail = 0 } = cut(withResults(lines))?.calls[0] ?? {};
+    expect([head % 151, tail % 151]).toEqual([0, 0]);
+    expect(Math.min(head, tail)).toBeGreaterThan(0);
+  });
+
+  it("is none for the call whose cut was undone, and for no other", () => {
+    const session = withResults(long, long);
+    const plan = cut(session);
+    session.record({ type: "context.restored", data: { position: session.position } });
+    expect(plan?.calls).toHaveLength(2);
+    expect(cut(session)).toBeUndefined();
+    session.start();
+    session.call("c1");
+    session.finish({}, "tool-calls");
+    const data = { step: session.step, callId: "c1", output: long };
+    session.record({ type: "tool.succeeded", data });
+    expect(cut(session)?.calls).toMatchObject([{ step: session.step, callId: "c1" }]);
   });
 });
