@@ -246,6 +246,71 @@ describe("the estimate", () => {
     expect(estimate(session).since).toMatchObject({ input: 1100, output: 50 });
   });
 
+  it("builds on the last bill that says something: none of zero, of a failed step or of a guess", () => {
+    const session = new Session();
+    session.ask("Go.");
+    session.start();
+    session.call("a");
+    session.finish({ inputTokens: 5000, outputTokens: 50 }, "tool-calls");
+    session.answer("a", "");
+    for (const billed of [{ inputTokens: 0 }, { basis: "estimated" } as const]) {
+      session.start();
+      session.call("a");
+      session.finish(billed, "tool-calls");
+      session.answer("a", "");
+      expect(estimate(session).since).toMatchObject({ step: 1, input: 5000, output: 50 });
+    }
+    session.start();
+    session.say("Half a");
+    const error = { name: "Error", message: "It broke off." };
+    const usage = { basis: "measured", inputTokens: 6000, outputTokens: 9 } as const;
+    session.record({ type: "step.failed", data: { step: session.step, error, usage } });
+    expect(estimate(session).since?.input).not.toBe(6000);
+  });
+
+  it("takes off only what was pruned after the bill, and only what the bill had", () => {
+    const session = new Session();
+    const prune = (step: number): void => {
+      const data = { calls: [{ step, callId: "c0" }], savedTokens: 1 };
+      session.record({ type: "context.pruned", data });
+    };
+    session.ask("Go.");
+    session.work(prose);
+    session.work(prose);
+    session.ask("Then.");
+    prune(1);
+    session.start();
+    session.call("c0");
+    session.finish({ inputTokens: 5000, outputTokens: 10 }, "tool-calls");
+    session.answer("c0", prose);
+    expect(estimate(session).since?.removed).toBe(0);
+    // The bill did not have the result of its own step.
+    const added = estimate(session).since?.added ?? 0;
+    prune(3);
+    expect(estimate(session).since?.removed).toBe(0);
+    expectAbout(added - (estimate(session).since?.added ?? 0), proseTokens);
+    prune(2);
+    expectAbout(estimate(session).since?.removed ?? 0, proseTokens);
+  });
+
+  it("takes off the reasoning of the turn that was billed, and of no earlier one", () => {
+    const session = new Session();
+    for (const turn of [1, 2]) {
+      session.ask(`Think ${turn}.`);
+      for (const reasoningTokens of [100 * turn, 30 * turn]) {
+        session.start();
+        session.think("Well.");
+        session.call("a");
+        session.finish({ inputTokens: 1000, outputTokens: 400, reasoningTokens }, "tool-calls");
+        session.answer("a", "");
+      }
+      session.end();
+    }
+    session.ask("Again.");
+    // The last step's own reasoning is not in the bill's input: its output is less by it.
+    expect(estimate(session).since).toMatchObject({ removed: 200, output: 340 });
+  });
+
   it("divides into parts that add up, counting backwards to the messages", () => {
     const session = new Session();
     const data =

@@ -12,6 +12,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { createVitest, type TestRunResult, type Vitest } from "vitest/node";
 import { seededRandom } from "../support/random.ts";
+import { patience } from "../support/runs.ts";
 import { mutantsOf, planted, type Mutant } from "./mutants.ts";
 
 interface Folder {
@@ -95,7 +96,8 @@ const vitest = await createVitest(
     maxWorkers: 1,
     // The sources are loaded once for all files of a group: that is most of what a mutant takes.
     isolate: false,
-    testTimeout: 60_000,
+    // A busy machine must not kill a mutant.
+    testTimeout: patience,
   },
   {
     root,
