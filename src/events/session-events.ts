@@ -90,12 +90,14 @@ export interface PositionRange {
 export type TrimmedContent = "boundaries" | "reasoning";
 
 export interface SessionFamily {
-  "session.created": { readonly agent: AgentDescription };
+  "session.created": { readonly agent: AgentDescription; readonly metadata?: JsonObject };
   "session.forked": {
     readonly from: ForkPoint;
     readonly agent?: AgentDescription;
   };
   "session.configured": { readonly agent: AgentDescription };
+  /** Replaces the metadata of the session. */
+  "session.metadata-set": { readonly metadata: JsonObject };
   "session.recovered": { readonly inFlight: InFlight; readonly policy: RecoveryPolicy };
   /** Releases messages that a cancelled, failed or interrupted turn held back. */
   "session.resumed": { readonly reason?: string };
@@ -190,12 +192,16 @@ const inFlightSchema: z.ZodType<InFlight> = z.discriminatedUnion("kind", [
 ]);
 
 export const sessionSchemas: FamilySchemas<SessionFamily> = {
-  "session.created": z.looseObject({ agent: agentSchema }),
+  "session.created": z.looseObject({
+    agent: agentSchema,
+    metadata: jsonObjectSchema.exactOptional(),
+  }),
   "session.forked": z.looseObject({
     from: forkPointSchema,
     agent: agentSchema.exactOptional(),
   }),
   "session.configured": z.looseObject({ agent: agentSchema }),
+  "session.metadata-set": z.looseObject({ metadata: jsonObjectSchema }),
   "session.recovered": z.looseObject({
     inFlight: inFlightSchema,
     policy: z.enum(["stop", "continue"]),

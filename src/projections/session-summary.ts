@@ -4,11 +4,13 @@ import { z } from "zod";
 import {
   type AgentDescription,
   type ForkPoint,
+  type JsonObject,
   type SessionEvent,
   type StoredUserContent,
   type TokenUsage,
   type TurnEndReason,
   forkPointSchema,
+  jsonObjectSchema,
   turnEndReasonSchema,
   usageSchema,
 } from "../events/index.ts";
@@ -39,6 +41,10 @@ export interface SessionSummary {
   /** Of a fork: the last shared step, and the usage of the shared part, which is not in `total`. */
   readonly inherited?: { readonly step: number; readonly total: TokenUsage };
   readonly model?: string;
+  /** What the program notes about the session. Not part of any prompt. Absent if it noted nothing. */
+  readonly metadata?: JsonObject;
+  /** Epoch milliseconds of the beginning of its last turn, of a fork its last own one. */
+  readonly lastTurnAt?: number;
   /** The name of its agent, in a runtime with `agents`. */
   readonly agent?: string;
   /** Changes with model, instructions or tools. */
@@ -78,8 +84,9 @@ function ofAgent(state: SessionSummary, { digest, name }: AgentDescription): Ses
 
 function forked(state: SessionSummary, { data }: SessionEvent<"session.forked">): SessionSummary {
   const { agent, from } = data;
+  const { lastTurnAt: _, ...shared } = state;
   return {
-    ...(agent === undefined ? state : ofAgent(state, agent)),
+    ...(agent === undefined ? shared : ofAgent(shared, agent)),
     forkedFrom: { session: from.session, position: from.position },
     inherited: {
       step: state.steps,
@@ -138,6 +145,8 @@ export const sessionSummary: Projection<SessionSummary> = defineProjection<Sessi
     forkedFrom: forkPointSchema.exactOptional(),
     inherited: z.object({ step: z.int(), total: usageSchema }).exactOptional(),
     model: z.string().exactOptional(),
+    metadata: jsonObjectSchema.exactOptional(),
+    lastTurnAt: z.number().exactOptional(),
     agent: z.string().exactOptional(),
     agentDigest: z.string().exactOptional(),
     lastEnd: turnEndReasonSchema.exactOptional(),
@@ -147,7 +156,11 @@ export const sessionSummary: Projection<SessionSummary> = defineProjection<Sessi
   }),
   initial: { title: "", status: "idle", turns: 0, steps: 0, messages: 0, total: noUsage },
   on: {
-    "session.created": (state, { data }) => ofAgent(state, data.agent),
+    "session.created": (state, { data: { agent, metadata } }) => ({
+      ...ofAgent(state, agent),
+      ...(metadata === undefined ? {} : { metadata }),
+    }),
+    "session.metadata-set": (state, { data: { metadata } }) => ({ ...state, metadata }),
     "session.forked": forked,
     "session.configured": (state, { data }) => ofAgent(state, data.agent),
     "message.queued": (state, { data }) => ({
@@ -155,7 +168,12 @@ export const sessionSummary: Projection<SessionSummary> = defineProjection<Sessi
       title: state.title === "" ? titleOf(data.content) : state.title,
       messages: state.messages + 1,
     }),
-    "turn.started": (state, { data }) => ({ ...state, status: "running", turns: data.turn }),
+    "turn.started": (state, { time, data }) => ({
+      ...state,
+      status: "running",
+      turns: data.turn,
+      lastTurnAt: time,
+    }),
     "turn.ended": ({ openCalls: _, ...state }, { data }) => ({
       ...state,
       status: "idle",

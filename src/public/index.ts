@@ -88,6 +88,7 @@ export {
 export {
   type Approval,
   type ListedSession,
+  type SessionQuery,
   type OutputRequest,
   type SessionBranch,
   type SessionDiff,

@@ -4,6 +4,7 @@ import { randomUUID } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import { assertKeysOutside, encryptedLog } from "../store/encryption/index.ts";
 import {
+  ownCopy,
   parseSessionId,
   TurnlogError,
   type CollectedBlobs,
@@ -22,10 +23,17 @@ import {
 } from "../media/index.ts";
 import { agentRegistry, type AgentRegistry } from "./agent-registry.ts";
 import { forkLive, type ForkHost } from "./live-fork.ts";
-import { assertAgent, configureLive } from "./live-configure.ts";
+import { assertOpenedAs, configureLive } from "./live-configure.ts";
 import { openMcpServers, type OpenMcpServers } from "../mcp/index.ts";
 import { redactLive } from "./live-redaction.ts";
-import { waitsForAnswer, checkPosition, listSessions, type ListedSession } from "../state/index.ts";
+import {
+  waitsForAnswer,
+  checkPosition,
+  listSessions,
+  querySessions,
+  type ListedSession,
+  type SessionQuery,
+} from "../state/index.ts";
 import type { Redacted, RedactionTarget, RedactOptions } from "../archive/index.ts";
 import type { OpenSessionOptions, Runtime } from "./runtime.ts";
 import { check, name } from "../validation/index.ts";
@@ -35,6 +43,7 @@ import {
   deleteSchema,
   openSessionSchema,
   redactedSchema,
+  sessionQuerySchema,
   redactSchema,
 } from "./session-validation.ts";
 import { toStoredError } from "../shared/index.ts";
@@ -133,15 +142,14 @@ class OpenRuntime implements Runtime {
   async session(id: string = this.#newId(), options: OpenSessionOptions = {}): Promise<Session> {
     const session = parseSessionId(id);
     check(openSessionSchema, options, "session", { name: "options", session });
-    const { createIfMissing = true, agent } = options;
-    if (agent !== undefined) this.#agents.named(agent, "session", session);
+    const { createIfMissing = true, ...opening } = ownCopy(options);
+    if (opening.agent !== undefined) this.#agents.named(opening.agent, "session", session);
     const liveSessions = this.#liveSessions;
     if (!createIfMissing) {
       liveSessions.assertOpen(session);
       await checkPosition(this.log, session);
     }
-    const live = await liveSessions.activate(session, { agent });
-    if (agent !== undefined) assertAgent(session, agent, live.agent);
+    assertOpenedAs(await liveSessions.activate(session, opening), opening);
     const opened = sessionHandle(session, {
       log: this.log,
       newId: () => this.#newId(),
@@ -165,8 +173,10 @@ class OpenRuntime implements Runtime {
     return this.#blobs.store;
   }
 
-  sessions(): AsyncIterable<ListedSession> {
-    return listSessions(this.log);
+  sessions(query?: SessionQuery): AsyncIterable<ListedSession> {
+    if (query === undefined) return listSessions(this.log);
+    check(sessionQuerySchema, query, "sessions", { name: "query" });
+    return querySessions(this.log, ownCopy(query));
   }
 
   async delete(id: string, options: DeleteOptions = {}): Promise<DeletedWithBlobs> {

@@ -2,9 +2,9 @@
 
 import { TurnlogError } from "../events/index.ts";
 import type { AgentChanges, AgentRegistry } from "./agent-registry.ts";
-import type { LiveSession } from "./live-session.ts";
+import { differentKey } from "../state/index.ts";
+import type { LiveSession, Opening } from "./live-session.ts";
 import type { LiveSessions } from "./live-sessions.ts";
-import type { SessionAgent } from "./session-agent.ts";
 import { commands } from "./session/index.ts";
 
 /** @throws TurnlogError as `Session.configure` */
@@ -29,12 +29,24 @@ function assertIdle({ actor }: LiveSession): undefined {
   commands.assertIdle(actor, "configure");
 }
 
-/** Refuses to open a session by an agent that does not run it. @throws TurnlogError `COMMAND_REFUSED` */
-export function assertAgent(session: string, asked: string, { name: agent }: SessionAgent): void {
-  if (agent === asked) return;
+/** Refuses a session that is not as its caller says. @throws TurnlogError `COMMAND_REFUSED` */
+export function assertOpenedAs(
+  { actor, agent }: LiveSession,
+  { agent: asked, metadata }: Opening,
+): void {
+  const { session, state } = actor;
+  if (asked !== undefined && asked !== agent.name) {
+    throw new TurnlogError(
+      "COMMAND_REFUSED",
+      `Session ${session} is run by \`${agent.name}\`, not by \`${asked}\`. Open it without \`agent\`, and change its agent with \`session.configure({ agent: "${asked}" })\`.`,
+      { session, details: { agent: agent.name, asked } },
+    );
+  }
+  const other = differentKey(state.summary.metadata, metadata);
+  if (other === undefined) return;
   throw new TurnlogError(
     "COMMAND_REFUSED",
-    `Session ${session} is run by \`${agent}\`, not by \`${asked}\`. Open it without \`agent\`, and change its agent with \`session.configure({ agent: "${asked}" })\`.`,
-    { session, details: { agent, asked } },
+    `Session ${session} has another \`metadata.${other}\` than it was opened with. If it is the right session, open it without, and change it with \`session.setMetadata\`.`,
+    { session, position: state.position, details: { option: `metadata.${other}` } },
   );
 }

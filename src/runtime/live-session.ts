@@ -1,6 +1,12 @@
 /** Activates one session: folds its log, creates its actor, and recovers an unfinished turn. */
 
-import type { EventLog, RecoveryPolicy, SessionEvent, TurnlogError } from "../events/index.ts";
+import type {
+  EventLog,
+  JsonObject,
+  RecoveryPolicy,
+  SessionEvent,
+  TurnlogError,
+} from "../events/index.ts";
 import { type PreparedAgent, mediaLimits, type StepSource } from "../agent/index.ts";
 import { AddressReader, type OpenedBlobs, SessionBlobs } from "../media/index.ts";
 import type { AgentNames } from "./agent-registry.ts";
@@ -58,13 +64,15 @@ export interface Opening {
   readonly recovery?: RecoveryPolicy | undefined;
   /** The name of the agent of a session whose log names none that the runtime has. */
   readonly agent?: string | undefined;
+  /** The metadata of a new session. */
+  readonly metadata?: JsonObject | undefined;
 }
 
 /** @throws TurnlogError what reading the log throws, `SESSION_FAILED` */
 export async function activate(
   session: string,
   host: ActivationHost,
-  { recovery = host.options.recovery ?? "stop", agent: asked }: Opening = {},
+  { recovery = host.options.recovery ?? "stop", agent: asked, metadata }: Opening = {},
 ): Promise<LiveSession> {
   const { options, log, onWarning } = host;
   const { stepSource = "language-model-call", graceMs = DEFAULT_GRACE_MS } = options;
@@ -76,7 +84,11 @@ export async function activate(
   // An unfinished turn may begin its next step at once.
   const continues = !isAtRest(state) && recovery === "continue";
   const names = { recorded: state.summary.agent, asked };
-  const agent = await host.sessionAgent({ id: session }, names, continues);
+  const agent = await host.sessionAgent(
+    { id: session, metadata: state.summary.metadata ?? metadata ?? {} },
+    names,
+    continues,
+  );
   const { prepared, catalogue } = agent;
   const watchers = new Watchers();
   const blobs = new SessionBlobs({
@@ -129,7 +141,7 @@ export async function activate(
     isActive: false,
     idleTimer: undefined,
   };
-  await recordAgent(actor, prepared, host);
+  await recordAgent(actor, prepared, metadata, host);
   if (!isAtRest(actor.state)) await catalogue.ready();
   actor.recover();
   live.isActive = true;
@@ -140,11 +152,13 @@ export async function activate(
 async function recordAgent(
   actor: SessionActor,
   { description: agent }: PreparedAgent,
+  metadata: JsonObject | undefined,
   { isComplete }: ActivationHost,
 ): Promise<void> {
   const { position, summary, machine } = actor.state;
   if (position === 0) {
-    actor.record({ type: "session.created", data: { agent } });
+    const noted = metadata === undefined ? {} : { metadata };
+    actor.record({ type: "session.created", data: { agent, ...noted } });
     await actor.durable();
     return;
   }

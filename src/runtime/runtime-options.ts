@@ -1,7 +1,7 @@
 /** The options of a runtime, and how its store is opened. */
 
 import type { KeyStore } from "../store/encryption/index.ts";
-import type { EventLog, RecoveryPolicy, TurnlogError } from "../events/index.ts";
+import type { EventLog, JsonObject, RecoveryPolicy, TurnlogError } from "../events/index.ts";
 import type { BlobOptions, AttachmentOptions } from "../media/index.ts";
 import { openLog, openMemoryLog, type StoreLog } from "../store/leveldb/index.ts";
 import type { Agent, StepSource } from "../agent/index.ts";
@@ -40,6 +40,8 @@ export interface Encryption {
 /** The session that an agent is asked for. */
 export interface SessionIdentity {
   readonly id: string;
+  /** Its metadata, of a new session those that it is created with; empty if there are none. */
+  readonly metadata: JsonObject;
 }
 
 /** Gives the agent of a session. Called each time the session is activated. */

@@ -6,13 +6,14 @@ import {
   type CollectedBlobs,
   type DeleteOptions,
   type EventLog,
+  type JsonObject,
 } from "../events/index.ts";
 import type { Backup, BackupOptions } from "../store/leveldb/index.ts";
 import type { DeletedWithBlobs } from "../media/index.ts";
 import type { Redacted, RedactionTarget, RedactOptions } from "../archive/index.ts";
 import type { Session } from "./session.ts";
 import type { TrimmedLog, TrimLogOptions } from "../archive/trim/index.ts";
-import type { ListedSession } from "../state/index.ts";
+import type { ListedSession, SessionQuery, SessionRow } from "../state/index.ts";
 
 export interface OpenSessionOptions {
   /** Create the session if it does not exist. Default: true. */
@@ -22,6 +23,12 @@ export interface OpenSessionOptions {
    * another one is refused. `session.configure` changes it.
    */
   readonly agent?: string;
+  /**
+   * What your program notes about the session, such as its tenant: JSON, at most 16 KiB. Recorded when the
+   * session is created. An existing session must have these values, or it is refused; `setMetadata` changes
+   * them. With `encryption` they are encrypted.
+   */
+  readonly metadata?: JsonObject;
 }
 
 /** An open store and the agent that runs its sessions. Created by {@link createRuntime}. */
@@ -32,12 +39,23 @@ export interface Runtime extends AsyncDisposable {
   readonly blobs: Pick<BlobStore, "get" | "has"> | undefined;
   /**
    * Opens a session by its id: creates it, or resumes it from its log. Without an id, creates a new one.
-   * @throws TurnlogError `AGENT_MISSING`, `COMMAND_REFUSED` (another agent runs it), `SESSION_NOT_FOUND` with `createIfMissing: false`, `SESSION_DELETED`,
+   * @throws TurnlogError `AGENT_MISSING`, `COMMAND_REFUSED` (it has another agent or other metadata), `SESSION_NOT_FOUND` with `createIfMissing: false`, `SESSION_DELETED`,
    * `INVALID_INPUT`, `LOG_DAMAGED`, `RUNTIME_CLOSED`
    */
   session(id?: string, options?: OpenSessionOptions): Promise<Session>;
   /** Lists all sessions of the store by name, without reading their events. */
   sessions(): AsyncIterable<ListedSession>;
+  /**
+   * Lists sessions, newest first by the beginning of their last turn, with what their turns wait for. Reads
+   * the times of all sessions, and the stored summaries of as many as the page needs; with `where` or
+   * `status` of as many as it takes to find them.
+   * @example
+   * const where = { userId: "u-1" };
+   * const page = await Array.fromAsync(runtime.sessions({ where, limit: 50 }));
+   * const next = await Array.fromAsync(runtime.sessions({ where, limit: 50, after: page.at(-1) }));
+   * @throws TurnlogError `INVALID_INPUT`
+   */
+  sessions(query: SessionQuery): AsyncIterable<SessionRow>;
   /**
    * Deletes a session for good: events, snapshots, its row in the list, and the blobs that no other
    * session uses. Its name cannot be used again. `forks: "copy"` first copies the shared events into its forks.

@@ -6,6 +6,7 @@
 
 import type { OutputInterface } from "ai";
 import {
+  ownCopy,
   TurnlogError,
   type Delivery,
   type EventBody,
@@ -75,12 +76,18 @@ export function sessionHandle(id: string, host: SessionHost): Session {
     return live.equipped(actor);
   }
 
+  type Decide = (target: CommandTarget) => readonly EventBody[];
+
   /** Records the events that a command becomes, and waits until they are durable. */
-  async function execute(
-    command: string,
-    decide: (target: CommandTarget) => readonly EventBody[],
-  ): Promise<void> {
+  async function execute(command: string, decide: Decide): Promise<void> {
     const actor = await openActor(command);
+    for (const body of decide(actor)) actor.record(body);
+    await actor.durable();
+  }
+
+  /** The same, for commands that no step follows. */
+  async function note(decide: Decide): Promise<void> {
+    const actor = await live.actor(id);
     for (const body of decide(actor)) actor.record(body);
     await actor.durable();
   }
@@ -267,6 +274,10 @@ export function sessionHandle(id: string, host: SessionHost): Session {
     },
 
     configure: (changes) => host.configure(id, changes),
+    async setMetadata(metadata) {
+      const own = ownCopy(metadata);
+      await note((target) => commands.setMetadata(target, own));
+    },
     redact: (what, options = {}) => host.redact(id, isSeveral(what) ? what : [what], options),
     at: (position) => viewSession(log, id, position),
     diff: (before, after) => diffSession(log, id, before, after),
@@ -281,13 +292,7 @@ export function sessionHandle(id: string, host: SessionHost): Session {
       return viewOf(id, await live.watch(id, look, signal));
     },
 
-    async close(reason) {
-      const actor = await live.actor(id);
-      const events = commands.close(actor, reason);
-      if (events.length === 0) return;
-      for (const body of events) actor.record(body);
-      await actor.durable();
-    },
+    close: (reason) => note((target) => commands.close(target, reason)),
   };
 }
 

@@ -14,14 +14,17 @@ import {
   oneOf,
   optionsOf,
   position,
+  several,
   text,
   thing,
+  time,
 } from "../validation/index.ts";
 import type { ApprovalAnswer, CancelOptions } from "./session/index.ts";
 import type { PreviewOptions } from "./prompt/index.ts";
 import type { RedactOptions } from "../archive/index.ts";
 import type { AgentChanges } from "./agent-registry.ts";
 import type { OpenSessionOptions } from "./runtime.ts";
+import type { SessionQuery } from "../state/index.ts";
 import type {
   ForkOptions,
   MoveOptions,
@@ -123,9 +126,33 @@ const eventsSchema = optionsOf<EventsOptions>(
 );
 const restSchema = optionsOf<RestOptions>({ signal }, {});
 
+/** Small enough for the row of a list. */
+const METADATA_BYTES = 16_384;
+const plainObject = z.record(z.string(), z.json());
+const metadataSchema = thing(
+  "an object of JSON values, at most 16 KiB",
+  (value) =>
+    plainObject.safeParse(value).success &&
+    Buffer.byteLength(JSON.stringify(value)) <= METADATA_BYTES,
+);
+
 export const redactSchema: z.ZodType = optionsOf<RedactOptions>({ reason: text }, {});
 export const openSessionSchema: z.ZodType = optionsOf<OpenSessionOptions>(
-  { createIfMissing: flag, agent: name },
+  { createIfMissing: flag, agent: name, metadata: metadataSchema },
+  {},
+);
+const status = oneOf("idle", "running", "awaiting-approval", "awaiting-output", "closed");
+export const sessionQuerySchema: z.ZodType = optionsOf<SessionQuery>(
+  {
+    where: metadataSchema,
+    status: z.union([status, z.array(status)], "a status or a list of them"),
+    prefix: text,
+    after: implementation(
+      { session: name, createdAt: time, updatedAt: time },
+      { lastTurnAt: time },
+    ),
+    limit: several,
+  },
   {},
 );
 export const deleteSchema: z.ZodType = optionsOf<DeleteOptions>(
@@ -197,6 +224,7 @@ const commands: ReadonlyMap<unknown, Signature> = new Map<keyof Session, Signatu
   ["diff", [required("before", position), required("after", position)]],
   ["fork", [optional("options", forkSchema)]],
   ["configure", [required("changes", configureSchema)]],
+  ["setMetadata", [required("metadata", metadataSchema)]],
   ["rerun", [optional("options", rerunSchema)]],
   ["redact", [required("what", redactedSchema), optional("options", redactSchema)]],
   ["events", [optional("options", eventsSchema)]],

@@ -2,7 +2,7 @@
 
 import type { OutputInterface } from "ai";
 import type { CompactionStrategy } from "../context/index.ts";
-import type { Delivery, SessionEvent } from "../events/index.ts";
+import type { Delivery, JsonObject, SessionEvent } from "../events/index.ts";
 import type {
   ApprovalAnswer,
   ApprovalRecorded,
@@ -242,6 +242,14 @@ export interface Session {
    * await session.configure({ agent: "coder" });
    */
   configure(changes: AgentChanges): Promise<void>;
+  /**
+   * Replaces the metadata of the session, also during a turn. Rewinds leave them as they are.
+   * @throws TurnlogError `INVALID_INPUT`, `SESSION_CLOSED`
+   * @example
+   * const { summary } = await session.view();
+   * await session.setMetadata({ ...summary.metadata, topic: "refund" });
+   */
+  setMetadata(metadata: JsonObject): Promise<void>;
   /**
    * Redacts the content at positions for good: records an event, then erases the keys of that content,
    * here and in all forks. A block goes with all its deltas, a call with its input and outcome. The

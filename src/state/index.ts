@@ -36,12 +36,18 @@ export {
 } from "./session-snapshot.ts";
 export { type SessionState, foldSession, initialSessionState } from "./session-state.ts";
 export {
+  type SessionQuery,
+  type SessionRow,
+  differentKey,
+  querySessions,
+  withQuestions,
+} from "./session-list.ts";
+export {
   type ListedSession,
   type SessionView,
   checkPosition,
   listSessions,
   listedSession,
-  problemOf,
   readSessionState,
   readSummary,
   stateAt,

@@ -16,6 +16,7 @@ type CommandType =
   | "tool.succeeded"
   | "tool.failed"
   | "session.approval-forgotten"
+  | "session.metadata-set"
   | "session.resumed"
   | "session.rewound"
   | "session.closed"
@@ -29,6 +30,7 @@ const commandTypes: ReadonlySet<string> = new Set<CommandType>([
   "turn.cancel-requested",
   "tool.approval-answered",
   "session.approval-forgotten",
+  "session.metadata-set",
   "session.resumed",
   "session.rewound",
   "session.closed",
@@ -110,6 +112,8 @@ export async function repeatCommand(
       });
       return;
     }
+    case "session.metadata-set":
+      return await session.setMetadata(event.data.metadata);
     case "session.approval-forgotten":
       return await session.forgetApproval(event.data.toolName);
     case "session.resumed":

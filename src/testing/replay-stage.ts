@@ -195,7 +195,11 @@ export class ReplayStage {
         },
       },
     });
-    return await runtime.session(this.#name, name === undefined ? {} : { agent: name });
+    const { metadata } = event.type === "session.created" ? event.data : {};
+    return await runtime.session(this.#name, {
+      ...(name === undefined ? {} : { agent: name }),
+      ...(metadata === undefined ? {} : { metadata }),
+    });
   }
 
   /** Waits end where they ended in the recording, without waiting. */

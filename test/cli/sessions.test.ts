@@ -2,7 +2,8 @@
 import { tool } from "ai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { sessionTable, type SessionRow } from "../../src/cli/commands/sessions-command.ts";
+import { sessionTable } from "../../src/cli/commands/sessions-command.ts";
+import type { SessionRow } from "../../src/state/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
 import { sessionSummary } from "../../src/projections/index.ts";
 import { createRuntime } from "../../src/runtime/index.ts";

@@ -204,6 +204,7 @@ export const eventData: { readonly [Type in KnownType]: Arbitrary<EventMap[Type]
     },
     { requiredKeys: ["to"] },
   ),
+  "session.metadata-set": fc.record({ metadata: object }),
   "session.approval-forgotten": fc.record({ toolName: text }),
   "session.closed": reason,
   "message.queued": fc.record({

@@ -151,6 +151,7 @@ const anyData: AnyData = {
     },
     { requiredKeys: ["to"] },
   ),
+  "session.metadata-set": fc.record({ metadata: fc.dictionary(fc.string(), fc.string()) }),
   "session.approval-forgotten": fc.record({ toolName }),
   "session.closed": reason,
   "message.queued": fc.record({

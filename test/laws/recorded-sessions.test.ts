@@ -39,6 +39,7 @@ const unrecorded: readonly string[] = [
   "part.tool-approval-request",
   "session.chained",
   "session.forked",
+  "session.metadata-set",
   "session.redacted",
   "session.rewound",
   "session.thinned",

@@ -24,7 +24,7 @@ export const publicNames: Readonly<Record<string, string>> = {
     CompactionPlan CompactionPreview CompactionStrategy CompactionWhen ContextFigures
     ContextOptions EncryptedLog EventLog ForkOptions HistoryItem InferAgentUIMessage KeyStore ListedSession
     LogVerification McpServers ModelLimits OutputRequest QueuedMessage Rewound Runtime RuntimeOptions
-    ScoredTurn SendOptions Session SessionBranch SessionCost SessionDiff SessionEvent SessionVerification
+    ScoredTurn SendOptions Session SessionBranch SessionCost SessionDiff SessionEvent SessionQuery SessionVerification
     SessionView StoreLog TokenCounter TokenUsage ToolCall ToolPolicy Turn TurnContext
     TurnEndReason TurnResult TurnlogError TurnlogErrorCode UIStreamOptions UserInput
   `,

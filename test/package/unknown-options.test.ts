@@ -203,6 +203,8 @@ const rows: readonly Row[] = [
   ["changes.agents", "agent", () => session.configure({ agents: "coder" })],
   ["agent", undefined, () => session.configure({ agent: "coder" })],
   // @ts-expect-error -- unknown
+  ["query.limits", "limit", () => runtime.sessions({ limits: 3 })],
+  // @ts-expect-error -- unknown
   ["options.create", "createIfMissing", () => runtime.session("s", { create: false })],
   // @ts-expect-error -- unknown
   ["options.fork", "forks", () => runtime.delete("s", { fork: "copy" })],

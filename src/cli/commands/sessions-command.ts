@@ -1,15 +1,7 @@
 /** `turnlog sessions`: lists the sessions of a store, newest first. Reads events only of unfinished turns. */
 
 import { z } from "zod";
-import type { EventLog } from "../../events/index.ts";
-import {
-  listSessions,
-  problemOf,
-  viewSession,
-  type Approval,
-  type ListedSession,
-  type OutputRequest,
-} from "../../state/index.ts";
+import { listSessions, withQuestions, type SessionRow } from "../../state/index.ts";
 import { openSessions, sessionOptions } from "../settings/index.ts";
 import {
   writeLine,
@@ -44,31 +36,6 @@ export async function sessions(given: unknown, { data, progress }: Output): Prom
     );
   else if (rows.length === 0) await writeLine(progress, `The store in ${dir} has no sessions yet.`);
   else await writeLines(data, sessionTable(rows, data));
-}
-
-/** Adds what a turn waits for. */
-async function withQuestions(log: EventLog, session: ListedSession): Promise<SessionRow> {
-  if (session.status !== "awaiting-approval" && session.status !== "awaiting-output")
-    return session;
-  try {
-    const { approvals, outputRequests } = await viewSession(log, session.session);
-    const awaitingApproval = approvals.filter(({ status }) => status === "waiting");
-    const awaitingOutput = outputRequests.filter(({ status }) => status === "waiting");
-    return {
-      ...session,
-      ...(awaitingApproval.length === 0 ? {} : { awaitingApproval }),
-      ...(awaitingOutput.length === 0 ? {} : { awaitingOutput }),
-    };
-  } catch (error) {
-    // A damaged session must not hide the others.
-    return { ...session, problem: problemOf(error) };
-  }
-}
-
-/** A session with the approvals and outputs that it waits for. */
-export interface SessionRow extends ListedSession {
-  readonly awaitingApproval?: readonly Approval[];
-  readonly awaitingOutput?: readonly OutputRequest[];
 }
 
 /** The least width of the id column: generated names fit. */

@@ -3,7 +3,14 @@
  * becomes, or throws why it is refused. Pure. The session handle calls them and records the events.
  */
 
-import { byId, TurnlogError, type Delivery, type EventBody } from "../../events/index.ts";
+import { isDeepStrictEqual } from "node:util";
+import {
+  byId,
+  TurnlogError,
+  type Delivery,
+  type EventBody,
+  type JsonObject,
+} from "../../events/index.ts";
 import type { QueuedMessage } from "../../projections/index.ts";
 import { isIdle, type SessionRecorder } from "../../state/index.ts";
 
@@ -92,6 +99,13 @@ export function restore(target: CommandTarget, given?: number): Events {
       ? "nothing is pruned, cut, left out or compacted"
       : `nothing was pruned, cut, left out or compacted at position ${position}, or it was undone before`,
   );
+}
+
+/** No event if the session has these metadata. */
+export function setMetadata(target: CommandTarget, metadata: JsonObject): Events {
+  assertNotClosed(target, "setMetadata");
+  if (isDeepStrictEqual(target.state.summary.metadata, metadata)) return [];
+  return [{ type: "session.metadata-set", data: { metadata } }];
 }
 
 /** No event if the session is closed already. */

@@ -54,9 +54,10 @@ type ContentFields = {
 };
 
 const contentFields: ContentFields = {
-  "session.created": { agent: clear },
+  "session.created": { agent: clear, metadata: out },
   "session.forked": { from: clear, agent: clear },
   "session.configured": { agent: clear },
+  "session.metadata-set": { metadata: object },
   "session.recovered": { inFlight: clear, policy: clear },
   "session.resumed": { reason: out },
   "session.thinned": { drop: clear, spans: clear, shown: clear },

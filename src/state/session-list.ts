@@ -1,0 +1,104 @@
+/** Pages of the list of sessions, newest first. Reads the stored summaries, and opens no session. */
+
+import { isDeepStrictEqual } from "node:util";
+import type { EventLog, JsonObject } from "../events/index.ts";
+import type { OutputRequest } from "./output-requests.ts";
+import type { Approval } from "./session-approvals.ts";
+import { listedSession, problemOf, viewSession, type ListedSession } from "./session-view.ts";
+
+/** Which sessions a list has. Without any key: all, newest first. */
+export interface SessionQuery {
+  /** Metadata that a session must have. Other keys of its metadata do not matter. */
+  readonly where?: JsonObject;
+  readonly status?: ListedSession["status"] | readonly ListedSession["status"][];
+  /** The beginning of their ids. */
+  readonly prefix?: string;
+  /** The last row of the page before: the list goes on after it. */
+  readonly after?:
+    | Pick<ListedSession, "session" | "createdAt" | "updatedAt" | "lastTurnAt">
+    | undefined;
+  /** The most rows. Default: all. */
+  readonly limit?: number;
+}
+
+/** The first key whose value differs from the one that is asked for. */
+export function differentKey(
+  metadata: JsonObject = {},
+  asked: JsonObject = {},
+): string | undefined {
+  return Object.keys(asked).find(
+    (key) => !Object.hasOwn(metadata, key) || !isDeepStrictEqual(metadata[key], asked[key]),
+  );
+}
+
+type Place = NonNullable<SessionQuery["after"]>;
+
+/** The beginning of its last turn, else its own. Never later than its last event, whatever the clock did. */
+function timeOf({ lastTurnAt, createdAt, updatedAt }: Place): number {
+  return Math.min(lastTurnAt ?? createdAt, updatedAt);
+}
+
+/** Newest first; sessions of one time by name. */
+function inOrder(one: Place, other: Place): number {
+  return timeOf(other) - timeOf(one) || (one.session < other.session ? -1 : 1);
+}
+
+/**
+ * The sessions of a query, newest first by the beginning of their last turn. Reads the names and times of
+ * all sessions, and the summaries of as many as the page needs: a summary that was not read belongs to a
+ * session whose last event is older than all that were.
+ */
+export async function* querySessions(
+  log: EventLog,
+  { where, status, prefix = "", after, limit = Infinity }: SessionQuery,
+): AsyncGenerator<SessionRow> {
+  const statuses = status === undefined ? undefined : new Set([status].flat());
+  const entries = await Array.fromAsync(log.list({ prefix }));
+  entries.sort((one, other) => other.updatedAt - one.updatedAt);
+  const found: ListedSession[] = [];
+  let left = limit;
+  for (const [index, entry] of entries.entries()) {
+    const row = await listedSession(log, entry);
+    const isListed =
+      row.problem?.code !== "SESSION_DELETED" &&
+      (statuses === undefined || statuses.has(row.status)) &&
+      differentKey(row.metadata, where) === undefined &&
+      (after === undefined || (row.session !== after.session && inOrder(after, row) < 0));
+    if (isListed) {
+      const place = found.findIndex((one) => inOrder(row, one) < 0);
+      found.splice(place === -1 ? found.length : place, 0, row);
+    }
+    const nextTime = entries[index + 1]?.updatedAt ?? -Infinity;
+    for (let [first] = found; first !== undefined && timeOf(first) > nextTime; [first] = found) {
+      found.shift();
+      yield await withQuestions(log, first);
+      left -= 1;
+      if (left <= 0) return;
+    }
+  }
+}
+
+/** A session with the approvals and outputs that its turn waits for. */
+export interface SessionRow extends ListedSession {
+  readonly awaitingApproval?: readonly Approval[];
+  readonly awaitingOutput?: readonly OutputRequest[];
+}
+
+/** Adds what a turn waits for. Reads nothing of other sessions. */
+export async function withQuestions(log: EventLog, session: ListedSession): Promise<SessionRow> {
+  if (session.status !== "awaiting-approval" && session.status !== "awaiting-output")
+    return session;
+  try {
+    const { approvals, outputRequests } = await viewSession(log, session.session);
+    const awaitingApproval = approvals.filter(({ status }) => status === "waiting");
+    const awaitingOutput = outputRequests.filter(({ status }) => status === "waiting");
+    return {
+      ...session,
+      ...(awaitingApproval.length === 0 ? {} : { awaitingApproval }),
+      ...(awaitingOutput.length === 0 ? {} : { awaitingOutput }),
+    };
+  } catch (error) {
+    // A damaged session must not hide the others.
+    return { ...session, problem: problemOf(error) };
+  }
+}
