@@ -1,7 +1,12 @@
-/** The agent of the kill tests: the same in the process that dies and in the one that looks. */
+/**
+ * The agent of the kill tests: the same in the process that dies and in the one that looks. It prepares its
+ * steps, has a tool that a client runs, and reads an output from its replies.
+ */
 
 import { createHash } from "node:crypto";
 import type { LanguageModelV4Prompt } from "@ai-sdk/provider";
+import { tool, type OutputInterface } from "ai";
+import { z } from "zod";
 import { improvisedModel } from "../support/improvised-model.ts";
 import { workPolicies, workshop, workTools, type Work } from "../support/workshop.ts";
 import type { Agent } from "../../src/public/index.ts";
@@ -10,22 +15,59 @@ export interface CrashAgentOptions {
   readonly works: string;
   readonly onWork?: (work: Work) => void;
   readonly onCall?: (prompt: LanguageModelV4Prompt) => void;
+  readonly onParse?: () => void;
 }
 
-export function crashAgent({ works, onWork, onCall }: CrashAgentOptions): Agent {
+export function crashAgent({ works, onWork, onCall, onParse }: CrashAgentOptions): Agent {
   return {
     model: improvisedModel({
-      tools: workTools,
+      tools: [...workTools, "ask"],
       onCall: ({ prompt }) => {
         onCall?.(prompt);
       },
     }),
     instructions: "Improvise.",
-    tools: workshop({ file: works, ...(onWork === undefined ? {} : { onWork }) }),
+    tools: { ...workshop({ file: works, ...(onWork === undefined ? {} : { onWork }) }), ask },
     toolPolicies: workPolicies,
     maxSteps: 12,
     toolCallConcurrency: 2,
+    prepareStep,
+    output: wordCount(onParse),
   };
+}
+
+/** A client runs it. */
+const ask = tool({ inputSchema: z.object({ key: z.string() }), outputSchema: z.string() });
+
+const HEADING = "Step ";
+
+/** The newest heading takes the place of the one before; a step in three is sent as it is. */
+const prepareStep: NonNullable<Agent["prepareStep"]> = ({ messages, stepNumber }) => {
+  if (stepNumber % 3 === 2) return {};
+  const others = messages.filter(
+    ({ content }) => typeof content !== "string" || !content.startsWith(HEADING),
+  );
+  const heading = { role: "user", content: `${HEADING}${stepNumber}` } as const;
+  const brief = stepNumber === 1 ? { instructions: "Improvise briefly." } : {};
+  return { ...brief, messages: [heading, ...others] };
+};
+
+/** Known from the text alone, so that a test can tell what it must be. */
+function wordCount(onParse: () => void = () => {}): OutputInterface<{ readonly words: number }> {
+  return {
+    name: "word-count",
+    responseFormat: Promise.resolve(undefined),
+    parseCompleteOutput: async ({ text }) => {
+      onParse();
+      return { words: wordsIn(text) };
+    },
+    parsePartialOutput: () => Promise.resolve(undefined),
+    createElementStreamTransform: () => undefined,
+  };
+}
+
+export function wordsIn(text: string): number {
+  return text.split(" ").length;
 }
 
 /** By which a prompt that was really sent is known. */

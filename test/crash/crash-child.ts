@@ -14,12 +14,19 @@ import { crashPlanSchema, type Place, type Told } from "./crash-plan.ts";
 
 const plan = crashPlanSchema.parse(JSON.parse(process.argv[2] ?? ""));
 const random = seededRandom(plan.process);
-const passed: Record<Place, number> = { append: 0, work: 0, call: 0, shown: 0 };
+let passed = 0;
 
-function pass(place: Place): void {
-  passed[place] += 1;
-  if (plan.die?.at === place && passed[place] === plan.die.after)
-    process.kill(process.pid, "SIGKILL");
+/** Whether this is the moment to die. */
+function isDue(place: Place, event?: object): boolean {
+  const { die } = plan;
+  if (die?.at !== place) return false;
+  if (die.of !== undefined && !JSON.stringify(event).includes(die.of)) return false;
+  passed += 1;
+  return passed === die.after;
+}
+
+function pass(place: Place, event?: object): void {
+  if (isDue(place, event)) process.kill(process.pid, "SIGKILL");
 }
 
 function tell(line: Told): void {
@@ -27,12 +34,21 @@ function tell(line: Told): void {
 }
 
 const log = await openLog({ dir: plan.store, durability: plan.durability });
-// Passes by the place at which an event has been handed over and is not yet written.
+const never = new Promise<never>(() => {});
+let isDying = false;
 const watched = wrapLog(log, {
-  append: (...append) => {
-    const appended = log.append(...append);
-    pass("append");
-    return appended;
+  append: (id, expected, events, ...rest) => {
+    if (isDying) return never;
+    const last = events.findIndex((event) => isDue("written", event));
+    const written = last === -1 ? events : events.slice(0, last + 1);
+    const appended = log.append(id, expected, written, ...rest);
+    for (const event of events) pass("append", event);
+    if (last === -1) return appended;
+    isDying = true;
+    return appended.then(() => {
+      process.kill(process.pid, "SIGKILL");
+      return never;
+    });
   },
 });
 const runtime = await createRuntime({
@@ -44,6 +60,9 @@ const runtime = await createRuntime({
     works: plan.works,
     onWork: () => {
       pass("work");
+    },
+    onParse: () => {
+      pass("parse");
     },
     onCall: (prompt) => {
       appendFileSync(plan.calls, `${sentDigest(prompt)}\n`);
@@ -57,9 +76,10 @@ const session = await runtime.session(plan.session);
 const showing = show(session);
 
 // What the process before this one had asked, and nobody could answer any more.
-for (const { position, status } of (await session.view()).approvals) {
-  if (status === "waiting") answer(session, position);
-}
+const { approvals, outputRequests } = await session.view();
+for (const { position, status } of approvals) if (status === "waiting") answer(session, position);
+for (const { position, status } of outputRequests)
+  if (status === "waiting") answerCall(session, position);
 for (let turn = 0; turn < plan.turns; turn++) await converse(session);
 await Promise.all(side);
 await session.idle();
@@ -76,10 +96,11 @@ function show(shown: Session): { readonly until: (position: number) => Promise<v
   const following = (async () => {
     for await (const event of shown.events({ from: plan.from, signal: stop.signal })) {
       tell({ told: "shown", event });
-      pass("shown");
+      pass("shown", event);
       seen = event.position;
       if (waiting !== undefined && seen >= waiting.position) waiting.resolve();
       if (event.type === "tool.approval-requested") answer(shown, event.position);
+      if (event.type === "tool.output-requested") answerCall(shown, event.position);
     }
   })();
   return {
@@ -107,6 +128,20 @@ function answer(asking: Session, position: number): void {
       () => undefined,
       (error: unknown) => refused(error),
     ),
+  );
+}
+
+/** Answers as the client that runs the tool. */
+function answerCall(asking: Session, position: number): void {
+  side.push(
+    (async () => {
+      const { outputRequests: all } = await asking.view();
+      const asked = all.find((one) => one.position === position);
+      if (asked?.status !== "waiting") return;
+      const { requestId, step, callId } = asked;
+      await asking.answerCall(requestId, { output: `To ${requestId}: yes.`, by: "client" });
+      tell({ told: "answered", step, callId });
+    })().catch(refused),
   );
 }
 

@@ -1,18 +1,20 @@
 /** When a process is killed: drawn by lot, but from how far it has come, never by waiting for luck. */
 
 import type { Random } from "../support/random.ts";
-import type { CrashPlan, Place } from "./crash-plan.ts";
+import type { Death, Place } from "./crash-plan.ts";
 
 export type Moment =
   /** The parent kills it once this many bytes were seen, and then so many milliseconds later. */
   | { readonly by: "parent"; readonly bytes: number; readonly afterMs: number }
   /** It kills itself at a place in the code, the n-th time that it comes there. */
-  | { readonly by: "itself"; readonly die: NonNullable<CrashPlan["die"]> };
+  | { readonly by: "itself"; readonly die: Death };
 
 /** How often a process comes to each place in a run of usual length. */
-const usual: Readonly<Record<Place, number>> = { append: 700, work: 20, call: 20, shown: 700 };
+const usual = { append: 700, work: 20, call: 20, parse: 4, shown: 700 } as const satisfies Partial<
+  Record<Place, number>
+>;
 
-const places: readonly [Place, ...Place[]] = ["append", "append", "work", "work", "call", "shown"];
+const places = ["append", "append", "work", "work", "call", "parse", "shown"] as const;
 
 /** Two of three are killed from outside; the others at the places where a moment matters most. */
 export function drawMoment(random: Random): Moment {

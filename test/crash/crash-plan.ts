@@ -19,14 +19,24 @@ export interface CrashPlan {
   readonly recovery: "stop" | "continue";
   readonly stepSource: "language-model-call" | "stream-text";
   /** A place in the code at which the process kills itself; without it, the parent does it. */
-  readonly die?: { readonly at: Place; readonly after: number };
+  readonly die?: Death;
+}
+
+export interface Death {
+  readonly at: Place;
+  /** The number of the time that it comes there. */
+  readonly after: number;
+  /** At `append`, `written` and `shown`, only events count whose JSON has this text. */
+  readonly of?: string;
 }
 
 /**
- * `append`: an event has been handed to the log and is not written yet. `work`: a tool has done
- * its work and not returned. `call`: the model is being called. `shown`: an event has been shown.
+ * `append`: an event has been handed to the log and is not written yet. `written`: it is written, and
+ * none after it. `work`: a tool has done its work and not returned. `call`: the model is being called.
+ * `parse`: the output is being read from the reply. `shown`: an event has been shown.
  */
-export type Place = "append" | "work" | "call" | "shown";
+export type Place = (typeof places)[number];
+const places = ["append", "written", "work", "call", "parse", "shown"] as const;
 
 export const crashPlanSchema: z.ZodType<CrashPlan> = z.object({
   store: z.string(),
@@ -40,7 +50,7 @@ export const crashPlanSchema: z.ZodType<CrashPlan> = z.object({
   recovery: z.enum(["stop", "continue"]),
   stepSource: z.enum(["language-model-call", "stream-text"]),
   die: z
-    .object({ at: z.enum(["append", "work", "call", "shown"]), after: z.int() })
+    .object({ at: z.enum(places), after: z.int(), of: z.string().exactOptional() })
     .exactOptional(),
 });
 
@@ -50,6 +60,8 @@ export type Told =
   | { readonly told: "shown"; readonly event: { readonly position: number } }
   /** A message that `send` accepted. */
   | { readonly told: "accepted"; readonly id: string }
+  /** A call for whose output `answerCall` was thanked. */
+  | { readonly told: "answered"; readonly step: number; readonly callId: string }
   /** A message that `withdraw` took back. */
   | { readonly told: "withdrawn"; readonly id: string }
   /** The turn of a message has ended. */
@@ -58,6 +70,7 @@ export type Told =
 export const toldSchema: z.ZodType<Told> = z.discriminatedUnion("told", [
   z.object({ told: z.literal("shown"), event: z.looseObject({ position: z.int() }) }),
   z.object({ told: z.literal("accepted"), id: z.string() }),
+  z.object({ told: z.literal("answered"), step: z.int(), callId: z.string() }),
   z.object({ told: z.literal("withdrawn"), id: z.string() }),
   z.object({ told: z.literal("ended"), id: z.string(), reason: z.string() }),
 ]);

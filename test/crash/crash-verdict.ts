@@ -13,12 +13,14 @@ import { replayLog } from "../support/replay.ts";
 import { repetitions, wholeLines, workDone } from "../support/workshop.ts";
 import { crashAgent } from "./crash-agent.ts";
 import type { CrashPlan, Told } from "./crash-plan.ts";
-import { shownProblems } from "./shown-problems.ts";
+import { outputProblems, shownProblems } from "./shown-problems.ts";
 
 export interface Verdict {
   readonly problems: readonly string[];
   /** The last position that the killed process left. */
   readonly position: number;
+  /** The last event that it left, as JSON. */
+  readonly last: string;
   /** What the session was doing when the process died. */
   readonly doing: string;
 }
@@ -42,7 +44,9 @@ export async function crashVerdict(
     ...lawProblems(left.events, { cutOff: true }),
     ...(await reopeningProblems({ log, session, recovery, agent: crashAgent({ works }) })),
     ...repetitions(workDone(works)).map((work) => `recovered: ${work}`),
+    ...outputProblems(await replayLog(log, session)).map((problem) => `recovered: ${problem}`),
   ];
   const [doing] = JSON.stringify(left.last.machine.value).match(/[a-z]+/) ?? ["nothing"];
-  return { problems, position: left.events.length, doing };
+  const last = JSON.stringify(left.events.at(-1));
+  return { problems, position: left.events.length, last, doing };
 }

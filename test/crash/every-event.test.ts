@@ -10,14 +10,15 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { seededRandom } from "../support/random.ts";
 import { long } from "../support/runs.ts";
-import type { CrashPlan } from "./crash-plan.ts";
+import type { CrashPlan, Death } from "./crash-plan.ts";
 import { crashProgram, crashRun } from "./crash-run.ts";
 import { crashVerdict } from "./crash-verdict.ts";
 
+/** Of 200 to 400 events each. */
 const sessions = [
-  { name: "stopping", recovery: "stop", stepSource: "language-model-call" },
-  { name: "going on", recovery: "continue", stepSource: "language-model-call" },
-  { name: "going on by streamText", recovery: "continue", stepSource: "stream-text" },
+  { name: "stopping", recovery: "stop", stepSource: "language-model-call", turns: 2 },
+  { name: "going on", recovery: "continue", stepSource: "language-model-call", turns: 5 },
+  { name: "going on by streamText", recovery: "continue", stepSource: "stream-text", turns: 1 },
 ] as const;
 const places = ["shown", "append"] as const;
 
@@ -35,8 +36,8 @@ afterAll(async () => {
 
 /** Kills a session after an event; `killed` is false when it had fewer. */
 async function kill(
-  { name, recovery, stepSource }: (typeof sessions)[number],
-  die: NonNullable<CrashPlan["die"]>,
+  { name, recovery, stepSource, turns }: (typeof sessions)[number],
+  die: Death,
 ): Promise<{ readonly killed: boolean; readonly problems: readonly string[] }> {
   const home = join(folder, `${name}-${die.at}-${die.after}`);
   await mkdir(home);
@@ -46,7 +47,7 @@ async function kill(
     calls: join(home, "calls"),
     session: "talk",
     process: name,
-    turns: 2,
+    turns,
     from: 1,
     durability: "os",
     recovery,

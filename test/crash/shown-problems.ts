@@ -7,7 +7,7 @@ import { scriptedModel } from "../../src/models/index.ts";
 import { callRecords } from "../support/call-problems.ts";
 import { stateAt, type Replay } from "../support/replay.ts";
 import { repetitions, type Work } from "../support/workshop.ts";
-import { crashAgent, sentDigest } from "./crash-agent.ts";
+import { crashAgent, sentDigest, wordsIn } from "./crash-agent.ts";
 import type { Told } from "./crash-plan.ts";
 
 /** What was told to users and seen in the world up to the kill. */
@@ -24,7 +24,23 @@ export async function shownProblems(log: Replay, witnessed: Witnessed): Promise<
     ...toldProblems(log, witnessed.told),
     ...workProblems(log, witnessed.works),
     ...(await callProblems(log, witnessed.calls)),
+    ...outputProblems(log),
   ];
+}
+
+/** The output of each turn is read from its last reply, by whichever process ended it. */
+export function outputProblems({ events }: Replay): readonly string[] {
+  let text = "";
+  return events.flatMap((event) => {
+    if (event.type === "step.started") text = "";
+    if (event.type === "part.text-delta") text += event.data.text;
+    if (event.type !== "turn.ended") return [];
+    const { reason, output } = event.data;
+    const wanted = reason === "stop" ? { value: { words: wordsIn(text) } } : undefined;
+    return JSON.stringify(output) === JSON.stringify(wanted)
+      ? []
+      : [`the output of turn ${event.data.turn} (${reason}) is ${JSON.stringify(output)}`];
+  });
 }
 
 function toldProblems({ events }: Replay, told: readonly Told[]): readonly string[] {
@@ -36,6 +52,11 @@ function toldProblems({ events }: Replay, told: readonly Told[]): readonly strin
         return event.type === "message.queued" ? [event.data.id] : event.data.ids;
       }),
     );
+  const answered = new Set(
+    events.flatMap(({ type, data }) =>
+      type === "tool.succeeded" ? [`${data.step}/${data.callId}`] : [],
+    ),
+  );
   const [accepted, withdrawn] = [ids("message.queued"), ids("message.withdrawn")];
   return told.flatMap((line) => {
     switch (line.told) {
@@ -51,6 +72,10 @@ function toldProblems({ events }: Replay, told: readonly Told[]): readonly strin
         return accepted.has(line.id)
           ? []
           : [`message ${line.id} was accepted and is not in the log`];
+      case "answered":
+        return answered.has(`${line.step}/${line.callId}`)
+          ? []
+          : [`call ${line.callId} of step ${line.step} was answered, the log does not know`];
       case "withdrawn":
         return withdrawn.has(line.id)
           ? []
@@ -97,7 +122,7 @@ async function announcedDigest(log: Replay, position: number): Promise<string> {
   const model = scriptedModel([""]);
   await streamLanguageModelCall({
     model,
-    instructions: instructions ?? "",
+    instructions: typeof view.instructions === "string" ? view.instructions : (instructions ?? ""),
     tools: tools ?? {},
     messages: [...withCallIds(promptMessages(history, view), model)],
   });
