@@ -10,6 +10,7 @@ import { measureFolding } from "./folding.ts";
 import { microText, type MicroReport } from "./micro-report.ts";
 import { measureRewinding } from "./rewinding.ts";
 import { measureSessions } from "./sessions.ts";
+import { measureSettings } from "./settings.ts";
 
 const { values } = parseArgs({
   options: {
@@ -37,7 +38,16 @@ const appending = await measureAppending({
 });
 progress("rewinding");
 const rewinding = await measureRewinding();
+progress("settings of an agent");
+const settings = await measureSettings(rounds);
 progress("memory of sessions");
 const memory = await measureSessions();
-const report: MicroReport = { machine: machineName(), appending, folding, rewinding, memory };
+const report: MicroReport = {
+  machine: machineName(),
+  appending,
+  folding,
+  rewinding,
+  settings,
+  memory,
+};
 process.stdout.write(values.json ? `${JSON.stringify(report, null, 2)}\n` : microText(report));

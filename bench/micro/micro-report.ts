@@ -6,12 +6,14 @@ import type { Appending } from "./appending.ts";
 import type { Folding } from "./folding.ts";
 import type { Rewinding } from "./rewinding.ts";
 import type { SessionMemory } from "./sessions.ts";
+import type { SettingCost } from "./settings.ts";
 
 export interface MicroReport {
   readonly machine: string;
   readonly appending: readonly Appending[];
   readonly folding: readonly Folding[];
   readonly rewinding: Rewinding;
+  readonly settings: readonly SettingCost[];
   readonly memory: SessionMemory;
 }
 
@@ -24,6 +26,8 @@ export function microText(report: MicroReport): string {
     folds(report.folding),
     "",
     rewinds(report.rewinding),
+    "",
+    settings(report.settings),
     "",
     memory(report.memory),
     "",
@@ -84,6 +88,13 @@ function rewinds({ byOneTurn, byHalf, nextPrompt, reopening, branches }: Rewindi
       ]),
     ]),
   ].join("\n");
+}
+
+function settings(rows: readonly SettingCost[]): string {
+  return table([
+    ["CPU of a turn ÷ of one without the setting", ""],
+    ...rows.map(({ setting, ratio }) => [setting, ranged(ratio, 2)]),
+  ]);
 }
 
 function memory({ known, idle, active, sleeping, waiting, speaking }: SessionMemory): string {
