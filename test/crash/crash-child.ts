@@ -1,6 +1,6 @@
 /**
  * The process that is killed: runs a session on a store, sends messages to it at all times, takes
- * some back, cancels, answers approvals, and tells at once what a user is shown and what was
+ * some back, cancels, goes back and edits, answers approvals, and tells at once what a user is shown and what was
  * accepted. Telling is synchronous, so a line that the parent has is a line that was true.
  */
 
@@ -160,14 +160,31 @@ async function converse(talk: Session): Promise<void> {
   }
   const { finishReason } = await turn.result;
   tell({ told: "ended", id, reason: finishReason });
+  if (random.chance(0.4)) await goBack(talk, id);
 }
 
-function say(talk: Session, delivery: "steer" | "follow-up") {
+/**
+ * Takes the turn back, returns to the first branch, or says it otherwise. No turn runs again as it was: the
+ * model would name its works as before.
+ */
+async function goBack(talk: Session, id: string): Promise<void> {
+  const way = random.below(3);
+  try {
+    if (way === 0) await talk.rewind({ beforeMessage: id, tell: random.chance(0.5) });
+    if (way === 1) await talk.checkout(1);
+    if (way === 2) await say(talk, "follow-up", id).sending;
+  } catch (error) {
+    refused(error);
+  }
+}
+
+function say(talk: Session, delivery: "steer" | "follow-up", replaces?: string) {
   messages += 1;
   const id = `${plan.process}-${messages}`;
   const sending = talk.send(`Message ${id}: ${"go on ".repeat(random.below(10))}`, {
     id,
     delivery,
+    ...(replaces === undefined ? {} : { replaces }),
   });
   return {
     id,
