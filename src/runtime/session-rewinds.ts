@@ -113,7 +113,7 @@ export function sessionRewinds({ id, log, live, openActor, turnOf }: RewindHost)
 
     async regenerate({ messageId, idempotencyKey, basedOn, ...values } = {}) {
       const { output } = values;
-      await (await openActor("regenerate")).turn.assertValid(values);
+      await (await openActor("regenerate")).turn.assertValid(values, "regenerate");
       const actor = await openActor("regenerate");
       const { state } = actor;
       const known = joined(state, messageId, idempotencyKey);

@@ -133,6 +133,7 @@ describe("regenerate", () => {
     ]);
     const wrong = open.session.regenerate({ options: { tone: 5 } });
     await expect(wrong).rejects.toMatchObject({ code: "INVALID_INPUT" });
+    await expect(wrong).rejects.toThrow("regenerate");
     expect((await open.session.branches()).length).toBe(2);
   });
 

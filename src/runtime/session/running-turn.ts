@@ -89,15 +89,18 @@ export class RunningTurn {
   }
 
   /** Holds values against the agent's schemas; undefined without any. @throws TurnlogError `INVALID_INPUT` */
-  assertValid({ context, options }: TurnValues): Promise<void> | undefined {
+  assertValid(
+    { context, options }: TurnValues,
+    command: "send" | "regenerate" = "send",
+  ): Promise<void> | undefined {
     if (context === undefined && options === undefined) return undefined;
-    return this.#assertValid(context, options);
+    return this.#assertValid(context, options, command);
   }
 
-  async #assertValid(context: TurnContext = {}, options: unknown): Promise<void> {
+  async #assertValid(context: TurnContext = {}, options: unknown, command: string): Promise<void> {
     const { agent } = this.#options;
-    await assertToolContexts(agent(), context, "send");
-    await callOptions(agent(), options, "send");
+    await assertToolContexts(agent(), context, command);
+    await callOptions(agent(), options, command);
   }
 
   /** The message's options, as the agent's schema returns them. @throws TurnlogError `CALLBACK_FAILED` */
