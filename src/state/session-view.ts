@@ -44,8 +44,19 @@ export interface SessionView {
   readonly summary: SessionSummary;
 }
 
+/** The newest view of each state: all followers of a session ask for it when a turn comes to rest. */
+const made = new WeakMap<SessionState, SessionView>();
+
 /** The view of a state. Frozen, since it shares parts of the state. */
 export function viewOf(session: string, state: SessionState): SessionView {
+  const known = made.get(state);
+  if (known?.session === session) return known;
+  const view = newView(session, state);
+  made.set(state, view);
+  return view;
+}
+
+function newView(session: string, state: SessionState): SessionView {
   const { position, machine, history, view, usage, toolCalls, queue, summary } = state;
   return deepFreeze({
     session,

@@ -86,6 +86,17 @@ describe("a reply", () => {
     ]);
   });
 
+  it("is read with any ends of lines, cut anywhere", async () => {
+    const lines = frame(delta("a"), 10).replaceAll("\n", "\r\n");
+    const cut = lines.indexOf("\n");
+    const server = new ScriptedServer(
+      stream([frame(start, 9), lines.slice(0, cut), lines.slice(cut)], { end: "break" }),
+      stream([frame(start, 9), done]),
+    );
+    expect(await chunksOf(send(transportOf(server)))).toEqual([start, delta("a")]);
+    expect(server.paths[1]).toBe("GET /api/chat/s/stream?turn=2&after=10");
+  });
+
   it("is asked for again with the same key, if the request got no answer", async () => {
     const server = new ScriptedServer(
       unreachable,

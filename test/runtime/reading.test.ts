@@ -33,6 +33,18 @@ describe("a session at a position", () => {
     expect(await open.events()).toEqual(events);
   });
 
+  it("is made once for all that look at the same state", async () => {
+    await using open = await openSession({ model: scriptedModel([saying("Hi.")]) });
+    const first = await open.session.view();
+    expect(await open.session.view()).toBe(first);
+    await (
+      await open.session.send("Go.")
+    ).result;
+    const [one, other] = await Promise.all([open.session.view(), open.session.atRest()]);
+    expect(one).toBe(other);
+    expect(one.position).toBeGreaterThan(first.position);
+  });
+
   it("shows the past also while a turn runs", async () => {
     const hold = gate();
     await using open = await openSession({ model: scriptedModel([saying("One ", hold, "two.")]) });
