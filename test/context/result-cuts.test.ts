@@ -288,6 +288,9 @@ describe("the size of a cut", () => {
     const [one, other] = [usual, twice].map((session) => count(textOf(shown(session)[0])));
     expect(other).toBeLessThanOrEqual(500);
     expect(one).toBeGreaterThan(1.6 * (other ?? 0));
+    const middling = withResults("word ".repeat(700));
+    expect(cut(middling)).toBeUndefined();
+    expect(cut(middling, { budget: { ...ground, factor: 2 } })).toBeDefined();
   });
 
   it("is three quarters at the beginning, and reaches back to a line only where that is near", () => {
