@@ -217,8 +217,8 @@ export class Gates {
           createIfMissing: create,
           ...(agent === undefined ? {} : { agent }),
         }),
-      allow: async (action) => {
-        await this.#authorized(request, action, session);
+      allow: async (action, other = session) => {
+        await this.#authorized(request, action, other);
       },
       mayRead: (other) => this.#mayRead(request, other),
     };

@@ -134,7 +134,12 @@ describe("the accounts of an application", () => {
     expect((await open.ask("/api/sessions/ann-1", { method: "DELETE", ...as("bob") })).status).toBe(
       403,
     );
+    for (const act of ["fork", "rerun"]) {
+      const into = { body: { id: "bob-2" }, ...as("ann") };
+      expect((await open.ask(`/api/sessions/ann-1/${act}`, into)).status, act).toBe(403);
+    }
     expect(await open.runtime.log.revision("ann-1")).toBe(1);
+    expect(await open.runtime.log.revision("bob-2")).toBe(0);
   });
 });
 

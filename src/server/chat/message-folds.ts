@@ -32,7 +32,7 @@ export class MessageFolds {
     if (at > position) [state, at] = [initial, 0];
     for await (const event of log.read(session, { from: at + 1, to: position })) {
       // Earlier content is gone: what was folded of it must go too.
-      if (event.type === "session.redacted" && at > 0) {
+      if ((event.type === "session.redacted" || event.type === "session.thinned") && at > 0) {
         this.#kept.delete(session);
         return await this.messages(log, session, position);
       }

@@ -48,8 +48,8 @@ export interface Call {
   readonly ended: () => void;
   /** Opens the session. @throws TurnlogError `SESSION_NOT_FOUND`, unless `create` */
   readonly open: (options?: OpenOptions) => Promise<Session>;
-  /** Asks `authorize` about another action. @throws TurnlogError `FORBIDDEN` */
-  readonly allow: (action: ServerAction) => Promise<void>;
+  /** Asks `authorize` about another action, or another session. @throws TurnlogError `FORBIDDEN` */
+  readonly allow: (action: ServerAction, session?: string) => Promise<void>;
   /** Whether the client may read another session. */
   readonly mayRead: (session: string) => Promise<boolean>;
 }

@@ -1,6 +1,7 @@
 /** Routes that change sessions: cancel, compact, restore, rewind, branches, forks, deletion. */
 
 import { z } from "zod";
+import { parseSessionId } from "../../events/index.ts";
 import { json, noBody, noQuery, numberQuery, route, type Route } from "../route/index.ts";
 import { seen } from "./posted-message.ts";
 
@@ -98,7 +99,8 @@ export function commandRoutes(): readonly Route[] {
         })
         .optional(),
       answer: z.object({ session: z.string() }),
-      handle: async ({ body = {}, open }) => {
+      handle: async ({ body = {}, open, allow }) => {
+        if (body.id !== undefined) await allow("create", parseSessionId(body.id));
         const fork = await (await open()).fork(body);
         return json({ session: fork.id }, 201);
       },
@@ -117,7 +119,8 @@ export function commandRoutes(): readonly Route[] {
         ])
         .optional(),
       answer: z.object({ session: z.string(), messageId: z.string() }),
-      handle: async ({ body, open }) => {
+      handle: async ({ body, open, allow }) => {
+        if (body?.id !== undefined) await allow("create", parseSessionId(body.id));
         const { session, turn } = await (await open()).rerun(body);
         return json({ session: session.id, messageId: turn.messageId }, 201);
       },
