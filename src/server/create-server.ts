@@ -71,27 +71,29 @@ async function application(gates: Gates): Promise<Hono> {
   const app = new Hono();
   const all = routes();
   for (const one of all)
-    app.on(one.method.toUpperCase(), pathOf(one), (context) => gates.serve(context, one));
+    app.on(one.method.toUpperCase(), pathOf(one), ({ req }) =>
+      gates.serve(req.raw, req.param(), one),
+    );
   const description = JSON.stringify(describeRoutes(all));
-  app.get("/openapi.json", (context) =>
-    gates.plain(context, () => new Response(description, jsonType)),
+  app.get("/openapi.json", ({ req }) =>
+    gates.plain(req.raw, () => new Response(description, jsonType)),
   );
-  app.get("/healthz", (context) => gates.open(context, () => Response.json({ status: "ok" })));
-  app.get("/readyz", (context) => gates.open(context, () => gates.readiness()));
-  app.get("/ws", (context) =>
-    gates.plain(context, () => {
+  app.get("/healthz", ({ req }) => gates.open(req.raw, () => Response.json({ status: "ok" })));
+  app.get("/readyz", ({ req }) => gates.open(req.raw, () => gates.readiness()));
+  app.get("/ws", ({ req }) =>
+    gates.plain(req.raw, () => {
       throw new TurnlogError(
         "UPGRADE_REQUIRED",
         "This address speaks WebSocket, with a server of `serveNode`. Use server-sent events elsewhere: GET /api/sessions/<id>/events.",
       );
     }),
   );
-  app.options("*", (context) => gates.preflight(context));
-  app.notFound((context) =>
-    gates.plain(context, () => {
+  app.options("*", ({ req }) => gates.preflight(req.raw));
+  app.notFound(({ req }) =>
+    gates.plain(req.raw, () => {
       throw new TurnlogError(
         "ROUTE_NOT_FOUND",
-        `There is no route ${context.req.method} ${context.req.path}. /openapi.json lists them.`,
+        `There is no route ${req.method} ${req.path}. /openapi.json lists them.`,
       );
     }),
   );

@@ -3,7 +3,6 @@
  * `authorize`, limits.
  */
 
-import type { Context } from "hono";
 import { parseSessionId, TurnlogError } from "../events/index.ts";
 import type { Runtime, Session } from "../runtime/index.ts";
 import { problemOf, problemResponse } from "./problems/index.ts";
@@ -20,6 +19,8 @@ import type { Authorization, ServerSettings } from "./server-options.ts";
 
 /** The version of the protocol, in the header `turnlog-protocol` of each answer. */
 const PROTOCOL_VERSION = "1";
+
+type PathParameters = Call["params"];
 
 /** A connection that may become a WebSocket. */
 export interface Upgrade extends Disposable {
@@ -41,12 +42,10 @@ export class Gates {
   }
 
   /** A route of the table. */
-  async serve(context: Context, route: Route): Promise<Response> {
-    const request = context.req.raw;
+  async serve(request: Request, params: PathParameters, route: Route): Promise<Response> {
     return await this.#answered(request, async (about) => {
       this.#assertKnown(request);
-      const params = context.req.param();
-      const checked = route.check({ params, ...(await this.#given(context, route)) });
+      const checked = route.check({ params, ...(await this.#given(request, route)) });
       const session = checked.session === undefined ? "" : parseSessionId(checked.session);
       about.session = session;
       const actor = await this.#authorized(request, checked.action, session);
@@ -83,8 +82,7 @@ export class Gates {
   }
 
   /** A route without a session, for clients with the token. */
-  async plain(context: Context, handle: () => Response): Promise<Response> {
-    const request = context.req.raw;
+  async plain(request: Request, handle: () => Response): Promise<Response> {
     return await this.#answered(request, async () => {
       this.#assertKnown(request);
       return handle();
@@ -92,8 +90,8 @@ export class Gates {
   }
 
   /** A route that load balancers ask without a token. */
-  async open(context: Context, handle: () => Response | Promise<Response>): Promise<Response> {
-    return await this.#answered(context.req.raw, async () => await handle());
+  async open(request: Request, handle: () => Response | Promise<Response>): Promise<Response> {
+    return await this.#answered(request, async () => await handle());
   }
 
   /** Whether the store can be read and the server takes requests. */
@@ -104,8 +102,8 @@ export class Gates {
   }
 
   /** Answers what browsers ask before a request of another origin. */
-  async preflight(context: Context): Promise<Response> {
-    return await this.#answered(context.req.raw, async () => {
+  async preflight(request: Request): Promise<Response> {
+    return await this.#answered(request, async () => {
       const headers = {
         "access-control-allow-methods": "GET, POST, DELETE",
         "access-control-allow-headers":
@@ -162,12 +160,12 @@ export class Gates {
   }
 
   async #given(
-    { req }: Context,
+    request: Request,
     route: Route,
   ): Promise<{ readonly query: unknown; readonly body: unknown }> {
-    const query = Object.fromEntries(new URL(req.url).searchParams);
+    const query = Object.fromEntries(new URL(request.url).searchParams);
     if (route.method === "get" || route.body === streamedBody) return { query, body: undefined };
-    return { query, body: await readJsonBody(req.raw, this.#settings.limits.bodyBytes) };
+    return { query, body: await readJsonBody(request, this.#settings.limits.bodyBytes) };
   }
 
   /** The name of the actor. */

@@ -2,7 +2,8 @@
  * What a user installs: the package is packed as npm would publish it, laid beside the dependencies that
  * it declares and nothing else, and every entry point is loaded and type-checked from there. No network.
  */
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
 import {
   cp,
   mkdir,
@@ -193,6 +194,17 @@ describe("the published package", () => {
       output(process.execPath, [command, ...args], consumer);
     expect(await run("--session", "one", "--model", "offline", "hello")).not.toBe("");
     expect(await run("show", "one")).toContain("hello");
+  });
+
+  it("serves with nothing but the required peers, until a signal ends it", async () => {
+    const command = join(consumer, "node_modules/turnlog/bin/turnlog.cjs");
+    const options = ["--port", "0", "--model", "offline", "--json"];
+    const child = spawn(process.execPath, [command, "serve", ...options], { cwd: consumer });
+    const [line] = z.tuple([z.instanceof(Buffer)]).parse(await once(child.stdout, "data"));
+    const { url } = z.object({ url: z.string() }).parse(JSON.parse(line.toString()));
+    expect(await (await fetch(`${url}/healthz`)).json()).toEqual({ status: "ok" });
+    child.kill("SIGTERM");
+    expect(await once(child, "exit")).toEqual([0, null]);
   });
 
   it("carries its sources and its build, and no tests, fixtures or settings", async () => {
