@@ -32,32 +32,39 @@ export function branchAt({ switches }: BranchesState, position: number): number 
   return switches.findLast(({ from }) => from <= position)?.branch ?? 1;
 }
 
-/** The events of a branch itself, without its parent's, as ranges; `last` is the session's last position. */
-function ownSpans(
-  { switches }: BranchesState,
-  branch: number,
-  last: number,
+/** The last position of a branch; `last` is the session's. */
+export function headOf({ switches }: BranchesState, branch: number, last: number): number {
+  const index = switches.findLastIndex((one) => one.branch === branch && one.from <= last);
+  if (index === -1) return 0;
+  return Math.min(last, (switches[index + 1]?.from ?? Infinity) - 1);
+}
+
+/**
+ * The events that were on the active branch at a position, as ranges, oldest first. One walk back over the
+ * switches: to where the branch begins, and from the position that it left on through its parent.
+ */
+export function spansUpTo(
+  { all, switches }: BranchesState,
+  position: number,
 ): readonly PositionRange[] {
-  return switches.flatMap((one, index) => {
-    const to = Math.min(last, (switches[index + 1]?.from ?? Infinity) - 1);
-    return one.branch === branch && one.from <= to ? [{ from: one.from, to }] : [];
-  });
-}
-
-export function headOf(state: BranchesState, branch: number, last: number): number {
-  return ownSpans(state, branch, last).at(-1)?.to ?? 0;
-}
-
-/** The events that were on the active branch at a position, as ranges, oldest first. */
-export function spansUpTo(state: BranchesState, position: number): readonly PositionRange[] {
+  const forkedAt = new Map(all.map((branch) => [branch.id, branch.forkedAt]));
   const spans: PositionRange[] = [];
   let to: number | undefined = position;
-  while (to !== undefined) {
-    const id: number = branchAt(state, to);
-    spans.unshift(...ownSpans(state, id, to));
-    to = state.all.find((branch) => branch.id === id)?.forkedAt;
+  let id: number | undefined;
+  let end = Infinity;
+  for (const { from, branch } of switches.toReversed()) {
+    if (to === undefined) break;
+    const last = Math.min(to, end);
+    end = from - 1;
+    if (from > to) continue;
+    id ??= branch;
+    if (branch !== id) continue;
+    spans.push({ from, to: last });
+    if (from !== id) continue;
+    to = forkedAt.get(id);
+    id = undefined;
   }
-  return spans;
+  return spans.toReversed();
 }
 
 export function activeSpans(state: BranchesState): readonly PositionRange[] {
@@ -70,8 +77,15 @@ export function leftBranches(state: BranchesState): (position: number) => number
   return (position) => (isWithin(spans, position) ? undefined : branchAt(state, position));
 }
 
+/** Whether a position is in one of the ranges, which are in order. */
 export function isWithin(spans: readonly PositionRange[], position: number): boolean {
-  return spans.some(({ from, to }) => from <= position && position <= to);
+  let [low, high] = [0, spans.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((spans[middle]?.to ?? Infinity) < position) low = middle + 1;
+    else high = middle;
+  }
+  return (spans[low]?.from ?? Infinity) <= position;
 }
 
 const position = z.int().positive();
