@@ -1,4 +1,4 @@
-/** The tests that the README and docs/testing.md show are run here as they stand there, in a project of their own. */
+/** The tests that docs/testing.md shows are run here as they stand there, in a project of their own. */
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -67,8 +67,8 @@ async function vitest(cwd: string): Promise<{ readonly code: unknown; readonly t
   return { code, text };
 }
 
-it("the README's test and the walk of docs/testing.md pass for the agents that they are for, and say what others do", async () => {
-  const test = await shownTest("README.md", "the agent does what it did");
+it("the test and the walk of docs/testing.md pass for the agents that they are for, and say what others do", async () => {
+  const test = await shownTest("docs/testing.md", "the agent does what it did");
   const lines = test.split("\n").filter((line) => line !== "");
   expect(lines.length).toBeLessThanOrEqual(10);
   const walk = await shownTest("docs/testing.md", "the agent asks before it books");
