@@ -206,12 +206,19 @@ describeAll("a chat in Chromium", () => {
 
   it(`survives ${KILLS} kills at any moment`, async () => {
     const [page, id] = await opened();
-    for (let kill = 1; kill <= KILLS; kill++) {
-      const text = kill % 3 === 0 ? "work" : "tell 60";
-      await say(page, text);
-      await page.waitForTimeout(Math.random() * 500);
+    const killed = async (): Promise<void> => {
+      await page.waitForTimeout(Math.random() * 400);
       await stage.kill();
       await stage.start();
+    };
+    for (let kill = 1; kill <= KILLS; kill++) {
+      const text = ["pay 1", "tell 60", "work"][kill % 3] ?? "";
+      await say(page, text);
+      await killed();
+      if (text === "pay 1") {
+        await answer(page, await approvalOf(page), kill % 2 === 0);
+        await killed();
+      }
       await expectSame(page, id, kill * 2);
     }
   });
