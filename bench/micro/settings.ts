@@ -6,7 +6,7 @@ import { Output, tool } from "ai";
 import { z } from "zod";
 import { createRuntime, type Agent, type TurnContext } from "../../src/public/index.ts";
 import { scriptedModel, type ScriptedStep } from "../../src/models/index.ts";
-import { spread, type Spread } from "../statistics.ts";
+import { median, spread, type Spread } from "../statistics.ts";
 
 export interface SettingCost {
   readonly setting: string;
@@ -21,7 +21,7 @@ interface Variant {
 
 const STEPS = 10;
 const DELTAS = 50;
-const SESSIONS = 4;
+const PAIRS = 5;
 
 const inputSchema = z.object({ n: z.number() });
 const echo = tool({ inputSchema, execute: ({ n }) => n });
@@ -86,13 +86,17 @@ const variants: Readonly<Record<string, Variant>> = {
   },
 };
 
-/** Each setting is measured beside a turn without it; the first round warms up and does not count. */
+/** Turns with a setting and without it take turns; the first round warms up and does not count. */
 export async function measureSettings(rounds: number): Promise<readonly SettingCost[]> {
   const ratios = new Map<string, number[]>();
   for (let round = 0; round <= rounds; round++) {
     for (const [setting, variant] of Object.entries(variants)) {
-      const plain = await cpuMsOf({});
-      const ratio = (await cpuMsOf(variant)) / plain;
+      const [plain, changed]: [number[], number[]] = [[], []];
+      for (let pair = 0; pair < PAIRS; pair++) {
+        plain.push(await cpuMsOf({}));
+        changed.push(await cpuMsOf(variant));
+      }
+      const ratio = median(changed) / median(plain);
       if (round > 0) ratios.set(setting, [...(ratios.get(setting) ?? []), ratio]);
     }
   }
@@ -101,16 +105,14 @@ export async function measureSettings(rounds: number): Promise<readonly SettingC
 
 async function cpuMsOf({ agent, context }: Variant): Promise<number> {
   const before = process.cpuUsage();
-  for (let index = 0; index < SESSIONS; index++) {
-    await using runtime = await createRuntime({
-      memory: true,
-      agent: { tools: { echo }, ...agent, model: scriptedModel(script) },
-    });
-    const session = await runtime.session("s");
-    const turn = await session.send("Go.", context === undefined ? {} : { context });
-    const { finishReason } = await turn.result;
-    if (finishReason !== "stop") throw new Error(`The turn ended with ${finishReason}.`);
-  }
+  await using runtime = await createRuntime({
+    memory: true,
+    agent: { tools: { echo }, ...agent, model: scriptedModel(script) },
+  });
+  const session = await runtime.session("s");
+  const turn = await session.send("Go.", context === undefined ? {} : { context });
+  const { finishReason } = await turn.result;
+  if (finishReason !== "stop") throw new Error(`The turn ended with ${finishReason}.`);
   const { user, system } = process.cpuUsage(before);
   return (user + system) / 1000;
 }
