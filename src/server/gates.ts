@@ -210,10 +210,11 @@ export class Gates {
       ended: () => {
         open[Symbol.dispose]();
       },
-      open: ({ create = false, agent } = {}) =>
+      open: ({ create = false, agent, metadata } = {}) =>
         this.#runtime.session(session === "" ? undefined : session, {
           createIfMissing: create,
           ...(agent === undefined ? {} : { agent }),
+          ...(metadata === undefined ? {} : { metadata }),
         }),
       allow: async (action, other = session) => {
         await this.#authorized(request, action, other);

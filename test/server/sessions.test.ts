@@ -51,6 +51,21 @@ describe("sessions over HTTP", () => {
     expect(await names("status=closed")).toEqual([[], undefined]);
   });
 
+  it("are listed by their metadata", async () => {
+    await using open = await serving(saying());
+    for (const [id, userId] of [
+      ["a", "u-1"],
+      ["b", "u-2"],
+      ["c", "u-1"],
+    ])
+      await open.ask("/api/sessions", { body: { id, metadata: { userId, plan: "free" } } });
+    const where = encodeURIComponent(JSON.stringify({ userId: "u-1" }));
+    expect(await open.json(`/api/sessions?where=${where}`)).toMatchObject({
+      sessions: [{ session: "a" }, { session: "c", metadata: { plan: "free" } }],
+    });
+    expect((await open.ask("/api/sessions?where=u-1")).status).toBe(400);
+  });
+
   it("are rewound, checked out, forked and run again", async () => {
     await using open = await serving(saying("One.", "Two.", "Again."));
     const { ask, json, runtime } = open;

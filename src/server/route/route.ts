@@ -4,6 +4,7 @@
  */
 
 import { z } from "zod";
+import type { JsonObject } from "../../events/index.ts";
 import type { Runtime, Session } from "../../runtime/index.ts";
 import type { StreamSettings } from "../streams/index.ts";
 import { parsed } from "./parsed.ts";
@@ -29,6 +30,8 @@ interface OpenOptions {
   readonly create?: boolean;
   /** The name of the agent of a new session, in a runtime with several. */
   readonly agent?: string | undefined;
+  /** Of a new session. */
+  readonly metadata?: JsonObject | undefined;
 }
 
 /** A request that may be served. */

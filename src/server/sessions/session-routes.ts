@@ -1,8 +1,8 @@
 /** Routes that read sessions: the list, views, prompts, differences, figures, branches. */
 
 import { z } from "zod";
-import type { SessionEntry } from "../../events/index.ts";
-import { listedSession, type ListedSession } from "../../state/index.ts";
+import { jsonObjectSchema, type JsonObject, type SessionEntry } from "../../events/index.ts";
+import { differentKey, listedSession, type ListedSession } from "../../state/index.ts";
 import {
   json,
   noBody,
@@ -25,6 +25,16 @@ const row = z.looseObject({
 const view = z.looseObject({ session: z.string(), position: z.int() });
 const atPosition = z.strictObject({ position: numberQuery.optional() });
 
+/** An object as JSON, for instance `{"userId":"u-1"}`. */
+const metadataQuery = z.string().transform((text, context): JsonObject => {
+  try {
+    return jsonObjectSchema.parse(JSON.parse(text));
+  } catch {
+    context.addIssue({ code: "custom", message: "it must be a JSON object" });
+    return z.NEVER;
+  }
+});
+
 const MOST_ROWS = 200;
 
 export function sessionRoutes(): readonly Route[] {
@@ -33,11 +43,13 @@ export function sessionRoutes(): readonly Route[] {
       method: "get",
       path: "/api/sessions",
       action: "list",
-      summary: "Sessions by name, a page at a time. `after` is the last name of the page before.",
+      summary:
+        "Sessions by name, a page at a time. `after` is the last name of the page before; `where` is a JSON object of metadata that they have.",
       query: z.strictObject({
         after: z.string().optional(),
         prefix: z.string().optional(),
         status: z.enum(statuses).optional(),
+        where: metadataQuery.optional(),
         limit: numberQuery.pipe(z.int().min(1).max(MOST_ROWS)).optional(),
       }),
       body: noBody,
@@ -55,12 +67,13 @@ export function sessionRoutes(): readonly Route[] {
         .strictObject({
           id: z.string().min(1).optional(),
           agent: z.string().min(1).optional(),
+          metadata: jsonObjectSchema.optional(),
         })
         .optional(),
       answer: view,
       sessionOf: ({ body }) => body?.id,
       handle: async (call) => {
-        const { id } = await call.open({ create: true, agent: call.body?.agent });
+        const { id } = await call.open({ ...call.body, create: true });
         return json({ session: id, position: await call.runtime.log.revision(id) }, 201);
       },
     }),
@@ -130,12 +143,13 @@ interface Page {
   readonly after?: string | undefined;
   readonly prefix?: string | undefined;
   readonly status?: ListedSession["status"] | undefined;
+  readonly where?: JsonObject | undefined;
   readonly limit?: number | undefined;
 }
 
 async function page(
   { runtime: { log }, mayRead }: Pick<Call, "runtime" | "mayRead">,
-  { after = "", prefix, status, limit = 50 }: Page,
+  { after = "", prefix, status, where, limit = 50 }: Page,
 ): Promise<{ readonly sessions: readonly ListedSession[]; readonly next?: string }> {
   const sessions: ListedSession[] = [];
   const follows = ({ session }: SessionEntry): boolean => session > after;
@@ -144,6 +158,7 @@ async function page(
     const found = await listedSession(log, entry);
     if (found.problem?.code === "SESSION_DELETED") continue;
     if (status !== undefined && found.status !== status) continue;
+    if (differentKey(found.metadata, where) !== undefined) continue;
     const last = sessions.at(-1);
     if (sessions.length === limit && last !== undefined) return { sessions, next: last.session };
     sessions.push(found);
