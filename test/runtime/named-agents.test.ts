@@ -170,6 +170,15 @@ describe("a runtime with named agents", () => {
 });
 
 describe("session.configure", () => {
+  it("records another name of the same agent", async () => {
+    await using log = await openMemoryLog();
+    const twins = { one: agents.coder, other: agents.coder };
+    await using runtime = await createRuntime({ log, agents: twins });
+    const session = await runtime.session("s", { agent: "one" });
+    await session.configure({ agent: "other" });
+    expect(await namesIn(log, "s")).toEqual(["one", "other"]);
+  });
+
   it("changes the agent between turns, for the next process too", async () => {
     await using log = await openMemoryLog();
     await using first = await named(log);
