@@ -26,9 +26,7 @@ export function differentKey(
   metadata: JsonObject = {},
   asked: JsonObject = {},
 ): string | undefined {
-  return Object.keys(asked).find(
-    (key) => !Object.hasOwn(metadata, key) || !isDeepStrictEqual(metadata[key], asked[key]),
-  );
+  return Object.keys(asked).find((key) => !isDeepStrictEqual(metadata[key], asked[key]));
 }
 
 type Place = NonNullable<SessionQuery["after"]>;
