@@ -39,6 +39,7 @@ async function write(
   names: readonly string[],
   chunks: string,
   external: readonly string[],
+  options: OutputOptions,
 ): Promise<void> {
   await build({
     input: Object.fromEntries(names.map((name) => [name, `src/${name}.ts`])),
@@ -47,7 +48,7 @@ async function write(
     tsconfig: "tsconfig.build.json",
     transform: { target: "es2024" },
     output: {
-      ...published,
+      ...options,
       dir: "dist",
       format: "esm",
       entryFileNames: "[name].js",
@@ -57,11 +58,13 @@ async function write(
   });
 }
 
-await write(entries, "chunks", [...Object.keys(dependencies), ...peers]);
+await write(entries, "chunks", [...Object.keys(dependencies), ...peers], published);
 await build({ ...browserInput, output: { ...browserOutput, ...published, dir: "dist/browser" } });
-await write(["cli/main"], "cli", [
+const notBundled = [
   ...Object.keys(dependencies),
   ...peers.filter((name) => !optional.includes(name)),
   // Native code.
   "sharp",
-]);
+];
+// Without source maps: they would be a fifth of the tarball, and mostly of packages.
+await write(["cli/main"], "cli", notBundled, {});

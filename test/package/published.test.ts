@@ -34,11 +34,12 @@ const entryPoints = Object.keys(manifest.exports)
   .filter((path) => path !== "./package.json")
   .map((path) => `turnlog${path.slice(1)}`);
 
-const packList = z.array(z.object({ filename: z.string() })).length(1);
+const packList = z.array(z.object({ filename: z.string(), size: z.number() })).length(1);
 const names = z.array(z.string());
 
 let folder = "";
 let consumer = "";
+let tarballBytes = 0;
 
 /** What a command says on stdout; where it fails, the test tells all that it said. */
 async function output(command: string, args: readonly string[], cwd: string): Promise<string> {
@@ -67,6 +68,7 @@ async function pack(): Promise<string> {
   // The build that npm runs first may speak before the list.
   const [packed] = packList.parse(JSON.parse(said.slice(said.indexOf("[\n"))));
   if (packed === undefined) throw new Error("npm packed nothing");
+  tarballBytes = packed.size;
   return join(folder, packed.filename);
 }
 
@@ -112,6 +114,11 @@ afterAll(async () => {
 });
 
 describe("the published package", () => {
+  it("has at most 3 MB", () => {
+    expect(tarballBytes).toBeGreaterThan(0);
+    expect(tarballBytes).toBeLessThanOrEqual(3_000_000);
+  });
+
   it.each(entryPoints)("%s loads with the declared dependencies alone", async (entryPoint) => {
     expect(await exportedNames(entryPoint)).not.toEqual([]);
   });
