@@ -16,7 +16,7 @@ import { crashProgram, crashRun } from "./crash-run.ts";
 import { crashVerdict } from "./crash-verdict.ts";
 
 const seed = process.env["TURNLOG_SEED"] ?? "turnlog";
-const killsPerStore = 5;
+const killsPerStore = long ? 5 : 3;
 const storesPerKind = long ? 12 : 2;
 
 const kinds = (["sync", "os"] as const).flatMap((durability) =>
