@@ -16,6 +16,7 @@ import { z } from "zod";
 import { openLog } from "../../../src/store/leveldb/open-store.ts";
 import { repairLog } from "../../../src/store/leveldb/repair/repair-log.ts";
 import { isElsewhere } from "../../../src/store/leveldb/ownership/machine.ts";
+import { folderId, kernelAddress } from "../../../src/store/leveldb/ownership/socket-address.ts";
 import { numbered } from "../../../src/testing/index.ts";
 import { fingerprint, openRefusal, temporaryFolder, timeout } from "./disk.ts";
 import { startChild } from "./process.ts";
@@ -287,6 +288,24 @@ describe("a store that was left open on another machine", () => {
     expect(isElsewhere({ ...nameless, host: "here" }, nameless)).toBe(false);
   });
 });
+
+it.runIf(process.platform === "linux")(
+  "opens where a closed owner's socket is gone only after it was asked",
+  async () => {
+    const dir = await temporaryFolder();
+    await (await openLog({ dir })).close();
+    // As a child between its fork and its own program, which has the sockets of its parent.
+    const leftover = createServer((connection) => {
+      leftover.close();
+      connection.destroy();
+    });
+    leftover.listen(kernelAddress(folderId(dir)) ?? "");
+    await once(leftover, "listening");
+    await using log = await openLog({ dir });
+    await log.append("s", "none", [numbered(1)]);
+    expect(leftover.listening).toBe(false);
+  },
+);
 
 it("keeps no process alive", async () => {
   const dir = await temporaryFolder();

@@ -18,6 +18,9 @@ export interface OtherOwner {
   readonly owner: Greeting | undefined;
 }
 
+/** How often an owner is asked that listens and does not greet: it may be busy, or gone in a moment. */
+const MOST_ASKED = 3;
+
 const registry = Symbol.for("turnlog.stores");
 const shared: typeof globalThis & { [registry]?: Map<string, Greeting> } = globalThis;
 
@@ -36,16 +39,23 @@ export async function claimFolder(
   // Set before any await: of two openings in this thread one is refused.
   owned().set(id, greeting);
   try {
-    const server = await listenInKernel(id, greeting);
-    if (server === "taken") {
-      owned().delete(id);
+    let server = await listenInKernel(id, greeting);
+    for (let asked = 1; server === "taken"; asked++) {
       const answer = await askAt(kernelAddress(id) ?? "");
-      return { owner: answer.kind === "alive" ? answer.greeting : undefined };
+      const owner = answer.kind === "alive" ? answer.greeting : undefined;
+      if (owner !== undefined || asked === MOST_ASKED) {
+        owned().delete(id);
+        return { owner };
+      }
+      // A process that is being started has the sockets of the one that starts it, closed ones too, for a
+      // moment.
+      server = await listenInKernel(id, greeting);
     }
+    const listening = server;
     return {
-      isInKernel: server !== undefined,
+      isInKernel: listening !== undefined,
       release: () => {
-        server?.close();
+        listening?.close();
         owned().delete(id);
       },
     };
