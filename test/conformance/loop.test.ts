@@ -178,4 +178,33 @@ const prepared: readonly ConformanceCase[] = [
   }),
 ];
 
-conforms([...stopping, ...prepared]);
+/** A callback may change what the functions of the agent look at. */
+const among: ConformanceCase = {
+  name: "onStepEnd before stopWhen and prepareStep are asked",
+  make: (heard) => {
+    const told = tool({
+      inputSchema: z.object({ city: z.string() }),
+      execute: ({ city }) => {
+        heard.push("tool");
+        return `Sunny in ${city}.`;
+      },
+    });
+    // The result of a turn does not wait for the last one.
+    const onStepEnd = async ({ finishReason }: StepResult<ToolSet>): Promise<void> => {
+      await new Promise(setImmediate);
+      if (finishReason === "tool-calls") heard.push("ended");
+    };
+    const prepareStep: PrepareStep = () => {
+      heard.push("prepared");
+      return {};
+    };
+    const stopWhen = (): boolean => {
+      heard.push("asked");
+      return false;
+    };
+    const own = { ...tools, weather: told };
+    return { script, settings: { tools: own, onStepEnd, prepareStep, stopWhen } };
+  },
+};
+
+conforms([...stopping, ...prepared, among]);

@@ -76,6 +76,7 @@ export class SessionEffects implements Disposable {
       ...options,
       turn: this.turn,
       prepared: () => this.#prepared,
+      callbacks: () => this.callbacks,
     });
     this.#step = this.#prepared;
     if (options.replayGate === undefined) {

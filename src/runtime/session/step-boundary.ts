@@ -19,6 +19,8 @@ export interface StepBoundaryOptions {
   readonly turn: RunningTurn;
   readonly prepared: () => PreparedAgent;
   readonly recordedPreparation: RecordedPreparation | undefined;
+  /** Resolves when the callbacks of the steps before have answered. */
+  readonly callbacks: () => Promise<void>;
 }
 
 export class StepBoundary {
@@ -193,6 +195,8 @@ export class StepBoundary {
     const isHere = (): boolean =>
       visit === this.#visit && recorder.state.machine.matches({ streaming: "boundary" });
     try {
+      // As in the AI SDK: the agent's functions see what its callbacks have changed.
+      await this.#options.callbacks();
       const apply = await ask();
       return isHere() ? apply() : undefined;
     } catch (error) {
