@@ -34,7 +34,10 @@ export async function runCrowd(options: CrowdOptions): Promise<CrowdReport> {
     idleAfterMs: 10,
     agent: { model: crowdModel(), tools: crowdTools(), maxSteps: 8, toolCallConcurrency: 2 },
   });
-  const names = Array.from({ length: sessions }, (_, index) => `crowd-${index + 1}`);
+  const names = Array.from(
+    { length: sessions },
+    (_, index) => `${seed.replaceAll(" ", "-")}-${index + 1}`,
+  );
   const users = await Promise.all(
     names.map(async (name) => {
       const user = new User(await runtime.session(name), seededRandom(`${seed} ${name}`));
