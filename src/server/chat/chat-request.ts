@@ -141,19 +141,16 @@ async function regenerated(
 async function answered(
   call: ChatCall,
   session: Session,
-  { position, approvals, outputRequests }: SessionView,
+  view: SessionView,
   active: ActiveIds,
   last: PostedMessage,
 ): Promise<Reply> {
   const turn = active.turnOf(last.id);
   if (turn === undefined) throw active.stale(last.id);
-  let after = position;
+  let after = view.position;
   let count = 0;
   for (const answer of answersIn(last)) {
-    const asked =
-      answer.kind === "approval"
-        ? askedApproval(approvals, answer.approvalId, turn)
-        : askedOutput(outputRequests, answer.callId, turn);
+    const asked = askedFor(view, answer, turn);
     if (asked === undefined) continue;
     count++;
     await record(call, session, answer, asked.id);
@@ -170,23 +167,21 @@ interface Asked {
   readonly answeredAt: number | undefined;
 }
 
-function askedApproval(
-  approvals: SessionView["approvals"],
-  id: string,
+/** The question of a turn that a posted answer is for. */
+function askedFor(
+  { approvals, outputRequests }: SessionView,
+  answer: PostedAnswer,
   turn: number | undefined,
 ): Asked | undefined {
-  const found = approvals.find((one) => one.approvalId === id && one.turn === turn);
-  if (found === undefined) return undefined;
-  const answeredAt = "answer" in found ? found.answer.position : undefined;
-  return { id, isWaiting: found.status === "waiting", answeredAt };
-}
-
-function askedOutput(
-  requests: SessionView["outputRequests"],
-  callId: string,
-  turn: number | undefined,
-): Asked | undefined {
-  const found = requests.findLast((one) => one.callId === callId && one.turn === turn);
+  if (answer.kind === "approval") {
+    const { approvalId: id } = answer;
+    const found = approvals.find((one) => one.approvalId === id && one.turn === turn);
+    if (found === undefined) return undefined;
+    const answeredAt = "answer" in found ? found.answer.position : undefined;
+    return { id, isWaiting: found.status === "waiting", answeredAt };
+  }
+  const { callId } = answer;
+  const found = outputRequests.findLast((one) => one.callId === callId && one.turn === turn);
   if (found === undefined) return undefined;
   const { requestId: id, status, answered } = found;
   return { id, isWaiting: status === "waiting", answeredAt: answered?.position };
@@ -196,16 +191,13 @@ function askedOutput(
 async function answerWaiting(
   call: ChatCall,
   session: Session,
-  { approvals, outputRequests }: SessionView,
+  view: SessionView,
   active: ActiveIds,
   reply: PostedMessage,
 ): Promise<void> {
   const turn = active.turnOf(reply.id);
   for (const answer of answersIn(reply)) {
-    const asked =
-      answer.kind === "approval"
-        ? askedApproval(approvals, answer.approvalId, turn)
-        : askedOutput(outputRequests, answer.callId, turn);
+    const asked = askedFor(view, answer, turn);
     if (asked?.isWaiting === true) await record(call, session, answer, asked.id);
   }
 }
