@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { long } from "../support/runs.ts";
-import type { CrashPlan, Death } from "./crash-plan.ts";
+import { placesIn, type CrashPlan, type Death } from "./crash-plan.ts";
 import { crashProgram, crashRun } from "./crash-run.ts";
 import { crashVerdict } from "./crash-verdict.ts";
 
@@ -46,9 +46,7 @@ it.each(kills)("killed at $die.at $die.of $die.after, by policy $recovery", asyn
   const home = join(folder, `${index}-${recovery}`);
   await mkdir(home);
   const plan: CrashPlan = {
-    store: join(home, "store"),
-    works: join(home, "works"),
-    calls: join(home, "calls"),
+    ...placesIn(home),
     session: "talk",
     process: `between-${index}`,
     // More than it lives for: each turn calls several tools, and one in seven is the client's.

@@ -1,5 +1,6 @@
 /** What a process of the kill tests is told to do, handed over as JSON on its command line. */
 
+import { join } from "node:path";
 import { z } from "zod";
 
 export interface CrashPlan {
@@ -74,3 +75,8 @@ export const toldSchema: z.ZodType<Told> = z.discriminatedUnion("told", [
   z.object({ told: z.literal("withdrawn"), id: z.string() }),
   z.object({ told: z.literal("ended"), id: z.string(), reason: z.string() }),
 ]);
+
+/** Where the processes of a test keep what they leave. */
+export function placesIn(home: string): Pick<CrashPlan, "store" | "works" | "calls"> {
+  return { store: join(home, "store"), works: join(home, "works"), calls: join(home, "calls") };
+}

@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { seededRandom } from "../support/random.ts";
 import { long } from "../support/runs.ts";
 import { describeMoment, drawMoment } from "./crash-moment.ts";
-import type { CrashPlan } from "./crash-plan.ts";
+import { placesIn, type CrashPlan } from "./crash-plan.ts";
 import { crashProgram, crashRun } from "./crash-run.ts";
 import { crashVerdict } from "./crash-verdict.ts";
 
@@ -50,9 +50,7 @@ describe.concurrent.each(kinds)(
         let position = 0;
         for (let killed = 0, life = 1; killed < killsPerStore; life++) {
           const plan: CrashPlan = {
-            store: join(home, "store"),
-            works: join(home, "works"),
-            calls: join(home, "calls"),
+            ...placesIn(home),
             session: "talk",
             process: `${seed}-${name}-${life}`,
             turns: 4,

@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { seededRandom } from "../support/random.ts";
 import { long } from "../support/runs.ts";
-import type { CrashPlan, Death } from "./crash-plan.ts";
+import { placesIn, type CrashPlan, type Death } from "./crash-plan.ts";
 import { crashProgram, crashRun } from "./crash-run.ts";
 import { crashVerdict } from "./crash-verdict.ts";
 
@@ -42,9 +42,7 @@ async function kill(
   const home = join(folder, `${name}-${die.at}-${die.after}`);
   await mkdir(home);
   const plan: CrashPlan = {
-    store: join(home, "store"),
-    works: join(home, "works"),
-    calls: join(home, "calls"),
+    ...placesIn(home),
     session: "talk",
     process: name,
     turns,

@@ -14,6 +14,7 @@ import {
 import type { SessionEvent } from "../../src/events/index.ts";
 import { readSessionState } from "../../src/state/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
+import { playBranches } from "../support/branching.ts";
 import { improvisedModel } from "../support/improvised-model.ts";
 import { reopeningProblems } from "../support/reopening.ts";
 import { patience } from "../support/runs.ts";
@@ -27,18 +28,7 @@ async function rewound(): Promise<readonly SessionEvent[]> {
   const model = scriptedModel([...steps, "Five."]);
   await using open = await openSession({ model, tools: { echo } });
   const { session } = open;
-  for (const id of ["a", "b"]) await (await session.send(id, { id })).result;
-  await session.rewind({ beforeTurn: 2, tell: true });
-  await (
-    await session.send("c", { id: "c" })
-  ).result;
-  await session.checkout(1);
-  await (
-    await session.send("b2", { id: "b2", replaces: "b" })
-  ).result;
-  await (
-    await session.regenerate()
-  ).result;
+  await playBranches(session);
   return await open.events();
 }
 

@@ -5,6 +5,7 @@ import { unchained } from "../../src/events/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
 import { differenceText } from "../../src/testing/replay-difference.ts";
 import { replay } from "../../src/testing/replay.ts";
+import { playBranches } from "../support/branching.ts";
 import { lawProblems } from "../support/law-problems.ts";
 import { call, calling } from "../support/script.ts";
 import { openSession } from "../support/with-runtime.ts";
@@ -22,18 +23,7 @@ it("repeats rewinds, checkouts, edits and regenerations", async () => {
   const agent = { model: scriptedModel(script), tools: { echo } };
   await using open = await openSession(agent, { hashChain: true });
   const { session } = open;
-  for (const text of ["a", "b"]) await (await session.send(text, { id: text })).result;
-  await session.rewind({ beforeTurn: 2, tell: true });
-  await (
-    await session.send("c", { id: "c" })
-  ).result;
-  await session.checkout(1);
-  await (
-    await session.send("b2", { id: "b2", replaces: "b" })
-  ).result;
-  await (
-    await session.regenerate({ idempotencyKey: "k" })
-  ).result;
+  await playBranches(session, { idempotencyKey: "k" });
   await open.runtime.close();
   const events = await open.events();
   expect(events.filter(({ type }) => type === "session.rewound").length).toBe(4);
