@@ -8,7 +8,12 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { defineConfig, type ViteUserConfig } from "vitest/config";
-import { patience } from "./test/support/runs.ts";
+import { long, patience } from "./test/support/runs.ts";
+
+// The processes of the tests inherit it.
+if (long && process.env["TURNLOG_SEED"] === undefined)
+  process.env["TURNLOG_SEED"] = `${Math.floor(Math.random() * 2 ** 30)}`;
+if (long) console.log(`TURNLOG_SEED=${process.env["TURNLOG_SEED"]} draws the same values again.`);
 
 const alone = ["test/**/alone/*.test.ts"];
 

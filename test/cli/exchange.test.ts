@@ -15,7 +15,7 @@ import {
 import { scriptedModel } from "../../src/models/index.ts";
 import { readFixture } from "../laws/session-fixture.ts";
 import { png } from "../support/media.ts";
-import { long, patience } from "../support/runs.ts";
+import { patience, times } from "../support/runs.ts";
 import { jsonLines, run, runProcess, start } from "./command-line.ts";
 import { temporaryFolder, type TemporaryFolder } from "./temporary-folder.ts";
 
@@ -244,7 +244,7 @@ describe("an import that is killed", () => {
   it(
     "while it writes has written the whole session or nothing of it",
     async () => {
-      for (let kill = 1; kill <= (long ? 40 : 5); kill++) {
+      for (let kill = 1; kill <= times(5); kill++) {
         await using folder = await folderWith("other", recorded);
         await folder.write("large.jsonl", file);
         await importKilledAt(folder, kill * 3);

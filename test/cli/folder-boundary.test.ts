@@ -8,7 +8,7 @@ import { openToRead, openToWrite } from "../../src/cli/folder/folder-file.ts";
 import { folderTools } from "../../src/cli/folder/folder-tools.ts";
 import { callTool } from "./call-tool.ts";
 import { seededRandom } from "../support/random.ts";
-import { long } from "../support/runs.ts";
+import { times } from "../support/runs.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 describe("the boundary", () => {
@@ -189,7 +189,7 @@ describe("a path that changes while it is opened", () => {
     await folder.link("link", outside.path);
     const boundary = folderBoundary(folder.path);
     const { list_files, search_files } = folderTools(folder.path);
-    const rounds = long ? 4000 : 300;
+    const rounds = times(300);
     const random = seededRandom("changing places");
     const moves = [
       ["sub", "aside"],

@@ -9,6 +9,7 @@ import { defaultEstimator } from "../../src/context/token-estimator.ts";
 import { meter } from "../../src/context/message-size.ts";
 import { defaultScore, scoredTurns } from "../../src/context/scored-turn.ts";
 import { gpt, Session } from "./session.ts";
+import { runs } from "../support/runs.ts";
 
 const budget: PlanBudget = { meter: meter(defaultEstimator, gpt), factor: 1, messageTokens: 4000 };
 const words = (count: number): string => "word ".repeat(count);
@@ -114,7 +115,7 @@ describe("byImportance", () => {
           }
         },
       ),
-      { numRuns: 30 },
+      runs(30),
     );
   });
 

@@ -15,6 +15,7 @@ import { estimateContext, type ContextEstimate } from "../../src/context/context
 import { defaultEstimator } from "../../src/context/token-estimator.ts";
 import { meter } from "../../src/context/message-size.ts";
 import { gpt, Session } from "./session.ts";
+import { runs } from "../support/runs.ts";
 
 /** An estimate of exactly so many tokens. */
 function estimateOf(size: number, contextWindow: number | undefined = 100_000): ContextEstimate {
@@ -108,7 +109,7 @@ describe("when", () => {
           settled = size;
         }
       }),
-      { numRuns: 50 },
+      runs(50),
     );
   });
 });

@@ -21,6 +21,7 @@ import { itemMessages } from "../../src/projections/index.ts";
 import { anySession, play } from "./any-session.ts";
 import { nextPrompt, problems, withoutNotes } from "./next-prompt.ts";
 import { gpt, Session } from "./session.ts";
+import { runs } from "../support/runs.ts";
 
 const measure = meter(defaultEstimator, gpt);
 const ground = (messageTokens: number): PlanBudget => ({
@@ -106,7 +107,7 @@ describe("a compaction of any session by any strategy", () => {
           });
         },
       ),
-      { numRuns: 250 },
+      runs(250),
     );
     expect(planned).toBeGreaterThan(200);
   });
@@ -136,7 +137,7 @@ describe("a compaction of any session by any strategy", () => {
           }
         },
       ),
-      { numRuns: 250 },
+      runs(250),
     );
   });
 });

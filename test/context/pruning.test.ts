@@ -10,6 +10,7 @@ import { promptMessages } from "../../src/projections/index.ts";
 import { anySession, play } from "./any-session.ts";
 import { problems } from "./next-prompt.ts";
 import { gpt, Session } from "./session.ts";
+import { runs } from "../support/runs.ts";
 
 const measure = meter(defaultEstimator, gpt);
 const cold: PromptCache = { warm: false, read: 0.1, write: 1.25, expectedSteps: 3 };
@@ -106,7 +107,7 @@ describe("pruning, for every session", () => {
           expect(round).toBeLessThan(40);
         }
       }),
-      { numRuns: 150 },
+      runs(150),
     );
     expect(planned).toBeGreaterThan(20);
   });

@@ -17,6 +17,7 @@ import { defaultEstimator, lengthEstimator } from "../../src/context/index.ts";
 import { promptProblems } from "../../src/testing/index.ts";
 import { containing } from "../runtime/tools.ts";
 import { gpt, Session } from "./session.ts";
+import { runs } from "../support/runs.ts";
 
 const estimator = defaultEstimator;
 const count = (text: string): number => estimator.text(text);
@@ -137,7 +138,7 @@ describe("a result that is too long", () => {
           expect(pages.join("")).toBe(text);
         },
       ),
-      { numRuns: 60 },
+      runs(60),
     );
   });
 

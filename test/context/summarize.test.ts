@@ -14,6 +14,7 @@ import type { SummaryRung } from "../../src/events/index.ts";
 import { HEADINGS, replyProblem } from "../../src/context/summary-form.ts";
 import { summaryOf } from "../support/summarisers.ts";
 import { gpt, Session } from "./session.ts";
+import { runs } from "../support/runs.ts";
 
 const budget: PlanBudget = {
   meter: meter(defaultEstimator, gpt),
@@ -166,7 +167,7 @@ describe("a reply", () => {
         const answer = read(reply(isWhole ? text : `${noise}\n${text}`));
         expect("summary" in answer).toBe(isWhole);
       }),
-      { numRuns: 500 },
+      runs(500),
     );
   });
 });

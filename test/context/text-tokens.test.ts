@@ -3,6 +3,7 @@
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import { defaultEstimator, lengthEstimator, tokenizer } from "../../src/context/token-estimator.ts";
+import { runs } from "../support/runs.ts";
 
 const tokens = (text: string): number => defaultEstimator.text(text);
 
@@ -22,7 +23,7 @@ describe("the default estimator", () => {
         expect(count).toBeGreaterThanOrEqual(0);
         expect(count).toBeLessThanOrEqual(2.5 * text.length);
       }),
-      { numRuns: 1000 },
+      runs(1000),
     );
   });
 
@@ -33,7 +34,7 @@ describe("the default estimator", () => {
         const together = tokens(`${one}\n${other}`);
         expect(Math.abs(together - apart)).toBeLessThanOrEqual(2.5);
       }),
-      { numRuns: 1000 },
+      runs(1000),
     );
   });
 

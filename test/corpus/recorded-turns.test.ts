@@ -1,4 +1,4 @@
-// Every recorded stream run as a turn, through one of the two step sources (with `TURNLOG_LONG`, both): what
+// Every recorded stream run as a turn, through one of the two step sources (in a long run, both): what
 // is recorded is what `streamText` yields for the same bytes, and the next request says back to the provider
 // what the SDK's own loop would.
 import { isStepCount, streamText, type ModelMessage } from "ai";
@@ -8,7 +8,7 @@ import { openMemoryLog } from "../../src/store/leveldb/index.ts";
 import { TurnlogError, type SessionEvent } from "../../src/events/index.ts";
 import { viewSession } from "../../src/state/index.ts";
 import { promptProblems } from "../../src/testing/index.ts";
-import { long, sampled } from "../support/runs.ts";
+import { sampled } from "../support/runs.ts";
 import { comparableParts } from "./comparable-parts.ts";
 import { describeWithCorpus } from "./corpus-suite.ts";
 import { expectedParts, wireMessages } from "./expected-parts.ts";
@@ -55,7 +55,7 @@ const severalResponses = ["programmatic-tool-calling", "tool-search"];
 
 describeWithCorpus("a recorded stream, run as a turn", () => {
   for (const [index, row] of wireRows(undefined, ["ok", "errors"]).entries()) {
-    for (const source of sources.filter((_, place) => long || place === index % 2)) {
+    for (const source of sampled(sources, 2, index)) {
       it(`keeps what streamText yields: ${row.file} (${source})`, async () => {
         await using server = await serveWire(row, { seed: 7 });
         const { events, error } = await recordedTurn(row, server, source);

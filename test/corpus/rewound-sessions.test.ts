@@ -9,27 +9,27 @@ import {
   verifySession,
 } from "../../src/public/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
-import { long, patience } from "../support/runs.ts";
+import { patience, sampled, times } from "../support/runs.ts";
 import { tryRewinds } from "../support/rewind-problems.ts";
 import { describeWithCorpus } from "./corpus-suite.ts";
 import { driveSession } from "./driven-session.ts";
 import { recordedSessions, sessionsPresent } from "./session-corpus.ts";
 import { modelOf } from "./session-replay.ts";
 
-/** One in so many; with `TURNLOG_LONG` all of them, and at every boundary. */
+/** One in so many; more in a long run, and to more boundaries. */
 const ONE_IN = 30;
 
 const recorded = sessionsPresent ? recordedSessions() : [];
 
 describeWithCorpus("a recorded session, played through the runtime", () => {
-  it.each(recorded.filter((_, index) => long || index % ONE_IN === 0))(
+  it.each(sampled(recorded, ONE_IN))(
     "is rewound to its turns and returns: $file $id",
     async (session) => {
       // Small enough for compactions, prunings and cuts.
       const window = 32_000;
       const how = { window, when: threshold(0.6), how: slidingWindow() };
       const { events } = await driveSession(session, how);
-      const { tried, problems } = tryRewinds(events, { most: long ? Infinity : 6 });
+      const { tried, problems } = tryRewinds(events, { most: times(6) });
       expect(problems).toEqual([]);
       expect(tried).toBeGreaterThan(1);
 

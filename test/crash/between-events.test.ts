@@ -1,6 +1,6 @@
 /**
  * Real processes, killed where a step is prepared and not begun, where a client runs a tool, and where an
- * output is read: the laws hold, and the turn goes on as the policy says. `TURNLOG_LONG` takes both policies
+ * output is read: the laws hold, and the turn goes on as the policy says. A long run takes both policies
  * at each moment.
  */
 
@@ -8,7 +8,7 @@ import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { long } from "../support/runs.ts";
+import { sampled } from "../support/runs.ts";
 import { placesIn, type CrashPlan, type Death } from "./crash-plan.ts";
 import { crashProgram, crashRun } from "./crash-run.ts";
 import { crashVerdict } from "./crash-verdict.ts";
@@ -34,7 +34,7 @@ const moments: readonly { readonly die: Death; readonly leaves: string }[] = [
 ];
 const policies = ["stop", "continue"] as const;
 const kills = moments.flatMap((moment, index) =>
-  (long ? policies : policies.slice(index % 2).slice(0, 1)).map((recovery) => ({
+  sampled(policies, 2, index).map((recovery) => ({
     ...moment,
     recovery,
     index,

@@ -1,7 +1,6 @@
 /**
  * Real processes, killed with SIGKILL at random moments, again and again on the same store: each
  * one goes on from what the one before it has left, and may die while it recovers.
- * `TURNLOG_LONG` kills 240 times, `TURNLOG_SEED` changes the lot.
  */
 
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
@@ -9,15 +8,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { seededRandom } from "../support/random.ts";
-import { long } from "../support/runs.ts";
+import { long, lot, times } from "../support/runs.ts";
 import { describeMoment, drawMoment } from "./crash-moment.ts";
 import { placesIn, type CrashPlan } from "./crash-plan.ts";
 import { crashProgram, crashRun } from "./crash-run.ts";
 import { crashVerdict } from "./crash-verdict.ts";
 
-const seed = process.env["TURNLOG_SEED"] ?? "turnlog";
+const seed = `turnlog-${lot}`;
 const killsPerStore = long ? 5 : 3;
-const storesPerKind = long ? 12 : 2;
+const storesPerKind = times(2, 1);
 
 const kinds = (["sync", "os"] as const).flatMap((durability) =>
   (["stop", "continue"] as const).map((recovery) => ({ durability, recovery })),

@@ -1,7 +1,7 @@
 /**
  * Sessions with tools, approvals, steering, cancels and retries, run again and again from the start,
  * each time killed after one event more: right after it was shown, or between its being handed to
- * the log and its being written. `TURNLOG_LONG` takes every event, `npm test` a sample by lot.
+ * the log and its being written. The events are drawn by lot.
  */
 
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
@@ -9,7 +9,7 @@ import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { seededRandom } from "../support/random.ts";
-import { long } from "../support/runs.ts";
+import { lot, stepOf, times } from "../support/runs.ts";
 import { placesIn, type CrashPlan, type Death } from "./crash-plan.ts";
 import { crashProgram, crashRun } from "./crash-run.ts";
 import { crashVerdict } from "./crash-verdict.ts";
@@ -58,10 +58,10 @@ async function kill(
   return { killed: run.killed, problems: problems.map((problem) => `${where}: ${problem}`) };
 }
 
-/** Every event in the long run; else one of each twenty. */
+/** One of some 45 events, by lot; more in a long run. */
 function* moments(name: string): Generator<number> {
-  const random = seededRandom(name);
-  for (let after = 1; ; after += long ? 1 : 1 + random.below(90)) yield after;
+  const random = seededRandom(`${name} ${lot}`);
+  for (let after = 1; ; after += 1 + random.below(stepOf(90))) yield after;
 }
 
 describe.each(sessions)("a session that recovers by $name", (session) => {
@@ -81,6 +81,6 @@ describe.each(sessions)("a session that recovers by $name", (session) => {
     await Promise.all(Array.from({ length: availableParallelism() }, worker));
     kills += killed;
     expect(found).toEqual([]);
-    expect(killed).toBeGreaterThan(long ? 50 : 2);
+    expect(killed).toBeGreaterThan(times(2));
   });
 });

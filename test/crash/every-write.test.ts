@@ -1,6 +1,6 @@
 /**
  * An import, a fork and a thinning whose process is killed before or after any of its writes, or
- * whose write fails: nothing is lost, nothing is half, and tried again it works. `TURNLOG_LONG` takes
+ * whose write fails: nothing is lost, nothing is half, and tried again it works. A long run takes
  * every kind of death and of fork.
  */
 

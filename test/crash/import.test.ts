@@ -1,6 +1,6 @@
 /**
  * Imports in several parts, killed with SIGKILL: the store opens and is sound, the session is absent or
- * whole, and a second import works. `TURNLOG_LONG` kills 120 times, `TURNLOG_SEED` changes the lot.
+ * whole, and a second import works.
  */
 
 import { fileURLToPath } from "node:url";
@@ -19,11 +19,11 @@ import {
 import { temporaryFolder } from "../cli/temporary-folder.ts";
 import { startChild } from "../store/leveldb/process.ts";
 import { seededRandom } from "../support/random.ts";
-import { long } from "../support/runs.ts";
+import { long, lot, times } from "../support/runs.ts";
 
-const seed = process.env["TURNLOG_SEED"] ?? "turnlog";
+const seed = `turnlog-${lot}`;
 const script = fileURLToPath(new URL("import-child.ts", import.meta.url));
-const kills = long ? 60 : 3;
+const kills = times(3);
 const PARTS = 5;
 /** Most turns of the event loop: a part takes some, and an idle machine does many in the time of a part. */
 const TURNS = long ? 200 : 20;
@@ -75,7 +75,6 @@ it.each(["plain", "encrypted"])(
     expect(found.killed).toBeGreaterThan(kills / 2);
     expect(found.absent).toBeGreaterThan(0);
   },
-  long ? 1_800_000 : 300_000,
 );
 
 /** The lines of a session that comes in {@link PARTS} parts; a long one has stored states on the way. */

@@ -15,17 +15,15 @@ import type { SessionEvent } from "../../src/events/index.ts";
 import { createRuntime, openLog, verifyLog, type EventLog } from "../../src/public/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
 import { cleanEnvironment } from "../cli/command-line.ts";
-import { long, patience } from "../support/runs.ts";
+import { patience, sampled } from "../support/runs.ts";
 
 const child = fileURLToPath(new URL("rewind-child.ts", import.meta.url));
 /** The events that move the head: of the edit two, of each other command one. */
 const MOVES = 5;
 const moments = ["before", "handed", "after"] as const;
-/** Each event once, and each moment; with `TURNLOG_LONG` each event in each moment. */
+/** Each event once, and each moment; in a long run each event in each moment. */
 const kills = Array.from({ length: MOVES }, (_, index) =>
-  moments
-    .filter((_moment, place) => long || place === index % moments.length)
-    .map((moment) => [moment, index + 1] as const),
+  sampled(moments, moments.length, index).map((moment) => [moment, index + 1] as const),
 ).flat();
 
 let root: string;

@@ -7,6 +7,7 @@ import { eventSchemas } from "../../src/events/catalogue.ts";
 import { TurnlogError } from "../../src/events/errors.ts";
 import { storedForm } from "../../src/events/stored-form.ts";
 import { eventData, eventOf, knownTypes } from "./event-arbitraries.ts";
+import { runs } from "../support/runs.ts";
 
 const codec = createCodec();
 const place: RowKey = { session: "s", position: 7 };
@@ -44,7 +45,7 @@ describe("every event type", () => {
           position: place.position,
         });
       }),
-      { numRuns: 50 },
+      runs(50),
     );
   });
 
@@ -77,7 +78,7 @@ it("takes as a result, which it looks at by hand, exactly what the schema takes"
       const code = codeOf(() => codec.decode(row(["tool.succeeded", 1, 1, stored]), place));
       expect(code).toBe(schema.safeParse(stored).success ? undefined : "EVENT_INVALID");
     }),
-    { numRuns: 1000 },
+    runs(1000),
   );
 });
 

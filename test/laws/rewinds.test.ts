@@ -16,7 +16,7 @@ import {
 import { lawProblems } from "../support/law-problems.ts";
 import { boundaryPositions, differences, tryRewinds } from "../support/rewind-problems.ts";
 import { replay, stateAt, storedEvents } from "../support/replay.ts";
-import { long, patience, runs } from "../support/runs.ts";
+import { patience, runs, times } from "../support/runs.ts";
 import { Choices } from "./choices.ts";
 import { ImaginedSession } from "./imagined-session.ts";
 import { fixtureNames, readFixture } from "./session-fixture.ts";
@@ -140,8 +140,7 @@ describe.each(fixtureNames)("the recorded session %s", (name) => {
   it("is rewound to its boundaries, and from there to others", async () => {
     const events = (await readFixture(name)).filter(({ type }) => type !== "session.closed");
     const { last } = replay(events);
-    const most = long ? Number.POSITIVE_INFINITY : 8;
-    expect(expectRewinds(events, most)).toBeGreaterThan(0);
+    expect(expectRewinds(events, times(8))).toBeGreaterThan(0);
     const places = boundaryPositions(last);
     const body = (to: number): EventBody => ({ type: "session.rewound", data: { to } });
     const more = [places[0] ?? 1, places.at(-1) ?? 1].map(body);
@@ -166,7 +165,7 @@ it.each(fixtureNames)("the recorded session %s is rewound so after a redaction",
   await redactSession(log, "one", gone);
   const redacted = await storedEvents(log, "one");
   expect(JSON.stringify(redacted)).not.toBe(JSON.stringify(events));
-  const { tried, problems } = tryRewinds(redacted, { most: long ? Infinity : 8, thinned: true });
+  const { tried, problems } = tryRewinds(redacted, { most: times(8), thinned: true });
   expect({ problems, isTried: tried > 0 }).toEqual({ problems: [], isTried: true });
 });
 

@@ -12,6 +12,7 @@ import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
 import { collectBlobs, createRuntime, openLog, verifyLog } from "../../src/public/index.ts";
 import { bundled } from "../support/bundled.ts";
+import { stepOf } from "../support/runs.ts";
 import { mediaAgent, MESSAGE, picture } from "./media-agent.ts";
 
 const root = await mkdtemp(join(tmpdir(), "turnlog-media-kill-"));
@@ -20,7 +21,7 @@ afterAll(() => rm(root, { recursive: true, force: true }));
 const script = await bundled(new URL("media-child.ts", import.meta.url), join(root, "program"));
 
 /** Every one of them in the long run, else every fifth. */
-const STEP = process.env["TURNLOG_LONG"] === undefined ? 5 : 1;
+const STEP = stepOf(5);
 
 interface Run {
   readonly said: string;

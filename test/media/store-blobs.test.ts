@@ -26,6 +26,7 @@ import { scriptedModel } from "../../src/models/index.ts";
 import { wrapLog } from "../../src/testing/index.ts";
 import { mediaTurn } from "../support/media-turn.ts";
 import { png } from "../support/media.ts";
+import { runs } from "../support/runs.ts";
 
 const root = await mkdtemp(join(tmpdir(), "turnlog-store-blobs-"));
 afterAll(() => rm(root, { recursive: true, force: true }));
@@ -369,7 +370,7 @@ describe("a collection", () => {
         }
         expect(await digestsIn(log.blobs)).toEqual(used);
       }),
-      { numRuns: 60 },
+      runs(60),
     );
   });
 });

@@ -5,15 +5,15 @@ import { afterAll, beforeAll, describe, it } from "vitest";
 import type { Known } from "./command.ts";
 import { anyCommand } from "./commands.ts";
 import { goOnToTheEnd } from "./finale.ts";
-import { long, patience } from "../support/runs.ts";
+import { lot, patience, times } from "../support/runs.ts";
 import { time } from "./held-time.ts";
 import { loadAll } from "./load-all.ts";
 import { beginning } from "./situation.ts";
 import { Stage } from "./stage.ts";
 import { worlds } from "./worlds.ts";
 
-const numRuns = long ? 2000 : 40;
-const seeds = long ? [1, 2, 3, 4, Date.now()] : [1, 2];
+const numRuns = times(40);
+const seeds = [lot + 1, lot + 2];
 
 beforeAll(async () => {
   await loadAll();

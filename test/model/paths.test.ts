@@ -2,12 +2,12 @@
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { seededRandom } from "../support/random.ts";
-import { long } from "../support/runs.ts";
+import { someOfEach } from "../support/runs.ts";
 import { everyStateAndEvent, everyTransition, leafOf, takenTransitions } from "./chart-coverage.ts";
 import { time } from "./held-time.ts";
 import { loadAll } from "./load-all.ts";
 import { eventOf, play, type Move } from "./moves.ts";
-import { oneOfEachKind, pathsThrough } from "./paths.ts";
+import { kindOf, pathsThrough } from "./paths.ts";
 import type { Bounds } from "./possible-moves.ts";
 import { beginning } from "./situation.ts";
 import type { StageSettings } from "./stage.ts";
@@ -70,7 +70,7 @@ const [transitions, heard] = [new Set<string>(), new Set<string>()];
 
 describe.each(settings)("With $toolConcurrency tools at a time, by $stepSource", (setting) => {
   const all = pathsThrough(setting, setting);
-  const kinds = long ? all : oneOfEachKind(all, setting);
+  const kinds = someOfEach(all, (path) => kindOf(path, setting));
   // Those that say or take what none before them does, and a third of the others.
   const walked = kinds.filter(({ moves }, index) => {
     const before = heard.size + transitions.size;
@@ -81,7 +81,7 @@ describe.each(settings)("With $toolConcurrency tools at a time, by $stepSource",
       for (const taken of takenTransitions(situation.machine, event)) transitions.add(taken);
       situation = play(situation, move, setting);
     }
-    return long || heard.size + transitions.size > before || index % 3 === 0;
+    return heard.size + transitions.size > before || index % 3 === 0;
   });
 
   it.each(walked.map(({ moves }, place) => [place + 1, storyOf(moves), moves] as const))(

@@ -63,7 +63,7 @@ function essence(situation: Situation): string {
 }
 
 /** What a path's last move is a case of: paths of the same kind differ in the way that leads there. */
-function kindOf({ moves, last }: Path, world: World): string {
+export function kindOf({ moves, last }: Path, world: World): string {
   const move = moves.at(-1);
   if (move === undefined) return "nothing";
   const { held, stopping, skipCalls, calls, lastStep } = last.machine.context;
@@ -85,9 +85,4 @@ function kindOf({ moves, last }: Path, world: World): string {
       : [],
     takenTransitions(last.machine, eventOf(move, last, world)),
   ]);
-}
-
-/** One path of every kind. */
-export function oneOfEachKind(paths: readonly Path[], world: World): readonly Path[] {
-  return [...new Map(paths.toReversed().map((path) => [kindOf(path, world), path])).values()];
 }

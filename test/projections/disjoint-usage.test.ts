@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 import type { LanguageModelUsage } from "ai";
 import type { TokenUsage } from "../../src/events/index.ts";
 import { disjointUsage } from "../../src/projections/disjoint-usage.ts";
+import { runs } from "../support/runs.ts";
 
 type Counts = readonly (number | undefined)[];
 
@@ -64,7 +65,7 @@ describe("the figures of a call", () => {
           usage.outputTokenDetails.reasoningTokens ?? 0,
         );
       }),
-      { numRuns: 2000 },
+      runs(2000),
     );
   });
 

@@ -11,6 +11,7 @@ import {
   promptProblems,
 } from "../../src/projections/index.ts";
 import { Session } from "../context/session.ts";
+import { runs } from "../support/runs.ts";
 
 const reminder: ModelMessage = { role: "user", content: "Remember the rules." };
 
@@ -108,7 +109,7 @@ describe("messages that prepareStep returns", () => {
           expect(next.slice(result.length).map(({ role }) => role)).toEqual(["assistant", "tool"]);
         }
       }),
-      { numRuns: 200 },
+      runs(200),
     );
   });
 

@@ -19,6 +19,7 @@ import { billingModel } from "../support/billing-model.ts";
 import { call, calling, saying } from "../support/script.ts";
 import { summariser } from "../support/summarisers.ts";
 import { openSession, type OpenSession } from "../support/with-runtime.ts";
+import { runs } from "../support/runs.ts";
 
 const write = tool({
   inputSchema: z.object({ path: z.string(), count: z.number() }),
@@ -101,7 +102,7 @@ describe("undoing", () => {
           }
         },
       ),
-      { numRuns: 8 },
+      runs(8),
     );
   });
 

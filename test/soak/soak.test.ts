@@ -1,6 +1,6 @@
 /**
  * A crowd of sessions at once on one runtime, in memory and on disk: nothing of any of them is lost.
- * A rejection that nobody handles fails the test run. `TURNLOG_LONG`: 1,000 sessions of 20 steps.
+ * A rejection that nobody handles fails the test run.
  */
 
 import { mkdtemp, rm } from "node:fs/promises";
@@ -10,10 +10,10 @@ import { expect, it, onTestFinished } from "vitest";
 import { openLog, openMemoryLog, type EventLog } from "../../src/public/index.ts";
 import { lawProblems } from "../support/law-problems.ts";
 import { storedEvents } from "../support/replay.ts";
-import { long, patience } from "../support/runs.ts";
+import { patience, times } from "../support/runs.ts";
 import { runCrowd } from "./crowd.ts";
 
-const [sessions, steps] = long ? [1000, 20] : [60, 10];
+const [sessions, steps] = [times(60), 10];
 
 const stores: readonly (readonly [string, (dir: string) => Promise<EventLog>])[] = [
   ["in memory", () => openMemoryLog()],

@@ -1,27 +1,58 @@
-/** How long tests may run: a fair sample in `npm test`, twenty times as much with `TURNLOG_LONG`. */
+/**
+ * How much tests try: a fair sample in `npm test`, `TURNLOG_LONG` times as much in a long run, and what is drawn
+ * by lot. No test may set a time limit or a size of its own.
+ */
 
 import type { Parameters } from "fast-check";
 
-/** Whether there is time for everything. */
-export const long: boolean = process.env["TURNLOG_LONG"] !== undefined;
+function numberFrom(name: string, least: number, usual: number): number {
+  const given = process.env[name];
+  const number = given === undefined ? usual : Number(given);
+  if (Number.isSafeInteger(number) && number >= least) return number;
+  throw new Error(`${name} is ${given}; give an integer from ${least} on.`);
+}
+
+/** How many times as much is tried as in `npm test`. */
+const factor = numberFrom("TURNLOG_LONG", 1, 1);
+
+/** Whether this is a long run. */
+export const long: boolean = factor > 1;
+
+/** Changes what is drawn by lot; a long run draws a new one (`vitest.config.ts`). */
+export const lot: number = numberFrom("TURNLOG_SEED", 0, 0);
+
+/** So many in `npm test`; in a long run `each` of them for each unit of `TURNLOG_LONG`. */
+export function times(usual: number, each: number = usual): number {
+  return long ? each * factor : usual;
+}
 
 /** Settings for `fc.assert`. */
 export function runs<Values>(usual: number): Parameters<Values> {
-  return { numRuns: long ? usual * 20 : usual };
+  return { numRuns: times(usual) };
 }
 
-/** One of each `share`, evenly spread; all of them with `TURNLOG_LONG`. */
-export function sampled<Item>(items: readonly Item[], share: number): readonly Item[] {
-  return items.filter((_, index) => long || index % share === 0);
+/** The step of a sweep that takes one of so many in `npm test`: smaller in a long run, at least 1. */
+export function stepOf(share: number): number {
+  return Math.max(1, Math.floor(share / factor));
 }
 
-/** The first of each kind; all of them with `TURNLOG_LONG`. */
-export function oneOfEach<Item>(
+/** One of each `share` from a place on, evenly spread; more of them, others each time, in a long run. */
+export function sampled<Item>(items: readonly Item[], share: number, first = 0): readonly Item[] {
+  const step = stepOf(share);
+  return items.filter((_, index) => index % step === (first + lot) % step);
+}
+
+/** The first of each kind; in a long run more of each, evenly spread. */
+export function someOfEach<Item>(
   items: readonly Item[],
   kindOf: (item: Item) => unknown,
 ): readonly Item[] {
-  const first = new Map(items.toReversed().map((item) => [kindOf(item), item]));
-  return long ? items : [...first.values()].toReversed();
+  const chosen = [...Map.groupBy(items, kindOf).values()].flatMap((kind) =>
+    Array.from({ length: Math.min(factor, kind.length) }, (_, place) => {
+      return kind[(lot + Math.floor((place * kind.length) / factor)) % kind.length];
+    }),
+  );
+  return items.filter((item) => chosen.includes(item));
 }
 
 /** Milliseconds that a test may take: a hang ends, and no test fails because the machine is busy. */

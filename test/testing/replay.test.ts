@@ -31,7 +31,7 @@ import { agentOf, strictAgent } from "../laws/recorded-scripts.ts";
 import { troubledAgent } from "../laws/trouble-sessions.ts";
 import { clerk } from "../support/clerk.ts";
 import { improvisedModel } from "../support/improvised-model.ts";
-import { long, oneOfEach, patience } from "../support/runs.ts";
+import { patience, someOfEach, times } from "../support/runs.ts";
 import { workshop, workTools } from "../support/workshop.ts";
 
 describe.each(fixtureNames)("the session %s", (name) => {
@@ -71,7 +71,7 @@ describe("a recording in which something else follows from the same", () => {
     const events = await readFixture(name);
     const changed = events.filter(({ type }) => consequences.has(type));
     expect(changed.length).toBeGreaterThan(8);
-    for (const { position } of oneOfEach(changed, ({ type }) => type)) {
+    for (const { position } of someOfEach(changed, ({ type }) => type)) {
       const altered = events.map((event) =>
         event.position === position
           ? ({ ...event, data: { ...event.data, other: 1 } } as SessionEvent)
@@ -285,7 +285,7 @@ describe("a replay", () => {
         tools: workshop({ file: join(folder, "works") }),
       };
       const seen = new Set<string>();
-      for (let number = 0; number < (long ? 300 : 8); number++) {
+      for (let number = 0; number < times(8); number++) {
         const name = `s${number}`;
         await using log = await openMemoryLog();
         await using runtime = await createRuntime({ log, agent });

@@ -20,13 +20,13 @@ import {
 import { scriptedModel } from "../../../src/models/index.ts";
 import { randomFrom } from "../../store/leveldb/disk.ts";
 import { fixtureNames, readFixture } from "../../laws/session-fixture.ts";
-import { long, patience } from "../../support/runs.ts";
+import { patience, times } from "../../support/runs.ts";
 import { storedEvents } from "../../support/replay.ts";
 import { call, calling, saying } from "../../support/script.ts";
 import { echo } from "../../runtime/tools.ts";
 
-/** Of each kind; all of them with `TURNLOG_LONG`. */
-const trials = long ? 250 : 25;
+/** Of each kind. */
+const trials = times(25);
 const CHECKSUM = 7;
 
 type ChainEnd = Pick<NonNullable<SessionVerification["chain"]>, "position" | "digest">;

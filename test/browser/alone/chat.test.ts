@@ -6,7 +6,7 @@
 import type { UIMessage } from "ai";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { long, patience } from "../../support/runs.ts";
+import { long, patience, times } from "../../support/runs.ts";
 import { browserAbsent, browserPath, expectLogged, settled, Stage, written } from "../stage.ts";
 
 vi.setConfig({ testTimeout: patience });
@@ -31,7 +31,7 @@ const describeAll: Describe = isAll
     };
 
 /** Kills at moments that nobody chose. */
-const KILLS = long ? 50 : 10;
+const KILLS = times(10);
 
 let stage: Stage;
 const pages: Page[] = [];

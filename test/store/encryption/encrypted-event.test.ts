@@ -22,6 +22,7 @@ import {
   loggedForm,
 } from "../../../src/events/index.ts";
 import { eventOf, knownTypes } from "../../events/event-arbitraries.ts";
+import { runs } from "../../support/runs.ts";
 
 const newEvent = fc.constantFrom(...knownTypes).chain(eventOf);
 const codec = createCodec();
@@ -50,7 +51,7 @@ it("is encrypted as a legal event of its type, and decrypted as it was, the orde
       const opened = isEncrypted(stored) ? decryptedEvent(stored, key) : stored;
       expect(JSON.stringify(opened?.data)).toBe(JSON.stringify(event.data));
     }),
-    { numRuns: 1000 },
+    runs(1000),
   );
 });
 
@@ -81,7 +82,7 @@ it("reads as a legal event when its key is gone, the same in all that is not con
       expect(clearIn(read)).toEqual(clearIn(event));
       expect(leftIn(read)).toEqual([]);
     }),
-    { numRuns: 1000 },
+    runs(1000),
   );
 });
 

@@ -13,10 +13,10 @@ import {
   flipBit,
   logFiles,
   openRefusal,
-  long,
   randomFrom,
   temporaryFolder,
   timeout,
+  times,
 } from "./disk.ts";
 import {
   makeTemplate,
@@ -28,7 +28,7 @@ import {
 } from "./damaged-store.ts";
 import { startChild } from "./process.ts";
 
-const trials = long ? 300 : 2;
+const trials = times(2, 12);
 
 /** // Closing empties LevelDB's log file, so only killed stores have one. */
 const cases: readonly (readonly [file: string, ending: RegExp, pasts: readonly Past[]])[] = [
@@ -93,7 +93,7 @@ describe.each(cases)("damage to %s", (_file, ending, pasts) => {
 it(
   "finds what LevelDB dropped from its log file, however much was written before it",
   async () => {
-    for (let trial = 0; trial < (long ? 30 : 1); trial++) {
+    for (let trial = 0; trial < times(1); trial++) {
       const dir = await temporaryFolder();
       // Without syncing only the commit chain tells, from a mark that is certainly in the tables.
       const child = startChild(["append", dir, "os", "50", "2000"]);

@@ -23,7 +23,9 @@ import {
 } from "../../../src/events/index.ts";
 import { openLog } from "../../../src/store/leveldb/open-store.ts";
 
-export { long, patience as timeout } from "../../support/runs.ts";
+import { lot } from "../../support/runs.ts";
+
+export { long, patience as timeout, times } from "../../support/runs.ts";
 
 /** A folder that is deleted after the test. */
 export async function temporaryFolder(): Promise<string> {
@@ -106,9 +108,9 @@ export async function logFiles(
   return files.toSorted((one, other) => other.size - one.size);
 }
 
-/** Pseudorandom numbers in [0, 1), the same for the same seed (mulberry32). */
+/** Pseudorandom numbers in [0, 1), the same for the same seed and lot (mulberry32). */
 export function randomFrom(seed: number): () => number {
-  let state = seed;
+  let state = seed + lot;
   return () => {
     state = (state + 0x6d2b79f5) | 0;
     let mixed = Math.imul(state ^ (state >>> 15), 1 | state);

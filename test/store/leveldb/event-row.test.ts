@@ -15,6 +15,7 @@ import {
 import { numbered, numberedUpTo, stored, take } from "../../../src/testing/index.ts";
 import { eventOf } from "../../events/event-arbitraries.ts";
 import { openFaultyLog, openOver } from "./faulty-database.ts";
+import { runs } from "../../support/runs.ts";
 
 const codec = createCodec();
 const deltaTypes = ["part.text-delta", "part.reasoning-delta", "part.tool-input-delta"] as const;
@@ -228,7 +229,7 @@ describe("a log in which deltas share rows", () => {
         expect(await take(tail)).toEqual(all[from - 1]);
         await tail.return?.();
       }),
-      { numRuns: 60 },
+      runs(60),
     );
     await log.close();
   });

@@ -6,11 +6,11 @@ import { expect, it } from "vitest";
 import { openLog } from "../../../src/store/leveldb/open-store.ts";
 import { repairLog } from "../../../src/store/leveldb/repair/repair-log.ts";
 import { runProcess, type Ended } from "../../cli/command-line.ts";
-import { long, randomFrom, temporaryFolder, timeout } from "./disk.ts";
+import { long, randomFrom, temporaryFolder, timeout, times } from "./disk.ts";
 import { startChild, type Child } from "./process.ts";
 
 const script = fileURLToPath(new URL("fight-child.ts", import.meta.url));
-const rounds = long ? 40 : 2;
+const rounds = times(2, 1);
 const killsEach = long ? 15 : 3;
 
 it(

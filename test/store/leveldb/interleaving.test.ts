@@ -9,7 +9,8 @@ import {
   type SessionEvent,
 } from "../../../src/events/index.ts";
 import { numbered } from "../../../src/testing/index.ts";
-import { long, temporaryFolder, timeout } from "./disk.ts";
+import { runs } from "../../support/runs.ts";
+import { temporaryFolder, timeout } from "./disk.ts";
 import { openFaultyLog } from "./faulty-database.ts";
 import { join } from "node:path";
 
@@ -165,7 +166,7 @@ it(
         await run(log, actions);
         await log.close();
       }),
-      { numRuns: long ? 3000 : 150 },
+      runs(150),
     );
   },
   timeout,
@@ -185,7 +186,7 @@ it(
         await using again = await openLog({ dir });
         await agrees(again, model);
       }),
-      { numRuns: long ? 500 : 20 },
+      runs(20),
     );
   },
   timeout,

@@ -4,10 +4,10 @@ import { expect, it } from "vitest";
 import { openLog } from "../../../src/store/leveldb/open-store.ts";
 import { repairLog } from "../../../src/store/leveldb/repair/repair-log.ts";
 import type { Durability } from "../../../src/store/leveldb/files/owner.ts";
-import { long, randomFrom, temporaryFolder, timeout } from "./disk.ts";
+import { randomFrom, temporaryFolder, timeout, times } from "./disk.ts";
 import { startChild } from "./process.ts";
 
-const kills = long ? 200 : 3;
+const kills = times(3, 8);
 
 for (const durability of ["sync", "os"] satisfies Durability[]) {
   it(

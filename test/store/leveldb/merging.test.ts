@@ -11,6 +11,7 @@ import { chainStart } from "../../../src/store/leveldb/rows/commit-record.ts";
 import { mend } from "../../../src/store/leveldb/repair/mending.ts";
 import { surveyStore } from "../../../src/store/leveldb/repair/survey.ts";
 import { alone, numbered, numberedUpTo, take } from "../../../src/testing/index.ts";
+import { runs } from "../../support/runs.ts";
 import { long, randomFrom, timeout } from "./disk.ts";
 import { openFaultyLog, openOver, type FaultyLog } from "./faulty-database.ts";
 
@@ -104,7 +105,7 @@ it(
         await agreeLater(faulty, truth, from);
         await faulty.log.close();
       }),
-      { numRuns: long ? 2000 : 60 },
+      runs(60),
     );
   },
   timeout,

@@ -21,7 +21,7 @@ import { surveyStore } from "../../../src/store/leveldb/repair/survey.ts";
 import { runs } from "../../support/runs.ts";
 import { history } from "../../../src/projections/index.ts";
 import { alone, fails, forked, numbered } from "../../../src/testing/index.ts";
-import { long, temporaryFolder, timeout } from "./disk.ts";
+import { temporaryFolder, timeout, times } from "./disk.ts";
 import { openFaultyLog, openOver, type FaultyLog } from "./faulty-database.ts";
 import { startChild } from "./process.ts";
 import { saidOf, talk, thoughtOf } from "./talk.ts";
@@ -321,7 +321,7 @@ describe("a trimming that is interrupted", () => {
     "is gone on with after a kill at any moment; what was acknowledged is in no file",
     async () => {
       const root = await temporaryFolder();
-      const kills = long ? 60 : 3;
+      const kills = times(3, 4);
       for (let kill = 0; kill < kills; kill++) {
         const dir = join(root, String(kill));
         const child = startChild(["thin", dir]);

@@ -8,7 +8,7 @@ import { folderKeys } from "../../../../src/store/encryption/folder-keys.ts";
 import { openLog } from "../../../../src/store/leveldb/open-store.ts";
 import { repairLog } from "../../../../src/store/leveldb/repair/repair-log.ts";
 import { numbered, numberedUpTo } from "../../../../src/testing/index.ts";
-import { long, randomFrom, temporaryFolder, timeout } from "../disk.ts";
+import { randomFrom, temporaryFolder, timeout, times } from "../disk.ts";
 import { StrictFolder } from "../strict-folder.ts";
 
 /** Called before and after each sync of a folder. */
@@ -35,7 +35,7 @@ beforeEach(() => {
   onSync = () => {};
 });
 
-const states = long ? 40 : 2;
+const states = times(2);
 
 describe("a store that was just made", () => {
   it(
