@@ -5,7 +5,6 @@
 
 import type { ModelMessage } from "ai";
 import {
-  itemMedia,
   itemMessages,
   messagesSince,
   modelKey,
@@ -154,11 +153,6 @@ function lostSince(
   const prunings = view.prunings.filter(isOld);
   const cuts = view.cuts.filter(isOld);
   const omissions = view.omissions.filter(isOld);
-  const isSame =
-    prunings.length === view.prunings.length &&
-    cuts.length === view.cuts.length &&
-    omissions.length === view.omissions.length;
-  if (isSame) return noSize;
   const steps = new Set(
     [...view.prunings.slice(prunings.length), ...view.cuts.slice(cuts.length)].flatMap(
       ({ calls }) => calls.map(({ step }) => step),
@@ -169,7 +163,10 @@ function lostSince(
     .filter((step) => step < anchor.step)
     .flatMap((step) => stepItem(history, step) ?? []);
   const changed = new Set([...affected, ...mediaLostSince(history, view, then, anchor)]);
+  const isCovered = ({ position }: HistoryItem): boolean =>
+    view.compactions.some(({ from, to }) => from <= position && position <= to);
   return [...changed]
+    .filter((item) => !isCovered(item))
     .map((item) => {
       const [whole, left] = [then, view].map((one) => itemMessages(shownItem(item, one)));
       return difference(changedSize(whole, left, measure), changedSize(left, whole, measure));
@@ -185,14 +182,9 @@ function mediaLostSince(
 ): readonly HistoryItem[] {
   const [before, now] = [then, view].map(({ omissions }) => omissions.at(-1)?.omitted);
   if (now === before) return [];
-  const isCovered = ({ position }: HistoryItem): boolean =>
-    view.compactions.some(({ from, to }) => from <= position && position <= to);
-  return items.filter((item) => {
-    if (item.position >= anchor.position) return false;
-    const media = itemMedia(item).length;
-    const lost = Math.min(omittedIn(item, now), media) > Math.min(omittedIn(item, before), media);
-    return lost && !isCovered(item);
-  });
+  return items.filter(
+    (item) => item.position < anchor.position && omittedIn(item, now) > omittedIn(item, before),
+  );
 }
 
 function changedSize(
