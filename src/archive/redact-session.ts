@@ -3,6 +3,7 @@
 import { check, optionsOf, text, time } from "../validation/index.ts";
 import { asEncrypted } from "../store/encryption/index.ts";
 import {
+  shellWord,
   isRedacted,
   TurnlogError,
   type EventLog,
@@ -184,7 +185,7 @@ async function* forksOf(log: EventLog, session: string): AsyncGenerator<string> 
 function noContent(session: string): TurnlogError {
   return new TurnlogError(
     "INVALID_INPUT",
-    `Session ${session} has no content there to redact: name the position of a message, a block, a call or its outcome. \`turnlog show ${session} --view events\` lists them.`,
+    `Session ${session} has no content there to redact: name the position of a message, a block, a call or its outcome. \`turnlog show ${shellWord(session)} --view events\` lists them.`,
     { session },
   );
 }

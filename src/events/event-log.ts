@@ -185,7 +185,7 @@ export interface EventLog extends AsyncDisposable {
   /** The last position of a session; 0 if it does not exist. */
   revision(session: string): Promise<number>;
 
-  /** All sessions by name, without reading their events. */
+  /** All sessions by name, without reading their events. Names with other characters than letters, digits and `. _ : @ -` come in an order of the store. */
   list(options?: { readonly prefix?: string }): AsyncIterable<SessionEntry>;
 
   saveSnapshot(session: string, snapshot: Snapshot): Promise<void>;

@@ -15,7 +15,7 @@ export {
   type SessionEntry,
   type Snapshot,
 } from "./event-log.ts";
-export { askedId } from "./asked-id.ts";
+export { askedId, sessionOfAsked } from "./asked-id.ts";
 export { assertAppendable, idOf } from "./appendable.ts";
 export { plainJson } from "./plain-json.ts";
 export {
@@ -147,6 +147,7 @@ export {
   stepOverridesSchema,
 } from "./prepared-events.ts";
 export { parseSessionId } from "./session-id.ts";
+export { fromSegment, segmentOf, shellWord } from "./segment.ts";
 export { deepFreeze, ownCopy } from "./shared-value.ts";
 export {
   type FailureKind,

@@ -1,9 +1,10 @@
-/** Valid session ids: safe in keys, file names, URLs and shells. */
+/** Valid session ids. */
 
 import { z } from "zod";
 import { TurnlogError } from "./errors.ts";
 
-const sessionIdSchema = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$/);
+/** The characters of a URL's path (RFC 3986): an id is text, and a URL has it percent-encoded. */
+const sessionIdSchema = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._~!$&'()*+,;=:@%/-]{0,511}$/);
 
 /** @throws TurnlogError `INVALID_INPUT` */
 export function parseSessionId(value: unknown): string {
@@ -11,6 +12,6 @@ export function parseSessionId(value: unknown): string {
   if (parsed.success) return parsed.data;
   throw new TurnlogError(
     "INVALID_INPUT",
-    `A session id is 1 to 128 of the characters A-Z a-z 0-9 . _ : @ - and begins with a letter or a digit; got ${JSON.stringify(value)}.`,
+    `A session id is 1 to 512 characters of a URL's path (A-Z a-z 0-9 - . _ ~ ! $ & ' ( ) * + , ; = : @ % /) and begins with a letter or a digit; got ${JSON.stringify(value)}.`,
   );
 }

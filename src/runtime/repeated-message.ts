@@ -4,6 +4,7 @@
  */
 
 import {
+  shellWord,
   isRedacted,
   TurnlogError,
   type Delivery,
@@ -73,7 +74,7 @@ async function acceptedAt(log: EventLog, session: string, position: number): Pro
   if (event?.type === "message.queued") return event;
   throw new TurnlogError(
     "LOG_DAMAGED",
-    `Session ${session} accepted a message at ${position}, and the log has another event there. Run \`turnlog verify ${session}\`.`,
+    `Session ${session} accepted a message at ${position}, and the log has another event there. Run \`turnlog verify ${shellWord(session)}\`.`,
     { session, position },
   );
 }

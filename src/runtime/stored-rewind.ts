@@ -1,6 +1,6 @@
 /** Rewinds a session of a store that no process runs: its events are written straight to the log. */
 
-import type { EventBody, EventLog } from "../events/index.ts";
+import { shellWord, type EventBody, type EventLog } from "../events/index.ts";
 import { isAtBoundary, stateAt } from "../state/index.ts";
 import {
   checkout,
@@ -66,7 +66,7 @@ async function moveStored(
     throw commands.refusal(
       before,
       command,
-      `its turn has not ended. Continue it first, as with \`turnlog --session ${session}\`, or cancel it there`,
+      `its turn has not ended. Continue it first, as with \`turnlog --session ${shellWord(session)}\`, or cancel it there`,
     );
   const { event, rewound } = decide(before);
   if (event === undefined) return rewound;

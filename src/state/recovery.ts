@@ -1,6 +1,6 @@
 /** Whether a session is at rest, what a dead process left unfinished, and the events that settle it. Pure. */
 
-import { entriesOf, entryOf, type EventBody, type InFlight } from "../events/index.ts";
+import { entriesOf, entryOf, segmentOf, type EventBody, type InFlight } from "../events/index.ts";
 import { estimateSpent } from "../context/index.ts";
 import { openCalls } from "../machines/index.ts";
 import { standingAnswer } from "../projections/index.ts";
@@ -112,7 +112,7 @@ export function effectIdOf(
   callId: string,
 ): string {
   const call = state.toolCalls.open.find((one) => one.callId === callId);
-  return call?.effectId ?? `${call?.origin ?? session}/${step}/${callId}`;
+  return call?.effectId ?? `${segmentOf(call?.origin ?? session)}/${step}/${callId}`;
 }
 
 /** How often a call of the running step was started, in all processes. */

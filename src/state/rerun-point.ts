@@ -1,6 +1,6 @@
 /** Finds the position at which the fork of a rerun branches off. Reads only. */
 
-import { TurnlogError, type EventLog } from "../events/index.ts";
+import { shellWord, TurnlogError, type EventLog } from "../events/index.ts";
 import { isInTurn } from "./recovery.ts";
 import type { SessionState } from "./session-state.ts";
 import { stateAt } from "./session-view.ts";
@@ -60,7 +60,7 @@ async function beforeStep(
     "INVALID_INPUT",
     step === undefined
       ? `Session ${session} has no turn that could be run again. Send a message.`
-      : `Session ${session} has no step ${step}. \`turnlog show ${session} --view timeline\` lists its steps.`,
+      : `Session ${session} has no step ${step}. \`turnlog show ${shellWord(session)} --view timeline\` lists its steps.`,
     { session },
   );
 }

@@ -43,7 +43,7 @@ it("says what is wrong with a position, a name or a session, and makes nothing",
   for (const [args, code] of [
     [["fork", "one", "--position", "9999"], "INVALID_INPUT"],
     [["fork", "one", "--as", "one"], "REVISION_CONFLICT"],
-    [["fork", "one", "--as", "a/b"], "INVALID_INPUT"],
+    [["fork", "one", "--as", "a b"], "INVALID_INPUT"],
     [["fork", "none"], "SESSION_NOT_FOUND"],
   ] as const) {
     const ended = await run(args, { cwd });

@@ -283,6 +283,7 @@ export const plainWords: ReadonlySet<string> = new Set(
     secret
     secrets
     security
+    segment
     sent
     serve
     served

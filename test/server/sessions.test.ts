@@ -211,18 +211,21 @@ describe("approvals and outputs over HTTP", () => {
   });
 
   it("wait in the inbox, are answered once, and the turn goes on", async () => {
+    const id = "team/ann~1%2F$(x)";
     await using open = await serving(agent(), { authorize: () => ({ actor: "ann" }) });
-    const turn = await (await open.runtime.session("s")).send("Go");
+    const turn = await (await open.runtime.session(id)).send("Go");
     await turn.untilRest();
     const inbox = z.object({
       waiting: z.array(
         z.object({
-          session: z.literal("s"),
+          session: z.literal(id),
           approvals: z.array(z.object({ approvalId: z.string() })).length(1),
           outputRequests: z.array(z.object({ requestId: z.string() })).length(1),
         }),
       ),
     });
+    const path = `/api/sessions/${encodeURIComponent(id)}`;
+    expect(await open.json(path)).toMatchObject({ session: id });
     const { waiting } = inbox.parse(await open.json("/api/approvals"));
     const approvalId = waiting[0]?.approvals[0]?.approvalId;
     const requestId = waiting[0]?.outputRequests[0]?.requestId;

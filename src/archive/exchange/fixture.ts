@@ -6,6 +6,7 @@
 
 import { check, list, optionsOf, text } from "../../validation/index.ts";
 import {
+  shellWord,
   eventLine,
   headerLine,
   renumbered,
@@ -64,7 +65,7 @@ export async function exportFixture(
     if (!TurnlogError.isInstance(error)) throw error;
     throw new TurnlogError(
       "EVENT_INVALID",
-      `Session ${session} cannot be made a fixture: ${error.message} Narrow the patterns of \`redact\`, or run "turnlog verify ${session}".`,
+      `Session ${session} cannot be made a fixture: ${error.message} Narrow the patterns of \`redact\`, or run "turnlog verify ${shellWord(session)}".`,
       { session, cause: error },
     );
   }

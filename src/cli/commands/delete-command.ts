@@ -1,7 +1,7 @@
 /** `turnlog delete`: deletes a session permanently, after confirmation. */
 
 import { z } from "zod";
-import { TurnlogError, type EventLog } from "../../events/index.ts";
+import { shellWord, TurnlogError, type EventLog } from "../../events/index.ts";
 import { deleteSession as deleteWithBlobs } from "../../media/index.ts";
 import { waitsForAnswer } from "../../state/index.ts";
 import {
@@ -83,7 +83,7 @@ async function confirmDelete(log: EventLog, session: string): Promise<boolean> {
 function waiting(session: string): TurnlogError {
   return new TurnlogError(
     "COMMAND_REFUSED",
-    `Session ${session} is in a turn that waits for an approval, and was not deleted. Answer it in \`turnlog chat --session ${session}\`, or add --cancel to delete the session with its turn.`,
+    `Session ${session} is in a turn that waits for an approval, and was not deleted. Answer it in \`turnlog chat --session ${shellWord(session)}\`, or add --cancel to delete the session with its turn.`,
     { session },
   );
 }

@@ -1,5 +1,6 @@
 /** `turnlog fork`: creates a session that shares another's events up to a position. Runs nothing. */
 
+import { shellWord } from "../../events/index.ts";
 import { z } from "zod";
 import { forkSession } from "../../archive/index.ts";
 import { forkName } from "../chat/index.ts";
@@ -39,6 +40,6 @@ export async function fork(
   const { from } = forked;
   await writeLine(
     progress,
-    `It shares the events of ${from.session} up to ${from.position}. Continue it with: turnlog --session ${as}`,
+    `It shares the events of ${from.session} up to ${from.position}. Continue it with: turnlog --session ${shellWord(as)}`,
   );
 }

@@ -6,7 +6,12 @@
 
 import { check, code, implementation, list, optionsOf, position } from "../../validation/index.ts";
 import { modelCatalogue, type ModelCatalogue } from "../../context/index.ts";
-import { TurnlogError, type AgentDescription, type EventLog } from "../../events/index.ts";
+import {
+  shellWord,
+  TurnlogError,
+  type AgentDescription,
+  type EventLog,
+} from "../../events/index.ts";
 import { prepareAgent, type Agent, agentSchema } from "../../agent/index.ts";
 import { withRecordedOffer } from "../../mcp/index.ts";
 import {
@@ -123,7 +128,7 @@ async function runnerAt(log: EventLog, session: string, position: number): Promi
   if (agent === undefined) {
     throw new TurnlogError(
       "LOG_DAMAGED",
-      `Session ${session} does not begin with who runs it. Run \`turnlog verify ${session}\`.`,
+      `Session ${session} does not begin with who runs it. Run \`turnlog verify ${shellWord(session)}\`.`,
       { session, position: 1 },
     );
   }

@@ -1,6 +1,7 @@
 /** The approvals and output requests of one session and of all. */
 
 import { z } from "zod";
+import { sessionOfAsked } from "../../events/index.ts";
 import { listSessions, viewSession, type SessionView } from "../../state/index.ts";
 import { json, noBody, noQuery, route, type Call, type Route } from "../route/index.ts";
 
@@ -47,7 +48,7 @@ export function approvalRoutes(): readonly Route[] {
         always: z.boolean().exactOptional(),
       }),
       answer: z.object({ status: z.enum(["recorded", "already-answered"]), approval }),
-      sessionOf: ({ params }) => sessionOfAsked(params["approvalId"]),
+      sessionOf: ({ params }) => sessionOfAsked(params["approvalId"] ?? ""),
       handle: async ({ body: { approved, ...answer }, params, open, actor }) => {
         const { approvalId = "" } = params;
         const session = await open();
@@ -73,16 +74,11 @@ export function approvalRoutes(): readonly Route[] {
         status: z.enum(["recorded", "already-answered"]),
         request: z.looseObject({ requestId: z.string() }),
       }),
-      sessionOf: ({ params }) => sessionOfAsked(params["requestId"]),
+      sessionOf: ({ params }) => sessionOfAsked(params["requestId"] ?? ""),
       handle: async ({ body, params: { requestId = "" }, open }) =>
         json(await (await open()).answerCall(requestId, body)),
     }),
   ];
-}
-
-/** Ids of questions begin with the name of their session. */
-function sessionOfAsked(id = ""): string {
-  return id.slice(0, Math.max(0, id.indexOf("~")));
 }
 
 async function inbox({

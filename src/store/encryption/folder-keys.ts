@@ -3,10 +3,11 @@
  * backups: together they reveal what was redacted since.
  */
 
+import { hash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { open, readFile, rename, rm } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import { TurnlogError, parseSessionId } from "../../events/index.ts";
+import { TurnlogError, parseSessionId, segmentOf } from "../../events/index.ts";
 import { makePrivateFolder, PRIVATE_FILE, syncAbove, syncFolder } from "../folder/index.ts";
 import { check, name } from "../../validation/index.ts";
 import { UNFINISHED, type KeyStore } from "./key-store.ts";
@@ -61,10 +62,16 @@ export function folderKeys(folder: string): KeyStore {
   };
 }
 
-/** Session ids are safe file names, except on systems that ignore case or forbid colons. */
+/** File systems take names of 255 bytes, with `.key.new`. A longer one becomes a digest after `=`, where no id begins. */
+const LONGEST_NAME = 247;
+
+/** Segments are safe file names, except on systems that ignore case or forbid colons. */
 function fileName(session: string): string {
-  const name = session === UNFINISHED ? session : parseSessionId(session);
-  return name.replaceAll(/[A-Z:]/g, (found) => (found === ":" ? "+c" : `+${found.toLowerCase()}`));
+  const name = session === UNFINISHED ? session : segmentOf(parseSessionId(session));
+  const safe = name.replaceAll(/[A-Z:]/g, (found) =>
+    found === ":" ? "+c" : `+${found.toLowerCase()}`,
+  );
+  return safe.length <= LONGEST_NAME ? safe : `=${hash("sha256", session)}`;
 }
 
 /** Writes the new key to disk, renames it into place, and overwrites the old one. */

@@ -74,3 +74,14 @@ it("is refused inside the store's folder, before anything is written there", asy
   await (await runtime(folderKeys(join(folder, "store-keys")))).close();
   await (await runtime(memoryKeys())).close();
 });
+
+it("keeps the keys of sessions apart whose ids look like folders, or are longer than a file's name", async () => {
+  const folder = join(root, "paths");
+  const keys = folderKeys(folder);
+  const ids = ["a/b", "a=002fb", "a", "a/../b", "a".repeat(512), `${"a".repeat(511)}b`];
+  for (const id of ids) await keys.save(id, id);
+  for (const id of ids) expect(await keys.load(id)).toBe(id);
+  expect(await readdir(folder)).toHaveLength(ids.length);
+  for (const id of ids) await keys.erase(id);
+  expect(await readdir(folder)).toEqual([]);
+});

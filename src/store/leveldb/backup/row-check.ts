@@ -19,6 +19,7 @@ import {
   readTombstone,
   checkedRow,
   SinceMark,
+  sessionIn,
 } from "../rows/index.ts";
 import { positionsSchema, ownFrom } from "../heads/index.ts";
 import { snapshotIn } from "../read/index.ts";
@@ -56,16 +57,16 @@ export class RowCheck {
    * @throws TurnlogError `LOG_DAMAGED` if it is altered or an earlier one missing
    */
   take(key: string, row: string): string | undefined {
-    const rest = key.slice(2);
+    const session = sessionIn(key);
     switch (key.slice(0, 2)) {
       case "c/":
         this.#commit(key, row);
         return row;
       case "d/":
-        if (readTombstone(rest, row) === undefined)
-          throw damagedAt(rest, 0, "the row of its deletion is altered");
-        this.#deleted.add(rest);
-        this.of -= this.#recorded.get(rest)?.count ?? 0;
+        if (readTombstone(session, row) === undefined)
+          throw damagedAt(session, 0, "the row of its deletion is altered");
+        this.#deleted.add(session);
+        this.of -= this.#recorded.get(session)?.count ?? 0;
         return row;
       case "x/":
         // The copy's files never contained the deleted rows.
@@ -75,9 +76,9 @@ export class RowCheck {
         return row;
       case "i/":
         if (checkedRow(key, row, positionsSchema) !== undefined) return row;
-        throw damagedAt(rest.slice(0, rest.indexOf("/")), 0, "the row of an event id is altered");
+        throw damagedAt(session, 0, "the row of an event id is altered");
       case "s/":
-        return this.#index(rest, row);
+        return this.#index(session, row);
       case "n/":
         // A cache: a damaged snapshot is left out.
         return snapshotIn(key, row) === undefined ? undefined : row;

@@ -7,6 +7,7 @@ import {
   snapshotKey,
   withChecksum,
   rowContent,
+  sessionIn,
 } from "../rows/index.ts";
 
 export function snapshotRow(
@@ -22,7 +23,7 @@ export function snapshotIn(
   key: string,
   row: string,
 ): { readonly session: string; readonly snapshot: Snapshot } | undefined {
-  const session = key.slice(2, key.indexOf("/", 2));
+  const session = sessionIn(key);
   const snapshot = checkedSnapshot(key, row);
   const fits = snapshot !== undefined && key === snapshotKey(session, snapshot.projection);
   return fits ? { session, snapshot } : undefined;

@@ -13,6 +13,7 @@ import {
   checkedKey,
   parseEventKey,
   quarantineKey,
+  sessionIn,
   tombstoneKey,
   withChecksum,
   BatchWriter,
@@ -52,7 +53,7 @@ async function copyRows(source: Database, writer: BatchWriter, survey: Survey): 
   const badSnapshots = new Set(survey.badSnapshots);
   const strays = new Set(survey.strays);
   for await (const [key, row] of allRows(source, {})) {
-    if (survey.deleted.has(sessionOf(key))) continue;
+    if (survey.deleted.has(sessionIn(key))) continue;
     const place = parseEventKey(key);
     if (place !== undefined) {
       const good = place.position <= (survey.sessions.get(place.session)?.kept ?? 0);
@@ -61,12 +62,6 @@ async function copyRows(source: Database, writer: BatchWriter, survey: Survey): 
     else if (key.startsWith("q/")) await writer.put(key, row);
     else if (key.startsWith("n/") && !badSnapshots.has(key)) await writer.put(key, row);
   }
-}
-
-/** The session in a key with two slashes or more. */
-function sessionOf(key: string): string {
-  const end = key.indexOf("/", 2);
-  return end === -1 ? "" : key.slice(2, end);
 }
 
 /** New records for all kept events. Global positions stay, unless an earlier event is gone. */

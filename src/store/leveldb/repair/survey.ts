@@ -12,12 +12,11 @@ import {
   isMergedRow,
   readIndex,
   parseEventKey,
-  sessionKey,
-  tombstoneKey,
   under,
   checksumOf,
   SinceMark,
   readTombstone,
+  sessionIn,
 } from "../rows/index.ts";
 import { dropOrphans, linkOf, surveyOf, type SessionSurvey } from "./session-survey.ts";
 import { ownFrom } from "../heads/index.ts";
@@ -107,7 +106,7 @@ async function surveyDeleted(
 ): Promise<ReadonlyMap<string, string>> {
   const deleted = new Map<string, string>();
   for await (const [key, row] of allRows(database, under("d/"))) {
-    const session = key.slice(tombstoneKey("").length);
+    const session = sessionIn(key);
     if (readTombstone(session, row) === undefined) strays.push(key);
     else deleted.set(session, row);
   }
@@ -133,7 +132,7 @@ async function surveyIndex(
   findings: string[],
 ): Promise<void> {
   for await (const [key, row] of allRows(database, under("s/"))) {
-    const session = key.slice(sessionKey("").length);
+    const session = sessionIn(key);
     if (deleted.has(session)) {
       findings.push(`${session} was deleted, and its index row is still there`);
       continue;

@@ -1,6 +1,6 @@
 /**
  * All keys of the store. Numbers are base 36 with a fixed width, so that keys sort as numbers do.
- * No session id contains `/`, so the rows of a session are one range.
+ * A session id is one segment (`segmentOf`) without `/`, so the rows of a session are one range.
  *
  *   d/<session>               the tombstone of a deleted session
  *   e/<session>/<position>    an event; under a fork's name only those that the fork owns
@@ -13,8 +13,10 @@
  *   x/<session>               deleted or trimmed, and the bytes may still be in the files
  */
 
+import { fromSegment, segmentOf } from "../../../events/index.ts";
+
 const WIDTH = 9;
-const EVENT_KEY = /^e\/([A-Za-z0-9][A-Za-z0-9._:@-]{0,127})\/[0-9a-z]{9}$/;
+const EVENT_KEY = /^e\/([A-Za-z0-9][A-Za-z0-9._:@=-]*)\/[0-9a-z]{9}$/;
 
 export const formatKey = "m/format";
 export const checkedKey = "m/checked";
@@ -31,7 +33,7 @@ export function numberOf(key: string): number {
 }
 
 export function eventPrefix(session: string): string {
-  return `e/${session}/`;
+  return `e/${segmentOf(session)}/`;
 }
 
 export function eventKey(session: string, position: number): string {
@@ -39,28 +41,32 @@ export function eventKey(session: string, position: number): string {
 }
 
 export function sessionKey(session: string): string {
-  return `s/${session}`;
+  return `s/${segmentOf(session)}`;
 }
 
 export function tombstoneKey(session: string): string {
-  return `d/${session}`;
+  return `d/${segmentOf(session)}`;
 }
 
 export function erasureKey(session: string): string {
-  return `x/${session}`;
+  return `x/${segmentOf(session)}`;
 }
 
 /** All key ranges of a session, except its index row. */
 export function rangesOf(session: string): readonly string[] {
-  return ["e", "i", "n", "q"].map((kind) => `${kind}/${session}/`);
+  return ["e", "i", "n", "q"].map((kind) => `${kind}/${segmentOf(session)}/`);
 }
 
 export function idKey(session: string, id: string): string {
-  return `i/${session}/${id}`;
+  return `i/${segmentOf(session)}/${id}`;
 }
 
 export function snapshotKey(session: string, projection: string): string {
-  return `n/${session}/${projection}`;
+  return snapshotPrefix(session) + projection;
+}
+
+export function snapshotPrefix(session: string): string {
+  return `n/${segmentOf(session)}/`;
 }
 
 export function commitKey(position: number): string {
@@ -77,7 +83,14 @@ export function parseEventKey(
   key: string,
 ): { readonly session: string; readonly position: number } | undefined {
   const match = EVENT_KEY.exec(key);
-  return match?.[1] === undefined ? undefined : { session: match[1], position: numberOf(key) };
+  if (match?.[1] === undefined) return undefined;
+  return { session: fromSegment(match[1]), position: numberOf(key) };
+}
+
+/** The session of any key that names one: the segment after the kind. */
+export function sessionIn(key: string): string {
+  const end = key.indexOf("/", 2);
+  return fromSegment(end === -1 ? key.slice(2) : key.slice(2, end));
 }
 
 /** All keys that begin with a prefix which ends in `/`. */

@@ -8,7 +8,7 @@ import type { SessionEntry, ForkPoint } from "../../../events/index.ts";
 import { z } from "zod";
 import { allRows, rowAt, type Database } from "./database.ts";
 import { damagedAt, readFailure } from "./failures.ts";
-import { tombstoneKey, sessionKey } from "./keys.ts";
+import { sessionIn, sessionKey, tombstoneKey } from "./keys.ts";
 import { withChecksum, checkedRow } from "./row-checksum.ts";
 
 export interface IndexEntry {
@@ -80,7 +80,7 @@ export async function isDeleted(database: Database, session: string): Promise<bo
   }
 }
 
-/** The sessions in the order of their ids. Without `behind`, each session ends where its index row says. */
+/** The sessions in the order of their segments. Without `behind`, each session ends where its index row says. */
 export async function* listSessions(
   database: Database,
   prefix: string,
@@ -88,12 +88,12 @@ export async function* listSessions(
 ): AsyncGenerator<SessionEntry> {
   let last = prefix;
   try {
-    // No session id contains a character above `z`.
+    // No segment contains a character above `z`.
     for await (const [key, row] of allRows(database, {
       gte: sessionKey(prefix),
-      lt: sessionKey(`${prefix}~`),
+      lt: `${sessionKey(prefix)}~`,
     })) {
-      last = key.slice(sessionKey("").length);
+      last = sessionIn(key);
       const entry = readIndex(last, row);
       if (entry === undefined) throw damagedAt(last, 0, "its index row is altered");
       const { link, ...rest } = atLeast(entry, behind?.get(last));

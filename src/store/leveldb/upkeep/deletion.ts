@@ -23,6 +23,7 @@ import {
   under,
   readTombstone,
   tombstoneRow,
+  sessionIn,
 } from "../rows/index.ts";
 import type { Erasure } from "./erasure.ts";
 import type { Head, Heads } from "../heads/index.ts";
@@ -65,7 +66,7 @@ export class Deletion {
     const { database } = this.#options.source;
     try {
       for await (const [key, row] of allRows(database, under("d/"))) {
-        const session = key.slice(tombstoneKey("").length);
+        const session = sessionIn(key);
         yield { session, revision: revisionIn(session, row) };
       }
     } catch (error) {

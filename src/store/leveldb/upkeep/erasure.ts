@@ -16,6 +16,7 @@ import {
   under,
   withChecksum,
   type Span,
+  sessionIn,
 } from "../rows/index.ts";
 import type { ScannedDatabase } from "../read/index.ts";
 
@@ -100,7 +101,7 @@ export class Erasure {
 export async function eraseLeft(database: Database, eraser: Eraser): Promise<void> {
   const notes = (await Array.fromAsync(allRows(database, under("x/")))).map(([key]) => key);
   if (notes.length === 0) return;
-  const spans = notes.flatMap((key) => spansOf(key.slice(erasureKey("").length)));
+  const spans = notes.flatMap((key) => spansOf(sessionIn(key)));
   await eraser([]);
   const touched = database.batch();
   touch(touched, spans);

@@ -12,7 +12,7 @@ import {
   type TrimRule,
 } from "../../../events/index.ts";
 import type { Appender, Committer } from "../write/index.ts";
-import { listSessions, allRows, eventRows, under } from "../rows/index.ts";
+import { listSessions, allRows, eventRows, snapshotPrefix, under } from "../rows/index.ts";
 import type { Erasure } from "./erasure.ts";
 import { type Head, type Heads, ownFrom } from "../heads/index.ts";
 import { readShared, type SharedSource } from "../read/index.ts";
@@ -195,7 +195,7 @@ export class Trimming {
     const snapshots: string[] = [];
     // Snapshots contain reasoning, but no boundaries of deltas.
     if (work.rules.some(({ drop }) => drop === "reasoning"))
-      for await (const [key] of allRows(source.database, under(`n/${session}/`)))
+      for await (const [key] of allRows(source.database, under(snapshotPrefix(session))))
         snapshots.push(key);
     await committer.write((rows) => {
       for (const key of snapshots) rows.del(key);

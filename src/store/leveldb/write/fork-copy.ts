@@ -29,6 +29,7 @@ import {
   under,
   withChecksum,
   checkedRow,
+  snapshotPrefix,
 } from "../rows/index.ts";
 import { positionsSchema, type Head, type Stretch } from "../heads/index.ts";
 import { type SharedSource, snapshotIn, snapshotRow } from "../read/index.ts";
@@ -144,7 +145,7 @@ async function* snapshotRows(
   session: string,
   { owner, to }: Stretch,
 ): AsyncGenerator<KeyedRow> {
-  for await (const [key, row] of allRows(database, under(`n/${owner}/`))) {
+  for await (const [key, row] of allRows(database, under(snapshotPrefix(owner)))) {
     const found = snapshotIn(key, row)?.snapshot;
     if (found === undefined || found.position > to) continue;
     const copy = snapshotRow(session, found);
