@@ -253,6 +253,11 @@ describe("a result that is too long", () => {
   });
 });
 
+it("is planned by no option that does not exist", () => {
+  const options = { shares: 0.5 } as CutOptions;
+  expect(() => cut(withResults("short"), { options })).toThrow(/shares/);
+});
+
 describe("the size of a cut", () => {
   const long = "word ".repeat(3000);
 

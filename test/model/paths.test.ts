@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { seededRandom } from "../support/random.ts";
-import { someOfEach } from "../support/runs.ts";
+import { someOfEach, stepOf } from "../support/runs.ts";
 import { everyStateAndEvent, everyTransition, leafOf, takenTransitions } from "./chart-coverage.ts";
 import { time } from "./held-time.ts";
 import { loadAll } from "./load-all.ts";
@@ -70,8 +70,9 @@ const [transitions, heard] = [new Set<string>(), new Set<string>()];
 
 describe.each(settings)("With $toolConcurrency tools at a time, by $stepSource", (setting) => {
   const all = pathsThrough(setting, setting);
-  const kinds = someOfEach(all, (path) => kindOf(path, setting));
-  // Those that say or take what none before them does, and a third of the others.
+  const kinds = someOfEach(all, (path) => kindOf(path, setting), 1);
+  const step = stepOf(8);
+  // Those that say or take what none before them does, and one of eight others.
   const walked = kinds.filter(({ moves }, index) => {
     const before = heard.size + transitions.size;
     let situation = beginning;
@@ -81,7 +82,7 @@ describe.each(settings)("With $toolConcurrency tools at a time, by $stepSource",
       for (const taken of takenTransitions(situation.machine, event)) transitions.add(taken);
       situation = play(situation, move, setting);
     }
-    return heard.size + transitions.size > before || index % 3 === 0;
+    return heard.size + transitions.size > before || index % step === 0;
   });
 
   it.each(walked.map(({ moves }, place) => [place + 1, storyOf(moves), moves] as const))(

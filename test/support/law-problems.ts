@@ -10,6 +10,8 @@ import { replay } from "./replay.ts";
 export interface LawOptions {
   /** Whether calls may still be open: true of a log that was cut off and not recovered. */
   readonly cutOff?: boolean;
+  /** The prompts up to this position were looked at before. */
+  readonly after?: number;
 }
 
 /** What `turnlog verify` would say of the events: laws 5, 6, 7, 11 and the order of turns and steps. */
@@ -22,12 +24,12 @@ export function inspectionProblems(events: readonly SessionEvent[]): readonly st
 /** Those, and laws 4 and 8. */
 export function lawProblems(
   events: readonly SessionEvent[],
-  { cutOff = false }: LawOptions = {},
+  { cutOff = false, after }: LawOptions = {},
 ): readonly string[] {
   const replayed = replay(events);
   return [
     ...inspectionProblems(events),
-    ...promptRuleProblems(replayed),
+    ...promptRuleProblems(replayed, after),
     ...compactionProblems(replayed),
     ...(cutOff ? [] : openCallProblems(events)),
   ];

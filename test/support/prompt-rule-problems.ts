@@ -13,8 +13,9 @@ import { stateAt, type Replay } from "./replay.ts";
 /** Deltas only lengthen a block: one of so many is looked at. */
 const DELTA_SAMPLE = 7;
 
-export function promptRuleProblems(replayed: Replay): readonly string[] {
-  return replayed.events.flatMap((event) => {
+/** `after`: the prompts up to this position are not looked at. */
+export function promptRuleProblems(replayed: Replay, after = 0): readonly string[] {
+  return replayed.events.slice(after).flatMap((event) => {
     if (event.type === "step.started") return sentProblems(stateAt(replayed, event.position - 1));
     if (event.type.endsWith("-delta") && event.position % DELTA_SAMPLE !== 0) return [];
     return positionProblems(stateAt(replayed, event.position));

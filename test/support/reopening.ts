@@ -32,7 +32,7 @@ async function reopened(opening: Reopening, left: Replay): Promise<readonly stri
   const recovered = await replayLog(log, session.id);
   const problems = [
     ...(await viewProblems(session, log)),
-    ...lawProblems(recovered.events),
+    ...lawProblems(recovered.events, { after: left.events.length }),
     ...settledProblems(left, recovered, opening),
   ];
   const turn = await session.send("Are you still there?");
@@ -41,7 +41,7 @@ async function reopened(opening: Reopening, left: Replay): Promise<readonly stri
   return [
     ...problems,
     ...(finishReason === "stop" ? [] : [`the new turn ended with ${finishReason}`]),
-    ...lawProblems(final.events),
+    ...lawProblems(final.events, { after: recovered.events.length }),
     ...final.last.queue.waiting.map(({ id }) => `message ${id} still waits after a whole turn`),
     ...(await viewProblems(session, log)),
   ];

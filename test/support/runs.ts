@@ -42,17 +42,20 @@ export function sampled<Item>(items: readonly Item[], share: number, first = 0):
   return items.filter((_, index) => index % step === (first + lot) % step);
 }
 
-/** The first of each kind; in a long run more of each, evenly spread. */
+/** The first of each kind; in a long run up to `most`, by lot and evenly spread. */
 export function someOfEach<Item>(
   items: readonly Item[],
   kindOf: (item: Item) => unknown,
+  most: number = factor,
 ): readonly Item[] {
-  const chosen = [...Map.groupBy(items, kindOf).values()].flatMap((kind) =>
-    Array.from({ length: Math.min(factor, kind.length) }, (_, place) => {
-      return kind[(lot + Math.floor((place * kind.length) / factor)) % kind.length];
-    }),
-  );
-  return items.filter((item) => chosen.includes(item));
+  const chosen = [...Map.groupBy(items, kindOf).values()].flatMap((kind) => {
+    const count = Math.min(factor, most, kind.length);
+    return Array.from({ length: count }, (_, place) => {
+      return kind[(lot + Math.floor((place * kind.length) / count)) % kind.length];
+    });
+  });
+  const taken = new Set(chosen);
+  return items.filter((item) => taken.has(item));
 }
 
 /** Milliseconds that a test may take: a hang ends, and no test fails because the machine is busy. */

@@ -12,7 +12,7 @@ import { TurnlogError, type EventLog } from "../../../src/events/index.ts";
 import { openLog, verifyLog } from "../../../src/public/index.ts";
 import { copyStore, randomFrom } from "../../store/leveldb/disk.ts";
 import { fixtureNames, readFixture } from "../../laws/session-fixture.ts";
-import { lot, patience, times } from "../../support/runs.ts";
+import { lot, patience, sampled, times } from "../../support/runs.ts";
 
 const trials = times(30);
 
@@ -23,7 +23,7 @@ beforeAll(async () => {
   const root = await mkdtemp(join(tmpdir(), "turnlog-records-"));
   template = join(root, "store");
   await using log = await openLog({ dir: template, durability: "os" });
-  for (const name of fixtureNames) {
+  for (const name of sampled(fixtureNames, 4)) {
     const events = await readFixture(name);
     // Runs of deltas, and events that came alone.
     for (let at = 0; at < events.length; at += 1 + (at % 5)) {
