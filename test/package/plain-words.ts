@@ -44,6 +44,7 @@ export const plainWords: ReadonlySet<string> = new Set(
     client
     column
     compactor
+    comparison
     conditions
     config
     configure
@@ -93,6 +94,7 @@ export const plainWords: ReadonlySet<string> = new Set(
     ends
     entry
     environment
+    erasing
     erasure
     erasures
     error
@@ -229,6 +231,7 @@ export const plainWords: ReadonlySet<string> = new Set(
     preview
     private
     problems
+    process
     processes
     program
     progress
@@ -365,7 +368,7 @@ export const plainWords: ReadonlySet<string> = new Set(
     write
     writer
     you
-  `
+`
     .trim()
     .split(/\s+/),
 );

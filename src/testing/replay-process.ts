@@ -1,0 +1,162 @@
+/**
+ * One process of a replayed session: a runtime whose model, tools and waits answer from the recording. Its
+ * log drops what the process did after its recorded death.
+ */
+
+import { memoryBlobs } from "../store/blobs/index.ts";
+import type { EventLog, NewEvent, SessionEvent } from "../events/index.ts";
+import { createRuntime, type Session, withKnownTools } from "../runtime/index.ts";
+import { type Agent, nameOf } from "../agent/index.ts";
+import type { Timer } from "../shared/index.ts";
+import { replayModel } from "../models/index.ts";
+import { isGone, recordedBlobs } from "./recorded-processes.ts";
+import { endingAt, waitEnd } from "./recorded-endings.ts";
+import { recordedPreparations, withRecordedStops } from "./replay-boundaries.ts";
+import type { ReplayComparison } from "./replay-comparison.ts";
+import type { ReplayPacer } from "./replay-pacer.ts";
+import { replayedContext } from "./replay-summaries.ts";
+import { watchedTools } from "./replay-tools.ts";
+import { wrapLog } from "./wrapped-log.ts";
+
+export interface ReplayProcessOptions {
+  readonly log: EventLog;
+  readonly events: readonly SessionEvent[];
+  readonly pacer: ReplayPacer;
+  readonly comparison: ReplayComparison;
+}
+
+const never = <Value>(): Promise<Value> => new Promise<Value>(() => {});
+
+export class ReplayProcess {
+  readonly #options: ReplayProcessOptions;
+  /** The event with which this process opened the session. */
+  readonly #opening: SessionEvent;
+  #isLive = true;
+  #lastAppend: Promise<unknown> = Promise.resolve();
+  /** The positions of the starts of the calls whose tools have run. */
+  readonly #ran = new Set<number>();
+  /** Each ends the time of the running turn or step, which passes only where that was recorded. */
+  readonly #clocks = new Set<() => void>();
+
+  constructor(opening: SessionEvent, options: ReplayProcessOptions) {
+    this.#opening = opening;
+    this.#options = options;
+  }
+
+  /** @param agent - With the tools that MCP servers offered. `agentName`: its name among several agents. */
+  async open(session: string, agent: Agent, agentName: string | undefined): Promise<Session> {
+    const { events, pacer } = this.#options;
+    const opening = this.#opening;
+    const replayed = this.#replayed(agent);
+    const preparations = recordedPreparations(replayed, events, pacer);
+    const recovery = [opening, events[opening.position]].find(
+      (one) => one?.type === "session.recovered",
+    );
+    const runtime = await createRuntime({
+      log: this.#ownLog(),
+      blobs: { store: memoryBlobs(), recorded: recordedBlobs(events) },
+      ...(agentName === undefined ? { agent: replayed } : { agents: { [agentName]: replayed } }),
+      recovery: recovery?.type === "session.recovered" ? recovery.data.policy : "stop",
+      maxRecoveries: Number.POSITIVE_INFINITY,
+      testing: {
+        clock: () => events[Math.min(pacer.position, events.length - 1)]?.time ?? 0,
+        timer: this.#timer,
+        random: () => 0,
+        ...(preparations === undefined ? {} : { recordedPreparation: preparations }),
+        replayGate: async (ending) => {
+          const position = endingAt(events, pacer.position, ending, replayed);
+          if (position !== undefined) await pacer.due(position);
+        },
+      },
+    });
+    const { metadata } = opening.type === "session.created" ? opening.data : {};
+    return await runtime.session(session, {
+      ...(agentName === undefined ? {} : { agent: agentName }),
+      ...(metadata === undefined ? {} : { metadata }),
+    });
+  }
+
+  /** The process dies: what it still does is dropped. Resolves when its last append is written. */
+  end(): Promise<unknown> {
+    this.#isLive = false;
+    return this.#lastAppend;
+  }
+
+  /** The time of the running turn or step is up. */
+  endTime(): void {
+    [...this.#clocks].at(-1)?.();
+  }
+
+  hasRun(start: number): boolean {
+    return this.#ran.has(start);
+  }
+
+  /** The agent, answering from the recording. */
+  #replayed(given: Agent): Agent {
+    const { events, pacer } = this.#options;
+    const agent = withRecordedStops(withKnownTools(given), events, pacer);
+    const rest = events.slice(this.#opening.position - 1);
+    return {
+      ...agent,
+      model: { ...replayModel(rest, pacer), ...nameOf(agent.model) },
+      context: replayedContext(agent, rest, pacer, () => pacer.position),
+      ...(agent.tools && {
+        tools: watchedTools(rest, agent.tools, pacer, ({ started }) => {
+          this.#ran.add(started.position);
+        }),
+      }),
+    };
+  }
+
+  /** Waits end where they ended in the recording, without waiting. */
+  readonly #timer: Timer = (_, due, wait) => {
+    const { events, pacer } = this.#options;
+    let isWaiting = true;
+    const end = (): void => {
+      if (isWaiting && this.#isLive) due();
+    };
+    if (wait.kind === "turn") this.#clocks.add(end);
+    else {
+      const position = waitEnd(events, pacer.position, wait);
+      if (position !== undefined) void pacer.due(position).then(end);
+    }
+    return {
+      [Symbol.dispose]: () => {
+        isWaiting = false;
+        this.#clocks.delete(end);
+      },
+    };
+  };
+
+  /** The log as this process sees it. */
+  #ownLog(): EventLog {
+    const { log, pacer, comparison } = this.#options;
+    return wrapLog(log, {
+      append: (session, expected, events) => {
+        if (!this.#isLive) return never();
+        const revision = typeof expected === "number" ? expected : 0;
+        const written = this.#beforeDeath(revision, events);
+        const isLast = written.length < events.length;
+        if (isLast) this.#isLive = false;
+        if (written.length === 0) return never();
+        const timed = written.map((event, index) =>
+          comparison.happened(revision + index + 1, event),
+        );
+        if (comparison.difference !== undefined) return never();
+        const appended = log.append(session, expected, timed);
+        this.#lastAppend = appended;
+        pacer.advance(revision + written.length);
+        return isLast ? never() : appended;
+      },
+      saveSnapshot: (...snapshot) => (this.#isLive ? log.saveSnapshot(...snapshot) : never()),
+    });
+  }
+
+  /** The events of an append that came before the next process opened the session, or before the fork. */
+  #beforeDeath(revision: number, events: readonly NewEvent[]): readonly NewEvent[] {
+    const { events: recorded } = this.#options;
+    const opened = this.#opening.position;
+    const end = events.findIndex((_, index) => isGone(revision + index + 1, opened, recorded));
+    return end === -1 ? events : events.slice(0, end);
+  }
+}
