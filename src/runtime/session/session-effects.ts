@@ -1,48 +1,36 @@
 /**
- * Runs the effects that the machine asks for: begins turns and steps, calls the model and the tools,
- * frees context. Fields hold data of the current step only; after a restart the history has it.
+ * Runs the effects that the machine asks for, in the order of a turn: it starts, its steps start, each calls
+ * the model and the tools, context is freed, the turn ends.
  */
 
-import type { ModelMessage } from "ai";
 import type { ModelCatalogue } from "../../context/index.ts";
 import type { EventBody, SessionEvent, StoredError } from "../../events/index.ts";
 import type { Effect } from "../../machines/index.ts";
-import { promptDigest, promptMessages } from "../../projections/index.ts";
-import {
-  type Agent,
-  type PreparedAgent,
-  type StepSource,
-  contextOf,
-  isCallbackFailure,
-  stepLimit,
-} from "../../agent/index.ts";
-import { withExpansion, type SessionBlobs } from "../../media/index.ts";
+import { promptDigest } from "../../projections/index.ts";
+import { type Agent, type PreparedAgent, isCallbackFailure, stepLimit } from "../../agent/index.ts";
+import { withExpansion } from "../../media/index.ts";
 import { type EstimatedPrompt, SessionPrompts } from "../prompt/index.ts";
-import { runModelStep } from "../model/index.ts";
 import { type ReplayGate, settlement } from "../../state/index.ts";
-import { waited, type Timer, toStoredError } from "../../shared/index.ts";
-import { ToolRunner } from "../tools/index.ts";
+import { waited, toStoredError } from "../../shared/index.ts";
 import { TurnLifecycle } from "../lifecycle/index.ts";
 import { refusal } from "./commands.ts";
 import { RunningTurn, type RunningTurnOptions } from "./running-turn.ts";
+import { StepAttempt, type StepAttemptOptions } from "./step-attempt.ts";
 import { stepCancelled, stepFailed } from "./step-ends.ts";
 import { StepBoundary, type StepBoundaryOptions } from "./step-boundary.ts";
 import { endTurn } from "./turn-end.ts";
 import { repetition, TurnClock } from "./turn-limits.ts";
 
+type AttemptOptions = Omit<StepAttemptOptions, "turn" | "lifecycle" | "prompts" | "signal">;
+
 export interface SessionEffectsOptions
-  extends Omit<RunningTurnOptions, "agent">, Pick<StepBoundaryOptions, "recordedPreparation"> {
-  readonly source: StepSource;
+  extends
+    AttemptOptions,
+    Omit<RunningTurnOptions, "agent">,
+    Pick<StepBoundaryOptions, "recordedPreparation"> {
   readonly catalogue: ModelCatalogue;
-  readonly blobs: SessionBlobs;
-  readonly graceMs: number;
-  readonly clock: () => number;
-  readonly timer: Timer;
-  readonly random: () => number;
   /** Given in a replay, which calls no callbacks. */
   readonly replayGate: ReplayGate | undefined;
-  /** Called with an error that can no longer be recorded as an event. */
-  readonly onFailure: (error: unknown) => void;
 }
 
 export class SessionEffects implements Disposable {
@@ -58,11 +46,9 @@ export class SessionEffects implements Disposable {
   /** Undefined in a replay. */
   readonly #lifecycle: TurnLifecycle | undefined;
   readonly #clock: TurnClock;
-  /** Stops what runs for the current step: the model call, the back-off, the tools. */
+  /** Stops what runs now: the model call, the back-off, the tools, a compaction. */
   #stop = new AbortController();
-  #messages: readonly ModelMessage[] = [];
-  #inputs = new Map<string, unknown>();
-  #tools: ToolRunner | undefined;
+  #attempt: StepAttempt;
   /** Fails the step that begins next before its model is called. */
   #fault: StoredError | undefined;
 
@@ -84,10 +70,15 @@ export class SessionEffects implements Disposable {
     }
     this.#clock = new TurnClock(prepared.agent, options);
     this.#prompts = this.#promptsOf(this.#prepared);
+    this.#attempt = new StepAttempt(this.#attemptOptions());
   }
 
   get prompts(): SessionPrompts {
     return this.#prompts;
+  }
+
+  get callbacks(): Promise<void> {
+    return this.#lifecycle?.settled() ?? Promise.resolve();
   }
 
   /** Changes the tools of MCP servers for later steps. Returns whether they differ. */
@@ -105,29 +96,20 @@ export class SessionEffects implements Disposable {
     this.#clock.resume(turn);
   }
 
-  abort(why: Error): void {
-    this[Symbol.dispose]();
-    this.#lifecycle?.fail(why);
-    this.#stop.abort(why);
-  }
-
-  get callbacks(): Promise<void> {
-    return this.#lifecycle?.settled() ?? Promise.resolve();
-  }
-
   /** Called after each recorded event, before its effects. */
   observe(event: SessionEvent): void {
     if (event.type === "turn.ended") this.#clock[Symbol.dispose]();
     this.#lifecycle?.observe(event);
   }
 
-  [Symbol.dispose](): void {
-    this.#clock[Symbol.dispose]();
+  abort(why: Error): void {
+    this[Symbol.dispose]();
+    this.#lifecycle?.fail(why);
+    this.#stop.abort(why);
   }
 
-  #promptsOf(prepared: PreparedAgent): SessionPrompts {
-    const { recorder, catalogue, source, clock, timer, random } = this.#options;
-    return new SessionPrompts({ recorder, source, clock, timer, random }, { prepared, catalogue });
+  [Symbol.dispose](): void {
+    this.#clock[Symbol.dispose]();
   }
 
   run(effect: Effect, event: SessionEvent): void {
@@ -182,12 +164,6 @@ export class SessionEffects implements Disposable {
     if (next !== undefined) this.#beginAttempt(step + 1, 1, next);
   }
 
-  #use(prepared: PreparedAgent): void {
-    if (prepared === this.#step) return;
-    this.#step = prepared;
-    this.#prompts.use(prepared);
-  }
-
   #beginAttempt(
     step: number,
     attempt: number,
@@ -198,9 +174,7 @@ export class SessionEffects implements Disposable {
     const { turn } = machine.context;
     if (attempt === 1) this.#clock.beginStep(turn);
     this.#stop = new AbortController();
-    this.#tools = undefined;
-    this.#inputs = new Map();
-    this.#messages = messages;
+    this.#attempt = new StepAttempt(this.#attemptOptions(), messages);
     this.#record({
       type: "step.started",
       data: {
@@ -217,30 +191,9 @@ export class SessionEffects implements Disposable {
   async #callModel(): Promise<void> {
     const fault = this.#fault;
     this.#fault = undefined;
-    if (fault !== undefined) {
-      const { agent } = this.#prepared;
-      const setup = { agent, messages: this.#messages, context: contextOf(agent) };
-      await this.#lifecycle?.begin({ ...setup, signal: this.#stop.signal });
-      return this.#recordFailed(fault);
-    }
-    const { recorder, source, blobs, clock, timer, random } = this.#options;
-    const inputs = this.#inputs;
-    await runModelStep({
-      recorder,
-      source,
-      agent: this.#step.agent,
-      blobs: blobs.forAgent(this.#step),
-      messages: this.#messages,
-      context: () => this.turn.context(),
-      observe: async (setup) => await this.#lifecycle?.beforeCall(setup),
-      output: this.turn.output,
-      signal: this.#stop.signal,
-      onInput: (callId, input) => inputs.set(callId, input),
-      mayBeShorter: () => this.#prompts.mayBeShorter(),
-      clock,
-      timer,
-      random,
-    });
+    if (fault === undefined) return await this.#attempt.callModel(this.#step);
+    await this.#attempt.beginFailed(this.#prepared);
+    this.#recordFailed(fault);
   }
 
   async #backOff(event: SessionEvent): Promise<void> {
@@ -258,27 +211,7 @@ export class SessionEffects implements Disposable {
   #runTools({ type }: SessionEvent): void {
     if (type === "tool.approval-answered")
       this.#clock.resume(this.#options.recorder.state.machine.context.turn);
-    const { recorder, blobs, graceMs, timer, onFailure } = this.#options;
-    if (this.#messages.length === 0) {
-      // After a restart the prompt is made from the history again.
-      const { history, view } = recorder.state;
-      const { open: _, ...before } = history;
-      this.#messages = promptMessages(before, view);
-    }
-    this.#tools ??= new ToolRunner({
-      recorder,
-      agent: this.#prompts.equipped(),
-      blobs,
-      signal: this.#stop.signal,
-      graceMs,
-      timer,
-      messages: this.#messages,
-      inputs: this.#inputs,
-      context: () => this.turn.context(),
-      observe: async (setup) => await this.#lifecycle?.beforeTool(setup),
-      onFailure,
-    });
-    this.#tools.run();
+    this.#attempt.runTools();
   }
 
   async #compact(): Promise<void> {
@@ -297,6 +230,30 @@ export class SessionEffects implements Disposable {
     this.#use(this.#prepared);
     const ending = endTurn(this.#options.recorder, reason, this.turn.output);
     if (ending !== undefined) this.#background(() => ending);
+  }
+
+  /** Prepares the next prompts for a step's agent. */
+  #use(prepared: PreparedAgent): void {
+    if (prepared === this.#step) return;
+    this.#step = prepared;
+    this.#prompts.use(prepared);
+  }
+
+  #promptsOf(prepared: PreparedAgent): SessionPrompts {
+    const { recorder, catalogue, source, clock, timer, random } = this.#options;
+    return new SessionPrompts({ recorder, source, clock, timer, random }, { prepared, catalogue });
+  }
+
+  #attemptOptions(): StepAttemptOptions {
+    const { recorder, source, blobs, graceMs, clock, timer, random, onFailure } = this.#options;
+    const own = { recorder, source, blobs, graceMs, clock, timer, random, onFailure };
+    return {
+      ...own,
+      turn: this.turn,
+      lifecycle: this.#lifecycle,
+      prompts: () => this.#prompts,
+      signal: this.#stop.signal,
+    };
   }
 
   #background(work: () => Promise<void>): void {

@@ -5,26 +5,20 @@
  */
 
 import type { ModelMessage } from "ai";
-import {
-  byId,
-  entriesOf,
-  entryOf,
-  type EventBody,
-  type JsonValue,
-  type StoredError,
-} from "../../events/index.ts";
+import { byId, entriesOf, entryOf, type JsonValue, type StoredError } from "../../events/index.ts";
 import type { CallState } from "../../machines/index.ts";
 import type { CallPart } from "../../projections/index.ts";
 import { type Agent, toolContext, toolTimeoutMs, type TurnContext } from "../../agent/index.ts";
 import { approvalOf, type Approval, type Decision } from "./approval.ts";
 import { recordOffloaded, type SessionBlobs } from "../../media/index.ts";
-import { denialReason, denied, executed, skipped } from "./call-ending.ts";
+import { denialReason, executed } from "./call-ending.ts";
 import type { CallIdentity } from "./call-identity.ts";
 import { toJson, toStoredError, type Timer } from "../../shared/index.ts";
 import { CallParts, RunningCalls } from "./running-calls.ts";
 import { recordProgress, releaseWhenDurable } from "./tool-progress.ts";
 import type { ToolObserver, ToolSetup } from "./tool-observer.ts";
-import { type SessionRecorder, attemptsAt, effectIdOf, waitsForPerson } from "../../state/index.ts";
+import { type SessionRecorder, effectIdOf, waitsForPerson } from "../../state/index.ts";
+import { StepCalls } from "./step-calls.ts";
 import {
   executeCall,
   inputFromRecord,
@@ -71,11 +65,13 @@ export class ToolRunner {
   readonly #allowed = new Set<string>();
   readonly #running: RunningCalls;
   readonly #parts = new CallParts();
+  readonly #calls: StepCalls;
 
   constructor(options: ToolRunnerOptions) {
     this.#options = options;
     this.#step = options.recorder.state.machine.context.step;
     this.#running = new RunningCalls(options.agent);
+    this.#calls = new StepCalls(options.recorder, this.#step);
   }
 
   run(): void {
@@ -101,23 +97,23 @@ export class ToolRunner {
     const { skipCalls, stopping } = state.machine.context;
     switch (callState) {
       case "waiting":
-        if (call.invalid === true) return this.#refuse(call);
-        if (skipCalls) return this.#skip(call);
+        if (call.invalid === true) return this.#calls.refuse(call);
+        if (skipCalls) return this.#calls.skip(call);
         return this.#deciding.has(call.callId) ? undefined : this.#decide(call);
       case "awaiting-approval":
         // A stopping turn asks for no approval.
-        if (skipCalls || stopping !== undefined) return this.#skip(call);
+        if (skipCalls || stopping !== undefined) return this.#calls.skip(call);
         return waitsForPerson(state, call.callId) ? undefined : this.#decide(call, true);
       case "approved":
-        return skipCalls ? this.#skip(call) : this.#start(call);
+        return skipCalls ? this.#calls.skip(call) : this.#start(call);
       case "awaiting-output":
         // A stopping turn waits for no client.
-        return skipCalls || stopping !== undefined ? this.#skip(call) : undefined;
+        return skipCalls || stopping !== undefined ? this.#calls.skip(call) : undefined;
       case "refused":
-        return this.#deny(call, denialReason(call));
+        return this.#calls.deny(call, denialReason(call));
       case "running":
         // Started by a process that died, and allowed to run again.
-        return skipCalls ? this.#skip(call) : this.#start(call);
+        return skipCalls ? this.#calls.skip(call) : this.#start(call);
       case "ended":
         return undefined;
     }
@@ -137,8 +133,8 @@ export class ToolRunner {
       const released = recorder.replayGate({ kind: "decision", callId: call.callId });
       if (released !== undefined) await released;
       this.#deciding.delete(call.callId);
-      if (!this.#isStill(call, "waiting")) return;
-      if (decision.kind === "failed") return this.#fail(call, decision.error);
+      if (!this.#calls.isStill(call, "waiting")) return;
+      if (decision.kind === "failed") return this.#calls.fail(call, decision.error);
       if (decision.kind === "allowed") this.#allowed.add(call.callId);
       this.#carryOut(call, decision);
     });
@@ -149,9 +145,9 @@ export class ToolRunner {
       case "allowed":
         return this.#start(call);
       case "needed":
-        return this.#requestApproval(call, decision.reason);
+        return this.#calls.requestApproval(call, decision.reason);
       case "refused":
-        return this.#deny(call, decision.reason);
+        return this.#calls.deny(call, decision.reason);
     }
   }
 
@@ -171,31 +167,8 @@ export class ToolRunner {
     const tool = byId(this.#options.agent.tools ?? {}, call.toolName);
     if (tool !== undefined) return { call, tool };
     const message = `The tool ${call.toolName} is not among the agent's tools.`;
-    this.#fail(call, { name: "Error", message });
+    this.#calls.fail(call, { name: "Error", message });
     return undefined;
-  }
-
-  #requestApproval(call: CallPart, reason: string | undefined): void {
-    const { recorder } = this.#options;
-    // A stopping turn asks for no approval.
-    if (recorder.state.machine.context.stopping !== undefined) return this.#skip(call);
-    recorder.record({
-      type: "tool.approval-requested",
-      data: {
-        ...this.#key(call),
-        toolName: call.toolName,
-        ...(reason === undefined ? {} : { reason }),
-      },
-    });
-  }
-
-  /** The client that runs the call answers it by `answerCall`. */
-  #requestOutput(call: CallPart): void {
-    const { recorder } = this.#options;
-    // A stopping turn waits for no client.
-    if (recorder.state.machine.context.stopping !== undefined) return this.#skip(call);
-    const data = { ...this.#key(call), toolName: call.toolName };
-    this.#recordUnrun(call, { type: "tool.output-requested", data });
   }
 
   /** Starts a call, or repeats one that a dead process had started. */
@@ -203,13 +176,13 @@ export class ToolRunner {
     const { recorder } = this.#options;
     const runnable = this.#runnable(call);
     if (runnable === undefined) return;
-    if (runnable.tool.execute === undefined) return this.#requestOutput(call);
+    if (runnable.tool.execute === undefined) return this.#calls.requestOutput(call);
     if (!this.#running.take(call)) return;
-    const attempt = this.#attempts(call) + 1;
+    const attempt = this.#calls.attempts(call) + 1;
     const effectId = effectIdOf(recorder, this.#step, call.callId);
     recorder.record({
       type: "tool.started",
-      data: { ...this.#key(call), toolName: call.toolName, attempt, effectId },
+      data: { ...this.#calls.key(call), toolName: call.toolName, attempt, effectId },
     });
     this.#background(async () => {
       const identity = { session: recorder.session, step: this.#step, attempt, effectId };
@@ -222,9 +195,9 @@ export class ToolRunner {
       const released = recorder.replayGate({ kind: "call", callId: call.callId });
       if (released !== undefined) await released;
       this.#running.delete(call);
-      if (this.#isStill(call, "running")) {
+      if (this.#calls.isStill(call, "running")) {
         const ended = offloaded?.content ?? execution;
-        const body = executed(this.#key(call), ended, recorder.state.machine.context);
+        const body = executed(this.#calls.key(call), ended, recorder.state.machine.context);
         recordOffloaded(recorder, offloaded?.stored ?? [], body);
       }
       if (offloaded !== undefined) releaseWhenDurable(recorder, offloaded);
@@ -266,52 +239,13 @@ export class ToolRunner {
 
   #progressed(call: CallPart, output: JsonValue): Promise<void> | undefined {
     const { recorder, blobs } = this.#options;
-    const isRunning = (): boolean => this.#isStill(call, "running");
-    return recordProgress({ recorder, blobs, key: this.#key(call), isRunning }, output);
+    const isRunning = (): boolean => this.#calls.isStill(call, "running");
+    return recordProgress({ recorder, blobs, key: this.#calls.key(call), isRunning }, output);
   }
 
   async #input({ call, tool }: Runnable): Promise<unknown> {
     const { inputs } = this.#options;
     return inputs.has(call.callId) ? inputs.get(call.callId) : inputFromRecord(tool, call.input);
-  }
-
-  #skip(call: CallPart): void {
-    this.#recordUnrun(call, skipped(this.#key(call), this.#options.recorder.state.machine.context));
-  }
-
-  #deny(call: CallPart, reason: string | undefined): void {
-    this.#recordUnrun(call, denied(this.#key(call), reason));
-  }
-
-  #refuse(call: CallPart): void {
-    const message = `The call of ${call.toolName} is invalid.`;
-    this.#fail(call, call.error ?? { name: "Error", message });
-  }
-
-  #fail(call: CallPart, error: StoredError): void {
-    this.#recordUnrun(call, { type: "tool.failed", data: { ...this.#key(call), error } });
-  }
-
-  /** Records the end of a call that does not run here. If a dead process had started it, its outcome is unknown. */
-  #recordUnrun(call: CallPart, ending: EventBody): void {
-    const unknown = { ...this.#key(call), reason: "recovered" } as const;
-    this.#options.recorder.record(
-      this.#attempts(call) === 0 ? ending : { type: "tool.unknown", data: unknown },
-    );
-  }
-
-  #attempts({ callId }: CallPart): number {
-    return attemptsAt(this.#options.recorder.state, callId);
-  }
-
-  #key(call: CallPart): { readonly step: number; readonly callId: string } {
-    return { step: this.#step, callId: call.callId };
-  }
-
-  /** Whether the call is still in a state of this step: a late outcome changes nothing. */
-  #isStill(call: CallPart, state: "waiting" | "running"): boolean {
-    const { context } = this.#options.recorder.state.machine;
-    return context.step === this.#step && entryOf(context.calls, call.callId) === state;
   }
 
   #background(work: () => Promise<void>): void {
