@@ -4,19 +4,14 @@
  * state.
  */
 
-import { assertEvent, assign, setup } from "xstate";
-import { entryOf, type TurnEndReason } from "../events/index.ts";
+import { assign, setup } from "xstate";
+import type { TurnEndReason } from "../events/index.ts";
+import * as changes from "./context-changes.ts";
 import {
-  allowsCalls,
-  callEvents,
-  callStates,
   endReason,
   hasOpenCalls,
   hasSteering,
-  holdsQueue,
   initialContext,
-  limitReasons,
-  withCall,
   type SessionContext,
 } from "./session-context.ts";
 import type { SessionMachine } from "./session-machine-type.ts";
@@ -45,130 +40,25 @@ export const sessionMachine: SessionMachine = setup({
     endTurn: (_, _params: { reason: TurnEndReason }) => {},
 
     // Changes of the context.
-    enqueue: assign(({ context, event }) => {
-      assertEvent(event, "message.queued");
-      const { id, delivery } = event.data;
-      return { queue: [...context.queue, { id, delivery }], held: false };
-    }),
-    dequeue: assign(({ context, event }) => {
-      assertEvent(event, ["message.delivered", "message.withdrawn"]);
-      const gone = new Set(event.data.ids);
-      return { queue: context.queue.filter((message) => !gone.has(message.id)) };
-    }),
-    reschedule: assign(({ context, event }) => {
-      assertEvent(event, "message.rescheduled");
-      const { id, delivery } = event.data;
-      return {
-        queue: context.queue.map((message) => (message.id === id ? { id, delivery } : message)),
-      };
-    }),
-    beginTurn: assign(({ event }) => {
-      assertEvent(event, "turn.started");
-      return {
-        turn: event.data.turn,
-        maxSteps: event.data.maxSteps,
-        stepsInTurn: 0,
-        finishReason: undefined,
-        stopping: undefined,
-        lastStep: undefined,
-        recoveries: 0,
-      };
-    }),
-    beginStep: assign(({ context, event }) => {
-      assertEvent(event, "step.started");
-      const { step, attempt } = event.data;
-      return {
-        step,
-        attempt,
-        stepsInTurn: attempt === 1 ? context.stepsInTurn + 1 : context.stepsInTurn,
-        calls: [],
-        skipCalls: false,
-        finishReason: undefined,
-        awaitsResults: undefined,
-        lastStep: context.lastStep && { ...context.lastStep, begun: true },
-      };
-    }),
-    addCall: assign(({ context, event }) => {
-      assertEvent(event, "part.tool-call");
-      const { toolCallId, providerExecuted } = event.data;
-      if (providerExecuted === true || entryOf(context.calls, toolCallId) !== undefined) return {};
-      return { calls: withCall(context, toolCallId, "waiting") };
-    }),
-    finishStep: assign(({ context, event }) => {
-      assertEvent(event, "step.finished");
-      const { finishReason, deferred = [] } = event.data;
-      const isOver = finishReason === "error" || finishReason === "interrupted";
-      const awaitsResults: SessionContext["awaitsResults"] =
-        deferred.length > 0 && !isOver ? true : undefined;
-      const finished = { finishReason, awaitsResults };
-      if (!hasOpenCalls(context)) return finished;
-      // The last step may only conclude: its calls are skipped.
-      if (context.lastStep !== undefined) return { ...finished, skipCalls: true };
-      if (allowsCalls(finishReason)) return finished;
-      const stopping = context.stopping ?? endReason({ ...context, finishReason });
-      return { ...finished, stopping, skipCalls: true };
-    }),
-    setCall: assign(({ context, event }) => {
-      assertEvent(event, callEvents);
-      const { step, callId } = event.data;
-      if (step !== context.step || entryOf(context.calls, callId) === undefined) return {};
-      return { calls: withCall(context, callId, callStates[event.type]) };
-    }),
-    answerCall: assign(({ context, event }) => {
-      assertEvent(event, "tool.approval-answered");
-      const { step, callId, approved } = event.data;
-      if (step !== context.step || entryOf(context.calls, callId) !== "awaiting-approval")
-        return {};
-      return { calls: withCall(context, callId, approved ? "approved" : "refused") };
-    }),
+    enqueue: assign(changes.enqueue),
+    dequeue: assign(changes.dequeue),
+    reschedule: assign(changes.reschedule),
+    beginTurn: assign(changes.beginTurn),
+    beginStep: assign(changes.beginStep),
+    addCall: assign(changes.addCall),
+    finishStep: assign(changes.finishStep),
+    setCall: assign(changes.setCall),
+    answerCall: assign(changes.answerCall),
     skipCalls: assign({ skipCalls: true }),
-    cancel: assign(({ context, event }) => {
-      assertEvent(event, "turn.cancel-requested");
-      const stopping = context.stopping ?? "cancelled";
-      return event.data.mode === "after-tools" ? { stopping } : { stopping, skipCalls: true };
-    }),
-    limit: assign(({ context, event }) => {
-      assertEvent(event, "turn.limit-reached");
-      const reason = limitReasons[event.data.limit];
-      return event.data.lastStep
-        ? { lastStep: context.lastStep ?? { reason, begun: false }, skipCalls: true }
-        : { stopping: context.stopping ?? reason, skipCalls: true };
-    }),
-    stopAsFailed: assign(({ context }) => ({
-      stopping: context.stopping ?? "failed",
-      skipCalls: true,
-    })),
+    cancel: assign(changes.cancel),
+    limit: assign(changes.limit),
+    stopAsFailed: assign(changes.stopAsFailed),
     stopAtLimit: assign({ stopping: "max-steps" }),
-    recover: assign(({ context, event }) => {
-      assertEvent(event, "session.recovered");
-      const recoveries = context.recoveries + 1;
-      if (event.data.policy === "continue") return { recoveries };
-      return { recoveries, stopping: context.stopping ?? "interrupted", skipCalls: true };
-    }),
-    hold: assign(({ event }) => {
-      assertEvent(event, "session.recovered");
-      return { held: event.data.policy === "stop" };
-    }),
+    recover: assign(changes.recover),
+    hold: assign(changes.hold),
     release: assign({ held: false }),
-    // An edit waits for the message that replaces the former one.
-    rewind: assign(({ context, event }) => {
-      assertEvent(event, "session.rewound");
-      const { again = [], edit } = event.data;
-      const waiting = again.map((id) => ({ id, delivery: "follow-up" as const }));
-      const held = edit !== undefined || (context.held && again.length === 0);
-      return { queue: [...waiting, ...context.queue], held };
-    }),
-    finishTurn: assign(({ event }) => {
-      assertEvent(event, "turn.ended");
-      const { reason } = event.data;
-      return {
-        held: holdsQueue(reason),
-        calls: [],
-        skipCalls: false,
-        stopping: undefined,
-        lastStep: undefined,
-      };
-    }),
+    rewind: assign(changes.rewind),
+    finishTurn: assign(changes.finishTurn),
     // Between turns, a cancellation concerns the compaction only: an earlier one is cleared.
     compactFromIdle: assign({ compactingFrom: "idle", stopping: undefined, skipCalls: false }),
     compactFromBoundary: assign({ compactingFrom: "boundary" }),

@@ -5,7 +5,7 @@
  */
 
 import { z } from "zod";
-import { jsonSchema, type EventLog, type JsonValue } from "../events/index.ts";
+import type { EventLog } from "../events/index.ts";
 import { machineStateSchema, resolveMachineState } from "../machines/index.ts";
 import {
   activeSpans,
@@ -25,20 +25,17 @@ import {
   sessionProjections,
 } from "../projections/index.ts";
 import { linkOf } from "./fork-link.ts";
-import { toJson } from "../shared/index.ts";
-import {
-  areNamedResults,
-  withoutResults,
-  withResults,
-  type NamedResult,
-} from "./external-results.ts";
 import { itemsOn } from "./boundaries.ts";
 import {
-  readBoundaries,
-  storedBoundaries,
-  storedBoundarySchema,
-  type StoredBoundary,
-} from "./stored-boundaries.ts";
+  listsOf,
+  loadChunks,
+  saveChunk,
+  SNAPSHOT_NAME,
+  SNAPSHOT_VERSION,
+  uncompiled,
+  withLists,
+} from "./snapshot-chunks.ts";
+import { readBoundaries } from "./stored-boundaries.ts";
 import { initialSessionState, type SessionState } from "./session-state.ts";
 
 /** A stored state, and the positions of the chunks of its lists. */
@@ -52,14 +49,10 @@ export type SnapshotStore = Pick<EventLog, "saveSnapshot" | "loadSnapshot" | "re
 
 export const nothingKept: KeptState = { state: initialSessionState, chunks: [] };
 
-const version = 5;
 /** Changes with the projections and their versions: then old snapshots do not fit. */
 const shape = Object.values(sessionProjections)
   .map(({ name, version: own }) => `${name}@${own}`)
   .join(" ");
-
-const NAME = "session";
-const chunkName = (position: number): string => `${NAME}@${position}`;
 
 const stateSchema = z.object({
   machine: machineStateSchema,
@@ -79,52 +72,12 @@ const stateSchema = z.object({
   boundaries: z.object({ from: z.int().nonnegative() }),
 });
 
-const boundariesSchema = z.array(storedBoundarySchema);
+const row = { projection: SNAPSHOT_NAME, version: SNAPSHOT_VERSION };
 
 const indexSchema = z.object({
   shape: z.literal(shape),
   chunks: z.array(z.int().positive()),
 });
-
-type Lists = {
-  /** Of all branches. */
-  readonly items: SessionState["history"]["items"];
-  readonly steps: SessionState["usage"]["steps"];
-  readonly ended: SessionState["toolCalls"]["ended"];
-};
-
-/** A state with empty lists, and the new entries of the lists since `after`, the position of the chunk before. */
-interface Chunk extends Lists {
-  readonly after: number;
-  /** The long results that the items lack. */
-  readonly results: readonly NamedResult[];
-  readonly boundaries: readonly unknown[];
-  /** The state without its lists. The schema checks both together. */
-  readonly rest: Readonly<Record<"history" | "usage" | "toolCalls" | "boundaries", object>>;
-}
-
-/**
- * Checks the frame of a chunk by hand, and not its entries: its checksum and the shape vouch for them, and the
- * newest chunk is parsed as a whole. Checking each entry would take longer than all other work of opening.
- */
-function isChunk(value: unknown): value is Chunk {
-  if (!isObject(value)) return false;
-  const { after, items, results, steps, ended, boundaries, rest } = value;
-  return (
-    Number.isSafeInteger(after) &&
-    [items, steps, ended, boundaries].every(Array.isArray) &&
-    areNamedResults(results) &&
-    isObject(rest) &&
-    ["history", "usage", "toolCalls", "boundaries"].every((name) => isObject(rest[name]))
-  );
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-/** A schema that is used once in a process is faster without compilation. */
-const uncompiled = { jitless: true };
 
 /** Stores a state. Writes only what is new since `kept`, an earlier stored state. */
 export async function saveSessionSnapshot(
@@ -136,43 +89,12 @@ export async function saveSessionSnapshot(
   const { position } = state;
   const { chunks } = continues(kept.state, state) ? kept : nothingKept;
   const from = chunks.length === 0 ? initialSessionState : kept.state;
-  const gainedItems = state.boundaries.items.slice(from.boundaries.items.length);
-  const { passed } = from.boundaries;
-  const gained = state.boundaries.passed.slice(passed.length);
-  const { items, results } = withoutResults(gainedItems);
-  const chunk: { readonly [Field in keyof Chunk]: unknown } = {
-    after: chunks.at(-1) ?? 0,
-    items,
-    results,
-    steps: state.usage.steps.slice(from.usage.steps.length),
-    ended: state.toolCalls.ended.slice(from.toolCalls.ended.length),
-    boundaries: storedBoundaries(gained, passed.at(-1)),
-    rest: withoutLists(state),
-  };
   const next = { state, chunks: [...chunks, position] };
   // The chunk first: the index never names a missing chunk.
-  await log.saveSnapshot(session, {
-    projection: chunkName(position),
-    version,
-    position,
-    state: jsonSchema.parse(chunk),
-  });
+  await saveChunk(log, session, state, from, chunks.at(-1) ?? 0);
   const index = { shape, chunks: next.chunks };
-  await log.saveSnapshot(session, { projection: NAME, version, position, state: index });
+  await log.saveSnapshot(session, { ...row, position, state: index });
   return next;
-}
-
-function withoutLists(state: SessionState): JsonValue {
-  const { value, context } = state.machine;
-  const { position: _, history, usage, toolCalls, boundaries, ...whole } = state;
-  return toJson({
-    ...whole,
-    machine: { value, context },
-    history: { ...history, items: [] },
-    usage: { ...usage, steps: [] },
-    toolCalls: { ...toolCalls, ended: [] },
-    boundaries: { from: boundaries.from },
-  });
 }
 
 /** Whether the later state has all items and boundaries of the earlier one. The other lists only grow. */
@@ -196,12 +118,12 @@ async function storedChunks(
 ): Promise<StoredChunks> {
   const [link, snapshot] = await Promise.all([
     log.list && linkOf({ list: log.list.bind(log) }, session),
-    log.loadSnapshot(session, NAME),
+    log.loadSnapshot(session, SNAPSHOT_NAME),
   ]);
   if (link !== undefined && (snapshot?.position ?? 0) <= link.position) {
     return await storedChunks(log, link.session, Math.min(upTo, link.position));
   }
-  const isCurrent = snapshot?.version === version;
+  const isCurrent = snapshot?.version === SNAPSHOT_VERSION;
   const index = isCurrent ? indexSchema.safeParse(snapshot.state, uncompiled).data : undefined;
   const positions = index?.chunks.filter((position) => position <= upTo) ?? [];
   return { session, positions };
@@ -258,56 +180,4 @@ export async function loadSessionSnapshot(
     },
     chunks,
   };
-}
-
-function listsOf({ boundaries, usage, toolCalls }: SessionState): Lists {
-  return { items: boundaries.items, steps: usage.steps, ended: toolCalls.ended };
-}
-
-function withLists({ rest, items, steps, ended }: Chunk): object {
-  return {
-    ...rest,
-    history: { ...rest.history, items },
-    usage: { ...rest.usage, steps },
-    toolCalls: { ...rest.toolCalls, ended },
-  };
-}
-
-interface LoadedChunk extends Lists {
-  readonly boundaries: readonly StoredBoundary[];
-  readonly chunk: Chunk;
-}
-
-/** The chunks from an index on, up to one that is missing, does not continue the one before, or lacks a result. */
-async function loadChunks(
-  log: SnapshotStore,
-  session: string,
-  positions: readonly number[],
-  from: number,
-): Promise<readonly LoadedChunk[]> {
-  const wanted = positions.slice(from);
-  const read = await Promise.all(wanted.map((position) => readChunk(log, session, position)));
-  const isBroken = (chunk: Chunk | undefined, index: number): boolean =>
-    chunk?.after !== (positions[from + index - 1] ?? 0);
-  const end = read.findIndex(isBroken);
-  const stored = read.slice(0, end === -1 ? read.length : end).filter((one) => one !== undefined);
-  const whole = await withResults(log, session, stored);
-  return stored.flatMap((chunk, index) => {
-    const items = whole[index];
-    const { steps, ended } = chunk;
-    const boundaries = boundariesSchema.safeParse(chunk.boundaries, uncompiled);
-    if (items === undefined || !boundaries.success) return [];
-    return [{ items, steps, ended, boundaries: boundaries.data, chunk }];
-  });
-}
-
-/** Undefined if it is missing or outdated. */
-async function readChunk(
-  log: SnapshotStore,
-  session: string,
-  position: number,
-): Promise<Chunk | undefined> {
-  const snapshot = await log.loadSnapshot(session, chunkName(position));
-  if (snapshot?.version !== version) return undefined;
-  return isChunk(snapshot.state) ? snapshot.state : undefined;
 }
