@@ -15,6 +15,7 @@ export const plainWords: ReadonlySet<string> = new Set(
     archive
     asked
     backup
+    backups
     base64
     batch
     bivariant
@@ -34,6 +35,7 @@ export const plainWords: ReadonlySet<string> = new Set(
     cancellation
     cells
     change
+    changes
     chart
     chat
     check

@@ -32,14 +32,14 @@ import { keyMissing } from "./key-errors.ts";
 import { PendingForks } from "./pending-forks.ts";
 import { assertKeysOutside, unsavedKeys, type KeyStore } from "./key-store.ts";
 import { KeyRing } from "./key-ring.ts";
-import type { SessionKey } from "./session-key.ts";
+import { SessionErasing } from "./session-erasing.ts";
 import {
   mapped,
   EventDecrypter,
   type DecryptOptions,
   type WithoutKey,
 } from "./decrypted-events.ts";
-import { withForm, EventEncryption } from "./encrypted-event.ts";
+import { EventEncryption } from "./encrypted-event.ts";
 import { decryptedSnapshot, encryptedSnapshot, keyNameOf } from "./encrypted-snapshot.ts";
 
 export function asEncrypted(log: EventLog): EncryptedLog | undefined {
@@ -73,7 +73,9 @@ class EncryptingLog implements EncryptedLog {
   readonly #ring: KeyRing | undefined;
   readonly #reading: DecryptOptions;
   readonly #encryption = new EventEncryption();
+  /** Undefined without keys. */
   readonly #lines: AppendLines | undefined;
+  readonly #erasing: SessionErasing | undefined;
   readonly #forks = new PendingForks();
   #closed: Promise<void> | undefined;
 
@@ -82,8 +84,10 @@ class EncryptingLog implements EncryptedLog {
     this.blobs = log.blobs;
     this.#ring = keys === undefined ? undefined : new KeyRing(log, keys);
     this.#reading = { log, ring: this.#ring, withoutKey };
-    this.#lines =
-      this.#ring === undefined ? undefined : new AppendLines(log, this.#ring, this.#encryption);
+    if (this.#ring === undefined) return;
+    const parts = { log, ring: this.#ring, encryption: this.#encryption, forks: this.#forks };
+    this.#lines = new AppendLines(log, this.#ring, this.#encryption);
+    this.#erasing = new SessionErasing({ ...parts, lines: this.#lines });
   }
 
   get encrypts(): boolean {
@@ -197,28 +201,10 @@ class EncryptingLog implements EncryptedLog {
 
   async delete(session: string, options: DeleteOptions = {}): Promise<Deleted> {
     this.#assertOpen();
-    const [ring, lines] = [this.#ring, this.#lines];
-    if (ring === undefined || lines === undefined) {
-      // Their keys would remain, and their forks could not read the copies.
-      await this.#assertPlain(session);
-      return await this.stored.delete(session, options);
-    }
-    parseSessionId(session);
-    return await lines.alone(session, () =>
-      this.#forks.deleteParent(session, async () => {
-        try {
-          return await ring.erasing(session, async () => {
-            if (options.forks === "copy") await ring.bequeath(session);
-            const deleted = await this.stored.delete(session, options);
-            await ring.erase(session);
-            return deleted;
-          });
-        } finally {
-          ring.unlink();
-          lines.forget(session);
-        }
-      }),
-    );
+    if (this.#erasing !== undefined) return await this.#erasing.delete(session, options);
+    // Their keys would remain, and their forks could not read the copies.
+    await this.#assertPlain(session);
+    return await this.stored.delete(session, options);
   }
 
   deleted(): AsyncIterable<DeletedSession> {
@@ -227,36 +213,8 @@ class EncryptingLog implements EncryptedLog {
 
   async erase(session: string, erasure: Erasure, time: number): Promise<Appended> {
     this.#assertOpen();
-    const [ring, lines] = [this.#ring, this.#lines];
-    if (ring === undefined || lines === undefined) throw keyMissing(session);
-    return await lines.alone(session, async (revision) => {
-      const key = await ring.of(session);
-      if (key === undefined) throw keyMissing(session);
-      return await ring.erasing(session, () => this.#erase(ring, key, revision, erasure, time));
-    });
-  }
-
-  async #erase(
-    ring: KeyRing,
-    key: SessionKey,
-    revision: number,
-    erasure: Erasure,
-    time: number,
-  ): Promise<Appended> {
-    const { session } = key;
-    const { ranges } = erasure;
-    key.noteErasing({ position: revision + 1, ranges });
-    await ring.save(key);
-    const event = { type: "session.redacted", time, data: erasure } as const;
-    const encrypted = withForm(event, this.#encryption.formOf(key, revision + 1, event));
-    let appended: Appended;
-    try {
-      appended = await this.stored.append(session, revision, [encrypted], { origin: "recorded" });
-    } finally {
-      this.#lines?.forget(session);
-    }
-    await ring.eraseNoted(key);
-    return appended;
+    if (this.#erasing === undefined) throw keyMissing(session);
+    return await this.#erasing.erase(session, erasure, time);
   }
 
   async settled(): Promise<void> {

@@ -1,4 +1,4 @@
 /** Copies a store while it is in use. */
 
-export { assertOutside } from "./backup-folder.ts";
-export { type Backup, type BackupOptions, backupStore } from "./backup-store.ts";
+export type { Backup, BackupOptions } from "./backup-store.ts";
+export { RunningBackups } from "./running-backups.ts";

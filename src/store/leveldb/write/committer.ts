@@ -1,20 +1,11 @@
 /**
  * The single writer of the store. One batch is being written; all that arrives meanwhile becomes the next
- * one. No timer: a slower disk makes larger batches. Later batches merge small rows and commit records,
- * and write the index rows of many batches at once.
+ * one. No timer: a slower disk makes larger batches. Later batches merge the small rows of earlier ones.
  */
 
 import type { NewEvent, Appended, TurnlogError } from "../../../events/index.ts";
+import { Batch, type BatchShare, type Head, ownFrom } from "../heads/index.ts";
 import {
-  Batch,
-  type BatchShare,
-  type Head,
-  type IndexRows,
-  ownFrom,
-  LooseCommits,
-} from "../heads/index.ts";
-import {
-  ChainMarks,
   withChecksum,
   checksumOf,
   type ChainMark,
@@ -23,24 +14,17 @@ import {
   writeFailure,
   mergedRow,
   type EventRow,
-  checkedKey,
   fixedWidth,
   idKey,
-  SpareRows,
   type Span,
 } from "../rows/index.ts";
+import { ChainWriter, type ChainWriterOptions } from "./chain-writer.ts";
 
 /** A batch that is larger takes no more events. */
 const BATCH_SIZE = 1024 * 1024;
-/** The entry of commit records among the spare rows: no session has this name. */
-const commits = "/";
 
-export interface CommitterOptions {
+export interface CommitterOptions extends ChainWriterOptions {
   readonly sync: boolean;
-  /** LevelDB's tables hold all of the chain. */
-  readonly end: ChainMark;
-  readonly checked: ChainMark;
-  readonly index: IndexRows;
   /** Called before each write; throws when another process owns the store. */
   readonly assertOwned: () => void;
   /** Called after each written batch, once its appends have resolved. */
@@ -58,7 +42,7 @@ interface Staged {
 export class Committer {
   readonly #database: Database;
   readonly #options: CommitterOptions;
-  #marks: ChainMarks;
+  readonly #chain: ChainWriter;
   /** The last global position, including queued events. */
   #position: number;
   #written: ChainMark;
@@ -66,8 +50,6 @@ export class Committer {
   #filling: Batch | undefined;
   readonly #full: Batch[] = [];
   #writing: Batch | undefined;
-  readonly #loose = new LooseCommits();
-  readonly #spare = new SpareRows();
   #idle: PromiseWithResolvers<void> | undefined;
   #staged: Staged | undefined;
   #failure: TurnlogError | undefined;
@@ -78,7 +60,7 @@ export class Committer {
     this.#position = options.end.position;
     this.#written = options.end;
     this.#indexed = options.end.position;
-    this.#marks = new ChainMarks(options.end, options.checked);
+    this.#chain = new ChainWriter(options);
   }
 
   get failure(): TurnlogError | undefined {
@@ -124,7 +106,7 @@ export class Committer {
     }
     const key = head.prefix + fixedWidth(merged.position);
     batch.put(key, merged.row);
-    this.#spare.note(head.session, { from, to: key }, bytes);
+    this.#chain.spare.note(head.session, { from, to: key }, bytes);
   }
 
   #addEvent({ time, id }: NewEvent, head: Head, share: BatchShare, batch: Batch): void {
@@ -193,7 +175,7 @@ export class Committer {
     let end: ChainMark;
     try {
       this.#options.assertOwned();
-      end = this.#finish(batch);
+      end = this.#chain.finish(batch, this.#shown(batch), this.#written);
       await batch.rows.write({ sync: this.#options.sync });
     } catch (error) {
       this.#failed(batch, error);
@@ -209,7 +191,7 @@ export class Committer {
   stage(head: Head): void {
     this.#staged = { head, before: this.#written, indexed: this.#indexed };
     // One merged record must not span the hidden events and those before them.
-    this.#loose.clear();
+    this.#chain.keepRecords();
   }
 
   /** Shows the staged session, which is completely written. */
@@ -230,8 +212,7 @@ export class Committer {
     this.#written = staged.before;
     this.#position = staged.before.position;
     this.#indexed = staged.indexed;
-    this.#marks = new ChainMarks(checked, checked);
-    this.#loose.clear();
+    this.#chain.restart(checked);
     const { head } = staged;
     Object.assign(head, {
       revision: 0,
@@ -249,59 +230,18 @@ export class Committer {
     return hidden === undefined ? shares : shares.filter(({ head }) => head !== hidden);
   }
 
-  /** Adds the rows that a batch has once: the commit record, the index rows, the mark. */
-  #finish(batch: Batch): ChainMark {
-    const end = batch.record.count === 0 ? undefined : this.#record(batch);
-    const isMark = end !== undefined && this.#marks.isNext(batch.size);
-    // The next opening reads the chain from a mark only, so index rows must be complete up to it.
-    batch.indexesAll ||= isMark || this.#options.index.isDue;
-    const shares = this.#shown(batch);
-    if (batch.indexesAll) this.#options.index.catchUp(batch, shares);
-    else this.#options.index.begin(batch, shares);
-    if (end === undefined) return this.#written;
-    this.#spare.wrote(batch.size);
-    if (isMark) {
-      this.#marks.add(end);
-      this.#loose.clear();
-    } else this.#marks.wrote(batch.size);
-    const moved = this.#marks.move();
-    if (moved !== undefined) batch.put(checkedKey, withChecksum(checkedKey, moved));
-    return end;
-  }
-
-  #record(batch: Batch): ChainMark {
-    if (this.#loose.isDue) this.#mergeCommits(batch);
-    const finished = batch.record.finish(this.#written.seal);
-    const { key, row, mark } = finished;
-    batch.put(key, row);
-    this.#loose.add(batch.record, finished);
-    return mark;
-  }
-
   /** Adds merged commit records and late index rows to a batch that follows all others. */
   settle(batch: Pick<WriteBatch, "put" | "del">): void {
-    this.#mergeCommits(batch);
-    this.#options.index.catchUp(batch, []);
-  }
-
-  /** Merges the collected commit records, in a batch that follows all of them. */
-  #mergeCommits(batch: Pick<WriteBatch, "put" | "del">): void {
-    const merged = this.#loose.merge();
-    const to = merged?.replaced.at(-1);
-    if (merged === undefined || to === undefined) return;
-    batch.put(merged.key, merged.row);
-    for (const key of merged.replaced) batch.del(key);
-    const { key: from, row, replaced } = merged;
-    this.#spare.note(commits, { from, to }, replaced.length * (from.length + row.length));
+    this.#chain.settle(batch);
   }
 
   get spare(): readonly Span[] {
-    return this.#spare.spans;
+    return this.#chain.spare.spans;
   }
 
   #committed(batch: Batch, end: ChainMark): void {
     this.#written = end;
-    if (end === this.#marks.newest) this.#indexed = end.position;
+    if (end === this.#chain.newestMark) this.#indexed = end.position;
     const shown = this.#shown(batch);
     for (const share of batch.shares) {
       const { head } = share;

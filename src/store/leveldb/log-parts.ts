@@ -1,0 +1,90 @@
+/** The parts of an open log, each made with the others that it uses. */
+
+import { createCodec, type Codec } from "../../events/index.ts";
+import { Heads, IndexRows, Lineage, type LiveTail } from "./heads/index.ts";
+import { Following, readGlobal, Reading, ScannedDatabase, SnapshotReader } from "./read/index.ts";
+import type { ChainMark, Database } from "./rows/index.ts";
+import { Deletion, Erasure, type Eraser, Trimming } from "./upkeep/index.ts";
+import { Appender, Committer } from "./write/index.ts";
+
+export interface LogPartsOptions {
+  readonly sync: boolean;
+  readonly end: ChainMark;
+  readonly checked: ChainMark;
+  /** Removes deleted rows from the files. Left out where rows in memory leave nothing behind. */
+  readonly eraser?: Eraser;
+  /** Throws when another process owns the store. Left out where that cannot happen. */
+  readonly assertOwned?: () => void;
+}
+
+export interface LogParts {
+  readonly database: ScannedDatabase;
+  readonly codec: Codec;
+  readonly index: IndexRows;
+  readonly heads: Heads;
+  readonly lineage: Lineage;
+  readonly committer: Committer;
+  readonly appender: Appender;
+  readonly erasure: Erasure;
+  readonly deletion: Deletion;
+  readonly trimming: Trimming;
+  readonly reading: Reading;
+  readonly following: Following;
+  readonly snapshots: SnapshotReader;
+}
+
+export function logParts(
+  given: Database,
+  { sync, end, checked, eraser, assertOwned = () => {} }: LogPartsOptions,
+  assertOpen: () => void,
+): LogParts {
+  const database = new ScannedDatabase(given);
+  const codec = createCodec();
+  const index = new IndexRows();
+  const tails = new Map<string, LiveTail>();
+  const heads = new Heads(database, tails, index);
+  const lineage = new Lineage(database, heads);
+  const source = { database, codec, lineage };
+  const reading = new Reading({ source, heads, assertOpen });
+  const following = new Following({
+    codec,
+    heads,
+    tails,
+    read: (name, from, to) => reading.span(name, from, to),
+    readAll: (from, to) => readGlobal(database, codec, from, to),
+    written: () => committer.written.position,
+  });
+  const committer = new Committer(database, {
+    sync,
+    end,
+    checked,
+    index,
+    assertOwned,
+    onWritten: () => {
+      following.notify();
+    },
+    // After a failed write only the store knows what was written.
+    onFailed: () => {
+      heads.clear();
+      following.forget();
+    },
+  });
+  const appender = new Appender({ database, codec, heads, lineage, committer });
+  const erasure = new Erasure({ database, committer, eraser });
+  const changing = { source, heads, committer, appender, erasure };
+  return {
+    database,
+    codec,
+    index,
+    heads,
+    lineage,
+    committer,
+    appender,
+    erasure,
+    reading,
+    following,
+    deletion: new Deletion(changing),
+    trimming: new Trimming(changing),
+    snapshots: new SnapshotReader(database),
+  };
+}
