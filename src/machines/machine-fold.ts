@@ -55,6 +55,14 @@ export function machineFold(
   return { snapshot: next, effects: actions.length === 0 ? none : actions.filter(isEffect) };
 }
 
+/**
+ * Whether neither a turn nor a compaction runs or is about to begin. Asked after each event, so it reads the
+ * value: XState's `matches` takes it apart anew each time.
+ */
+export function isWaiting({ value }: MachineStep["snapshot"]): boolean {
+  return typeof value === "object" && "idle" in value && value.idle === "waiting";
+}
+
 /** The live snapshot of a stored state. Runs nothing again. */
 export function resolveMachineState(state: MachineState): SnapshotFrom<typeof sessionMachine> {
   return sessionMachine.resolveState(state);

@@ -5,7 +5,7 @@
 
 import type { PositionRange, SessionEvent } from "../events/index.ts";
 import type { HistoryItem, ProjectedState } from "../projections/index.ts";
-import type { MachineStep } from "../machines/index.ts";
+import { isWaiting, type MachineStep } from "../machines/index.ts";
 
 /** The states that follow the branch, without the history. */
 export type BranchStates = Pick<ProjectedState, "view" | "calibration" | "compactions" | "counts">;
@@ -37,14 +37,8 @@ export interface BoundaryStates extends ProjectedState {
 }
 
 /** Whether the session is between two turns, and nothing runs or is about to. */
-export function isAtBoundary({ machine: { value }, history }: BoundaryStates): boolean {
-  return (
-    typeof value === "object" &&
-    "idle" in value &&
-    value.idle === "waiting" &&
-    history.open === undefined &&
-    history.note === undefined
-  );
+export function isAtBoundary({ machine, history }: BoundaryStates): boolean {
+  return isWaiting(machine) && history.open === undefined && history.note === undefined;
 }
 
 /** The boundary at which the session is; undefined during a turn. */

@@ -2,7 +2,7 @@
 
 import { entriesOf, entryOf, segmentOf, type EventBody, type InFlight } from "../events/index.ts";
 import { estimateSpent } from "../context/index.ts";
-import { openCalls } from "../machines/index.ts";
+import { isWaiting, openCalls } from "../machines/index.ts";
 import { standingAnswer } from "../projections/index.ts";
 import { interruptedPolicy, type Agent } from "../agent/index.ts";
 import type { SessionState } from "./session-state.ts";
@@ -13,7 +13,7 @@ import type { SessionState } from "./session-state.ts";
  */
 export function isAtRest(state: SessionState): boolean {
   const { machine } = state;
-  if (machine.matches("tools")) {
+  if (machine.value === "tools") {
     // A quick check first: this runs after each event, and a step may have thousands of calls.
     const { open, asking } = openCalls(machine.context);
     if (open > asking) return false;
@@ -36,12 +36,12 @@ export function isAwaited(state: SessionState, callId: string): boolean {
 
 /** Whether no turn and no compaction runs or is about to begin. */
 export function isIdle({ machine }: SessionState): boolean {
-  return machine.matches({ idle: "waiting" }) || machine.matches("closed");
+  return isWaiting(machine) || machine.value === "closed";
 }
 
-export function isInTurn(machine: SessionState["machine"]): boolean {
-  if (machine.matches("compacting")) return machine.context.compactingFrom !== "idle";
-  return machine.matches("streaming") || machine.matches("tools");
+export function isInTurn({ value, context }: SessionState["machine"]): boolean {
+  if (value === "compacting") return context.compactingFrom !== "idle";
+  return value === "tools" || (typeof value === "object" && "streaming" in value);
 }
 
 /** What a dead process left unfinished; undefined if nothing. */
