@@ -6,6 +6,7 @@
 import { z } from "zod";
 import { TurnlogError } from "../events/index.ts";
 import { closestMatch } from "leven";
+import { uncompiled } from "./schemas.ts";
 
 interface InputPlace {
   /** The name of the parameter. */
@@ -26,7 +27,7 @@ export function check(
 ): void {
   let error: z.ZodError | undefined;
   try {
-    ({ error } = schema.safeParse(given));
+    ({ error } = schema.safeParse(given, uncompiled));
   } catch {
     // A getter or a proxy threw; reading its error may throw too.
     const option = name ?? "what it is given";

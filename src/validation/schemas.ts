@@ -69,20 +69,32 @@ export function optionsOf<Given extends object>(
   required: RequiredFields<Given>,
   { hints = {}, ignored }: UnknownKeys = {},
 ): z.ZodType {
-  const known = [...Object.keys(optional), ...Object.keys(required)];
+  const fields: readonly (readonly [string, z.ZodType])[] = [
+    ...Object.entries<z.ZodType>(optional),
+    ...Object.entries<z.ZodType>(required),
+  ];
+  const known = fields.map(([key]) => key);
   // Built at first use: importing the package would take a tenth longer.
-  return z.lazy(() => {
-    const fields = implementation(required, optional);
-    return z.unknown().superRefine((value, context) => {
+  return z.lazy(() =>
+    z.unknown().superRefine((value, context) => {
       // First, since a misspelt key is often why a required one is missing.
       for (const [key, given] of enumerable(value)) {
         if (given === undefined || known.includes(key) || ignored?.test(key) === true) continue;
         const params = { unknown: key, known, hint: byId(hints, key) } satisfies UnknownKey;
         context.addIssue({ code: "custom", path: [key], params });
       }
-      report(fields, value, context, []);
-    });
-  });
+      if (typeof value !== "object" || value === null || Array.isArray(value)) {
+        context.addIssue({ code: "custom", message: "an object" });
+        return;
+      }
+      // Not an object schema: most options are absent, and zod would compile code for all of them.
+      for (const [key, field] of fields) {
+        const given: unknown = Reflect.get(value, key);
+        if (given !== undefined || Object.hasOwn(required, key))
+          report(field, given, context, [key]);
+      }
+    }),
+  );
 }
 
 interface UnknownKeys {
@@ -125,6 +137,9 @@ export function off(shape: z.ZodType): z.ZodType {
   });
 }
 
+/** Options are checked so rarely that compiling their schemas would take longer. */
+export const uncompiled: { readonly jitless: true } = { jitless: true };
+
 export function report(
   shape: z.ZodType,
   value: unknown,
@@ -132,7 +147,7 @@ export function report(
   at: readonly PropertyKey[],
   otherwise: string = "",
 ): void {
-  for (const issue of shape.safeParse(value).error?.issues ?? []) {
+  for (const issue of shape.safeParse(value, uncompiled).error?.issues ?? []) {
     const { path, message } = issue;
     const words = path.length === 0 ? `${message}${otherwise}` : message;
     const params = issue.code === "custom" ? issue.params : undefined;
