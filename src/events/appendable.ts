@@ -1,7 +1,8 @@
 /** Checks an event before any `EventLog` appends it: it must be readable again and fit into a prompt. Pure. */
 
 import { z } from "zod";
-import { isKnownType, type NewEvent, type SessionEvent } from "./catalogue.ts";
+import { isAppType } from "./app-events.ts";
+import { isAppEvent, isKnownType, type NewEvent, type SessionEvent } from "./catalogue.ts";
 import { createCodec } from "./codec.ts";
 import { contentFault } from "./content-fault.ts";
 import { TurnlogError } from "./errors.ts";
@@ -18,7 +19,9 @@ const envelope = z.strictObject({
 });
 
 const unknownData = z.strictObject({
-  type: z.string().refine((type) => type !== "" && !isKnownType(type), "it is a known type"),
+  type: z
+    .string()
+    .refine((type) => type !== "" && !isKnownType(type) && !isAppType(type), "it is a known type"),
   version: z.int().positive(),
   data: z.custom((data) => data !== undefined, "expected JSON"),
 });
@@ -81,7 +84,8 @@ function faultOf(
     if (!kept.success) return `it is no event of a later release: ${issueText(kept.error)}`;
     return contentFault(event);
   }
-  if (!isKnownType(event.type)) return `there is no type ${JSON.stringify(event.type)}`;
+  if (!isAppEvent(event) && !isKnownType(event.type))
+    return `there is no type ${JSON.stringify(event.type)}`;
   const asRead = encodedAndDecoded(session, position, event);
   if (typeof asRead === "string") return asRead;
   // Earlier releases accepted content that no prompt can contain; copies keep it.

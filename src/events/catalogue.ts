@@ -1,6 +1,7 @@
 /** Every event type with its data, its version and its schema. */
 
 import type { z } from "zod";
+import { isAppType, type AppEventType, type AppFamily } from "./app-events.ts";
 import { blobSchemas, type BlobFamily } from "./blob-events.ts";
 import { contextSchemas, type ContextFamily } from "./context-events.ts";
 import type { JsonValue } from "./json.ts";
@@ -23,7 +24,8 @@ export interface EventMap
     PartFamily,
     ToolFamily,
     ContextFamily,
-    BlobFamily {
+    BlobFamily,
+    AppFamily {
   /** An event of a type that this release does not know: kept as it is, skipped by the folds. */
   unknown: { readonly type: string; readonly version: number; readonly data: JsonValue };
 }
@@ -55,7 +57,7 @@ export type EventBody<Type extends EventType = EventType> = {
   [T in Type]: { readonly type: T; readonly data: EventMap[T] };
 }[Type];
 
-type KnownType = Exclude<EventType, "unknown">;
+type KnownType = Exclude<EventType, "unknown" | AppEventType>;
 
 /** The schema of the data of each type, in its current version. */
 export const eventSchemas: { readonly [Type in KnownType]: z.ZodType<EventMap[Type]> } = {
@@ -71,12 +73,21 @@ export const eventSchemas: { readonly [Type in KnownType]: z.ZodType<EventMap[Ty
 };
 
 /** The schema version in which each type is written. Default: 1. */
-export const eventVersions: Readonly<Partial<Record<KnownType, number>>> = { "message.queued": 2 };
+export const eventVersions: Readonly<Partial<Record<KnownType | AppEventType, number>>> = {
+  "message.queued": 2,
+};
 
 const knownTypes: ReadonlySet<string> = new Set(Object.keys(eventSchemas));
 
 export function isKnownType(type: string): type is KnownType {
   return knownTypes.has(type);
+}
+
+/** Whether an event is one of the user's program. */
+export function isAppEvent<Event extends EventBody>(
+  event: Event,
+): event is Extract<Event, { readonly type: AppEventType }> {
+  return isAppType(event.type);
 }
 
 export type DeltaType = "part.text-delta" | "part.reasoning-delta" | "part.tool-input-delta";

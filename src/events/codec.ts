@@ -14,7 +14,8 @@ import {
   type SessionEvent,
 } from "./catalogue.ts";
 import { TurnlogError } from "./errors.ts";
-import type { JsonValue } from "./json.ts";
+import { isAppType, type AppEventType } from "./app-events.ts";
+import { jsonObjectSchema, type JsonValue } from "./json.ts";
 import { REPEATS_VERSION, withRepeats } from "./repeated-text.ts";
 import { rememberUpcast, storedForm } from "./stored-form.ts";
 import { isSucceededData } from "./tool-events.ts";
@@ -144,6 +145,7 @@ export function ownJson(row: string): unknown {
 
 function checkedEvent(fields: StoredFields, key: RowKey, upcasters: Upcasters): SessionEvent {
   const { envelope, type, version, stored } = namedFields(fields, key);
+  if (isAppType(type)) return appEvent(envelope, type, version, stored, key);
   if (!isKnownType(type)) return unknownEvent(envelope, type, version, stored);
   const data = upcast(type, version, stored, key, upcasters);
   if (type !== "tool.succeeded" || !isSucceededData(data)) {
@@ -162,6 +164,7 @@ function checkedEvent(fields: StoredFields, key: RowKey, upcasters: Upcasters): 
 
 function ownEvent(fields: StoredFields, key: RowKey, upcasters: Upcasters): SessionEvent {
   const { envelope, type, version, stored } = namedFields(fields, key);
+  if (isAppType(type)) return appEvent(envelope, type, version, stored, key);
   if (!isKnownType(type)) return unknownEvent(envelope, type, version, stored);
   // An upcast event is written in its old version.
   if (version !== (eventVersions[type] ?? 1)) return checkedEvent(fields, key, upcasters);
@@ -201,6 +204,20 @@ function unknownEvent(
   return { ...envelope, type: "unknown", data: { type, version, data } };
 }
 
+/** The program's schema checks its data where the program reads it. */
+function appEvent(
+  envelope: Envelope,
+  type: AppEventType,
+  version: number,
+  stored: JsonValue,
+  key: RowKey,
+): SessionEvent<AppEventType> {
+  if (version > 1) throw tooNew(type, version, 1, key);
+  const checked = jsonObjectSchema.safeParse(stored);
+  if (!checked.success) throw invalid(key, type, checked.error);
+  return { ...envelope, type, data: checked.data };
+}
+
 function upcast(
   type: keyof typeof eventSchemas,
   version: number,
@@ -211,13 +228,7 @@ function upcast(
   const current = eventVersions[type] ?? 1;
   if (type === "tool.succeeded" && version === REPEATS_VERSION)
     return fitting(type, key, () => withRepeats(stored));
-  if (version > current) {
-    throw new TurnlogError(
-      "EVENT_TOO_NEW",
-      `The event at ${key.session}:${key.position} is ${type} version ${version}; this release of turnlog reads up to version ${current}. Open the store with the release that wrote it, or a later one.`,
-      { session: key.session, position: key.position },
-    );
-  }
+  if (version > current) throw tooNew(type, version, current, key);
   let data = stored;
   for (let from = version; from < current; from++) {
     const step = upcasters[type]?.[from];
@@ -227,6 +238,14 @@ function upcast(
     data = fitting(type, key, () => step(older));
   }
   return data;
+}
+
+function tooNew(type: string, version: number, current: number, key: RowKey): TurnlogError {
+  return new TurnlogError(
+    "EVENT_TOO_NEW",
+    `The event at ${key.session}:${key.position} is ${type} version ${version}; this release of turnlog reads up to version ${current}. Open the store with the release that wrote it, or a later one.`,
+    { session: key.session, position: key.position },
+  );
 }
 
 /** @throws TurnlogError `EVENT_INVALID` where the data does not fit */

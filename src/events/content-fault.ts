@@ -14,8 +14,9 @@ import {
   type JsonValue,
   type ProviderMetadata,
 } from "./json.ts";
+import type { AppEventType } from "./app-events.ts";
 import type { ModelOutput } from "./tool-events.ts";
-import type { EventBody } from "./catalogue.ts";
+import { isAppEvent, type EventBody } from "./catalogue.ts";
 import type { StoredUserContent } from "./message-events.ts";
 
 const options = { providerOptions: z.record(z.string(), jsonObjectSchema).optional() };
@@ -97,9 +98,19 @@ const replaced = new WeakMap<ModelOutput, ModelOutput>();
 /** Levels that an event's own fields add around a value. */
 const OWN_LEVELS = 10;
 
-export function contentFault({ type, data }: EventBody): string | undefined {
+export function contentFault(event: EventBody): string | undefined {
+  const { data } = event;
   if (isNestedDeeper(data, MOST_LEVELS + OWN_LEVELS))
     return `its data is nested more than ${MOST_LEVELS} levels deep`;
+  // No prompt has one.
+  if (isAppEvent(event)) return undefined;
+  return promptFault(event);
+}
+
+function promptFault({
+  type,
+  data,
+}: Exclude<EventBody, EventBody<AppEventType>>): string | undefined {
   switch (type) {
     case "tool.succeeded":
     case "tool.failed": {

@@ -15,6 +15,16 @@ export {
   type SessionEntry,
   type Snapshot,
 } from "./event-log.ts";
+export { type AppEventType, isAppType } from "./app-events.ts";
+export {
+  type AppEvent,
+  type AppEventInput,
+  type AppEvents,
+  type DefinedEvents,
+  type EventSchemas,
+  checkedAppData,
+  defineEvents,
+} from "./define-events.ts";
 export { askedId, sessionOfAsked } from "./asked-id.ts";
 export { assertAppendable, idOf } from "./appendable.ts";
 export { plainJson } from "./plain-json.ts";
@@ -71,6 +81,7 @@ export {
   type SessionEvent,
   eventSchemas,
   eventVersions,
+  isAppEvent,
   isDelta,
 } from "./catalogue.ts";
 export {

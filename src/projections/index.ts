@@ -1,9 +1,11 @@
 /** What a session's events mean: history, prompt, usage, queue, tool calls. Pure folds; no I/O, no clock. */
 
+export { appendedAt, appended } from "./appended.ts";
 export { type ApprovalsState, standingAnswer, approvals } from "./approvals.ts";
 export { type BlobsState, type KnownBlob, blobs } from "./blobs.ts";
 export {
   activeSpans,
+  type BranchesState,
   branches,
   branchAt,
   headOf,

@@ -4,27 +4,61 @@
  */
 
 import type { z } from "zod";
-import { deepFreeze, type EventType, type SessionEvent } from "../events/index.ts";
+import {
+  deepFreeze,
+  eventSchemas,
+  isAppEvent,
+  TurnlogError,
+  type AppEvent,
+  type AppEvents,
+  type AppEventType,
+  type EventSchemas,
+  type EventType,
+  type SessionEvent,
+} from "../events/index.ts";
+
+type OwnType = Exclude<EventType, AppEventType>;
 
 type Transitions<State> = {
-  readonly [Type in EventType]?: (state: State, event: SessionEvent<Type>) => State;
+  readonly [Type in OwnType]?: (state: State, event: SessionEvent<Type>) => State;
 };
 
-export interface ProjectionDefinition<State extends object> {
+type AppTransitions<State, Schemas extends EventSchemas> = {
+  readonly [Type in keyof Schemas & AppEventType]?: (
+    state: State,
+    event: Extract<AppEvent<Schemas>, { readonly type: Type }>,
+  ) => State;
+};
+
+interface ProjectionBase<State extends object> {
   readonly name: string;
   /** Raise it when the state or its meaning changes: snapshots of other versions are ignored. */
   readonly version: number;
   /** `branch`: a rewind brings back the state of the active branch. `log`: the state covers all events. */
   readonly follows: "branch" | "log";
-  /** Parses a stored snapshot. */
+  /** Parses a stored snapshot, which is the state as JSON. Must give the same state back. */
   readonly schema: z.ZodType<State>;
   readonly initial: State;
-  readonly on: Transitions<State>;
 }
 
+export interface ProjectionDefinition<
+  State extends object,
+  Schemas extends EventSchemas = NoEvents,
+> extends ProjectionBase<State> {
+  readonly initial: NoInfer<State>;
+  /** The events of your program that `on` names, from `defineEvents`. Their data comes parsed. */
+  readonly events?: AppEvents<Schemas>;
+  readonly on: Transitions<NoInfer<State>> & AppTransitions<NoInfer<State>, NoInfer<Schemas>>;
+}
+
+type NoEvents = Readonly<Record<never, never>>;
+
 /** A pure fold over events, named and versioned. */
-export interface Projection<State extends object> extends ProjectionDefinition<State> {
-  /** The state after an event; the same object if the projection does not use the event. Pure. */
+export interface Projection<State extends object> extends ProjectionBase<State> {
+  /**
+   * The state after an event; the same object if the projection does not use the event. Pure.
+   * @throws TurnlogError `EVENT_INVALID` if an event of your program does not fit its schema
+   */
   fold(state: State, event: SessionEvent): State;
 }
 
@@ -39,23 +73,40 @@ export interface Projection<State extends object> extends ProjectionDefinition<S
  *   initial: { count: 0 },
  *   on: { "tool.started": ({ count }) => ({ count: count + 1 }) },
  * });
+ * @throws TurnlogError `INVALID_INPUT` if `on` names an event that is neither turnlog's nor one of `events`
  */
-export function defineProjection<State extends object>(
-  definition: ProjectionDefinition<State>,
+export function defineProjection<State extends object, Schemas extends EventSchemas = NoEvents>(
+  definition: ProjectionDefinition<State, Schemas>,
 ): Projection<State> {
-  const { on } = definition;
+  const { on, events, name, version, follows, schema, initial } = definition;
+  for (const type of Object.keys(on)) {
+    const isKnown = Object.hasOwn(eventSchemas, type) || type === "unknown";
+    if (isKnown || Object.hasOwn(events?.schemas ?? {}, type)) continue;
+    throw new TurnlogError(
+      "INVALID_INPUT",
+      `defineProjection: the projection ${name} folds ${JSON.stringify(type)}, and there is no such event. Events of your program come with \`events\`.`,
+      { details: { option: `on.${type}` } },
+    );
+  }
   // All sessions share the initial state.
-  deepFreeze(definition.initial);
+  deepFreeze(initial);
+  // The compiler cannot relate an event's type to its transition's.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  const transitions = on as Readonly<
+    Partial<Record<string, (state: State, event: object) => State>>
+  >;
   return {
-    ...definition,
+    name,
+    version,
+    follows,
+    schema,
+    initial,
     // Not through the store, whose transition takes three times as long.
     fold: (state, event) => {
-      // The compiler cannot relate the event's type to the transition's.
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-      const transition = on[event.type] as
-        | ((state: State, event: SessionEvent) => State)
-        | undefined;
-      return transition === undefined ? state : transition(state, event);
+      const transition = transitions[event.type];
+      if (transition === undefined) return state;
+      const folded = isAppEvent(event) ? events?.parse(event) : event;
+      return folded === undefined ? state : transition(state, folded);
     },
   };
 }

@@ -1,5 +1,6 @@
 /** The projections of every session. The type of a state and the version of its snapshots follow from this list. */
 
+import { appended, type AppendedState } from "./appended.ts";
 import { approvals, type ApprovalsState } from "./approvals.ts";
 import { blobs, type BlobsState } from "./blobs.ts";
 import { branches, type BranchesState } from "./branches.ts";
@@ -30,6 +31,7 @@ export interface ProjectedState {
   readonly summary: SessionSummary;
   readonly blobs: BlobsState;
   readonly branches: BranchesState;
+  readonly appended: AppendedState;
 }
 
 /** The order is part of the version of stored snapshots. */
@@ -49,4 +51,5 @@ export const sessionProjections: {
   summary: sessionSummary,
   blobs,
   branches,
+  appended,
 };

@@ -47,6 +47,8 @@ export {
   tokens,
 } from "../context/index.ts";
 export {
+  type AppEvent,
+  type AppEvents,
   type BlobStore,
   type EventLog,
   type SessionEvent,
@@ -54,6 +56,7 @@ export {
   type TurnEndReason,
   TurnlogError,
   type TurnlogErrorCode,
+  defineEvents,
   isRedacted,
 } from "../events/index.ts";
 export { sessionMachine } from "../machines/index.ts";

@@ -7,9 +7,11 @@ import {
   ownCopy,
   parseSessionId,
   TurnlogError,
+  type DefinedEvents,
   type CollectedBlobs,
   type DeleteOptions,
   type EventLog,
+  type EventSchemas,
 } from "../events/index.ts";
 import type { Backup, BackupOptions, StoreLog } from "../store/leveldb/index.ts";
 import type { LiveSession } from "./live-session.ts";
@@ -67,7 +69,9 @@ import {
  * @throws TurnlogError `INVALID_INPUT`, `LOG_LOCKED`, `LOG_FOREIGN`, `LOG_DAMAGED`, `LOG_TOO_NEW`,
  * `LOG_READ_ONLY`
  */
-export async function createRuntime(given: RuntimeOptions): Promise<Runtime> {
+export async function createRuntime<Events extends EventSchemas = NoEvents>(
+  given: RuntimeOptions & { readonly events?: DefinedEvents<Events> },
+): Promise<Runtime<Events>> {
   const options = checkedOptions(given);
   // Before a store is created.
   if ("dir" in options && options.dir !== undefined && options.encryption !== undefined)
@@ -84,6 +88,9 @@ export async function createRuntime(given: RuntimeOptions): Promise<Runtime> {
     throw error;
   }
 }
+
+/** Of a runtime without events: nothing can be appended. */
+type NoEvents = Readonly<Record<never, never>>;
 
 /** Prepares the agents while the disk takes the store's lock. An error of an agent is thrown first. */
 async function openPrepared(
@@ -155,6 +162,8 @@ class OpenRuntime implements Runtime {
       newId: () => this.#newId(),
       attachments: this.#options.attachments ?? {},
       live: liveSessions,
+      events: this.#options.events,
+      onWarning: this.#warn,
       redact: (name, what, options) => this.redact(name, what, options),
       configure: (name, changes) =>
         liveSessions.working(name, () =>

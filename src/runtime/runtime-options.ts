@@ -1,7 +1,13 @@
 /** The options of a runtime, and how its store is opened. */
 
 import type { KeyStore } from "../store/encryption/index.ts";
-import type { EventLog, JsonObject, RecoveryPolicy, TurnlogError } from "../events/index.ts";
+import type {
+  DefinedEvents,
+  EventLog,
+  JsonObject,
+  RecoveryPolicy,
+  TurnlogError,
+} from "../events/index.ts";
 import type { BlobOptions, AttachmentOptions } from "../media/index.ts";
 import { openLog, openMemoryLog, type StoreLog } from "../store/leveldb/index.ts";
 import type { Agent, StepSource } from "../agent/index.ts";
@@ -67,6 +73,8 @@ export type AgentOptions =
     };
 
 interface RunOptions {
+  /** The events of your own program, from `defineEvents`. Default: none. */
+  readonly events?: DefinedEvents;
   /**
    * Stores large and binary content outside of the log, once; events refer to it. With `false` it stays in the
    * events as base64; blobs that a session already has can still be read.

@@ -92,6 +92,7 @@ const schema = optionsOf<AnyRuntime>(
       ),
     ),
     mcp: named(serverSchema),
+    events: thing("what `defineEvents` answers", isEvents),
     recovery: oneOf("stop", "continue"),
     maxRecoveries: many,
     hashChain: flag,
@@ -141,6 +142,10 @@ function isHostOrRange(value: unknown): boolean {
   if (bits === undefined) return version !== 0 || /^(?=.*[a-z])[\w-]+(\.[\w-]+)*\.?$/i.test(value);
   const most = version === 4 ? 32 : 128;
   return version !== 0 && more.length === 0 && /^\d{1,3}$/.test(bits) && Number(bits) <= most;
+}
+
+function isEvents(value: unknown): boolean {
+  return isObject(value) && isObject(Reflect.get(Object(value), "schemas"));
 }
 
 function isObject(value: unknown): boolean {

@@ -6,6 +6,7 @@ import {
   type CollectedBlobs,
   type DeleteOptions,
   type EventLog,
+  type EventSchemas,
   type JsonObject,
 } from "../events/index.ts";
 import type { Backup, BackupOptions } from "../store/leveldb/index.ts";
@@ -32,7 +33,7 @@ export interface OpenSessionOptions {
 }
 
 /** An open store and the agent that runs its sessions. Created by {@link createRuntime}. */
-export interface Runtime extends AsyncDisposable {
+export interface Runtime<Events extends EventSchemas = EventSchemas> extends AsyncDisposable {
   /** The log of the store, for reading. */
   readonly log: EventLog;
   /** The blobs of the store, for reading. Undefined without a blob store. */
@@ -42,7 +43,7 @@ export interface Runtime extends AsyncDisposable {
    * @throws TurnlogError `AGENT_MISSING`, `COMMAND_REFUSED` (it has another agent or other metadata), `SESSION_NOT_FOUND` with `createIfMissing: false`, `SESSION_DELETED`,
    * `INVALID_INPUT`, `LOG_DAMAGED`, `RUNTIME_CLOSED`
    */
-  session(id?: string, options?: OpenSessionOptions): Promise<Session>;
+  session(id?: string, options?: OpenSessionOptions): Promise<Session<Events>>;
   /** Lists all sessions of the store by name, without reading their events. */
   sessions(): AsyncIterable<ListedSession>;
   /**

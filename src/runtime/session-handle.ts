@@ -8,6 +8,7 @@ import type { OutputInterface } from "ai";
 import {
   ownCopy,
   TurnlogError,
+  type DefinedEvents,
   type Delivery,
   type EventBody,
   type EventLog,
@@ -43,6 +44,8 @@ import type { Redacted, RedactionTarget, RedactOptions } from "../archive/index.
 import type { AgentChanges } from "./agent-registry.ts";
 import type { LiveSessions } from "./live-sessions.ts";
 import type { ForkOptions, Session } from "./session.ts";
+import { sessionAppend } from "./session-append.ts";
+import { sessionProjected } from "./session-projections.ts";
 import { sessionAnswers } from "./session-answers.ts";
 import { sessionRewinds } from "./session-rewinds.ts";
 import { queueMessage } from "./queue-message.ts";
@@ -53,6 +56,9 @@ export interface SessionHost {
   readonly newId: () => string;
   readonly attachments: AttachmentOptions;
   readonly live: LiveSessions;
+  /** The events of the user's program. */
+  readonly events: DefinedEvents | undefined;
+  readonly onWarning: (error: TurnlogError) => void;
   /** Forks the stored session and activates the fork. */
   fork(session: string, options: ForkOptions, recovery?: RecoveryPolicy): Promise<Session>;
   /** Activates the session anew, with a changed agent. */
@@ -204,6 +210,8 @@ export function sessionHandle(id: string, host: SessionHost): Session {
     },
 
     ...sessionAnswers(id, live, openActor),
+    ...sessionAppend(id, host),
+    ...sessionProjected(id, host),
 
     forgetApproval: (toolName) =>
       execute("forgetApproval", (target) => commands.forgetApproval(target, toolName)),

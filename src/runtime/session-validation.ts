@@ -36,6 +36,7 @@ import type {
 import { outputSchema, strategySchema, turnContextSchema } from "../agent/index.ts";
 
 type EventsOptions = NonNullable<Parameters<Session["events"]>[0]>;
+type AppendOptions = NonNullable<Parameters<Session["append"]>[2]>;
 type RestOptions = NonNullable<Parameters<Session["atRest"]>[0]>;
 type ContextAt = NonNullable<Parameters<Session["context"]>[0]>;
 
@@ -122,6 +123,19 @@ const eventsSchema = optionsOf<EventsOptions>(
     from: position,
     signal,
   },
+  {},
+);
+const appendSchema = optionsOf<AppendOptions>(
+  {
+    id: thing(
+      "a text of 1 to 256 characters",
+      (value) => typeof value === "string" && value.length > 0 && value.length <= 256,
+    ),
+  },
+  {},
+);
+const projectionSchema = implementation(
+  { name, version: position, follows: oneOf("branch", "log"), fold: code },
   {},
 );
 const restSchema = optionsOf<RestOptions>({ signal }, {});
@@ -228,6 +242,9 @@ const commands: ReadonlyMap<unknown, Signature> = new Map<keyof Session, Signatu
   ["rerun", [optional("options", rerunSchema)]],
   ["redact", [required("what", redactedSchema), optional("options", redactSchema)]],
   ["events", [optional("options", eventsSchema)]],
+  ["append", [required("type", text), undefined, optional("options", appendSchema)]],
+  ["project", [required("projection", projectionSchema), optional("options", atSchema)]],
+  ["follow", [required("projection", projectionSchema), optional("options", restSchema)]],
   ["atRest", [optional("options", restSchema)]],
   ["close", [optional("reason", text)]],
 ]);
@@ -242,8 +259,9 @@ const validation: ProxyHandler<Session> = {
       try {
         checkAll(session.id, String(command), given, parameters);
       } catch (error) {
-        // All other commands return a promise.
-        if (command === "events" || !TurnlogError.isInstance(error)) throw error;
+        // All others return a promise.
+        if (command === "events" || command === "follow" || !TurnlogError.isInstance(error))
+          throw error;
         return Promise.reject(error);
       }
       return Reflect.apply(

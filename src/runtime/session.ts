@@ -2,7 +2,7 @@
 
 import type { OutputInterface } from "ai";
 import type { CompactionStrategy } from "../context/index.ts";
-import type { Delivery, JsonObject, SessionEvent } from "../events/index.ts";
+import type { Delivery, EventSchemas, JsonObject, SessionEvent } from "../events/index.ts";
 import type {
   ApprovalAnswer,
   ApprovalRecorded,
@@ -17,6 +17,7 @@ import type {
 } from "./session/index.ts";
 import type { CallAnswer } from "./tools/index.ts";
 import type { ContextFigures, CompactionPreview, PreviewOptions } from "./prompt/index.ts";
+import type { ProgramEvents } from "./program-events.ts";
 import type { AgentChanges } from "./agent-registry.ts";
 import type { RerunPlace, SessionBranch, SessionDiff, SessionView } from "../state/index.ts";
 import type { Redacted, RedactionTarget, RedactOptions } from "../archive/index.ts";
@@ -90,14 +91,17 @@ export interface RerunOptions extends RerunPlace, AgentChanges {
   readonly id?: string;
 }
 
-interface Rerun {
-  readonly session: Session;
+interface Rerun<Events extends EventSchemas> {
+  readonly session: Session<Events>;
   /** The turn that continues in the fork, with its events from its beginning. */
   readonly turn: Turn;
 }
 
-/** One conversation of one agent. The handle stays valid while the runtime passivates and activates the session. */
-export interface Session {
+/**
+ * One conversation of one agent. The handle stays valid while the runtime passivates and activates the session.
+ * `Events`: the events of your program, from `createRuntime({ events })`.
+ */
+export interface Session<Events extends EventSchemas = EventSchemas> extends ProgramEvents<Events> {
   readonly id: string;
   /**
    * Accepts a message: it is durable when this resolves. Starts a turn, or queues the message behind the
@@ -225,14 +229,14 @@ export interface Session {
    * fork with its own agent. Both are recorded.
    * @throws TurnlogError `INVALID_INPUT` (the position does not exist), `REVISION_CONFLICT` (the id is taken)
    */
-  fork(options?: ForkOptions): Promise<Session>;
+  fork(options?: ForkOptions): Promise<Session<Events>>;
   /**
    * Runs an earlier turn again in a fork, from a position inside it, with the model and tools of this
    * runtime or others. Default: the last turn from its first step. `step` names the first step to run,
    * `position` any position in a turn. Model and tools are called anew, with their effects in the world.
    * @throws TurnlogError `INVALID_INPUT` if no turn ran at the position, and as {@link Session.fork}
    */
-  rerun(options?: RerunOptions): Promise<Rerun>;
+  rerun(options?: RerunOptions): Promise<Rerun<Events>>;
   /**
    * Changes the agent that runs the session, between turns: to one of the runtime's `agents` by its name,
    * or by another model, instructions or tools. The change is recorded. Other runtimes follow the name; the

@@ -19,6 +19,7 @@ export {
   waitingOutputs,
 } from "./output-requests.ts";
 export { type Approval, approvalOfId, waitingApprovals } from "./session-approvals.ts";
+export { projectedAt, projectedFrom, type Projected, type ProjectionReader } from "./projected.ts";
 export { stepResults } from "./step-result.ts";
 export { type SessionDiff, diffSession } from "./session-diff.ts";
 export { boundaryAt, isAtBoundary } from "./boundaries.ts";

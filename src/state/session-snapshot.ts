@@ -9,6 +9,7 @@ import type { EventLog } from "../events/index.ts";
 import { machineStateSchema, resolveMachineState } from "../machines/index.ts";
 import {
   activeSpans,
+  appended,
   approvals,
   blobs,
   branches,
@@ -69,6 +70,7 @@ const stateSchema = z.object({
   summary: sessionSummary.schema,
   blobs: blobs.schema,
   branches: branches.schema,
+  appended: appended.schema,
   boundaries: z.object({ from: z.int().nonnegative() }),
 });
 

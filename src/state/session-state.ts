@@ -11,6 +11,7 @@ import {
 import { initialBoundaries, withBoundary, type BoundariesState } from "./boundaries.ts";
 import { rewindTarget, rewoundBoundaries } from "./rewind-state.ts";
 import {
+  appended,
   approvals,
   blobs,
   branches,
@@ -50,6 +51,7 @@ export const initialSessionState: SessionState = {
   summary: sessionSummary.initial,
   blobs: blobs.initial,
   branches: branches.initial,
+  appended: appended.initial,
   boundaries: initialBoundaries,
 };
 
@@ -108,6 +110,7 @@ function foldedByLog(state: ProjectedState, event: SessionEvent): Omit<Projected
     summary: sessionSummary.fold(state.summary, event),
     blobs: blobs.fold(state.blobs, event),
     branches: branches.fold(state.branches, event),
+    appended: appended.fold(state.appended, event),
   };
 }
 

@@ -1,7 +1,15 @@
 /** Repeats the commands that a recorded session received from outside. */
 
 import type { OutputInterface } from "ai";
-import type { CancelMode, SessionEvent } from "../events/index.ts";
+import {
+  defineEvents,
+  isAppEvent,
+  type DefinedEvents,
+  type AppEventType,
+  type CancelMode,
+  type EventSchemas,
+  type SessionEvent,
+} from "../events/index.ts";
 import type { Session } from "../runtime/index.ts";
 import type { ReplayPace } from "../models/index.ts";
 import { recordedCompactions } from "./recorded-compactions.ts";
@@ -21,7 +29,8 @@ type CommandType =
   | "session.rewound"
   | "session.closed"
   | "context.compaction-started"
-  | "context.restored";
+  | "context.restored"
+  | AppEventType;
 
 const commandTypes: ReadonlySet<string> = new Set<CommandType>([
   "message.queued",
@@ -54,8 +63,19 @@ export function isCommand(
   }
   // An automatic compaction follows from the size of the prompt.
   if (event.type === "context.compaction-started") return event.data.trigger === "asked";
-  return commandTypes.has(event.type);
+  return isAppEvent(event) || commandTypes.has(event.type);
 }
+
+/** The program's recorded events. Their data was checked when it was appended. */
+export function recordedAppEvents(events: readonly SessionEvent[]): DefinedEvents {
+  const schemas: Record<AppEventType, EventSchemas[AppEventType]> = {};
+  for (const { type } of events.filter(isAppEvent)) schemas[type] = anything;
+  return defineEvents(schemas);
+}
+
+const anything: EventSchemas[AppEventType] = {
+  "~standard": { version: 1, validate: (value) => ({ value }) },
+};
 
 /** Repeats a command. @param events - All recorded events. @param output - Of a message: the output of its turn. */
 export async function repeatCommand(
@@ -66,6 +86,11 @@ export async function repeatCommand(
   output?: OutputInterface,
 ): Promise<void> {
   const next = events[event.position];
+  if (isAppEvent(event)) {
+    const { type, data, id } = event;
+    await session.append(type, data, id === undefined ? {} : { id });
+    return;
+  }
   switch (event.type) {
     case "message.queued": {
       const { id, content, delivery } = event.data;

@@ -11,6 +11,7 @@ import type { Timer } from "../shared/index.ts";
 import { replayModel } from "../models/index.ts";
 import { isGone, recordedBlobs } from "./recorded-processes.ts";
 import { endingAt, waitEnd } from "./recorded-endings.ts";
+import { recordedAppEvents } from "./replay-command.ts";
 import { recordedPreparations, withRecordedStops } from "./replay-boundaries.ts";
 import type { ReplayComparison } from "./replay-comparison.ts";
 import type { ReplayPacer } from "./replay-pacer.ts";
@@ -56,6 +57,7 @@ export class ReplayProcess {
       log: this.#ownLog(),
       blobs: { store: memoryBlobs(), recorded: recordedBlobs(events) },
       ...(agentName === undefined ? { agent: replayed } : { agents: { [agentName]: replayed } }),
+      events: recordedAppEvents(events),
       recovery: recovery?.type === "session.recovered" ? recovery.data.policy : "stop",
       maxRecoveries: Number.POSITIVE_INFINITY,
       testing: {

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { eventSchemas, type EventType } from "../../src/events/index.ts";
 
-type KnownType = Exclude<EventType, "unknown">;
+type KnownType = Exclude<EventType, "unknown" | `app.${string}`>;
 
 const types = Object.keys(eventSchemas) as KnownType[];
 

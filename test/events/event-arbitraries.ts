@@ -8,7 +8,7 @@ import {
 } from "../../src/events/catalogue.ts";
 import type { FailureKind } from "../../src/events/step-events.ts";
 
-type KnownType = Exclude<EventType, "unknown">;
+type KnownType = Exclude<EventType, "unknown" | `app.${string}`> | "app.noted";
 
 const text = fc.oneof(
   fc.string({ unit: "grapheme", maxLength: 20 }),
@@ -460,9 +460,10 @@ export const eventData: { readonly [Type in KnownType]: Arbitrary<EventMap[Type]
     mediaType: text,
     bytes: count,
   }),
+  "app.noted": fc.dictionary(key, json, { maxKeys: 3 }),
 };
 
-export const knownTypes: readonly KnownType[] = Object.keys(eventSchemas).filter(
+export const knownTypes: readonly KnownType[] = [...Object.keys(eventSchemas), "app.noted"].filter(
   (type) => type in eventData,
 ) as KnownType[];
 

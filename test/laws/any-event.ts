@@ -109,7 +109,8 @@ const addedMessage = fc.constantFrom(
   { role: "tool", content: [] } as const,
 );
 
-type AnyData = { readonly [Type in EventType]: fc.Arbitrary<EventMap[Type]> };
+type AnyType = Exclude<EventType, `app.${string}`> | "app.noted";
+type AnyData = { readonly [Type in AnyType]: fc.Arbitrary<EventMap[Type]> };
 
 /** One for each type: the compiler finds a type that is missing. */
 const anyData: AnyData = {
@@ -371,10 +372,11 @@ const anyData: AnyData = {
   "context.restored": fc.record({ position: fc.integer({ min: 1, max: 40 }) }),
   "context.overflowed": fc.record({ step: few }),
   "blob.stored": fc.constant({ sha256: "0".repeat(64), mediaType: "text/plain", bytes: 2 }),
+  "app.noted": fc.record({ note: json }),
   unknown: fc.record({ type: fc.constant("future.event"), version: few, data: json }),
 };
 
-function anyOf(types: readonly EventType[]): fc.Arbitrary<EventBody> {
+function anyOf(types: readonly AnyType[]): fc.Arbitrary<EventBody> {
   return fc
     .constantFrom(...types)
     .chain((type) => anyData[type].map((data) => ({ type, data }) as EventBody));
@@ -382,7 +384,7 @@ function anyOf(types: readonly EventType[]): fc.Arbitrary<EventBody> {
 
 /** Any event; every other one of those that meet most: a call, its end, and what closes its step. */
 const anyBody: fc.Arbitrary<EventBody> = fc.oneof(
-  anyOf(Object.keys(anyData) as EventType[]),
+  anyOf(Object.keys(anyData) as AnyType[]),
   anyOf(["step.started", "part.tool-call", "tool.succeeded", "turn.ended", "message.delivered"]),
 );
 

@@ -123,7 +123,8 @@ function rewindTo(
   const { state } = target;
   const boundary = boundaryAt(state, to);
   if (boundary === undefined) throw refusal(target, "rewind", notBoundary(target, to));
-  const isHere = boundary.from === state.boundaries.from;
+  // Events of a program may follow within a boundary, and its projections tell them apart.
+  const isHere = boundary.from === state.boundaries.from && to >= state.appended.newest;
   if (isHere && details.again === undefined && details.edit === undefined)
     return alreadyThere(state, to);
   const left = leftTurns(state, to);

@@ -3,7 +3,14 @@
  * that every field of the catalogue is named; any other field, as of a later release, is content.
  */
 
-import { type EventMap, REDACTED, type JsonValue, type StoredError } from "../../events/index.ts";
+import {
+  type AppEventType,
+  type EventMap,
+  isAppType,
+  REDACTED,
+  type JsonValue,
+  type StoredError,
+} from "../../events/index.ts";
 
 /**
  * `clear`: structure, such as ids, names and numbers, which the machine reads. `left out`: optional
@@ -13,7 +20,7 @@ export type FieldRule = "clear" | "left out" | ((value: JsonValue) => JsonValue)
 
 type Fields<Data> = { readonly [Field in keyof Required<Data>]: FieldRule };
 
-type Whole = "part.source" | "unknown";
+type Whole = "part.source" | "unknown" | AppEventType;
 
 const text = (value: JsonValue): JsonValue => (value === "" ? "" : REDACTED);
 const object = (value: JsonValue): JsonValue => (typeof value === "string" ? REDACTED : {});
@@ -204,7 +211,7 @@ const contentFields: ContentFields = {
 };
 
 export function ruleOf(type: keyof EventMap, field: string): FieldRule {
-  if (type === "part.source" || type === "unknown") return out;
+  if (type === "part.source" || type === "unknown" || isAppType(type)) return out;
   const fields: Readonly<Record<string, FieldRule>> = contentFields[type];
   return (Object.hasOwn(fields, field) ? fields[field] : undefined) ?? out;
 }

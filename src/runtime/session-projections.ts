@@ -1,0 +1,55 @@
+/** `Session.project` and `Session.follow`: a user's projections of a live session. */
+
+import type { TurnlogError, EventLog, EventSchemas } from "../events/index.ts";
+import {
+  checkPosition,
+  projectedAt,
+  projectedFrom,
+  type ProjectionReader,
+  type Projected,
+} from "../state/index.ts";
+import type { Projection } from "../projections/index.ts";
+import type { LiveSessions } from "./live-sessions.ts";
+import type { ProgramEvents } from "./program-events.ts";
+
+interface ProjectionHost {
+  readonly log: EventLog;
+  readonly live: LiveSessions;
+  readonly onWarning: (error: TurnlogError) => void;
+}
+
+export function sessionProjected(
+  session: string,
+  { log, live, onWarning }: ProjectionHost,
+): Pick<ProgramEvents<EventSchemas>, "project" | "follow"> {
+  const reader: ProjectionReader = {
+    log,
+    session,
+    branches: async () => (await live.actor(session)).state.branches,
+    onWarning,
+  };
+
+  async function newest<State extends object>(
+    projection: Projection<State>,
+  ): Promise<Projected<State>> {
+    const actor = await live.actor(session);
+    // Taken before the wait: events recorded meanwhile may not be durable yet.
+    const { position } = actor.state;
+    await actor.durable();
+    return await projectedAt(reader, projection, position, true);
+  }
+
+  return {
+    async project(projection, { position } = {}) {
+      if (position === undefined) return await newest(projection);
+      await (await live.actor(session)).durable();
+      await checkPosition(log, session, position);
+      return await projectedAt(reader, projection, position, false);
+    },
+
+    async *follow(projection, { signal } = {}) {
+      if (signal?.aborted === true) return;
+      yield* projectedFrom(reader, projection, await newest(projection), signal);
+    },
+  };
+}
