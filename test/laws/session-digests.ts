@@ -16,8 +16,8 @@ export function partsOf(state: SessionState): Readonly<Record<string, unknown>> 
 
 /** All parts, those too that are guesses of this release and have no digest. */
 export function allPartsOf(state: SessionState): Readonly<Record<string, unknown>> {
-  const { calibration, compactions, learnedLimits, counts } = state;
-  return { ...partsOf(state), calibration, compactions, learnedLimits, counts };
+  const { calibration, compactions, learnedLimits, counts, appended } = state;
+  return { ...partsOf(state), calibration, compactions, learnedLimits, counts, appended };
 }
 
 /** For each part: the positions at which it changed, with the digest from there on. */

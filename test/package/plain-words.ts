@@ -10,8 +10,10 @@ export const plainWords: ReadonlySet<string> = new Set(
     allowed
     answer
     answers
+    app
     append
     appendable
+    appended
     archive
     asked
     backup
@@ -68,6 +70,7 @@ export const plainWords: ReadonlySet<string> = new Set(
     decrypted
     default
     deferred
+    define
     delete
     deletion
     description
@@ -237,6 +240,7 @@ export const plainWords: ReadonlySet<string> = new Set(
     processes
     program
     progress
+    projected
     provider
     public
     published

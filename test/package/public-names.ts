@@ -13,7 +13,7 @@ export const publicNames: Readonly<Record<string, string>> = {
     SessionEvent Snapshot TurnlogError
   `,
   index: `
-    byImportance callIdentity checkpoint collectBlobs copyBlobs createRuntime deleteSession
+    AppEvent AppEvents defineEvents byImportance callIdentity checkpoint collectBlobs copyBlobs createRuntime deleteSession
     diffSession dropMiddle dropOldest encryptedLog eventIdentity exportFixture exportSession folderBlobs
     folderKeys forkSession importModelMessages importSession importUIMessages isCallOf isRedacted
     listSessions manual memoryBlobs memoryKeys mirrorSession modelCatalogue offlineModel

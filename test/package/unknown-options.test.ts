@@ -53,6 +53,7 @@ import {
   type Session,
   type StoreLog,
 } from "../../src/public/index.ts";
+import { usage } from "../../src/public/projections.ts";
 import { createServer, serveNode } from "../../src/public/server.ts";
 import { callCost, modelLimits, planCuts, planPruning } from "../../src/context/index.ts";
 import { recordedPace, scriptedModel } from "../../src/models/index.ts";
@@ -333,6 +334,12 @@ const rows: readonly Row[] = [
   ["options.chains", "chain", () => verifySession(log, "s", { chains: {} })],
   // @ts-expect-error -- unknown
   ["options.onErrors", "onError", () => mirrorSession(session, { signal: AbortSignal.abort(), onError: () => {}, onErrors: 1 })],
+  // @ts-expect-error -- unknown
+  ["options.key", undefined, () => session.append("app.noted", {}, { key: "k" })],
+  // @ts-expect-error -- unknown
+  ["options.at", undefined, () => session.project(usage, { at: 1 })],
+  // @ts-expect-error -- unknown
+  ["options.abort", undefined, () => session.follow(usage, { abort: 1 })],
   // @ts-expect-error -- unknown
   ["options.signals", "signal", () => session.atRest({ signals: AbortSignal.abort() })],
   // @ts-expect-error -- unknown
