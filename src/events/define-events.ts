@@ -29,6 +29,10 @@ type SchemaResult<Output> =
 /** The schema of each event, by its name. The data of an event is a JSON object. */
 export type EventSchemas = Readonly<Record<AppEventType, EventSchema<object>>>;
 
+/** No events of a program. A type with no keys is what is meant. */
+// oxlint-disable-next-line typescript/no-generated-empty-object-type
+export type NoEvents = Readonly<Record<never, never>>;
+
 type TypesOf<Schema> = Schema extends {
   readonly "~standard": { readonly types?: infer Types };
 }

@@ -22,6 +22,7 @@ export {
   type AppEvents,
   type DefinedEvents,
   type EventSchemas,
+  type NoEvents,
   checkedAppData,
   defineEvents,
 } from "./define-events.ts";

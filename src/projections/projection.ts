@@ -14,6 +14,7 @@ import {
   type AppEventType,
   type EventSchemas,
   type EventType,
+  type NoEvents,
   type SessionEvent,
 } from "../events/index.ts";
 
@@ -50,8 +51,6 @@ export interface ProjectionDefinition<
   readonly events?: AppEvents<Schemas>;
   readonly on: Transitions<NoInfer<State>> & AppTransitions<NoInfer<State>, NoInfer<Schemas>>;
 }
-
-type NoEvents = Readonly<Record<never, never>>;
 
 /** A pure fold over events, named and versioned. */
 export interface Projection<State extends object> extends ProjectionBase<State> {

@@ -12,6 +12,7 @@ import {
   type DeleteOptions,
   type EventLog,
   type EventSchemas,
+  type NoEvents,
 } from "../events/index.ts";
 import type { Backup, BackupOptions, StoreLog } from "../store/leveldb/index.ts";
 import type { LiveSession } from "./live-session.ts";
@@ -88,9 +89,6 @@ export async function createRuntime<Events extends EventSchemas = NoEvents>(
     throw error;
   }
 }
-
-/** Of a runtime without events: nothing can be appended. */
-type NoEvents = Readonly<Record<never, never>>;
 
 /** Prepares the agents while the disk takes the store's lock. An error of an agent is thrown first. */
 async function openPrepared(

@@ -132,20 +132,20 @@ function snapshotName({ name }: Pick<Projection<object>, "name">): string {
 }
 
 function foldedBy<State extends object>(
-  { name, fold }: Projection<State>,
+  projection: Projection<State>,
   state: State,
   event: SessionEvent,
   session: string,
 ): State {
   try {
-    return fold(state, event);
+    return projection.fold(state, event);
   } catch (cause) {
     if (TurnlogError.isInstance(cause) && cause.code === "EVENT_INVALID") throw cause;
     const { position } = event;
     const { message } = toStoredError(cause);
     throw new TurnlogError(
       "CALLBACK_FAILED",
-      `The projection ${name} threw at position ${position} of session ${session}: ${withFullStop(message)} The session goes on.`,
+      `The projection ${projection.name} threw at position ${position} of session ${session}: ${withFullStop(message)} The session goes on.`,
       { session, position, cause },
     );
   }

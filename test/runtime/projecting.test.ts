@@ -144,7 +144,7 @@ describe("a projection of a user", () => {
         initial: {},
         events: tickets,
         // @ts-expect-error: a misspelt name
-        on: { "app.ticket-open": (state) => state },
+        on: { "app.ticket-open": (): object => ({}) },
       });
     expect(define).toThrow(expect.objectContaining({ code: "INVALID_INPUT" }));
   });
