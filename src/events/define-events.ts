@@ -14,7 +14,7 @@ const NAME = /^app\.[a-z0-9][a-z0-9.-]{0,95}$/;
 const MOST_BYTES = 1_048_576;
 
 /** A schema of zod, Valibot, ArkType or any other library with the Standard Schema interface. */
-export interface EventSchema<Input = unknown, Output = unknown> {
+interface EventSchema<Input = unknown, Output = unknown> {
   readonly "~standard": {
     readonly version: 1;
     readonly validate: (value: unknown) => SchemaResult<Output> | Promise<SchemaResult<Output>>;

@@ -5,13 +5,13 @@ import type { Projected } from "../state/index.ts";
 import type { AppEventInput, AppEventType, EventSchemas } from "../events/index.ts";
 
 /** The place of an appended event. */
-export interface AppendedEvent {
+interface AppendedEvent {
   readonly position: number;
   /** True if the session had an event of this id with the same type and data: nothing was appended. */
   readonly repeated: boolean;
 }
 
-export interface AppendEventOptions {
+interface AppendEventOptions {
   /**
    * An id that makes the call repeatable: the same event under it again appends nothing, another event is
    * refused (`EVENT_ID_CONFLICT`). 1 to 256 characters, unique in the session and stored without encryption.
