@@ -171,8 +171,13 @@ export class LiveSessions {
     return (await this.activate(session)).actor;
   }
 
-  async ready(session: string): Promise<void> {
-    await (await this.activate(session)).agent.catalogue.ready();
+  /** The live actor, once its models are known: `known`, an actor that was ready, while it lasts. */
+  async ready(session: string, known?: SessionActor): Promise<SessionActor> {
+    this.assertOpen(session);
+    if (known !== undefined && known.ended === undefined) return known;
+    const { actor, agent } = await this.activate(session);
+    await agent.catalogue.ready();
+    return await this.ready(session, actor);
   }
 
   /** The actor with the tools that MCP servers offer now, if it is at rest. Without servers, at once. */

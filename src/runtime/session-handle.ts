@@ -74,10 +74,9 @@ export interface SessionHost {
 export function sessionHandle(id: string, host: SessionHost): Session {
   const { log, live } = host;
 
-  /** The live actor of a session that is not closed, ready for a step. */
-  async function openActor(command: string): Promise<SessionActor> {
-    await live.ready(id);
-    const actor = await live.actor(id);
+  /** The live actor of a session that is not closed, ready for a step: `known`, while it lasts. */
+  async function openActor(command: string, known?: SessionActor): Promise<SessionActor> {
+    const actor = await live.ready(id, known);
     commands.assertNotClosed(actor, command);
     return live.equipped(actor);
   }
@@ -123,18 +122,19 @@ export function sessionHandle(id: string, host: SessionHost): Session {
 
   /** Answers a message id that was accepted before, as when a client never got the first answer. */
   async function sendAgain(
+    known: SessionActor,
     input: HeldInput,
     messageId: string,
     delivery: Delivery | undefined,
     values: TurnValues,
   ): Promise<readonly [messageId: string, position: number, queued: boolean]> {
-    let actor = await openActor("accept messages");
+    let actor = await openActor("accept messages", known);
     const position = acceptedAt(actor.state.queue, messageId) ?? actor.state.position;
     await actor.durable();
     const waitsFor = commands.waitingMessage(actor, messageId)?.delivery;
     const message = { id: messageId, input, delivery, position, waitsFor };
     await assertSameMessage(log, id, message, host.attachments);
-    actor = await openActor("accept messages");
+    actor = await openActor("accept messages", actor);
     await actor.turn.assertValid(values);
     const queued = !actor.isIdle;
     actor.turn.holdAgain(messageId, values);
@@ -156,11 +156,12 @@ export function sessionHandle(id: string, host: SessionHost): Session {
       { id: messageId = host.newId(), delivery, replaces, basedOn, ...values } = {},
     ) {
       const input = heldInput(id, given);
-      const known = acceptedAt((await live.actor(id)).state.queue, messageId);
-      if (known !== undefined)
-        return turnOf(...(await sendAgain(input, messageId, delivery, values)), values.output);
-      const received = await receiveInput(id, input, host.attachments);
       let actor = await openActor("accept messages");
+      const again = async (on: SessionActor) =>
+        turnOf(...(await sendAgain(on, input, messageId, delivery, values)), values.output);
+      if (acceptedAt(actor.state.queue, messageId) !== undefined) return await again(actor);
+      const received = await receiveInput(id, input, host.attachments);
+      actor = await openActor("accept messages", actor);
       assertBasedOn(actor, basedOn);
       const offloading = actor.blobs.input(received);
       using offloaded = offloading && (await offloading);
@@ -168,7 +169,7 @@ export function sessionHandle(id: string, host: SessionHost): Session {
       if (checking !== undefined) await checking;
       // The actor may have been passivated since, and a passivated actor records nothing.
       if (offloaded !== undefined || checking !== undefined)
-        actor = await openActor("accept messages");
+        actor = await openActor("accept messages", actor);
       const { content = received, stored = [] } = offloaded ?? {};
       const data = { id: messageId, content, delivery: delivery ?? "follow-up" };
       const accept = (on: SessionActor): ReturnType<typeof queueMessage> =>
@@ -177,8 +178,7 @@ export function sessionHandle(id: string, host: SessionHost): Session {
         replaces === undefined
           ? accept(actor)
           : await edit({ replaces, by: messageId, basedOn, stored, values }, accept);
-      if (accepted === undefined)
-        return turnOf(...(await sendAgain(input, messageId, delivery, values)), values.output);
+      if (accepted === undefined) return await again(actor);
       await accepted.actor.durable();
       return turnOf(messageId, accepted.position, accepted.queued, values.output);
     },
@@ -244,8 +244,7 @@ export function sessionHandle(id: string, host: SessionHost): Session {
     },
 
     async preview({ compact, position } = {}) {
-      await live.ready(id);
-      const actor = await live.actor(id);
+      const actor = await live.ready(id);
       const { state } = actor;
       await actor.durable();
       if (position === undefined) return actor.prompts.preview(state, compact);
@@ -253,8 +252,7 @@ export function sessionHandle(id: string, host: SessionHost): Session {
     },
 
     async context({ position } = {}) {
-      await live.ready(id);
-      const actor = await live.actor(id);
+      const actor = await live.ready(id);
       const { state } = actor;
       await actor.durable();
       if (position === undefined) return actor.prompts.figures(state);

@@ -36,7 +36,7 @@ export interface RewindHost {
   readonly log: EventLog;
   readonly live: LiveSessions;
   /** The live actor of a session that is not closed. */
-  readonly openActor: (command: string) => Promise<SessionActor>;
+  readonly openActor: (command: string, known?: SessionActor) => Promise<SessionActor>;
   /** The turn that a message has next. */
   readonly turnOf: <OUTPUT, PARTIAL>(
     messageId: string,
@@ -113,8 +113,9 @@ export function sessionRewinds({ id, log, live, openActor, turnOf }: RewindHost)
 
     async regenerate({ messageId, idempotencyKey, basedOn, ...values } = {}) {
       const { output } = values;
-      await (await openActor("regenerate")).turn.assertValid(values, "regenerate");
-      const actor = await openActor("regenerate");
+      let actor = await openActor("regenerate");
+      await actor.turn.assertValid(values, "regenerate");
+      actor = await openActor("regenerate", actor);
       const { state } = actor;
       const known = joined(state, messageId, idempotencyKey);
       if (known !== undefined) {
