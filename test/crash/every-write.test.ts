@@ -25,7 +25,7 @@ import {
 import { scriptedModel, type ScriptedStep } from "../../src/models/index.ts";
 import { cleanEnvironment, main, run as runCommand } from "../cli/command-line.ts";
 import { bundled } from "../support/bundled.ts";
-import { long, patience } from "../support/runs.ts";
+import { long, patience, stepOf } from "../support/runs.ts";
 
 const doomedWrites = fileURLToPath(new URL("doomed-writes.ts", import.meta.url));
 const hows = ["kill-before", "kill-after", "fail"] as const;
@@ -126,7 +126,9 @@ async function atEveryWrite(
   look: (left: Left) => Promise<{ readonly again: boolean }>,
   after: (log: EventLog) => Promise<void>,
 ): Promise<number> {
-  for (let at = 1; ; at++) {
+  // A write that fails is as a rule one before which the process dies.
+  const step = how === "fail" ? stepOf(2) : 1;
+  for (let at = 1; ; at += step) {
     const dir = join(root, `store-${files++}`);
     await cp(join(root, from), dir, { recursive: true });
     const { doomed, stdout } = await run(args(dir), how, at);
