@@ -299,6 +299,47 @@ describe("the size of a cut", () => {
     expect(cut(middling, { budget: { ...ground, factor: 2 } })).toBeDefined();
   });
 
+  it("leaves to the long results what is left beside the middling ones, which stay whole", () => {
+    const middling = "word ".repeat(300);
+    const session = withResults(middling, long, middling, long);
+    const plan = cut(session);
+    expect(plan?.calls.map(({ callId }) => callId)).toEqual(["c1", "c3"]);
+    const sizes = shown(session).map((output) => count(textOf(output)));
+    const sum = sizes.reduce((all, size) => all + size, 0);
+    expect(sum).toBeLessThanOrEqual(0.5 * 4000);
+    expect(sum).toBeGreaterThan(0.45 * 4000);
+  });
+
+  it("is none where a result has exactly its share", () => {
+    const size = count(long);
+    const budget = { ...ground, messageTokens: 4 * size };
+    expect(cut(withResults(long), { budget })).toBeUndefined();
+    expect(cut(withResults(`${long}more`), { budget })).toBeDefined();
+  });
+
+  it("is found without counting the whole again, however long it is", () => {
+    const whole = "word ".repeat(100_000);
+    const counted: number[] = [];
+    const watched = {
+      ...estimator,
+      text: (text: string): number => {
+        counted.push(text.length);
+        return estimator.text(text);
+      },
+    };
+    cut(withResults(whole), { budget: { ...ground, meter: meter(watched, gpt) } });
+    const again = counted.filter((length) => length !== whole.length);
+    expect(counted.length - again.length).toBe(1);
+    expect(again.length).toBeGreaterThan(0);
+    expect(again.reduce((sum, length) => sum + length, 0)).toBeLessThan(whole.length / 10);
+  });
+
+  it("is the note alone where not even that fits, and then it saves nothing", () => {
+    const session = withResults(`\n${"word ".repeat(22)}`);
+    const data = cut(session, { budget: { ...ground, factor: 50 } });
+    expect(data).toMatchObject({ calls: [{ head: 0, tail: 0 }], savedTokens: 0 });
+  });
+
   it("is three quarters at the beginning, and reaches back to a line only where that is near", () => {
     const far = `title\n${"x y ".repeat(4000)}\nend`;
     for (const text of [long, far]) {
