@@ -28,6 +28,7 @@ const config: ViteUserConfig = defineConfig({
     // Child processes and real databases on a loaded machine: a hang is found, slowness is not punished.
     testTimeout: patience,
     hookTimeout: patience,
+    expect: { poll: { timeout: patience, interval: 5 } },
     // The summary closes the output wherever it runs: vitest would choose another reporter by itself.
     reporters: ["default"],
     projects: [

@@ -1,14 +1,14 @@
 /** `turnlog log`: all sessions in one order, and what comes later when it is followed. */
 
-import { expect, it, vi } from "vitest";
+import { expect, it } from "vitest";
 import { z } from "zod";
 import { encryptedLog, folderKeys } from "../../src/store/encryption/index.ts";
 import type { EventLog } from "../../src/events/index.ts";
 import { openLog } from "../../src/store/leveldb/index.ts";
 import { numbered } from "../../src/testing/index.ts";
-import { patience } from "../support/runs.ts";
 import { jsonLines, run, start } from "./command-line.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
+import { eventually } from "../support/eventually.ts";
 
 const placed = z.array(
   z.object({
@@ -24,8 +24,7 @@ const places = (stdout: string): readonly string[] =>
     .map(({ position, session, event }) => `${position} ${session}:${event.position}`);
 
 /** Whoever follows a store has it while it reads. */
-const opened = (dir: string): Promise<EventLog> =>
-  vi.waitFor(() => openLog({ dir }), { timeout: patience });
+const opened = (dir: string): Promise<EventLog> => eventually(() => openLog({ dir }));
 
 async function write(dir: string, sessions: readonly string[]): Promise<void> {
   await using log = await opened(dir);

@@ -1,7 +1,7 @@
 /** What `useChat` gets from the transport: each chunk of a reply once, whatever becomes of connections. */
 
 import type { ChatTransport, UIMessage, UIMessageChunk } from "ai";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { chatTransport, createClient } from "../../src/public/client.ts";
 import type { SessionChunk } from "../../src/public/ui.ts";
 import {
@@ -13,6 +13,7 @@ import {
   stream,
   unreachable,
 } from "./scripted-server.ts";
+import { eventually } from "../support/eventually.ts";
 
 const start: SessionChunk = {
   type: "start",
@@ -148,12 +149,12 @@ describe("a stop", () => {
     const reader = (await send(transportOf(server), { abortSignal: stop.signal })).getReader();
     const reading = reader.read();
     reading.catch(() => {});
-    await vi.waitFor(() => {
+    await eventually(() => {
       expect(server.paths).toEqual(["POST /api/chat"]);
     });
     stop.abort();
     answered.resolve();
-    await vi.waitFor(() => {
+    await eventually(() => {
       expect(server.paths).toEqual(["POST /api/chat", "POST /api/chat/s/stop"]);
     });
   });
@@ -169,7 +170,7 @@ describe("a stop", () => {
     const reader = (await send(transport, { abortSignal: stop.signal })).getReader();
     await reader.read();
     stop.abort();
-    await vi.waitFor(() => {
+    await eventually(() => {
       expect(server.paths.slice(1)).toEqual(["POST /api/chat/s/stop", "POST /api/chat/s/stop"]);
     });
 
@@ -233,7 +234,7 @@ describe("a page that loads", () => {
     expect(server.paths).toEqual(["GET /api/chat/s/stream", "GET /api/chat/s/stream"]);
     await transport.reconnectToStream({ chatId: "another" });
     other.abort();
-    await vi.waitFor(() => {
+    await eventually(() => {
       expect(server.paths.at(-1)).toBe("POST /api/chat/s/stop");
     });
   });

@@ -67,7 +67,7 @@ describe.each(fixtureNames)("the session %s, cut off", (name) => {
     async (recovery) => {
       const events = await readFixture(name);
       const taken = endsOf(name, events, recovery === "stop" ? 0 : 1);
-      expect(taken.length).toBeGreaterThan(5);
+      expect(taken.length).toBeGreaterThan(2);
       for (const position of taken) {
         await using log = await openMemoryLog();
         await log.append(SESSION, "none", events.slice(0, position), { origin: "recorded" });

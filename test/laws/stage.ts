@@ -14,6 +14,7 @@ import type { SessionState } from "../../src/state/index.ts";
 import { deterministic } from "../support/deterministic.ts";
 import { watchLiveStates } from "../support/live-states.ts";
 import { storedEvents } from "../support/replay.ts";
+import { settledTimer } from "../support/settled-timer.ts";
 import { severableLog } from "../support/severed-log.ts";
 import { viewProblems } from "../support/view-problems.ts";
 
@@ -72,7 +73,7 @@ export function stageOn(log: EventLog, { session, hashChain = false, keys }: Sta
   let passed = 0;
   const options = {
     ...encryption,
-    testing: { ...given, clock: () => given.clock() + passed },
+    testing: { ...given, timer: settledTimer(), clock: () => given.clock() + passed },
     graceMs: 1,
     hashChain,
   };

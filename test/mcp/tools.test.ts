@@ -212,7 +212,7 @@ describe("a call that was running when the process died", () => {
     await using open = await openSession(
       { model: done },
       {
-        mcp: { own: { ...ownServer(folder), callTimeoutMs: 200 } },
+        mcp: { own: { ...ownServer(folder), callTimeoutMs: 1000 } },
         log: copy,
         recovery: "continue",
       },

@@ -86,7 +86,7 @@ describe("a server that is killed in the middle of a call", () => {
 describe("a server that hangs", () => {
   it("fails the call when its time is up, and goes on where it still answers", async () => {
     await using folder = await temporaryFolder();
-    await using open = await withServer({ ...ownServer(folder), callTimeoutMs: 300 }, [
+    await using open = await withServer({ ...ownServer(folder), callTimeoutMs: 1000 }, [
       [call("own__hang", "1")],
       [call("own__say", "2")],
     ]);
@@ -102,7 +102,7 @@ describe("a server that hangs", () => {
 
   it("is ended and started again where it answers to nothing any more", async () => {
     await using folder = await temporaryFolder();
-    await using open = await withServer({ ...ownServer(folder), callTimeoutMs: 300 }, [
+    await using open = await withServer({ ...ownServer(folder), callTimeoutMs: 1000 }, [
       [call("own__block", "1")],
       [call("own__say", "2")],
     ]);

@@ -1,7 +1,7 @@
 /** What a session hands out is not its memory: whoever edits it changes neither the session nor another runtime. */
 
 import { jsonSchema, tool, wrapLanguageModel, type LanguageModelMiddleware } from "ai";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import {
   openMemoryLog,
@@ -15,10 +15,10 @@ import { spending, usage } from "../../src/projections/index.ts";
 import { stateAt } from "../../src/state/index.ts";
 import { gate, scriptedModel, type ScriptedStep } from "../../src/models/index.ts";
 import { wrapLog } from "../../src/testing/index.ts";
-import { patience } from "../support/runs.ts";
 import { call, calling, saying } from "../support/script.ts";
 import { spoil } from "../support/spoil.ts";
 import { openSession, type OpenSession } from "../support/with-runtime.ts";
+import { eventually } from "../support/eventually.ts";
 
 const steps: readonly ScriptedStep[] = [
   calling(call("look", "a", { at: { depth: [1, 2] } }), call("look", "b", { at: { depth: [] } })),
@@ -381,9 +381,9 @@ describe("a view", () => {
     await gates[1].reached;
     const asked = [session.view(), session.context()] as const;
     gates[1].open();
-    await vi.waitFor(() => {
+    await eventually(() => {
       expect(slow.held.length).toBeGreaterThan(1);
-    }, patience);
+    });
     slow.held[0]?.resolve();
     const { position } = await asked[0];
     expect(position).toBe(await inner.revision(session.id));

@@ -17,6 +17,7 @@ import { storedEvents } from "../support/replay.ts";
 import { call, calling, saying } from "../support/script.ts";
 import { openSession, reopen, type OpenSession } from "../support/with-runtime.ts";
 import { echo } from "./tools.ts";
+import { eventually } from "../support/eventually.ts";
 
 const hashChain = true;
 
@@ -99,9 +100,10 @@ describe("a session with a hash chain", () => {
       agent: agentOf(saying("One ", hold, "two.")),
     });
     await (await first.session("s")).send("Go.");
-    await vi.waitUntil(async () =>
-      (await storedEvents(log, "s")).some(({ type }) => type === "part.text-delta"),
-    );
+    await eventually(async () => {
+      const types = (await storedEvents(log, "s")).map(({ type }) => type);
+      expect(types).toContain("part.text-delta");
+    });
     const events = await storedEvents(log, "s");
     await using cut = await rewritten(events);
     await using second = await openSession(agentOf("Again."), { log: cut, hashChain });
@@ -120,7 +122,7 @@ describe("a session with a hash chain", () => {
       const before = await open.events();
       expect(before.map(({ type }) => type)).toEqual(["session.created"]);
       vi.advanceTimersByTime(1001);
-      await vi.waitUntil(async () => (await open.events()).length === 2);
+      await eventually(async () => expect(await open.events()).toHaveLength(2));
       await expectSound(open.log);
     } finally {
       vi.useRealTimers();

@@ -13,12 +13,13 @@ import {
   type ChatState,
   type UIMessage,
 } from "ai";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { gate, scriptedModel, type ScriptedStep } from "../../src/models/index.ts";
 import type { Agent } from "../../src/public/index.ts";
 import { call, calling, saying } from "../support/script.ts";
 import { eventsUntil, readEvents, serving, type Serving } from "./serving.ts";
+import { eventually } from "../support/eventually.ts";
 
 /** The state of a chat without a framework. */
 class PlainChat extends AbstractChat<UIMessage> {
@@ -77,11 +78,6 @@ function chatOf(open: Serving, init: Partial<ChatInit<UIMessage>> = {}): PlainCh
   });
 }
 let errors: unknown[] = [];
-
-/** However slow the machine is. */
-async function eventually(assertion: () => void | Promise<void>): Promise<void> {
-  await vi.waitFor(assertion, { timeout: 60_000, interval: 10 });
-}
 
 const texts = (...said: readonly string[]): Agent => ({ model: scriptedModel(said) });
 

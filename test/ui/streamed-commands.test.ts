@@ -13,6 +13,7 @@ import { uiMessageChunks, type SessionChunk } from "../../src/ui/index.ts";
 import { improvisedModel } from "../support/improvised-model.ts";
 import { patience, runs } from "../support/runs.ts";
 import { expectLaw } from "./law-13.ts";
+import { eventually } from "../support/eventually.ts";
 
 vi.setConfig({ testTimeout: patience });
 
@@ -117,7 +118,7 @@ async function expectStreams(drawn: readonly Command[], cut: number): Promise<vo
     expect(tail.slice(0, 1)).toEqual(chunks.slice(0, 1));
     expect(tail.slice(1)).toEqual(tail.length === 1 ? [] : chunks.slice(1 - tail.length));
   }
-  await vi.waitFor(() => {
+  await eventually(() => {
     expect(live.length).toBe(all.length);
   });
   expect(live).toEqual(all);

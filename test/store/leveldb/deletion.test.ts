@@ -1,7 +1,7 @@
 /** A deleted session is gone from memory, from the list, and from the bytes on disk. */
 import { join } from "node:path";
 import { Level } from "level";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { EventLog, GlobalEvent, NewEvent, SessionEvent } from "../../../src/events/index.ts";
 import { openLog } from "../../../src/store/leveldb/open-store.ts";
 import { repairLog } from "../../../src/store/leveldb/repair/repair-log.ts";
@@ -11,6 +11,7 @@ import { temporaryFolder, timeout } from "./disk.ts";
 import { openFaultyLog, openOver } from "./faulty-database.ts";
 import { startChild } from "./process.ts";
 import { traces } from "./traces.ts";
+import { eventually } from "../../support/eventually.ts";
 
 /** An event with a text that can be found in the bytes of a file. */
 function secret(text: string, at = 1): NewEvent {
@@ -111,7 +112,7 @@ describe("the bytes of a deleted session", () => {
     await take(reading);
     expect(await log.delete("gone")).toMatchObject({ erased: false });
     await reading.return?.();
-    await vi.waitFor(async () => expect(await traces(dir, /planted/)).toEqual([]), timeout);
+    await eventually(async () => expect(await traces(dir, /planted/)).toEqual([]));
     await log.close();
   });
 });

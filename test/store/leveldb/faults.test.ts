@@ -1,5 +1,5 @@
 /** The log above a database that fails, delays, or contains other rows than were written. */
-import { expect, it, vi } from "vitest";
+import { expect, it } from "vitest";
 import {
   TurnlogError,
   type SessionEvent,
@@ -15,6 +15,7 @@ import {
   take,
 } from "../../../src/testing/index.ts";
 import { openFaultyLog, openOver } from "./faulty-database.ts";
+import { eventually } from "../../support/eventually.ts";
 
 /** As classic-level throws it: the system's message ends the chain of causes. */
 function levelError(text: string, code = "LEVEL_IO_ERROR"): Error {
@@ -51,7 +52,7 @@ it.each(failures)(
     database.fail("write", levelError(text));
     const cause = log.append("s", 3, [numbered(4)]);
     // The first batch is being written: the next appends fill further batches.
-    await vi.waitUntil(() => database.writing === 1);
+    await eventually(() => expect(database.writing).toBe(1));
     const large = { ...alone(5), data: { id: "5", text: "x".repeat(1024 * 1024) } };
     const behind = [
       log.append("s", 4, [large]),
