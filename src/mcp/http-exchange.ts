@@ -6,7 +6,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { JSONRPCMessage } from "@ai-sdk/mcp";
 import { EventSourceParserStream } from "@ai-sdk/provider-utils";
-import { onAbort, after } from "../shared/index.ts";
+import { onAbort, after, streamOf } from "../shared/index.ts";
 import { cancelled, PendingRequests, whyUnread, type SentRequest } from "./pending-requests.ts";
 
 interface OpenRequest {
@@ -99,7 +99,7 @@ export class HttpExchange {
     const type = headers.get("content-type") ?? "";
     if (!ok || body === null) return response;
     if (type.includes("text/event-stream")) {
-      const events = ReadableStream.from(this.#events(body, sent, signal));
+      const events = streamOf(this.#events(body, sent, signal));
       return new Response(events, { status, headers });
     }
     if (!type.includes("application/json") || sent === undefined || this.#type === "sse") {

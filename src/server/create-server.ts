@@ -22,6 +22,11 @@ export interface Server {
    * `close` stops them.
    */
   readonly close: (reason?: string) => void;
+  /**
+   * The path that signs a browser in to the studio, once and within ten minutes. `/` without a token.
+   * @throws TurnlogError `INVALID_INPUT` without the option `studio`
+   */
+  readonly studioPath: () => string;
 }
 
 /**
@@ -50,9 +55,10 @@ export function serverCore(runtime: Runtime, options: ServerOptions): ServerCore
   let app: Promise<Hono> | undefined;
   const server: Server = {
     token: settings.token,
+    studioPath: () => gates.studioPath(),
     fetch: async (request) => {
       try {
-        app ??= application(gates);
+        app ??= application(gates, settings);
         return await (await app).fetch(request);
       } catch (error) {
         settings.onError(error);
@@ -66,10 +72,10 @@ export function serverCore(runtime: Runtime, options: ServerOptions): ServerCore
   return { server, gates, settings, closing: closing.signal };
 }
 
-async function application(gates: Gates): Promise<Hono> {
+async function application(gates: Gates, settings: ServerSettings): Promise<Hono> {
   const { Hono } = await optionalPackage("hono", "turnlog/server", () => import("hono"));
   const app = new Hono();
-  const all = routes();
+  const all = routes(settings);
   for (const one of all)
     app.on(one.method.toUpperCase(), pathOf(one), ({ req }) =>
       gates.serve(req.raw, req.param(), one),
@@ -88,6 +94,11 @@ async function application(gates: Gates): Promise<Hono> {
       );
     }),
   );
+  if (settings.studio) {
+    app.post("/api/studio/sign-in", ({ req }) => gates.signIn(req.raw));
+    app.get("/:file?", ({ req }) => gates.studioPage(req.raw));
+    app.get("/assets/:file", ({ req }) => gates.studioPage(req.raw));
+  }
   app.options("*", ({ req }) => gates.preflight(req.raw));
   app.notFound(({ req }) =>
     gates.plain(req.raw, () => {

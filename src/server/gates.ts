@@ -15,10 +15,13 @@ import {
 } from "./security/index.ts";
 import { streamedBody, type Call, type Route, type ServerAction } from "./route/index.ts";
 import type { SocketCall } from "./sockets/index.ts";
+import { Entrance, studioFile } from "./studio/index.ts";
 import type { Authorization, ServerSettings } from "./server-options.ts";
 
 /** The version of the protocol, in the header `turnlog-protocol` of each answer. */
 const PROTOCOL_VERSION = "1";
+
+const readingActions: ReadonlySet<ServerAction> = new Set(["list", "read", "export"]);
 
 type PathParameters = Call["params"];
 
@@ -33,12 +36,15 @@ export class Gates {
   readonly #settings: ServerSettings;
   readonly #closing: AbortSignal;
   readonly #rate: RateLimit;
+  readonly #entrance: Entrance | undefined;
 
   constructor(runtime: Runtime, settings: ServerSettings, closing: AbortSignal) {
     this.#runtime = runtime;
     this.#settings = settings;
     this.#closing = closing;
     this.#rate = new RateLimit(settings.limits, Date.now);
+    const { studio, token } = settings;
+    this.#entrance = studio && token !== undefined ? new Entrance(token) : undefined;
   }
 
   /** A route of the table. */
@@ -86,6 +92,43 @@ export class Gates {
     return await this.#answered(request, async () => {
       this.#assertKnown(request);
       return handle();
+    });
+  }
+
+  /** The path that signs a browser in. @throws TurnlogError `INVALID_INPUT` */
+  studioPath(): string {
+    if (!this.#settings.studio)
+      throw new TurnlogError("INVALID_INPUT", "The server has no studio: set its option `studio`.");
+    return this.#entrance === undefined ? "/" : `/?ticket=${this.#entrance.ticket()}`;
+  }
+
+  /** A file of the studio, which has nothing of the store; or the exchange of a ticket for a cookie. */
+  async studioPage(request: Request): Promise<Response> {
+    return await this.#answered(request, async () => {
+      const { pathname, searchParams } = new URL(request.url);
+      const ticket = pathname === "/" ? searchParams.get("ticket") : null;
+      if (ticket !== null) {
+        const cookie = this.#entrance?.redeem(ticket, request.url);
+        const headers = {
+          location: "/",
+          ...(cookie === undefined ? {} : { "set-cookie": cookie }),
+        };
+        return new Response(null, { status: 303, headers });
+      }
+      const file = await studioFile(pathname);
+      if (file !== undefined) return file;
+      throw new TurnlogError("ROUTE_NOT_FOUND", `The studio has no file ${pathname}.`);
+    });
+  }
+
+  /** Gives the cookie of the studio to a browser that has the token. */
+  async signIn(request: Request): Promise<Response> {
+    return await this.plain(request, () => {
+      const cookie = this.#entrance?.cookie(request.url);
+      return new Response(null, {
+        status: 204,
+        headers: cookie === undefined ? {} : { "set-cookie": cookie },
+      });
     });
   }
 
@@ -144,10 +187,12 @@ export class Gates {
     return withHeaders(answer, origin);
   }
 
-  #assertKnown({ url, headers }: Request): void {
+  #assertKnown(request: Request): void {
+    const { url, headers } = request;
     const { token } = this.#settings;
     assertNoTokenInUrl(url, token);
-    if (token !== undefined) assertToken(tokenOf(headers), token);
+    const isAdmitted = this.#entrance?.admits(request) === true;
+    if (token !== undefined && !isAdmitted) assertToken(tokenOf(headers), token);
     this.#assertOpen();
   }
 
@@ -174,7 +219,13 @@ export class Gates {
     action: ServerAction,
     session: string,
   ): Promise<string | undefined> {
-    const { authorize } = this.#settings;
+    const { authorize, isReadOnly } = this.#settings;
+    if (isReadOnly && !readingActions.has(action)) {
+      throw new TurnlogError(
+        "FORBIDDEN",
+        `Nothing can run or change here (${action}): the server has no agent. Start it with --agent <module>.`,
+      );
+    }
     if (authorize === undefined) return undefined;
     const requested = session === "" ? { action } : { action, session };
     const authorization: Authorization = await authorize(request, requested);

@@ -3,6 +3,7 @@
 import { chatRoutes } from "./chat/index.ts";
 import { messageRoutes } from "./messages/index.ts";
 import type { Route } from "./route/index.ts";
+import type { ServerSettings } from "./server-options.ts";
 import {
   approvalRoutes,
   blobRoutes,
@@ -12,9 +13,13 @@ import {
   sessionRoutes,
   transferRoutes,
 } from "./sessions/index.ts";
+import { studioRoutes } from "./studio/index.ts";
 
 /** The table of routes, in the order in which they are tried. */
-export function routes(): readonly Route[] {
+export function routes({
+  studio,
+  isReadOnly,
+}: Pick<ServerSettings, "studio" | "isReadOnly">): readonly Route[] {
   return [
     ...chatRoutes(),
     ...sessionRoutes(),
@@ -25,5 +30,6 @@ export function routes(): readonly Route[] {
     ...transferRoutes(),
     ...blobRoutes(),
     ...messageRoutes(),
+    ...(studio ? studioRoutes(!isReadOnly) : []),
   ];
 }

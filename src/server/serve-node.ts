@@ -30,6 +30,8 @@ export interface NodeServer extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
   readonly token: string | undefined;
+  /** The address that signs a browser in to the studio, as `studioPath` of {@link createServer}. */
+  readonly studioUrl: () => string;
   /**
    * Takes no new requests, ends streams with a comment that says why, and waits until all answers are
    * sent, at most `graceMs` (default 5,000). The runtime stays open.
@@ -96,8 +98,10 @@ export async function serveNode(runtime: Runtime, options: ServeOptions = {}): P
     using _ = after(graceMs, () => server.closeAllConnections());
     await closed.finally(() => clearInterval(tidying));
   };
+  const url = `http://${isIPv6(host) ? `[${host}]` : host}:${used}`;
   return {
-    url: `http://${isIPv6(host) ? `[${host}]` : host}:${used}`,
+    url,
+    studioUrl: () => `${url}${core.server.studioPath()}`,
     port: used,
     token: core.server.token,
     close,

@@ -74,6 +74,10 @@ export interface ServerOptions {
     requested: RequestedAction,
   ) => Authorization | Promise<Authorization>;
   readonly limits?: ServerLimits;
+  /**
+   * Serves the studio at `/`. `read-only`: nobody can run or change anything through this server. Default: false.
+   */
+  readonly studio?: boolean | "read-only";
   /** A comment is sent on quiet streams after so many milliseconds. Default: 15,000. */
   readonly heartbeatMs?: number;
   /** A client that takes nothing from its stream for so many milliseconds is dropped. Default: 30,000. */
@@ -91,6 +95,8 @@ export interface ServerSettings {
   readonly origins: readonly string[];
   readonly authorize: NonNullable<ServerOptions["authorize"]> | undefined;
   readonly limits: Required<ServerLimits>;
+  readonly studio: boolean;
+  readonly isReadOnly: boolean;
   readonly heartbeatMs: number;
   readonly stallMs: number;
   readonly onRequest: (entry: RequestEntry) => void;
@@ -111,6 +117,10 @@ export const serverFields: Readonly<Record<keyof ServerOptions, z.ZodType>> = {
   limits: optionsOf<ServerLimits>(
     { bodyBytes: amount, frameBytes: amount, openAnswers: several, requestsPerMinute: many },
     {},
+  ),
+  studio: thing(
+    'true, false or "read-only"',
+    (value) => typeof value === "boolean" || value === "read-only",
   ),
   heartbeatMs: milliseconds,
   stallMs: milliseconds,
@@ -143,6 +153,8 @@ export function serverSettings(options: ServerOptions): ServerSettings {
       requestsPerMinute: 12_000,
       ...options.limits,
     },
+    studio: options.studio !== undefined && options.studio !== false,
+    isReadOnly: options.studio === "read-only",
     heartbeatMs: options.heartbeatMs ?? 15_000,
     stallMs: options.stallMs ?? 30_000,
     onRequest: options.onRequest ?? (() => {}),

@@ -15,3 +15,4 @@ export {
   waited,
 } from "./timer.ts";
 export { optionalPackage } from "./optional-package.ts";
+export { streamOf } from "./stream.ts";

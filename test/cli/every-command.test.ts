@@ -100,6 +100,10 @@ const unknown = `x${NAME}`;
 const uses: Readonly<Record<string, readonly Use[]>> = {
   chat: [{ ...use("--session", "s", NAME), hasTexts: true }],
   serve: [use("--agent", `./${unknown}`), use("--host", unknown)],
+  studio: [
+    use("--agent", `./${unknown}`, "--no-open"),
+    use("--agent", "./agent.mjs", "--demo", "--no-open"),
+  ],
   rerun: [{ ...use("s"), hasTexts: true }, use(unknown)],
   fork: [use("s", "--position", "4"), use("s", "--as", unknown), use(unknown)],
   sessions: [use()],

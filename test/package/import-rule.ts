@@ -223,6 +223,15 @@ const mayImport: Modules = {
     "server/route",
     "server/sessions",
   ],
+  "server/studio": [
+    "events",
+    "context",
+    "state",
+    "archive/verify",
+    "server/security",
+    "server/streams",
+    "server/route",
+  ],
   "server/sockets": ["events", "runtime", "server/problems", "server/route", "server/sessions"],
   server: [
     "events",
@@ -235,6 +244,7 @@ const mayImport: Modules = {
     "server/sessions",
     "server/chat",
     "server/messages",
+    "server/studio",
     "server/sockets",
   ],
   // Types only, which `client-bundle.test.ts` checks.
@@ -314,6 +324,7 @@ const mayImport: Modules = {
     "cli/show",
     "cli/terminal",
   ],
+  "cli/demo": ["models", "agent", "store/leveldb", "archive/exchange", "runtime", "public"],
   "cli/commands": [
     "events",
     "projections",
@@ -335,6 +346,7 @@ const mayImport: Modules = {
     "cli/wording",
     "cli/show",
     "cli/chat",
+    "cli/demo",
   ],
   cli: ["cli/output", "cli/commands"],
 };

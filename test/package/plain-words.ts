@@ -73,6 +73,7 @@ export const plainWords: ReadonlySet<string> = new Set(
     define
     delete
     deletion
+    demo
     description
     did
     diff
@@ -97,6 +98,7 @@ export const plainWords: ReadonlySet<string> = new Set(
     endings
     endpoints
     ends
+    entrance
     entry
     environment
     erasing
@@ -183,6 +185,7 @@ export const plainWords: ReadonlySet<string> = new Set(
     memory
     mending
     mentioned
+    merged
     message
     messages
     middle
@@ -212,6 +215,7 @@ export const plainWords: ReadonlySet<string> = new Set(
     output
     own
     ownership
+    pace
     pacer
     pacing
     package
@@ -323,6 +327,7 @@ export const plainWords: ReadonlySet<string> = new Set(
     stream
     streams
     structured
+    studio
     subscribe
     subscription
     summarize

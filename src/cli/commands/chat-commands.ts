@@ -55,6 +55,22 @@ export function addChatCommands(
       end(await serve(command.optsWithGlobals(), output));
     });
 
+  program
+    .command("studio")
+    .description(
+      "open the studio in a browser: read sessions, walk through their time, act on them",
+    )
+    .option("--session <id>", "the session to open")
+    .option("--demo", "open a temporary store with sessions to look at")
+    .option("--agent <module>", "the agent: a module that exports it; without it nothing can run")
+    .option("--port <n>", "the port; 0 takes a free one", wholeNumber, 4401)
+    .option("--no-open", "print the address only")
+    .addHelpText("after", studioHelp)
+    .action(async (_options: unknown, command: Command) => {
+      const { studio } = await import("./studio-command.ts");
+      end(await studio(command.optsWithGlobals(), output));
+    });
+
   agentOptions(
     program
       .command("rerun")
@@ -131,6 +147,14 @@ function agentOptions(command: Command): Command {
         .hideHelp(),
     );
 }
+
+const studioHelp = `
+Examples:
+  turnlog studio --demo                      sessions that were made for a first look
+  turnlog studio --session <id>
+  turnlog studio --agent ./agent.ts          messages, approvals, forks and reruns too
+
+The address that is printed signs one browser in, once, within ten minutes.`;
 
 const serveHelp = `
 Examples:

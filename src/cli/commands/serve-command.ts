@@ -66,6 +66,7 @@ export async function serve(given: unknown, output: Output): Promise<ExitCode> {
   const token = options.token ?? (await keptToken(tokenFile));
   const server = await listening(runtime, {
     ...listeningAt(options),
+    studio: true,
     token,
     onError: (error) => void report(error),
     onRequest: (entry) => {
@@ -100,7 +101,7 @@ const tokenWords: Readonly<Record<string, string>> = {
   false: "The token is the one that was given.",
 };
 
-async function listening(
+export async function listening(
   runtime: Parameters<typeof serveNode>[0],
   options: ServeOptions,
 ): Promise<NodeServer> {
@@ -188,7 +189,7 @@ async function askingServers({
 }
 
 /** Resolves at the first signal; the second one ends the process. */
-async function stopSignal(): Promise<string> {
+export async function stopSignal(): Promise<string> {
   const { promise, resolve: stop } = Promise.withResolvers<string>();
   const signals = ["SIGTERM", "SIGINT"] as const;
   for (const signal of signals) process.once(signal, () => stop(signal));

@@ -16,7 +16,7 @@ import {
 } from "ai";
 import { ownCopy } from "../../events/index.ts";
 import { callRequest } from "./call-request.ts";
-import { readableError } from "../../shared/index.ts";
+import { readableError, streamOf } from "../../shared/index.ts";
 import { measuredUsage, recordedEnd, responseMetadata, stepStart } from "./recorded-end.ts";
 import { recordedPart } from "./recorded-part.ts";
 import {
@@ -151,7 +151,7 @@ function observed(
       try {
         const answer = await doStream();
         onContentType(answer.response?.headers?.["content-type"]);
-        return { ...answer, stream: ReadableStream.from(withReadableErrors(answer.stream)) };
+        return { ...answer, stream: streamOf(withReadableErrors(answer.stream)) };
       } catch (error) {
         throw readableError(error);
       }

@@ -1,0 +1,125 @@
+/** `turnlog studio`: serves the studio for this machine and opens a browser, until a signal ends it. */
+
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { z } from "zod";
+import { TurnlogError } from "../../events/index.ts";
+import { createRuntime, type RuntimeOptions } from "../../runtime/index.ts";
+import {
+  DONE,
+  jsonText,
+  reportError,
+  UsageError,
+  writeLine,
+  type ExitCode,
+  type Output,
+} from "../output/index.ts";
+import { keysIn, sessionOptions } from "../settings/index.ts";
+import { listening, stopSignal } from "./serve-command.ts";
+
+const optionsSchema = z.object({
+  ...sessionOptions,
+  json: z.boolean().default(false),
+  debug: z.boolean().default(false),
+  session: z.string().optional(),
+  demo: z.boolean().default(false),
+  agent: z.string().optional(),
+  port: z.int().nonnegative(),
+  open: z.boolean(),
+});
+
+export async function studio(given: unknown, output: Output): Promise<ExitCode> {
+  const options = optionsSchema.parse(given);
+  const { json, debug, demo, takeOver, port } = options;
+  if (demo && options.agent !== undefined)
+    throw new UsageError("--demo has an agent of its own: leave --agent out.");
+  const agent = await agentOf(options);
+  await buildOnce(output);
+  await using temporary = demo ? await temporaryFolder() : undefined;
+  const dir = temporary?.path ?? resolve(options.dir);
+  if (temporary === undefined && !existsSync(dir))
+    throw new UsageError(
+      `There is no store at ${options.dir}. Name another with --dir, or look at one with --demo.`,
+    );
+  if (temporary !== undefined) {
+    const { makeDemoStore } = await import("../demo/index.ts");
+    await makeDemoStore(dir, Date.now());
+  }
+  const keys = keysIn(options.keys, dir);
+  const report = (error: unknown): void => void reportError(output.progress, error, debug);
+  await using runtime = await createRuntime({
+    dir,
+    takeOver,
+    ...(keys === undefined ? {} : { encryption: { keys } }),
+    agent: agent ?? noAgent,
+    recovery: "continue",
+    onWarning: report,
+  });
+  const server = await listening(runtime, {
+    port,
+    studio: agent === undefined ? "read-only" : true,
+    onError: report,
+  });
+  const hash =
+    options.session === undefined ? "" : `#/sessions/${encodeURIComponent(options.session)}`;
+  const url = `${server.studioUrl()}${hash}`;
+  await writeLine(
+    output.data,
+    json ? jsonText({ event: "studio", url }) : `The studio is at ${url}`,
+  );
+  if (options.open && output.data.isTerminal) openBrowser(url);
+  const signal = await stopSignal();
+  await server.close(`the studio was stopped (${signal})`, 500);
+  return DONE;
+}
+
+/** The agent of a studio without one: nobody gets as far as asking for it. */
+function noAgent(): never {
+  throw new TurnlogError(
+    "AGENT_MISSING",
+    "The studio was started without an agent, so nothing can run. Start it with --agent <module>.",
+  );
+}
+
+async function agentOf({
+  agent,
+  demo,
+}: {
+  readonly agent?: string | undefined;
+  readonly demo: boolean;
+}): Promise<RuntimeOptions["agent"]> {
+  if (demo) return (await import("../demo/index.ts")).demoAgent();
+  if (agent === undefined) return undefined;
+  return await (await import("../settings/agent-module.ts")).agentOf(agent);
+}
+
+async function temporaryFolder(): Promise<AsyncDisposable & { readonly path: string }> {
+  const path = await mkdtemp(join(tmpdir(), "turnlog-demo-"));
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
+}
+
+/** A clone has no built studio: its first use builds it. The package brings it along. */
+async function buildOnce({ progress }: Output): Promise<void> {
+  const root = fileURLToPath(new URL("../../../", import.meta.url));
+  const program = join(root, "studio", "build.ts");
+  if (existsSync(join(root, "dist", "studio", "index.html")) || !existsSync(program)) return;
+  await writeLine(progress, "Building the studio, once…");
+  const child = spawn(process.execPath, [program], { stdio: ["ignore", "ignore", "inherit"] });
+  const [code] = await once(child, "exit");
+  if (code !== 0)
+    throw new UsageError("The studio could not be built: `npm run build:studio` says why.");
+}
+
+/** Best effort: the address is printed too. */
+function openBrowser(url: string): void {
+  const { platform } = process;
+  const command = platform === "darwin" ? "open" : platform === "win32" ? "explorer" : "xdg-open";
+  const child = spawn(command, [url], { stdio: "ignore", detached: true });
+  child.on("error", () => {});
+  child.unref();
+}

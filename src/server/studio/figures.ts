@@ -1,0 +1,54 @@
+/** The cost and the window of a session at a position, by the catalogue of models. */
+
+import {
+  callCost,
+  modelCatalogue,
+  modelLimits,
+  sessionCost,
+  type ModelCatalogue,
+  type SessionCost,
+} from "../../context/index.ts";
+import { hasCode } from "../../events/index.ts";
+import type { ListedSession, SessionState } from "../../state/index.ts";
+
+interface Figures {
+  /** By the prices of the catalogue; an agent may know others. */
+  readonly cost: SessionCost;
+  /** The context window of the last step's model, in tokens; absent if it is not known. */
+  readonly window?: number;
+}
+
+let loaded: Promise<{ readonly catalogue?: ModelCatalogue }> | undefined;
+
+async function known(): Promise<{ readonly catalogue?: ModelCatalogue }> {
+  loaded ??= modelCatalogue().then(
+    (catalogue) => ({ catalogue }),
+    (error: unknown) => {
+      // Without the catalogue's package, windows and prices are not known.
+      if (hasCode(error, "PACKAGE_MISSING")) return {};
+      throw error;
+    },
+  );
+  return await loaded;
+}
+
+/** US dollars for all tokens of a listed session at the price of its last model; undefined if not known. */
+export async function listedCost({
+  model,
+  total,
+  updatedAt,
+}: ListedSession): Promise<number | undefined> {
+  const [, provider, modelId] = /^([^:]*):(.*)$/s.exec(model ?? "") ?? [];
+  if (provider === undefined || modelId === undefined) return undefined;
+  return callCost({ provider, modelId }, total, updatedAt, await known());
+}
+
+export async function figuresOf({ usage, learnedLimits }: SessionState): Promise<Figures> {
+  const limits = { ...(await known()), learned: learnedLimits };
+  const cost = sessionCost(usage, limits);
+  const last = usage.steps.at(-1);
+  const model = usage.running?.model ?? last?.model;
+  if (model === undefined) return { cost };
+  const { contextWindow } = modelLimits(model, last?.time ?? 0, limits);
+  return contextWindow === undefined ? { cost } : { cost, window: contextWindow };
+}

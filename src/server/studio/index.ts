@@ -1,0 +1,5 @@
+/** The studio: its page, how a browser signs in, and the routes that it reads sessions by. */
+
+export { Entrance } from "./entrance.ts";
+export { studioFile } from "./page-files.ts";
+export { studioRoutes } from "./studio-routes.ts";

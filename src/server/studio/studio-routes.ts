@@ -1,0 +1,227 @@
+/**
+ * The routes that the studio reads by. They read the log alone: unlike the routes of sessions, they never
+ * activate a session, since that could record its recovery.
+ */
+
+import { z } from "zod";
+import { verifySession } from "../../archive/verify/index.ts";
+import { readableEvents, TurnlogError, type EventLog } from "../../events/index.ts";
+import {
+  checkPosition,
+  diffSession,
+  querySessions,
+  sessionBranches,
+  stateAt,
+  viewSession,
+  type ListedSession,
+} from "../../state/index.ts";
+import {
+  json,
+  noBody,
+  noQuery,
+  numberQuery,
+  route,
+  type Call,
+  type Route,
+} from "../route/index.ts";
+import { eventStream, withProblem } from "../streams/index.ts";
+import { figuresOf, listedCost } from "./figures.ts";
+import { mergedEvents } from "./merged-events.ts";
+
+const atPosition = z.strictObject({ position: numberQuery.optional() });
+const anything = z.looseObject({});
+
+/** The most rows of an answer with events. */
+const MOST_EVENTS = 4_000;
+/** The most UTF-16 units of one, so that a page can show something soon. */
+const MOST_TEXT = 2_000_000;
+
+export function studioRoutes(canRun: boolean): readonly Route[] {
+  return [
+    route({
+      method: "get",
+      path: "/api/studio/about",
+      action: "list",
+      summary: "What the studio of this server may do.",
+      query: noQuery,
+      body: noBody,
+      answer: z.object({ canRun: z.boolean() }),
+      handle: async () => json({ canRun }),
+    }),
+    route({
+      method: "get",
+      path: "/api/studio/sessions",
+      action: "list",
+      summary:
+        "Sessions, newest first, with what they wait for. `after` is the last one of the page before.",
+      query: z.strictObject({
+        limit: numberQuery.pipe(z.int().min(1).max(500)).optional(),
+        after: z.string().optional(),
+      }),
+      body: noBody,
+      answer: z.object({ sessions: z.array(anything), more: z.boolean() }),
+      handle: async ({ query, ...call }) => json(await newest(call, query)),
+    }),
+    route({
+      method: "get",
+      path: "/api/studio/sessions/{session}/log",
+      action: "read",
+      summary:
+        "Events from a position, a page at a time; deltas of a block that follow each other are one.",
+      query: z.strictObject({ from: numberQuery.optional(), to: numberQuery.optional() }),
+      body: noBody,
+      answer: z.object({ rows: z.array(anything), revision: z.int(), next: z.int().optional() }),
+      handle: async ({ query: { from = 1, to }, session, runtime: { log } }) => {
+        await checkPosition(log, session);
+        return await page(log, session, from, to);
+      },
+    }),
+    route({
+      method: "get",
+      path: "/api/studio/sessions/{session}/events",
+      action: "read",
+      summary: "Events from a position, stored ones and then live ones. Activates nothing.",
+      query: z.strictObject({ from: numberQuery.optional() }),
+      body: noBody,
+      answer: {
+        kind: "media",
+        mediaType: "text/event-stream",
+        words: "One event each: `id` is its position, `data` the event as JSON.",
+      },
+      handle: async (call) => {
+        await checkPosition(call.runtime.log, call.session);
+        return follow(call, call.query.from);
+      },
+    }),
+    route({
+      method: "get",
+      path: "/api/studio/sessions/{session}/state",
+      action: "read",
+      summary:
+        "The state at a position without its history: machine, queue, calls, usage, cost, branches.",
+      query: atPosition,
+      body: noBody,
+      answer: anything,
+      handle: async ({ query: { position }, session, runtime: { log } }) => {
+        const state = await stateAt(log, session, position);
+        const { history: _, prompt, ...view } = await viewSession(log, session, position);
+        const branches = sessionBranches(state);
+        return json({ ...view, messages: prompt.length, branches, ...(await figuresOf(state)) });
+      },
+    }),
+    route({
+      method: "get",
+      path: "/api/studio/sessions/{session}/prompt",
+      action: "read",
+      summary: "The messages that a step would send at a position.",
+      query: atPosition,
+      body: noBody,
+      answer: z.object({ position: z.int(), messages: z.array(z.unknown()) }),
+      handle: async ({ query: { position: at }, session, runtime: { log } }) => {
+        const { position, prompt } = await viewSession(log, session, at);
+        return json({ position, messages: prompt });
+      },
+    }),
+    route({
+      method: "get",
+      path: "/api/studio/sessions/{session}/diff",
+      action: "read",
+      summary: "The difference between the prompts at two positions.",
+      query: z.strictObject({ before: numberQuery, after: numberQuery }),
+      body: noBody,
+      answer: anything,
+      handle: async ({ query: { before, after }, session, runtime: { log } }) =>
+        json(await diffSession(log, session, before, after)),
+    }),
+    route({
+      method: "get",
+      path: "/api/studio/sessions/{session}/verify",
+      action: "read",
+      summary: "Checks the log of the session, as `turnlog verify` does.",
+      query: noQuery,
+      body: noBody,
+      answer: anything,
+      handle: async ({ session, runtime: { log } }) => json(await verifySession(log, session)),
+    }),
+  ];
+}
+
+/** `dollars`: the cost at the price of the last model; absent if that is not known. */
+type CostedSession = ListedSession & { readonly dollars?: number };
+
+async function newest(
+  { runtime: { log }, mayRead }: Pick<Call, "runtime" | "mayRead">,
+  {
+    limit = 200,
+    after,
+  }: { readonly limit?: number | undefined; readonly after?: string | undefined },
+): Promise<{ readonly sessions: readonly CostedSession[]; readonly more: boolean }> {
+  const sessions: CostedSession[] = [];
+  let isAfter = after === undefined;
+  for await (const row of querySessions(log, {})) {
+    if (isAfter && (await mayRead(row.session))) {
+      if (sessions.length === limit) return { sessions, more: true };
+      const dollars = await listedCost(row);
+      sessions.push(dollars === undefined ? row : { ...row, dollars });
+    }
+    isAfter ||= row.session === after;
+  }
+  return { sessions, more: false };
+}
+
+/** Events that cannot be read, and are left out. */
+interface Problem {
+  readonly code: string;
+  readonly message: string;
+  readonly position?: number;
+}
+
+/** Makes the text of the answer itself: its length decides where the page ends. */
+async function page(log: EventLog, session: string, from: number, to?: number): Promise<Response> {
+  const revision = await log.revision(session);
+  const problems: Problem[] = [];
+  const leftOut = ({ code, message, position }: TurnlogError): void => {
+    problems.push({ code, message, ...(position === undefined ? {} : { position }) });
+  };
+  const rows: string[] = [];
+  let length = 0;
+  let next: number | undefined;
+  try {
+    const events = readableEvents(
+      log,
+      session,
+      { from, to: Math.min(to ?? revision, revision) },
+      leftOut,
+    );
+    for await (const row of mergedEvents(events)) {
+      if (rows.length === MOST_EVENTS || length > MOST_TEXT) {
+        next = row.event.position;
+        break;
+      }
+      const text = JSON.stringify(row);
+      rows.push(text);
+      length += text.length;
+    }
+  } catch (error) {
+    // The rows before the damage can still be shown.
+    if (!TurnlogError.isInstance(error)) throw error;
+    leftOut(error);
+  }
+  const rest = JSON.stringify({ revision, next, problems });
+  return new Response(`{"rows":[${rows.join(",")}],${rest.slice(1)}`, {
+    headers: { "content-type": "application/json" },
+  });
+}
+
+function follow(
+  { request, runtime: { log }, session, stream, ended }: Call,
+  given: number | undefined,
+): Response {
+  const cursor = request.headers.get("last-event-id");
+  const from = cursor !== null && /^\d{1,15}$/.test(cursor) ? Number(cursor) + 1 : (given ?? 1);
+  async function* messages(signal: AbortSignal) {
+    for await (const event of log.subscribe(session, { from: Math.max(1, from), signal }))
+      yield { id: String(event.position), data: JSON.stringify(event) };
+  }
+  return eventStream((signal) => withProblem(messages(signal)), stream, {}, ended);
+}

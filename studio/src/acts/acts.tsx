@@ -1,0 +1,205 @@
+/**
+ * What can be done with a session at the position that is seen, in three groups that never mix: view (reads),
+ * check (compares the log with itself), run (calls models and tools, and may cost money).
+ */
+
+import { useState, type ReactNode } from "react";
+import { client, messageOf, read } from "../data/client.ts";
+import { figure } from "../data/words.ts";
+import { useRefusal } from "../chat/composer.tsx";
+import { go } from "../shell/place.ts";
+import { positionOf, type Seen } from "../shell/seen.ts";
+import { CompactDialog } from "./compact-dialog.tsx";
+import { CompareDialog } from "./compare-dialog.tsx";
+import { saveTranscript } from "./transcript.ts";
+import { VerifyDialog, type Verification } from "./verify-dialog.tsx";
+
+type Shown =
+  | { readonly kind: "compact" | "compare" }
+  | { readonly kind: "verified"; readonly verification: Verification }
+  | { readonly kind: "said"; readonly words: string; readonly isError: boolean };
+
+export function Acts({ seen }: { readonly seen: Seen }) {
+  const { feed, at } = seen;
+  const [isOpen, setOpen] = useState(false);
+  const [shown, setShown] = useState<Shown>();
+  const position = positionOf(seen);
+  const session = client.session(feed.id);
+  const canRun = useRefusal({ at: undefined });
+  const act = (work: () => Promise<Shown | undefined>): void => {
+    setOpen(false);
+    setShown({ kind: "said", words: "Working…", isError: false });
+    work().then(setShown, (error: unknown) =>
+      setShown({ kind: "said", words: messageOf(error), isError: true }),
+    );
+  };
+  const opened = (id: string): undefined => {
+    go({ page: "session", session: id, view: "chat" });
+    return undefined;
+  };
+  const show = (next: Shown): void => {
+    setOpen(false);
+    setShown(next);
+  };
+  return (
+    <div className="acts" onKeyDown={({ key }) => key === "Escape" && setOpen(false)}>
+      <button
+        id="acts"
+        type="button"
+        aria-haspopup="true"
+        aria-expanded={isOpen}
+        onClick={() => setOpen(!isOpen)}
+      >
+        Acts ▾
+      </button>
+      {isOpen && (
+        <div className="menu" role="group" aria-label={`Acts at position ${position}`}>
+          <Group title="View" about="Reads the log. Nothing runs.">
+            <Act onAct={() => show({ kind: "compare" })}>Compare with another session…</Act>
+            <a
+              className="act"
+              href={`/api/sessions/${encodeURIComponent(feed.id)}/export`}
+              download
+              onClick={() => setOpen(false)}
+            >
+              Export as a fixture (.jsonl)
+            </a>
+            <Act
+              onAct={() =>
+                act(async () =>
+                  saveTranscript(
+                    feed.id,
+                    at === undefined
+                      ? feed.store.getSnapshot().context.messages
+                      : await feed.messagesAt(at),
+                  ),
+                )
+              }
+            >
+              Save as one HTML file
+            </Act>
+          </Group>
+          <Group
+            title="Check"
+            about="Compares what is recorded with itself: every prompt is made again."
+          >
+            <Act
+              onAct={() =>
+                act(async () => ({
+                  kind: "verified",
+                  verification: await read<Verification>(feed.id, "verify"),
+                }))
+              }
+            >
+              Verify the log
+            </Act>
+          </Group>
+          <Group
+            title="Run"
+            about={canRun ?? "Changes the log or calls models and tools: it may cost money."}
+          >
+            <Act
+              refusal={canRun}
+              onAct={() => act(async () => opened((await session.fork({ position })).id))}
+            >
+              Fork here, at {figure(position)}
+            </Act>
+            <Act
+              refusal={canRun}
+              onAct={() =>
+                act(async () => {
+                  await session.rewind({ to: position });
+                  go({ page: "session", session: feed.id, view: "chat" });
+                  return undefined;
+                })
+              }
+            >
+              Rewind to {figure(position)}
+            </Act>
+            <Act
+              refusal={canRun}
+              onAct={() =>
+                act(async () =>
+                  opened(
+                    (await session.rerun(at === undefined ? {} : { position: at })).session.id,
+                  ),
+                )
+              }
+            >
+              Rerun {at === undefined ? "the last turn" : `from ${figure(at)}`} in a fork
+            </Act>
+            <Act refusal={canRun} onAct={() => show({ kind: "compact" })}>
+              Compact: preview, do, undo…
+            </Act>
+          </Group>
+        </div>
+      )}
+      {shown?.kind === "said" && (
+        <div
+          className={shown.isError ? "toast bad" : "toast"}
+          role={shown.isError ? "alert" : "status"}
+        >
+          {shown.words}
+          <button
+            type="button"
+            className="icon"
+            aria-label="Close"
+            onClick={() => setShown(undefined)}
+          >
+            ×
+          </button>
+        </div>
+      )}
+      {shown?.kind === "verified" && (
+        <VerifyDialog verification={shown.verification} onClose={() => setShown(undefined)} />
+      )}
+      {shown?.kind === "compact" && (
+        <CompactDialog seen={seen} onClose={() => setShown(undefined)} />
+      )}
+      {shown?.kind === "compare" && (
+        <CompareDialog session={feed.id} onClose={() => setShown(undefined)} />
+      )}
+    </div>
+  );
+}
+
+function Group({
+  title,
+  about,
+  children,
+}: {
+  readonly title: string;
+  readonly about: string;
+  readonly children: ReactNode;
+}) {
+  return (
+    <section className={`act-group act-${title.toLowerCase()}`}>
+      <h3>{title}</h3>
+      <p className="dim">{about}</p>
+      {children}
+    </section>
+  );
+}
+
+function Act({
+  onAct,
+  refusal,
+  children,
+}: {
+  readonly onAct: () => void;
+  /** Why it cannot be done; undefined if it can. */
+  readonly refusal?: string | undefined;
+  readonly children: ReactNode;
+}) {
+  return (
+    <button
+      type="button"
+      className="act"
+      disabled={refusal !== undefined}
+      title={refusal}
+      onClick={onAct}
+    >
+      {children}
+    </button>
+  );
+}

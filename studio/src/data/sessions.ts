@@ -1,0 +1,71 @@
+/** The list of sessions: asked again while the page is seen. */
+
+import { createStore } from "@xstate/store";
+import { client, codeOf, messageOf } from "./client.ts";
+import type { ListedSession } from "./types.ts";
+
+interface Sessions {
+  readonly phase: "loading" | "ready" | "signed-out" | "offline";
+  readonly error?: string;
+  readonly sessions: readonly ListedSession[];
+  readonly hasMore: boolean;
+  /** Undefined before the server said it. */
+  readonly canRun?: boolean;
+}
+
+const initial: Sessions = { phase: "loading", sessions: [], hasMore: false };
+const PAGE = 200;
+
+export const sessionsStore = createStore({
+  context: initial,
+  on: {
+    changed: (state, { change }: { readonly change: Partial<Sessions> }) => ({
+      ...state,
+      ...change,
+    }),
+  },
+});
+
+interface Page {
+  readonly sessions: readonly ListedSession[];
+  readonly more: boolean;
+}
+
+let limit = PAGE;
+
+export async function loadSessions(): Promise<void> {
+  try {
+    const { canRun: known } = sessionsStore.getSnapshot().context;
+    const canRun =
+      known ??
+      (await client.http.json<{ readonly canRun: boolean }>({ path: "/api/studio/about" })).canRun;
+    const page = await client.http.json<Page>({ path: "/api/studio/sessions", query: { limit } });
+    const change = { phase: "ready", sessions: page.sessions, hasMore: page.more, canRun } as const;
+    sessionsStore.trigger.changed({ change });
+  } catch (error) {
+    const phase = codeOf(error) === "UNAUTHORIZED" ? "signed-out" : "offline";
+    sessionsStore.trigger.changed({ change: { phase, error: messageOf(error) } });
+  }
+}
+
+export async function loadMoreSessions(): Promise<void> {
+  limit = Math.min(500, limit + PAGE);
+  await loadSessions();
+}
+
+const EVERY_MS = 4_000;
+
+/** Keeps the list fresh while the page is seen. Returns how to stop. */
+export function followSessions(): () => void {
+  const ask = (): void => {
+    if (!document.hidden && sessionsStore.getSnapshot().context.phase !== "signed-out")
+      void loadSessions();
+  };
+  void loadSessions();
+  const timer = setInterval(ask, EVERY_MS);
+  document.addEventListener("visibilitychange", ask);
+  return () => {
+    clearInterval(timer);
+    document.removeEventListener("visibilitychange", ask);
+  };
+}

@@ -1,0 +1,52 @@
+/** The types that the server's answers have, taken from the public client and the log's events. */
+
+import type { SessionClient } from "../../../src/public/client.ts";
+import type { SessionEvent } from "../../../src/public/events.ts";
+
+export type View = Awaited<ReturnType<SessionClient["view"]>>;
+export type Message = View["prompt"][number];
+export type Diff = Awaited<ReturnType<SessionClient["diff"]>>;
+export type Preview = Awaited<ReturnType<SessionClient["preview"]>>;
+type Branch = Awaited<ReturnType<SessionClient["branches"]>>[number];
+type Figures = Pick<Awaited<ReturnType<SessionClient["context"]>>, "cost">;
+
+/** The state at a position, as `/state` answers it. */
+export type StateAt = Omit<View, "history" | "prompt"> &
+  Figures & {
+    /** The number of messages of the next prompt. */
+    readonly messages: number;
+    readonly branches: readonly Branch[];
+    /** In tokens; absent if it is not known. */
+    readonly window?: number;
+  };
+
+/** A row of the list of sessions. */
+export type ListedSession = Omit<View["summary"], never> & {
+  readonly session: string;
+  readonly revision: number;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly problem?: {
+    readonly code: string;
+    readonly message: string;
+    readonly position?: number;
+  };
+  readonly dollars?: number;
+};
+
+/** An event of the log, or several deltas of one block as one. */
+export interface Row {
+  readonly event: SessionEvent;
+  readonly last?: { readonly position: number; readonly time: number; readonly count: number };
+}
+
+/** An event that cannot be read. */
+export interface Problem {
+  readonly code: string;
+  readonly message: string;
+  readonly position?: number;
+}
+
+export function endOf({ event, last }: Row): number {
+  return last?.position ?? event.position;
+}

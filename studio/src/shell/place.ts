@@ -1,0 +1,95 @@
+/** Where the page is: the hash of its address. `#/sessions/<id>?position=120&view=prompt`. */
+
+import { createStore } from "@xstate/store";
+
+export const views = ["chat", "events", "prompt", "state", "steps"] as const;
+export type ViewName = (typeof views)[number];
+
+export type Place =
+  | { readonly page: "home" }
+  | {
+      readonly page: "session";
+      readonly session: string;
+      /** Absent: the end of the log, which moves. */
+      readonly position?: number;
+      readonly view: ViewName;
+    }
+  | { readonly page: "compare"; readonly left: string; readonly right: string };
+
+/** Pure. An address that means nothing is the home page. */
+export function parsePlace(hash: string): Place {
+  const [path = "", search = ""] = hash.replace(/^#/u, "").split("?");
+  const query = new URLSearchParams(search);
+  const [, area, id] = path.split("/");
+  if (area === "sessions" && id !== undefined && id !== "") {
+    const position = Number(query.get("position") ?? "");
+    const view = views.find((one) => one === query.get("view")) ?? "chat";
+    const at = Number.isInteger(position) && position > 0 ? { position } : {};
+    return { page: "session", session: decoded(id), view, ...at };
+  }
+  const [left, right] = [query.get("left"), query.get("right")];
+  if (area === "compare" && left !== null && right !== null)
+    return { page: "compare", left, right };
+  return { page: "home" };
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+export function hashOf(place: Place): string {
+  switch (place.page) {
+    case "home":
+      return "#/";
+    case "compare":
+      return `#/compare?${new URLSearchParams({ left: place.left, right: place.right })}`;
+    case "session": {
+      const query = new URLSearchParams();
+      if (place.position !== undefined) query.set("position", String(place.position));
+      if (place.view !== "chat") query.set("view", place.view);
+      const asked = query.size === 0 ? "" : `?${query}`;
+      return `#/sessions/${encodeURIComponent(place.session)}${asked}`;
+    }
+  }
+}
+
+export const placeStore = createStore({
+  context: { place: parsePlace(globalThis.location?.hash ?? "") },
+  on: {
+    moved: (_, { place }: { readonly place: Place }) => ({ place }),
+  },
+});
+
+/** Goes to a place. Another position of the same session takes no place in the browser's history. */
+export function go(place: Place): void {
+  const now = placeStore.getSnapshot().context.place;
+  const stays =
+    now.page === "session" &&
+    place.page === "session" &&
+    now.session === place.session &&
+    now.view === place.view;
+  if (stays) history.replaceState(null, "", hashOf(place));
+  else history.pushState(null, "", hashOf(place));
+  placeStore.trigger.moved({ place });
+}
+
+/** Changes something about the session that is open. */
+export function moveIn(change: {
+  readonly position?: number | undefined;
+  readonly view?: ViewName;
+}): void {
+  const now = placeStore.getSnapshot().context.place;
+  if (now.page !== "session") return;
+  const { position, ...rest } = { ...now, ...change };
+  go(position === undefined ? rest : { ...rest, position });
+}
+
+export function followAddress(): void {
+  addEventListener("popstate", () => {
+    placeStore.trigger.moved({ place: parsePlace(location.hash) });
+  });
+}

@@ -1,0 +1,136 @@
+/** The rows of the log, of which only those in sight are drawn. One tab stop; arrow keys move the position. */
+
+import { useEffect, useId, useRef, type KeyboardEvent } from "react";
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { indexAt } from "../data/rows.ts";
+import { endOf, type Row } from "../data/types.ts";
+import { duration, exactTime, figure } from "../data/words.ts";
+import { moveIn } from "../shell/place.ts";
+import { familyOf, gistOf, isFailure } from "./event-words.ts";
+
+const ROW_PX = 30;
+const PAGE = 20;
+
+export function EventRows({
+  rows,
+  position,
+  follows,
+}: {
+  readonly rows: readonly Row[];
+  readonly position: number;
+  readonly follows: boolean;
+}) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const id = useId();
+  const virtualizer = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => ROW_PX,
+    overscan: 12,
+  });
+  const chosen = indexAt(rows, position);
+  const scroll = useRef(virtualizer);
+  scroll.current = virtualizer;
+  useEffect(() => {
+    if (chosen >= 0) scroll.current.scrollToIndex(chosen, { align: follows ? "end" : "auto" });
+  }, [chosen, follows]);
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const to = {
+      ArrowDown: chosen + 1,
+      ArrowUp: chosen - 1,
+      PageDown: chosen + PAGE,
+      PageUp: chosen - PAGE,
+      Home: 0,
+      End: rows.length - 1,
+    }[event.key];
+    if (to === undefined) return;
+    event.preventDefault();
+    event.stopPropagation();
+    const row = rows[Math.max(0, Math.min(rows.length - 1, to))];
+    if (row !== undefined) moveIn({ position: endOf(row) });
+  };
+  return (
+    <div
+      ref={scroller}
+      className="event-rows"
+      role="listbox"
+      aria-label="Events"
+      tabIndex={0}
+      aria-activedescendant={chosen === -1 ? undefined : `${id}-${chosen}`}
+      onKeyDown={onKeyDown}
+    >
+      <div role="presentation" style={{ height: virtualizer.getTotalSize(), position: "relative" }}>
+        {virtualizer.getVirtualItems().map(({ index, start }) => {
+          const row = rows[index];
+          return row === undefined ? null : (
+            <EventRow
+              key={row.event.position}
+              id={`${id}-${index}`}
+              row={row}
+              before={rows[index - 1]}
+              index={index}
+              count={rows.length}
+              top={start}
+              isChosen={index === chosen}
+              isLater={row.event.position > position}
+            />
+          );
+        })}
+      </div>
+    </div>
+  );
+}
+
+function EventRow({
+  id,
+  row,
+  before,
+  index,
+  count,
+  top,
+  isChosen,
+  isLater,
+}: {
+  readonly id: string;
+  readonly row: Row;
+  readonly before: Row | undefined;
+  readonly index: number;
+  readonly count: number;
+  readonly top: number;
+  readonly isChosen: boolean;
+  readonly isLater: boolean;
+}) {
+  const { event } = row;
+  const family = familyOf(event.type);
+  const waited = before === undefined ? 0 : event.time - (before.last?.time ?? before.event.time);
+  const classes = [
+    "event-row",
+    `family-${family}`,
+    isLater ? "later" : "",
+    isFailure(event) ? "failed" : "",
+  ];
+  return (
+    <div
+      id={id}
+      role="option"
+      aria-selected={isChosen}
+      aria-posinset={index + 1}
+      aria-setsize={count}
+      className={classes.join(" ")}
+      style={{ transform: `translateY(${top}px)` }}
+      onClick={() => moveIn({ position: endOf(row) })}
+    >
+      <span className="num position">{figure(event.position)}</span>
+      <span className="event-type">
+        {isFailure(event) && <span aria-label="failure">✕ </span>}
+        {event.type}
+      </span>
+      <span className="gist" dir="auto">
+        {gistOf(row)}
+      </span>
+      <time className="num" title={exactTime(event.time)}>
+        {waited > 0 ? `+${duration(waited)}` : ""}
+      </time>
+    </div>
+  );
+}

@@ -1,0 +1,147 @@
+/** The log as a list: filters, failures only, search; the chosen event with its data beside it. */
+
+import { useMemo, useRef, useState } from "react";
+import { useSelector } from "@xstate/store-react";
+import { indexAt } from "../data/rows.ts";
+import { endOf, type Row } from "../data/types.ts";
+import { exactTime, figure, plural } from "../data/words.ts";
+import { JsonView } from "../parts/json-view.tsx";
+import { Blank } from "../parts/loading.tsx";
+import { moveIn } from "../shell/place.ts";
+import { positionOf, type Seen } from "../shell/seen.ts";
+import { EventRows } from "./event-rows.tsx";
+import { familyOf, families, isFailure, type Family } from "./event-words.ts";
+
+interface Filter {
+  readonly hidden: ReadonlySet<Family>;
+  readonly failuresOnly: boolean;
+  readonly search: string;
+}
+
+function fits({ event }: Row, { hidden, failuresOnly, search }: Filter): boolean {
+  if (hidden.has(familyOf(event.type)) || (failuresOnly && !isFailure(event))) return false;
+  return search === "" || JSON.stringify(event).toLowerCase().includes(search);
+}
+
+export function Events({ seen }: { readonly seen: Seen }) {
+  const { feed, structure } = seen;
+  const [hidden, setHidden] = useState<ReadonlySet<Family>>(new Set());
+  const [failuresOnly, setFailuresOnly] = useState(false);
+  const [search, setSearch] = useState("");
+  const filter = { hidden, failuresOnly, search: search.trim().toLowerCase() };
+  const isAll = hidden.size === 0 && !failuresOnly && filter.search === "";
+  // Deltas join the last row, so the list changes with the structure.
+  const rows = useMemo(
+    () => (isAll ? feed.rows.slice() : feed.rows.filter((row) => fits(row, filter))),
+    [feed, structure, isAll, hidden, failuresOnly, filter.search],
+  );
+  const toggle = (family: Family): void => {
+    const next = new Set(hidden);
+    if (!next.delete(family)) next.add(family);
+    setHidden(next);
+  };
+  const position = positionOf(seen);
+  const chosen = feed.rows[indexAt(feed.rows, position)];
+  return (
+    <div className="events">
+      <div className="toolbar">
+        <input
+          id="event-search"
+          type="search"
+          placeholder="Find in events"
+          aria-label="Find in events"
+          value={search}
+          onChange={(event) => setSearch(event.target.value)}
+        />
+        <button
+          type="button"
+          className="chip"
+          aria-pressed={failuresOnly}
+          onClick={() => setFailuresOnly(!failuresOnly)}
+        >
+          ✕ failures only
+        </button>
+        <span className="chips" role="group" aria-label="Families of events">
+          {families.map((family) => (
+            <button
+              key={family}
+              type="button"
+              className={`chip family-${family}`}
+              aria-pressed={!hidden.has(family)}
+              onClick={() => toggle(family)}
+            >
+              {family}
+            </button>
+          ))}
+        </span>
+        <span className="dim num" role="status">
+          {isAll
+            ? plural(rows.length, "row")
+            : `${figure(rows.length)} of ${figure(feed.rows.length)} rows`}
+        </span>
+      </div>
+      <div className="events-body">
+        {rows.length === 0 ? (
+          <Blank title="No event fits the filter" />
+        ) : (
+          <EventRows rows={rows} position={position} follows={seen.at === undefined} />
+        )}
+        {chosen !== undefined && <Chosen feed={feed} row={chosen} position={position} />}
+      </div>
+    </div>
+  );
+}
+
+function Chosen({
+  feed,
+  row,
+  position,
+}: {
+  readonly feed: Seen["feed"];
+  readonly row: Row;
+  readonly position: number;
+}) {
+  // While deltas come, the last row grows.
+  useSelector(feed.store, ({ context }) =>
+    endOf(row) >= context.position - 1 ? context.position : 0,
+  );
+  const copied = useRef<HTMLButtonElement>(null);
+  const { event, last } = row;
+  const copy = async (): Promise<void> => {
+    await navigator.clipboard.writeText(JSON.stringify(event, undefined, 2));
+    if (copied.current !== null) copied.current.textContent = "Copied";
+  };
+  return (
+    <aside className="event-detail" aria-label="The event" key={event.position}>
+      <header>
+        <h3 className={`family-${familyOf(event.type)}`}>{event.type}</h3>
+        <span className="grow" />
+        <button ref={copied} type="button" className="link" onClick={() => void copy()}>
+          Copy JSON
+        </button>
+      </header>
+      <dl className="facts">
+        <dt>Position</dt>
+        <dd className="num">
+          {figure(event.position)}
+          {last !== undefined && ` to ${figure(last.position)}, ${figure(last.count)} deltas`}
+        </dd>
+        <dt>Time</dt>
+        <dd className="num">{exactTime(event.time)}</dd>
+      </dl>
+      {last !== undefined && position < last.position && (
+        <p className="notice">
+          Position {figure(position)} is within this block.{" "}
+          <button
+            type="button"
+            className="link"
+            onClick={() => moveIn({ position: last.position })}
+          >
+            To its end
+          </button>
+        </p>
+      )}
+      <JsonView value={event.data} openTo={3} />
+    </aside>
+  );
+}

@@ -1,0 +1,68 @@
+/** What changed between two prompts, message by message, with the reason. */
+
+import type { Diff } from "../data/types.ts";
+import { plural } from "../data/words.ts";
+import { Blank } from "../parts/loading.tsx";
+import { PromptMessage } from "./prompt-message.tsx";
+
+type Change = Diff["changes"][number];
+
+const why: Readonly<Record<Change["why"], string>> = {
+  new: "came since",
+  gone: "is later than the second prompt",
+  continued: "the step went on",
+  "cut-off": "its step failed or was interrupted",
+  cut: "long results are cut",
+  pruned: "old results are left out",
+  "media-omitted": "media are left out",
+  compacted: "a summary takes its place",
+  prepared: "prepareStep changed it",
+  restored: "was restored",
+};
+
+const signs = { added: "+", removed: "−", changed: "~" } as const;
+
+export function PromptChanges({ diff }: { readonly diff: Diff }) {
+  if (diff.changes.length === 0 && !diff.agentChanged)
+    return <Blank title="Both prompts are the same" />;
+  const first = Math.min(...diff.changes.map(({ index }) => index));
+  return (
+    <div className="changes">
+      {diff.agentChanged && (
+        <p className="notice">The model, the instructions or the tools differ.</p>
+      )}
+      {first > 0 && first < Infinity && (
+        <p className="unchanged">{plural(first, "message")} before stay the same</p>
+      )}
+      {diff.changes.map((change, index) => (
+        <ChangeView
+          key={index}
+          change={change}
+          breaks={diff.cacheBreak === change.index && change.kind !== "removed"}
+        />
+      ))}
+    </div>
+  );
+}
+
+function ChangeView({ change, breaks }: { readonly change: Change; readonly breaks: boolean }) {
+  return (
+    <section className={`change change-${change.kind}`}>
+      <header>
+        <b className="sign">{signs[change.kind]}</b> {change.kind}
+        <span className="pill">{change.why}</span> <span className="dim">{why[change.why]}</span>
+      </header>
+      {change.kind === "changed" ? (
+        <>
+          <details>
+            <summary>Before</summary>
+            <PromptMessage message={change.before} index={change.index} />
+          </details>
+          <PromptMessage message={change.after} index={change.index} breaks={breaks} />
+        </>
+      ) : (
+        <PromptMessage message={change.message} index={change.index} breaks={breaks} />
+      )}
+    </section>
+  );
+}

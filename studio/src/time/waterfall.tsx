@@ -1,0 +1,114 @@
+/** The waterfall of steps and tools, drawn on a canvas; arrow keys and clicks choose a step. */
+
+import { useEffect, useMemo, useRef, type KeyboardEvent } from "react";
+import type { StepTimeline } from "../../../src/public/projections.ts";
+import { duration } from "../data/words.ts";
+import { moveIn } from "../shell/place.ts";
+import { timeScale } from "./waterfall-layout.ts";
+import { drawWaterfall, rowAt, ROW_PX, TOP_PX } from "./waterfall-drawing.ts";
+
+const legend = [
+  ["waiting", "waiting for the model"],
+  ["reasoning", "reasoning"],
+  ["text", "text"],
+  ["input", "input of a call"],
+  ["tool", "tool"],
+  ["approval", "a person"],
+  ["retry", "before another attempt"],
+] as const;
+
+/** A canvas may not be higher than browsers allow; the table below has every step. */
+const MOST_ROWS = 600;
+
+export function Waterfall({
+  timelines: all,
+  position,
+}: {
+  readonly timelines: readonly StepTimeline[];
+  readonly position: number;
+}) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const timelines = all.length > MOST_ROWS ? all.slice(-MOST_ROWS) : all;
+  const scale = useMemo(() => timeScale(timelines), [timelines]);
+  const chosen = timelines.findLastIndex((one) => one.position <= position);
+  useEffect(() => {
+    const element = canvas.current;
+    if (element === null) return undefined;
+    const draw = (): void => drawWaterfall(element, timelines, scale, chosen);
+    draw();
+    const observer = new ResizeObserver(draw);
+    observer.observe(element);
+    const scheme = matchMedia("(prefers-color-scheme: dark)");
+    scheme.addEventListener("change", draw);
+    return () => {
+      observer.disconnect();
+      scheme.removeEventListener("change", draw);
+    };
+  }, [timelines, scale, chosen]);
+  const choose = (index: number): void => {
+    const found = timelines[Math.max(0, Math.min(timelines.length - 1, index))];
+    if (found !== undefined) moveIn({ position: found.position });
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const to = { ArrowDown: chosen + 1, ArrowUp: chosen - 1 }[event.key];
+    if (to === undefined) return;
+    event.preventDefault();
+    choose(to);
+  };
+  const step = timelines[chosen];
+  return (
+    <>
+      <ul className="legend" aria-hidden="true">
+        {legend.map(([kind, words]) => (
+          <li key={kind} className={`span-${kind}`}>
+            {words}
+          </li>
+        ))}
+        <li className="span-break">idle time left out</li>
+      </ul>
+      {all.length > timelines.length && (
+        <p className="dim">
+          The last {MOST_ROWS} of {all.length} steps.
+        </p>
+      )}
+      <canvas
+        ref={canvas}
+        className="waterfall"
+        role="slider"
+        tabIndex={0}
+        aria-label="Waterfall of steps"
+        aria-valuemin={1}
+        aria-valuemax={timelines.length}
+        aria-valuenow={chosen + 1}
+        aria-valuetext={step === undefined ? "before the first step" : wordsOf(step)}
+        style={{ height: timelines.length * ROW_PX + TOP_PX }}
+        onKeyDown={onKeyDown}
+        onClick={({ nativeEvent }) => choose(rowAt(nativeEvent.offsetY))}
+      />
+      <p className="step-words" aria-live="polite">
+        {step === undefined ? "" : wordsOf(step)}
+      </p>
+    </>
+  );
+}
+
+function wordsOf({
+  step,
+  turn,
+  outcome,
+  totalMs,
+  firstTokenMs,
+  tokensPerSecond,
+  spans,
+}: StepTimeline): string {
+  const tools = spans.filter(({ kind }) => kind === "tool");
+  return [
+    `Step ${step} of turn ${turn}: ${outcome ?? "running"}, ${duration(totalMs)}`,
+    ...(firstTokenMs === undefined ? [] : [`first token after ${duration(firstTokenMs)}`]),
+    ...(tokensPerSecond === undefined ? [] : [`${Math.round(tokensPerSecond)} tokens a second`]),
+    ...tools.map(
+      ({ label, from, to, outcome: end }) =>
+        `${label} ${to === undefined ? "runs" : duration(to - from)}${end === undefined ? "" : ` (${end})`}`,
+    ),
+  ].join(" · ");
+}
