@@ -19,7 +19,7 @@ export function saveTranscript(session: string, state: UIMessagesState): undefin
 }
 
 /** Pure. */
-export function transcript(session: string, messages: readonly SessionMessage[]): string {
+function transcript(session: string, messages: readonly SessionMessage[]): string {
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">

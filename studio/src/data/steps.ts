@@ -5,7 +5,7 @@ import type { Row } from "./types.ts";
 
 type Usage = SessionEvent<"step.finished">["data"]["usage"];
 
-export interface StepCall {
+interface StepCall {
   readonly id: string;
   readonly tool: string;
   readonly input: unknown;

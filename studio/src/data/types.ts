@@ -3,7 +3,7 @@
 import type { SessionClient } from "../../../src/public/client.ts";
 import type { SessionEvent } from "../../../src/public/events.ts";
 
-export type View = Awaited<ReturnType<SessionClient["view"]>>;
+type View = Awaited<ReturnType<SessionClient["view"]>>;
 export type Message = View["prompt"][number];
 export type Diff = Awaited<ReturnType<SessionClient["diff"]>>;
 export type Preview = Awaited<ReturnType<SessionClient["preview"]>>;

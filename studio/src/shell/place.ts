@@ -17,7 +17,7 @@ export type Place =
   | { readonly page: "compare"; readonly left: string; readonly right: string };
 
 /** Pure. An address that means nothing is the home page. */
-export function parsePlace(hash: string): Place {
+function parsePlace(hash: string): Place {
   const [path = "", search = ""] = hash.replace(/^#/u, "").split("?");
   const query = new URLSearchParams(search);
   const [, area, id] = path.split("/");
@@ -41,7 +41,7 @@ function decoded(text: string): string {
   }
 }
 
-export function hashOf(place: Place): string {
+function hashOf(place: Place): string {
   switch (place.page) {
     case "home":
       return "#/";

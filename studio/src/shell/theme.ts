@@ -1,6 +1,6 @@
 /** Light, dark, or as the system says. Kept for the next visit. */
 
-export const themes = ["system", "light", "dark"] as const;
+const themes = ["system", "light", "dark"] as const;
 export type Theme = (typeof themes)[number];
 
 const KEY = "turnlog-theme";

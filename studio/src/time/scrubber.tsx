@@ -15,7 +15,7 @@ interface Mark {
   readonly to: number;
 }
 
-export function marksOf(rows: readonly Row[]): readonly Mark[] {
+function marksOf(rows: readonly Row[]): readonly Mark[] {
   const marks: Mark[] = [];
   let turn: number | undefined;
   for (const { event } of rows) {
