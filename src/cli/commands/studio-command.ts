@@ -110,8 +110,8 @@ async function buildOnce({ progress }: Output): Promise<void> {
   if (existsSync(join(root, "dist", "studio", "index.html")) || !existsSync(program)) return;
   await writeLine(progress, "Building the studio, once…");
   const child = spawn(process.execPath, [program], { stdio: ["ignore", "ignore", "inherit"] });
-  const [code] = await once(child, "exit");
-  if (code !== 0)
+  await once(child, "exit");
+  if (child.exitCode !== 0)
     throw new UsageError("The studio could not be built: `npm run build:studio` says why.");
 }
 

@@ -25,9 +25,13 @@ export function called(toolName: string, input: object): Part {
   };
 }
 
+function textOf(deltas: readonly unknown[]): string {
+  return deltas.filter((delta) => typeof delta === "string").join("");
+}
+
 /** A step whose bill reads most of its prompt from the cache. */
 export function step(inputTokens: number, ...parts: readonly Part[]): ScriptedStep {
-  const texts = parts.map((part) => ("deltas" in part ? (part.deltas ?? []).join("") : ""));
+  const texts = parts.map((part) => ("deltas" in part ? textOf(part.deltas ?? []) : ""));
   const written = Math.ceil(texts.join("").length / 3.6) + 22 * parts.length;
   const thoughts = parts.map((part, index) =>
     part.type === "reasoning" ? (texts[index] ?? "") : "",
