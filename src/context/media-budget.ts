@@ -5,7 +5,7 @@ import {
   coveredBy,
   itemMedia,
   itemMessages,
-  itemRuns,
+  itemRanges,
   omittedIn,
   omittedNote,
   shownItem,
@@ -143,7 +143,7 @@ function shownMedia({ items, open }: HistoryState, view: ContextView): readonly 
   const hasAnswer = (item: HistoryItem): boolean =>
     item.kind === "step" && itemMessages(item).length > 0;
   const answered = open !== undefined && hasAnswer(open) ? open : items.findLast(hasAnswer);
-  const uncovered = itemRuns(items, view.compactions).flatMap(({ start, end, by }) =>
+  const uncovered = itemRanges(items, view.compactions).flatMap(({ start, end, by }) =>
     by === undefined ? items.slice(start, end) : [],
   );
   const isShown = open !== undefined && coveredBy(view.compactions, open.position) === undefined;

@@ -5,7 +5,7 @@
 
 import {
   itemMessages,
-  itemRuns,
+  itemRanges,
   type ContextView,
   type HistoryItem,
   type HistoryState,
@@ -24,7 +24,7 @@ export interface ShownUnit {
 
 /** The units of all finished items, oldest first, without the open step. */
 export function shownUnits({ items }: HistoryState, view: ContextView): readonly ShownUnit[] {
-  const units = itemRuns(items, view.compactions).flatMap(({ start, end, by }) => {
+  const units = itemRanges(items, view.compactions).flatMap(({ start, end, by }) => {
     const run = items.slice(start, end);
     return by === undefined ? plainUnits(run) : compactedUnit(run, by.summary);
   });

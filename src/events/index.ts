@@ -150,11 +150,11 @@ export {
 } from "./session-events.ts";
 export {
   type MessageChange,
-  type Place,
-  type PlaceRange,
+  type PromptPlace,
+  type PromptRange,
   type PreparedMessage,
   type StepOverrides,
-  placeRangeSchema,
+  promptRangeSchema,
   preparedMessageSchema,
   stepOverridesSchema,
 } from "./prepared-events.ts";

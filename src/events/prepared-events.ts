@@ -9,11 +9,11 @@ import { modelNameSchema, type ModelName } from "./session-events.ts";
  * The place of a message in a prompt: the position of its item, and its number there. Of a step, 0 is the
  * model's output, 1 its results, 2 the note that it was cut off.
  */
-export type Place = readonly [position: number, part: number];
+export type PromptPlace = readonly [position: number, part: number];
 
-export interface PlaceRange {
-  readonly from: Place;
-  readonly to: Place;
+export interface PromptRange {
+  readonly from: PromptPlace;
+  readonly to: PromptPlace;
 }
 
 /** A message of the AI SDK as JSON: bytes as base64, URLs as text. */
@@ -31,15 +31,15 @@ export interface AddedId {
 
 /** The difference to the messages that `prepareStep` was given. */
 export interface MessageChange {
-  readonly hidden?: readonly PlaceRange[];
+  readonly hidden?: readonly PromptRange[];
   /** Earlier ranges of `hidden` that end. */
-  readonly shown?: readonly PlaceRange[];
+  readonly shown?: readonly PromptRange[];
   /** Positions of all compactions whose summaries are left out, if they changed. */
   readonly summaries?: readonly number[];
   readonly removed?: readonly AddedId[];
   /** New messages, each after the kept message that it follows; `[0, 0]` is the beginning. */
   readonly added?: readonly {
-    readonly after: { readonly place: Place } | AddedId;
+    readonly after: { readonly place: PromptPlace } | AddedId;
     readonly message: PreparedMessage;
   }[];
 }
@@ -70,7 +70,7 @@ export interface PreparedFamily {
 
 const place = z.tuple([z.int().nonnegative(), z.int().nonnegative()]);
 
-export const placeRangeSchema: z.ZodType<PlaceRange> = z.looseObject({ from: place, to: place });
+export const promptRangeSchema: z.ZodType<PromptRange> = z.looseObject({ from: place, to: place });
 
 export const preparedMessageSchema: z.ZodType<PreparedMessage> = z.looseObject({
   role: z.enum(["system", "user", "assistant", "tool"]),
@@ -81,8 +81,8 @@ export const preparedMessageSchema: z.ZodType<PreparedMessage> = z.looseObject({
 const addedId = { position: z.int().positive(), index: z.int().nonnegative() };
 
 const messageChangeSchema: z.ZodType<MessageChange> = z.looseObject({
-  hidden: z.array(placeRangeSchema).exactOptional(),
-  shown: z.array(placeRangeSchema).exactOptional(),
+  hidden: z.array(promptRangeSchema).exactOptional(),
+  shown: z.array(promptRangeSchema).exactOptional(),
   summaries: z.array(z.int().positive()).exactOptional(),
   removed: z.array(z.looseObject(addedId)).exactOptional(),
   added: z

@@ -1,7 +1,7 @@
 /** Renumbers events after some were left out, and the positions in their data. Pure. */
 
 import type { SessionEvent } from "./catalogue.ts";
-import type { AddedId, MessageChange, Place, PlaceRange } from "./prepared-events.ts";
+import type { AddedId, MessageChange, PromptPlace, PromptRange } from "./prepared-events.ts";
 import { boundsTrimming, isEmptyDelta } from "./trimming.ts";
 
 /** @param events - All of a session; undefined for one that is left out */
@@ -78,11 +78,11 @@ function movedChange(
   { hidden, shown, summaries, removed, added, ...rest }: MessageChange,
   newPosition: (position: number) => number,
 ): MessageChange {
-  const place = ([position, part]: Place): Place => [
+  const place = ([position, part]: PromptPlace): PromptPlace => [
     position === 0 ? 0 : newPosition(position),
     part,
   ];
-  const range = ({ from, to }: PlaceRange): PlaceRange => ({ from: place(from), to: place(to) });
+  const range = ({ from, to }: PromptRange): PromptRange => ({ from: place(from), to: place(to) });
   const id = ({ position, index }: AddedId): AddedId => ({
     position: newPosition(position),
     index,

@@ -7,14 +7,14 @@ import type { Compaction } from "./context-view.ts";
 import type { HistoryItem } from "./history-item.ts";
 
 /** A range of positions (both included) that one compaction covers. */
-interface Stretch {
+interface CoveredRange {
   readonly from: number;
   readonly to: number;
   readonly by: Compaction;
 }
 
 /** Consecutive items by index: `start` included, `end` not. */
-export interface ItemRun {
+export interface ItemRange {
   readonly start: number;
   readonly end: number;
   /** The compaction that covers them; absent if they are shown. */
@@ -23,13 +23,13 @@ export interface ItemRun {
 
 type Compactions = readonly Compaction[];
 
-const known = new WeakMap<Compactions, readonly Stretch[]>();
+const known = new WeakMap<Compactions, readonly CoveredRange[]>();
 
 /** In the order of the log, without overlap. Computed once for each view. */
-function stretchesOf(compactions: Compactions): readonly Stretch[] {
+function coveredRanges(compactions: Compactions): readonly CoveredRange[] {
   const found = known.get(compactions);
   if (found !== undefined) return found;
-  const made: Stretch[] = [];
+  const made: CoveredRange[] = [];
   for (const by of compactions.toReversed()) {
     let { from } = by;
     for (const newer of made.slice()) {
@@ -45,37 +45,37 @@ function stretchesOf(compactions: Compactions): readonly Stretch[] {
 }
 
 export function coveredBy(compactions: Compactions, position: number): Compaction | undefined {
-  const stretches = stretchesOf(compactions);
-  let [low, high] = [0, stretches.length];
+  const ranges = coveredRanges(compactions);
+  let [low, high] = [0, ranges.length];
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if ((stretches[middle]?.to ?? position) < position) low = middle + 1;
+    if ((ranges[middle]?.to ?? position) < position) low = middle + 1;
     else high = middle;
   }
-  const found = stretches[low];
+  const found = ranges[low];
   return found !== undefined && found.from <= position ? found.by : undefined;
 }
 
-/** All items, as runs that are shown or covered. */
-export function itemRuns(
+/** All items, as ranges that are shown or covered. */
+export function itemRanges(
   items: readonly HistoryItem[],
   compactions: Compactions,
-): readonly ItemRun[] {
-  const runs: ItemRun[] = [];
+): readonly ItemRange[] {
+  const ranges: ItemRange[] = [];
   let index = 0;
-  for (const { from, to, by } of stretchesOf(compactions)) {
+  for (const { from, to, by } of coveredRanges(compactions)) {
     const start = firstFrom(items, from, index);
     const end = firstFrom(items, to + 1, start);
     if (start === end) continue;
-    if (start > index) runs.push({ start: index, end: start });
-    const last = runs.at(-1);
+    if (start > index) ranges.push({ start: index, end: start });
+    const last = ranges.at(-1);
     // The range between them has no items.
-    if (last?.by === by) runs[runs.length - 1] = { ...last, end };
-    else runs.push({ start, end, by });
+    if (last?.by === by) ranges[ranges.length - 1] = { ...last, end };
+    else ranges.push({ start, end, by });
     index = end;
   }
-  if (index < items.length) runs.push({ start: index, end: items.length });
-  return runs;
+  if (index < items.length) ranges.push({ start: index, end: items.length });
+  return ranges;
 }
 
 export function firstFrom(items: readonly HistoryItem[], position: number, first = 0): number {

@@ -22,7 +22,7 @@ export {
 } from "./calibration.ts";
 export { compactions, withoutScale } from "./compactions.ts";
 export { type ContextView, contextView, withBinding } from "./context-view.ts";
-export { coveredBy, itemRuns } from "./covered.ts";
+export { coveredBy, itemRanges } from "./covered.ts";
 export { deferredCalls } from "./deferred-calls.ts";
 export { disjointUsage } from "./disjoint-usage.ts";
 export {

@@ -4,7 +4,7 @@
  */
 
 import type { ModelMessage } from "ai";
-import type { MessageChange, PlaceRange, PreparedMessage } from "../events/index.ts";
+import type { MessageChange, PromptRange, PreparedMessage } from "../events/index.ts";
 import type { ContextView } from "./context-view.ts";
 import type { HistoryState } from "./history-item.ts";
 import {
@@ -30,10 +30,10 @@ export function messageChange(
   const found = isWhole ? messages.map(() => undefined) : matches(whole, messages);
   const kept = new Set(found.flatMap((index) => (index === undefined ? [] : [whole[index]])));
   const isKept = (entry: EditedEntry): boolean => kept.has(entry);
-  const hidden = hiddenRuns(plain, isKept);
-  const covered = (range: PlaceRange): boolean =>
+  const hidden = hiddenRanges(plain, isKept);
+  const covered = (range: PromptRange): boolean =>
     hidden.some((run) => isWithin(run, range.from) && isWithin(run, range.to));
-  const isKnown = (run: PlaceRange): boolean =>
+  const isKnown = (run: PromptRange): boolean =>
     edit.hidden.some((range) => JSON.stringify(range) === JSON.stringify(run));
   const summaries = plain.flatMap((entry) =>
     entry.origin.kind === "summary" && !isKept(entry) ? [entry.origin.position] : [],
@@ -96,24 +96,24 @@ function longestRising(numbers: readonly (number | undefined)[]): ReadonlySet<nu
 }
 
 /** A summary is left out by its own name. */
-function hiddenRuns(
+function hiddenRanges(
   plain: readonly PlacedEntry[],
   isKept: (entry: PlacedEntry) => boolean,
-): readonly PlaceRange[] {
-  const runs: PlaceRange[] = [];
+): readonly PromptRange[] {
+  const ranges: PromptRange[] = [];
   let isOpen = false;
   for (const entry of plain) {
     if (entry.origin.kind === "summary") continue;
-    const last = runs.at(-1);
+    const last = ranges.at(-1);
     if (isKept(entry)) isOpen = false;
     else if (isOpen && last !== undefined)
-      runs[runs.length - 1] = { from: last.from, to: entry.place };
+      ranges[ranges.length - 1] = { from: last.from, to: entry.place };
     else {
-      runs.push({ from: entry.place, to: entry.place });
+      ranges.push({ from: entry.place, to: entry.place });
       isOpen = true;
     }
   }
-  return runs;
+  return ranges;
 }
 
 function addedMessages(

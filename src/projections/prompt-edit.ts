@@ -7,11 +7,11 @@ import type { ModelMessage } from "ai";
 import { z } from "zod";
 import {
   deepFreeze,
-  placeRangeSchema,
+  promptRangeSchema,
   preparedMessageSchema,
   type MessageChange,
-  type Place,
-  type PlaceRange,
+  type PromptPlace,
+  type PromptRange,
   type PreparedMessage,
 } from "../events/index.ts";
 import type { PromptEntry } from "./prompt-entry.ts";
@@ -22,12 +22,12 @@ interface AddedMessage {
   readonly position: number;
   readonly index: number;
   /** It follows the last message that is at or before this place. */
-  readonly after: Place;
+  readonly after: PromptPlace;
   readonly message: PreparedMessage;
 }
 
 export interface PromptEdit {
-  readonly hidden: readonly PlaceRange[];
+  readonly hidden: readonly PromptRange[];
   /** Summaries that are left out, by the positions of their compactions. */
   readonly summaries: readonly number[];
   readonly added: readonly AddedMessage[];
@@ -35,11 +35,11 @@ export interface PromptEdit {
 
 /** A message of the prompt without the edit, and its place in the order of the prompt. */
 export interface PlacedEntry extends PromptEntry {
-  readonly place: Place;
+  readonly place: PromptPlace;
 }
 
 export const promptEditSchema: z.ZodType<PromptEdit> = z.object({
-  hidden: z.array(placeRangeSchema),
+  hidden: z.array(promptRangeSchema),
   summaries: z.array(z.int()),
   added: z.array(
     z.object({
@@ -53,11 +53,11 @@ export const promptEditSchema: z.ZodType<PromptEdit> = z.object({
 
 export const noEdit: PromptEdit = deepFreeze({ hidden: [], summaries: [], added: [] });
 
-export function comparePlaces(one: Place, other: Place): number {
+export function comparePlaces(one: PromptPlace, other: PromptPlace): number {
   return one[0] - other[0] || one[1] - other[1];
 }
 
-export function isWithin({ from, to }: PlaceRange, at: Place): boolean {
+export function isWithin({ from, to }: PromptRange, at: PromptPlace): boolean {
   return comparePlaces(from, at) <= 0 && comparePlaces(at, to) <= 0;
 }
 
@@ -71,7 +71,7 @@ export function isHidden(
 
 export function withChange(edit: PromptEdit, position: number, change: MessageChange): PromptEdit {
   const { hidden = [], shown = [], summaries = edit.summaries, removed = [], added = [] } = change;
-  const isOver = (range: PlaceRange): boolean =>
+  const isOver = (range: PromptRange): boolean =>
     shown.some((one) => isSameRange(one, range)) ||
     hidden.some((one) => isWithin(one, range.from) && isWithin(one, range.to));
   const isGone = (one: AddedMessage): boolean =>
@@ -104,7 +104,7 @@ function isSameAnchor(one: Anchor, other: Anchor | undefined): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }
 
-function isSameRange(one: PlaceRange, other: PlaceRange): boolean {
+function isSameRange(one: PromptRange, other: PromptRange): boolean {
   return comparePlaces(one.from, other.from) === 0 && comparePlaces(one.to, other.to) === 0;
 }
 

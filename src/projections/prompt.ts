@@ -4,11 +4,16 @@
  */
 
 import type { ModelMessage, UserContent } from "ai";
-import { deepFreeze, type ModelName, type Place, type StoredUserPart } from "../events/index.ts";
+import {
+  deepFreeze,
+  type ModelName,
+  type PromptPlace,
+  type StoredUserPart,
+} from "../events/index.ts";
 import type { Compaction, ContextView } from "./context-view.ts";
 import { comparePlaces, editedEntries, type PlacedEntry } from "./prompt-edit.ts";
 import type { PromptEntry, PromptOrigin } from "./prompt-entry.ts";
-import { coveredBy, itemRuns } from "./covered.ts";
+import { coveredBy, itemRanges } from "./covered.ts";
 import type { HistoryItem, HistoryState, UserItem } from "./history-item.ts";
 import { promptProblems } from "./prompt-problems.ts";
 import { isTrimmed, stepMessages } from "./prompt-step.ts";
@@ -69,7 +74,7 @@ export function plainEntries(history: HistoryState, view: ContextView): readonly
   const entries: PlacedEntry[] = [];
   /** The number of the message among those of one position. */
   let part = 0;
-  let last: Place = [0, 0];
+  let last: PromptPlace = [0, 0];
   collectMessages(history, view, (message, shown) => {
     const origin = originOf(message, shown);
     const { position } = origin;
@@ -81,10 +86,15 @@ export function plainEntries(history: HistoryState, view: ContextView): readonly
 }
 
 /** A summary has the place of the first item that it covers. */
-function placeOf(message: ModelMessage, shown: Shown, before: Place, part: number): Place {
+function placeOf(
+  message: ModelMessage,
+  shown: Shown,
+  before: PromptPlace,
+  part: number,
+): PromptPlace {
   if (message === cutOffNote) return [shown.position, 2];
   if (isCompaction(shown)) {
-    const first: Place = [shown.from, 0];
+    const first: PromptPlace = [shown.from, 0];
     return comparePlaces(before, first) > 0 ? before : first;
   }
   return shown.kind === "step"
@@ -170,7 +180,7 @@ function itemsInView({ items, open, note }: HistoryState, view: ContextView): re
     if (!added.has(by)) shown.push(by);
     added.add(by);
   };
-  for (const { start, end, by } of itemRuns(items, view.compactions)) {
+  for (const { start, end, by } of itemRanges(items, view.compactions)) {
     if (by === undefined) {
       for (const item of items.slice(start, end)) shown.push(shownItem(item, view));
     } else addSummary(by);

@@ -19,7 +19,7 @@ function parsed(text: string): unknown {
 }
 
 /** What the scanner is in, innermost last. */
-type Place =
+type ParserState =
   | "root"
   | "end"
   | "text"
@@ -37,8 +37,8 @@ type Place =
   | "after-item"
   | "next-item";
 
-/** The places in an object or a list, and what closes it. */
-const closers: Partial<Record<Place, string>> = {
+/** The states in an object or a list, and what closes it. */
+const closers: Partial<Record<ParserState, string>> = {
   text: '"',
   object: "}",
   key: "}",
@@ -55,24 +55,24 @@ const literals = ["true", "false", "null"];
 
 /** The text up to the last character of a value, with everything closed that is open. */
 function completed(text: string): string {
-  const places: Place[] = ["root"];
+  const states: ParserState[] = ["root"];
   let kept = 0;
   let literalStart = 0;
   let digits = 0;
 
-  const enter = (after: Place, inner: Place): void => {
-    places.pop();
-    places.push(after, inner);
+  const enter = (after: ParserState, inner: ParserState): void => {
+    states.pop();
+    states.push(after, inner);
   };
-  const go = (place: Place): void => {
-    places.pop();
-    places.push(place);
+  const go = (state: ParserState): void => {
+    states.pop();
+    states.push(state);
   };
   const close = (index: number): void => {
     kept = index + 1;
-    places.pop();
+    states.pop();
   };
-  const begin = (char: string, index: number, after: Place): void => {
+  const begin = (char: string, index: number, after: ParserState): void => {
     const inner = beginning(char);
     if (inner === undefined) return;
     // A sign alone is no number yet.
@@ -81,16 +81,16 @@ function completed(text: string): string {
     enter(after, inner);
   };
   const afterValue = (char: string, index: number): void => {
-    const place = places.at(-1);
-    if (place === "after-field" && char === ",") go("next-key");
-    else if (place === "after-item" && char === ",") go("next-item");
-    else if (place === "after-field" && char === "}") close(index);
-    else if (place === "after-item" && char === "]") close(index);
+    const state = states.at(-1);
+    if (state === "after-field" && char === ",") go("next-key");
+    else if (state === "after-item" && char === ",") go("next-item");
+    else if (state === "after-field" && char === "}") close(index);
+    else if (state === "after-item" && char === "]") close(index);
   };
 
   for (let index = 0; index < text.length; index++) {
     const char = text.charAt(index);
-    switch (places.at(-1)) {
+    switch (states.at(-1)) {
       case "root":
         begin(char, index, "end");
         break;
@@ -125,7 +125,7 @@ function completed(text: string): string {
         afterValue(char, index);
         break;
       case "text":
-        if (char === "\\") places.push("escape");
+        if (char === "\\") states.push("escape");
         else if (char === '"') close(index);
         else kept = index + 1;
         break;
@@ -140,7 +140,7 @@ function completed(text: string): string {
       case "number":
         if (/\d/.test(char)) kept = index + 1;
         else if (!/[eE.-]/.test(char)) {
-          places.pop();
+          states.pop();
           afterValue(char, index);
         }
         break;
@@ -148,7 +148,7 @@ function completed(text: string): string {
         const written = text.slice(literalStart, index + 1);
         if (literals.some((literal) => literal.startsWith(written))) kept = index + 1;
         else {
-          places.pop();
+          states.pop();
           afterValue(char, index);
         }
         break;
@@ -158,14 +158,14 @@ function completed(text: string): string {
     }
   }
   const written = text.slice(literalStart);
-  const endings = places.toReversed().map((place) => {
-    if (place !== "literal") return closers[place] ?? "";
+  const endings = states.toReversed().map((state) => {
+    if (state !== "literal") return closers[state] ?? "";
     return literals.find((literal) => literal.startsWith(written))?.slice(written.length) ?? "";
   });
   return text.slice(0, kept) + endings.join("");
 }
 
-function beginning(char: string): Place | undefined {
+function beginning(char: string): ParserState | undefined {
   if (char === '"') return "text";
   if (char === "{") return "object";
   if (char === "[") return "list";

@@ -32,7 +32,7 @@ interface Found extends Replaced {
 }
 
 /** The field of a text. */
-export interface Place {
+export interface TextOrigin {
   readonly name?: string;
   /** Ids and signatures of providers look like secrets. */
   readonly isId?: boolean;
@@ -55,22 +55,22 @@ export class Redaction {
     this.#repeated = words.length === 0 ? undefined : new RegExp(words.map(escaped).join("|"), "g");
   }
 
-  text(text: string, place: Place = {}): string {
-    if (place.name !== undefined && isNamedSecret(place.name, text)) {
+  text(text: string, origin: TextOrigin = {}): string {
+    if (origin.name !== undefined && isNamedSecret(origin.name, text)) {
       this.#found("named-secrets", text);
       return SECRET;
     }
-    return this.pieces([text], place).join("");
+    return this.pieces([text], origin).join("");
   }
 
   /** A secret may span several pieces. */
-  pieces(pieces: readonly string[], place: Place = {}): readonly string[] {
+  pieces(pieces: readonly string[], origin: TextOrigin = {}): readonly string[] {
     const own = this.#options.own.reduce(
       (current, pattern) =>
         this.#replaced(current, (text) => this.#matches("own", text, pattern, "[redacted]")),
       pieces,
     );
-    const safe = this.#replaced(own, (text) => this.#secretsIn(text, place));
+    const safe = this.#replaced(own, (text) => this.#secretsIn(text, origin));
     return this.#replaced(safe, (text) => this.#homesIn(text));
   }
 
@@ -82,11 +82,11 @@ export class Redaction {
     return found.length === 0 ? pieces : withReplaced(pieces, found);
   }
 
-  #secretsIn(text: string, place: Place): readonly Replaced[] {
+  #secretsIn(text: string, origin: TextOrigin): readonly Replaced[] {
     const found: Found[] = [];
     const unescaped = withoutEscapes(text);
     for (const rule of this.#options.rules) {
-      if (place.isId === true && rule === likelySecrets) continue;
+      if (origin.isId === true && rule === likelySecrets) continue;
       const ranges = rule.find(text);
       if (unescaped !== text) ranges.push(...rule.find(unescaped));
       for (const range of ranges)

@@ -9,7 +9,7 @@ import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "nod
 import { explainSystemError, folderError } from "./folder-error.ts";
 import { keptFolders, type KeptFolders } from "./kept-folders.ts";
 
-export interface Place {
+export interface LocatedPath {
   readonly real: string;
   /** The name for the model: relative to the folder, with `/` between names; `.` is the folder. */
   readonly name: string;
@@ -31,7 +31,7 @@ export interface FolderBoundary {
   /** Resolves a path as far as it exists; refuses a path that leaves the folder, also through links. */
   reach(path: string): Promise<Reach>;
   /** Finds an existing path to read; refuses a path outside, in a log, or without a file or folder. */
-  locate(path: string): Promise<Place>;
+  locate(path: string): Promise<LocatedPath>;
 }
 
 /** `logs`: log folders besides `.turnlog`, neither read nor written. @throws if the folder does not exist */
@@ -76,7 +76,7 @@ export function folderBoundary(folder: string, logs: readonly string[] = []): Fo
     }
   }
 
-  async function locate(path: string): Promise<Place> {
+  async function locate(path: string): Promise<LocatedPath> {
     const { real, missing } = await reach(path);
     if (kept.hides(real)) {
       throw folderError(

@@ -9,7 +9,7 @@ import { hasCode } from "../../events/index.ts";
 import { constants, existsSync } from "node:fs";
 import { lstat, mkdir, open, readlink, realpath, type FileHandle } from "node:fs/promises";
 import { join } from "node:path";
-import type { FolderBoundary, Place } from "./folder-boundary.ts";
+import type { FolderBoundary, LocatedPath } from "./folder-boundary.ts";
 import { explainSystemError, folderError } from "./folder-error.ts";
 import { keptNames } from "./kept-folders.ts";
 
@@ -30,22 +30,25 @@ export async function isOpenedAt(handle: FileHandle, real: string): Promise<bool
 }
 
 /** Opens a file for reading; the caller closes it. */
-export async function openToRead(boundary: FolderBoundary, place: Place): Promise<FileHandle> {
+export async function openToRead(
+  boundary: FolderBoundary,
+  located: LocatedPath,
+): Promise<FileHandle> {
   try {
-    const stats = await lstat(place.real);
-    if (stats.isDirectory()) throw isFolder(place.name);
-    if (!stats.isFile()) throw notAFile(place.name);
-    const handle = await open(place.real, constants.O_RDONLY | safely);
-    return await confirmed(handle, boundary, place);
+    const stats = await lstat(located.real);
+    if (stats.isDirectory()) throw isFolder(located.name);
+    if (!stats.isFile()) throw notAFile(located.name);
+    const handle = await open(located.real, constants.O_RDONLY | safely);
+    return await confirmed(handle, boundary, located);
   } catch (error) {
-    throw explainSystemError(error, place.name);
+    throw explainSystemError(error, located.name);
   }
 }
 
 /** A file opened for writing, with its old content; the caller truncates and closes it. */
 export interface OpenedForWriting {
   readonly handle: FileHandle;
-  readonly place: Place;
+  readonly located: LocatedPath;
   readonly created: boolean;
 }
 
@@ -80,11 +83,11 @@ async function openNew(
   path: string,
   real: string,
 ): Promise<OpenedForWriting> {
-  const place = { real, name: boundary.nameOf(real) };
+  const located = { real, name: boundary.nameOf(real) };
   const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL;
   try {
     const handle = await open(real, flags | safely, 0o666);
-    return { handle: await confirmed(handle, boundary, place), place, created: true };
+    return { handle: await confirmed(handle, boundary, located), located, created: true };
   } catch (error) {
     if (!hasCode(error, "EEXIST")) throw error;
     // Another call has created it, or a broken link is there.
@@ -97,13 +100,13 @@ async function openExisting(
   path: string,
   real: string,
 ): Promise<OpenedForWriting> {
-  const place = { real, name: boundary.nameOf(real) };
+  const located = { real, name: boundary.nameOf(real) };
   const stats = await lstat(real);
   if (stats.isSymbolicLink()) throw isLink(path);
   if (stats.isDirectory()) throw isFolder(path);
   if (!stats.isFile()) throw notAFile(path);
-  const handle = await confirmed(await open(real, constants.O_WRONLY | safely), boundary, place);
-  if ((await handle.stat()).nlink === 1) return { handle, place, created: false };
+  const handle = await confirmed(await open(real, constants.O_WRONLY | safely), boundary, located);
+  if ((await handle.stat()).nlink === 1) return { handle, located, created: false };
   await handle.close();
   throw folderError(
     "protected",
@@ -124,11 +127,11 @@ async function makeFolder(boundary: FolderBoundary, path: string, folder: string
   return real;
 }
 
-/** Returns the handle if it is the file at the place, inside the folder; else closes it. */
+/** Returns the handle if it is the file at the located path, inside the folder; else closes it. */
 async function confirmed(
   handle: FileHandle,
   boundary: FolderBoundary,
-  { real, name }: Place,
+  { real, name }: LocatedPath,
 ): Promise<FileHandle> {
   try {
     const opened = await handle.stat({ bigint: true });

@@ -1,7 +1,7 @@
 /** Searches the files that the boundary opens, in the order of the walk. Yields matches, or why one was skipped. */
 import { lstat } from "node:fs/promises";
 import { TurnlogError } from "../../events/index.ts";
-import type { FolderBoundary, Place } from "./folder-boundary.ts";
+import type { FolderBoundary, LocatedPath } from "./folder-boundary.ts";
 import { explainSystemError } from "./folder-error.ts";
 import { openToRead } from "./folder-file.ts";
 import { patternFilter } from "./folder-pattern.ts";
@@ -30,7 +30,7 @@ const concurrency = 8;
 
 export async function* searchFolder(
   boundary: FolderBoundary,
-  start: Place,
+  start: LocatedPath,
   search: FolderSearch,
 ): AsyncGenerator<FileSearch> {
   for await (const batch of batchesBelow(boundary, start, search)) {
@@ -46,7 +46,7 @@ type Searchable = Exclude<WalkEntry, { kind: "folder" }>;
 
 async function* batchesBelow(
   boundary: FolderBoundary,
-  start: Place,
+  start: LocatedPath,
   { pattern, signal }: FolderSearch,
 ): AsyncGenerator<readonly Searchable[]> {
   if (await isFile(start)) {
@@ -64,7 +64,7 @@ async function* batchesBelow(
   }
 }
 
-async function isFile({ real, name }: Place): Promise<boolean> {
+async function isFile({ real, name }: LocatedPath): Promise<boolean> {
   try {
     return (await lstat(real)).isFile();
   } catch (error) {

@@ -3,7 +3,7 @@ import { hasCode } from "../../events/index.ts";
 import { constants, type Dirent } from "node:fs";
 import { lstat, open, readdir, realpath } from "node:fs/promises";
 import { join } from "node:path";
-import type { FolderBoundary, Place } from "./folder-boundary.ts";
+import type { FolderBoundary, LocatedPath } from "./folder-boundary.ts";
 import { explainSystemError, folderError } from "./folder-error.ts";
 import { isOpenedAt, kernelTellsPaths, pathByHandle } from "./folder-file.ts";
 
@@ -11,7 +11,7 @@ const LONGEST_LIST = 20;
 
 /** A file or folder under the name of the walk, or a skipped entry and why. */
 export type WalkEntry =
-  | ({ readonly kind: "file" | "folder" } & Place)
+  | ({ readonly kind: "file" | "folder" } & LocatedPath)
   | { readonly kind: "passed-over"; readonly name: string; readonly why: string };
 
 export interface WalkOptions {
@@ -23,10 +23,10 @@ export interface WalkOptions {
 /** Yields each folder's entries by name: the start folder first, then those below, depth first; no kept folders. */
 export async function* walkFolder(
   boundary: FolderBoundary,
-  start: Place,
+  start: LocatedPath,
   { recursive, signal }: WalkOptions,
 ): AsyncGenerator<readonly WalkEntry[]> {
-  const waiting: Place[] = [start];
+  const waiting: LocatedPath[] = [start];
   for (let folder = waiting.pop(); folder !== undefined; folder = waiting.pop()) {
     signal?.throwIfAborted();
     const { entries, below } = await readFolder(boundary, folder, folder === start);
@@ -38,12 +38,12 @@ export async function* walkFolder(
 interface FolderContent {
   readonly entries: readonly WalkEntry[];
   /** Folders that are not links. */
-  readonly below: readonly Place[];
+  readonly below: readonly LocatedPath[];
 }
 
 async function readFolder(
   boundary: FolderBoundary,
-  folder: Place,
+  folder: LocatedPath,
   required: boolean,
 ): Promise<FolderContent> {
   let found: Dirent[];
@@ -60,7 +60,7 @@ async function readFolder(
     };
   }
   const entries: WalkEntry[] = [];
-  const below: Place[] = [];
+  const below: LocatedPath[] = [];
   for (const dirent of found.toSorted(byName)) {
     const real = join(folder.real, dirent.name);
     const name = folder.name === "." ? dirent.name : `${folder.name}/${dirent.name}`;
@@ -80,7 +80,7 @@ async function readFolder(
 }
 
 /** The entries of the folder itself, even if a link takes its place meanwhile. */
-async function namesIn({ real, name }: Place): Promise<Dirent[]> {
+async function namesIn({ real, name }: LocatedPath): Promise<Dirent[]> {
   if (!kernelTellsPaths) {
     const found = await readdir(real, { withFileTypes: true });
     if ((await realpath(real)) === real) return found;
@@ -96,7 +96,7 @@ function changed(name: string): Error {
   return folderError("changed", name, `${name} changed while it was being read. Try again.`);
 }
 
-async function followLink(boundary: FolderBoundary, link: Place): Promise<WalkEntry> {
+async function followLink(boundary: FolderBoundary, link: LocatedPath): Promise<WalkEntry> {
   const { name } = link;
   try {
     const real = await realpath(link.real);
@@ -117,7 +117,7 @@ async function followLink(boundary: FolderBoundary, link: Place): Promise<WalkEn
   }
 }
 
-export function nameBelow(start: Place, name: string): string {
+export function nameBelow(start: LocatedPath, name: string): string {
   return start.name === "." ? name : name.slice(start.name.length + 1);
 }
 

@@ -38,14 +38,14 @@ export function readFileTool(boundary: FolderBoundary): Tool<ReadFileInput, Read
     description: `Reads a text file, at most ${mostLines} lines or ${mostCharacters} characters at once.`,
     inputSchema,
     async execute({ path, startLine = 1, endLine }, { abortSignal }): Promise<ReadFileOutput> {
-      const place = await boundary.locate(path);
-      await using handle = await openToRead(boundary, place);
+      const located = await boundary.locate(path);
+      await using handle = await openToRead(boundary, located);
       const read = await readText(handle, abortSignal);
       if (read.kind === "binary") {
         throw folderError(
           "not-text",
           path,
-          `${place.name} is a binary file (${sizeOf(read.bytes)}), which cannot be read as text.`,
+          `${located.name} is a binary file (${sizeOf(read.bytes)}), which cannot be read as text.`,
         );
       }
       const { lines, whole } = read;
@@ -56,7 +56,7 @@ export function readFileTool(boundary: FolderBoundary): Tool<ReadFileInput, Read
         throw folderError(
           "unusable",
           path,
-          `${place.name} has ${total}; there is no line ${startLine}.`,
+          `${located.name} has ${total}; there is no line ${startLine}.`,
         );
       }
       if (endLine !== undefined && endLine < startLine) {
@@ -71,7 +71,7 @@ export function readFileTool(boundary: FolderBoundary): Tool<ReadFileInput, Read
       const text = shown.join("\n").slice(0, mostCharacters);
       const last = startLine + shown.length - 1;
       return {
-        path: place.name,
+        path: located.name,
         text,
         startLine,
         endLine: last,

@@ -27,12 +27,12 @@ export function writeFileTool(boundary: FolderBoundary): Tool<WriteFileInput, Wr
     inputSchema,
     async execute({ path, text }, { abortSignal }): Promise<WriteFileOutput> {
       abortSignal?.throwIfAborted();
-      const { handle, place, created } = await openToWrite(boundary, path);
+      const { handle, located, created } = await openToWrite(boundary, path);
       await using _ = handle;
       // An abort from here on is ignored: half a file would be worse than the whole one.
       await handle.truncate(0);
       await handle.writeFile(text);
-      return { path: place.name, bytes: Buffer.byteLength(text), created };
+      return { path: located.name, bytes: Buffer.byteLength(text), created };
     },
   });
 }

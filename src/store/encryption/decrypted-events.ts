@@ -1,4 +1,4 @@
-/** Decrypts events as they are read. Only the first event of each stretch of one key has to wait. */
+/** Decrypts events as they are read. Only the first event of each range of one key has to wait. */
 
 import {
   type SessionEvent,
@@ -7,7 +7,7 @@ import {
   TurnlogError,
 } from "../../events/index.ts";
 import { keyMissing, keyWrong } from "./key-errors.ts";
-import { withoutKey, type KeyRing, type KeyStretch } from "./key-ring.ts";
+import { withoutKey, type KeyRing, type KeyRange } from "./key-ring.ts";
 import { isEncrypted, decryptedEvent } from "./encrypted-event.ts";
 
 export type WithoutKey = "refuse" | "redact";
@@ -20,7 +20,7 @@ export interface DecryptOptions {
 
 export class EventDecrypter {
   readonly #options: DecryptOptions;
-  readonly #stretches = new Map<string, KeyStretch>();
+  readonly #rangees = new Map<string, KeyRange>();
 
   constructor(options: DecryptOptions) {
     this.#options = options;
@@ -29,7 +29,7 @@ export class EventDecrypter {
   /** @throws TurnlogError `KEY_MISSING`, `KEY_WRONG`, `SESSION_DELETED` */
   decrypt(session: string, event: SessionEvent): SessionEvent | Promise<SessionEvent> {
     if (!isEncrypted(event)) return event;
-    const known = this.#stretches.get(session);
+    const known = this.#rangees.get(session);
     if (known !== undefined && known.from <= event.position && event.position <= known.to)
       return decryptWith(known, session, event);
     return this.#look(session, event);
@@ -49,10 +49,10 @@ export class EventDecrypter {
 
   async #look(session: string, event: SessionEvent): Promise<SessionEvent> {
     const { log, ring, withoutKey: policy } = this.#options;
-    const stretch = await ring?.stretch(session, event.position);
-    if (stretch !== undefined) {
-      this.#stretches.set(session, stretch);
-      return decryptWith(stretch, session, event);
+    const range = await ring?.range(session, event.position);
+    if (range !== undefined) {
+      this.#rangees.set(session, range);
+      return decryptWith(range, session, event);
     }
     if (policy === "redact") return decryptedEvent(event, undefined) ?? event;
     if (ring === undefined) throw keyMissing(session, event.position);
@@ -60,7 +60,7 @@ export class EventDecrypter {
   }
 }
 
-function decryptWith({ key }: KeyStretch, session: string, event: SessionEvent): SessionEvent {
+function decryptWith({ key }: KeyRange, session: string, event: SessionEvent): SessionEvent {
   const opened = decryptedEvent(event, key.contentKey(event.position));
   if (opened !== undefined) return opened;
   const whose = key.session === session ? "" : `, which wrote it for ${session}`;

@@ -17,7 +17,7 @@ import { isEncrypted } from "./encrypted-event.ts";
 import { SessionKey } from "./session-key.ts";
 import { UnfinishedErasures } from "./unfinished-erasures.ts";
 
-export interface KeyStretch extends PositionRange {
+export interface KeyRange extends PositionRange {
   readonly key: SessionKey;
 }
 
@@ -144,8 +144,8 @@ export class KeyRing {
     }
   }
 
-  /** The key of an event, with the stretch of positions that it serves. */
-  async stretch(session: string, position: number): Promise<KeyStretch | undefined> {
+  /** The key of an event, with the range of positions that it serves. */
+  async range(session: string, position: number): Promise<KeyRange | undefined> {
     const found = await this.#find(session, position);
     if (found !== undefined) return found;
     // The writer may have been deleted since it was looked up.
@@ -207,7 +207,7 @@ export class KeyRing {
     }
   }
 
-  async #find(session: string, position: number): Promise<KeyStretch | undefined> {
+  async #find(session: string, position: number): Promise<KeyRange | undefined> {
     let to = Number.POSITIVE_INFINITY;
     for (let owner = session; ;) {
       const key = await this.of(owner);

@@ -18,7 +18,7 @@ import {
   type CheckedRows,
 } from "./upkeep/index.ts";
 import type { Committer } from "./write/index.ts";
-import { storeFailure, checkedKey, withChecksum } from "./rows/index.ts";
+import { checkedMarkRow, storeFailure } from "./rows/index.ts";
 import {
   checkFiles,
   flush,
@@ -239,7 +239,7 @@ function closer(
         const { spare } = committer;
         // LevelDB merges a table only with a table above it: the next batch makes one.
         if (spare.length > 0) await flush(database);
-        batch.put(checkedKey, withChecksum(checkedKey, written));
+        batch.put(...checkedMarkRow(written));
         // Always synced: `store.json` is about to say that the log reached this position.
         await batch.write({ sync: true });
         await flush(database, spare);

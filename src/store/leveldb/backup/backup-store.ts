@@ -11,8 +11,7 @@ import {
   type Scan,
   readFailure,
   storeFailure,
-  checkedKey,
-  withChecksum,
+  checkedMarkRow,
   BatchWriter,
 } from "../rows/index.ts";
 import {
@@ -99,7 +98,7 @@ async function writeCopy(
     copied = await copyRows(source, target, options);
     const { check } = copied;
     const batch = target.batch();
-    batch.put(checkedKey, withChecksum(checkedKey, check.end));
+    batch.put(...checkedMarkRow(check.end));
     await batch.write({ sync: true });
     // Last: without this row the database is not a log.
     await writeFormat(target, newStore.generation);

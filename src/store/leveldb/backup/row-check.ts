@@ -101,15 +101,15 @@ export class RowCheck {
     const position = numberOf(key);
     const record = readCommit(position, row);
     const expected = this.end.position + 1;
-    if (record?.position !== expected || record.previous !== this.end.seal) {
+    if (record?.position !== expected || record.previous !== this.end.checksum) {
       throw commitDamage(
         expected,
         `the commit record at global position ${expected} is missing or altered`,
       );
     }
-    this.end = { position: position + record.count - 1, seal: record.seal };
+    this.end = { position: position + record.count - 1, checksum: record.checksum };
     this.#since.add(record);
-    for (const { session, from, count } of record.runs) {
+    for (const { session, from, count } of record.ranges) {
       this.#named.set(session, from + count - 1);
       const recorded = this.#recorded.get(session);
       if (recorded === undefined) this.#recorded.set(session, { from, count });

@@ -14,6 +14,8 @@ import {
   rowContent,
   chainStart,
   type ChainMark,
+  markSchema,
+  storedMark,
 } from "../rows/index.ts";
 import { readJsonFile, writeJsonFile } from "./json-file.ts";
 import { storePaths, type StorePaths } from "./store-paths.ts";
@@ -33,7 +35,7 @@ export interface StoreFile {
 const storeSchema: z.ZodType<StoreFile> = z.object({
   format: z.int().positive(),
   generation: z.int().positive(),
-  reached: z.object({ position: z.int().nonnegative(), seal: z.string() }),
+  reached: markSchema,
   tables: tableSumsSchema.exactOptional(),
 });
 
@@ -67,7 +69,7 @@ export async function storeReached(dir: string): Promise<number> {
 }
 
 export async function writeStoreFile({ store }: StorePaths, file: StoreFile): Promise<void> {
-  await writeJsonFile(store, file);
+  await writeJsonFile(store, { ...file, reached: storedMark(file.reached) });
 }
 
 export interface Format {

@@ -8,7 +8,8 @@ export interface PendingBatch {
   promise(appended: Appended): Promise<Appended>;
 }
 
-interface Place {
+/** Where a queued event with an id is. */
+interface QueuedId {
   readonly position: number;
   readonly globalPosition: number;
   readonly batch: PendingBatch;
@@ -51,7 +52,7 @@ export interface Head {
   line: Promise<void>;
   waiting: number;
   /** Queued events with an id, by id. */
-  readonly ids: Map<string, Place>;
+  readonly ids: Map<string, QueuedId>;
   readonly loose: LooseRows;
   tail: LiveTail | undefined;
 }

@@ -5,6 +5,6 @@ export { idConflict, findIds, positionsSchema } from "./event-ids.ts";
 export type { BatchShare, Head } from "./head.ts";
 export { Heads } from "./heads.ts";
 export { IndexRows } from "./index-rows.ts";
-export { Lineage, type Stretch, ownFrom } from "./lineage.ts";
+export { Lineage, type OwnedRange, ownFrom } from "./lineage.ts";
 export { LiveTail } from "./live-tail.ts";
 export { LooseCommits } from "./loose-rows.ts";

@@ -16,7 +16,7 @@ import type { Head } from "./head.ts";
 import type { Heads } from "./heads.ts";
 
 /** Events of a session that are stored under one name, both ends included. Empty if `from` > `to`. */
-export interface Stretch {
+export interface OwnedRange {
   readonly owner: string;
   readonly from: number;
   readonly to: number;
@@ -36,7 +36,7 @@ export class Lineage {
     session: string,
     link: ForkPoint | undefined,
     to: number = Number.POSITIVE_INFINITY,
-  ): AsyncGenerator<Stretch> {
+  ): AsyncGenerator<OwnedRange> {
     yield { owner: session, from: ownFrom(link), to };
     const seen = new Set([session]);
     let last = to;

@@ -92,7 +92,7 @@ export class LooseCommits {
     const merged = new CommitBuilder(first.record.position);
     const indexes = new Map<string, number>();
     for (const { record } of loose) merged.addAll(record, indexes);
-    const { key, row } = merged.finish(first.finished.previous, last.finished.mark.seal);
+    const { key, row } = merged.finish(first.finished.previous, last.finished.mark.checksum);
     return { key, row, replaced: loose.slice(1).map(({ finished }) => finished.key) };
   }
 }

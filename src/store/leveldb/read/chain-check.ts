@@ -60,7 +60,7 @@ async function chainEnd(database: Database): Promise<ChainMark> {
   const record = readCommit(position, last[1]);
   if (record === undefined)
     throw commitDamage(position, `the commit record at global position ${position} is altered`);
-  return { position: position + record.count - 1, seal: record.seal };
+  return { position: position + record.count - 1, checksum: record.checksum };
 }
 
 export async function lastChecked(database: Database): Promise<ChainMark> {
@@ -69,11 +69,11 @@ export async function lastChecked(database: Database): Promise<ChainMark> {
 }
 
 function isSame(one: ChainMark, other: ChainMark): boolean {
-  return one.position === other.position && one.seal === other.seal;
+  return one.position === other.position && one.checksum === other.checksum;
 }
 
 /** Throws unless a commit record ends at the mark, with its checksum. */
-async function assertMark(database: Database, { position, seal }: ChainMark): Promise<void> {
+async function assertMark(database: Database, { position, checksum }: ChainMark): Promise<void> {
   if (position === 0) return;
   const found = await firstOf(
     database.iterator({ gte: commitKey(0), lte: commitKey(position), reverse: true, limit: 1 }),
@@ -82,7 +82,7 @@ async function assertMark(database: Database, { position, seal }: ChainMark): Pr
   if (
     record === undefined ||
     record.position + record.count - 1 !== position ||
-    record.seal !== seal
+    record.checksum !== checksum
   ) {
     throw commitDamage(
       position,

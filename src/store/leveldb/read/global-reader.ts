@@ -120,7 +120,7 @@ export async function* commits(
     })) {
       const record = recordOf(key, row, expected);
       if (record.position !== expected) throw await gap(database, expected, record);
-      if (before !== undefined && record.previous !== before.seal) {
+      if (before !== undefined && record.previous !== before.checksum) {
         throw commitDamage(
           expected,
           `the commit record at global position ${expected} does not follow the one before it`,
@@ -168,7 +168,7 @@ async function gap(
   next: CommitRecord,
 ): Promise<TurnlogError> {
   const why = `global positions ${expected} to ${next.position - 1} are missing`;
-  for (const { session, from } of next.runs) {
+  for (const { session, from } of next.ranges) {
     if (await isDeleted(database, session)) continue;
     const last = await firstOf(
       database.keys({

@@ -8,7 +8,7 @@ import { type Database, decodeRow, readFailure, eventKey } from "../rows/index.t
 import type { Head } from "../heads/index.ts";
 import { readShared, type SharedSource } from "./shared-reader.ts";
 
-interface Place {
+interface OwnedPosition {
   readonly owner: string;
   readonly position: number;
 }
@@ -22,17 +22,17 @@ export async function readPositions(
   const { session, committed } = head;
   const written = positions.filter((position) => position >= 1 && position <= committed);
   if (written.length === 0) return [];
-  const places = await placesOf(source, head, written);
-  const fetched = pagesOf(places).map((page) => fetch(source.database, page));
+  const owned = await ownersOf(source, head, written);
+  const fetched = pagesOf(owned).map((page) => fetch(source.database, page));
   const events: SessionEvent[] = [];
   for (const fetching of fetched) {
-    const { places: page, rows, error } = await fetching;
+    const { owned: page, rows, error } = await fetching;
     if (rows === undefined) throw readFailure(error, session, page[0]?.position ?? 1);
-    for (const [index, place] of page.entries()) {
-      const event = eventIn(source.codec, rows[index], place);
+    for (const [index, at] of page.entries()) {
+      const event = eventIn(source.codec, rows[index], at);
       if (event !== undefined) events.push(event);
       else {
-        const span = { from: place.position, to: place.position, backwards: false };
+        const span = { from: at.position, to: at.position, backwards: false };
         for await (const read of readShared(source, head, span)) events.push(read);
       }
     }
@@ -43,30 +43,30 @@ export async function readPositions(
 /** While the events of a page are decoded, the database's threads fetch the next page. */
 const PAGE = 64;
 
-function pagesOf(places: readonly Place[]): readonly (readonly Place[])[] {
-  const count = Math.ceil(places.length / PAGE);
-  return Array.from({ length: count }, (_, page) => places.slice(page * PAGE, (page + 1) * PAGE));
+function pagesOf(owned: readonly OwnedPosition[]): readonly (readonly OwnedPosition[])[] {
+  const count = Math.ceil(owned.length / PAGE);
+  return Array.from({ length: count }, (_, page) => owned.slice(page * PAGE, (page + 1) * PAGE));
 }
 
 interface Page {
-  readonly places: readonly Place[];
+  readonly owned: readonly OwnedPosition[];
   readonly rows?: readonly (string | undefined)[];
   readonly error?: unknown;
 }
 
 /** Never rejects: its caller may have stopped waiting. */
-function fetch(database: Database, places: readonly Place[]): Promise<Page> {
-  return database.getMany(places.map(({ owner, position }) => eventKey(owner, position))).then(
-    (rows) => ({ places, rows }),
-    (error: unknown) => ({ places, error }),
+function fetch(database: Database, owned: readonly OwnedPosition[]): Promise<Page> {
+  return database.getMany(owned.map(({ owner, position }) => eventKey(owner, position))).then(
+    (rows) => ({ owned, rows }),
+    (error: unknown) => ({ owned, error }),
   );
 }
 
-async function placesOf(
+async function ownersOf(
   { lineage }: SharedSource,
   { session, link }: Head,
   positions: readonly number[],
-): Promise<readonly Place[]> {
+): Promise<readonly OwnedPosition[]> {
   // Most sessions are no forks and own all their events.
   if (link === undefined) return positions.map((position) => ({ owner: session, position }));
   const first = Math.min(...positions);
@@ -80,10 +80,14 @@ async function placesOf(
 }
 
 /** The event of a row, the last one of a run; undefined if it cannot be read. */
-function eventIn(codec: Codec, row: string | undefined, place: Place): SessionEvent | undefined {
+function eventIn(
+  codec: Codec,
+  row: string | undefined,
+  at: OwnedPosition,
+): SessionEvent | undefined {
   if (row === undefined) return undefined;
   try {
-    return decodeRow(codec, row, { session: place.owner, position: place.position }).at(-1);
+    return decodeRow(codec, row, { session: at.owner, position: at.position }).at(-1);
   } catch (error) {
     // The second read reports the error under the requested name.
     if (TurnlogError.isInstance(error)) return undefined;

@@ -7,7 +7,7 @@ import {
   type ForkPoint,
 } from "../../../events/index.ts";
 import { type Database, sharedDamage, isDeleted } from "../rows/index.ts";
-import { type Head, ownFrom, type Lineage, type Stretch } from "../heads/index.ts";
+import { type Head, ownFrom, type Lineage, type OwnedRange } from "../heads/index.ts";
 import { readSpan, type Span } from "./session-reader.ts";
 
 export interface SharedSource {
@@ -68,19 +68,22 @@ async function* readStretches(
   { from, to, backwards }: Span,
 ): AsyncGenerator<SessionEvent> {
   if (from > to) return;
-  const stretches = between(lineage.of(session, link, to), from);
+  const ranges = between(lineage.of(session, link, to), from);
   if (backwards) {
-    for await (const stretch of stretches) yield* read(database, codec, session, stretch, true);
+    for await (const range of ranges) yield* read(database, codec, session, range, true);
   } else {
-    for (const stretch of (await Array.fromAsync(stretches)).toReversed())
-      yield* read(database, codec, session, stretch, false);
+    for (const range of (await Array.fromAsync(ranges)).toReversed())
+      yield* read(database, codec, session, range, false);
   }
 }
 
-async function* between(stretches: AsyncIterable<Stretch>, from: number): AsyncGenerator<Stretch> {
-  for await (const stretch of stretches) {
-    if (stretch.from <= stretch.to) yield { ...stretch, from: Math.max(from, stretch.from) };
-    if (stretch.from <= from) return;
+async function* between(
+  ranges: AsyncIterable<OwnedRange>,
+  from: number,
+): AsyncGenerator<OwnedRange> {
+  for await (const range of ranges) {
+    if (range.from <= range.to) yield { ...range, from: Math.max(from, range.from) };
+    if (range.from <= from) return;
   }
 }
 
@@ -88,7 +91,7 @@ async function* read(
   database: Database,
   codec: Codec,
   session: string,
-  { owner, from, to }: Stretch,
+  { owner, from, to }: OwnedRange,
   backwards: boolean,
 ): AsyncGenerator<SessionEvent> {
   const events = readSpan(database, codec, owner, { from, to, backwards });

@@ -10,7 +10,7 @@ import {
   allRows,
   type Database,
   indexRow,
-  checkedKey,
+  checkedMarkRow,
   parseEventKey,
   quarantineKey,
   sessionIn,
@@ -43,7 +43,7 @@ export async function mend(
     await writer.put(key, withChecksum(key, place));
   for (const [session, row] of survey.deleted) await writer.put(tombstoneKey(session), row);
   const end = await writeCommits(writer, survey.sessions, survey.order);
-  await writer.put(checkedKey, withChecksum(checkedKey, end));
+  await writer.put(...checkedMarkRow(end));
   await writer.flush();
   return end;
 }
@@ -75,7 +75,7 @@ async function writeCommits(
   let indexes = new Map<string, number>();
   const finish = async (): Promise<void> => {
     if (builder.count === 0) return;
-    const { key, row, mark } = builder.finish(end.seal);
+    const { key, row, mark } = builder.finish(end.checksum);
     await writer.put(key, row);
     end = mark;
     builder = new CommitBuilder(mark.position + 1);

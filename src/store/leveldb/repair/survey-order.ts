@@ -42,7 +42,7 @@ export async function surveyOrder(
   const order: OrderedRun[] = [];
   const placed = new Map<string, number>();
   let expected = 1;
-  let previous = chainStart.seal;
+  let previous = chainStart.checksum;
   let broken = 0;
   for await (const [key, row] of allRows(database, under("c/"))) {
     const record = readCommit(numberOf(key), row);
@@ -50,11 +50,11 @@ export async function surveyOrder(
     if (record === undefined) continue;
     since.add(record);
     expected = record.position + record.count;
-    previous = record.seal;
+    previous = record.checksum;
     const checksums: string[] = [];
     // The record's sum does not cover rows that were merged or deleted later.
     let isMerged = false;
-    for (const { session, from, count } of record.runs) {
+    for (const { session, from, count } of record.ranges) {
       if (deleted.has(session)) {
         // Events of other sessions keep their global positions.
         order.push({ session, from, count });

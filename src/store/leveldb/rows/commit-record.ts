@@ -6,10 +6,12 @@
 
 import { z } from "zod";
 import { crc32 } from "node:zlib";
-import { commitKey } from "./keys.ts";
+import type { JsonObject } from "../../../events/index.ts";
+import { checkedKey, commitKey } from "./keys.ts";
 import { withChecksum, checksumOf, rowContent } from "./row-checksum.ts";
 
-interface Run {
+/** Events of one session that follow each other in the global order. */
+interface CommittedRange {
   readonly session: string;
   readonly from: number;
   readonly count: number;
@@ -18,26 +20,35 @@ interface Run {
 export interface CommitRecord {
   readonly position: number;
   readonly count: number;
-  readonly runs: readonly Run[];
+  readonly ranges: readonly CommittedRange[];
   /** The checksum over the checksums of its rows in global order. */
   readonly sums: number;
   readonly previous: string;
   /** The checksum that the next record names: its own, or that of the last record merged into it. */
-  readonly seal: string;
+  readonly checksum: string;
 }
 
-/** A place in the chain: `seal` is the checksum of the record that ends at `position`. */
+/** A mark in the chain: `checksum` is that of the record that ends at `position`. */
 export interface ChainMark {
   readonly position: number;
-  readonly seal: string;
+  readonly checksum: string;
 }
 
-export const markSchema: z.ZodType<ChainMark> = z.object({
-  position: z.int().nonnegative(),
-  seal: z.string(),
-});
+/** Reads a stored mark, which calls the checksum a seal. */
+export const markSchema: z.ZodType<ChainMark> = z
+  .object({ position: z.int().nonnegative(), seal: z.string() })
+  .transform(({ position, seal }) => ({ position, checksum: seal }));
 
-export const chainStart: ChainMark = { position: 0, seal: "0000000" };
+export function storedMark({ position, checksum }: ChainMark): JsonObject {
+  return { position, seal: checksum };
+}
+
+/** The row of the mark from which the next opening checks the chain. */
+export function checkedMarkRow(mark: ChainMark): readonly [key: string, row: string] {
+  return [checkedKey, withChecksum(checkedKey, storedMark(mark))];
+}
+
+export const chainStart: ChainMark = { position: 0, checksum: "0000000" };
 
 /**
  * The previous checksum, the checksum of the rows, sessions with their first positions, pairs of
@@ -47,7 +58,7 @@ type Stored = readonly [
   previous: string,
   sums: number,
   sessions: readonly (readonly [session: string, from: number])[],
-  runs: readonly number[],
+  ranges: readonly number[],
   end?: string,
 ];
 
@@ -55,14 +66,14 @@ type Stored = readonly [
 function isStored(value: unknown): value is Stored {
   if (!Array.isArray(value) || value.length < 4 || value.length > 5) return false;
   const fields: readonly unknown[] = value;
-  const [previous, sums, sessions, runs, end] = fields;
+  const [previous, sums, sessions, ranges, end] = fields;
   return (
     typeof previous === "string" &&
     isCount(sums) &&
     Array.isArray(sessions) &&
     sessions.every(isFirst) &&
-    Array.isArray(runs) &&
-    runs.every(isCount) &&
+    Array.isArray(ranges) &&
+    ranges.every(isCount) &&
     (end === undefined || typeof end === "string")
   );
 }
@@ -83,7 +94,8 @@ export class CommitBuilder {
   #count = 0;
   #checksums = "";
   readonly #sessions: [session: string, from: number][] = [];
-  readonly #runs: number[] = [];
+  /** Pairs of session index and count. */
+  readonly #ranges: number[] = [];
 
   constructor(position: number) {
     this.position = position;
@@ -101,10 +113,10 @@ export class CommitBuilder {
   add(session: number, events: number, checksum: string): void {
     this.#count += events;
     this.#checksums += checksum;
-    const runs = this.#runs;
-    const last = runs.length - 1;
-    if (runs[last - 1] === session) runs[last] = (runs[last] ?? 0) + events;
-    else runs.push(session, events);
+    const ranges = this.#ranges;
+    const last = ranges.length - 1;
+    if (ranges[last - 1] === session) ranges[last] = (ranges[last] ?? 0) + events;
+    else ranges.push(session, events);
   }
 
   /** Adds the events of the next record. `known` maps sessions to their indexes in this record. */
@@ -114,8 +126,8 @@ export class CommitBuilder {
       known.set(session, index);
       return index;
     });
-    for (let offset = 0; offset + 1 < next.#runs.length; offset += 2) {
-      this.add(indexes[next.#runs[offset] ?? 0] ?? 0, next.#runs[offset + 1] ?? 0, "");
+    for (let offset = 0; offset + 1 < next.#ranges.length; offset += 2) {
+      this.add(indexes[next.#ranges[offset] ?? 0] ?? 0, next.#ranges[offset + 1] ?? 0, "");
     }
     this.#checksums += next.#checksums;
   }
@@ -123,10 +135,10 @@ export class CommitBuilder {
   /** The record's key and row, and the new end of the chain: its own checksum, or the given one. */
   finish(previous: string, end?: string): FinishedCommit {
     const key = commitKey(this.position);
-    const stored: Stored = [previous, crc32(this.#checksums), this.#sessions, this.#runs];
+    const stored: Stored = [previous, crc32(this.#checksums), this.#sessions, this.#ranges];
     const row = withChecksum(key, end === undefined ? stored : [...stored, end]);
     const position = this.position + this.#count - 1;
-    return { key, row, previous, mark: { position, seal: end ?? checksumOf(row) } };
+    return { key, row, previous, mark: { position, checksum: end ?? checksumOf(row) } };
   }
 }
 
@@ -147,7 +159,7 @@ export function readCommit(position: number, row: string): CommitRecord | undefi
   if (!isStored(stored)) return undefined;
   const [previous, sums, sessions, pairs, end = checksumOf(row)] = stored;
   const next = sessions.map(([, from]) => from);
-  const runs: Run[] = [];
+  const ranges: CommittedRange[] = [];
   let count = 0;
   for (let offset = 0; offset + 1 < pairs.length; offset += 2) {
     const index = pairs[offset] ?? 0;
@@ -155,9 +167,9 @@ export function readCommit(position: number, row: string): CommitRecord | undefi
     const session = sessions[index]?.[0];
     const from = next[index];
     if (session === undefined || from === undefined) return undefined;
-    runs.push({ session, from, count: length });
+    ranges.push({ session, from, count: length });
     next[index] = from + length;
     count += length;
   }
-  return { position, count, runs, sums, previous, seal: end };
+  return { position, count, ranges, sums, previous, checksum: end };
 }

@@ -40,7 +40,7 @@ export async function commitRows(
   const indexes = new Map<string, number>();
   const placed: PlacedRow[] = [];
   let { position: globalPosition } = record;
-  for (const { session, from, count } of record.runs) {
+  for (const { session, from, count } of record.ranges) {
     if (deleted.has(session)) {
       globalPosition += count;
       continue;
@@ -65,7 +65,7 @@ export async function commitRows(
   }
   // The sum does not cover rows that were merged or deleted later; each row has its own checksum.
   const isMerged = placed.some(({ row }) => isMergedRow(row));
-  const isWhole = record.runs.every(({ session }) => !deleted.has(session));
+  const isWhole = record.ranges.every(({ session }) => !deleted.has(session));
   if (
     !isMerged &&
     isWhole &&
@@ -85,7 +85,7 @@ async function rowsBySession(
   deleted: ReadonlySet<string>,
 ): Promise<ReadonlyMap<string, Rows>> {
   const spans = new Map<string, { from: number; to: number }>();
-  for (const { session, from, count } of record.runs) {
+  for (const { session, from, count } of record.ranges) {
     if (deleted.has(session)) continue;
     const span = spans.get(session);
     if (span === undefined) spans.set(session, { from, to: from + count - 1 });
@@ -141,10 +141,10 @@ async function lookUp(
 }
 
 /** Names the altered row; if all rows are intact, their order was changed. */
-function altered({ runs, position }: CommitRecord, placed: readonly PlacedRow[]): TurnlogError {
+function altered({ ranges, position }: CommitRecord, placed: readonly PlacedRow[]): TurnlogError {
   const row = placed.find((one) => !isIntact(one.row, one));
   if (row !== undefined) return damagedAt(row.session, row.position, "its checksum does not match");
-  const { session, from } = runs[0] ?? { session: "", from: 0 };
+  const { session, from } = ranges[0] ?? { session: "", from: 0 };
   return damagedAt(
     session,
     from,

@@ -22,6 +22,8 @@ export {
   type FinishedCommit,
   chainStart,
   markSchema,
+  checkedMarkRow,
+  storedMark,
   readCommit,
   sumOfChecksums,
 } from "./commit-record.ts";

@@ -20,9 +20,9 @@ export class SinceMark {
     this.#mark = mark;
   }
 
-  add({ position, runs }: Pick<CommitRecord, "position" | "runs">): void {
+  add({ position, ranges }: Pick<CommitRecord, "position" | "ranges">): void {
     if (position <= this.#mark) return;
-    for (const { session, from, count } of runs) {
+    for (const { session, from, count } of ranges) {
       const known = this.#sessions.get(session);
       if (known === undefined) this.#sessions.set(session, { from, to: from + count - 1 });
       else known.to = from + count - 1;

@@ -4,10 +4,10 @@
  */
 
 import { z } from "zod";
-import { markSchema, type ChainMark } from "./commit-record.ts";
+import { checkedMarkRow, markSchema, storedMark, type ChainMark } from "./commit-record.ts";
 import { rowAt, type Database, type WriteBatch } from "./database.ts";
 import { damagedAt } from "./failures.ts";
-import { checkedKey, commitKey, rangesOf, stagedKey, under } from "./keys.ts";
+import { commitKey, rangesOf, stagedKey, under } from "./keys.ts";
 import { withChecksum, checkedRow } from "./row-checksum.ts";
 
 export interface StagedMark {
@@ -27,7 +27,8 @@ const stagedSchema: z.ZodType<StagedMark> = z.object({
 const PAGE = 1000;
 
 export function stagedRow(mark: StagedMark): readonly [key: string, row: string] {
-  return [stagedKey, withChecksum(stagedKey, mark)];
+  const [before, checked] = [storedMark(mark.before), storedMark(mark.checked)];
+  return [stagedKey, withChecksum(stagedKey, { session: mark.session, before, checked })];
 }
 
 /** @throws TurnlogError `LOG_DAMAGED` */
@@ -68,7 +69,7 @@ export async function eraseStaged(
     }
   }
   await write((rows) => {
-    rows.put(checkedKey, withChecksum(checkedKey, checked));
+    rows.put(...checkedMarkRow(checked));
     rows.del(stagedKey);
   });
 }

@@ -29,7 +29,7 @@ export interface TrimmedRows {
   readonly after: number;
 }
 
-export interface TrimPlace {
+export interface TrimRange {
   readonly session: string;
   readonly from: number;
   readonly to: number;
@@ -48,7 +48,7 @@ interface OldRow {
 export async function* trimmedRows(
   database: Database,
   codec: Codec,
-  { session, from, to }: TrimPlace,
+  { session, from, to }: TrimRange,
   rules: readonly TrimRule[],
   isCut: (position: number) => boolean,
 ): AsyncGenerator<TrimmedRows> {

@@ -16,7 +16,7 @@ import { listSessions, allRows, eventRows, snapshotPrefix, under } from "../rows
 import type { Erasure } from "./erasure.ts";
 import { type Head, type Heads, ownFrom } from "../heads/index.ts";
 import { readShared, type SharedSource } from "../read/index.ts";
-import { trimmedRows, type TrimmedRows, type TrimPlace } from "./trimmed-rows.ts";
+import { trimmedRows, type TrimmedRows, type TrimRange } from "./trimmed-rows.ts";
 
 export interface TrimOptions {
   /** The session's last position when the caller chose what to drop. */
@@ -51,7 +51,7 @@ export interface TrimmingOptions {
 }
 
 interface Work {
-  readonly place: TrimPlace;
+  readonly range: TrimRange;
   readonly rules: readonly TrimRule[];
   readonly isCut: (position: number) => boolean;
 }
@@ -101,18 +101,18 @@ export class Trimming {
     await this.#refuse(head.session, { rules, first, links, sharing });
     const cuts = new Set(sharing.map(({ to }) => to));
     const { session, revision } = head;
-    const place = { session, from: ownFrom(head.link), to: revision };
+    const range = { session, from: ownFrom(head.link), to: revision };
     const isCut = (position: number): boolean => cuts.has(position);
-    const sum = await this.#measure({ place, rules, isCut });
+    const sum = await this.#measure({ range, rules, isCut });
     const before =
-      added === undefined ? sum : await this.#measure({ place, rules: recorded, isCut });
+      added === undefined ? sum : await this.#measure({ range, rules: recorded, isCut });
     const adds = added !== undefined && sum.events > before.events;
     if (!dryRun) {
       if (adds)
         await committer.append(head, [
           ...eventRows(this.#options.source.codec, session, revision, [added]),
         ]);
-      if (sum.events > 0) await this.#write(head, { place, rules, isCut });
+      if (sum.events > 0) await this.#write(head, { range, rules, isCut });
     }
     return { revision: head.revision, ...sum, recorded: adds };
   }
@@ -184,9 +184,9 @@ export class Trimming {
     return sum;
   }
 
-  #changes({ place, rules, isCut }: Work): AsyncGenerator<TrimmedRows> {
+  #changes({ range, rules, isCut }: Work): AsyncGenerator<TrimmedRows> {
     const { database, codec } = this.#options.source;
-    return trimmedRows(database, codec, place, rules, isCut);
+    return trimmedRows(database, codec, range, rules, isCut);
   }
 
   async #write(head: Head, work: Work): Promise<void> {

@@ -7,9 +7,8 @@ import { type Batch, type BatchShare, type IndexRows, LooseCommits } from "../he
 import {
   type ChainMark,
   ChainMarks,
-  checkedKey,
+  checkedMarkRow,
   SpareRows,
-  withChecksum,
   type WriteBatch,
 } from "../rows/index.ts";
 
@@ -58,7 +57,7 @@ export class ChainWriter {
       this.#loose.clear();
     } else this.#marks.wrote(batch.size);
     const moved = this.#marks.move();
-    if (moved !== undefined) batch.put(checkedKey, withChecksum(checkedKey, moved));
+    if (moved !== undefined) batch.put(...checkedMarkRow(moved));
     return end;
   }
 
@@ -81,7 +80,7 @@ export class ChainWriter {
 
   #record(batch: Batch, before: ChainMark): ChainMark {
     if (this.#loose.isDue) this.#merge(batch);
-    const finished = batch.record.finish(before.seal);
+    const finished = batch.record.finish(before.checksum);
     const { key, row, mark } = finished;
     batch.put(key, row);
     this.#loose.add(batch.record, finished);

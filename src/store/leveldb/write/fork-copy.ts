@@ -31,7 +31,7 @@ import {
   checkedRow,
   snapshotPrefix,
 } from "../rows/index.ts";
-import { positionsSchema, type Head, type Stretch } from "../heads/index.ts";
+import { positionsSchema, type Head, type OwnedRange } from "../heads/index.ts";
 import { type SharedSource, snapshotIn, snapshotRow } from "../read/index.ts";
 
 type KeyedRow = readonly [key: string, row: string];
@@ -50,52 +50,51 @@ export async function forkCopy(
   { session, link }: Pick<Head, "session" | "link">,
 ): Promise<ForkCopy> {
   const { database } = source;
-  const { stretch, before } = await lastShared(source, session, link);
+  const { range, before } = await lastShared(source, session, link);
   const index = await rowAt(database, sessionKey(session));
   const entry = index === undefined ? undefined : readIndex(session, index);
   if (entry === undefined) throw damagedAt(session, 0, "its index row is missing or altered");
   const rows: KeyedRow[] = [];
   let { createdAt } = entry;
-  let next = stretch.from;
-  for await (const [position, row] of ownRows(source, session, stretch)) {
+  let next = range.from;
+  for await (const [position, row] of ownRows(source, session, range)) {
     const events = envelopesIn(row, { session, position });
     // As in reading: nothing behind a gap is used.
-    if (position !== next + events.length - 1) throw unreadable(session, next, stretch.owner);
-    if (next === stretch.from) createdAt = events[0]?.time ?? createdAt;
+    if (position !== next + events.length - 1) throw unreadable(session, next, range.owner);
+    if (next === range.from) createdAt = events[0]?.time ?? createdAt;
     rows.push([eventKey(session, position), row]);
     for (const { id } of events) {
-      if (id !== undefined)
-        rows.push(await idRow(source, session, stretch.owner, { id, position }));
+      if (id !== undefined) rows.push(await idRow(source, session, range.owner, { id, position }));
     }
     next = position + 1;
   }
-  if (next !== stretch.to + 1) throw unreadable(session, next, stretch.owner);
-  for await (const row of snapshotRows(source, session, stretch)) rows.push(row);
+  if (next !== range.to + 1) throw unreadable(session, next, range.owner);
+  for await (const row of snapshotRows(source, session, range)) rows.push(row);
   const { key, row } = indexRow(session, { ...entry, createdAt, link: before });
   return { rows: [...rows, [key, row]], link: before, createdAt };
 }
 
-/** The stretch with the last shared event, and where its owner branches off. */
+/** The range with the last shared event, and where its owner branches off. */
 async function lastShared(
   { lineage }: SharedSource,
   session: string,
   link: ForkPoint | undefined,
-): Promise<{ readonly stretch: Stretch; readonly before: ForkPoint | undefined }> {
-  let last: Stretch | undefined;
-  for await (const stretch of lineage.of(session, link, link?.position)) {
+): Promise<{ readonly range: OwnedRange; readonly before: ForkPoint | undefined }> {
+  let last: OwnedRange | undefined;
+  for await (const range of lineage.of(session, link, link?.position)) {
     if (last !== undefined)
-      return { stretch: last, before: { session: stretch.owner, position: last.from - 1 } };
-    if (stretch.owner !== session && stretch.from <= stretch.to) last = stretch;
+      return { range: last, before: { session: range.owner, position: last.from - 1 } };
+    if (range.owner !== session && range.from <= range.to) last = range;
   }
   if (last === undefined) throw damagedAt(session, 0, "it branches off nothing");
-  return { stretch: last, before: undefined };
+  return { range: last, before: undefined };
 }
 
-/** The rows of a stretch under the fork's name. A run that continues behind the stretch is cut. */
+/** The rows of a range under the fork's name. A run that continues behind the range is cut. */
 async function* ownRows(
   { database, codec }: SharedSource,
   session: string,
-  { owner, from, to }: Stretch,
+  { owner, from, to }: OwnedRange,
 ): AsyncGenerator<readonly [position: number, row: string]> {
   const range = { gte: eventKey(owner, from), lte: eventKey(owner, to + LONGEST_RUN - 1) };
   // The owner may be trimmed meanwhile.
@@ -143,7 +142,7 @@ async function idRow(
 async function* snapshotRows(
   { database }: SharedSource,
   session: string,
-  { owner, to }: Stretch,
+  { owner, to }: OwnedRange,
 ): AsyncGenerator<KeyedRow> {
   for await (const [key, row] of allRows(database, under(snapshotPrefix(owner)))) {
     const found = snapshotIn(key, row)?.snapshot;
