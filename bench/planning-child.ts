@@ -9,7 +9,6 @@ import {
   dropMiddle,
   dropOldest,
   estimateContext,
-  lengthEstimator,
   type TokenEstimator,
   meter,
   planCuts,
@@ -20,6 +19,7 @@ import {
   type CompactionStrategy,
   type PlanBudget,
 } from "../src/context/index.ts";
+import { lengthEstimator } from "../test/support/length-estimator.ts";
 import { promptMessages } from "../src/projections/index.ts";
 import { BENCH_MODEL, LongHistory, type LongSession } from "./long-history.ts";
 import { LENGTHS, type EstimatorRow, type Planning } from "./planning.ts";

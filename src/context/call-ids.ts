@@ -19,15 +19,7 @@ type Call = Extract<AssistantPart, { readonly type: "tool-call" }>;
 /** One object for the empty prompt, which is sent unchanged. */
 const none: readonly ModelMessage[] = [];
 
-/** Unchanged messages are the same objects. */
-export function withCallIds(
-  messages: readonly ModelMessage[],
-  model: ModelName | undefined,
-): readonly ModelMessage[] {
-  return new CallIds(model).messagesToSend(messages);
-}
-
-/** The same for consecutive prompts of a session: if a prompt only grew, only new messages are visited. */
+/** For the consecutive prompts of a session: if a prompt only grew, only new messages are visited. */
 export class CallIds {
   readonly #model: ModelName | undefined;
   #names: CallNames;
@@ -40,6 +32,7 @@ export class CallIds {
     this.#names = new CallNames(model);
   }
 
+  /** Unchanged messages are the same objects. */
   messagesToSend(messages: readonly ModelMessage[]): readonly ModelMessage[] {
     if (!this.#messages.every((message, index) => message === messages[index])) {
       this.#names = new CallNames(this.#model);

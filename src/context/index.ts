@@ -1,7 +1,7 @@
 /** What the model gets to see: estimates, limits of models, planners that make prompts smaller. Pure. */
 
 export { byImportance } from "./by-importance.ts";
-export { CallIds, withCallIds } from "./call-ids.ts";
+export { CallIds } from "./call-ids.ts";
 export { checkpoint } from "./checkpoint.ts";
 export type {
   CompactionPlan,
@@ -54,9 +54,4 @@ export { resultPage } from "./result-page.ts";
 export { type ScoredTurn } from "./scored-turn.ts";
 export { slidingWindow } from "./sliding-window.ts";
 export { summarize } from "./summarize.ts";
-export {
-  type TokenEstimator,
-  defaultEstimator,
-  lengthEstimator,
-  tokenizer,
-} from "./token-estimator.ts";
+export { type TokenEstimator, defaultEstimator, tokenizer } from "./token-estimator.ts";

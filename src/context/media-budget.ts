@@ -74,7 +74,7 @@ export interface OmissionPlan extends OmittedMedia {
 /** Media are omitted down to this share of the limits, so that the next ones fit. */
 const TARGET_SHARE = 0.75;
 /** The assumed characters of a picture that is sent as a smaller copy. */
-export const SCALED_CHARACTERS: number = 1024 * 1024;
+export const SCALED_CHARACTERS = 1024 * 1024;
 
 interface Shown {
   readonly item: HistoryItem;

@@ -3,7 +3,7 @@
 import { check, flag, optionsOf, text } from "../validation/index.ts";
 import { textTokens } from "./text-tokens.ts";
 
-/** Estimates tokens without a provider. See {@link defaultEstimator}, {@link tokenizer}, {@link lengthEstimator}. */
+/** Estimates tokens without a provider. See {@link defaultEstimator}, {@link tokenizer}. */
 export interface TokenEstimator {
   readonly name: string;
   /** Tokens of a text; may have a fraction. Pure, and linear in the text. */
@@ -17,13 +17,6 @@ export const defaultEstimator: TokenEstimator = {
   name: "default",
   exact: false,
   text: textTokens,
-};
-
-/** Four characters a token: OpenAI, "What are tokens and how to count them?". */
-export const lengthEstimator: TokenEstimator = {
-  name: "length",
-  exact: false,
-  text: (text) => text.length / 4,
 };
 
 export interface TokenizerOptions {

@@ -10,7 +10,6 @@ export {
   type MachineState,
   machineStateSchema,
 } from "./machine-fold.ts";
-export { type ChartTransition, chartStates, chartTransitions } from "./session-chart.ts";
 export { type CallState, type SessionContext, endReason, openCalls } from "./session-context.ts";
 export { sessionMachine } from "./session-machine.ts";
 export {

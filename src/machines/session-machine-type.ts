@@ -1,4 +1,4 @@
-/** The type of the session machine, written out: `isolatedDeclarations` allows no inference. */
+/** The type of the session machine, written out: the inferred one fills the published types with the whole chart. */
 
 import type {
   EventObject,

@@ -2,9 +2,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { panel } from "../../src/cli/chat/conversation-panel.ts";
-import { newConversation, type ConversationState } from "../../src/cli/chat/conversation-state.ts";
+import type { ConversationState } from "../../src/cli/chat/conversation-state.ts";
 import { cellsOf } from "../../src/cli/terminal/cells.ts";
 import { emptyDraft } from "../../src/cli/terminal/draft.ts";
+import { newConversation } from "./new-conversation.ts";
 
 const window = { columns: 80, rows: 24, style: (_style: unknown, text: string) => text };
 

@@ -5,12 +5,12 @@ import { z } from "zod";
 import {
   conversationOf,
   foldConversation,
-  newConversation,
   questionsOf,
   type ConversationState,
 } from "../../src/cli/chat/conversation-state.ts";
 import { nextCancel } from "../../src/cli/chat/cancel-words.ts";
 import type { SessionEvent } from "../../src/events/index.ts";
+import { newConversation } from "./new-conversation.ts";
 import { gate, scriptedModel } from "../../src/models/index.ts";
 import { createRuntime, type Session } from "../../src/runtime/index.ts";
 import { allow, refuse } from "../support/answering.ts";

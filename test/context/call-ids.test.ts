@@ -2,7 +2,8 @@
 
 import type { ModelMessage } from "ai";
 import { describe, expect, it } from "vitest";
-import { CallIds, withCallIds } from "../../src/context/call-ids.ts";
+import { CallIds } from "../../src/context/call-ids.ts";
+import { withCallIds } from "../support/call-ids.ts";
 
 const claude = { provider: "anthropic.messages", modelId: "claude-sonnet-4-5" };
 const mistral = { provider: "mistral.chat", modelId: "mistral-large-latest" };

@@ -3,7 +3,7 @@
 import { deflateSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import type { ModelName } from "../../src/events/index.ts";
-import { lengthEstimator } from "../../src/context/token-estimator.ts";
+import { lengthEstimator } from "../support/length-estimator.ts";
 import { mediaMeasures, mediaTokens } from "../../src/context/media-tokens.ts";
 import { meter } from "../../src/context/message-size.ts";
 

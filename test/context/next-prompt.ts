@@ -1,6 +1,6 @@
 // What the next prompt would be, and what is wrong with it.
 import type { ModelMessage } from "ai";
-import { withCallIds } from "../../src/context/call-ids.ts";
+import { withCallIds } from "../support/call-ids.ts";
 import { CUT_OFF_NOTE, promptMessages } from "../../src/projections/index.ts";
 import { promptProblems, type PromptProblem } from "../../src/testing/index.ts";
 import type { Session } from "./session.ts";

@@ -3,7 +3,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { promptChange, type PromptChange } from "../../src/context/prompt-change.ts";
-import { lengthEstimator } from "../../src/context/token-estimator.ts";
+import { lengthEstimator } from "../support/length-estimator.ts";
 import { addSize, meter, noSize, type MessageSize } from "../../src/context/message-size.ts";
 import { modelFamily } from "../../src/context/model-family.ts";
 import { blobReference, type EventBody, type ModelOutput } from "../../src/events/index.ts";

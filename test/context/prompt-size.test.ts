@@ -3,7 +3,7 @@
 import fc from "fast-check";
 import type { ModelMessage } from "ai";
 import { describe, expect, it } from "vitest";
-import { lengthEstimator } from "../../src/context/token-estimator.ts";
+import { lengthEstimator } from "../support/length-estimator.ts";
 import { meter, type Meter } from "../../src/context/message-size.ts";
 import { promptSize } from "../../src/context/context-estimate.ts";
 

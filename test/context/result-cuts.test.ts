@@ -13,7 +13,8 @@ import {
 import { resultPage } from "../../src/context/result-page.ts";
 import type { EventBody, ModelOutput } from "../../src/events/index.ts";
 import { cutItem, itemMessages, promptMessages } from "../../src/projections/index.ts";
-import { defaultEstimator, lengthEstimator } from "../../src/context/index.ts";
+import { defaultEstimator } from "../../src/context/index.ts";
+import { lengthEstimator } from "../support/length-estimator.ts";
 import { promptProblems } from "../../src/testing/index.ts";
 import { containing } from "../runtime/tools.ts";
 import { gpt, Session } from "./session.ts";

@@ -2,7 +2,8 @@
 
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
-import { defaultEstimator, lengthEstimator, tokenizer } from "../../src/context/token-estimator.ts";
+import { defaultEstimator, tokenizer } from "../../src/context/token-estimator.ts";
+import { lengthEstimator } from "../support/length-estimator.ts";
 import { runs } from "../support/runs.ts";
 
 const tokens = (text: string): number => defaultEstimator.text(text);

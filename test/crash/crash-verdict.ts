@@ -13,7 +13,7 @@ import { replayLog } from "../support/replay.ts";
 import { repetitions, wholeLines, workDone } from "../support/workshop.ts";
 import { crashAgent } from "./crash-agent.ts";
 import type { CrashPlan, Told } from "./crash-plan.ts";
-import { outputProblems, shownProblems } from "./shown-problems.ts";
+import { shownProblems, wrongOutputs } from "./shown-problems.ts";
 
 export interface Verdict {
   readonly problems: readonly string[];
@@ -44,7 +44,7 @@ export async function crashVerdict(
     ...lawProblems(left.events, { cutOff: true }),
     ...(await reopeningProblems({ log, session, recovery, agent: crashAgent({ works }) })),
     ...repetitions(workDone(works)).map((work) => `recovered: ${work}`),
-    ...outputProblems(await replayLog(log, session)).map((problem) => `recovered: ${problem}`),
+    ...wrongOutputs(await replayLog(log, session)).map((problem) => `recovered: ${problem}`),
   ];
   const [doing] = JSON.stringify(left.last.machine.value).match(/[a-z]+/) ?? ["nothing"];
   const last = JSON.stringify(left.events.at(-1));

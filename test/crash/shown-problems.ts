@@ -1,10 +1,11 @@
 /** Law 1 after a kill: what was shown, accepted, done or sent is in the log that is left. */
 
 import { experimental_streamLanguageModelCall as streamLanguageModelCall } from "ai";
-import { withCallIds } from "../../src/context/index.ts";
+import { withCallIds } from "../support/call-ids.ts";
 import { promptMessages } from "../../src/projections/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
 import { callRecords } from "../support/call-problems.ts";
+import { outputProblems } from "../support/output-problems.ts";
 import { stateAt, type Replay } from "../support/replay.ts";
 import { repetitions, type Work } from "../support/workshop.ts";
 import { crashAgent, sentDigest, wordsIn } from "./crash-agent.ts";
@@ -24,22 +25,15 @@ export async function shownProblems(log: Replay, witnessed: Witnessed): Promise<
     ...toldProblems(log, witnessed.told),
     ...workProblems(log, witnessed.works),
     ...(await callProblems(log, witnessed.calls)),
-    ...outputProblems(log),
+    ...wrongOutputs(log),
   ];
 }
 
 /** The output of each turn is read from its last reply, by whichever process ended it. */
-export function outputProblems({ events }: Replay): readonly string[] {
-  let text = "";
-  return events.flatMap((event) => {
-    if (event.type === "step.started") text = "";
-    if (event.type === "part.text-delta") text += event.data.text;
-    if (event.type !== "turn.ended") return [];
-    const { reason, output } = event.data;
+export function wrongOutputs({ events }: Replay): readonly string[] {
+  return outputProblems(events, ({ reason, output }, text) => {
     const wanted = reason === "stop" ? { value: { words: wordsIn(text) } } : undefined;
-    return JSON.stringify(output) === JSON.stringify(wanted)
-      ? []
-      : [`the output of turn ${event.data.turn} (${reason}) is ${JSON.stringify(output)}`];
+    return JSON.stringify(output) === JSON.stringify(wanted);
   });
 }
 

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { structuralTypes } from "../../src/machines/structural-events.ts";
-import { chartStates, chartTransitions } from "../../src/machines/session-chart.ts";
+import { chartStates, chartTransitions } from "./session-chart.ts";
 import { sessionDiagram } from "./session-diagram.ts";
 import { documentPath, sessionDocument } from "./session-document.ts";
 

@@ -3,11 +3,7 @@
  * `npm run diagram`. What every state does alike is not drawn: it would cover the rest.
  */
 
-import {
-  chartStates,
-  chartTransitions,
-  type ChartState,
-} from "../../src/machines/session-chart.ts";
+import { chartStates, chartTransitions, type ChartState } from "./session-chart.ts";
 
 interface Arrow {
   readonly from: string;

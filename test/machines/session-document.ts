@@ -1,5 +1,5 @@
 /** The text of `docs/session-machine.md`: the diagram and the rows of the machine, with a short introduction. */
-import { chartStates, chartTransitions } from "../../src/machines/session-chart.ts";
+import { chartStates, chartTransitions } from "./session-chart.ts";
 import { sessionDiagram } from "./session-diagram.ts";
 
 /** Where the document is kept, from the repository's root. */

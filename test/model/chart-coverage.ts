@@ -5,10 +5,8 @@ import {
   sessionMachine,
   type MachineStep,
   type StructuralEvent,
-  chartStates,
-  chartTransitions,
-  type ChartTransition,
 } from "../../src/machines/index.ts";
+import { chartStates, chartTransitions, type ChartTransition } from "../machines/session-chart.ts";
 
 /** A transition by name: `streaming.stepped at once [hasSteering]`, `tools tool.failed`. */
 function nameOf({ source, event, guard, index }: ChartTransition): string {

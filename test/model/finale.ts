@@ -1,10 +1,11 @@
 /** Brings a session on a stage to its end in the plainest way, and looks at all that it left. */
 
 import { isDeepStrictEqual } from "node:util";
-import type { SessionEvent } from "../../src/events/index.ts";
+import type { EventMap, SessionEvent } from "../../src/events/index.ts";
 import { viewSession } from "../../src/state/index.ts";
 import { callRecords } from "../support/call-problems.ts";
 import { lawProblems } from "../support/law-problems.ts";
+import { outputProblems } from "../support/output-problems.ts";
 import { storedEvents } from "../support/replay.ts";
 import { plainMove, provoke, type Manner } from "./acts.ts";
 import type { Move } from "./moves.ts";
@@ -87,7 +88,7 @@ async function storyProblems(stage: Stage): Promise<readonly string[]> {
         : [],
     ),
     ...recoveryProblems(stored),
-    ...(stage.world.output ? outputProblems(stored) : []),
+    ...(stage.world.output ? outputProblems(stored, isOutputOf) : []),
   ];
 }
 
@@ -106,20 +107,11 @@ function recoveryProblems(events: readonly SessionEvent[]): readonly string[] {
 }
 
 /** The output of a turn is its last reply as JSON, or why it is none, whichever process read it. */
-function outputProblems(events: readonly SessionEvent[]): readonly string[] {
-  let text = "";
-  return events.flatMap((event) => {
-    if (event.type === "step.started") text = "";
-    if (event.type === "part.text-delta") text += event.data.text;
-    if (event.type !== "turn.ended") return [];
-    const { reason, output } = event.data;
-    const isReply = reason === "stop" || reason === "length" || reason === "content-filter";
-    const isWanted = isReply && (reason === "stop" || text !== "");
-    const wanted = isWanted ? jsonOf(text) : undefined;
-    const isRight =
-      wanted === "none" ? output?.error !== undefined : same({ output }, { output: wanted });
-    return isRight ? [] : [`${event.position}: the output is ${JSON.stringify(output)}`];
-  });
+function isOutputOf({ reason, output }: EventMap["turn.ended"], text: string): boolean {
+  const isReply = reason === "stop" || reason === "length" || reason === "content-filter";
+  const isWanted = isReply && (reason === "stop" || text !== "");
+  const wanted = isWanted ? jsonOf(text) : undefined;
+  return wanted === "none" ? output?.error !== undefined : same({ output }, { output: wanted });
 }
 
 function jsonOf(text: string): { readonly value: unknown } | "none" {

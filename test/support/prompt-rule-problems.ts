@@ -4,7 +4,7 @@
  * the next tool result, brings it.
  */
 
-import { withCallIds } from "../../src/context/index.ts";
+import { withCallIds } from "./call-ids.ts";
 import { promptMessages } from "../../src/projections/index.ts";
 import type { SessionState } from "../../src/state/index.ts";
 import { promptProblems } from "../../src/testing/index.ts";

@@ -4,7 +4,11 @@
  */
 
 import type { CancelMode, JsonValue, SessionEvent } from "../../events/index.ts";
-import { initialMachineState, machineFold, resolveMachineState } from "../../machines/index.ts";
+import {
+  type initialMachineState,
+  machineFold,
+  resolveMachineState,
+} from "../../machines/index.ts";
 import {
   history as historyProjection,
   queue as queueProjection,
@@ -47,15 +51,6 @@ interface Folds {
   /** Holds the running step only. */
   readonly history: HistoryState;
 }
-
-export const newConversation: ConversationState = {
-  activity: "idle",
-  queue: [],
-  held: false,
-  calls: [],
-  stopping: undefined,
-  folds: { machine: initialMachineState, history: historyProjection.initial },
-};
 
 /** The conversation at a view. Equals the fold over all events up to it, except for `stopping`. */
 export function conversationOf({ state, queue, history }: SessionView): ConversationState {

@@ -12,7 +12,7 @@ import {
   verifySession,
   viewSession,
 } from "../../../src/public/index.ts";
-import { withCallIds } from "../../../src/context/index.ts";
+import { withCallIds } from "../../support/call-ids.ts";
 import type { EventBody } from "../../../src/events/index.ts";
 import { promptMessages } from "../../../src/projections/index.ts";
 import { foldSession, type SessionState } from "../../../src/state/index.ts";

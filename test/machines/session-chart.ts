@@ -1,6 +1,6 @@
 /** The session machine as rows: all states and transitions, for the diagram and for tests. Pure. */
 
-import { sessionMachine } from "./session-machine.ts";
+import { sessionMachine } from "../../src/machines/index.ts";
 
 type StateNode = (typeof sessionMachine)["root"];
 

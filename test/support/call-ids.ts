@@ -1,0 +1,11 @@
+import type { ModelMessage } from "ai";
+import { CallIds } from "../../src/context/index.ts";
+import type { ModelName } from "../../src/events/index.ts";
+
+/** A single prompt with the call ids that the model is sent. */
+export function withCallIds(
+  messages: readonly ModelMessage[],
+  model: ModelName | undefined,
+): readonly ModelMessage[] {
+  return new CallIds(model).messagesToSend(messages);
+}
