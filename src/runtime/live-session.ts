@@ -104,7 +104,7 @@ export async function activate(
     known: () => actor.state.blobs,
     onWarning,
   });
-  const actor: SessionActor = new SessionActor(
+  const actor = new SessionActor(
     {
       session,
       log,

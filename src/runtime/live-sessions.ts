@@ -26,7 +26,7 @@ export class LiveSessions {
   readonly #mcp: OpenMcpServers | undefined;
   readonly #host: ActivationHost;
   readonly #metrics: RuntimeMetrics | undefined;
-  readonly held: HeldValues = new HeldValues();
+  readonly held = new HeldValues();
   readonly #live = new Map<string, Promise<LiveSession>>();
   /** The live entry of each actor. The same id may since belong to a newer actor. */
   readonly #entries = new WeakMap<SessionActor, Promise<LiveSession>>();

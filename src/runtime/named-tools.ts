@@ -61,7 +61,7 @@ export function checkToolNames(
   agent: Named,
   servers: McpServers | undefined,
   who: string,
-  path: string = "agent",
+  path = "agent",
 ): void {
   const tools = toolNames(agent);
   const prefixes = Object.keys(servers ?? {}).map(namePrefix);

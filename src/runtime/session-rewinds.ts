@@ -133,8 +133,7 @@ export function sessionRewinds({ id, log, live, openActor, turnOf }: RewindHost)
         // Another command with this key was quicker.
         if (begun !== undefined) return { resting: at, from: begun.from };
         assertBasedOn(at, basedOn);
-        holdForFirst(at, decide(at), values);
-        return { resting: at, from: moveHead(at, decide).position };
+        return { resting: at, from: moveHead(at, decide, values).position };
       });
       await resting.durable();
       return turnOf(message, from, false, output);
@@ -147,8 +146,7 @@ export function sessionRewinds({ id, log, live, openActor, turnOf }: RewindHost)
           actor.blobs.assertWithinQuota(stored);
           const decide = (target: CommandTarget): RewindDecision =>
             replaceMessage(target, replaces, by);
-          holdForFirst(actor, decide(actor), values);
-          moveHead(actor, decide);
+          moveHead(actor, decide, values);
         }
         return accept(actor);
       }),
@@ -170,19 +168,23 @@ function priced(actor: SessionActor, state: SessionState, rewound: Rewound): Rew
   return { ...rewound, cost: actor.prompts.costOf(state, rewound.turns) };
 }
 
-/** Holds values for the first message that a rewind runs again: it begins the turn. */
-function holdForFirst({ turn }: SessionActor, { event }: RewindDecision, values: TurnValues): void {
-  const [first] = event?.data.again ?? [];
-  if (first !== undefined) turn.hold(first, values);
-}
-
-/** Records a rewind, if the session is not there already. */
-function moveHead(actor: SessionActor, decide: (target: CommandTarget) => RewindDecision): Rewound {
+/**
+ * Records a rewind, if the session is not there already.
+ * @param values - Held for the first message that it runs again, which begins the turn.
+ */
+function moveHead(
+  actor: SessionActor,
+  decide: (target: CommandTarget) => RewindDecision,
+  values?: TurnValues,
+): Rewound {
   const here = decide(actor);
   if (here.event === undefined) return here.rewound;
+  const [first] = here.event.data.again ?? [];
+  if (first !== undefined && values !== undefined) actor.turn.hold(first, values);
   const ids = repeatedMessages(actor.state);
   if (ids.length > 0) actor.record(withdrawal(ids));
-  const { event, rewound } = decide(actor);
+  // The withdrawal moved the position.
+  const { event, rewound } = ids.length > 0 ? decide(actor) : here;
   if (event !== undefined) actor.record(event);
   return rewound;
 }

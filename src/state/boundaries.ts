@@ -3,8 +3,8 @@
  * branches. In the session's state, so that its fold needs no I/O. Boundaries share what did not change. Pure.
  */
 
-import type { PositionRange, SessionEvent } from "../events/index.ts";
-import type { HistoryItem, ProjectedState } from "../projections/index.ts";
+import { byId, type PositionRange, type SessionEvent } from "../events/index.ts";
+import { sessionProjections, type HistoryItem, type ProjectedState } from "../projections/index.ts";
 import { isWaiting, type MachineStep } from "../machines/index.ts";
 
 /** The states that follow the branch, without the history. */
@@ -76,12 +76,15 @@ function changedAt(boundary: Boundary, changed: number): Boundary {
   return { ...boundary, view: { ...boundary.view, changed } };
 }
 
+const branchNames = Object.keys(sessionProjections).filter(isBranchName);
+
+function isBranchName(name: string): name is keyof BranchStates {
+  return name !== "history" && byId(sessionProjections, name)?.follows === "branch";
+}
+
 function hasChanged(before: BoundaryStates, after: BoundaryStates): boolean {
   return (
-    before.view !== after.view ||
-    before.calibration !== after.calibration ||
-    before.compactions !== after.compactions ||
-    before.counts !== after.counts ||
+    branchNames.some((name) => before[name] !== after[name]) ||
     before.summary.agentDigest !== after.summary.agentDigest ||
     before.history.items !== after.history.items ||
     before.history.turn !== after.history.turn

@@ -3,7 +3,7 @@ import { setImmediate } from "node:timers/promises";
 import { readdir, readFile, rename, rm, symlink } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { hasCode, TurnlogError } from "../../src/events/index.ts";
-import { folderBoundary, type Place } from "../../src/cli/folder/folder-boundary.ts";
+import { folderBoundary, type LocatedPath } from "../../src/cli/folder/folder-boundary.ts";
 import { openToRead, openToWrite } from "../../src/cli/folder/folder-file.ts";
 import { folderTools } from "../../src/cli/folder/folder-tools.ts";
 import { callTool } from "./call-tool.ts";
@@ -244,7 +244,7 @@ describe("a path that changes while it is opened", () => {
 });
 
 /** A place whose real path is another each time it is looked at, as a race would have it. */
-function placeThatIs(paths: readonly string[]): Place {
+function placeThatIs(paths: readonly string[]): LocatedPath {
   let looks = 0;
   return {
     name: "a.txt",

@@ -64,7 +64,7 @@ export function omissionNow(
   { history, view }: SessionState,
   { prepared: { agent, description } }: PromptSetup,
   { bytes }: ContextEstimate,
-  most: number = Number.POSITIVE_INFINITY,
+  most = Number.POSITIVE_INFINITY,
 ): EventBody | undefined {
   const { context } = agent;
   if (context?.media === false) return undefined;

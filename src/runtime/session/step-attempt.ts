@@ -1,11 +1,13 @@
 /** One attempt at a step: its prompt, its model call and its tool calls. After a restart the history has its data. */
 
 import type { ModelMessage } from "ai";
+import { estimateSpent } from "../../context/index.ts";
+import type { EventBody, StoredError } from "../../events/index.ts";
 import { promptMessages } from "../../projections/index.ts";
 import { type PreparedAgent, type StepSource, contextOf } from "../../agent/index.ts";
 import type { SessionBlobs } from "../../media/index.ts";
 import { runModelStep } from "../model/index.ts";
-import type { SessionRecorder } from "../../state/index.ts";
+import type { SessionRecorder, SessionState } from "../../state/index.ts";
 import type { Timer } from "../../shared/index.ts";
 import type { TurnLifecycle } from "../lifecycle/index.ts";
 import type { SessionPrompts } from "../prompt/index.ts";
@@ -86,4 +88,20 @@ export class StepAttempt {
     const { open: _, ...before } = history;
     return promptMessages(before, view);
   }
+}
+
+/** The end of a step that no model has ended. */
+export function stepFailed(
+  { machine, usage: spent, history }: SessionState,
+  error: StoredError,
+): EventBody {
+  const usage = estimateSpent(spent, history);
+  const { step } = machine.context;
+  return { type: "step.failed", data: { step, kind: "unknown", error, usage } };
+}
+
+export function stepCancelled({ machine, usage: spent, history }: SessionState): EventBody {
+  const usage = estimateSpent(spent, history);
+  const { step } = machine.context;
+  return { type: "step.interrupted", data: { step, reason: "cancelled", usage } };
 }

@@ -1,7 +1,7 @@
 /** Whether a call may run: by a standing answer, by the agent's `toolApproval`, or by its tool's `needsApproval`. */
 
-import type { ModelMessage } from "ai";
-import { byId } from "../../events/index.ts";
+import type { ModelMessage, Tool, ToolSet, TypedToolCall } from "ai";
+import { byId, ownCopy } from "../../events/index.ts";
 import type { ApprovalsState, CallPart } from "../../projections/index.ts";
 import {
   type Agent,
@@ -12,7 +12,6 @@ import {
 } from "../../agent/index.ts";
 import { withMessages } from "../../shared/index.ts";
 import type { AnyTool } from "./tool-execution.ts";
-import { typedCall } from "./typed-call.ts";
 
 /** What is known of a call when the functions of an agent decide on it. */
 interface ApprovalQuestion {
@@ -108,4 +107,22 @@ function decided(isAllowed: boolean, given: unknown): Decision {
     case "user-approval":
       return isAllowed ? allowed : { kind: "needed", reason };
   }
+}
+
+/** The call as the AI SDK gives it to callbacks. */
+function typedCall(
+  { callId, toolName, title, providerMetadata }: CallPart,
+  tool: Pick<Tool, "type" | "metadata">,
+  input: unknown,
+): TypedToolCall<ToolSet> {
+  const call = {
+    type: "tool-call" as const,
+    toolCallId: callId,
+    toolName,
+    input,
+    ...(title === undefined ? {} : { title }),
+    ...(providerMetadata === undefined ? {} : { providerMetadata: ownCopy(providerMetadata) }),
+    ...(tool.metadata === undefined ? {} : { toolMetadata: tool.metadata }),
+  };
+  return tool.type === "dynamic" ? { ...call, dynamic: true } : call;
 }

@@ -77,7 +77,7 @@ export type Execution =
 export type Ended = Exclude<Execution, { readonly kind: "unknown" }>;
 
 /** The error of a call that was cancelled after its start was recorded and before its tool ran. */
-export const NOT_RUN: string = "Cancelled before it was run: it had no effect.";
+export const NOT_RUN = "Cancelled before it was run: it had no effect.";
 
 export async function executeCall(run: ToolExecution): Promise<Execution> {
   const { signal, timeoutMs, graceMs, timer, call, identity } = run;

@@ -119,7 +119,7 @@ export class ToolRunner {
     }
   }
 
-  #decide(call: CallPart, isAsked: boolean = false): void {
+  #decide(call: CallPart, isAsked = false): void {
     if (this.#allowed.has(call.callId)) return this.#start(call);
     const runnable = this.#runnable(call);
     if (runnable === undefined) return;
