@@ -138,7 +138,7 @@ export interface PreparedAgent {
 
 export const DEFAULT_MAX_STEPS = 20;
 /** The recorded `maxSteps` without a limit: JSON has no infinity. */
-const NO_STEP_LIMIT: number = Number.MAX_SAFE_INTEGER;
+const NO_STEP_LIMIT = Number.MAX_SAFE_INTEGER;
 
 /** The limit on steps that a turn begins with. */
 export function stepLimit({ maxSteps, stopWhen, prepareCall }: Agent): number {

@@ -54,8 +54,7 @@ export function certainBase64(text: string): Uint8Array | undefined {
 }
 
 /** A `data:` URL within other text. */
-export const embeddedDataUrl: RegExp =
-  /data:[\w.+-]+\/[\w.+-]+(?:;[\w=.-]+)*;base64,[A-Za-z0-9+/]+={0,2}/g;
+export const embeddedDataUrl = /data:[\w.+-]+\/[\w.+-]+(?:;[\w=.-]+)*;base64,[A-Za-z0-9+/]+={0,2}/g;
 
 /** Bytes as `JSON.stringify` writes a `Buffer`. */
 export function bufferContent(value: object): Uint8Array | undefined {

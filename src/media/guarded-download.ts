@@ -42,7 +42,7 @@ export type Downloaded =
   | { readonly kind: "failed"; readonly error: unknown; readonly isLate: boolean };
 
 /** The limit of providers. */
-export const MOST_BYTES: number = 20 * 1024 * 1024;
+export const MOST_BYTES = 20 * 1024 * 1024;
 const TIMEOUT_MS = 60_000;
 const MOST_REDIRECTS = 10;
 

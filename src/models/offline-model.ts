@@ -139,7 +139,7 @@ function replyOf(move: Move, thinks: boolean): Reply {
 }
 
 /** Reasoning counts first, then text; calls are kept all or none. */
-function limitReply(reply: Reply, maxTokens: number = Number.POSITIVE_INFINITY): Reply {
+function limitReply(reply: Reply, maxTokens = Number.POSITIVE_INFINITY): Reply {
   const reasoning = reply.reasoning.slice(0, maxTokens * 4);
   const forText = maxTokens - countTokens(reasoning);
   const text = reply.text.slice(0, forText * 4);

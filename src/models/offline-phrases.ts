@@ -66,14 +66,14 @@ export const forASearch: readonly RegExp[] = [
 ];
 
 /** A listing and not a search: find the markdown files. */
-export const onlyFiles: RegExp = /^(?:(?:all|the) )*(?:\S+ )?files?$/i;
+export const onlyFiles = /^(?:(?:all|the) )*(?:\S+ )?files?$/i;
 
 export const forAFoundFile: readonly RegExp[] = [
   /^(?:read|open|show|print|display|view) (?:me )?(?:it|them|that)$/i,
   /^(?:read|open|show|print|display|view) (?:me )?(?:the )?(?<which>first|second|third|last)(?: (?:one|file|match|result))?$/i,
 ];
 
-export const ofLines: RegExp = new RegExp(
+export const ofLines = new RegExp(
   `\\b(?:the )?(?:lines? (?<from>\\d+)(?:${upTo}(?<to>\\d+))?|first (?<first>\\d+) lines?)(?: (?:of|in|from))? ?`,
   "i",
 );
@@ -86,7 +86,7 @@ export const forAFile: readonly RegExp[] = [
 ];
 
 /** Words in the place of a file name that name no file. */
-export const noFile: RegExp = /^(?:files?|folders?|here|everything|all)$/i;
+export const noFile = /^(?:files?|folders?|here|everything|all)$/i;
 
 export const forFilesByName: readonly RegExp[] = [
   /\bfiles? (?:called|named) (?<path>\S+)$/i,
@@ -99,7 +99,7 @@ export const forAListing: readonly RegExp[] = [
   /^what's (?:in|here)\b/i,
 ];
 
-export const ofAllBelow: RegExp = /\b(?:all|every|everything|recursive(?:ly)?|tree)\b/i;
+export const ofAllBelow = /\b(?:all|every|everything|recursive(?:ly)?|tree)\b/i;
 
 export const forWriting: readonly RegExp[] = [
   // write hello to a.txt

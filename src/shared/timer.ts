@@ -27,15 +27,15 @@ export type ModelLimit = "the first token" | "the next token" | "the whole call"
 export type Timer = (milliseconds: number, due: () => void, wait: Wait) => Disposable;
 
 /** Default milliseconds between stopping a tool and no longer waiting for it. */
-export const DEFAULT_GRACE_MS: number = 1000;
+export const DEFAULT_GRACE_MS = 1000;
 
 /** The longest timeout of Node, in milliseconds; it ends a longer one after 1 ms. */
-export const LONGEST_TIMEOUT_MS: number = 2 ** 31 - 1;
+export const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
 
 export const systemTimer: Timer = (milliseconds, due) => after(milliseconds, due);
 
 /** As `setTimeout`, of any length. @param holds - Whether it keeps the process alive. Default true. */
-export function after(milliseconds: number, due: () => void, holds: boolean = true): Disposable {
+export function after(milliseconds: number, due: () => void, holds = true): Disposable {
   if (milliseconds === Number.POSITIVE_INFINITY) return defer(() => {});
   let timer: NodeJS.Timeout;
   const count = (left: number): void => {

@@ -147,7 +147,7 @@ export async function storedPositions(
 export async function loadSessionSnapshot(
   log: SnapshotStore,
   session: string,
-  upTo: number = Number.POSITIVE_INFINITY,
+  upTo = Number.POSITIVE_INFINITY,
   known: KeptState = nothingKept,
 ): Promise<KeptState> {
   const { session: owner, positions } = await storedChunks(log, session, upTo);

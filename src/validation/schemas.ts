@@ -145,7 +145,7 @@ export function report(
   value: unknown,
   context: z.RefinementCtx,
   at: readonly PropertyKey[],
-  otherwise: string = "",
+  otherwise = "",
 ): void {
   for (const issue of shape.safeParse(value, uncompiled).error?.issues ?? []) {
     const { path, message } = issue;

@@ -6,7 +6,7 @@ import { jsonText, writeLines, type Output } from "../output/index.ts";
 import { openSessions, sessionOptions } from "../settings/index.ts";
 import { branchLine } from "../show/index.ts";
 
-const optionsSchema = z.object({ ...sessionOptions, json: z.boolean().default(false) });
+const optionsSchema = z.object(sessionOptions);
 
 export async function branches(session: string, given: unknown, { data }: Output): Promise<void> {
   const { dir, keys, takeOver, json } = optionsSchema.parse(given);

@@ -14,31 +14,22 @@ import {
   newSessionName,
 } from "../chat/index.ts";
 import {
+  agentOptions,
   readEnvironment,
   mcpServers,
   openSessions,
   openStore,
   type SessionsFolder,
-  sessionOptions,
 } from "../settings/index.ts";
 import { type ExitCode, type Output, UsageError } from "../output/index.ts";
 import { receiveInput } from "../../media/index.ts";
 import { listSessions } from "../../state/index.ts";
 
 const optionsSchema = z.object({
-  ...sessionOptions,
-  json: z.boolean().default(false),
-  debug: z.boolean().default(false),
+  ...agentOptions,
   session: z.string().optional(),
   continue: z.boolean().default(false),
-  model: z.string().optional(),
   attach: z.array(z.string()).default([]),
-  allowWrite: z.boolean().default(false),
-  durability: z.enum(["sync", "os"]),
-  hashChain: z.boolean().default(false),
-  mcp: z.array(z.string()).default([]),
-  mcpConfig: z.string().optional(),
-  offlineDelayMs: z.int().nonnegative().default(0),
 });
 
 type Settings = Pick<

@@ -10,7 +10,6 @@ import { writeLines, type Output, jsonText, visibleName } from "../output/index.
 
 const optionsSchema = z.object({
   ...sessionOptions,
-  json: z.boolean().default(false),
   position: z.int().positive().optional(),
 });
 

@@ -19,7 +19,6 @@ import { amount } from "../wording/index.ts";
 
 const optionsSchema = z.object({
   ...sessionOptions,
-  json: z.boolean().default(false),
   yes: z.boolean().default(false),
   cancel: z.boolean().default(false),
   forks: z.enum(["refuse", "copy"]).default("refuse"),

@@ -10,7 +10,6 @@ import { amount } from "../wording/index.ts";
 
 const optionsSchema = z.object({
   ...sessionOptions,
-  json: z.boolean().default(false),
 });
 
 export async function diff(

@@ -9,7 +9,6 @@ import { openSessions, sessionOptions } from "../settings/index.ts";
 
 const optionsSchema = z.object({
   ...sessionOptions,
-  json: z.boolean().default(false),
   position: z.int().positive().exactOptional(),
   as: z.string().exactOptional(),
 });

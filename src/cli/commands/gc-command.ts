@@ -6,7 +6,7 @@ import { DONE, type ExitCode, writeLine, type Output, jsonText } from "../output
 import { openStore, storeOptions } from "../settings/index.ts";
 import { amount, figure } from "../wording/index.ts";
 
-const optionsSchema = z.object({ ...storeOptions, json: z.boolean().default(false) });
+const optionsSchema = z.object(storeOptions);
 
 const inTheOtherProcess =
   "The blobs of a store in use can be collected by its own process: `runtime.collectBlobs()` in a program.";

@@ -23,7 +23,6 @@ import { amount } from "../wording/index.ts";
 
 const optionsSchema = z.object({
   ...sessionOptions,
-  json: z.boolean().default(false),
   as: z.string().exactOptional(),
   verify: z.boolean().default(true),
   blobs: z.string().exactOptional(),

@@ -29,7 +29,6 @@ import { eventLine } from "../show/index.ts";
 
 const optionsSchema = z.object({
   ...sessionOptions,
-  json: z.boolean().default(false),
   follow: z.boolean().default(false),
   session: z.string().exactOptional(),
   from: z.int().positive().default(1),

@@ -7,7 +7,7 @@ import { writeLines, type Output, jsonText } from "../output/index.ts";
 import { amount } from "../wording/index.ts";
 import { storeOptions } from "../settings/index.ts";
 
-const optionsSchema = z.object({ ...storeOptions, json: z.boolean().default(false) });
+const optionsSchema = z.object(storeOptions);
 
 export async function repair(given: unknown, { data }: Output): Promise<void> {
   const { dir, takeOver, json } = optionsSchema.parse(given);

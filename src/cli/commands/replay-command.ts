@@ -28,7 +28,6 @@ import { amount } from "../wording/index.ts";
 
 const optionsSchema = z.object({
   ...sessionOptions,
-  json: z.boolean().default(false),
   pace: z.union([z.enum(["at-once", "recorded"]), z.number().positive()]),
   maxGap: z.number().nonnegative().exactOptional(),
   check: z.boolean().default(false),

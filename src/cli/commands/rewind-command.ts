@@ -21,7 +21,6 @@ import { amount } from "../wording/index.ts";
 
 const moveSchema = z.object({
   ...sessionOptions,
-  json: z.boolean().default(false),
   tell: z.boolean().default(false),
 });
 const rewindSchema = moveSchema.extend({

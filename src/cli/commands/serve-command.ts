@@ -17,25 +17,16 @@ import {
   type ExitCode,
   type Output,
 } from "../output/index.ts";
-import { keysIn, mcpServers, readEnvironment, sessionOptions } from "../settings/index.ts";
+import { agentOptions, keysIn, mcpServers, readEnvironment } from "../settings/index.ts";
 
 const optionsSchema = z.object({
-  ...sessionOptions,
-  json: z.boolean().default(false),
-  debug: z.boolean().default(false),
+  ...agentOptions,
   port: z.int().nonnegative(),
   host: z.string(),
   token: z.union([z.string().min(1), z.literal(false)]).optional(),
   hosts: z.array(z.string()).optional(),
   origins: z.array(z.string()).optional(),
   agent: z.string().optional(),
-  model: z.string().optional(),
-  allowWrite: z.boolean().default(false),
-  durability: z.enum(["sync", "os"]),
-  hashChain: z.boolean().default(false),
-  mcp: z.array(z.string()).default([]),
-  mcpConfig: z.string().optional(),
-  offlineDelayMs: z.int().nonnegative().default(0),
 });
 
 type Options = z.infer<typeof optionsSchema>;

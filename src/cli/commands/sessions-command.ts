@@ -16,7 +16,6 @@ import { amount, dateAndTime, excerpt, figure } from "../wording/index.ts";
 
 const optionsSchema = z.object({
   ...sessionOptions,
-  json: z.boolean().default(false),
   limit: z.int().positive().optional(),
 });
 

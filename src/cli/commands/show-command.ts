@@ -29,7 +29,6 @@ import { openSessions, sessionOptions } from "../settings/index.ts";
 
 const optionsSchema = z.object({
   ...sessionOptions,
-  json: z.boolean().default(false),
   position: z.int().positive().optional(),
   view: z.enum(["events", "history", "prompt", "state", "usage", "timeline"]),
   step: z.int().positive().optional(),

@@ -21,7 +21,6 @@ const DAY = 24 * 60 * 60 * 1000;
 
 const optionsSchema = z.object({
   ...storeOptions,
-  json: z.boolean().default(false),
   drop: z.enum(["boundaries", "reasoning"]),
   keepSteps: z.int().nonnegative().exactOptional(),
   before: z.string().exactOptional(),

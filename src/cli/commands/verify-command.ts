@@ -18,7 +18,6 @@ import { amount } from "../wording/index.ts";
 
 const optionsSchema = z.object({
   ...sessionOptions,
-  json: z.boolean().default(false),
   every: z.int().positive().exactOptional(),
   chain: z.string().exactOptional(),
 });

@@ -2,7 +2,7 @@
 import type { FileHandle } from "node:fs/promises";
 
 /** The most bytes to read of a file. */
-export const mostBytes: number = 8 * 1024 * 1024;
+export const mostBytes = 8 * 1024 * 1024;
 
 export type TextRead =
   | {

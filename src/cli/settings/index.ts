@@ -10,6 +10,7 @@ export {
   keysIn,
   openSessions,
   openStore,
+  agentOptions,
   sessionOptions,
   storeOptions,
 } from "./store-folder.ts";

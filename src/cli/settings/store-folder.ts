@@ -13,14 +13,28 @@ import { openLog, type StoreLog } from "../../store/leveldb/index.ts";
 import { isWithin } from "../../store/folder/index.ts";
 import { UsageError } from "../output/index.ts";
 
-export const storeOptions: {
-  readonly dir: z.ZodString;
-  readonly takeOver: z.ZodDefault<z.ZodBoolean>;
-} = { dir: z.string(), takeOver: z.boolean().default(false) };
+/** The options of every command that opens a store. */
+export const storeOptions = {
+  dir: z.string(),
+  takeOver: z.boolean().default(false),
+  json: z.boolean().default(false),
+};
 
-export const sessionOptions: typeof storeOptions & {
-  readonly keys: z.ZodOptional<z.ZodString>;
-} = { ...storeOptions, keys: z.string().optional() };
+/** … and reads sessions, which may be encrypted. */
+export const sessionOptions = { ...storeOptions, keys: z.string().optional() };
+
+/** … and runs the chat's agent in them. */
+export const agentOptions = {
+  ...sessionOptions,
+  debug: z.boolean().default(false),
+  model: z.string().optional(),
+  allowWrite: z.boolean().default(false),
+  durability: z.enum(["sync", "os"]),
+  hashChain: z.boolean().default(false),
+  mcp: z.array(z.string()).default([]),
+  mcpConfig: z.string().optional(),
+  offlineDelayMs: z.int().nonnegative().default(0),
+};
 
 export interface StoreFolder {
   /** The folder of the store. */

@@ -44,14 +44,7 @@ const frame = z.discriminatedUnion("type", [
   of("subscribe", z.strictObject({ from: z.int().positive().exactOptional() }).optional()),
 ]);
 
-function of<const Type extends string, Payload extends z.ZodType>(
-  type: Type,
-  payload: Payload,
-): z.ZodObject<{
-  id: z.ZodUnion<[z.ZodString, z.ZodNumber]>;
-  type: z.ZodLiteral<Type>;
-  payload: Payload;
-}> {
+function of<const Type extends string, Payload extends z.ZodType>(type: Type, payload: Payload) {
   return z.strictObject({ id: z.union([z.string(), z.number()]), type: z.literal(type), payload });
 }
 

@@ -80,7 +80,7 @@ export class PuncturableKey {
 }
 
 /** The number of positions; each is smaller. */
-export const KEY_POSITIONS: number = 2 ** DEPTH;
+export const KEY_POSITIONS = 2 ** DEPTH;
 
 function indexAt(position: number, level: number): number {
   return Math.floor(position / 2 ** (DEPTH - level));

@@ -35,7 +35,7 @@ export class Lineage {
   async *of(
     session: string,
     link: ForkPoint | undefined,
-    to: number = Number.POSITIVE_INFINITY,
+    to = Number.POSITIVE_INFINITY,
   ): AsyncGenerator<OwnedRange> {
     yield { owner: session, from: ownFrom(link), to };
     const seen = new Set([session]);

@@ -26,7 +26,7 @@ export class ChainWriter {
   readonly #index: IndexRows;
   #marks: ChainMarks;
   readonly #loose = new LooseCommits();
-  readonly spare: SpareRows = new SpareRows();
+  readonly spare = new SpareRows();
 
   constructor({ end, checked, index }: ChainWriterOptions) {
     this.#index = index;
