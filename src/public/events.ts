@@ -1,4 +1,4 @@
-/** The face of `events`: the catalogue, the codec and the port of the log. Loads no database. */
+/** The entry `turnlog/events`: the catalogue, the codec and the port of the log. Loads no database. */
 
 export {
   type AppendOptions,

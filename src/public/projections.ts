@@ -1,4 +1,4 @@
-/** The face of `projections`: what a log means. Pure folds, no I/O. */
+/** The entry `turnlog/projections`: what a log means. Pure folds, no I/O. */
 
 export {
   type HistoryState,

@@ -87,7 +87,7 @@ async function fromModel(run: CompactionRun, budget: PlanBudget): Promise<EventB
     clock,
     timer,
     random,
-    room: (model) => {
+    headroom: (model) => {
       const { contextWindow, maxOutputTokens } = limitsNow(recorder.state, setup, clock(), model);
       if (contextWindow === undefined) return undefined;
       return contextWindow - Math.min(maxOutputTokens ?? 0, contextWindow / 2);

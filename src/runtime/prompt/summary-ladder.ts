@@ -22,7 +22,7 @@ export interface Ladder {
   readonly strategy: CompactionStrategy;
   readonly budget: PlanBudget;
   /** Tokens that a request may have; undefined if the model's window is unknown. */
-  readonly room: (model: ModelName) => number | undefined;
+  readonly headroom: (model: ModelName) => number | undefined;
   /** Whether a prompt with that summary is small enough. */
   readonly isSmall: (plan: Written) => boolean;
   readonly signal: AbortSignal;
@@ -54,8 +54,8 @@ export async function climbDown(ladder: Ladder): Promise<Written | undefined> {
   });
   for (const rung of rungs) {
     if (signal.aborted) return undefined;
-    const room = ladder.room(name);
-    const request = writer.request(rung, history, view, budget, room);
+    const headroom = ladder.headroom(name);
+    const request = writer.request(rung, history, view, budget, headroom);
     if (request === undefined) return undefined;
     const refuse = (why: SummaryProblem, spent: Spent = {}): void => {
       recorder.record({
@@ -63,7 +63,7 @@ export async function climbDown(ladder: Ladder): Promise<Written | undefined> {
         data: { strategy: strategy.name, rung, why, ...spent },
       });
     };
-    if (room !== undefined && request.tokens > room) {
+    if (headroom !== undefined && request.tokens > headroom) {
       refuse("no-room");
       continue;
     }

@@ -16,6 +16,8 @@ import {
   TurnlogError,
   type EventBody,
   type EventMap,
+  type JsonValue,
+  type MessageChange,
   type ModelName,
   type StepOverrides,
 } from "../../events/index.ts";
@@ -55,60 +57,32 @@ export async function prepareStep(
   prepared: PreparedAgent,
   options: PreparationOptions,
 ): Promise<Preparation> {
-  const { history, view, machine } = state;
-  const { session, turn, blobs, own: ownAgent } = options;
-  const { agent } = prepared;
-  const step = machine.context.step + 1;
-  if (options.recorded !== undefined) {
-    const events = await options.recorded(step);
-    const found = events.find((event) => event.type === "step.prepared");
-    const instructions = found?.data.instructions ?? view.instructions;
-    return {
-      prepared: await fromRecord(prepared, { ...found?.data.overrides }, instructions, true),
-      events,
-      apply: () => {},
-    };
-  }
+  const { recorded, session, turn, blobs } = options;
+  if (recorded !== undefined) return await recordedPreparation(state, prepared, recorded);
+  const { turn: number, step } = state.machine.context;
   const context = await turn.context();
-  const plain = plainEntries(history, view);
-  const given = promptMessages(history, view);
-  const values = { session, ...context };
-  const changes = await stepChanges(agent, stepOptions(state, prepared, plain, given, values));
-  const own = new Set([...given, ...plain.map(({ message }) => message)]);
-  const { messages: returned, runtimeContext, toolsContext } = changes;
-  const change = await awaited("prepareStep", async () => {
-    if (toolsContext !== undefined) await assertToolContexts(agent, changes, "its answer");
-    return returned && (await returnedMessages(session, state, returned, own));
-  });
-  // The SDK still takes its former name.
-  // oxlint-disable-next-line typescript/no-deprecated
-  const { system, instructions = system } = changes;
-  const wanted = instructions === undefined ? undefined : toJson(instructions);
-  const current = view.instructions ?? toJson(agent.instructions ?? "");
-  const isNew = wanted !== undefined && JSON.stringify(wanted) !== JSON.stringify(current);
+  const { changes, change } = await asked(state, prepared, { session, ...context });
+  const { runtimeContext, toolsContext, model } = changes;
+  const instructions = newInstructions(state, prepared, changes);
   const chosen = stepOverrides(changes);
   const overrides = allOverrides(options.overrides, chosen);
-  const held = isNew ? wanted : view.instructions;
+  const held = instructions ?? state.view.instructions;
   const made =
     chosen === undefined && held === undefined
       ? prepared
-      : await preparedFor(prepared, {
-          overrides: chosen,
-          instructions: held,
-          model: changes.model,
-        });
+      : await preparedFor(prepared, { overrides: chosen, instructions: held, model });
   const offloaded: Offloaded<Data["messages"]> | undefined =
     change && (await offloadedChange(change, blobs));
   const { digest } = made.description;
-  const data: Data = {
-    turn: machine.context.turn,
-    step,
+  const isOwn = digest === options.own.description.digest;
+  const changed: Omit<Data, "turn" | "step"> = {
     ...(offloaded?.content === undefined ? {} : { messages: offloaded.content }),
-    ...(isNew ? { instructions: wanted } : {}),
+    ...(instructions === undefined ? {} : { instructions }),
     ...(overrides === undefined ? {} : { overrides }),
-    ...(digest === ownAgent.description.digest ? {} : { agentDigest: digest }),
+    ...(isOwn ? {} : { agentDigest: digest }),
   };
-  const isChanged = Object.keys(data).length > 2;
+  const isChanged = Object.keys(changed).length > 0;
+  const data: Data = { turn: number, step: step + 1, ...changed };
   return {
     prepared: made,
     events: isChanged ? [...(offloaded?.stored ?? []), { type: "step.prepared", data }] : [],
@@ -121,6 +95,64 @@ export async function prepareStep(
         });
     },
   };
+}
+
+async function recordedPreparation(
+  { view, machine }: SessionState,
+  prepared: PreparedAgent,
+  recorded: RecordedPreparation,
+): Promise<Preparation> {
+  const events = await recorded(machine.context.step + 1);
+  const found = events.find((event) => event.type === "step.prepared");
+  const instructions = found?.data.instructions ?? view.instructions;
+  return {
+    prepared: await fromRecord(prepared, { ...found?.data.overrides }, instructions, true),
+    events,
+    apply: () => {},
+  };
+}
+
+type Changes = Awaited<ReturnType<typeof stepChanges>>;
+
+interface Answer {
+  readonly changes: Changes;
+  /** The difference that the returned messages make to the prompt. */
+  readonly change: MessageChange | undefined;
+}
+
+/** Calls `prepareStep`, and checks its messages and contexts. */
+async function asked(
+  state: SessionState,
+  prepared: PreparedAgent,
+  values: StepValues,
+): Promise<Answer> {
+  const { history, view } = state;
+  const { agent } = prepared;
+  const plain = plainEntries(history, view);
+  const given = promptMessages(history, view);
+  const changes = await stepChanges(agent, stepOptions(state, prepared, plain, given, values));
+  const own = new Set([...given, ...plain.map(({ message }) => message)]);
+  const change = await awaited("prepareStep", async () => {
+    if (changes.toolsContext !== undefined) await assertToolContexts(agent, changes, "its answer");
+    const { messages } = changes;
+    return messages && (await returnedMessages(values.session, state, messages, own));
+  });
+  return { changes, change };
+}
+
+/** The returned instructions; undefined if they are the ones that hold already. */
+function newInstructions(
+  { view }: SessionState,
+  { agent }: PreparedAgent,
+  changes: Changes,
+): JsonValue | undefined {
+  // The SDK still takes its former name.
+  // oxlint-disable-next-line typescript/no-deprecated
+  const { system, instructions = system } = changes;
+  if (instructions === undefined) return undefined;
+  const wanted = toJson(instructions);
+  const current = view.instructions ?? toJson(agent.instructions ?? "");
+  return JSON.stringify(wanted) === JSON.stringify(current) ? undefined : wanted;
 }
 
 /** Those of the turn, with those of the step in their place. */

@@ -24,7 +24,7 @@ export class LiveTail {
   readonly #decode: (row: EventRow) => readonly SessionEvent[];
   #committed = 0;
   readonly #rows: TailRow[] = [];
-  #wake: PromiseWithResolvers<void> = Promise.withResolvers();
+  #next: PromiseWithResolvers<void> = Promise.withResolvers();
 
   constructor(decode: (row: EventRow) => readonly SessionEvent[]) {
     this.#decode = decode;
@@ -82,11 +82,11 @@ export class LiveTail {
   }
 
   notify(): void {
-    this.#wake.resolve();
-    this.#wake = Promise.withResolvers();
+    this.#next.resolve();
+    this.#next = Promise.withResolvers();
   }
 
   get changed(): Promise<void> {
-    return this.#wake.promise;
+    return this.#next.promise;
   }
 }

@@ -128,8 +128,8 @@ async function* follow(
   end: AbortSignal,
 ): AsyncGenerator<GlobalEvent, undefined> {
   const ending = Promise.withResolvers<void>();
-  const wake = (): void => ending.resolve();
-  end.addEventListener("abort", wake, { once: true });
+  const notify = (): void => ending.resolve();
+  end.addEventListener("abort", notify, { once: true });
   let next = from;
   try {
     while (!end.aborted) {
@@ -151,6 +151,6 @@ async function* follow(
     // The log may have closed during the read.
     if (!closing.aborted) throw error;
   } finally {
-    end.removeEventListener("abort", wake);
+    end.removeEventListener("abort", notify);
   }
 }

@@ -94,9 +94,9 @@ async function* follow(
 ): AsyncGenerator<readonly SessionEvent[], undefined> {
   if (end.aborted) return;
   const { tail, ready, closing, read, release } = open();
-  const wake = (): void => tail.notify();
-  end.addEventListener("abort", wake, { once: true });
-  closing.addEventListener("abort", wake, { once: true });
+  const notify = (): void => tail.notify();
+  end.addEventListener("abort", notify, { once: true });
+  closing.addEventListener("abort", notify, { once: true });
   try {
     await ready;
     let next = from;
@@ -121,8 +121,8 @@ async function* follow(
     // The log may have closed during the read.
     if (!closing.aborted) throw error;
   } finally {
-    end.removeEventListener("abort", wake);
-    closing.removeEventListener("abort", wake);
+    end.removeEventListener("abort", notify);
+    closing.removeEventListener("abort", notify);
     over();
     release();
   }

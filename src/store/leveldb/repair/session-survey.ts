@@ -81,9 +81,9 @@ export function dropOrphans(
   sessions: ReadonlyMap<string, SessionSurvey>,
   findings: string[],
 ): void {
-  const standing = new Map<string, boolean>();
+  const soundness = new Map<string, boolean>();
   for (const session of sessions.keys()) {
-    for (const orphan of orphans(session, sessions, standing)) {
+    for (const orphan of orphans(session, sessions, soundness)) {
       const survey = sessions.get(orphan);
       if (survey?.link === undefined) continue;
       const { session: parent, position } = survey.link;
@@ -104,29 +104,29 @@ export function dropOrphans(
 function orphans(
   session: string,
   sessions: ReadonlyMap<string, SessionSurvey>,
-  standing: Map<string, boolean>,
+  soundness: Map<string, boolean>,
 ): readonly string[] {
-  const way: string[] = [];
+  const ancestors: string[] = [];
   const seen = new Set<string>();
   let known: boolean | undefined;
   for (let name: string | undefined = session; name !== undefined;) {
-    known = standing.get(name);
+    known = soundness.get(name);
     if (known !== undefined) break;
     if (seen.has(name)) {
       known = false;
       break;
     }
     seen.add(name);
-    way.push(name);
+    ancestors.push(name);
     name = sessions.get(name)?.link?.session;
   }
-  const fallen: string[] = [];
-  let stands = known ?? true;
-  for (const name of way.toReversed()) {
+  const broken: string[] = [];
+  let isSound = known ?? true;
+  for (const name of ancestors.toReversed()) {
     const link = sessions.get(name)?.link;
-    if (link !== undefined) stands &&= link.position <= (sessions.get(link.session)?.kept ?? 0);
-    standing.set(name, stands);
-    if (!stands) fallen.push(name);
+    if (link !== undefined) isSound &&= link.position <= (sessions.get(link.session)?.kept ?? 0);
+    soundness.set(name, isSound);
+    if (!isSound) broken.push(name);
   }
-  return fallen;
+  return broken;
 }
