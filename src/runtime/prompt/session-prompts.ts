@@ -42,7 +42,10 @@ import { readResult } from "./result-reading.ts";
 import { toStoredError } from "../../shared/index.ts";
 import type { SessionState } from "../../state/index.ts";
 
-type PromptContext = Pick<CompactionRun, "recorder" | "source" | "clock" | "timer" | "random">;
+export type PromptContext = Pick<
+  CompactionRun,
+  "recorder" | "source" | "clock" | "timer" | "random"
+>;
 
 export class SessionPrompts {
   readonly #context: PromptContext;

@@ -3,17 +3,16 @@
  * the model and the tools, context is freed, the turn ends.
  */
 
-import type { ModelCatalogue } from "../../context/index.ts";
 import type { EventBody, SessionEvent, StoredError } from "../../events/index.ts";
 import type { Effect } from "../../machines/index.ts";
 import { promptDigest } from "../../projections/index.ts";
 import { type Agent, type PreparedAgent, isCallbackFailure, stepLimit } from "../../agent/index.ts";
-import { withExpansion } from "../../media/index.ts";
-import { type EstimatedPrompt, SessionPrompts } from "../prompt/index.ts";
+import type { EstimatedPrompt, SessionPrompts } from "../prompt/index.ts";
 import { type ReplayGate, settlement } from "../../state/index.ts";
 import { waited, toStoredError } from "../../shared/index.ts";
 import { TurnLifecycle } from "../lifecycle/index.ts";
 import { refusal } from "./commands.ts";
+import { RunningAgent, type RunningAgentOptions } from "./running-agent.ts";
 import { RunningTurn, type RunningTurnOptions } from "./running-turn.ts";
 import { StepAttempt, stepCancelled, stepFailed, type StepAttemptOptions } from "./step-attempt.ts";
 import { StepBoundary, type StepBoundaryOptions } from "./step-boundary.ts";
@@ -26,20 +25,15 @@ export interface SessionEffectsOptions
   extends
     AttemptOptions,
     Omit<RunningTurnOptions, "agent">,
+    Pick<RunningAgentOptions, "catalogue">,
     Pick<StepBoundaryOptions, "recordedPreparation"> {
-  readonly catalogue: ModelCatalogue;
   /** Given in a replay, which calls no callbacks. */
   readonly replayGate: ReplayGate | undefined;
 }
 
 export class SessionEffects implements Disposable {
   readonly #options: SessionEffectsOptions;
-  #given: PreparedAgent;
-  /** The same agent, whose estimator expands blobs as a request does. */
-  #prepared: PreparedAgent;
-  /** The agent of the step, as `prepareStep` changed it. */
-  #step: PreparedAgent;
-  #prompts: SessionPrompts;
+  readonly #agent: RunningAgent;
   readonly turn: RunningTurn;
   readonly #boundary: StepBoundary;
   /** Undefined in a replay. */
@@ -53,27 +47,23 @@ export class SessionEffects implements Disposable {
 
   constructor(prepared: PreparedAgent, options: SessionEffectsOptions) {
     this.#options = options;
-    this.#given = prepared;
-    this.#prepared = withExpansion(prepared, options.blobs);
-    const agent = (): Agent => this.#prepared.agent;
+    this.#agent = new RunningAgent(prepared, options);
+    const agent = (): Agent => this.#agent.own.agent;
     this.turn = new RunningTurn({ ...options, agent });
     this.#boundary = new StepBoundary({
       ...options,
       turn: this.turn,
-      prepared: () => this.#prepared,
+      prepared: () => this.#agent.own,
       callbacks: () => this.callbacks,
     });
-    this.#step = this.#prepared;
-    if (options.replayGate === undefined) {
+    if (options.replayGate === undefined)
       this.#lifecycle = new TurnLifecycle(options.recorder, agent);
-    }
     this.#clock = new TurnClock(prepared.agent, options);
-    this.#prompts = this.#promptsOf(this.#prepared);
     this.#attempt = new StepAttempt(this.#attemptOptions());
   }
 
   get prompts(): SessionPrompts {
-    return this.#prompts;
+    return this.#agent.prompts;
   }
 
   get callbacks(): Promise<void> {
@@ -82,12 +72,7 @@ export class SessionEffects implements Disposable {
 
   /** Changes the tools of MCP servers for later steps. Returns whether they differ. */
   adopt(prepared: PreparedAgent): boolean {
-    if (prepared === this.#given) return false;
-    this.#given = prepared;
-    this.#prepared = withExpansion(prepared, this.#options.blobs);
-    this.#step = this.#prepared;
-    this.#prompts = this.#promptsOf(this.#prepared);
-    return true;
+    return this.#agent.adopt(prepared);
   }
 
   /** Starts the clock of a turn that began in another process. */
@@ -134,7 +119,7 @@ export class SessionEffects implements Disposable {
       case "abort":
         return this.#stop.abort(refusal(this.#options.recorder, "go on", "its turn was stopped"));
       case "settle":
-        for (const body of settlement(this.#options.recorder.state, this.#prepared.agent))
+        for (const body of settlement(this.#options.recorder.state, this.#agent.own.agent))
           this.#record(body);
         return;
       case "endTurn":
@@ -144,13 +129,13 @@ export class SessionEffects implements Disposable {
 
   #startTurn(): void {
     const { turn } = this.#options.recorder.state.machine.context;
-    const maxSteps = stepLimit(this.#prepared.agent);
+    const maxSteps = stepLimit(this.#agent.own.agent);
     this.#clock.begin(turn + 1);
     this.#record({ type: "turn.started", data: { turn: turn + 1, maxSteps } });
   }
 
   #startStep(): void {
-    const repeating = repetition(this.#options.recorder.state, this.#prepared.agent);
+    const repeating = repetition(this.#options.recorder.state, this.#agent.own.agent);
     if (repeating !== undefined) return this.#record(repeating);
     const asking = this.#boundary.enter(this.#enterStep.bind(this));
     if (asking !== undefined) this.#background(() => asking);
@@ -158,17 +143,17 @@ export class SessionEffects implements Disposable {
 
   #enterStep(prepared: PreparedAgent): void {
     const { step } = this.#options.recorder.state.machine.context;
-    this.#use(prepared);
-    const next = this.#prompts.beforeStep();
+    this.#agent.use(prepared);
+    const next = this.prompts.beforeStep();
     if (next !== undefined) this.#beginAttempt(step + 1, 1, next);
   }
 
   #beginAttempt(
     step: number,
     attempt: number,
-    { messages, estimate }: EstimatedPrompt = this.#prompts.next(),
+    { messages, estimate }: EstimatedPrompt = this.prompts.next(),
   ): void {
-    const { description: own } = this.#prepared;
+    const { description: own } = this.#agent.own;
     const { machine, view } = this.#options.recorder.state;
     const { turn } = machine.context;
     if (attempt === 1) this.#clock.beginStep(turn);
@@ -180,7 +165,7 @@ export class SessionEffects implements Disposable {
         turn,
         step,
         attempt,
-        model: this.#step.description.model,
+        model: this.#agent.step.description.model,
         promptDigest: promptDigest(view.prepared?.agentDigest ?? own.digest, messages),
         estimate: estimate.recorded,
       },
@@ -190,8 +175,8 @@ export class SessionEffects implements Disposable {
   async #callModel(): Promise<void> {
     const fault = this.#fault;
     this.#fault = undefined;
-    if (fault === undefined) return await this.#attempt.callModel(this.#step);
-    await this.#attempt.beginFailed(this.#prepared);
+    if (fault === undefined) return await this.#attempt.callModel(this.#agent.step);
+    await this.#attempt.beginFailed(this.#agent.own);
     this.#recordFailed(fault);
   }
 
@@ -215,32 +200,20 @@ export class SessionEffects implements Disposable {
 
   async #compact(): Promise<void> {
     this.#stop = new AbortController();
-    await this.#prompts.compact(this.#stop.signal);
+    await this.prompts.compact(this.#stop.signal);
   }
 
   #freeContext(): void {
     const { step, attempt } = this.#options.recorder.state.machine.context;
-    if (this.#prompts.shortenRefused()) this.#beginAttempt(step, attempt + 1);
+    if (this.prompts.shortenRefused()) this.#beginAttempt(step, attempt + 1);
   }
 
   #endTurn({ reason }: { readonly reason: EventBody<"turn.ended">["data"]["reason"] }): void {
     this.#clock.endStep();
     this.#boundary.endTurn();
-    this.#use(this.#prepared);
+    this.#agent.use(this.#agent.own);
     const ending = endTurn(this.#options.recorder, reason, this.turn.output);
     if (ending !== undefined) this.#background(() => ending);
-  }
-
-  /** Prepares the next prompts for a step's agent. */
-  #use(prepared: PreparedAgent): void {
-    if (prepared === this.#step) return;
-    this.#step = prepared;
-    this.#prompts.use(prepared);
-  }
-
-  #promptsOf(prepared: PreparedAgent): SessionPrompts {
-    const { recorder, catalogue, source, clock, timer, random } = this.#options;
-    return new SessionPrompts({ recorder, source, clock, timer, random }, { prepared, catalogue });
   }
 
   #attemptOptions(): StepAttemptOptions {
@@ -250,7 +223,7 @@ export class SessionEffects implements Disposable {
       ...own,
       turn: this.turn,
       lifecycle: this.#lifecycle,
-      prompts: () => this.#prompts,
+      prompts: () => this.prompts,
       signal: this.#stop.signal,
     };
   }
@@ -279,8 +252,8 @@ export class SessionEffects implements Disposable {
     const stored = toStoredError(error);
     if (!machine.matches({ streaming: "boundary" })) return this.#recordFailed(stored);
     this.#fault = stored;
-    this.#use(this.#prepared);
-    this.#beginAttempt(machine.context.step + 1, 1, this.#prompts.plain());
+    this.#agent.use(this.#agent.own);
+    this.#beginAttempt(machine.context.step + 1, 1, this.prompts.plain());
   }
 
   #recordFailed(error: StoredError): void {
