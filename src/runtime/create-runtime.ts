@@ -1,8 +1,7 @@
 /** The runtime: opens a store and hands out sessions. It never records an event; see `live-sessions.ts`. */
 
 import { randomUUID } from "node:crypto";
-import { setImmediate } from "node:timers/promises";
-import { assertKeysOutside, encryptedLog } from "../store/encryption/index.ts";
+import { assertKeysOutside } from "../store/encryption/index.ts";
 import {
   ownCopy,
   parseSessionId,
@@ -25,6 +24,7 @@ import {
   type DeletedWithBlobs,
 } from "../media/index.ts";
 import { agentRegistry, type AgentRegistry } from "./agent-registry.ts";
+import { encrypted, openPrepared } from "./opened-store.ts";
 import { forkLive, type ForkHost } from "./live-fork.ts";
 import { assertOpenedAs, configureLive } from "./live-configure.ts";
 import { openMcpServers, type OpenMcpServers } from "../mcp/index.ts";
@@ -50,7 +50,7 @@ import {
   redactSchema,
 } from "./session-validation.ts";
 import { toStoredError } from "../shared/index.ts";
-import { hasLog, openStore, type RuntimeOptions, type RuntimeSettings } from "./runtime-options.ts";
+import { hasLog, type RuntimeOptions, type RuntimeSettings } from "./runtime-options.ts";
 import type { Session } from "./session.ts";
 import { sessionHandle } from "./session-handle.ts";
 import {
@@ -88,30 +88,6 @@ export async function createRuntime<Events extends EventSchemas = NoEvents>(
     await store.close();
     throw error;
   }
-}
-
-/** Prepares the agents while the disk takes the store's lock. An error of an agent is thrown first. */
-async function openPrepared(
-  options: Exclude<RuntimeSettings, { readonly log: EventLog }>,
-): Promise<{ readonly agents: AgentRegistry; readonly store: StoreLog }> {
-  const [store, agents] = await Promise.allSettled([
-    openStore(options),
-    setImmediate().then(() => agentRegistry(options, options.mcp)),
-  ]);
-  if (agents.status === "rejected") {
-    if (store.status === "fulfilled") await store.value.close();
-    throw agents.reason;
-  }
-  if (store.status === "rejected") throw store.reason;
-  return { agents: agents.value, store: store.value };
-}
-
-/** Finishes the erasures that earlier processes began, before anything is read. */
-async function encrypted({ encryption }: RuntimeSettings, log: EventLog): Promise<EventLog> {
-  if (encryption === undefined) return log;
-  const encrypting = encryptedLog(log, encryption.keys);
-  await encrypting.settled();
-  return encrypting;
 }
 
 class OpenRuntime implements Runtime {

@@ -1,4 +1,4 @@
-/** Activates one session: folds its log, creates its actor, and recovers an unfinished turn. */
+/** The life of one live session: folds its log, creates its actor, recovers an unfinished turn; and ends it. */
 
 import type {
   EventLog,
@@ -19,8 +19,9 @@ import {
   Watchers,
 } from "./session/index.ts";
 import { foldedStates, isAtRest, loadSessionSnapshot } from "../state/index.ts";
+import { closed } from "./runtime.ts";
 import type { RuntimeSettings, SessionIdentity } from "./runtime-options.ts";
-import { DEFAULT_GRACE_MS, systemTimer } from "../shared/index.ts";
+import { DEFAULT_GRACE_MS, systemTimer, unlessAborted } from "../shared/index.ts";
 
 /** Loaded at the first activation: a program that only reads a store does not load the AI SDK. */
 const sources: Readonly<Record<StepSource["name"], () => Promise<StepSource>>> = {
@@ -168,4 +169,32 @@ async function recordAgent(
     actor.record({ type: "session.configured", data: { agent } });
     await actor.durable();
   }
+}
+
+/** Ends a live session with its runtime: cancels its turn, and waits until its events are stored. */
+export async function stop(
+  { actor, watchers, idleTimer }: LiveSession,
+  graceMs: number,
+): Promise<void> {
+  const why = closed(actor.session);
+  while (!isAtRest(actor.state) && actor.ended === undefined) {
+    const { turn, stopping, skipCalls } = actor.state.machine.context;
+    if (stopping === undefined || !skipCalls) {
+      actor.record({
+        type: "turn.cancel-requested",
+        data: { turn, reason: "the runtime was closed" },
+      });
+    }
+    // A failure ends the wait: then there is nothing left to stop.
+    await watchers.watch(actor, () => isAtRest(actor.state) || undefined).catch(() => {});
+  }
+  idleTimer?.[Symbol.dispose]();
+  if (actor.failure === undefined) actor.closeChain();
+  actor.passivate(why);
+  if (actor.failure === undefined) await actor.durable();
+  await actor.settled();
+  // A callback that never answers must not hold the runtime.
+  await unlessAborted(actor.callbacks, AbortSignal.timeout(graceMs)).catch(() => {});
+  // Watchers of an approval that may come after a restart must not hang.
+  watchers.fail(why);
 }

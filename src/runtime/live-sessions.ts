@@ -5,13 +5,19 @@
 
 import { setImmediate } from "node:timers/promises";
 import { TurnlogError, type SessionEvent } from "../events/index.ts";
-import { activate, type LiveSession, type ActivationHost, type Opening } from "./live-session.ts";
+import {
+  activate,
+  stop,
+  type ActivationHost,
+  type LiveSession,
+  type Opening,
+} from "./live-session.ts";
 import type { AgentRegistry } from "./agent-registry.ts";
 import { HeldValues, type KeepingMoment, type SessionActor } from "./session/index.ts";
 import type { OpenMcpServers } from "../mcp/index.ts";
 import { isAtRest } from "../state/index.ts";
 import { closed, gone, isBack, reopened } from "./runtime.ts";
-import { after, DEFAULT_GRACE_MS, unlessAborted } from "../shared/index.ts";
+import { after, DEFAULT_GRACE_MS } from "../shared/index.ts";
 import { RuntimeMetrics } from "./runtime-metrics.ts";
 
 export interface LiveSessionsOptions extends Pick<
@@ -281,28 +287,4 @@ export class LiveSessions {
     };
     live.idleTimer = after(this.#host.options.idleAfterMs ?? 60_000, due, false);
   }
-}
-
-async function stop({ actor, watchers, idleTimer }: LiveSession, graceMs: number): Promise<void> {
-  const why = closed(actor.session);
-  while (!isAtRest(actor.state) && actor.ended === undefined) {
-    const { turn, stopping, skipCalls } = actor.state.machine.context;
-    if (stopping === undefined || !skipCalls) {
-      actor.record({
-        type: "turn.cancel-requested",
-        data: { turn, reason: "the runtime was closed" },
-      });
-    }
-    // A failure ends the wait: then there is nothing left to stop.
-    await watchers.watch(actor, () => isAtRest(actor.state) || undefined).catch(() => {});
-  }
-  idleTimer?.[Symbol.dispose]();
-  if (actor.failure === undefined) actor.closeChain();
-  actor.passivate(why);
-  if (actor.failure === undefined) await actor.durable();
-  await actor.settled();
-  // A callback that never answers must not hold the runtime.
-  await unlessAborted(actor.callbacks, AbortSignal.timeout(graceMs)).catch(() => {});
-  // Watchers of an approval that may come after a restart must not hang.
-  watchers.fail(why);
 }

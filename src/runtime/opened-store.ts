@@ -1,0 +1,32 @@
+/** Opens the store of a runtime: before its sessions, and together with its agents. */
+
+import { setImmediate } from "node:timers/promises";
+import type { EventLog } from "../events/index.ts";
+import { encryptedLog } from "../store/encryption/index.ts";
+import type { StoreLog } from "../store/leveldb/index.ts";
+import { agentRegistry, type AgentRegistry } from "./agent-registry.ts";
+import { openStore, type RuntimeSettings } from "./runtime-options.ts";
+
+/** Prepares the agents while the disk takes the store's lock. An error of an agent is thrown first. */
+export async function openPrepared(
+  options: Exclude<RuntimeSettings, { readonly log: EventLog }>,
+): Promise<{ readonly agents: AgentRegistry; readonly store: StoreLog }> {
+  const [store, agents] = await Promise.allSettled([
+    openStore(options),
+    setImmediate().then(() => agentRegistry(options, options.mcp)),
+  ]);
+  if (agents.status === "rejected") {
+    if (store.status === "fulfilled") await store.value.close();
+    throw agents.reason;
+  }
+  if (store.status === "rejected") throw store.reason;
+  return { agents: agents.value, store: store.value };
+}
+
+/** Finishes the erasures that earlier processes began, before anything is read. */
+export async function encrypted({ encryption }: RuntimeSettings, log: EventLog): Promise<EventLog> {
+  if (encryption === undefined) return log;
+  const encrypting = encryptedLog(log, encryption.keys);
+  await encrypting.settled();
+  return encrypting;
+}
