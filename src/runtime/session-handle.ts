@@ -36,7 +36,6 @@ import {
   rerunPoint,
   diffSession,
   type SessionState,
-  stateAt,
   viewOf,
   viewSession,
 } from "../state/index.ts";
@@ -47,6 +46,7 @@ import type { ForkOptions, Session } from "./session.ts";
 import { sessionAppend } from "./session-append.ts";
 import { sessionProjected } from "./session-projections.ts";
 import { sessionAnswers } from "./session-answers.ts";
+import { sessionContext } from "./session-context.ts";
 import { sessionRewinds } from "./session-rewinds.ts";
 import { queueMessage } from "./queue-message.ts";
 import { assertSameMessage } from "./repeated-message.ts";
@@ -210,6 +210,7 @@ export function sessionHandle(id: string, host: SessionHost): Session {
     },
 
     ...sessionAnswers(id, live, openActor),
+    ...sessionContext(id, { log, live, openActor }),
     ...sessionAppend(id, host),
     ...sessionProjected(id, host),
 
@@ -225,39 +226,6 @@ export function sessionHandle(id: string, host: SessionHost): Session {
     resume: () => execute("resume", commands.resume),
 
     restore: (position) => execute("restore", (target) => commands.restore(target, position)),
-
-    async compact(strategy) {
-      const actor = await openActor("compact");
-      const from = actor.state.position + 1;
-      commands.assertIdle(actor, "compact");
-      actor.prompts.request(strategy);
-      // Not until the session is idle: a queued message may start a turn at once.
-      await live.watch(id, ({ state }) => !state.machine.matches("compacting") || undefined);
-      for await (const event of log.read(id, { from })) {
-        if (event.type === "context.compacted" || event.type === "context.compaction-rejected") {
-          return event;
-        }
-      }
-      throw new TurnlogError("SESSION_FAILED", `The compaction of session ${id} left no trace.`, {
-        session: id,
-      });
-    },
-
-    async preview({ compact, position } = {}) {
-      const actor = await live.ready(id);
-      const { state } = actor;
-      await actor.durable();
-      if (position === undefined) return actor.prompts.preview(state, compact);
-      return actor.prompts.preview(await stateAt(log, id, position), compact);
-    },
-
-    async context({ position } = {}) {
-      const actor = await live.ready(id);
-      const { state } = actor;
-      await actor.durable();
-      if (position === undefined) return actor.prompts.figures(state);
-      return actor.prompts.figures(await stateAt(log, id, position));
-    },
 
     async view() {
       const actor = await live.actor(id);
