@@ -35,6 +35,8 @@ const anything = z.looseObject({});
 const MOST_EVENTS = 4_000;
 /** The most UTF-16 units of one, so that a page can show something soon. */
 const MOST_TEXT = 2_000_000;
+/** The most positions of one, joined deltas included: reading them takes the time. */
+const MOST_POSITIONS = 10_000;
 
 export function studioRoutes(canRun: boolean): readonly Route[] {
   return [
@@ -179,6 +181,7 @@ interface Problem {
 /** Makes the text of the answer itself: its length decides where the page ends. */
 async function page(log: EventLog, session: string, from: number, to?: number): Promise<Response> {
   const revision = await log.revision(session);
+  const last = Math.min(to ?? revision, revision);
   const problems: Problem[] = [];
   const leftOut = ({ code, message, position }: TurnlogError): void => {
     problems.push({ code, message, ...(position === undefined ? {} : { position }) });
@@ -187,20 +190,18 @@ async function page(log: EventLog, session: string, from: number, to?: number): 
   let length = 0;
   let next: number | undefined;
   try {
-    const events = readableEvents(
-      log,
-      session,
-      { from, to: Math.min(to ?? revision, revision) },
-      leftOut,
-    );
+    const events = readableEvents(log, session, { from, to: last }, leftOut);
     for await (const row of mergedEvents(events)) {
-      if (rows.length === MOST_EVENTS || length > MOST_TEXT) {
-        next = row.event.position;
-        break;
-      }
       const text = JSON.stringify(row);
       rows.push(text);
       length += text.length;
+      const end = row.last?.position ?? row.event.position;
+      const isFull =
+        rows.length === MOST_EVENTS || length > MOST_TEXT || end - from >= MOST_POSITIONS;
+      if (isFull && end < last) {
+        next = end + 1;
+        break;
+      }
     }
   } catch (error) {
     // The rows before the damage can still be shown.

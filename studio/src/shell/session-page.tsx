@@ -50,8 +50,10 @@ function Opened({ feed, place }: { readonly feed: SessionFeed; readonly place: S
     structure,
     problems,
   } = useSelector(feed.store, ({ context }) => context);
-  const at = place.position === undefined || end === 0 ? undefined : Math.min(place.position, end);
-  const isReady = end > 0 && connection !== "loading";
+  // The beginning can be read while the rest of a long log is loaded.
+  const isReady = end > 0;
+  const last = Math.max(end, revision);
+  const at = place.position === undefined || !isReady ? undefined : Math.min(place.position, last);
   const key = !isReady ? undefined : at === undefined ? `live ${structure}` : `at ${at}`;
   const asked = useAsked(key, (signal) =>
     read<StateAt>(feed.id, "state", { position: at }, signal),
@@ -66,7 +68,7 @@ function Opened({ feed, place }: { readonly feed: SessionFeed; readonly place: S
   const seen: Seen = {
     feed,
     at,
-    end,
+    end: last,
     structure,
     steps,
     ...(asked.answer === undefined ? {} : { state: asked.answer }),

@@ -1,0 +1,262 @@
+/**
+ * The studio in Chromium, by what a person sees. `npm run test:browser` runs all; `npm test` the first look.
+ */
+
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import type { AxeResults } from "axe-core";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { viewSession } from "../../src/state/index.ts";
+import { browserAbsent, browserPath } from "../browser/stage.ts";
+import { long, patience } from "../support/runs.ts";
+import { StudioStage } from "./studio-stage.ts";
+
+vi.setConfig({ testTimeout: patience });
+
+type Describe = (title: string, define: () => void) => void;
+
+const describeHere: Describe =
+  browserPath === undefined
+    ? (title) => {
+        console.warn(`${title}: ${browserAbsent}`);
+        describe.skipIf(browserPath === undefined)("needs Chromium", () => {});
+      }
+    : describe;
+
+const isAll = long || process.env["TURNLOG_BROWSER"] !== undefined;
+const describeAll: Describe = isAll
+  ? describeHere
+  : () => {
+      describe.skipIf(!isAll)("all of the studio: `npm run test:browser`", () => {});
+    };
+
+let stage: StudioStage;
+
+beforeAll(async () => {
+  if (browserPath !== undefined) stage = await StudioStage.open();
+}, patience);
+
+afterAll(async () => {
+  if (browserPath !== undefined) await stage.close();
+}, patience);
+
+const at = (session: string, query = ""): string => `#/sessions/${session}${query}`;
+
+/** A number as the page shows it. */
+const shown = (value: number): string => new Intl.NumberFormat("en-US").format(value);
+
+describeHere("the studio at first sight", () => {
+  it("lists the sessions, shows a conversation, its past and a prompt, and asks nobody else", async () => {
+    const page = await stage.page();
+    expect(await page.locator(".session-row").count()).toBe(7);
+    await page.click("text=test/queue.test.ts fails");
+    await page.waitForSelector(".message-user >> text=In two sentences");
+    await page.keyboard.press("3");
+    await page.waitForSelector(".prompt-body[data-prompt]");
+    expect(await page.textContent(".prompt-summary")).toMatch(/messages.*tokens.*from the cache/s);
+    await stage.go(page, at("fix-flaky-test", "?position=10&view=state"));
+    await page.waitForSelector('.state[data-position="10"]');
+    expect(await page.textContent(".panel-chat")).toContain("as it was at position 10");
+    expect(await page.locator(".message-user").count()).toBe(1);
+    expect(stage.faults).toEqual([]);
+  });
+});
+
+describeAll("time", () => {
+  it("filters events, and moves by keys, clicks and a typed position", async () => {
+    const page = await stage.page(at("fix-flaky-test", "?view=events"));
+    await page.waitForSelector(".event-row");
+    await page.click("text=failures only");
+    const failed = await page.locator(".event-row .event-type").allTextContents();
+    expect(failed.length).toBeGreaterThan(0);
+    expect(failed.every((type) => type.startsWith("✕"))).toBe(true);
+    await page.click("text=failures only");
+    await page.keyboard.press("Escape");
+    await page.locator("#go-to").fill("40");
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(() => location.hash.includes("position=40"));
+    await page.locator("h1").click();
+    await page.keyboard.press("ArrowLeft");
+    await page.waitForFunction(() => !location.hash.includes("position=40"));
+    await page.keyboard.press("l");
+    await page.waitForFunction(() => !location.hash.includes("position"));
+  });
+
+  it("says what changed between two prompts, and where a compaction broke the cache", async () => {
+    const events = await Array.fromAsync(stage.runtime.log.read("fix-flaky-test"));
+    const last = events.findLast(({ type }) => type === "step.started")?.position ?? 0;
+    const page = await stage.page(at("fix-flaky-test", `?view=prompt&position=${last}`));
+    await page.waitForSelector(".change");
+    expect(await page.textContent(".prompt-summary")).toContain("the cache breaks");
+    expect(await page.locator(".change .pill", { hasText: "compacted" }).count()).toBeGreaterThan(
+      0,
+    );
+  });
+
+  it("shows at drawn positions what the store says: state, prompt, tokens, queue", async () => {
+    const page = await stage.page();
+    const all: (readonly [string, number])[] = [];
+    for await (const { session, revision } of stage.runtime.log.list())
+      for (let position = 1; position <= revision; position++) all.push([session, position]);
+    const step = long ? Math.max(1, Math.floor(all.length / 200)) : Math.floor(all.length / 24);
+    const drawn = all.filter((_, index) => index % step === 0);
+    for (const [session, position] of drawn) {
+      const view = await viewSession(stage.runtime.log, session, position);
+      await stage.go(page, at(session, `?view=state&position=${position}`));
+      await page.waitForSelector(`.state[data-position="${position}"]`);
+      const state = await page.getAttribute(".active-states", "data-state");
+      expect(JSON.parse(state ?? ""), `${session} at ${position}`).toEqual(view.state.value);
+      const tokens = await page.locator(".tokens td").allTextContents();
+      expect([tokens[0], tokens[3]]).toEqual([
+        shown(view.usage.total.inputTokens),
+        shown(view.usage.total.outputTokens),
+      ]);
+      expect(await page.textContent(".state section:nth-of-type(2) .count")).toBe(
+        String(view.queue.length),
+      );
+      await stage.go(page, at(session, `?view=prompt&position=${position}`));
+      await page.click(`text=Next at ${shown(position)}`);
+      await page.click("text=Whole prompt");
+      await page.waitForSelector(`.prompt-body[data-prompt="${position}"]`);
+      const roles = await page.locator(".messages .prompt-message header b").allTextContents();
+      expect(roles, `${session} at ${position}`).toEqual(view.prompt.map(({ role }) => role));
+    }
+  });
+});
+
+describeAll("acts", () => {
+  it("approves a call, and the turn goes on", async () => {
+    const page = await stage.page(at("refund-4711"));
+    await page.click("text=Approve");
+    await page.waitForSelector(".call-output-available >> text=send_mail");
+    await page.waitForSelector("text=This is the demo");
+    expect(await page.locator(".call-approval-requested").count()).toBe(0);
+  });
+
+  it("runs an edited message on a branch of its own, and goes between the branches", async () => {
+    const page = await stage.page(at("rate-limited"));
+    await page.hover(".message-user");
+    await page.click("text=Edit and run");
+    await page.getByLabel("Edit the message").fill("Are you still there?");
+    await page.keyboard.press("Enter");
+    await page.waitForSelector(".branches >> text=2 of 2");
+    await page.getByLabel("The branch before").first().click();
+    await page.waitForSelector("text=Are you there?");
+    await page.waitForSelector("text=a branch that the session has left");
+    expect(await page.locator(".message-user").count()).toBe(1);
+  });
+
+  it("forks where it is, compares the fork, and verifies the log", async () => {
+    const page = await stage.page(at("plan-a-trip", "?position=12"));
+    await page.click("#acts");
+    await page.click("text=Fork here");
+    await page.waitForFunction(() => !location.hash.includes("plan-a-trip"));
+    await page.click("text=fork of plan-a-trip");
+    await page.waitForSelector(".pair-head");
+    await stage.go(page, at("plan-a-trip"));
+    await page.click("#acts");
+    await page.click("text=Verify the log");
+    await page.waitForSelector(".verdict.good");
+    expect(await page.locator(".verdict.bad").count()).toBe(0);
+  });
+
+  it("sends a message, which streams into the conversation", async () => {
+    const page = await stage.page(at("right-to-left"));
+    await page.fill("#composer", "Who are you?");
+    await page.keyboard.press("Enter");
+    await page.waitForSelector(".message-assistant:last-of-type >> text=scripted model");
+    expect(await page.locator("#composer").inputValue()).toBe("");
+  });
+});
+
+describeAll("everybody", () => {
+  it.each([false, true])("finds nothing serious with axe, dark: %s", async (dark) => {
+    const page = await stage.page("", { dark });
+    const axe = await readFile(
+      createRequire(import.meta.url).resolve("axe-core/axe.min.js"),
+      "utf8",
+    );
+    for (const view of ["chat", "events", "prompt", "state", "steps"]) {
+      await stage.go(page, at("fix-flaky-test", `?position=150&view=${view}`));
+      await page.waitForSelector(".figures");
+      expect(await seriousFaults(page, axe), view).toEqual([]);
+    }
+    await stage.go(page, "#/compare?left=fix-flaky-test&right=fix-flaky-test-lock");
+    await page.waitForSelector(".pair-head");
+    expect(await seriousFaults(page, axe), "compare").toEqual([]);
+  });
+
+  it("lists the keys on ?, and reaches everything with them", async () => {
+    const page = await stage.page(at("fix-flaky-test"));
+    await page.waitForSelector(".figures");
+    await page.keyboard.press("?");
+    await page.waitForSelector("dialog >> text=One step back");
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("/");
+    expect(await page.evaluate(() => document.activeElement?.id)).toBe("session-search");
+    await page.keyboard.type("refund");
+    await page.waitForFunction(() => document.querySelectorAll(".session-row").length === 1);
+    await page.focus("[role=tree]");
+    await page.keyboard.press("ArrowDown");
+    await page.waitForFunction(() => location.hash.includes("refund"));
+    expect(await page.locator(".session-row[aria-selected=true]").count()).toBe(1);
+  });
+
+  it("fits 360 pixels", async () => {
+    const page = await stage.page(at("fix-flaky-test", "?position=150"), { width: 360 });
+    for (const view of ["chat", "events", "prompt", "state", "steps"]) {
+      await stage.go(page, at("fix-flaky-test", `?position=150&view=${view}`));
+      await page.waitForSelector(".figures");
+      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(
+        360,
+      );
+    }
+  });
+});
+
+async function seriousFaults(page: Page, axe: string): Promise<readonly string[]> {
+  // Through the debugger, which the page's policy does not bind.
+  await page.evaluate(axe);
+  return await page.evaluate(async () => {
+    const run: unknown = Reflect.get(globalThis, "axe");
+    const { violations } = await (run as { readonly run: () => Promise<AxeResults> }).run();
+    return violations
+      .filter(({ impact }) => impact === "serious" || impact === "critical")
+      .flatMap(({ id, nodes }) =>
+        nodes.map(({ target, failureSummary }) => `${id}: ${target.join(" ")} ${failureSummary}`),
+      );
+  });
+}
+
+describeAll("a session made of attacks", () => {
+  it("runs nothing and requests nothing", async () => {
+    const attack = `<script>pwned=1</script><img src=x onerror="pwned=1"> [a](javascript:pwned=1) \u001B]8;;http://evil.invalid\u0007x \`\`\`<svg onload=pwned=1>\`\`\``;
+    const session = await stage.runtime.session("attacks");
+    await (
+      await session.send([
+        { type: "text", text: attack },
+        { type: "file", mediaType: "text/html", filename: attack, data: Buffer.from(attack) },
+        {
+          type: "file",
+          mediaType: "image/svg+xml",
+          data: Buffer.from("<svg onload='pwned=1' xmlns='http://www.w3.org/2000/svg'/>"),
+        },
+      ])
+    ).untilRest();
+    stage.faults.length = 0;
+    const page = await stage.page();
+    for (const view of ["chat", "events", "prompt", "state", "steps"]) {
+      await stage.go(page, at("attacks", `?view=${view}`));
+      await page.waitForSelector(".figures");
+      await page.waitForTimeout(100);
+    }
+    expect(await page.evaluate(() => "pwned" in globalThis)).toBe(false);
+    expect(
+      await page
+        .locator("#root script, #root iframe, #root object, #root a[href^=javascript]")
+        .count(),
+    ).toBe(0);
+    expect(stage.faults).toEqual([]);
+  });
+});
