@@ -1,16 +1,18 @@
 /** The log on any abstract-level database: validates calls and passes them to appender, readers and upkeep. */
 
-import { check, name } from "../../validation/index.ts";
 import {
   appendSchema,
-  backupSchema,
+  assertPositions,
+  closedError,
   deleteSchema,
+  deletedError,
   followSchema,
   listSchema,
   readAllSchema,
   readSchema,
-  trimSchema,
-} from "./log-schemas.ts";
+} from "../log-rules/index.ts";
+import { check, name } from "../../validation/index.ts";
+import { backupSchema, trimSchema } from "./log-schemas.ts";
 import {
   type NewEvent,
   type SessionEvent,
@@ -31,15 +33,9 @@ import {
 } from "../../events/index.ts";
 import type { Committer } from "./write/index.ts";
 import { type Backup, type BackupOptions, RunningBackups } from "./backup/index.ts";
-import {
-  listSessions,
-  type Database,
-  closedError,
-  deletedError,
-  readOnlyError,
-} from "./rows/index.ts";
+import { listSessions, type Database, readOnlyError } from "./rows/index.ts";
 import type { TrimmedSession, TrimOptions } from "./upkeep/index.ts";
-import { readGlobal, assertPositions, snapshotRow } from "./read/index.ts";
+import { readGlobal, snapshotRow } from "./read/index.ts";
 import { logParts, type LogParts, type LogPartsOptions } from "./log-parts.ts";
 import type { StoreLog } from "./store-log.ts";
 

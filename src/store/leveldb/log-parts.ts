@@ -1,7 +1,8 @@
 /** The parts of an open log, each made with the others that it uses. */
 
 import { createCodec, type Codec } from "../../events/index.ts";
-import { Heads, IndexRows, Lineage, type LiveTail } from "./heads/index.ts";
+import type { LiveTail } from "../following/index.ts";
+import { Heads, IndexRows, Lineage } from "./heads/index.ts";
 import { Following, readGlobal, Reading, ScannedDatabase, SnapshotReader } from "./read/index.ts";
 import type { ChainMark, Database } from "./rows/index.ts";
 import { Deletion, Erasure, type Eraser, Trimming } from "./upkeep/index.ts";

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { checksum, createCodec, TurnlogError, type NewEvent } from "../../../src/events/index.ts";
-import { LONGEST_RUN } from "../../../src/store/leveldb/rows/delta-run.ts";
+import { LONGEST_RUN } from "../../../src/store/event-rows/delta-run.ts";
 import {
   decodeRow,
   envelopesIn,
@@ -11,7 +11,7 @@ import {
   isMergedRow,
   queuedEvents,
   replacingRows,
-} from "../../../src/store/leveldb/rows/event-row.ts";
+} from "../../../src/store/event-rows/event-row.ts";
 import { numbered, numberedUpTo, stored, take } from "../../../src/testing/index.ts";
 import { eventOf } from "../../events/event-arbitraries.ts";
 import { openFaultyLog, openOver } from "./faulty-database.ts";

@@ -7,7 +7,7 @@ import { Level } from "level";
 import { MemoryLevel } from "memory-level";
 import { describe, expect, it, vi } from "vitest";
 import { createCodec, type NewEvent, type SessionEntry } from "../../../src/events/index.ts";
-import { decodeRow, firstLink } from "../../../src/store/leveldb/rows/event-row.ts";
+import { decodeRow, firstLink } from "../../../src/store/event-rows/event-row.ts";
 import { openLog } from "../../../src/store/leveldb/open-store.ts";
 import { repairLog } from "../../../src/store/leveldb/repair/repair-log.ts";
 import type { StoreLog } from "../../../src/store/leveldb/store-log.ts";

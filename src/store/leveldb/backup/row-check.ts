@@ -3,15 +3,14 @@
  * Drops and corrects rows where needed, and finds the end of the commit chain.
  */
 
+import { envelopesIn, eventsIn } from "../../event-rows/index.ts";
+import { damagedAt } from "../../log-rules/index.ts";
 import { isIntact, type TurnlogError } from "../../../events/index.ts";
 import {
   chainStart,
   readCommit,
   type ChainMark,
-  envelopesIn,
-  eventsIn,
   commitDamage,
-  damagedAt,
   indexRow,
   readIndex,
   numberOf,

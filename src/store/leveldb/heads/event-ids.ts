@@ -1,13 +1,8 @@
 /** Makes appends idempotent: finds earlier events with the same ids in the session. */
 
-import {
-  idOf,
-  type NewEvent,
-  TurnlogError,
-  type Appended,
-  type ForkPoint,
-} from "../../../events/index.ts";
-import { rowAt, type Database, damagedAt, readFailure, idKey, checkedRow } from "../rows/index.ts";
+import { damagedAt, idConflict } from "../../log-rules/index.ts";
+import { idOf, type NewEvent, type Appended, type ForkPoint } from "../../../events/index.ts";
+import { rowAt, type Database, readFailure, idKey, checkedRow } from "../rows/index.ts";
 import type { Head, PendingBatch } from "./head.ts";
 import type { Lineage } from "./lineage.ts";
 import { z } from "zod";
@@ -87,12 +82,4 @@ async function stored(database: Database, session: string, id: string): Promise<
   if (place === undefined)
     throw damagedAt(session, 0, `the row of event id ${JSON.stringify(id)} is altered`);
   return { position: place[0], globalPosition: place[1] };
-}
-
-export function idConflict(head: Head, why: string, ids: readonly string[]): TurnlogError {
-  return new TurnlogError(
-    "EVENT_ID_CONFLICT",
-    `An append to ${head.session} was refused: ${why}. Append exactly the events of the first attempt, or give new ones new ids.`,
-    { session: head.session, details: { ids } },
-  );
 }

@@ -1,8 +1,8 @@
 /** A head: what the writer knows of one session in use, above all its last position. */
 
+import type { LiveTail } from "../../following/index.ts";
+import type { LooseRows } from "../../event-rows/index.ts";
 import type { Appended, ForkPoint } from "../../../events/index.ts";
-import type { LiveTail } from "./live-tail.ts";
-import type { LooseRows } from "./loose-rows.ts";
 
 export interface PendingBatch {
   promise(appended: Appended): Promise<Appended>;

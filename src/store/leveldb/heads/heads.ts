@@ -3,14 +3,14 @@
  * again from its index row and from the commits that the row does not count yet.
  */
 
+import type { LiveTail } from "../../following/index.ts";
+import { LooseRows } from "../../event-rows/index.ts";
+import { damagedAt } from "../../log-rules/index.ts";
 import { TurnlogError, parseSessionId } from "../../../events/index.ts";
-import type { LiveTail } from "./live-tail.ts";
-import { LooseRows } from "./loose-rows.ts";
 import {
   firstOf,
   rowAt,
   type Database,
-  damagedAt,
   readFailure,
   atLeast,
   readIndex,

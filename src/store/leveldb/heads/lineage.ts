@@ -3,15 +3,9 @@
  * earlier ones. Walks backwards, only as far as the caller reads.
  */
 
+import { sharedDamage } from "../../log-rules/index.ts";
 import type { TurnlogError, ForkPoint } from "../../../events/index.ts";
-import {
-  rowAt,
-  type Database,
-  readFailure,
-  sharedDamage,
-  readIndex,
-  sessionKey,
-} from "../rows/index.ts";
+import { rowAt, type Database, readFailure, readIndex, sessionKey } from "../rows/index.ts";
 import type { Head } from "./head.ts";
 import type { Heads } from "./heads.ts";
 

@@ -1,9 +1,10 @@
 /** Subscriptions to one session or to all: opens the tails that subscribers share, and wakes waiting subscribers. */
 
+import { queuedEvents } from "../../event-rows/index.ts";
+import { deletedError } from "../../log-rules/index.ts";
+import { LiveTail, subscription, type Source } from "../../following/index.ts";
 import type { GlobalEvent, SessionEvent, Codec } from "../../../events/index.ts";
-import { queuedEvents, deletedError } from "../rows/index.ts";
-import { type Heads, LiveTail } from "../heads/index.ts";
-import { subscription, type Source } from "./subscription.ts";
+import type { Heads } from "../heads/index.ts";
 
 export interface FollowingOptions {
   readonly codec: Codec;

@@ -1,5 +1,7 @@
 /** Reads the events of all sessions in global order, by commit record. */
 
+import { decodeRow } from "../../event-rows/index.ts";
+import { damagedAt } from "../../log-rules/index.ts";
 import {
   type Codec,
   type SessionEvent,
@@ -15,9 +17,7 @@ import {
   firstOf,
   rowAt,
   type Database,
-  decodeRow,
   commitDamage,
-  damagedAt,
   readFailure,
   readIndex,
   isDeleted,

@@ -3,8 +3,9 @@
  * cannot be read this way (inside a run, or damaged) is read as a span, which reports the damage.
  */
 
+import { decodeRow } from "../../event-rows/index.ts";
 import { type SessionEvent, type Codec, TurnlogError } from "../../../events/index.ts";
-import { type Database, decodeRow, readFailure, eventKey } from "../rows/index.ts";
+import { type Database, readFailure, eventKey } from "../rows/index.ts";
 import type { Head } from "../heads/index.ts";
 import { readShared, type SharedSource } from "./shared-reader.ts";
 

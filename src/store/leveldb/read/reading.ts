@@ -1,7 +1,8 @@
 /** Reads a session by position, wherever its events are stored, up to the last written one. */
 
+import { assertPositions, deletedError } from "../../log-rules/index.ts";
 import { type SessionEvent, TurnlogError, type ReadRange } from "../../../events/index.ts";
-import { deletedError, isDeleted } from "../rows/index.ts";
+import { isDeleted } from "../rows/index.ts";
 import type { Heads } from "../heads/index.ts";
 import { readPositions } from "./position-reader.ts";
 import { readShared, type SharedSource } from "./shared-reader.ts";
@@ -69,18 +70,5 @@ export class Reading {
     if (!isDamage || error.details["owner"] !== undefined) return error;
     const { database } = this.#options.source;
     return (await isDeleted(database, session)) ? deletedError(session) : error;
-  }
-}
-
-/** Throws for a position that is not a whole number: it has no key. */
-export function assertPositions(session: string, values: readonly (number | undefined)[]): void {
-  for (const value of values) {
-    if (value === undefined || Number.isInteger(value) || value === Number.POSITIVE_INFINITY)
-      continue;
-    throw new TurnlogError(
-      "INVALID_INPUT",
-      `Positions and limits are whole numbers; reading ${session} was asked for ${value}.`,
-      { session },
-    );
   }
 }

@@ -1,15 +1,9 @@
 /** Reads a span of one session's events in either direction. Never yields an event past a gap. */
 
+import { LONGEST_RUN, decodeRow } from "../../event-rows/index.ts";
+import { damagedAt } from "../../log-rules/index.ts";
 import type { SessionEvent, Codec, TurnlogError } from "../../../events/index.ts";
-import {
-  type Database,
-  LONGEST_RUN,
-  decodeRow,
-  damagedAt,
-  readFailure,
-  eventKey,
-  numberOf,
-} from "../rows/index.ts";
+import { type Database, readFailure, eventKey, numberOf } from "../rows/index.ts";
 
 /** Written positions, both ends included. */
 export interface Span {

@@ -1,12 +1,13 @@
 /** Reads a span of a session's events: its own, and for a fork those that it shares. */
 
+import { sharedDamage } from "../../log-rules/index.ts";
 import {
   type SessionEvent,
   type Codec,
   TurnlogError,
   type ForkPoint,
 } from "../../../events/index.ts";
-import { type Database, sharedDamage, isDeleted } from "../rows/index.ts";
+import { type Database, isDeleted } from "../rows/index.ts";
 import { type Head, ownFrom, type Lineage, type OwnedRange } from "../heads/index.ts";
 import { readSpan, type Span } from "./session-reader.ts";
 

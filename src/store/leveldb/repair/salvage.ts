@@ -1,8 +1,9 @@
 /** Reads the good rows of a damaged log directly from LevelDB's files. */
 
+import { isMergedRow } from "../../event-rows/index.ts";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { BatchWriter, type Database, isMergedRow } from "../rows/index.ts";
+import { BatchWriter, type Database } from "../rows/index.ts";
 import {
   damageInLog,
   rowsOfLog,

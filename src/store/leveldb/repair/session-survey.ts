@@ -3,15 +3,9 @@
  * that it shares: if they are gone, nothing of it can be read, and its own events are set aside too.
  */
 
+import { firstLink } from "../../event-rows/index.ts";
 import type { ForkPoint } from "../../../events/index.ts";
-import {
-  rowAt,
-  type Database,
-  firstLink,
-  readIndex,
-  sessionKey,
-  type IndexEntry,
-} from "../rows/index.ts";
+import { rowAt, type Database, readIndex, sessionKey, type IndexEntry } from "../rows/index.ts";
 
 export interface SessionSurvey {
   link: ForkPoint | undefined;

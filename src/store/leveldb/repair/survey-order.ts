@@ -1,5 +1,6 @@
 /** The part of a survey about the order over all sessions: commit records and event ids. */
 
+import { firstLink } from "../../event-rows/index.ts";
 import {
   chainStart,
   readCommit,
@@ -7,7 +8,6 @@ import {
   allRows,
   rowAt,
   type Database,
-  firstLink,
   eventKey,
   idKey,
   numberOf,

@@ -3,13 +3,12 @@
  * row, and the global order in its commit records. Changes nothing.
  */
 
+import { envelopesIn, isMergedRow } from "../../event-rows/index.ts";
 import { isDeepStrictEqual } from "node:util";
 import { lastChecked, snapshotIn } from "../read/index.ts";
 import {
   allRows,
   type Database,
-  envelopesIn,
-  isMergedRow,
   readIndex,
   parseEventKey,
   under,

@@ -1,12 +1,12 @@
 /** Fetches the event rows that a commit record names, in global order, and checks them against it. */
 
+import { LONGEST_RUN, eventsIn, isMergedRow } from "../../event-rows/index.ts";
+import { damagedAt } from "../../log-rules/index.ts";
 import { isIntact, type TurnlogError } from "../../../events/index.ts";
 import { sumOfChecksums, type CommitRecord } from "./commit-record.ts";
 import { allRows, type Database } from "./database.ts";
-import { LONGEST_RUN } from "./delta-run.ts";
-import { damagedAt, readFailure } from "./failures.ts";
+import { readFailure } from "./failures.ts";
 import { eventKey, numberOf } from "./keys.ts";
-import { eventsIn, isMergedRow } from "./event-row.ts";
 import { checksumOf } from "./row-checksum.ts";
 import { isDeleted } from "./session-rows.ts";
 

@@ -1,6 +1,7 @@
 /** Turns errors of LevelDB and the file system into errors of the port. */
 
 import { TurnlogError, type TurnlogErrorCode } from "../../../events/index.ts";
+import { closedError, damagedAt } from "../../log-rules/index.ts";
 
 const FULL = /No space left on device|Disk quota exceeded|File too large|ENOSPC|EDQUOT|EFBIG/;
 const READ_ONLY =
@@ -54,46 +55,6 @@ export function writeFailure(error: unknown): TurnlogError {
     code,
     `The log could not be written (${reasons(error)}). ${WHAT_TO_DO[code] ?? "Look at the disk"}, then close this store and open it again: nothing more is accepted until then. Everything that was acknowledged is kept; whether these events were kept shows after reopening.`,
     { cause: error },
-  );
-}
-
-export function closedError(): TurnlogError {
-  return new TurnlogError("LOG_CLOSED", "The log is closed. Open the store again to go on.");
-}
-
-export function damagedAt(
-  session: string,
-  position: number,
-  why: string,
-  cause?: unknown,
-): TurnlogError {
-  return new TurnlogError(
-    "LOG_DAMAGED",
-    `The log is damaged at ${session}:${position}: ${why}. Stop writing to this store, copy it, and run \`turnlog repair\`.`,
-    { session, position, cause },
-  );
-}
-
-/** A shared event that cannot be read where it is stored. */
-export function sharedDamage(
-  session: string,
-  position: number,
-  owner: string,
-  why: string,
-  cause?: TurnlogError,
-): TurnlogError {
-  return new TurnlogError(
-    cause?.code ?? "LOG_DAMAGED",
-    `Session ${session} is a fork and shares its event ${position} with ${owner}, where it cannot be read: ${why}`,
-    { session, position, details: { ...cause?.details, owner }, cause },
-  );
-}
-
-export function deletedError(session: string): TurnlogError {
-  return new TurnlogError(
-    "SESSION_DELETED",
-    `Session ${session} was deleted for good, and its name is not used again. Use another name.`,
-    { session },
   );
 }
 

@@ -1,19 +1,6 @@
 /** The rows of the database: keys, forms and checksums. */
 
-export {
-  type StoredBlob,
-  blobsIn,
-  type EventRow,
-  decodeRow,
-  envelopesIn,
-  eventRows,
-  eventsIn,
-  firstLink,
-  isMergedRow,
-  queuedEvents,
-  replacingRows,
-  mergedRow,
-} from "./event-row.ts";
+export { type StoredBlob, blobsIn } from "./stored-blobs.ts";
 export { ChainMarks } from "./chain-marks.ts";
 export {
   type ChainMark,
@@ -40,17 +27,12 @@ export {
   rowAt,
   rowsAtOnce,
 } from "./database.ts";
-export { type Delta, LONGEST_RUN, continues, isPlainDelta } from "./delta-run.ts";
 export {
-  closedError,
   readOnlyError,
   commitDamage,
-  damagedAt,
-  deletedError,
   erasureFailure,
   isLocked,
   readFailure,
-  sharedDamage,
   storeFailure,
   writeFailure,
 } from "./failures.ts";

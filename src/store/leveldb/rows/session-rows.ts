@@ -4,10 +4,11 @@
  * commit records name it, and a late message to it must not begin a new session.
  */
 
+import { damagedAt } from "../../log-rules/index.ts";
 import type { SessionEntry, ForkPoint } from "../../../events/index.ts";
 import { z } from "zod";
 import { allRows, rowAt, type Database } from "./database.ts";
-import { damagedAt, readFailure } from "./failures.ts";
+import { readFailure } from "./failures.ts";
 import { sessionIn, sessionKey, tombstoneKey } from "./keys.ts";
 import { withChecksum, checkedRow } from "./row-checksum.ts";
 

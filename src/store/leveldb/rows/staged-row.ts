@@ -3,10 +3,10 @@
  * nothing else is appended: everything behind the mark can be deleted again.
  */
 
+import { damagedAt } from "../../log-rules/index.ts";
 import { z } from "zod";
 import { checkedMarkRow, markSchema, storedMark, type ChainMark } from "./commit-record.ts";
 import { rowAt, type Database, type WriteBatch } from "./database.ts";
-import { damagedAt } from "./failures.ts";
 import { commitKey, rangesOf, stagedKey, under } from "./keys.ts";
 import { withChecksum, checkedRow } from "./row-checksum.ts";
 

@@ -3,19 +3,13 @@
  * deletion, or each gets its own copies by a separate write.
  */
 
-import {
-  TurnlogError,
-  type Deleted,
-  type DeletedSession,
-  type DeleteOptions,
-} from "../../../events/index.ts";
+import { damagedAt, deletedError, hasForks, notFound } from "../../log-rules/index.ts";
+import type { Deleted, DeletedSession, DeleteOptions } from "../../../events/index.ts";
 import { type Appender, type Committer, forkCopy } from "../write/index.ts";
 import {
   listSessions,
   allRows,
   rowAt,
-  damagedAt,
-  deletedError,
   readFailure,
   rangesOf,
   sessionKey,
@@ -135,20 +129,4 @@ function revisionIn(session: string, row: string): number {
   const revision = readTombstone(session, row);
   if (revision === undefined) throw damagedAt(session, 0, "the row of its deletion is altered");
   return revision;
-}
-
-function notFound(session: string): TurnlogError {
-  return new TurnlogError(
-    "SESSION_NOT_FOUND",
-    `Session ${session} cannot be deleted: it does not exist. \`turnlog sessions\` lists the existing ones.`,
-    { session },
-  );
-}
-
-function hasForks(session: string, forks: readonly string[]): TurnlogError {
-  return new TurnlogError(
-    "SESSION_HAS_FORKS",
-    `Session ${session} was not deleted: it holds events that ${forks.join(", ")} share with it. Delete those first, or give them copies (\`forks: "copy"\`, \`--forks copy\`).`,
-    { session, details: { forks } },
-  );
 }

@@ -3,11 +3,11 @@
  * against `store.json`, and index rows that a dead process left behind.
  */
 
+import { envelopesIn } from "../../event-rows/index.ts";
 import { TurnlogError } from "../../../events/index.ts";
 import {
   rowAt,
   type Database,
-  envelopesIn,
   readFailure,
   indexRow,
   readIndex,

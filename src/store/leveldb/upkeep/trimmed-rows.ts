@@ -1,5 +1,7 @@
 /** Computes the rows that trimming rules change and their replacements. Reads, writes nothing. */
 
+import { decodeRow, eventsIn, replacingRows } from "../../event-rows/index.ts";
+import { damagedAt } from "../../log-rules/index.ts";
 import { Buffer } from "node:buffer";
 import {
   type SessionEvent,
@@ -8,16 +10,7 @@ import {
   trimmed,
   type TrimRule,
 } from "../../../events/index.ts";
-import {
-  allRows,
-  type Database,
-  decodeRow,
-  eventsIn,
-  replacingRows,
-  damagedAt,
-  eventKey,
-  numberOf,
-} from "../rows/index.ts";
+import { allRows, type Database, eventKey, numberOf } from "../rows/index.ts";
 
 /** A part that can be written alone: a reader finds each block of it complete or trimmed. */
 export interface TrimmedRows {

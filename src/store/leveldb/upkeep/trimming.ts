@@ -4,6 +4,7 @@
  * continues.
  */
 
+import { eventRows } from "../../event-rows/index.ts";
 import {
   type NewEvent,
   type SessionEvent,
@@ -12,7 +13,7 @@ import {
   type TrimRule,
 } from "../../../events/index.ts";
 import type { Appender, Committer } from "../write/index.ts";
-import { listSessions, allRows, eventRows, snapshotPrefix, under } from "../rows/index.ts";
+import { listSessions, allRows, snapshotPrefix, under } from "../rows/index.ts";
 import type { Erasure } from "./erasure.ts";
 import { type Head, type Heads, ownFrom } from "../heads/index.ts";
 import { readShared, type SharedSource } from "../read/index.ts";

@@ -4,6 +4,17 @@
  */
 
 import {
+  checkForkPoint,
+  checkRevision,
+  deletedError,
+  forkPoint,
+  hasIds,
+  idConflict,
+  nothingToAppend,
+  refusedBefore,
+} from "../../log-rules/index.ts";
+import { eventRows, type EventRow } from "../../event-rows/index.ts";
+import {
   assertAppendable,
   type NewEvent,
   type Codec,
@@ -18,24 +29,13 @@ import { lastChecked } from "../read/index.ts";
 import type { Committer } from "./committer.ts";
 import {
   type Database,
-  deletedError,
-  eventRows,
-  type EventRow,
   indexRow,
   stagedKey,
   eraseStaged,
   stagedRow,
   type StagedMark,
 } from "../rows/index.ts";
-import { idConflict, findIds, type Head, type Heads, type Lineage } from "../heads/index.ts";
-import {
-  checkForkPoint,
-  checkRevision,
-  forkPoint,
-  hasIds,
-  nothingToAppend,
-  refusedBefore,
-} from "./append-checks.ts";
+import { findIds, type Head, type Heads, type Lineage } from "../heads/index.ts";
 
 export interface AppenderOptions {
   readonly database: Database;

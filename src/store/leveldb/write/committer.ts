@@ -3,6 +3,7 @@
  * one. No timer: a slower disk makes larger batches. Later batches merge the small rows of earlier ones.
  */
 
+import { mergedRow, type EventRow } from "../../event-rows/index.ts";
 import type { NewEvent, Appended, TurnlogError } from "../../../events/index.ts";
 import { Batch, type BatchShare, type Head, ownFrom } from "../heads/index.ts";
 import {
@@ -12,8 +13,6 @@ import {
   type Database,
   type WriteBatch,
   writeFailure,
-  mergedRow,
-  type EventRow,
   fixedWidth,
   idKey,
   type Span,

@@ -3,6 +3,8 @@
  * Events that the parent itself shares stay shared; the fork then branches off that older session.
  */
 
+import { LONGEST_RUN, decodeRow, envelopesIn, eventRows } from "../../event-rows/index.ts";
+import { damagedAt, sharedDamage } from "../../log-rules/index.ts";
 import {
   checksum,
   CHECKSUM_LENGTH,
@@ -14,12 +16,6 @@ import {
   allRows,
   rowAt,
   rowsAtOnce,
-  LONGEST_RUN,
-  decodeRow,
-  envelopesIn,
-  eventRows,
-  damagedAt,
-  sharedDamage,
   indexRow,
   readIndex,
   eventKey,

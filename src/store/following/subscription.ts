@@ -3,8 +3,8 @@
  * behind the tail reads from the log again, so memory stays bounded.
  */
 
-import type { SessionEvent } from "../../../events/index.ts";
-import type { LiveTail } from "../heads/index.ts";
+import type { SessionEvent } from "../../events/index.ts";
+import type { LiveTail } from "./live-tail.ts";
 
 export interface Source {
   readonly tail: LiveTail;

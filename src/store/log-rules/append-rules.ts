@@ -8,9 +8,16 @@ import {
   type ForkEvents,
   type ForkPoint,
   forkPointSchema,
-} from "../../../events/index.ts";
-import { deletedError } from "../rows/index.ts";
-import type { Head } from "../heads/index.ts";
+} from "../../events/index.ts";
+import { deletedError } from "./log-errors.ts";
+
+/** What the rules read of a session. */
+export interface KnownSession {
+  readonly session: string;
+  /** The last position, 0 if the session does not exist. */
+  readonly revision: number;
+  readonly isDeleted: boolean;
+}
 
 export function refusedBefore(session: string, cause: unknown): TurnlogError {
   return new TurnlogError(
@@ -25,7 +32,10 @@ export function hasIds(events: readonly NewEvent[]): boolean {
   return false;
 }
 
-export function checkRevision({ session, revision }: Head, expected: ExpectedRevision): void {
+export function checkRevision(
+  { session, revision }: Pick<KnownSession, "session" | "revision">,
+  expected: ExpectedRevision,
+): void {
   if (expected === "any" || expected === revision) return;
   if (expected === "none" ? revision === 0 : expected === "exists" && revision > 0) return;
   throw new TurnlogError(
@@ -46,7 +56,11 @@ export function forkPoint(session: string, [first]: ForkEvents): ForkPoint {
   );
 }
 
-export function checkForkPoint(parent: Head, { position }: ForkPoint, session: string): void {
+export function checkForkPoint(
+  parent: KnownSession,
+  { position }: ForkPoint,
+  session: string,
+): void {
   if (parent.isDeleted) throw deletedError(parent.session);
   if (parent.revision === 0) {
     throw new TurnlogError(
@@ -63,10 +77,22 @@ export function checkForkPoint(parent: Head, { position }: ForkPoint, session: s
   );
 }
 
-export function nothingToAppend({ session }: Head): TurnlogError {
+export function nothingToAppend({ session }: Pick<KnownSession, "session">): TurnlogError {
   return new TurnlogError(
     "INVALID_INPUT",
     `An append to ${session} has no events; append at least one.`,
     { session },
+  );
+}
+
+export function idConflict(
+  { session }: Pick<KnownSession, "session">,
+  why: string,
+  ids: readonly string[],
+): TurnlogError {
+  return new TurnlogError(
+    "EVENT_ID_CONFLICT",
+    `An append to ${session} was refused: ${why}. Append exactly the events of the first attempt, or give new ones new ids.`,
+    { session, details: { ids } },
   );
 }

@@ -13,7 +13,7 @@ import {
   damaged,
   type FieldsReader,
   type RowKey,
-} from "../../../events/index.ts";
+} from "../../events/index.ts";
 import { columnNumbers, numberColumn } from "./number-column.ts";
 
 /** The most deltas in a row: a reader has to look this far beyond the position that it wants. */

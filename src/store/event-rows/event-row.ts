@@ -1,7 +1,6 @@
 /** The row under an event's key: one event, or a run of deltas that ends with it. Only this file knows which. */
 
 import {
-  createCodec,
   type NewEvent,
   type SessionEvent,
   CHECKSUM_LENGTH,
@@ -15,8 +14,7 @@ import {
   type RowKey,
   forkPointSchema,
   type ForkPoint,
-} from "../../../events/index.ts";
-import { parseEventKey } from "./keys.ts";
+} from "../../events/index.ts";
 import { z } from "zod";
 import {
   continues,
@@ -174,21 +172,4 @@ function copiedEvent(event: NewEvent, position: number): SessionEvent | undefine
   // A copy of the data is data of the same type.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   return { ...envelope, type, data } as SessionEvent;
-}
-
-export interface StoredBlob {
-  readonly sha256: string;
-  readonly session: string;
-  readonly position: number;
-}
-
-const codec = createCodec();
-
-/** @throws TurnlogError `LOG_DAMAGED`; `EVENT_TOO_NEW` for a row of a later release */
-export function blobsIn(key: string, row: string): readonly StoredBlob[] {
-  const place = row.includes('"blob.stored"') ? parseEventKey(key) : undefined;
-  if (place === undefined) return [];
-  return decodeRow(codec, row, place).flatMap(({ type, data, position }) =>
-    type === "blob.stored" ? [{ sha256: data.sha256, session: place.session, position }] : [],
-  );
 }

@@ -3,8 +3,8 @@
  * by the first subscriber that needs it. The size is bounded; a slow subscriber reads from the log.
  */
 
-import { type SessionEvent, type TurnlogError, deepFreeze } from "../../../events/index.ts";
-import type { EventRow } from "../rows/index.ts";
+import type { EventRow } from "../event-rows/index.ts";
+import { type SessionEvent, type TurnlogError, deepFreeze } from "../../events/index.ts";
 
 /** The least number of rows in memory, of at most 256 events each. */
 const CAPACITY = 64;

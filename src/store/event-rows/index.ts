@@ -1,0 +1,16 @@
+/** How events are written in rows, in any store: one event each, or a run of deltas. */
+
+export { LONGEST_RUN } from "./delta-run.ts";
+export {
+  type EventRow,
+  decodeRow,
+  envelopesIn,
+  eventRows,
+  eventsIn,
+  firstLink,
+  isMergedRow,
+  queuedEvents,
+  replacingRows,
+  mergedRow,
+} from "./event-row.ts";
+export { LooseRows } from "./loose-rows.ts";

@@ -1,0 +1,72 @@
+/** Errors that every log throws, whatever it is stored in. */
+
+import { TurnlogError } from "../../events/index.ts";
+
+export function closedError(): TurnlogError {
+  return new TurnlogError("LOG_CLOSED", "The log is closed. Open the store again to go on.");
+}
+
+export function damagedAt(
+  session: string,
+  position: number,
+  why: string,
+  cause?: unknown,
+): TurnlogError {
+  return new TurnlogError(
+    "LOG_DAMAGED",
+    `The log is damaged at ${session}:${position}: ${why}. Stop writing to this store, copy it, and run \`turnlog repair\`.`,
+    { session, position, cause },
+  );
+}
+
+/** A shared event that cannot be read where it is stored. */
+export function sharedDamage(
+  session: string,
+  position: number,
+  owner: string,
+  why: string,
+  cause?: TurnlogError,
+): TurnlogError {
+  return new TurnlogError(
+    cause?.code ?? "LOG_DAMAGED",
+    `Session ${session} is a fork and shares its event ${position} with ${owner}, where it cannot be read: ${why}`,
+    { session, position, details: { ...cause?.details, owner }, cause },
+  );
+}
+
+export function deletedError(session: string): TurnlogError {
+  return new TurnlogError(
+    "SESSION_DELETED",
+    `Session ${session} was deleted for good, and its name is not used again. Use another name.`,
+    { session },
+  );
+}
+
+export function notFound(session: string): TurnlogError {
+  return new TurnlogError(
+    "SESSION_NOT_FOUND",
+    `Session ${session} cannot be deleted: it does not exist. \`turnlog sessions\` lists the existing ones.`,
+    { session },
+  );
+}
+
+export function hasForks(session: string, forks: readonly string[]): TurnlogError {
+  return new TurnlogError(
+    "SESSION_HAS_FORKS",
+    `Session ${session} was not deleted: it holds events that ${forks.join(", ")} share with it. Delete those first, or give them copies (\`forks: "copy"\`, \`--forks copy\`).`,
+    { session, details: { forks } },
+  );
+}
+
+/** Throws for a position that is not a whole number: it has no key. */
+export function assertPositions(session: string, values: readonly (number | undefined)[]): void {
+  for (const value of values) {
+    if (value === undefined || Number.isInteger(value) || value === Number.POSITIVE_INFINITY)
+      continue;
+    throw new TurnlogError(
+      "INVALID_INPUT",
+      `Positions and limits are whole numbers; reading ${session} was asked for ${value}.`,
+      { session },
+    );
+  }
+}
