@@ -12,14 +12,13 @@ import {
   assertToken,
   RateLimit,
   readJsonBody,
+  tokenOf,
+  withHeaders,
 } from "./security/index.ts";
 import { streamedBody, type Call, type Route, type ServerAction } from "./route/index.ts";
 import type { SocketCall } from "./sockets/index.ts";
 import { Entrance, studioFile } from "./studio/index.ts";
 import type { Authorization, ServerSettings } from "./server-options.ts";
-
-/** The version of the protocol, in the header `turnlog-protocol` of each answer. */
-const PROTOCOL_VERSION = "1";
 
 const readingActions: ReadonlySet<ServerAction> = new Set(["list", "read", "export"]);
 
@@ -275,36 +274,7 @@ export class Gates {
   }
 }
 
-/** Pages cannot set headers of a WebSocket: they send the token as a protocol, `turnlog.token.<token>`. */
-function tokenOf(headers: Headers): string | undefined {
-  const [, bearer] = /^Bearer (.+)$/i.exec(headers.get("authorization") ?? "") ?? [];
-  if (bearer !== undefined) return bearer;
-  const protocols = headers.get("upgrade") === null ? null : headers.get("sec-websocket-protocol");
-  return /(?:^|,)\s*turnlog\.token\.([^\s,]+)/.exec(protocols ?? "")?.[1];
-}
-
 interface About {
   session: string;
   actor: string | undefined;
-}
-
-/** The headers of every answer. */
-function withHeaders(answer: Response, origin: string | undefined): Response {
-  const { headers } = answer;
-  headers.set("turnlog-protocol", PROTOCOL_VERSION);
-  headers.set("x-content-type-options", "nosniff");
-  headers.set("referrer-policy", "no-referrer");
-  headers.set(
-    "cross-origin-resource-policy",
-    origin === undefined ? "same-origin" : "cross-origin",
-  );
-  if (!headers.has("cache-control")) headers.set("cache-control", "no-store");
-  if (!headers.has("content-security-policy"))
-    headers.set("content-security-policy", "default-src 'none'; frame-ancestors 'none'");
-  headers.append("vary", "Origin");
-  if (origin !== undefined) {
-    headers.set("access-control-allow-origin", origin);
-    headers.set("access-control-expose-headers", "turnlog-protocol, retry-after");
-  }
-  return answer;
 }

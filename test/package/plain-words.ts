@@ -137,6 +137,7 @@ export const plainWords: ReadonlySet<string> = new Set(
     global
     guarded
     handle
+    headers
     help
     holds
     http

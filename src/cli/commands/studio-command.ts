@@ -24,7 +24,6 @@ import { listening, stopSignal } from "./serve-command.ts";
 
 const optionsSchema = z.object({
   ...sessionOptions,
-  json: z.boolean().default(false),
   debug: z.boolean().default(false),
   session: z.string().optional(),
   demo: z.boolean().default(false),

@@ -50,3 +50,11 @@ function isEqual(one: string, other: string): boolean {
   const digest = (text: string): Buffer => createHash("sha256").update(text).digest();
   return timingSafeEqual(digest(one), digest(other));
 }
+
+/** Pages cannot set headers of a WebSocket: they send the token as a protocol, `turnlog.token.<token>`. */
+export function tokenOf(headers: Headers): string | undefined {
+  const [, bearer] = /^Bearer (.+)$/i.exec(headers.get("authorization") ?? "") ?? [];
+  if (bearer !== undefined) return bearer;
+  const protocols = headers.get("upgrade") === null ? null : headers.get("sec-websocket-protocol");
+  return /(?:^|,)\s*turnlog\.token\.([^\s,]+)/.exec(protocols ?? "")?.[1];
+}
