@@ -1,5 +1,6 @@
-/** Operations on stored sessions that are not running: fork and redact; subfolders export, import, verify and trim. */
+/** Operations on stored sessions that are not running: fork, redact and delete; subfolders export, import, verify and trim. */
 
+export { type DeletedSessions, type DeletionQuery, deleteSessions } from "./delete-sessions.ts";
 export { forkSession } from "./fork-session.ts";
 export {
   type RedactOptions,

@@ -10,7 +10,7 @@ import {
   type PositionRange,
   type SessionEvent,
 } from "../events/index.ts";
-import { acceptedAt } from "../projections/index.ts";
+import { acceptedAt, allWaiting } from "../projections/index.ts";
 import {
   linkOf,
   foldSession,
@@ -166,7 +166,7 @@ function assertNotPending(
     );
     if (isOpen)
       throw refused(session, `call ${call?.callId} has not ended. Answer it first`, position);
-    if (queue.waiting.some(({ id }) => acceptedAt(queue, id) === position))
+    if (allWaiting(queue).some(({ id }) => acceptedAt(queue, id) === position))
       throw refused(session, `the message at ${position} waits. Withdraw it first`, position);
   }
 }

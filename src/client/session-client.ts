@@ -20,11 +20,21 @@ export type MessagePart =
 /** The last turn or message that the sender saw. Refused (`STALE`) if another one came since. */
 type Seen = { readonly turn: number } | { readonly messageId: string };
 
+type Delivery = "steer" | "follow-up";
+
+interface ScheduleOptions {
+  readonly delivery?: Delivery;
+  /** A Date, or an ISO time with its zone. One that has passed means now. */
+  readonly notBefore?: Date | string;
+}
+
 interface SendOptions {
   /** The id of the message: the same one again is delivered once. Default: a new id of the server. */
   readonly id?: string;
   /** During a turn: at the next step boundary (`steer`) or after the turn (`follow-up`, default). */
-  readonly delivery?: "steer" | "follow-up";
+  readonly delivery?: Delivery;
+  /** A message for later: a Date, or an ISO time with its zone. */
+  readonly notBefore?: Date | string;
   /** Edits: the delivered message that this one replaces. */
   readonly replaces?: string;
   readonly basedOn?: Seen;
@@ -80,7 +90,7 @@ export interface SessionClient {
     message: string | readonly MessagePart[],
     options?: SendOptions,
   ): Promise<{ readonly messageId: string; readonly queued: boolean; readonly position: number }>;
-  reschedule(messageId: string, delivery: "steer" | "follow-up"): Promise<void>;
+  reschedule(messageId: string, to: Delivery | ScheduleOptions): Promise<void>;
   withdraw(messageId: string): Promise<void>;
   resume(): Promise<void>;
   cancel(options?: CancelOptions): Promise<Cancelled>;
@@ -132,8 +142,8 @@ export function sessionClient(http: Http, id: string): SessionClient {
     messages: ({ limit, before } = {}) =>
       http.json({ path: `/api/chat/${encodeURIComponent(id)}/messages`, query: { limit, before } }),
     send: (content, options = {}) => post("/queue", { message: content, ...options }),
-    async reschedule(messageId, delivery) {
-      await post(message(messageId), { delivery });
+    async reschedule(messageId, to) {
+      await post(message(messageId), typeof to === "string" ? { delivery: to } : to);
     },
     async withdraw(messageId) {
       await http.json({ method: "DELETE", path: base + message(messageId) });

@@ -1,5 +1,18 @@
 /** What the model gets to see: estimates, limits of models, planners that make prompts smaller. Pure. */
 
+export {
+  add,
+  type Amount,
+  type Budget,
+  leastCost,
+  nothingSpent,
+  passedLimit,
+  type Spent,
+  spentBy,
+  spentSince,
+  spentSchema,
+  spentWithin,
+} from "./spending.ts";
 export { byImportance } from "./by-importance.ts";
 export { CallIds } from "./call-ids.ts";
 export { checkpoint } from "./checkpoint.ts";

@@ -35,6 +35,8 @@ export interface MessageFamily {
     readonly id: string;
     readonly content: StoredUserContent;
     readonly delivery: Delivery;
+    /** Epoch milliseconds: the message waits at least until then. */
+    readonly notBefore?: number;
   };
   /** The messages leave the queue and enter the history, in one event. */
   "message.delivered": {
@@ -42,8 +44,16 @@ export interface MessageFamily {
     readonly turn: number;
     readonly boundary: "turn" | "step";
   };
-  /** Changes the delivery of a waiting message; its place in the queue stays. */
-  "message.rescheduled": { readonly id: string; readonly delivery: Delivery };
+  /**
+   * Changes when a waiting message is delivered. With `notBefore` it waits at least until then, and has no
+   * place in the queue. Without, it takes the last place if it had none; otherwise its place stays. The
+   * runtime records it too when the time of a message has come.
+   */
+  "message.rescheduled": {
+    readonly id: string;
+    readonly delivery: Delivery;
+    readonly notBefore?: number;
+  };
   "message.withdrawn": { readonly ids: readonly string[]; readonly reason?: string };
 }
 
@@ -74,6 +84,7 @@ export const messageSchemas: FamilySchemas<MessageFamily> = {
     id: z.string(),
     content: userContentSchema,
     delivery: z.enum(["steer", "follow-up"]),
+    notBefore: z.number().exactOptional(),
   }),
   "message.delivered": z.looseObject({
     ids: z.array(z.string()),
@@ -83,6 +94,7 @@ export const messageSchemas: FamilySchemas<MessageFamily> = {
   "message.rescheduled": z.looseObject({
     id: z.string(),
     delivery: z.enum(["steer", "follow-up"]),
+    notBefore: z.number().exactOptional(),
   }),
   "message.withdrawn": z.looseObject({
     ids: z.array(z.string()),

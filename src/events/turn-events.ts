@@ -17,12 +17,25 @@ export type TurnEndReason =
   /** The model repeated the same calls or texts. */
   | "repeating"
   /** A condition of the agent's `stopWhen` was met. */
-  | "stop-condition";
+  | "stop-condition"
+  /** The next model call would have passed a limit of spending. */
+  | "out-of-budget";
 
 /** `now` stops the model and the tools; `after-tools` lets the step and its tools finish. */
 export type CancelMode = "now" | "after-tools";
 
-type TurnLimit = "time" | "repetition" | "stop-condition";
+type TurnLimit = "time" | "repetition" | "stop-condition" | "budget";
+
+/** The limit of spending that a turn ended at. */
+interface ReachedBudget {
+  /** `session`, or the key of the metadata whose sessions share the limit. */
+  readonly of: string;
+  readonly unit: "tokens" | "dollars";
+  readonly limit: number;
+  readonly spent: number;
+  /** The price of the model is not known, so that a limit in dollars cannot be kept. */
+  readonly unpriced?: true;
+}
 
 export type TurnOutput =
   | { readonly value: JsonValue; readonly error?: never }
@@ -42,6 +55,7 @@ export interface TurnFamily {
     readonly limit: TurnLimit;
     readonly lastStep: boolean;
     readonly condition?: number;
+    readonly budget?: ReachedBudget;
   };
   "turn.ended": {
     readonly turn: number;
@@ -69,6 +83,7 @@ export const turnEndReasonSchema: z.ZodType<TurnEndReason> = z.enum([
   "timed-out",
   "repeating",
   "stop-condition",
+  "out-of-budget",
 ]);
 
 export const turnSchemas: FamilySchemas<TurnFamily> = {
@@ -80,9 +95,18 @@ export const turnSchemas: FamilySchemas<TurnFamily> = {
   }),
   "turn.limit-reached": z.looseObject({
     turn,
-    limit: z.enum(["time", "repetition", "stop-condition"]),
+    limit: z.enum(["time", "repetition", "stop-condition", "budget"]),
     lastStep: z.boolean(),
     condition: z.int().nonnegative().exactOptional(),
+    budget: z
+      .looseObject({
+        of: z.string(),
+        unit: z.enum(["tokens", "dollars"]),
+        limit: z.number(),
+        spent: z.number(),
+        unpriced: z.literal(true).exactOptional(),
+      })
+      .exactOptional(),
   }),
   "turn.ended": z.looseObject({
     turn,

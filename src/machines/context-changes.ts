@@ -24,22 +24,33 @@ interface Moved {
 
 export function enqueue({ context, event }: Moved): Changes {
   assertEvent(event, "message.queued");
-  const { id, delivery } = event.data;
+  const { id, delivery, notBefore } = event.data;
+  if (notBefore !== undefined) return { later: [...context.later, id] };
   return { queue: [...context.queue, { id, delivery }], held: false };
 }
 
 export function dequeue({ context, event }: Moved): Changes {
   assertEvent(event, ["message.delivered", "message.withdrawn"]);
   const gone = new Set(event.data.ids);
-  return { queue: context.queue.filter((message) => !gone.has(message.id)) };
+  return {
+    queue: context.queue.filter((message) => !gone.has(message.id)),
+    later: context.later.filter((id) => !gone.has(id)),
+  };
 }
 
-export function reschedule({ context, event }: Moved): Changes {
+/** A message whose time has come counts as sent now. */
+export function reschedule({ context: { queue, later }, event }: Moved): Changes {
   assertEvent(event, "message.rescheduled");
-  const { id, delivery } = event.data;
-  return {
-    queue: context.queue.map((message) => (message.id === id ? { id, delivery } : message)),
-  };
+  const { id, delivery, notBefore } = event.data;
+  const isOther = (message: { readonly id: string }): boolean => message.id !== id;
+  if (later.includes(id)) {
+    if (notBefore !== undefined) return {};
+    const others = later.filter((one) => one !== id);
+    return { queue: [...queue, { id, delivery }], later: others, held: false };
+  }
+  if (queue.every(isOther)) return {};
+  if (notBefore !== undefined) return { queue: queue.filter(isOther), later: [...later, id] };
+  return { queue: queue.map((message) => (isOther(message) ? message : { id, delivery })) };
 }
 
 export function beginTurn({ event }: Moved): Changes {

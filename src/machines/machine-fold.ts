@@ -139,6 +139,7 @@ const contextSchema = z
     stepsInTurn: z.int(),
     maxSteps: z.int(),
     queue: z.array(z.object({ id: z.string(), delivery: z.enum(["steer", "follow-up"]) })),
+    later: z.array(z.string()),
     held: z.boolean(),
     calls: chunkedSchema(
       z.enum([

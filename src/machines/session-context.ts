@@ -33,6 +33,8 @@ export interface SessionContext {
   readonly maxSteps: number;
   /** Messages that wait for delivery, oldest first. */
   readonly queue: readonly { readonly id: string; readonly delivery: Delivery }[];
+  /** The ids of messages for later. They start no turn. */
+  readonly later: readonly string[];
   /** Waiting messages start no turn, since the last turn was cancelled, failed or cut off. */
   readonly held: boolean;
   /** The calls of the running step by call id, in the model's order. */
@@ -60,6 +62,7 @@ export const initialContext: SessionContext = deepFreeze({
   stepsInTurn: 0,
   maxSteps: 0,
   queue: [],
+  later: [],
   held: false,
   calls: [],
   skipCalls: false,
@@ -151,6 +154,7 @@ export const limitReasons = {
   time: "timed-out",
   repetition: "repeating",
   "stop-condition": "stop-condition",
+  budget: "out-of-budget",
 } as const;
 
 export const callStates = {
@@ -181,6 +185,7 @@ const holding: ReadonlySet<TurnEndReason> = new Set<TurnEndReason>([
   "interrupted",
   "timed-out",
   "repeating",
+  "out-of-budget",
 ]);
 
 /** Whether waiting messages are held after such an end, until a person acts. */

@@ -4,6 +4,7 @@ import { z } from "zod";
 import {
   userContentSchema,
   type Delivery,
+  type SessionEvent,
   type StoredUserContent,
   chunkedSchema,
   entryOf,
@@ -20,11 +21,15 @@ export interface QueuedMessage {
   /** The position of its `message.queued`. */
   readonly position: number;
   readonly time: number;
+  /** Epoch milliseconds: it is not delivered before. Absent if it may be delivered now. */
+  readonly notBefore?: number;
 }
 
 export interface QueueState {
-  /** Oldest first. */
+  /** The messages that may be delivered now, in the order of their delivery. */
   readonly waiting: readonly QueuedMessage[];
+  /** The messages for later, by their times. */
+  readonly later: readonly LaterMessage[];
   /** The position of each message's acceptance, by id. Read by {@link acceptedAt}. */
   readonly accepted: ChunkedRecord<number>;
 }
@@ -34,44 +39,74 @@ export function acceptedAt({ accepted }: QueueState, id: string): number | undef
   return entryOf(accepted, id);
 }
 
+type LaterMessage = QueuedMessage & { readonly notBefore: number };
+
+/** All messages that wait: first those that may be delivered now. */
+export function allWaiting({ waiting, later }: QueueState): readonly QueuedMessage[] {
+  return later.length === 0 ? waiting : [...waiting, ...later];
+}
+
 function remove(state: QueueState, ids: readonly string[]): QueueState {
   const gone = new Set(ids);
-  return { ...state, waiting: state.waiting.filter((message) => !gone.has(message.id)) };
+  const waits = ({ id }: QueuedMessage): boolean => !gone.has(id);
+  return { ...state, waiting: state.waiting.filter(waits), later: state.later.filter(waits) };
 }
+
+function isLater(message: QueuedMessage): message is LaterMessage {
+  return message.notBefore !== undefined;
+}
+
+/** Adds a message at the end of those that may be delivered now, or at its time. */
+function add(state: QueueState, message: QueuedMessage): QueueState {
+  if (!isLater(message)) return { ...state, waiting: [...state.waiting, message] };
+  const index = state.later.findIndex(({ notBefore }) => notBefore > message.notBefore);
+  const place = index === -1 ? state.later.length : index;
+  return { ...state, later: state.later.toSpliced(place, 0, message) };
+}
+
+function reschedule(
+  state: QueueState,
+  { data: { id, delivery, notBefore } }: SessionEvent<"message.rescheduled">,
+): QueueState {
+  const found = allWaiting(state).find((message) => message.id === id);
+  if (found === undefined) return state;
+  const { notBefore: before, ...message } = found;
+  if (notBefore !== undefined) return add(remove(state, [id]), { ...message, delivery, notBefore });
+  if (before !== undefined) return add(remove(state, [id]), { ...message, delivery });
+  const waiting = state.waiting.map((one) => (one.id === id ? { ...one, delivery } : one));
+  return { ...state, waiting };
+}
+
+const messageFields = {
+  id: z.string(),
+  content: userContentSchema,
+  delivery: z.enum(["steer", "follow-up"]),
+  position: z.int(),
+  time: z.number(),
+};
 
 /** Folds the messages that wait for a turn or a step, and the ids that were accepted. */
 export const queue: Projection<QueueState> = defineProjection<QueueState>({
   name: "queue",
-  version: 4,
+  version: 5,
   follows: "log",
   schema: z.object({
-    waiting: z.array(
-      z.object({
-        id: z.string(),
-        content: userContentSchema,
-        delivery: z.enum(["steer", "follow-up"]),
-        position: z.int(),
-        time: z.number(),
-      }),
-    ),
+    waiting: z.array(z.object(messageFields)),
+    later: z.array(z.object({ ...messageFields, notBefore: z.number() })),
     accepted: chunkedSchema(z.int()),
   }),
-  initial: { waiting: [], accepted: [] },
+  initial: { waiting: [], later: [], accepted: [] },
   on: {
-    "message.queued": (state, { position, time, data }) => ({
-      waiting: [
-        ...state.waiting,
-        { id: data.id, content: data.content, delivery: data.delivery, position, time: time },
-      ],
-      accepted: withEntry(state.accepted, data.id, position),
-    }),
+    "message.queued": (state, { position, time, data }) => {
+      const { id, content, delivery, notBefore } = data;
+      const message = { id, content, delivery, position, time };
+      return {
+        ...add(state, notBefore === undefined ? message : { ...message, notBefore }),
+        accepted: withEntry(state.accepted, id, position),
+      };
+    },
     "message.delivered": (state, { data }) => remove(state, data.ids),
-    "message.rescheduled": (state, { data }) => ({
-      ...state,
-      waiting: state.waiting.map((message) =>
-        message.id === data.id ? { ...message, delivery: data.delivery } : message,
-      ),
-    }),
+    "message.rescheduled": reschedule,
     "message.withdrawn": (state, { data }) => remove(state, data.ids),
   },
 });

@@ -52,6 +52,14 @@ export interface SessionSummary {
   readonly lastEnd?: TurnEndReason;
   /** Absent if there are none. */
   readonly openCalls?: readonly OpenCall[];
+  /** The messages that wait for delivery. Absent if there are none. */
+  readonly waiting?: readonly WaitingMessage[];
+}
+
+interface WaitingMessage {
+  readonly id: string;
+  /** Epoch milliseconds: it is not delivered before. Absent if it may be delivered now. */
+  readonly notBefore?: number;
 }
 
 const TITLE_LENGTH = 80;
@@ -130,10 +138,20 @@ function withCalls(
   return { ...state, status: statusesNow.has("open") ? "running" : awaited, openCalls };
 }
 
+function waitsAlso(state: SessionSummary, ...messages: readonly WaitingMessage[]): SessionSummary {
+  return { ...state, waiting: [...(state.waiting ?? []), ...messages] };
+}
+
+function waitsNoLonger(state: SessionSummary, ids: readonly string[]): SessionSummary {
+  const { waiting: before = [], ...rest } = state;
+  const waiting = before.filter(({ id }) => !ids.includes(id));
+  return waiting.length === 0 ? rest : { ...rest, waiting };
+}
+
 /** Folds the row of a session in lists: title, status, times, counts. */
 export const sessionSummary: Projection<SessionSummary> = defineProjection<SessionSummary>({
   name: "session-summary",
-  version: 6,
+  version: 7,
   follows: "log",
   schema: z.object({
     title: z.string(),
@@ -153,6 +171,9 @@ export const sessionSummary: Projection<SessionSummary> = defineProjection<Sessi
     openCalls: z
       .array(z.object({ callId: z.string(), status: z.enum(callStatuses) }))
       .exactOptional(),
+    waiting: z
+      .array(z.object({ id: z.string(), notBefore: z.number().exactOptional() }))
+      .exactOptional(),
   }),
   initial: { title: "", status: "idle", turns: 0, steps: 0, messages: 0, total: noUsage },
   on: {
@@ -163,11 +184,20 @@ export const sessionSummary: Projection<SessionSummary> = defineProjection<Sessi
     "session.metadata-set": (state, { data: { metadata } }) => ({ ...state, metadata }),
     "session.forked": forked,
     "session.configured": (state, { data }) => ofAgent(state, data.agent),
-    "message.queued": (state, { data }) => ({
-      ...state,
-      title: state.title === "" ? titleOf(data.content) : state.title,
+    "message.queued": (state, { data: { id, content, notBefore } }) => ({
+      ...waitsAlso(state, { id, ...(notBefore === undefined ? {} : { notBefore }) }),
+      title: state.title === "" ? titleOf(content) : state.title,
       messages: state.messages + 1,
     }),
+    "message.delivered": (state, { data }) => waitsNoLonger(state, data.ids),
+    "message.withdrawn": (state, { data }) => waitsNoLonger(state, data.ids),
+    "message.rescheduled": (state, { data: { id, notBefore } }) => {
+      if (state.waiting?.some((message) => message.id === id) !== true) return state;
+      const moved = { id, ...(notBefore === undefined ? {} : { notBefore }) };
+      return waitsAlso(waitsNoLonger(state, [id]), moved);
+    },
+    "session.rewound": (state, { data: { again = [] } }) =>
+      again.length === 0 ? state : waitsAlso(state, ...again.map((id) => ({ id }))),
     "turn.started": (state, { time, data }) => ({
       ...state,
       status: "running",

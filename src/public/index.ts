@@ -17,7 +17,7 @@ export {
   importUIMessages,
   readSessionFile,
 } from "../archive/exchange/index.ts";
-export { forkSession, redactSession } from "../archive/index.ts";
+export { type DeletedSessions, forkSession, redactSession } from "../archive/index.ts";
 export { trimLog } from "../archive/trim/index.ts";
 export {
   type LogVerification,
@@ -73,6 +73,7 @@ export {
   type CompactionPreview,
   type ContextFigures,
   type ForkOptions,
+  type ResumedSessions,
   type Rewound,
   type Runtime,
   type RuntimeOptions,
@@ -96,6 +97,7 @@ export {
   type SessionBranch,
   type SessionDiff,
   type SessionView,
+  type WaitingQuestion,
   diffSession,
   listSessions,
   viewSession,
@@ -105,7 +107,9 @@ export {
   type EncryptedLog,
   type KeyStore,
   encryptedLog,
+  type MasterKeys,
   folderKeys,
+  masterKeys,
   memoryKeys,
 } from "../store/encryption/index.ts";
 export { type StoreLog, openLog, openMemoryLog, repairLog } from "../store/leveldb/index.ts";

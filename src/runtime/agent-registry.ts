@@ -81,6 +81,12 @@ export class AgentRegistry {
     }
   }
 
+  /** The agent of a session that is not opened; undefined if only its activation tells. */
+  known(name: string | undefined): SessionAgent | undefined {
+    if (this.#agents.kind === "one") return this.#agents.agent;
+    return this.#agents.kind === "named" ? this.#agents.agents.get(name ?? "") : undefined;
+  }
+
   /** The agent of that name. @throws TurnlogError `INVALID_INPUT` */
   named(name: string, who: string, session: string): SessionAgent {
     const details = { option: "agent" };

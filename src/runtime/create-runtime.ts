@@ -14,13 +14,11 @@ import {
   type NoEvents,
 } from "../events/index.ts";
 import type { Backup, BackupOptions, StoreLog } from "../store/leveldb/index.ts";
-import type { LiveSession } from "./live-session.ts";
 import { LiveSessions } from "./live-sessions.ts";
 import {
   openBlobs,
   type OpenedBlobs,
   collectBlobs,
-  deleteSession,
   type DeletedWithBlobs,
 } from "../media/index.ts";
 import { agentRegistry, type AgentRegistry } from "./agent-registry.ts";
@@ -29,36 +27,52 @@ import { forkLive, type ForkHost } from "./live-fork.ts";
 import { assertOpenedAs, configureLive } from "./live-configure.ts";
 import { openMcpServers, type OpenMcpServers } from "../mcp/index.ts";
 import { redactLive } from "./live-redaction.ts";
+import { deleteLive, trimLive, type UpkeepHost } from "./live-upkeep.ts";
 import {
-  waitsForAnswer,
   checkPosition,
+  inbox,
   listSessions,
   querySessions,
   type ListedSession,
   type SessionQuery,
+  type WaitingQuestion,
 } from "../state/index.ts";
-import type { Redacted, RedactionTarget, RedactOptions } from "../archive/index.ts";
-import type { OpenSessionOptions, Runtime } from "./runtime.ts";
+import {
+  deleteSessions,
+  type DeletedSessions,
+  type DeletionQuery,
+  type Redacted,
+  type RedactionTarget,
+  type RedactOptions,
+} from "../archive/index.ts";
+import { LaterMessages } from "./later-messages.ts";
+import { resumeSessions } from "./resume-sessions.ts";
+import type {
+  ApprovalsOptions,
+  OpenSessionOptions,
+  ResumedSessions,
+  ResumeOptions,
+  Runtime,
+} from "./runtime.ts";
 import { check, name } from "../validation/index.ts";
 import { checkedOptions } from "./runtime-schema.ts";
 import {
+  approvalsSchema,
   checkedSession,
   deleteSchema,
+  deletionSchema,
   openSessionSchema,
   redactedSchema,
   sessionQuerySchema,
   redactSchema,
+  resumeSchema,
 } from "./session-validation.ts";
-import { toStoredError } from "../shared/index.ts";
+import { systemTimer, toStoredError } from "../shared/index.ts";
 import { hasLog, type RuntimeOptions, type RuntimeSettings } from "./runtime-options.ts";
+import { SpendingLedger } from "./spending-ledger.ts";
 import type { Session } from "./session.ts";
 import { sessionHandle } from "./session-handle.ts";
-import {
-  trimLog,
-  trimLogSchema,
-  type TrimmedLog,
-  type TrimLogOptions,
-} from "../archive/trim/index.ts";
+import { trimLogSchema, type TrimmedLog, type TrimLogOptions } from "../archive/trim/index.ts";
 
 /**
  * Opens a store and runs sessions of an agent on it.
@@ -99,25 +113,38 @@ class OpenRuntime implements Runtime {
   readonly #blobs: OpenedBlobs;
   readonly #mcp: OpenMcpServers | undefined;
   readonly #liveSessions: LiveSessions;
+  readonly #later: LaterMessages;
+  /** `close` waits for it: it reads the log. */
+  readonly #resuming = new Set<Promise<unknown>>();
   #closing: Promise<void> | undefined;
 
   constructor(options: RuntimeSettings, agents: AgentRegistry, log: EventLog, store?: StoreLog) {
     const onWarning = this.#warn;
+    this.log = log;
     this.#store = store;
     this.#options = options;
     this.#agents = agents;
     this.#blobs = openBlobs(options, log);
     const { toolNames: taken } = agents;
     this.#mcp = openMcpServers(options.mcp, { clock: Date.now, ...options, onWarning, taken });
+    const { clock = Date.now, timer = systemTimer, replayGate } = options;
+    const ledger = this.#openLedger(clock);
+    const live = (): LiveSessions => this.#liveSessions;
+    this.#later = new LaterMessages({ live, clock, timer, onWarning });
     this.#liveSessions = new LiveSessions({
       options,
       log,
       agents: this.#agents,
       blobs: this.#blobs,
       mcp: this.#mcp,
+      ledger,
       onWarning,
+      onLater: (actor) => {
+        // A replay records the coming of the time when the recording does.
+        if (replayGate === undefined) this.#later.observe(actor);
+      },
     });
-    this.log = log;
+    if (options.resume === "all") void this.#resumeInBackground();
   }
 
   async session(id: string = this.#newId(), options: OpenSessionOptions = {}): Promise<Session> {
@@ -134,6 +161,7 @@ class OpenRuntime implements Runtime {
     const opened = sessionHandle(session, {
       log: this.log,
       newId: () => this.#newId(),
+      clock: this.#options.clock ?? Date.now,
       attachments: this.#options.attachments ?? {},
       live: liveSessions,
       events: this.#options.events,
@@ -162,16 +190,45 @@ class OpenRuntime implements Runtime {
     return querySessions(this.log, ownCopy(query));
   }
 
+  async approvals(options: ApprovalsOptions = {}): Promise<readonly WaitingQuestion[]> {
+    check(approvalsSchema, options, "approvals", { name: "options" });
+    const { where } = ownCopy(options);
+    const now = (this.#options.clock ?? Date.now)();
+    return await inbox(this.log, { where, now, onUnreadable: this.#warn });
+  }
+
+  async resumeAll(options: ResumeOptions = {}): Promise<ResumedSessions> {
+    check(resumeSchema, options, "resumeAll", { name: "options" });
+    const live = this.#liveSessions;
+    live.assertOpen("any");
+    const resuming = resumeSessions({ log: this.log, live, later: this.#later }, ownCopy(options));
+    this.#resuming.add(resuming);
+    return await resuming.finally(() => this.#resuming.delete(resuming));
+  }
+
+  async #resumeInBackground(): Promise<void> {
+    try {
+      const { failed } = await this.resumeAll();
+      for (const { error } of failed) this.#warn(error);
+    } catch (error) {
+      // The runtime is closed before all sessions were resumed: the next one resumes them.
+      if (this.#closing === undefined) this.#warn(asWarning(error));
+    }
+  }
+
   async delete(id: string, options: DeleteOptions = {}): Promise<DeletedWithBlobs> {
     const session = parseSessionId(id);
     check(deleteSchema, options, "delete", { name: "options", session });
-    const refusal = ({ actor }: LiveSession): TurnlogError | undefined =>
-      actor.isIdle ? undefined : inTurn(session, actor.state.position);
-    return await this.#liveSessions.whilePassive(session, refusal, async () => {
-      if (await waitsForAnswer(this.log, session)) throw inTurn(session);
-      this.#liveSessions.held.forget(session);
-      return await deleteSession(this.log, this.#blobs.store, session, options, this.#warn);
-    });
+    return await deleteLive(session, options, this.#upkeepHost());
+  }
+
+  async deleteSessions(query: DeletionQuery): Promise<DeletedSessions> {
+    check(deletionSchema, query, "deleteSessions", { name: "query" });
+    const { forks } = query;
+    const host = this.#upkeepHost();
+    return await deleteSessions(this.log, ownCopy(query), (session) =>
+      deleteLive(session, forks === undefined ? {} : { forks }, host),
+    );
   }
 
   async redact(
@@ -206,17 +263,7 @@ class OpenRuntime implements Runtime {
   async trimLog(id: string, options: TrimLogOptions): Promise<TrimmedLog> {
     const session = parseSessionId(id);
     check(trimLogSchema, options, "trimLog", { name: "options", session });
-    const store = this.#store;
-    if (store === undefined) {
-      throw new TurnlogError(
-        "COMMAND_REFUSED",
-        `This runtime was given its log, and nothing of session ${session} was dropped. Call \`trimLog\` with the log, where you opened it, when nobody runs the session.`,
-        { session },
-      );
-    }
-    return await this.#liveSessions.whilePassive(session, inUse, () =>
-      trimLog(store, session, options),
-    );
+    return await trimLive(session, options, this.#store, this.#liveSessions);
   }
 
   close(): Promise<void> {
@@ -243,6 +290,30 @@ class OpenRuntime implements Runtime {
     return (this.#options.newId ?? randomUUID)();
   }
 
+  #openLedger(clock: () => number): SpendingLedger | undefined {
+    const { limits } = this.#options;
+    if (limits === undefined) return undefined;
+    return new SpendingLedger({
+      log: this.log,
+      limits,
+      clock,
+      prices: async ({ agent }) => {
+        const known = this.#agents.known(agent);
+        await known?.catalogue.ready();
+        return known?.prices ?? {};
+      },
+    });
+  }
+
+  #upkeepHost(): UpkeepHost {
+    return {
+      log: this.log,
+      blobs: this.#blobs.store,
+      live: this.#liveSessions,
+      onWarning: this.#warn,
+    };
+  }
+
   #forkHost(): ForkHost {
     return {
       log: this.log,
@@ -258,27 +329,17 @@ class OpenRuntime implements Runtime {
   }
 
   async #close(): Promise<void> {
+    this.#later[Symbol.dispose]();
     await this.#liveSessions.close();
+    await Promise.allSettled(this.#resuming);
     await this.#mcp?.close();
     if (!hasLog(this.#options)) await this.log.close();
   }
 }
 
-function inTurn(session: string, position?: number): TurnlogError {
-  return new TurnlogError(
-    "COMMAND_REFUSED",
-    `Session ${session} is in a turn and was not deleted. Cancel it first (\`session.cancel()\`), or wait until it has ended.`,
-    { session, ...(position === undefined ? {} : { position }) },
-  );
-}
-
-/** A session with watchers is in use too: they would see rows change. */
-function inUse({ actor, watchers }: LiveSession): TurnlogError | undefined {
-  if (actor.isIdle && watchers.size === 0) return undefined;
-  const { session, state } = actor;
-  return new TurnlogError(
-    "COMMAND_REFUSED",
-    `Session ${session} is in use, and nothing of it was dropped. Wait until it is idle, or cancel its turn (\`session.cancel()\`).`,
-    { session, position: state.position },
-  );
+function asWarning(error: unknown): TurnlogError {
+  if (TurnlogError.isInstance(error)) return error;
+  return new TurnlogError("LOG_FAILED", "The sessions of the store could not be resumed.", {
+    cause: error,
+  });
 }

@@ -11,7 +11,7 @@ export {
   readContext,
 } from "./prompt/index.ts";
 export type { RuntimeOptions } from "./runtime-options.ts";
-export type { Runtime } from "./runtime.ts";
+export type { ResumedSessions, Runtime } from "./runtime.ts";
 export { mirrorSession } from "./session-mirror.ts";
 export { checkoutSession, rewindSession } from "./stored-rewind.ts";
 export type { ForkOptions, SendOptions, Session } from "./session.ts";

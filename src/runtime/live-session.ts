@@ -11,8 +11,10 @@ import { type PreparedAgent, mediaLimits, type StepSource } from "../agent/index
 import { AddressReader, type OpenedBlobs, SessionBlobs } from "../media/index.ts";
 import type { AgentNames } from "./agent-registry.ts";
 import type { SessionAgent } from "./session-agent.ts";
+import type { SpendingLedger } from "./spending-ledger.ts";
 import {
   type HeldValues,
+  type LimitReached,
   SnapshotWriter,
   SessionActor,
   openChain,
@@ -54,6 +56,8 @@ export interface ActivationHost {
   ) => Promise<SessionAgent>;
   /** Whether a description includes the tools of all MCP servers. */
   readonly isComplete: (agent: PreparedAgent["description"]) => boolean;
+  /** Undefined without limits of spending. */
+  readonly ledger: SpendingLedger | undefined;
   readonly onFailure: (actor: SessionActor) => void;
   /** Called after each recorded event, once its effects have begun. */
   readonly onRecorded: (live: LiveSession, event: SessionEvent) => void;
@@ -75,7 +79,7 @@ export async function activate(
   host: ActivationHost,
   { recovery = host.options.recovery ?? "stop", agent: asked, metadata }: Opening = {},
 ): Promise<LiveSession> {
-  const { options, log, onWarning } = host;
+  const { options, log, ledger, onWarning } = host;
   const { stepSource = "language-model-call", graceMs = DEFAULT_GRACE_MS } = options;
   const { maxRecoveries = 3, hashChain = false } = options;
   const { clock = Date.now, random = Math.random, timer = systemTimer } = options;
@@ -90,6 +94,7 @@ export async function activate(
     names,
     continues,
   );
+  await host.ledger?.load();
   const { prepared, catalogue } = agent;
   const watchers = new Watchers();
   const blobs = new SessionBlobs({
@@ -124,6 +129,7 @@ export async function activate(
       random,
       replayGate: options.replayGate,
       recordedPreparation: options.recordedPreparation,
+      limitReached: limitReached(agent, host),
       onFailure: (error) => {
         host.onFailure(actor);
         watchers.fail(error);
@@ -138,7 +144,14 @@ export async function activate(
     actor,
     agent,
     watchers,
-    snapshots: new SnapshotWriter({ log, actor, kept, due, onWarning }),
+    snapshots: new SnapshotWriter({
+      log,
+      actor,
+      kept,
+      due,
+      onWarning,
+      ...(ledger && { others: (position) => ledger.save(session, position) }),
+    }),
     isActive: false,
     idleTimer: undefined,
   };
@@ -147,6 +160,17 @@ export async function activate(
   actor.recover();
   live.isActive = true;
   return live;
+}
+
+/** A replay repeats the recorded ends, whatever limits it has. */
+function limitReached(
+  agent: SessionAgent,
+  { ledger, options: { recordedLimit } }: ActivationHost,
+): LimitReached | undefined {
+  if (recordedLimit !== undefined) return ({ state }) => recordedLimit(state.position);
+  if (ledger === undefined) return undefined;
+  return (recorder, model, promptTokens) =>
+    ledger.limitReached(recorder, { model, promptTokens }, agent.prices);
 }
 
 /** Records the agent: of a new session always, of an old one only if the agent or its name has changed. */

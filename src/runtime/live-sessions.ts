@@ -22,14 +22,24 @@ import { RuntimeMetrics } from "./runtime-metrics.ts";
 
 export interface LiveSessionsOptions extends Pick<
   ActivationHost,
-  "options" | "log" | "blobs" | "onWarning"
+  "options" | "log" | "blobs" | "ledger" | "onWarning"
 > {
   readonly agents: AgentRegistry;
   readonly mcp: OpenMcpServers | undefined;
+  /** Called when a session is active, and when its messages for later have changed. */
+  readonly onLater: (actor: SessionActor) => void;
 }
+
+const laterEvents: ReadonlySet<SessionEvent["type"]> = new Set<SessionEvent["type"]>([
+  "message.queued",
+  "message.rescheduled",
+  "message.withdrawn",
+  "session.closed",
+]);
 
 export class LiveSessions {
   readonly #mcp: OpenMcpServers | undefined;
+  readonly #onLater: LiveSessionsOptions["onLater"];
   readonly #host: ActivationHost;
   readonly #metrics: RuntimeMetrics | undefined;
   readonly held = new HeldValues();
@@ -45,8 +55,9 @@ export class LiveSessions {
   #exclusive: Promise<unknown> | undefined;
   #isClosing = false;
 
-  constructor({ agents, mcp, ...host }: LiveSessionsOptions) {
+  constructor({ agents, mcp, onLater, ...host }: LiveSessionsOptions) {
     this.#mcp = mcp;
+    this.#onLater = onLater;
     const { meter } = host.options;
     if (meter !== undefined) this.#metrics = new RuntimeMetrics(meter, () => this.#live.size);
     this.#host = {
@@ -80,6 +91,7 @@ export class LiveSessions {
     const activation: Promise<LiveSession> = activate(session, this.#host, opening).then(
       (live) => {
         this.#entries.set(live.actor, activation);
+        if (live.actor.state.queue.later.length > 0) this.#onLater(live.actor);
         this.#passivateLater(live);
         return live;
       },
@@ -171,6 +183,16 @@ export class LiveSessions {
         this.keep(await this.activate(name), "forked");
       }
     }
+  }
+
+  /** Forgets what is kept of a session that is deleted. */
+  forget(session: string): void {
+    this.held.forget(session);
+    this.#host.ledger?.forget(session);
+  }
+
+  isLive(session: string): boolean {
+    return this.#live.has(session);
   }
 
   async actor(session: string): Promise<SessionActor> {
@@ -266,6 +288,8 @@ export class LiveSessions {
     this.#metrics?.recorded(live.actor.session, event, live.actor.state);
     if (event.type.startsWith("part.")) return;
     live.watchers.look();
+    this.#host.ledger?.observe(live.actor.session, live.actor.state, live.agent.prices);
+    if (laterEvents.has(event.type)) this.#onLater(live.actor);
     if (event.type === "turn.ended" || event.type === "session.closed") this.held.tidy(live.actor);
     if (event.type === "step.started" || event.type === "turn.ended") this.keep(live, event.type);
     this.#passivateLater(live);

@@ -14,7 +14,7 @@ interface NewMessage {
 interface QueuedNow {
   readonly actor: SessionActor;
   readonly position: number;
-  /** Whether it waits behind a turn. */
+  /** Whether it waits behind a turn or for its time. */
   readonly queued: boolean;
 }
 
@@ -24,7 +24,7 @@ export function queueMessage(
   { data, stored, values }: NewMessage,
 ): QueuedNow | undefined {
   if (acceptedAt(actor.state.queue, data.id) !== undefined) return undefined;
-  const queued = !actor.isIdle;
+  const queued = !actor.isIdle || data.notBefore !== undefined;
   actor.blobs.assertWithinQuota(stored);
   actor.turn.hold(data.id, values);
   recordOffloaded(actor, stored, { type: "message.queued", data });

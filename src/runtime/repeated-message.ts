@@ -12,6 +12,7 @@ import {
   type SessionEvent,
   type StoredUserContent,
 } from "../events/index.ts";
+import type { QueuedMessage } from "../projections/index.ts";
 import {
   attachedName,
   type AttachmentOptions,
@@ -28,9 +29,11 @@ export interface RepeatedMessage {
   readonly input: HeldInput;
   /** Undefined if the caller gave none. */
   readonly delivery: Delivery | undefined;
+  /** Epoch milliseconds; undefined if the caller gave no time, or one that has passed. */
+  readonly notBefore: number | undefined;
   readonly position: number;
-  /** Its current delivery; undefined if the message no longer waits. */
-  readonly waitsFor: Delivery | undefined;
+  /** The message, if it still waits. */
+  readonly waitsFor: QueuedMessage | undefined;
 }
 
 /** @throws TurnlogError `MESSAGE_CONFLICT`; `INVALID_INPUT` for an invalid message */
@@ -40,7 +43,7 @@ export async function assertSameMessage(
   message: RepeatedMessage,
   attachments: AttachmentOptions,
 ): Promise<void> {
-  const { id, input, delivery, position, waitsFor } = message;
+  const { id, input, delivery, notBefore, position, waitsFor } = message;
   const accepted = await acceptedAt(log, session, position);
   const conflict = (why: string): TurnlogError =>
     new TurnlogError(
@@ -60,12 +63,24 @@ export async function assertSameMessage(
   if (!(await isSame(session, input, accepted.data.content, attachments))) {
     throw conflict("with other content. Nothing was sent. Send new content under a new id.");
   }
-  if (delivery === undefined || delivery === accepted.data.delivery || delivery === waitsFor)
+  const isTime = (other: number | undefined): boolean => notBefore === other;
+  if (notBefore !== undefined && !isTime(accepted.data.notBefore) && !isTime(waitsFor?.notBefore)) {
+    const { notBefore: time } = waitsFor ?? accepted.data;
+    const when = time === undefined ? "at once" : `not before ${new Date(time).toISOString()}`;
+    throw conflict(
+      `to be delivered ${when}. Nothing was changed. Move a message that still waits by \`session.reschedule(${JSON.stringify(id)}, { notBefore })\`.`,
+    );
+  }
+  if (
+    delivery === undefined ||
+    delivery === accepted.data.delivery ||
+    delivery === waitsFor?.delivery
+  )
     return;
   throw conflict(
     waitsFor === undefined
       ? `to be delivered as ${JSON.stringify(accepted.data.delivery)}, and it no longer waits. Nothing was sent.`
-      : `to be delivered as ${JSON.stringify(waitsFor)}. Nothing was changed. Move it by \`session.reschedule(${JSON.stringify(id)}, ${JSON.stringify(delivery)})\`.`,
+      : `to be delivered as ${JSON.stringify(waitsFor.delivery)}. Nothing was changed. Move it by \`session.reschedule(${JSON.stringify(id)}, ${JSON.stringify(delivery)})\`.`,
   );
 }
 

@@ -3,6 +3,7 @@
 import type { KeyStore } from "../store/encryption/index.ts";
 import type {
   DefinedEvents,
+  EventBody,
   EventLog,
   JsonObject,
   RecoveryPolicy,
@@ -16,6 +17,7 @@ import type { McpServers } from "../mcp/index.ts";
 import type { ReplayGate } from "../state/index.ts";
 import type { RuntimeMeter } from "./runtime-metrics.ts";
 import type { RecordedPreparation } from "./session/index.ts";
+import type { SpendingLimits } from "./spending-ledger.ts";
 import type { Timer } from "../shared/index.ts";
 
 /** The place of the log. */
@@ -87,6 +89,19 @@ interface RunOptions {
   readonly mcp?: McpServers;
   /** What to do with a turn that a dead process left unfinished. Default `stop`. */
   readonly recovery?: RecoveryPolicy;
+  /**
+   * `all`: continue the unfinished turns of all sessions, and deliver their messages for later, as
+   * `resumeAll` does; `onWarning` gets the error of each session that cannot be resumed. One process of a
+   * store should do so. Default: a session is continued when it is opened.
+   */
+  readonly resume?: "all";
+  /**
+   * Limits of spending, for each session and for all sessions of a value in their metadata. Checked before
+   * each model call with the tokens of its prompt; its reply may pass a limit once. Default: no limits.
+   * @example
+   * const limits = { session: { tokens: 2_000_000 }, perKey: { userId: { dollars: 5, per: "day" } } };
+   */
+  readonly limits?: SpendingLimits;
   /** How often one turn may continue after its process died, with `continue`. Default 3. */
   readonly maxRecoveries?: number;
   /**
@@ -146,6 +161,8 @@ export interface TestingOptions {
   readonly replayGate?: ReplayGate;
   /** For replays: the recorded events of `prepareStep` before a step, instead of a call. */
   readonly recordedPreparation?: RecordedPreparation;
+  /** For replays: the recorded end of a turn at a limit of spending, if it comes after a position. */
+  readonly recordedLimit?: (position: number) => EventBody<"turn.limit-reached"> | undefined;
 }
 
 /** Checked options, with those of `testing` among the others. */

@@ -22,6 +22,7 @@ import {
   thing,
 } from "../validation/index.ts";
 import { type Agent, agentSchema, checkContext, heldAgent } from "../agent/index.ts";
+import type { Budget } from "../context/index.ts";
 import type { AttachmentOptions, BlobOptions } from "../media/index.ts";
 import type { HttpMcpServer, McpServers, StdioMcpServer } from "../mcp/index.ts";
 import type {
@@ -32,6 +33,7 @@ import type {
   StoreOptions,
   TestingOptions,
 } from "./runtime-options.ts";
+import type { SpendingLimits } from "./spending-ledger.ts";
 import { checkToolNames } from "./named-tools.ts";
 
 type KeyOf<Union> = Union extends unknown ? keyof Union : never;
@@ -67,6 +69,15 @@ const serverSchema = z.unknown().superRefine((value, context) => {
   else context.addIssue({ code: "custom", message: "an object with a `command` or a `url`" });
 });
 
+const budgetSchema = optionsOf<Budget>(
+  { tokens: amount, dollars: amount, per: oneOf("day", "month") },
+  {},
+).and(
+  thing("an object with `tokens` or `dollars`", (value) =>
+    ["tokens", "dollars"].some((key) => Reflect.get(Object(value), key) !== undefined),
+  ),
+);
+
 const schema = optionsOf<AnyRuntime>(
   {
     agent: thing(
@@ -94,6 +105,8 @@ const schema = optionsOf<AnyRuntime>(
     mcp: named(serverSchema),
     events: thing("what `defineEvents` answers", isEvents),
     recovery: oneOf("stop", "continue"),
+    resume: oneOf("all"),
+    limits: optionsOf<SpendingLimits>({ session: budgetSchema, perKey: named(budgetSchema) }, {}),
     maxRecoveries: many,
     hashChain: flag,
     attachments: optionsOf<AttachmentOptions>(
@@ -127,6 +140,7 @@ const schema = optionsOf<AnyRuntime>(
         random: code,
         replayGate: code,
         recordedPreparation: code,
+        recordedLimit: code,
       },
       {},
     ),
@@ -157,7 +171,7 @@ export function checkedOptions(options: RuntimeOptions): RuntimeSettings {
   check(schema, options, "createRuntime");
   const { testing = {}, agent: _agent, agents: _agents, ...given } = options;
   checkPlace(given);
-  const { attachments, blobs, mcp } = given;
+  const { attachments, blobs, limits, mcp } = given;
   const { clock, random, newId } = testing;
   return {
     ...given,
@@ -166,6 +180,7 @@ export function checkedOptions(options: RuntimeOptions): RuntimeSettings {
     ...(attachments && { attachments: ownCopy(attachments) }),
     ...(blobs && { blobs: { ...blobs } }),
     ...(mcp && { mcp: ownCopy(mcp) }),
+    ...(limits && { limits: ownCopy(limits) }),
     ...(clock && {
       clock: answering("testing.clock", clock, Number.isFinite, "a number of epoch milliseconds"),
     }),

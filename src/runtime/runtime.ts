@@ -11,10 +11,16 @@ import {
 } from "../events/index.ts";
 import type { Backup, BackupOptions } from "../store/leveldb/index.ts";
 import type { DeletedWithBlobs } from "../media/index.ts";
-import type { Redacted, RedactionTarget, RedactOptions } from "../archive/index.ts";
+import type {
+  DeletedSessions,
+  DeletionQuery,
+  Redacted,
+  RedactionTarget,
+  RedactOptions,
+} from "../archive/index.ts";
 import type { Session } from "./session.ts";
 import type { TrimmedLog, TrimLogOptions } from "../archive/trim/index.ts";
-import type { ListedSession, SessionQuery, SessionRow } from "../state/index.ts";
+import type { ListedSession, SessionQuery, SessionRow, WaitingQuestion } from "../state/index.ts";
 
 export interface OpenSessionOptions {
   /** Create the session if it does not exist. Default: true. */
@@ -30,6 +36,30 @@ export interface OpenSessionOptions {
    * them. With `encryption` they are encrypted.
    */
   readonly metadata?: JsonObject;
+}
+
+/** Options of {@link Runtime.resumeAll}. */
+export interface ResumeOptions {
+  /** The most sessions whose turns run at the same time. Default: 8. */
+  readonly concurrency?: number;
+  /** Metadata that a session must have. Default: all sessions. */
+  readonly where?: JsonObject;
+}
+
+/** The sessions that {@link Runtime.resumeAll} found, by their ids. */
+export interface ResumedSessions {
+  /** Their turns ended as `recovery` says, or went on, and are at rest now. */
+  readonly resumed: readonly string[];
+  /** Messages for later wait in them, which this runtime delivers at their times. */
+  readonly scheduled: readonly string[];
+  /** Not resumed, or it cannot be read whether they should be. */
+  readonly failed: readonly { readonly session: string; readonly error: TurnlogError }[];
+}
+
+/** Options of {@link Runtime.approvals}. */
+export interface ApprovalsOptions {
+  /** Metadata that a session must have. Default: all sessions. */
+  readonly where?: JsonObject;
 }
 
 /** An open store and the agent that runs its sessions. Created by {@link createRuntime}. */
@@ -58,6 +88,29 @@ export interface Runtime<Events extends EventSchemas = EventSchemas> extends Asy
    */
   sessions(query: SessionQuery): AsyncIterable<SessionRow>;
   /**
+   * Continues the sessions that a process left unfinished when it died, by the runtime's `recovery`, and
+   * plans the delivery of messages for later. Reads the list of sessions, and opens none of the others.
+   * Resolves when all of them are at rest. A session that fails does not stop the others.
+   * @example
+   * const { resumed, failed } = await runtime.resumeAll({ concurrency: 4 });
+   * for (const { session, error } of failed) console.error(session, error.code);
+   * @throws TurnlogError `INVALID_INPUT`, `RUNTIME_CLOSED`
+   */
+  resumeAll(options?: ResumeOptions): Promise<ResumedSessions>;
+  /**
+   * The questions that wait for people, and the calls that wait for clients, over all sessions, oldest
+   * first. Reads the list, and of the sessions only those that wait. A session that waits and cannot be read is
+   * left out with a warning.
+   * @example
+   * for (const question of await runtime.approvals({ where: { team: "ops" } })) {
+   *   if (question.kind !== "approval" || question.ageMs < 3_600_000) continue;
+   *   const session = await runtime.session(question.session);
+   *   await session.deny(question.approval.approvalId, { reason: "Nobody answered within an hour." });
+   * }
+   * @throws TurnlogError `INVALID_INPUT`
+   */
+  approvals(options?: ApprovalsOptions): Promise<readonly WaitingQuestion[]>;
+  /**
    * Deletes a session for good: events, snapshots, its row in the list, and the blobs that no other
    * session uses. Its name cannot be used again. `forks: "copy"` first copies the shared events into its forks.
    * @throws TurnlogError `SESSION_NOT_FOUND`, `SESSION_HAS_FORKS` (`details.forks` names them),
@@ -65,6 +118,15 @@ export interface Runtime<Events extends EventSchemas = EventSchemas> extends Asy
    * `EventLog.delete` throws
    */
   delete(session: string, options?: DeleteOptions): Promise<DeletedWithBlobs>;
+  /**
+   * Deletes the sessions of a query for good, as `delete` does each. Sessions stay whose turn runs or waits, in
+   * which messages wait, or whose events a fork shares that stays: `kept` has the reasons.
+   * @example
+   * const olderThan = new Date(Date.now() - 30 * 86_400_000);
+   * const { deleted, kept } = await runtime.deleteSessions({ olderThan, dryRun: true });
+   * @throws TurnlogError `INVALID_INPUT`, also without `olderThan` and `where`; `RUNTIME_CLOSED`
+   */
+  deleteSessions(query: DeletionQuery): Promise<DeletedSessions>;
   /**
    * Removes the blobs that no session uses: those of a process that died before their event was
    * written, or of sessions that were deleted during a copy. Sessions may run meanwhile, and keep the

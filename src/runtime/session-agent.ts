@@ -1,7 +1,7 @@
 /** An agent as sessions share it: prepared, with its catalogue and the tools of MCP servers. */
 
 import { TurnlogError, type McpOffer } from "../events/index.ts";
-import { modelCatalogue, type ModelCatalogue } from "../context/index.ts";
+import { modelCatalogue, type KnownLimits, type ModelCatalogue } from "../context/index.ts";
 import { guardedCatalogue, type Agent, type PreparedAgent } from "../agent/index.ts";
 import { equipAgent, type CallTool } from "../mcp/index.ts";
 
@@ -28,6 +28,13 @@ export class SessionAgent {
 
   get prepared(): PreparedAgent {
     return this.#prepared;
+  }
+
+  /** Where the prices of its models come from. */
+  get prices(): KnownLimits {
+    const overrides = this.#prepared.agent.context?.limits;
+    const { catalogue } = this;
+    return overrides === undefined ? { catalogue } : { catalogue, overrides };
   }
 
   /** Gives the agent, and so all its sessions, the tools that MCP servers offer now. */

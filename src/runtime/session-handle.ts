@@ -48,12 +48,14 @@ import { sessionProjected } from "./session-projections.ts";
 import { sessionAnswers } from "./session-answers.ts";
 import { sessionContext } from "./session-context.ts";
 import { sessionRewinds } from "./session-rewinds.ts";
+import { laterThan, scheduleOf } from "./message-schedule.ts";
 import { queueMessage } from "./queue-message.ts";
 import { assertSameMessage } from "./repeated-message.ts";
 
 export interface SessionHost {
   readonly log: EventLog;
   readonly newId: () => string;
+  readonly clock: () => number;
   readonly attachments: AttachmentOptions;
   readonly live: LiveSessions;
   /** The events of the user's program. */
@@ -125,18 +127,17 @@ export function sessionHandle(id: string, host: SessionHost): Session {
     known: SessionActor,
     input: HeldInput,
     messageId: string,
-    delivery: Delivery | undefined,
-    values: TurnValues,
+    { delivery, notBefore, values }: Delivered,
   ): Promise<readonly [messageId: string, position: number, queued: boolean]> {
     let actor = await openActor("accept messages", known);
     const position = acceptedAt(actor.state.queue, messageId) ?? actor.state.position;
     await actor.durable();
-    const waitsFor = commands.waitingMessage(actor, messageId)?.delivery;
-    const message = { id: messageId, input, delivery, position, waitsFor };
+    const waitsFor = commands.waitingMessage(actor, messageId);
+    const message = { id: messageId, input, delivery, notBefore, position, waitsFor };
     await assertSameMessage(log, id, message, host.attachments);
     actor = await openActor("accept messages", actor);
     await actor.turn.assertValid(values);
-    const queued = !actor.isIdle;
+    const queued = !actor.isIdle || waitsFor?.notBefore !== undefined;
     actor.turn.holdAgain(messageId, values);
     if (commands.waitingMessage(actor, messageId) !== undefined)
       for (const body of commands.resume(actor)) actor.record(body);
@@ -153,12 +154,23 @@ export function sessionHandle(id: string, host: SessionHost): Session {
 
     async send(
       given,
-      { id: messageId = host.newId(), delivery, replaces, basedOn, ...values } = {},
+      {
+        id: messageId = host.newId(),
+        delivery,
+        notBefore: time,
+        replaces,
+        basedOn,
+        ...values
+      } = {},
     ) {
       const input = heldInput(id, given);
+      const notBefore = time === undefined ? undefined : laterThan(host.clock(), time);
       let actor = await openActor("accept messages");
       const again = async (on: SessionActor) =>
-        turnOf(...(await sendAgain(on, input, messageId, delivery, values)), values.output);
+        turnOf(
+          ...(await sendAgain(on, input, messageId, { delivery, notBefore, values })),
+          values.output,
+        );
       if (acceptedAt(actor.state.queue, messageId) !== undefined) return await again(actor);
       const received = await receiveInput(id, input, host.attachments);
       actor = await openActor("accept messages", actor);
@@ -171,7 +183,12 @@ export function sessionHandle(id: string, host: SessionHost): Session {
       if (offloaded !== undefined || checking !== undefined)
         actor = await openActor("accept messages", actor);
       const { content = received, stored = [] } = offloaded ?? {};
-      const data = { id: messageId, content, delivery: delivery ?? "follow-up" };
+      const data = {
+        id: messageId,
+        content,
+        delivery: delivery ?? "follow-up",
+        ...(notBefore === undefined ? {} : { notBefore }),
+      };
       const accept = (on: SessionActor): ReturnType<typeof queueMessage> =>
         queueMessage(on, { data, stored, values });
       const accepted =
@@ -220,8 +237,10 @@ export function sessionHandle(id: string, host: SessionHost): Session {
     withdraw: (messageId, reason) =>
       execute("withdraw", (target) => commands.withdraw(target, messageId, reason)),
 
-    reschedule: (messageId, delivery) =>
-      execute("reschedule", (target) => commands.reschedule(target, messageId, delivery)),
+    reschedule: (messageId, to) =>
+      execute("reschedule", (target) =>
+        commands.reschedule(target, messageId, scheduleOf(to, host.clock())),
+      ),
 
     resume: () => execute("resume", commands.resume),
 
@@ -268,6 +287,13 @@ export function sessionHandle(id: string, host: SessionHost): Session {
 
     close: (reason) => note((target) => commands.close(target, reason)),
   };
+}
+
+/** How a message is to be delivered. */
+interface Delivered {
+  readonly delivery: Delivery | undefined;
+  readonly notBefore: number | undefined;
+  readonly values: TurnValues;
 }
 
 function isSeveral(

@@ -10,10 +10,12 @@ import {
   code,
   flag,
   implementation,
+  moment,
   name,
   oneOf,
   optionsOf,
   position,
+  report,
   several,
   text,
   thing,
@@ -21,15 +23,16 @@ import {
 } from "../validation/index.ts";
 import type { ApprovalAnswer, CancelOptions } from "./session/index.ts";
 import type { PreviewOptions } from "./prompt/index.ts";
-import type { RedactOptions } from "../archive/index.ts";
+import type { DeletionQuery, RedactOptions } from "../archive/index.ts";
 import type { AgentChanges } from "./agent-registry.ts";
-import type { OpenSessionOptions } from "./runtime.ts";
+import type { ApprovalsOptions, OpenSessionOptions, ResumeOptions } from "./runtime.ts";
 import type { SessionQuery } from "../state/index.ts";
 import type {
   ForkOptions,
   MoveOptions,
   RegenerateOptions,
   RerunOptions,
+  ScheduleOptions,
   SendOptions,
   Session,
 } from "./session.ts";
@@ -49,6 +52,7 @@ const sendSchema = optionsOf<SendOptions>(
   {
     id: name,
     delivery,
+    notBefore: moment,
     replaces: name,
     basedOn,
     context: turnContextSchema,
@@ -56,7 +60,19 @@ const sendSchema = optionsOf<SendOptions>(
     options: anything,
   },
   {},
+).and(
+  thing(
+    "without `notBefore` if it `replaces` a message: an edit is sent at once",
+    (value) =>
+      Reflect.get(Object(value), "notBefore") === undefined ||
+      Reflect.get(Object(value), "replaces") === undefined,
+  ),
 );
+const scheduleSchema = z.unknown().superRefine((value, context) => {
+  if (delivery.safeParse(value).success) return;
+  report(scheduleOptions, value, context, [], ', or "steer" or "follow-up"');
+});
+const scheduleOptions = optionsOf<ScheduleOptions>({ delivery, notBefore: moment }, {});
 const moveSchema = optionsOf<MoveOptions>({ tell: flag, basedOn }, {});
 type RewindFields = MoveOptions & {
   readonly to?: number;
@@ -169,9 +185,25 @@ export const sessionQuerySchema: z.ZodType = optionsOf<SessionQuery>(
   },
   {},
 );
+export const approvalsSchema: z.ZodType = optionsOf<ApprovalsOptions>(
+  { where: metadataSchema },
+  {},
+);
+export const resumeSchema: z.ZodType = optionsOf<ResumeOptions>(
+  { concurrency: several, where: metadataSchema },
+  {},
+);
 export const deleteSchema: z.ZodType = optionsOf<DeleteOptions>(
   { forks: oneOf("refuse", "copy") },
   {},
+);
+export const deletionSchema: z.ZodType = optionsOf<DeletionQuery>(
+  { olderThan: moment, where: metadataSchema, forks: oneOf("refuse", "copy"), dryRun: flag },
+  {},
+).and(
+  thing("with one of `olderThan` and `where`: without, it would delete all sessions", (value) =>
+    ["olderThan", "where"].some((key) => Reflect.get(Object(value), key) !== undefined),
+  ),
 );
 export const redactedSchema: z.ZodType = thing(
   "a position, an object with `from` and `to`, or a list of such",
@@ -226,7 +258,7 @@ const commands: ReadonlyMap<unknown, Signature> = new Map<keyof Session, Signatu
   ["answerCall", [required("requestId", text), required("answer", callAnswerSchema)]],
   ["forgetApproval", [required("toolName", text)]],
   ["withdraw", [required("messageId", name), optional("reason", text)]],
-  ["reschedule", [required("messageId", name), required("delivery", delivery)]],
+  ["reschedule", [required("messageId", name), required("to", scheduleSchema)]],
   ["compact", [optional("strategy", strategySchema)]],
   ["restore", [optional("position", position)]],
   ["rewind", [required("options", rewindSchema)]],

@@ -40,6 +40,13 @@ export interface SendOptions<OUTPUT = unknown, PARTIAL = unknown> extends TurnVa
   /** During a turn: deliver at the next step boundary (`steer`) or after the turn (`follow-up`, default). */
   readonly delivery?: Delivery;
   /**
+   * A message for later: it waits at least until then, and counts as sent at that time. A Date, or an ISO
+   * time with its zone; a time that has passed means now. It is delivered by a process that has the session
+   * open then; `createRuntime({ resume: "all" })` and `resumeAll` find the messages of all sessions. Not
+   * together with `replaces`.
+   */
+  readonly notBefore?: Date | string;
+  /**
    * Edits: the id of a delivered message of the active branch. The session is rewound to before its turn,
    * and this message is sent instead; other messages that began the turn are run again. The former
    * messages and replies stay on their branch. `await turn.replaced` tells what was left.
@@ -47,6 +54,13 @@ export interface SendOptions<OUTPUT = unknown, PARTIAL = unknown> extends TurnVa
   readonly replaces?: string;
   /** The last turn or message that the sender saw. Refused (`STALE`) if another turn, message or rewind came since. */
   readonly basedOn?: Seen;
+}
+
+/** Options of {@link Session.reschedule}. What is absent stays. */
+export interface ScheduleOptions {
+  readonly delivery?: Delivery;
+  /** As in {@link SendOptions}. A time that has passed means now. */
+  readonly notBefore?: Date | string;
 }
 
 /** How the head of a session moves. */
@@ -156,8 +170,11 @@ export interface Session<Events extends EventSchemas = EventSchemas> extends Pro
   forgetApproval(toolName: string): Promise<void>;
   /** Withdraws a message that was not delivered yet. @throws TurnlogError `COMMAND_REFUSED` */
   withdraw(messageId: string, reason?: string): Promise<void>;
-  /** Changes the delivery of a waiting message. @throws TurnlogError `COMMAND_REFUSED` */
-  reschedule(messageId: string, delivery: Delivery): Promise<void>;
+  /**
+   * Changes when a waiting message is delivered. A message for later has no place in the queue; it gets the
+   * last one when its time has come. @throws TurnlogError `COMMAND_REFUSED`
+   */
+  reschedule(messageId: string, to: Delivery | ScheduleOptions): Promise<void>;
   /** Delivers the messages that wait behind a cancelled, failed or interrupted turn. */
   resume(): Promise<void>;
   /**

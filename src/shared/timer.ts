@@ -10,6 +10,8 @@ export type Wait =
   | { readonly kind: "retry" | "summary-retry" }
   /** One of the limits of a model call. */
   | { readonly kind: "model"; readonly limit: ModelLimit }
+  /** For the time of a message for later. */
+  | { readonly kind: "later" }
   /** For a `TokenCounter`. */
   | { readonly kind: "count" }
   /** For a tool, until it is stopped. */

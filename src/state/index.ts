@@ -2,6 +2,7 @@
 
 export { EVENTS_PER_SNAPSHOT, foldedStates, isDue, keepStates } from "./folded-states.ts";
 export { linkOf } from "./fork-link.ts";
+export { type WaitingQuestion, inbox } from "./inbox.ts";
 export {
   attemptsAt,
   effectIdOf,
@@ -49,6 +50,7 @@ export {
   checkPosition,
   listSessions,
   listedSession,
+  problemOf,
   readSessionState,
   readSummary,
   stateAt,

@@ -2,6 +2,7 @@
 
 import { withEntry, type SessionEvent } from "../events/index.ts";
 import {
+  allWaiting,
   acceptedAt,
   branchAt,
   headOf,
@@ -44,7 +45,7 @@ export function rewindTarget(state: State, event: Rewound): RewindTarget | undef
   const again = ids.flatMap((id) => deliveredMessage(state.history, id) ?? []);
   if (again.length !== ids.length) return undefined;
   // A message that the target has already would be delivered twice in one branch.
-  const waiting = [...ids, ...state.queue.waiting.map(({ id }) => id)];
+  const waiting = [...ids, ...allWaiting(state.queue).map(({ id }) => id)];
   const isTwice = (id: string, index: number): boolean =>
     waiting.indexOf(id) !== index || deliveredMessage({ items }, id) !== undefined;
   if (waiting.some(isTwice)) return undefined;

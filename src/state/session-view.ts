@@ -11,6 +11,7 @@ import {
 } from "../events/index.ts";
 import type { MachineState } from "../machines/index.ts";
 import {
+  allWaiting,
   promptMessages,
   sessionSummary,
   type HistoryItem,
@@ -40,6 +41,7 @@ export interface SessionView {
   readonly approvals: readonly Approval[];
   /** Every call that a client runs, oldest first. */
   readonly outputRequests: readonly OutputRequest[];
+  /** The messages that wait: those that may be delivered now in their order, then those for later. */
   readonly queue: readonly QueuedMessage[];
   readonly summary: SessionSummary;
 }
@@ -68,7 +70,7 @@ function newView(session: string, state: SessionState): SessionView {
     toolCalls: describedCalls([...toolCalls.ended, ...toolCalls.open], history),
     approvals: sessionApprovals(session, state),
     outputRequests: outputRequests(session, state),
-    queue: queue.waiting,
+    queue: allWaiting(queue),
     summary,
   });
 }

@@ -155,6 +155,8 @@ export function waitEnd(
     case "turn":
     // In a replay, a late count is a failed one.
     case "count":
+    // The recorded event that the time has come is repeated as a command.
+    case "later":
       return undefined;
   }
 }

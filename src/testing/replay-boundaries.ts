@@ -97,8 +97,21 @@ const endings: ReadonlySet<EventType> = new Set<EventType>([
 function boundaryEnd(events: readonly SessionEvent[], position: number): SessionEvent | undefined {
   for (const event of events.slice(position)) {
     if (endings.has(event.type)) return undefined;
-    const isTimeUp = event.type === "turn.limit-reached" && event.data.limit !== "stop-condition";
+    const isTimeUp =
+      event.type === "turn.limit-reached" &&
+      event.data.limit !== "stop-condition" &&
+      event.data.limit !== "budget";
     if (answers.has(event.type) && !isTimeUp) return event;
   }
   return undefined;
+}
+
+/** The recorded end of a turn at a limit of spending, if it is the next event. */
+export function recordedLimit(
+  events: readonly SessionEvent[],
+  position: number,
+): EventBody<"turn.limit-reached"> | undefined {
+  const next = events[position];
+  if (next?.type !== "turn.limit-reached" || next.data.limit !== "budget") return undefined;
+  return { type: next.type, data: next.data };
 }

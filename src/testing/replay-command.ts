@@ -93,13 +93,18 @@ export async function repeatCommand(
   }
   switch (event.type) {
     case "message.queued": {
-      const { id, content, delivery } = event.data;
+      const { id, content, delivery, notBefore } = event.data;
       const input = typeof content === "string" ? content : [...content];
-      await session.send(input, { id, delivery, ...(output === undefined ? {} : { output }) });
+      const later = notBefore === undefined ? {} : { notBefore: new Date(notBefore) };
+      const own = output === undefined ? {} : { output };
+      await session.send(input, { id, delivery, ...later, ...own });
       return;
     }
-    case "message.rescheduled":
-      return await session.reschedule(event.data.id, event.data.delivery);
+    case "message.rescheduled": {
+      // Without a time it may be delivered now: 0 has passed.
+      const { id, delivery, notBefore = 0 } = event.data;
+      return await session.reschedule(id, { delivery, notBefore: new Date(notBefore) });
+    }
     case "message.withdrawn": {
       const [id, ...others] = event.data.ids;
       const { reason } = event.data;

@@ -12,7 +12,7 @@ import { replayModel } from "../models/index.ts";
 import { isGone, recordedBlobs } from "./recorded-processes.ts";
 import { endingAt, waitEnd } from "./recorded-endings.ts";
 import { recordedAppEvents } from "./replay-command.ts";
-import { recordedPreparations, withRecordedStops } from "./replay-boundaries.ts";
+import { recordedLimit, recordedPreparations, withRecordedStops } from "./replay-boundaries.ts";
 import type { ReplayComparison } from "./replay-comparison.ts";
 import type { ReplayPacer } from "./replay-pacer.ts";
 import { replayedContext } from "./replay-summaries.ts";
@@ -64,6 +64,7 @@ export class ReplayProcess {
         clock: () => events[Math.min(pacer.position, events.length - 1)]?.time ?? 0,
         timer: this.#timer,
         random: () => 0,
+        recordedLimit: (position) => recordedLimit(events, position),
         ...(preparations === undefined ? {} : { recordedPreparation: preparations }),
         replayGate: async (ending) => {
           const position = endingAt(events, pacer.position, ending, replayed);

@@ -270,6 +270,7 @@ const finishReasons: Readonly<Record<TurnEndReason, FinishReason>> = {
   interrupted: "other",
   "timed-out": "other",
   repeating: "other",
+  "out-of-budget": "other",
 };
 
 function turnEnded(

@@ -9,6 +9,7 @@ export {
   list,
   many,
   milliseconds,
+  moment,
   name,
   named,
   off,

@@ -44,6 +44,13 @@ export const milliseconds: z.ZodType<number> = thing(
 export const time: z.ZodType<number> = thing("a number of epoch milliseconds", (value) =>
   isNumber(value, Number.isFinite),
 );
+const zoned = z.iso.datetime({ offset: true });
+/** A local time would mean another moment on another machine. */
+export const moment: z.ZodType<Date | string> = thing(
+  "a Date, or an ISO time with its zone, such as 2026-01-31T09:00:00Z",
+  (value) =>
+    value instanceof Date ? !Number.isNaN(value.getTime()) : zoned.safeParse(value).success,
+);
 /** The session checks whether it has the position. */
 export const position: z.ZodType<number> = thing("a position, which is a whole number", (value) =>
   isNumber(value, Number.isSafeInteger),

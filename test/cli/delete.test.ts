@@ -88,6 +88,43 @@ it("deletes a session that a dead process left in the middle of a turn", async (
   expect((await run(["delete", "cut", "--yes"], { cwd })).code).toBe(0);
 });
 
+it("deletes the sessions of a query, after a dry run that changes nothing", async () => {
+  await using folder = await temporaryFolder({});
+  const cwd = folder.path;
+  {
+    await using runtime = await createRuntime({
+      dir: join(cwd, ".turnlog"),
+      agent: { model: scriptedModel(() => "Fine.") },
+    });
+    for (const userId of ["1", 1, "2"])
+      await runtime.session(`${typeof userId}-${userId}`, { metadata: { userId } });
+  }
+  const names = async (): Promise<readonly unknown[]> =>
+    jsonLines((await run(["sessions", "--json"], { cwd })).stdout)
+      .map((row) => z.object({ session: z.string() }).parse(row).session)
+      .toSorted();
+  const dry = await run(["delete", "--where", "userId=1", "--dry-run"], { cwd });
+  expect(dry.stdout).toMatch(/^Would delete string-1: .*\nWould delete 1 session\.\n$/);
+  expect(await names()).toEqual(["number-1", "string-1", "string-2"]);
+  const young = await run(["delete", "--older-than", "1d", "--yes"], { cwd });
+  expect(young).toMatchObject({ code: 0, stdout: "Deleted 0 sessions.\n" });
+  const silent = await run(["delete", "--where", "userId:=1"], { cwd });
+  expect(silent).toMatchObject({ code: 2, stdout: "" });
+  const deleted = await run(["delete", "--where", "userId:=1", "--yes", "--json"], { cwd });
+  expect(jsonLines(deleted.stdout)).toMatchObject([
+    { dryRun: false, deleted: [{ session: "number-1" }], kept: [] },
+  ]);
+  expect(await names()).toEqual(["string-1", "string-2"]);
+  for (const args of [
+    ["delete"],
+    ["delete", "string-1", "--older-than", "1d"],
+    ["delete", "--where", "userId"],
+    ["delete", "--older-than", "soon", "--yes"],
+  ])
+    expect((await run(args, { cwd })).code).toBe(2);
+  expect(await names()).toEqual(["string-1", "string-2"]);
+});
+
 describe.skipIf(!hasTerminals)("in a terminal", () => {
   it("asks first, and takes anything but a yes for a no", async () => {
     await using folder = await temporaryFolder({});

@@ -100,6 +100,11 @@ function joined<One extends object, Other extends object>(
   return fc.tuple(one, other).map(([left, right]) => ({ ...left, ...right }));
 }
 
+const notBefore: fc.Arbitrary<{ readonly notBefore?: number }> = fc.record(
+  { notBefore: fc.integer({ min: 0, max: 2 ** 50 }) },
+  { requiredKeys: [] },
+);
+
 const inFlight: Arbitrary<EventMap["session.recovered"]["inFlight"]> = fc.oneof(
   fc.record({ kind: fc.constantFrom("nothing" as const, "compacting" as const) }),
   fc.record({ kind: fc.constant("boundary" as const), turn: position }),
@@ -207,20 +212,23 @@ export const eventData: { readonly [Type in KnownType]: Arbitrary<EventMap[Type]
   "session.metadata-set": fc.record({ metadata: object }),
   "session.approval-forgotten": fc.record({ toolName: text }),
   "session.closed": reason,
-  "message.queued": fc.record({
-    id: text,
-    content: fc.oneof(text, fc.array(userPart, { maxLength: 3 })),
-    delivery: fc.constantFrom("steer", "follow-up"),
-  }),
+  "message.queued": joined(
+    fc.record({
+      id: text,
+      content: fc.oneof(text, fc.array(userPart, { maxLength: 3 })),
+      delivery: fc.constantFrom("steer" as const, "follow-up" as const),
+    }),
+    notBefore,
+  ),
   "message.delivered": fc.record({
     ids: fc.array(text, { maxLength: 3 }),
     turn: position,
     boundary: fc.constantFrom("turn", "step"),
   }),
-  "message.rescheduled": fc.record({
-    id: text,
-    delivery: fc.constantFrom("steer", "follow-up"),
-  }),
+  "message.rescheduled": joined(
+    fc.record({ id: text, delivery: fc.constantFrom("steer" as const, "follow-up" as const) }),
+    notBefore,
+  ),
   "message.withdrawn": joined(fc.record({ ids: fc.array(text, { maxLength: 3 }) }), reason),
   "turn.started": fc.record({ turn: position, maxSteps: position }),
   "turn.cancel-requested": joined(
@@ -233,7 +241,7 @@ export const eventData: { readonly [Type in KnownType]: Arbitrary<EventMap[Type]
   "turn.limit-reached": fc.record(
     {
       turn: position,
-      limit: fc.constantFrom("time", "repetition", "stop-condition"),
+      limit: fc.constantFrom("time", "repetition", "stop-condition", "budget"),
       lastStep: fc.boolean(),
       condition: count,
     },
@@ -253,6 +261,7 @@ export const eventData: { readonly [Type in KnownType]: Arbitrary<EventMap[Type]
         "timed-out",
         "repeating",
         "stop-condition",
+        "out-of-budget",
       ),
       error,
     },

@@ -39,6 +39,11 @@ const metadata: fc.Arbitrary<{ readonly providerMetadata?: ProviderMetadata }> =
   { providerMetadata: { turnlog: { item: "i1" } } },
   { providerMetadata: {} },
 );
+const notBefore: fc.Arbitrary<{ readonly notBefore?: number }> = fc.constantFrom(
+  {},
+  { notBefore: 1 },
+  { notBefore: 2 },
+);
 const error: fc.Arbitrary<StoredError> = fc.constantFrom(
   { name: "Error", message: "" },
   { name: "RangeError", message: "far", cause: { name: "Error", message: "near" } },
@@ -89,6 +94,7 @@ const end = fc.constantFrom(
   "timed-out",
   "repeating",
   "stop-condition",
+  "out-of-budget",
 );
 
 function merged<One extends object, Other extends object>(
@@ -155,27 +161,33 @@ const anyData: AnyData = {
   "session.metadata-set": fc.record({ metadata: fc.dictionary(fc.string(), fc.string()) }),
   "session.approval-forgotten": fc.record({ toolName }),
   "session.closed": reason,
-  "message.queued": fc.record({
-    id: messageId,
-    content: fc.oneof(
-      fc.constantFrom("hello", ""),
-      fc.constant([{ type: "text" as const, text: "hello" }]),
-      fc.constant([{ type: "file" as const, data: "aGk=", mediaType: "text/plain" }]),
-      fc.constant([
-        {
-          type: "file" as const,
-          data: { type: "reference" as const, reference: { openai: "file-1" } },
-          mediaType: "image/png",
-        },
-      ]),
-    ),
-    delivery: fc.constantFrom("steer", "follow-up"),
-  }),
+  "message.queued": merged(
+    fc.record({
+      id: messageId,
+      content: fc.oneof(
+        fc.constantFrom("hello", ""),
+        fc.constant([{ type: "text" as const, text: "hello" }]),
+        fc.constant([{ type: "file" as const, data: "aGk=", mediaType: "text/plain" }]),
+        fc.constant([
+          {
+            type: "file" as const,
+            data: { type: "reference" as const, reference: { openai: "file-1" } },
+            mediaType: "image/png",
+          },
+        ]),
+      ),
+      delivery: fc.constantFrom("steer" as const, "follow-up" as const),
+    }),
+    notBefore,
+  ),
   "message.delivered": fc.record({ ids, turn: few, boundary: fc.constantFrom("turn", "step") }),
-  "message.rescheduled": fc.record({
-    id: messageId,
-    delivery: fc.constantFrom("steer", "follow-up"),
-  }),
+  "message.rescheduled": merged(
+    fc.record({
+      id: messageId,
+      delivery: fc.constantFrom("steer" as const, "follow-up" as const),
+    }),
+    notBefore,
+  ),
   "message.withdrawn": merged(fc.record({ ids }), reason),
   "turn.started": fc.record({ turn: few, maxSteps: few }),
   "turn.cancel-requested": merged(
@@ -187,7 +199,7 @@ const anyData: AnyData = {
   ),
   "turn.limit-reached": fc.record({
     turn: few,
-    limit: fc.constantFrom("time", "repetition", "stop-condition"),
+    limit: fc.constantFrom("time", "repetition", "stop-condition", "budget"),
     lastStep: fc.boolean(),
   }),
   "turn.ended": fc.record({ turn: few, reason: end, error }, { requiredKeys: ["turn", "reason"] }),

@@ -13,7 +13,7 @@ import {
   type TokenUsage,
 } from "../../src/events/index.ts";
 import type { Effect } from "../../src/machines/index.ts";
-import { noUsage, promptDigest, promptMessages } from "../../src/projections/index.ts";
+import { allWaiting, noUsage, promptDigest, promptMessages } from "../../src/projections/index.ts";
 import type { Agent } from "../../src/agent/index.ts";
 import { afterOverflow, compaction } from "../../src/runtime/index.ts";
 import {
@@ -178,7 +178,9 @@ export class ImaginedSession {
       [{ type: "file", data: "aGk=", mediaType: "image/png" } as const],
     ]);
     const delivery = this.#choices.pick(["follow-up", "steer"] as const);
-    this.#record({ type: "message.queued", data: { id: `m${this.#messages}`, content, delivery } });
+    const id = `m${this.#messages}`;
+    const later = this.#choices.below(4) === 0 ? this.#later() : {};
+    this.#record({ type: "message.queued", data: { id, content, delivery, ...later } });
   }
 
   /** The process dies, what it had recorded last is lost, and another opens the session. */
@@ -214,10 +216,16 @@ export class ImaginedSession {
   }
 
   #reschedule(): void {
-    const ids = this.#state.queue.waiting.map(({ id }) => id);
+    const ids = allWaiting(this.#state.queue).map(({ id }) => id);
     if (ids.length === 0) return this.#send();
     const delivery = this.#choices.pick(["follow-up", "steer"] as const);
-    this.#record({ type: "message.rescheduled", data: { id: this.#choices.pick(ids), delivery } });
+    const id = this.#choices.pick(ids);
+    this.#record({ type: "message.rescheduled", data: { id, delivery, ...this.#later() } });
+  }
+
+  /** At times a time before which the message is not delivered. */
+  #later(): { readonly notBefore?: number } {
+    return this.#choices.below(4) === 0 ? { notBefore: 5000 + this.#choices.below(3) } : {};
   }
 
   #usage(): TokenUsage {

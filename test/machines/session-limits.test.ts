@@ -68,6 +68,7 @@ describe("A turn that has come to a limit", () => {
     ["time", "timed-out"],
     ["repetition", "repeating"],
     ["stop-condition", "stop-condition"],
+    ["budget", "out-of-budget"],
   ] as const)("of %s stops what runs and ends as %s", (limit, reason) => {
     expect(given(calling, call("a")).when(limitReached(limit), interrupted)).toMatchObject(
       reached("tools", "abort", "runTools"),

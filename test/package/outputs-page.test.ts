@@ -7,9 +7,16 @@ import { runShownCode } from "../support/shown-code.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
-const pages = ["sessions", "outputs", "rewinding", "loop", "agent-settings", "web", "server"].map(
-  (name) => readFile(`${root}docs/${name}.md`, "utf8"),
-);
+const pages = [
+  "sessions",
+  "outputs",
+  "rewinding",
+  "loop",
+  "agent-settings",
+  "web",
+  "server",
+  "operating",
+].map((name) => readFile(`${root}docs/${name}.md`, "utf8"));
 const text = (await Promise.all(pages)).join("\n");
 const blocks = [...text.matchAll(/^## (.+)$|```ts\n([\s\S]*?)```/gm)].reduce<
   { readonly title: string; readonly code: string }[]

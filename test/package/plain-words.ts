@@ -148,6 +148,7 @@ export const plainWords: ReadonlySet<string> = new Set(
     import
     importance
     in
+    inbox
     index
     input
     inspection
@@ -163,6 +164,7 @@ export const plainWords: ReadonlySet<string> = new Set(
     last
     later
     learned
+    ledger
     level
     leveldb
     lifecycle
@@ -180,6 +182,7 @@ export const plainWords: ReadonlySet<string> = new Set(
     main
     mark
     marks
+    master
     matchers
     mean
     measures
@@ -250,6 +253,7 @@ export const plainWords: ReadonlySet<string> = new Set(
     public
     published
     question
+    questions
     quota
     randomness
     rate
@@ -275,10 +279,12 @@ export const plainWords: ReadonlySet<string> = new Set(
     resort
     result
     results
+    resume
     resumed
     returned
     rewind
     rewinds
+    rotate
     rule
     rules
     runner
@@ -287,6 +293,7 @@ export const plainWords: ReadonlySet<string> = new Set(
     samples
     scaled
     scans
+    schedule
     schema
     schemas
     scope
@@ -317,6 +324,7 @@ export const plainWords: ReadonlySet<string> = new Set(
     source
     sources
     spare
+    spending
     staged
     start
     state
@@ -380,7 +388,7 @@ export const plainWords: ReadonlySet<string> = new Set(
     write
     writer
     you
-`
+  `
     .trim()
     .split(/\s+/),
 );

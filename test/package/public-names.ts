@@ -16,17 +16,17 @@ export const publicNames: Readonly<Record<string, string>> = {
     AppEvent AppEvents defineEvents byImportance callIdentity checkpoint collectBlobs copyBlobs createRuntime deleteSession
     diffSession dropMiddle dropOldest encryptedLog eventIdentity exportFixture exportSession folderBlobs
     folderKeys forkSession importModelMessages importSession importUIMessages isCallOf isRedacted
-    listSessions manual memoryBlobs memoryKeys mirrorSession modelCatalogue offlineModel
+    listSessions manual masterKeys memoryBlobs memoryKeys mirrorSession modelCatalogue offlineModel
     openLog openMemoryLog overflow promptWithMedia providerCounter readContext
     readSessionFile redactSession repairLog sessionAttributes sessionCost sessionMachine slidingWindow
     summarize threshold tokenizer tokens trimLog uiStream verifyLog verifySession viewSession Agent
     Approval ApprovalAnswer BlobStore CallAnswer CallAnswered Cancelled CompactionChoice
     CompactionPlan CompactionPreview CompactionStrategy CompactionWhen ContextFigures
-    ContextOptions EncryptedLog EventLog ForkOptions HistoryItem InferAgentUIMessage KeyStore ListedSession
-    LogVerification McpServers ModelLimits OutputRequest QueuedMessage Rewound Runtime RuntimeOptions
+    ContextOptions DeletedSessions EncryptedLog EventLog ForkOptions HistoryItem InferAgentUIMessage KeyStore ListedSession
+    LogVerification MasterKeys McpServers ModelLimits OutputRequest QueuedMessage ResumedSessions Rewound Runtime RuntimeOptions
     ScoredTurn SendOptions Session SessionBranch SessionCost SessionDiff SessionEvent SessionQuery SessionVerification
     SessionView StoreLog TokenCounter TokenUsage ToolCall ToolPolicy Turn TurnContext
-    TurnEndReason TurnResult TurnlogError TurnlogErrorCode UIStreamOptions UserInput
+    TurnEndReason TurnResult TurnlogError TurnlogErrorCode UIStreamOptions UserInput WaitingQuestion
   `,
   projections: `
     approvals contextView defineProjection history promptDiff promptMessages queue

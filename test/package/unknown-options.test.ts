@@ -29,6 +29,7 @@ import {
   importSession,
   importUIMessages,
   memoryBlobs,
+  masterKeys,
   memoryKeys,
   mirrorSession,
   offlineModel,
@@ -206,6 +207,22 @@ const rows: readonly Row[] = [
   // @ts-expect-error -- unknown
   ["query.limits", "limit", () => runtime.sessions({ limits: 3 })],
   // @ts-expect-error -- unknown
+  ["query.olderthan", "olderThan", () => runtime.deleteSessions({ olderthan: new Date() })],
+  // @ts-expect-error -- unknown
+  ["limits.sessions", "session", () => open({ limits: { sessions: { tokens: 1 } } })],
+  // @ts-expect-error -- unknown
+  ["limits.perKey.userId.token", "tokens", () => open({ limits: { perKey: { userId: { tokens: 1, token: 1 } } } })],
+  // @ts-expect-error -- unknown
+  ["options.were", "where", () => runtime.approvals({ were: {} })],
+  // @ts-expect-error -- unknown
+  ["options.parallel", undefined, () => runtime.resumeAll({ parallel: 3 })],
+  // @ts-expect-error -- unknown
+  ["resume", undefined, () => open({ resume: "none" })],
+  // @ts-expect-error -- unknown
+  ["options.notbefore", "notBefore", () => session.send("x", { notbefore: new Date() })],
+  // @ts-expect-error -- unknown
+  ["to.notbefore", "notBefore", () => session.reschedule("m", { notbefore: new Date() })],
+  // @ts-expect-error -- unknown
   ["options.create", "createIfMissing", () => runtime.session("s", { create: false })],
   // @ts-expect-error -- unknown
   ["options.fork", "forks", () => runtime.delete("s", { fork: "copy" })],
@@ -282,6 +299,8 @@ const rows: readonly Row[] = [
   ["options.only", undefined, () => memoryBlobs().collect(async () => new Set(), { only: [] })],
   // @ts-expect-error -- a text
   ["folder", undefined, () => folderKeys({ dir })],
+  // @ts-expect-error -- unknown
+  ["options.former", undefined, () => masterKeys(memoryKeys(), { current: new Uint8Array(32), former: [] })],
   // @ts-expect-error -- unknown
   ["options.without", "withoutKey", () => encryptedLog(log, memoryKeys(), { without: "redact" })],
   // @ts-expect-error -- unknown
@@ -442,7 +461,12 @@ it("every options type that a schema checks has a row above", async () => {
 /** By the type, the beginning of its row. */
 const covered: Readonly<Record<string, string>> = {
   AgentChanges: "options.positions",
+  ApprovalsOptions: "options.were",
+  MasterKeyOptions: "options.former",
+  SpendingLimits: "limits.sessions",
   AttachmentOptions: "attachments.timeout",
+  ResumeOptions: "options.parallel",
+  ScheduleOptions: "to.notbefore",
   BackupOptions: "options.progress",
   BlobLimits: "blobs.maxByte",
   BlobOptions: "blobs.maxByte",

@@ -1,6 +1,7 @@
 /** Law 5: a message is accepted once, and then delivered, withdrawn, or still waiting. A rewind may rerun it. */
 
 import type { SessionEvent } from "../../events/index.ts";
+import { allWaiting } from "../../projections/index.ts";
 import { canRewind, type SessionState } from "../../state/index.ts";
 import { noFaults, type Check } from "./check.ts";
 
@@ -47,7 +48,7 @@ export function messageCheck(): Check {
     },
 
     onEnd({ queue, boundaries }: SessionState) {
-      const shown = queue.waiting
+      const shown = allWaiting(queue)
         .map(({ id }) => id)
         .toSorted()
         .join();

@@ -3,6 +3,7 @@
 import { type Style, visibleName, visibleText } from "../output/index.ts";
 import { cutToCells, rowsOfWords, draftRow, type Draft, type Panel } from "../terminal/index.ts";
 import { amount, contentText, callLabel } from "../wording/index.ts";
+import type { QueuedMessage } from "../../projections/index.ts";
 import { questionsOf, runningCalls, type ConversationState } from "./conversation-state.ts";
 
 export interface PanelOptions {
@@ -62,8 +63,8 @@ function queueRows(
   most: number,
 ): readonly string[] {
   const shown = queue.length > most ? queue.slice(0, Math.max(0, most - 1)) : queue;
-  const rows = shown.map(({ number, delivery, content }) => {
-    const when = whenDelivered(delivery, held, activity === "idle");
+  const rows = shown.map(({ number, content, ...message }) => {
+    const when = whenDelivered(message, held, activity === "idle");
     return cutToCells(`${number} ${when}: ${oneLine(contentText(content))}`, cells);
   });
   const left = queue.length - shown.length;
@@ -73,10 +74,11 @@ function queueRows(
 }
 
 export function whenDelivered(
-  delivery: "steer" | "follow-up",
+  { delivery, notBefore }: Pick<QueuedMessage, "delivery" | "notBefore">,
   held: boolean,
   isIdle: boolean,
 ): string {
+  if (notBefore !== undefined) return `not before ${new Date(notBefore).toISOString()}`;
   if (held && isIdle) return "held back";
   return delivery === "steer" ? "next step" : "after the turn";
 }

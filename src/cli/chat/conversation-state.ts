@@ -10,6 +10,7 @@ import {
   resolveMachineState,
 } from "../../machines/index.ts";
 import {
+  allWaiting,
   history as historyProjection,
   queue as queueProjection,
   type HistoryPart,
@@ -150,11 +151,21 @@ function waitingMessages(
   { queue }: ConversationState,
   event: SessionEvent,
 ): readonly WaitingMessage[] {
-  const { waiting } = queueProjection.fold({ waiting: queue, accepted: [] }, event);
-  if (waiting === queue) return queue;
+  const before = {
+    waiting: queue.filter(({ notBefore }) => notBefore === undefined),
+    later: queue.flatMap(({ notBefore, ...message }) =>
+      notBefore === undefined ? [] : [{ ...message, notBefore }],
+    ),
+    accepted: [],
+  };
+  const after = queueProjection.fold(before, event);
+  if (after === before) return queue;
   const numbers = new Map(queue.map(({ id, number }) => [id, number]));
   const next = Math.max(0, ...numbers.values()) + 1;
-  return waiting.map((message) => ({ ...message, number: numbers.get(message.id) ?? next }));
+  return allWaiting(after).map((message) => ({
+    ...message,
+    number: numbers.get(message.id) ?? next,
+  }));
 }
 
 function stoppingAfter(

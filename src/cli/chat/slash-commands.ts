@@ -114,8 +114,8 @@ async function changeWaiting(
 
 function queueLines({ queue, held, activity }: ConversationState): readonly string[] {
   if (queue.length === 0) return ["No message waits."];
-  return queue.map(({ number, delivery, content }) => {
-    const when = whenDelivered(delivery, held, activity === "idle");
+  return queue.map(({ number, content, ...message }) => {
+    const when = whenDelivered(message, held, activity === "idle");
     return `${number} ${when}: ${excerpt(contentText(content), 400)}`;
   });
 }

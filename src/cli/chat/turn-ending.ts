@@ -76,6 +76,8 @@ export function endingSentence(reason: TurnEndReason, tally: TurnTally): string 
       return `The turn's time was up. ${keptOf(tally)}`;
     case "repeating":
       return `The turn was ended: the model repeated itself. ${keptOf(tally)}`;
+    case "out-of-budget":
+      return `The turn was ended: its next call would have passed a limit of spending. ${keptOf(tally)}`;
     case "cancelled":
       return `Cancelled. ${keptOf(tally)}`;
     case "failed":

@@ -10,6 +10,7 @@ import {
   type ExitCode,
   writeLine,
   type Output,
+  UsageError,
   assertCanConfirm,
   isConfirmed,
   jsonText,
@@ -22,6 +23,9 @@ const optionsSchema = z.object({
   yes: z.boolean().default(false),
   cancel: z.boolean().default(false),
   forks: z.enum(["refuse", "copy"]).default("refuse"),
+  olderThan: z.string().exactOptional(),
+  where: z.unknown().optional(),
+  dryRun: z.boolean().default(false),
 });
 
 const inTheOtherProcess =
@@ -33,7 +37,11 @@ export async function deleteSession(
   given: unknown,
   { data, progress }: Output,
 ): Promise<ExitCode> {
-  const { dir, keys, takeOver, json, yes, cancel, forks } = optionsSchema.parse(given);
+  const { dir, keys, takeOver, json, yes, cancel, forks, ...query } = optionsSchema.parse(given);
+  if (query.olderThan !== undefined || query.where !== undefined || query.dryRun)
+    throw new UsageError(
+      "--older-than, --where and --dry-run choose among all sessions: give them without the name of a session.",
+    );
   if (!yes)
     assertCanConfirm(
       progress,

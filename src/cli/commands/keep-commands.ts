@@ -3,7 +3,7 @@
 import { type Command, Option } from "commander";
 import type { ExitCode, Output } from "../output/index.ts";
 import type { PositionRange } from "../../events/index.ts";
-import { collect, positionRange, wholeNumber } from "./option-values.ts";
+import { collect, metadataValue, positionRange, wholeNumber } from "./option-values.ts";
 
 export function addKeepCommands(
   program: Command,
@@ -45,8 +45,18 @@ export function addKeepCommands(
 
   program
     .command("delete")
-    .description("delete a session permanently; its name cannot be used again")
-    .argument("<session>", "its id")
+    .description("delete a session permanently, or all old ones; a name cannot be used again")
+    .argument("[session]", "its id")
+    .option(
+      "--older-than <date|days>",
+      "instead of one session: all without an event since a date (2026-10-01) or for 30d",
+    )
+    .option(
+      "--where <key=value>",
+      "instead of one session: all with this in their metadata; key:=json for other values than texts (repeatable)",
+      metadataValue,
+    )
+    .option("--dry-run", "with --older-than or --where: print what would be deleted")
     .option("--yes", "do not ask (required without a terminal)")
     .option("--cancel", "also delete a session whose turn waits for an approval")
     .addOption(
@@ -54,9 +64,15 @@ export function addKeepCommands(
         .choices(["refuse", "copy"])
         .default("refuse"),
     )
-    .action(async (session: string, _options: unknown, command: Command) => {
+    .action(async (session: string | undefined, _options: unknown, command: Command) => {
       const { deleteSession } = await import("./delete-command.ts");
-      end(await deleteSession(session, command.optsWithGlobals(), output));
+      const { deleteOldSessions } = await import("./delete-sessions-command.ts");
+      const options = command.optsWithGlobals();
+      end(
+        session === undefined
+          ? await deleteOldSessions(options, output)
+          : await deleteSession(session, options, output),
+      );
     });
 
   program
@@ -108,6 +124,14 @@ export function addKeepCommands(
     .action(async (folder: string, _options: unknown, command: Command) => {
       const { backup } = await import("./backup-command.ts");
       end(await backup(folder, command.optsWithGlobals(), output));
+    });
+
+  program
+    .command("rotate-keys")
+    .description("wrap the keys of encrypted sessions by the master key in TURNLOG_MASTER_KEY")
+    .action(async (_options: unknown, command: Command) => {
+      const { rotateKeys } = await import("./rotate-keys-command.ts");
+      end(await rotateKeys(command.optsWithGlobals(), output));
     });
 
   program

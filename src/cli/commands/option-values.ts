@@ -1,7 +1,8 @@
 /** Parses the values of options and arguments. */
 
 import { InvalidArgumentError } from "commander";
-import type { PositionRange } from "../../events/index.ts";
+import { jsonSchema, type JsonValue, type PositionRange } from "../../events/index.ts";
+import { UsageError } from "../output/index.ts";
 
 export function collect(text: string, before: readonly string[] = []): readonly string[] {
   return [...before, text];
@@ -52,4 +53,31 @@ export function wholeNumber(text: string): number {
   if (!Number.isSafeInteger(value))
     throw new InvalidArgumentError(`It is too large: the maximum is ${Number.MAX_SAFE_INTEGER}.`);
   return value;
+}
+
+const DAY = 24 * 60 * 60 * 1000;
+
+/** Epoch milliseconds. `30d` means 30 days ago; any other text is a date. */
+export function momentBefore(option: string, text: string, now: number): number {
+  const [, days] = /^(\d{1,6})d$/.exec(text) ?? [];
+  const time = days === undefined ? Date.parse(text) : now - Number(days) * DAY;
+  if (Number.isFinite(time)) return time;
+  throw new UsageError(
+    `${option} takes a date, like 2026-10-01 or 2026-10-01T12:00:00Z, or a number of days ago, like 30d; not ${JSON.stringify(text)}.`,
+  );
+}
+
+/** Metadata: `key=text`, or `key:=json` for values that are no text. */
+export function metadataValue(
+  text: string,
+  before: Readonly<Record<string, JsonValue>> = {},
+): Readonly<Record<string, JsonValue>> {
+  const [, key = "", sign, value = ""] = /^([^=]+?)(:?=)(.*)$/s.exec(text) ?? [];
+  if (sign === "=") return { ...before, [key]: value };
+  try {
+    if (sign === ":=") return { ...before, [key]: jsonSchema.parse(JSON.parse(value)) };
+  } catch {
+    // It is no JSON.
+  }
+  throw new InvalidArgumentError("It is neither key=text nor key:=json.");
 }

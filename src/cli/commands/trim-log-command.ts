@@ -16,8 +16,7 @@ import {
 } from "../output/index.ts";
 import { openStore, storeOptions } from "../settings/index.ts";
 import { amount, figure } from "../wording/index.ts";
-
-const DAY = 24 * 60 * 60 * 1000;
+import { momentBefore } from "./option-values.ts";
 
 const optionsSchema = z.object({
   ...storeOptions,
@@ -45,7 +44,7 @@ export async function trimStoredLog(
     drop,
     shown,
     ...(keepSteps === undefined ? {} : { keepSteps }),
-    ...(before === undefined ? {} : { before: moment(before, Date.now()) }),
+    ...(before === undefined ? {} : { before: momentBefore("--before", before, Date.now()) }),
   };
   if (!dryRun && !yes)
     assertCanConfirm(
@@ -96,14 +95,4 @@ function lines({ session, drop, dryRun, steps, kept, ...done }: TrimmedLog): rea
         ]),
     ...(erased || dryRun ? [] : ["The files shrink when the store is opened again."]),
   ];
-}
-
-/** `30d` means 30 days ago; any other text is a date. */
-function moment(text: string, now: number): number {
-  const [, days] = /^(\d{1,6})d$/.exec(text) ?? [];
-  const time = days === undefined ? Date.parse(text) : now - Number(days) * DAY;
-  if (Number.isFinite(time)) return time;
-  throw new UsageError(
-    `--before takes a date, like 2026-10-01 or 2026-10-01T12:00:00Z, or a number of days ago, like 30d; not ${JSON.stringify(text)}.`,
-  );
 }

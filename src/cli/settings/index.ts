@@ -8,6 +8,7 @@ export { type ReadSource, readSource } from "./read-source.ts";
 export {
   type SessionsFolder,
   keysIn,
+  masterKeysIn,
   openSessions,
   openStore,
   agentOptions,

@@ -5,8 +5,10 @@ import { z } from "zod";
 import {
   encryptedLog,
   folderKeys,
+  masterKeys,
   type EncryptedLog,
   type KeyStore,
+  type MasterKeys,
 } from "../../store/encryption/index.ts";
 import { TurnlogError } from "../../events/index.ts";
 import { openLog, type StoreLog } from "../../store/leveldb/index.ts";
@@ -89,6 +91,25 @@ export async function openSessions(
 
 /** The key store in the folder of `--keys` or TURNLOG_KEYS; undefined if unset or empty. @throws UsageError */
 export function keysIn(folder: string | undefined, dir: string): KeyStore | undefined {
+  return masterKeysIn(folder, dir) ?? keyFolder(folder, dir);
+}
+
+/**
+ * The same under the master key of the environment; undefined without one. The master key is no option, since
+ * other users of the machine see those. @throws UsageError
+ */
+export function masterKeysIn(folder: string | undefined, dir: string): MasterKeys | undefined {
+  const { TURNLOG_MASTER_KEY: current = "", TURNLOG_FORMER_MASTER_KEYS: former = "" } = process.env;
+  const keys = keyFolder(folder, dir);
+  if (keys === undefined || (current === "" && former === "")) return undefined;
+  const previous = former.split(",").filter((text) => text.trim() !== "");
+  return masterKeys(keys, {
+    current: keyBytes("TURNLOG_MASTER_KEY", current),
+    previous: previous.map((text) => keyBytes("TURNLOG_FORMER_MASTER_KEYS", text)),
+  });
+}
+
+function keyFolder(folder: string | undefined, dir: string): KeyStore | undefined {
   if (folder === undefined || folder.trim() === "") return undefined;
   const keys = resolve(folder);
   if (isWithin(dir, keys))
@@ -96,4 +117,12 @@ export function keysIn(folder: string | undefined, dir: string): KeyStore | unde
       `The keys must not be in the store (${dir}): a copy of the store would include them. Name another folder with --keys.`,
     );
   return folderKeys(keys);
+}
+
+function keyBytes(variable: string, text: string): Uint8Array {
+  const bytes = Buffer.from(text.trim(), "base64");
+  if (bytes.byteLength === 32) return bytes;
+  throw new UsageError(
+    `${variable} must have 32 bytes as base64, as \`openssl rand -base64 32\` prints them, and has ${bytes.byteLength}.`,
+  );
 }

@@ -55,12 +55,16 @@ export function historyLines(
         ...noticeLines(notices, item.position, next, data, leftAt),
       ];
     }),
-    ...queue.flatMap(({ delivery, content }) => [
-      data.style("bold", `Waiting (${delivery})`),
+    ...queue.flatMap(({ delivery, notBefore, content }) => [
+      data.style("bold", `Waiting (${delivery}${timeWords(notBefore)})`),
       ...indented(visibleText(contentText(content))),
       "",
     ]),
   ];
+}
+
+function timeWords(notBefore: number | undefined): string {
+  return notBefore === undefined ? "" : `, not before ${new Date(notBefore).toISOString()}`;
 }
 
 /** The notices from a position on, before another one. */

@@ -11,7 +11,7 @@ import {
   type EventBody,
   type JsonObject,
 } from "../../events/index.ts";
-import type { QueuedMessage } from "../../projections/index.ts";
+import { allWaiting, type QueuedMessage } from "../../projections/index.ts";
 import { isIdle, type SessionRecorder } from "../../state/index.ts";
 
 export type CommandTarget = Pick<SessionRecorder, "session" | "state">;
@@ -45,7 +45,7 @@ export function waitingMessage(
   { state }: CommandTarget,
   messageId: string,
 ): QueuedMessage | undefined {
-  return state.queue.waiting.find((message) => message.id === messageId);
+  return allWaiting(state.queue).find((message) => message.id === messageId);
 }
 
 export function withdraw(target: CommandTarget, messageId: string, reason?: string): Events {
@@ -54,11 +54,28 @@ export function withdraw(target: CommandTarget, messageId: string, reason?: stri
   return [{ type: "message.withdrawn", data }];
 }
 
-/** No event if the message has that delivery already. */
-export function reschedule(target: CommandTarget, messageId: string, delivery: Delivery): Events {
+/** When a message is delivered: how, and not before a time in epoch milliseconds, `"now"` for none. */
+export interface Schedule {
+  readonly delivery?: Delivery | undefined;
+  readonly notBefore?: number | "now" | undefined;
+}
+
+/** No event if the message has that delivery and time already. */
+export function reschedule(target: CommandTarget, messageId: string, to: Schedule): Events {
   const message = assertWaiting(target, "reschedule", messageId);
-  if (message.delivery === delivery) return [];
-  return [{ type: "message.rescheduled", data: { id: messageId, delivery } }];
+  const { delivery = message.delivery, notBefore: time = message.notBefore } = to;
+  const notBefore = time === "now" ? undefined : time;
+  if (message.delivery === delivery && message.notBefore === notBefore) return [];
+  const later = notBefore === undefined ? {} : { notBefore };
+  return [{ type: "message.rescheduled", data: { id: messageId, delivery, ...later } }];
+}
+
+/** The events that say that the time of messages has come, in the order of their times. */
+export function takeDue({ state }: CommandTarget, now: number): Events {
+  if (state.machine.matches("closed")) return [];
+  return state.queue.later
+    .filter(({ notBefore }) => notBefore <= now)
+    .map(({ id, delivery }) => ({ type: "message.rescheduled", data: { id, delivery } }));
 }
 
 function assertWaiting(target: CommandTarget, command: string, messageId: string): QueuedMessage {

@@ -10,7 +10,7 @@ export { answerCall, callToAnswer, type CallAnswered } from "./call-answer.ts";
 export { type Seen, assertBasedOn } from "./session-head.ts";
 export { type CancelOptions, type Cancelled, cancel } from "./cancellation.ts";
 export * as commands from "./commands.ts";
-export type { CommandTarget } from "./commands.ts";
+export type { CommandTarget, Schedule } from "./commands.ts";
 export { repeatedMessages, withdrawal } from "./repeated-messages.ts";
 export { leftTurns } from "./rewind-effects.ts";
 export {
@@ -30,6 +30,7 @@ export { SessionActor } from "./session-actor.ts";
 export { openChain } from "./session-chain.ts";
 export { type KeepingMoment, SnapshotWriter } from "./snapshot-writer.ts";
 export { type TurnResult, outcomeOf, restOf, startOf, turnRemains } from "./turn-outcome.ts";
+export type { LimitReached } from "./session-effects.ts";
 export type { ContextFor } from "./running-turn.ts";
 export { HeldValues, type TurnValues } from "./turn-values.ts";
 export { type Turn, createTurn } from "./turn.ts";

@@ -1,11 +1,12 @@
 /** Messages that wait again, when the branch that repeats them is left: they are withdrawn. Pure. */
 
 import type { EventBody } from "../../events/index.ts";
+import { allWaiting } from "../../projections/index.ts";
 import type { SessionState } from "../../state/index.ts";
 
 /** The waiting messages that were delivered before, on some branch. */
 export function repeatedMessages({ queue, boundaries }: SessionState): readonly string[] {
-  const waiting = queue.waiting.map(({ id }) => id);
+  const waiting = allWaiting(queue).map(({ id }) => id);
   return waiting.filter((id) =>
     boundaries.items.some((item) => item.kind === "user" && item.id === id),
   );

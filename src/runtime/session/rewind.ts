@@ -3,6 +3,7 @@
 import type { Cost } from "../../context/index.ts";
 import type { EventBody } from "../../events/index.ts";
 import {
+  allWaiting,
   activeSpans,
   headOf,
   isWithin,
@@ -207,7 +208,7 @@ function deliveredMessage(target: CommandTarget, id: string, command: string): U
   const isIt = (item: HistoryItem): item is UserItem => item.kind === "user" && item.id === id;
   const found = history.items.findLast(isIt);
   if (found !== undefined) return found;
-  const why = queue.waiting.some((message) => message.id === id)
+  const why = allWaiting(queue).some((message) => message.id === id)
     ? `message ${id} still waits: withdraw it, and send another one`
     : boundaries.items.some(isIt)
       ? `message ${id} is not on the active branch. Check its branch out first: \`branches()\` lists them`

@@ -12,7 +12,7 @@ import {
   type TurnContext,
 } from "../../agent/index.ts";
 import type { Effect } from "../../machines/index.ts";
-import type { HistoryState } from "../../projections/index.ts";
+import { allWaiting, type HistoryState } from "../../projections/index.ts";
 import { isInTurn, type SessionRecorder } from "../../state/index.ts";
 import {
   unknownMessage,
@@ -122,7 +122,7 @@ export class RunningTurn {
     const { recorder, held } = this.#options;
     const { queue } = recorder.state;
     if (held.of(recorder.session, messageId)?.values.context !== undefined) return;
-    if (this.messageId === messageId || queue.waiting.some(({ id }) => id === messageId))
+    if (this.messageId === messageId || allWaiting(queue).some(({ id }) => id === messageId))
       this.hold(messageId, values);
   }
 

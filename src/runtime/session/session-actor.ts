@@ -31,6 +31,7 @@ import type { SessionChain } from "./session-chain.ts";
 import { SessionEffects } from "./session-effects.ts";
 import type { RecordedPreparation } from "./step-preparation.ts";
 import type { SessionPrompts } from "../prompt/index.ts";
+import type { LimitReached } from "./session-effects.ts";
 import type { ContextFor, RunningTurn } from "./running-turn.ts";
 import type { HeldValues } from "./turn-values.ts";
 import { SessionWriter } from "./session-writer.ts";
@@ -52,6 +53,8 @@ export interface SessionActorOptions {
   readonly random: () => number;
   readonly replayGate: ReplayGate | undefined;
   readonly recordedPreparation: RecordedPreparation | undefined;
+  /** The event that ends the turn if its next call would pass a limit of spending. */
+  readonly limitReached: LimitReached | undefined;
   readonly blobs: SessionBlobs;
   readonly chain: SessionChain | undefined;
   /** Called once when the log refuses an event. The actor cannot be used afterwards. */

@@ -3,12 +3,12 @@
  * the model and the tools, context is freed, the turn ends.
  */
 
-import type { EventBody, SessionEvent, StoredError } from "../../events/index.ts";
+import type { EventBody, ModelName, SessionEvent, StoredError } from "../../events/index.ts";
 import type { Effect } from "../../machines/index.ts";
 import { promptDigest } from "../../projections/index.ts";
 import { type Agent, type PreparedAgent, isCallbackFailure, stepLimit } from "../../agent/index.ts";
 import type { EstimatedPrompt, SessionPrompts } from "../prompt/index.ts";
-import { type ReplayGate, settlement } from "../../state/index.ts";
+import { type ReplayGate, type SessionRecorder, settlement } from "../../state/index.ts";
 import { waited, toStoredError } from "../../shared/index.ts";
 import { TurnLifecycle } from "../lifecycle/index.ts";
 import { refusal } from "./commands.ts";
@@ -27,9 +27,17 @@ export interface SessionEffectsOptions
     Omit<RunningTurnOptions, "agent">,
     Pick<RunningAgentOptions, "catalogue">,
     Pick<StepBoundaryOptions, "recordedPreparation"> {
+  readonly limitReached: LimitReached | undefined;
   /** Given in a replay, which calls no callbacks. */
   readonly replayGate: ReplayGate | undefined;
 }
+
+/** @param promptTokens - The estimate of the next prompt; undefined before it is made */
+export type LimitReached = (
+  recorder: Pick<SessionRecorder, "session" | "state">,
+  model: ModelName,
+  promptTokens: number | undefined,
+) => EventBody<"turn.limit-reached"> | undefined;
 
 export class SessionEffects implements Disposable {
   readonly #options: SessionEffectsOptions;
@@ -144,8 +152,18 @@ export class SessionEffects implements Disposable {
   #enterStep(prepared: PreparedAgent): void {
     const { step } = this.#options.recorder.state.machine.context;
     this.#agent.use(prepared);
+    // A compaction would be spent in vain.
+    if (this.#isOutOfBudget()) return;
     const next = this.prompts.beforeStep();
-    if (next !== undefined) this.#beginAttempt(step + 1, 1, next);
+    if (next === undefined || this.#isOutOfBudget(next.estimate.tokens)) return;
+    this.#beginAttempt(step + 1, 1, next);
+  }
+
+  #isOutOfBudget(promptTokens?: number): boolean {
+    const { recorder, limitReached } = this.#options;
+    const reached = limitReached?.(recorder, this.#agent.step.description.model, promptTokens);
+    if (reached !== undefined) this.#record(reached);
+    return reached !== undefined;
   }
 
   #beginAttempt(

@@ -6,6 +6,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { OutputInterface } from "ai";
 import type { TurnContext } from "../../agent/index.ts";
+import { allWaiting } from "../../projections/index.ts";
 import type { SessionRecorder } from "../../state/index.ts";
 
 /** The values of a message for the turn that it begins. Not in the log. */
@@ -57,7 +58,7 @@ export class HeldValues {
   /** Forgets the values of messages that no longer wait, after the end of a turn. */
   tidy({ session, state }: Pick<SessionRecorder, "session" | "state">): void {
     const held = this.#sessions.get(session);
-    const waiting = new Set(state.queue.waiting.map(({ id }) => id));
+    const waiting = new Set(allWaiting(state.queue).map(({ id }) => id));
     if (state.machine.matches("closed")) waiting.clear();
     for (const id of held?.keys() ?? []) if (!waiting.has(id)) held?.delete(id);
     if (held?.size === 0) this.forget(session);

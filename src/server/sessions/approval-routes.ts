@@ -2,7 +2,7 @@
 
 import { z } from "zod";
 import { sessionOfAsked } from "../../events/index.ts";
-import { listSessions, viewSession, type SessionView } from "../../state/index.ts";
+import type { SessionView } from "../../state/index.ts";
 import { json, noBody, noQuery, route, type Call, type Route } from "../route/index.ts";
 
 const approval = z.looseObject({ approvalId: z.string(), toolName: z.string() });
@@ -82,25 +82,20 @@ export function approvalRoutes(): readonly Route[] {
 }
 
 async function inbox({
-  runtime: { log },
+  runtime,
   mayRead,
 }: Pick<Call, "runtime" | "mayRead">): Promise<readonly Waiting[]> {
   const waiting: Waiting[] = [];
-  for await (const { session, status } of listSessions(log)) {
-    if (status === "idle" || status === "closed" || !(await mayRead(session))) continue;
-    const view = await viewSession(log, session);
-    const found = {
+  const questions = Map.groupBy(await runtime.approvals(), ({ session }) => session);
+  for (const [session, asked] of questions) {
+    if (!(await mayRead(session))) continue;
+    waiting.push({
       session,
-      approvals: view.approvals.filter(isWaiting),
-      outputRequests: view.outputRequests.filter(isWaiting),
-    };
-    if (found.approvals.length + found.outputRequests.length > 0) waiting.push(found);
+      approvals: asked.flatMap((one) => (one.kind === "approval" ? [one.approval] : [])),
+      outputRequests: asked.flatMap((one) => (one.kind === "output" ? [one.request] : [])),
+    });
   }
   return waiting;
 }
 
 type Waiting = Pick<SessionView, "session" | "approvals" | "outputRequests">;
-
-function isWaiting({ status }: { readonly status: string }): boolean {
-  return status === "waiting";
-}

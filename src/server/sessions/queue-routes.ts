@@ -5,6 +5,7 @@ import { json, noBody, noQuery, route, type Route } from "../route/index.ts";
 import { messageInput, postedParts, seen } from "./posted-message.ts";
 
 const delivery = z.enum(["steer", "follow-up"]);
+const notBefore = z.iso.datetime({ offset: true });
 
 export function queueRoutes(): readonly Route[] {
   return [
@@ -12,7 +13,8 @@ export function queueRoutes(): readonly Route[] {
       method: "get",
       path: "/api/sessions/{session}/queue",
       action: "read",
-      summary: "The messages that wait, oldest first.",
+      summary:
+        "The messages that wait: those that may be delivered now in their order, then those for later.",
       query: noQuery,
       body: noBody,
       answer: z.object({ position: z.int(), messages: z.array(z.looseObject({ id: z.string() })) }),
@@ -32,6 +34,7 @@ export function queueRoutes(): readonly Route[] {
         message: z.union([z.string().min(1), postedParts]),
         id: z.string().min(1).exactOptional(),
         delivery: delivery.exactOptional(),
+        notBefore: notBefore.exactOptional(),
         replaces: z.string().min(1).exactOptional(),
         basedOn: seen.exactOptional(),
       }),
@@ -50,10 +53,13 @@ export function queueRoutes(): readonly Route[] {
       action: "send",
       summary: "Changes when a waiting message is delivered.",
       query: noQuery,
-      body: z.strictObject({ delivery }),
+      body: z.strictObject({
+        delivery: delivery.exactOptional(),
+        notBefore: notBefore.exactOptional(),
+      }),
       answer: z.object({}),
       handle: async ({ body, params: { message = "" }, open }) => {
-        await (await open()).reschedule(message, body.delivery);
+        await (await open()).reschedule(message, body);
         return json({});
       },
     }),

@@ -81,14 +81,20 @@ const contentFields: ContentFields = {
   "session.approval-forgotten": { toolName: clear },
   "session.closed": { reason: out, digest: clear },
 
-  "message.queued": { id: clear, content: text, delivery: clear },
+  "message.queued": { id: clear, content: text, delivery: clear, notBefore: clear },
   "message.delivered": { ids: clear, turn: clear, boundary: clear },
-  "message.rescheduled": { id: clear, delivery: clear },
+  "message.rescheduled": { id: clear, delivery: clear, notBefore: clear },
   "message.withdrawn": { ids: clear, reason: out },
 
   "turn.started": { turn: clear, maxSteps: clear },
   "turn.cancel-requested": { turn: clear, mode: clear, reason: out },
-  "turn.limit-reached": { turn: clear, limit: clear, lastStep: clear, condition: clear },
+  "turn.limit-reached": {
+    turn: clear,
+    limit: clear,
+    lastStep: clear,
+    condition: clear,
+    budget: clear,
+  },
   "turn.ended": { turn: clear, reason: clear, error, output: out },
 
   "step.started": {

@@ -4,5 +4,6 @@ export { hasContent, isEncrypted, decryptedEvent } from "./encrypted-event.ts";
 export type { EncryptedLog, LogWithBlobs } from "./encrypted-log.ts";
 export { asEncrypted, encryptedLog } from "./encrypting-log.ts";
 export { folderKeys } from "./folder-keys.ts";
+export { type MasterKeys, masterKeys } from "./master-keys.ts";
 export { keyMissing } from "./key-errors.ts";
 export { type KeyStore, memoryKeys, assertKeysOutside } from "./key-store.ts";

@@ -1,0 +1,103 @@
+/** `turnlog delete --older-than --where`: says which sessions it would delete, and deletes them after confirmation. */
+
+import { z } from "zod";
+import { deleteSessions, type DeletedSessions, type DeletionQuery } from "../../archive/index.ts";
+import { jsonObjectSchema, type TurnlogError } from "../../events/index.ts";
+import { deleteSession } from "../../media/index.ts";
+import {
+  DONE,
+  INTERRUPTED,
+  type ExitCode,
+  writeLine,
+  writeLines,
+  type Output,
+  UsageError,
+  assertCanConfirm,
+  isConfirmed,
+  jsonText,
+  visibleName,
+} from "../output/index.ts";
+import { openSessions, sessionOptions } from "../settings/index.ts";
+import { amount, dateAndTime } from "../wording/index.ts";
+import { momentBefore } from "./option-values.ts";
+
+const optionsSchema = z.object({
+  ...sessionOptions,
+  json: z.boolean().default(false),
+  yes: z.boolean().default(false),
+  cancel: z.boolean().default(false),
+  dryRun: z.boolean().default(false),
+  forks: z.enum(["refuse", "copy"]).default("refuse"),
+  olderThan: z.string().exactOptional(),
+  where: jsonObjectSchema.exactOptional(),
+});
+
+const inTheOtherProcess =
+  "Sessions of a store in use can be deleted by its own process: `runtime.deleteSessions({ olderThan })` in a program.";
+
+export async function deleteOldSessions(
+  given: unknown,
+  { data, progress }: Output,
+): Promise<ExitCode> {
+  const { dir, keys, takeOver, json, yes, dryRun, ...options } = optionsSchema.parse(given);
+  const { olderThan, where, forks, cancel } = options;
+  if (olderThan === undefined && where === undefined)
+    throw new UsageError("Name a session, or choose some by --older-than and --where.");
+  if (cancel) throw new UsageError("--cancel is for one session: give its name.");
+  if (!yes && !dryRun)
+    assertCanConfirm(
+      progress,
+      "Nothing was deleted: it needs a confirmation, and there is no terminal to ask at. Add --yes, or --dry-run to see what would be deleted.",
+    );
+  const query: DeletionQuery = {
+    forks,
+    ...(where === undefined ? {} : { where }),
+    ...(olderThan === undefined
+      ? {}
+      : { olderThan: new Date(momentBefore("--older-than", olderThan, Date.now())) }),
+  };
+  await using log = await openSessions(
+    { dir, keys, takeOver },
+    { readOnly: dryRun, elsewhere: inTheOtherProcess },
+  );
+  const warnings: string[] = [];
+  const warn = (error: TurnlogError): void => {
+    warnings.push(error.message);
+  };
+  const run = (isDry: boolean): Promise<DeletedSessions> =>
+    deleteSessions(log, { ...query, dryRun: isDry }, (session) =>
+      deleteSession(log, log.blobs, session, { forks }, warn),
+    );
+  if (!dryRun && !yes) {
+    const would = await run(true);
+    await writeLines(progress, lines(would));
+    const number = would.deleted.length;
+    if (number > 0 && !(await isConfirmed(`Delete ${amount(number, "session")} for good?`))) {
+      await writeLine(progress, "Nothing was deleted.");
+      return INTERRUPTED;
+    }
+  }
+  const done = await run(dryRun);
+  for (const warning of warnings) await writeLine(progress, warning);
+  await writeLines(data, json ? [jsonText(shown(done))] : lines(done));
+  return DONE;
+}
+
+function lines({ deleted, kept, dryRun }: DeletedSessions): readonly string[] {
+  const what = dryRun ? "Would delete" : "Deleted";
+  return [
+    ...deleted.map(
+      ({ session, revision, updatedAt }) =>
+        `${what} ${visibleName(session)}: ${amount(revision, "event")}, the last at ${dateAndTime(updatedAt)}.`,
+    ),
+    ...kept.map(({ error }) => error.message),
+    `${what} ${amount(deleted.length, "session")}${kept.length === 0 ? "" : `, kept ${kept.length}`}.`,
+  ];
+}
+
+function shown({ kept, ...done }: DeletedSessions): object {
+  return {
+    ...done,
+    kept: kept.map(({ session, error: { code, message } }) => ({ session, code, message })),
+  };
+}

@@ -1,0 +1,35 @@
+/** `turnlog rotate-keys`: wraps the keys of all sessions by the current master key. */
+
+import { z } from "zod";
+import {
+  DONE,
+  type ExitCode,
+  writeLine,
+  type Output,
+  UsageError,
+  jsonText,
+} from "../output/index.ts";
+import { masterKeysIn, openStore, sessionOptions } from "../settings/index.ts";
+import { amount } from "../wording/index.ts";
+
+const optionsSchema = z.object({ ...sessionOptions, json: z.boolean().default(false) });
+
+const inTheOtherProcess =
+  "The keys of a store in use can be rotated by its own process: `keys.rotate(runtime.log)` in a program.";
+
+export async function rotateKeys(given: unknown, { data }: Output): Promise<ExitCode> {
+  const { dir, keys: folder, takeOver, json } = optionsSchema.parse(given);
+  const keys = masterKeysIn(folder, dir);
+  if (keys === undefined)
+    throw new UsageError(
+      "Name the folder of the keys (--keys or TURNLOG_KEYS), and set TURNLOG_MASTER_KEY to the new master key and TURNLOG_FORMER_MASTER_KEYS to the former ones.",
+    );
+  await using log = await openStore(
+    { dir, takeOver },
+    { readOnly: false, elsewhere: inTheOtherProcess },
+  );
+  const rotated = await keys.rotate(log);
+  const sentence = `${amount(rotated.rotated, "key")} of ${rotated.keys} wrapped anew. Former master keys are needed for copies of the keys only.`;
+  await writeLine(data, json ? jsonText(rotated) : sentence);
+  return DONE;
+}

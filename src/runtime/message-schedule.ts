@@ -1,0 +1,19 @@
+/** When a message is to be delivered, as callers say it: times that have passed mean now. Pure. */
+
+import type { Delivery } from "../events/index.ts";
+import type { Schedule } from "./session/index.ts";
+import type { ScheduleOptions } from "./session.ts";
+
+/** The time in epoch milliseconds; undefined if it has passed. */
+export function laterThan(now: number, time: Date | string): number | undefined {
+  const notBefore = new Date(time).getTime();
+  return notBefore > now ? notBefore : undefined;
+}
+
+export function scheduleOf(to: Delivery | ScheduleOptions, now: number): Schedule {
+  if (typeof to === "string") return { delivery: to };
+  const { delivery, notBefore } = to;
+  return notBefore === undefined
+    ? { delivery }
+    : { delivery, notBefore: laterThan(now, notBefore) ?? "now" };
+}

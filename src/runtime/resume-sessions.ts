@@ -1,0 +1,88 @@
+/** Finds the sessions that another process left unfinished, without opening the others, and continues them. */
+
+import { TurnlogError, type EventLog } from "../events/index.ts";
+import {
+  differentKey,
+  isAtRest,
+  listSessions,
+  readSessionState,
+  type ListedSession,
+} from "../state/index.ts";
+import type { LaterMessages } from "./later-messages.ts";
+import type { LiveSessions } from "./live-sessions.ts";
+import type { ResumedSessions, ResumeOptions } from "./runtime.ts";
+
+interface ResumeHost {
+  readonly log: EventLog;
+  readonly live: Pick<LiveSessions, "activate" | "watch" | "isLive" | "assertOpen">;
+  readonly later: Pick<LaterMessages, "note">;
+}
+
+/** @throws TurnlogError `RUNTIME_CLOSED`, and errors of the whole store */
+export async function resumeSessions(
+  { log, live, later }: ResumeHost,
+  { concurrency = 8, where }: ResumeOptions,
+): Promise<ResumedSessions> {
+  const resumed: string[] = [];
+  const scheduled: string[] = [];
+  const failed: { session: string; error: TurnlogError }[] = [];
+  const unfinished: string[] = [];
+  for await (const row of listSessions(log)) {
+    live.assertOpen(row.session);
+    if (live.isLive(row.session) || differentKey(row.metadata, where) !== undefined) continue;
+    const time = nextTime(row);
+    if (time !== undefined) {
+      later.note(row.session, time);
+      scheduled.push(row.session);
+    }
+    try {
+      if (await isUnfinished(log, row)) unfinished.push(row.session);
+    } catch (error) {
+      failed.push({ session: row.session, error: ownError(row.session, error) });
+    }
+  }
+  const sessions = unfinished.values();
+  const work = async (): Promise<void> => {
+    for (const session of sessions) {
+      try {
+        await live.activate(session);
+        await live.watch(session, ({ state }) => isAtRest(state) || undefined);
+        resumed.push(session);
+      } catch (error) {
+        live.assertOpen(session);
+        failed.push({ session, error: ownError(session, error) });
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(concurrency, unfinished.length) }, work));
+  return { resumed, scheduled, failed };
+}
+
+/** The time of its next message for later. */
+function nextTime({ status, waiting = [] }: ListedSession): number | undefined {
+  if (status === "closed") return undefined;
+  const times = waiting.flatMap(({ notBefore }) => notBefore ?? []);
+  return times.length === 0 ? undefined : Math.min(...times);
+}
+
+/** @throws TurnlogError if the session cannot be read */
+async function isUnfinished(log: EventLog, row: ListedSession): Promise<boolean> {
+  const { session, status, waiting = [], problem } = row;
+  if (status === "closed") return false;
+  const mayStart = waiting.some(({ notBefore }) => notBefore === undefined);
+  if (status === "idle" && !mayStart && problem === undefined) return false;
+  if (status === "running") return true;
+  // A row does not tell whether waiting messages are held, or an answer for good has released a call.
+  return !isAtRest(await readSessionState(log, session));
+}
+
+/** The error with the name of the session, which that of an agent lacks. @throws errors that are not ours */
+function ownError(session: string, cause: unknown): TurnlogError {
+  if (!TurnlogError.isInstance(cause)) throw cause;
+  if (cause.session !== undefined) return cause;
+  const { code, message } = cause;
+  return new TurnlogError(code, `Session ${session} was not resumed: ${message}`, {
+    session,
+    cause,
+  });
+}

@@ -1,0 +1,218 @@
+/** Limits of spending: no call is made that would pass one, and the sums are those of the log. */
+
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  createRuntime,
+  openMemoryLog,
+  sessionCost,
+  type EventLog,
+  type Runtime,
+  type RuntimeOptions,
+} from "../../src/public/index.ts";
+import { verifySession } from "../../src/archive/verify/index.ts";
+import { scriptedModel } from "../../src/models/index.ts";
+import { replay } from "../../src/testing/index.ts";
+import { runs } from "../support/runs.ts";
+import { storedEvents } from "../support/replay.ts";
+import { saying } from "../support/script.ts";
+import { severableLog } from "../support/severed-log.ts";
+
+const DAY = 86_400_000;
+const prices = { input: 10, output: 50 };
+type Limits = NonNullable<RuntimeOptions["limits"]>;
+
+/** Each reply costs 1000 tokens of prompt and 100 of reply: 1100 tokens, 1.5 cents. */
+function agent() {
+  const usage = {
+    inputTokens: { total: 1000, noCache: 1000, cacheRead: 0, cacheWrite: 0 },
+    outputTokens: { total: 100, text: 100, reasoning: 0 },
+  };
+  const model = scriptedModel(() => ({ ...saying("Done."), usage }));
+  return { model, context: { limits: { scripted: { prices } } } };
+}
+
+async function open(log: EventLog, limits: Limits, now = { time: 0 }): Promise<Runtime> {
+  return await createRuntime({ log, agent: agent(), limits, testing: { clock: () => now.time } });
+}
+
+async function ends(runtime: Runtime, id: string, metadata = {}): Promise<string> {
+  const session = await runtime.session(id, { metadata });
+  return (await (await session.send("Go.")).result).finishReason;
+}
+
+describe("a limit of a session", () => {
+  it("ends the turn before the call that would pass it, with a reason and the figures", async () => {
+    const log = await openMemoryLog();
+    await using runtime = await open(log, { session: { tokens: 2400 } });
+    expect([await ends(runtime, "s"), await ends(runtime, "s")]).toEqual(["stop", "stop"]);
+    expect(await ends(runtime, "s")).toBe("out-of-budget");
+    const reached = (await storedEvents(log, "s")).find(
+      ({ type }) => type === "turn.limit-reached",
+    );
+    expect(reached?.data).toMatchObject({
+      limit: "budget",
+      budget: { of: "session", unit: "tokens", limit: 2400, spent: 2200 },
+    });
+    expect((await verifySession(log, "s")).problems).toEqual([]);
+    expect(await ends(runtime, "other")).toBe("stop");
+    const { state } = await (await runtime.session("s")).view();
+    expect(state.context.held).toBe(true);
+  });
+
+  it("counts the prompt of the next call, and a model without a price cannot be called under dollars", async () => {
+    const log = await openMemoryLog();
+    await using runtime = await open(log, { session: { tokens: 40 } });
+    const session = await runtime.session("s");
+    const turn = await session.send("A long message. ".repeat(100));
+    expect((await turn.result).finishReason).toBe("out-of-budget");
+    const model = scriptedModel(() => "Done.");
+    await using unpriced = await createRuntime({
+      log: await openMemoryLog(),
+      agent: { model },
+      limits: { session: { dollars: 100 } },
+    });
+    expect(await ends(unpriced, "s")).toBe("out-of-budget");
+    const [reached] = (await storedEvents(unpriced.log, "s")).filter(
+      ({ type }) => type === "turn.limit-reached",
+    );
+    expect(reached?.data).toMatchObject({ budget: { unit: "dollars", unpriced: true } });
+    expect(model.calls).toHaveLength(0);
+  });
+
+  it("does not count what a fork inherited", async () => {
+    const log = await openMemoryLog();
+    await using runtime = await open(log, { session: { tokens: 2400 } });
+    expect([await ends(runtime, "s"), await ends(runtime, "s")]).toEqual(["stop", "stop"]);
+    const fork = await (await runtime.session("s")).fork({ id: "f" });
+    expect((await (await fork.send("Go.")).result).finishReason).toBe("stop");
+    expect(await ends(runtime, "s")).toBe("out-of-budget");
+  });
+});
+
+describe("a limit of a key", () => {
+  const limits: Limits = { perKey: { userId: { dollars: 0.03, per: "day" } } };
+
+  it("holds for all sessions of a value together, for each value apart, and anew each day", async () => {
+    const [log, now] = [await openMemoryLog(), { time: DAY * 20_000 }];
+    await using runtime = await open(log, limits, now);
+    expect(await ends(runtime, "a1", { userId: "a" })).toBe("stop");
+    expect(await ends(runtime, "a2", { userId: "a" })).toBe("stop");
+    expect(await ends(runtime, "a3", { userId: "a" })).toBe("out-of-budget");
+    expect(await ends(runtime, "b1", { userId: "b" })).toBe("stop");
+    expect(await ends(runtime, "none")).toBe("stop");
+    now.time += DAY;
+    expect(await ends(runtime, "a1", { userId: "a" })).toBe("stop");
+  });
+
+  it("survives restarts, with and without the time to store a snapshot", async () => {
+    const [log, now] = [await openMemoryLog(), { time: DAY * 20_000 }];
+    const first = await open(log, limits, now);
+    await ends(first, "a1", { userId: "a" });
+    await first.close();
+    const mortal = severableLog(log);
+    const second = await open(mortal, limits, now);
+    await ends(second, "a2", { userId: "a" });
+    mortal.sever();
+    await using third = await open(log, limits, now);
+    expect(await ends(third, "a3", { userId: "a" })).toBe("out-of-budget");
+    expect(await ends(third, "b", { userId: "b" })).toBe("stop");
+  });
+
+  it("follows a session whose metadata change", async () => {
+    const log = await openMemoryLog();
+    await using runtime = await open(log, limits);
+    await ends(runtime, "s", { userId: "a" });
+    await ends(runtime, "s", { userId: "a" });
+    await (await runtime.session("s")).setMetadata({ userId: "b" });
+    expect(await ends(runtime, "a", { userId: "a" })).toBe("stop");
+    expect(await ends(runtime, "b", { userId: "b" })).toBe("out-of-budget");
+  });
+
+  it("counts calls that run side by side before they are billed", async () => {
+    const gate = Promise.withResolvers<void>();
+    let calls = 0;
+    const model = scriptedModel(async () => {
+      calls += 1;
+      await gate.promise;
+      return "Done.";
+    });
+    await using runtime = await createRuntime({
+      memory: true,
+      agent: { model },
+      limits: { perKey: { userId: { tokens: 200 } } },
+    });
+    const turns = [];
+    for (let index = 0; index < 8; index++) {
+      const session = await runtime.session(`s${index}`, { metadata: { userId: "a" } });
+      turns.push(await session.send("A message of some length. ".repeat(10)));
+    }
+    gate.resolve();
+    const reasons = await Promise.all(turns.map(async (turn) => (await turn.result).finishReason));
+    expect(calls).toBeLessThan(4);
+    expect(reasons).toContain("out-of-budget");
+  });
+});
+
+it("the sums are those of the log, whatever the order of turns, restarts and deletions", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(
+        fc.oneof(
+          fc.record({ session: fc.nat({ max: 3 }), days: fc.nat({ max: 1 }) }),
+          fc.constantFrom("restart" as const, "delete" as const),
+        ),
+        { minLength: 1, maxLength: 10 },
+      ),
+      async (acts) => {
+        const [log, now] = [await openMemoryLog(), { time: DAY * 20_000 }];
+        const limits: Limits = { perKey: { tenant: { dollars: 0.05, per: "month" } } };
+        const [reasons, expected]: [string[], string[]] = [[], []];
+        let runtime = await open(log, limits, now);
+        for (const act of acts) {
+          if (act === "restart") {
+            await runtime.close();
+            runtime = await open(log, limits, now);
+          } else if (act === "delete") {
+            for await (const { session } of runtime.sessions()) {
+              await runtime.delete(session);
+              break;
+            }
+          } else {
+            now.time += act.days * DAY;
+            const month = new Date(now.time).toISOString().slice(0, 7);
+            let spent = 0;
+            for await (const { session } of runtime.sessions()) {
+              const { usage } = await (await runtime.session(session)).view();
+              const steps = usage.steps.filter(({ time }) =>
+                new Date(time).toISOString().startsWith(month),
+              );
+              const known = { overrides: { scripted: { prices } } };
+              spent += sessionCost({ ...usage, steps }, known).total.dollars;
+            }
+            const session = await runtime.session(undefined, {
+              metadata: { tenant: act.session % 1 },
+            });
+            const { finishReason } = await (await session.send("Go.")).result;
+            reasons.push(finishReason);
+            expected.push(spent < 0.0495 ? "stop" : "out-of-budget");
+          }
+        }
+        await runtime.close();
+        expect(reasons).toEqual(expected);
+      },
+    ),
+    runs(10),
+  );
+});
+
+it("a turn that ended at a limit replays without limits", async () => {
+  const log = await openMemoryLog();
+  const runtime = await open(log, { session: { tokens: 1000 } });
+  await ends(runtime, "s");
+  await ends(runtime, "s");
+  await runtime.close();
+  const events = await storedEvents(log, "s");
+  const outcome = await replay(events, agent());
+  expect(outcome).toEqual({ events: events.length });
+});
