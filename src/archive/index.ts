@@ -1,7 +1,7 @@
 /** Operations on stored sessions that are not running: fork, redact and delete; subfolders export, import, verify and trim. */
 
 export { type DeletedSessions, type DeletionQuery, deleteSessions } from "./delete-sessions.ts";
-export { forkSession } from "./fork-session.ts";
+export { type ForkedSession, forkSession } from "./fork-session.ts";
 export {
   type RedactOptions,
   type RedactSessionOptions,

@@ -83,7 +83,6 @@ export {
   type TurnResult,
   type UIStreamOptions,
   callIdentity,
-  createRuntime,
   mirrorSession,
   providerCounter,
   readContext,
@@ -102,6 +101,7 @@ export {
   listSessions,
   viewSession,
 } from "../state/index.ts";
+export { createRuntime } from "../sharing/index.ts";
 export { folderBlobs, memoryBlobs } from "../store/blobs/index.ts";
 export {
   type EncryptedLog,

@@ -1,6 +1,6 @@
 /**
- * The server: the sessions of a runtime over HTTP, for pages, other programs and load balancers. Needs the
- * package hono; `serveNode` needs @hono/node-server and ws too.
+ * The server: the sessions of a runtime over HTTP, for pages, other programs and load balancers. `serveNode`
+ * needs the packages @hono/node-server and ws.
  *
  * @example
  * import { createRuntime } from "turnlog";

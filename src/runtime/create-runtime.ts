@@ -1,6 +1,7 @@
 /** The runtime: opens a store and hands out sessions. It never records an event; see `live-sessions.ts`. */
 
 import { randomUUID } from "node:crypto";
+import type { Socket } from "node:net";
 import { assertKeysOutside } from "../store/encryption/index.ts";
 import {
   ownCopy,
@@ -13,7 +14,7 @@ import {
   type EventSchemas,
   type NoEvents,
 } from "../events/index.ts";
-import type { Backup, BackupOptions, StoreLog } from "../store/leveldb/index.ts";
+import type { Backup, BackupOptions, StoreLog, StoreService } from "../store/leveldb/index.ts";
 import { LiveSessions } from "./live-sessions.ts";
 import {
   openBlobs,
@@ -74,8 +75,19 @@ import type { Session } from "./session.ts";
 import { sessionHandle } from "./session-handle.ts";
 import { trimLogSchema, type TrimmedLog, type TrimLogOptions } from "../archive/trim/index.ts";
 
+/** Serves a store to other processes while its runtime is open. */
+export interface SharedStore {
+  /** Takes a connection to the store's socket. */
+  readonly accept: (connection: Socket) => void;
+  /** Ends all connections. */
+  readonly close: () => Promise<void>;
+}
+
+export type ShareStore = (runtime: Runtime, store: StoreLog) => SharedStore;
+
 /**
  * Opens a store and runs sessions of an agent on it.
+ * @param share - Serves the store to other processes. The module `sharing` gives it: it is above this one.
  * @example
  * await using runtime = await createRuntime({ dir: ".turnlog", agent: { model, instructions, tools } });
  * const session = await runtime.session("s-1");
@@ -86,6 +98,7 @@ import { trimLogSchema, type TrimmedLog, type TrimLogOptions } from "../archive/
  */
 export async function createRuntime<Events extends EventSchemas = NoEvents>(
   given: RuntimeOptions & { readonly events?: DefinedEvents<Events> },
+  share?: ShareStore,
 ): Promise<Runtime<Events>> {
   const options = checkedOptions(given);
   // Before a store is created.
@@ -95,9 +108,12 @@ export async function createRuntime<Events extends EventSchemas = NoEvents>(
     const agents = await agentRegistry(options, options.mcp);
     return new OpenRuntime(options, agents, await encrypted(options, options.log));
   }
-  const { agents, store } = await openPrepared(options);
+  const service: StoreService = {};
+  const { agents, store } = await openPrepared(options, service);
   try {
-    return new OpenRuntime(options, agents, await encrypted(options, store), store);
+    const runtime = new OpenRuntime(options, agents, await encrypted(options, store), store);
+    if (share !== undefined) runtime.share(service, share(runtime, store));
+    return runtime;
   } catch (error) {
     await store.close();
     throw error;
@@ -116,6 +132,7 @@ class OpenRuntime implements Runtime {
   readonly #later: LaterMessages;
   /** `close` waits for it: it reads the log. */
   readonly #resuming = new Set<Promise<unknown>>();
+  #unshare: () => Promise<void> = async () => {};
   #closing: Promise<void> | undefined;
 
   constructor(options: RuntimeSettings, agents: AgentRegistry, log: EventLog, store?: StoreLog) {
@@ -145,6 +162,14 @@ class OpenRuntime implements Runtime {
       },
     });
     if (options.resume === "all") void this.#resumeInBackground();
+  }
+
+  share(service: StoreService, { accept, close }: SharedStore): void {
+    service.accept = accept;
+    this.#unshare = async () => {
+      service.accept = undefined;
+      await close();
+    };
   }
 
   async session(id: string = this.#newId(), options: OpenSessionOptions = {}): Promise<Session> {
@@ -330,6 +355,7 @@ class OpenRuntime implements Runtime {
 
   async #close(): Promise<void> {
     this.#later[Symbol.dispose]();
+    await this.#unshare();
     await this.#liveSessions.close();
     await Promise.allSettled(this.#resuming);
     await this.#mcp?.close();

@@ -1,6 +1,6 @@
 /** Runs sessions: creates the runtime, activates and passivates sessions, and hands out session handles. */
 
-export { createRuntime } from "./create-runtime.ts";
+export { createRuntime, type SharedStore } from "./create-runtime.ts";
 export {
   type CompactionPreview,
   type ContextFigures,
@@ -20,6 +20,7 @@ export {
   type ApprovalRecorded,
   type CallAnswered,
   type Cancelled,
+  eventsOfTurn,
   SessionActor,
   type Turn,
   type TurnResult,

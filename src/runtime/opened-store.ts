@@ -3,16 +3,17 @@
 import { setImmediate } from "node:timers/promises";
 import type { EventLog } from "../events/index.ts";
 import { encryptedLog } from "../store/encryption/index.ts";
-import type { StoreLog } from "../store/leveldb/index.ts";
+import type { StoreLog, StoreService } from "../store/leveldb/index.ts";
 import { agentRegistry, type AgentRegistry } from "./agent-registry.ts";
 import { openStore, type RuntimeSettings } from "./runtime-options.ts";
 
 /** Prepares the agents while the disk takes the store's lock. An error of an agent is thrown first. */
 export async function openPrepared(
   options: Exclude<RuntimeSettings, { readonly log: EventLog }>,
+  service: StoreService,
 ): Promise<{ readonly agents: AgentRegistry; readonly store: StoreLog }> {
   const [store, agents] = await Promise.allSettled([
-    openStore(options),
+    openStore(options, service),
     setImmediate().then(() => agentRegistry(options, options.mcp)),
   ]);
   if (agents.status === "rejected") {

@@ -10,7 +10,12 @@ import type {
   TurnlogError,
 } from "../events/index.ts";
 import type { BlobOptions, AttachmentOptions } from "../media/index.ts";
-import { openLog, openMemoryLog, type StoreLog } from "../store/leveldb/index.ts";
+import {
+  openMemoryLog,
+  openServedLog,
+  type StoreLog,
+  type StoreService,
+} from "../store/leveldb/index.ts";
 import type { Agent, StepSource } from "../agent/index.ts";
 import type { ContextFor } from "./session/index.ts";
 import type { McpServers } from "../mcp/index.ts";
@@ -29,6 +34,12 @@ export type StoreOptions =
       readonly durability?: "sync" | "os";
       /** See `openLog`: for a store that was left open on another machine. */
       readonly takeOver?: boolean;
+      /**
+       * Other processes of the same user may use the store through a socket in its folder, as the command line
+       * does: the folder's mode (0700) keeps other users out. `false`: they are refused with `LOG_LOCKED`.
+       * Default: true, where the file system has sockets.
+       */
+      readonly share?: boolean;
     }
   | (NoFolder & { readonly memory: true })
   /** A log of your own; the runtime does not close it. */
@@ -37,6 +48,7 @@ export type StoreOptions =
 interface NoFolder {
   readonly durability?: never;
   readonly takeOver?: never;
+  readonly share?: never;
 }
 
 /** Encrypts the content of sessions. */
@@ -177,10 +189,14 @@ export function hasLog<Options extends StoreOptions>(
   return "log" in options && options.log !== undefined;
 }
 
-export async function openStore(options: Exclude<StoreOptions, OwnLog>): Promise<StoreLog> {
+/** @param service - Gets the connections of other processes, unless `share: false`. */
+export async function openStore(
+  options: Exclude<StoreOptions, OwnLog>,
+  service: StoreService,
+): Promise<StoreLog> {
   if ("dir" in options && options.dir !== undefined) {
-    const { dir, durability = "sync", takeOver = false } = options;
-    return await openLog({ dir, durability, takeOver });
+    const { dir, durability = "sync", takeOver = false, share = true } = options;
+    return await openServedLog({ dir, durability, takeOver }, share ? service : undefined);
   }
   return await openMemoryLog();
 }

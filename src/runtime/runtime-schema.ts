@@ -90,6 +90,7 @@ const schema = optionsOf<AnyRuntime>(
     log: implementation({ append: code, read: code }),
     durability: oneOf("sync", "os"),
     takeOver: flag,
+    share: flag,
     blobs: off(
       optionsOf<BlobOptions>(
         {
@@ -230,7 +231,9 @@ function heldAs(option: string, agent: Agent, servers: McpServers | undefined): 
 function checkPlace(given: StoreOptions): void {
   const chosen = places.filter((place) => Reflect.get(given, place) !== undefined);
   if (chosen.length === 1) {
-    const idle = ["durability", "takeOver"].find((key) => Reflect.get(given, key) !== undefined);
+    const idle = ["durability", "takeOver", "share"].find(
+      (key) => Reflect.get(given, key) !== undefined,
+    );
     if (chosen[0] === "dir" || idle === undefined) return;
     throw new TurnlogError(
       "INVALID_INPUT",

@@ -3,7 +3,6 @@
 import type { Hono } from "hono";
 import { TurnlogError } from "../events/index.ts";
 import type { Runtime } from "../runtime/index.ts";
-import { optionalPackage } from "../shared/index.ts";
 import { describeRoutes } from "./description.ts";
 import { Gates } from "./gates.ts";
 import { problemResponse } from "./problems/index.ts";
@@ -48,7 +47,12 @@ interface ServerCore {
   readonly closing: AbortSignal;
 }
 
-export function serverCore(runtime: Runtime, options: ServerOptions): ServerCore {
+/** @param more - Routes behind those of every server. */
+export function serverCore(
+  runtime: Runtime,
+  options: ServerOptions,
+  more: readonly Route[] = [],
+): ServerCore {
   const settings = serverSettings(options);
   const closing = new AbortController();
   const gates = new Gates(runtime, settings, closing.signal);
@@ -58,7 +62,7 @@ export function serverCore(runtime: Runtime, options: ServerOptions): ServerCore
     studioPath: () => gates.studioPath(),
     fetch: async (request) => {
       try {
-        app ??= application(gates, settings);
+        app ??= application(gates, settings, more);
         return await (await app).fetch(request);
       } catch (error) {
         settings.onError(error);
@@ -72,10 +76,15 @@ export function serverCore(runtime: Runtime, options: ServerOptions): ServerCore
   return { server, gates, settings, closing: closing.signal };
 }
 
-async function application(gates: Gates, settings: ServerSettings): Promise<Hono> {
-  const { Hono } = await optionalPackage("hono", "turnlog/server", () => import("hono"));
+async function application(
+  gates: Gates,
+  settings: ServerSettings,
+  more: readonly Route[],
+): Promise<Hono> {
+  // Bundled into the package, and loaded with the first request.
+  const { Hono } = await import("hono");
   const app = new Hono();
-  const all = routes(settings);
+  const all = [...routes(settings), ...more];
   for (const one of all)
     app.on(one.method.toUpperCase(), pathOf(one), ({ req }) =>
       gates.serve(req.raw, req.param(), one),

@@ -36,7 +36,7 @@ interface RequestedAction {
   readonly session?: string;
 }
 
-/** Whether a request may do it, and for whom: the name is recorded with approvals. */
+/** Whether a request may do it, and for whom: the name is recorded with approvals and with outputs of clients. */
 export type Authorization = boolean | { readonly actor: string };
 
 /** A line for the log of requests. */

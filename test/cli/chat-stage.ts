@@ -23,7 +23,7 @@ export interface ChatStage extends AsyncDisposable {
   readonly left: readonly ExitCode[];
   readonly ended: Promise<void>;
   /** The session in which the chat was when it ended. */
-  readonly endedIn: Promise<Session>;
+  readonly endedIn: Promise<Pick<Session, "id">>;
 }
 
 /**

@@ -10,7 +10,7 @@ import { scriptedModel } from "../../src/models/index.ts";
 import { createRuntime, type TurnResult } from "../../src/runtime/index.ts";
 
 interface Ran {
-  readonly result: TurnResult;
+  readonly result: Pick<TurnResult, "finishReason">;
   readonly events: readonly string[];
   /** Inputs that the tool was run with. */
   readonly ran: readonly string[];
@@ -122,7 +122,7 @@ describe("a call that waits for approval", () => {
     expect([asked, ran]).toEqual([["c-a", "c-b"], ["a"]]);
     expect(events).not.toContain("turn.started");
     expect(events.at(-1)).toBe("turn.ended");
-    expect(result.text).toBe("done");
+    expect(result).toMatchObject({ text: "done" });
   });
 
   it("takes its question back when the turn is cancelled meanwhile, and asks no other", async () => {

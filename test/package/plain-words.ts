@@ -314,6 +314,7 @@ export const plainWords: ReadonlySet<string> = new Set(
     settlement
     shapes
     shared
+    sharing
     show
     shown
     since

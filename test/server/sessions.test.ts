@@ -242,6 +242,7 @@ describe("approvals and outputs over HTTP", () => {
     const output = { body: { output: { city: "Ulm" } } };
     expect(await open.json(`/api/outputs/${requestId}`, output)).toMatchObject({
       status: "recorded",
+      request: { answered: { by: "ann" } },
     });
     expect(await turn.result).toMatchObject({ text: "Done." });
     expect(await open.json("/api/approvals")).toEqual({ waiting: [] });

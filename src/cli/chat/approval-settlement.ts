@@ -1,7 +1,7 @@
 /** Passes a person's answer about a call to its session. */
 
 import { TurnlogError, type TurnlogErrorCode } from "../../events/index.ts";
-import type { Session } from "../../runtime/index.ts";
+import type { ChatSession } from "./chat-session.ts";
 import type { Answer } from "./chat-line.ts";
 
 const tooLate: ReadonlySet<TurnlogErrorCode> = new Set<TurnlogErrorCode>([
@@ -14,7 +14,7 @@ const tooLate: ReadonlySet<TurnlogErrorCode> = new Set<TurnlogErrorCode>([
  * @param asked - The position of the question: a call id may be used again, a position is not.
  */
 export async function settle(
-  session: Session,
+  session: ChatSession,
   asked: number,
   { approved, always, reason }: Answer,
 ): Promise<boolean> {

@@ -1,7 +1,8 @@
 /** Carries out the commands about branches: `/undo`, `/redo`, `/edit`, `/retry`, `/branches`. */
 
 import type { UserItem } from "../../projections/index.ts";
-import type { Rewound, Session, Turn } from "../../runtime/index.ts";
+import type { Rewound } from "../../runtime/index.ts";
+import type { ChatSession, ChatTurn } from "./chat-session.ts";
 import { branchLine } from "../show/index.ts";
 import { amount, contentText, excerpt } from "../wording/index.ts";
 import type { TravelLine } from "./chat-line.ts";
@@ -11,7 +12,7 @@ const QUOTE_LENGTH = 80;
 
 type BranchLine = Exclude<TravelLine, { readonly kind: "fork" | "at" }>;
 
-export async function carryOutBranch(line: BranchLine, session: Session): Promise<Outcome> {
+export async function carryOutBranch(line: BranchLine, session: ChatSession): Promise<Outcome> {
   switch (line.kind) {
     case "undo":
       return await undo(session);
@@ -31,12 +32,12 @@ export async function carryOutBranch(line: BranchLine, session: Session): Promis
   }
 }
 
-async function replaced(turn: Turn): Promise<Outcome> {
+async function replaced(turn: ChatTurn): Promise<Outcome> {
   const { effects = [] } = (await turn.replaced) ?? {};
   return { kind: "sent", turn, lines: effectLines(effects) };
 }
 
-async function undo(session: Session): Promise<Outcome> {
+async function undo(session: ChatSession): Promise<Outcome> {
   const messages = await lastMessages(session);
   const [first] = messages;
   if (first === undefined) return hint(`${session.id} has no turn that could be undone.`);
@@ -50,7 +51,7 @@ async function undo(session: Session): Promise<Outcome> {
 }
 
 /** Returns to the branch that the active one left. */
-async function redo(session: Session): Promise<Outcome> {
+async function redo(session: ChatSession): Promise<Outcome> {
   const branches = await session.branches();
   const active = branches.find((branch) => branch.active);
   const former = branches.find((branch) => branch.head === (active?.id ?? 0) - 1);
@@ -58,7 +59,7 @@ async function redo(session: Session): Promise<Outcome> {
   return await moved(session, await session.checkout(former.id));
 }
 
-async function moved(session: Session, { branch, effects }: Rewound): Promise<Outcome> {
+async function moved(session: ChatSession, { branch, effects }: Rewound): Promise<Outcome> {
   const said = (await lastMessages(session)).map(
     ({ content }) => `"${excerpt(contentText(content), QUOTE_LENGTH)}"`,
   );
@@ -71,11 +72,11 @@ function effectLines({ length }: Rewound["effects"]): readonly string[] {
   return length === 0 ? [] : [`${amount(length, "call")} had run: their effects are not undone.`];
 }
 
-async function branchLines(session: Session): Promise<readonly string[]> {
+async function branchLines(session: ChatSession): Promise<readonly string[]> {
   return (await session.branches()).map(branchLine);
 }
 
-async function lastMessages(session: Session): Promise<readonly UserItem[]> {
+async function lastMessages(session: ChatSession): Promise<readonly UserItem[]> {
   const { history } = await session.view();
   const users = history.flatMap((item) => (item.kind === "user" ? [item] : []));
   return users.filter(({ turn }) => turn === users.at(-1)?.turn);

@@ -3,13 +3,16 @@
 import { mkdir } from "node:fs/promises";
 import { resolve } from "node:path";
 import { TurnlogError } from "../../events/index.ts";
-import { createRuntime, type Runtime, type Session } from "../../runtime/index.ts";
+import type { Runtime } from "../../runtime/index.ts";
+import { createRuntime } from "../../sharing/index.ts";
 import type { McpServers } from "../../mcp/index.ts";
 import type { SessionView } from "../../state/index.ts";
 import type { UserInput } from "../../media/index.ts";
+import type { StoreOwner } from "../owner/index.ts";
 import { type ContextStrategy, keysIn } from "../settings/index.ts";
 import { DEFAULT_DIR, meantName } from "../output/index.ts";
 import { chatAgent } from "./chat-agent.ts";
+import type { ChatHost, ChatSession } from "./chat-session.ts";
 import { contextWarning } from "../wording/index.ts";
 import {
   askLine,
@@ -29,6 +32,7 @@ import { mentionOf } from "./mentioned-files.ts";
 import { loadModel, modelLabel, type ModelChoice } from "./model-choice.ts";
 import { introduceSession, waitingForClients } from "./resumed-session.ts";
 import { finishTurn, rerunTurn, runTurn, type RerunRequest } from "./run-turn.ts";
+import { ownerHost } from "./owner-chat.ts";
 import { jsonView, textView, type AskApproval } from "./turn-view.ts";
 
 export interface ChatRun {
@@ -53,6 +57,8 @@ export interface ChatRun {
   readonly attach: readonly string[];
   /** Runs a turn again instead of a message. */
   readonly rerun?: RerunRequest;
+  /** The process that has the store open: its agent answers. */
+  readonly owner?: StoreOwner;
   /** Whether a person at the terminal can answer questions. */
   readonly canAsk: boolean;
   readonly json: boolean;
@@ -66,6 +72,54 @@ const OFFLINE_NOTE =
 
 export async function runChat(run: ChatRun, output: Output): Promise<ExitCode> {
   const { progress } = output;
+  const { owner } = run;
+  if (owner !== undefined) {
+    const words = `Process ${owner.pid} has the store open: its agent answers.`;
+    await writeLine(progress, progress.style("dim", words));
+    return await chatOn(ownerHost(owner), run, output);
+  }
+  await using runtime = await ownRuntime(run, output);
+  const { rerun } = run;
+  if (rerun === undefined) return await chatOn(runtime, run, output);
+  return await untilStopped(runtime, run, output, async (interrupts) => {
+    const view = run.json ? jsonView(output, run.session) : textView(output, asker(run), []);
+    return await rerunTurn(runtime, rerun, { view, interrupts, progress });
+  });
+}
+
+async function chatOn(host: ChatHost, run: ChatRun, output: Output): Promise<ExitCode> {
+  return await untilStopped(host, run, output, async (interrupts) => {
+    const session = await openSession(host, run, output);
+    return await runSession(session, run, output, interrupts);
+  });
+}
+
+/** Runs `work`. A signal from outside closes the host, and the exit code says so. */
+async function untilStopped(
+  host: Pick<ChatHost, "close">,
+  { debug }: ChatRun,
+  { progress }: Output,
+  work: (interrupts: Interrupts) => Promise<ExitCode>,
+): Promise<ExitCode> {
+  using interrupts = takeInterrupts({
+    signals: process,
+    close: () =>
+      host.close().catch(async (error: unknown) => {
+        await reportError(progress, error, debug);
+      }),
+    leave: (code) => process.exit(code),
+    now: () => performance.now(),
+  });
+  try {
+    return await work(interrupts);
+  } catch (error) {
+    // A signal from outside closed the store, which causes this error.
+    if (interrupts.ending.aborted) return TERMINATED;
+    throw error;
+  }
+}
+
+async function ownRuntime(run: ChatRun, { progress }: Output): Promise<Runtime> {
   const { choice, durability, allowWrite, canAsk, debug, instructions, compaction } = run;
   if (choice.kind === "offline" && choice.because === "no-key") {
     await writeLine(progress, progress.style("dim", OFFLINE_NOTE));
@@ -89,10 +143,7 @@ export async function runChat(run: ChatRun, output: Output): Promise<ExitCode> {
     instructions,
     compaction,
   });
-  const report = async (error: unknown): Promise<void> => {
-    await reportError(progress, error, debug);
-  };
-  await using runtime = await createRuntime({
+  return await createRuntime({
     dir,
     durability,
     takeOver: run.takeOver,
@@ -101,26 +152,8 @@ export async function runChat(run: ChatRun, output: Output): Promise<ExitCode> {
     agent,
     mcp: askingServers(run),
     recovery: run.rerun === undefined ? "stop" : "continue",
-    onWarning: (error) => void report(error),
+    onWarning: (error) => void reportError(progress, error, debug),
   });
-  using interrupts = takeInterrupts({
-    signals: process,
-    close: () => runtime.close().catch(report),
-    leave: (code) => process.exit(code),
-    now: () => performance.now(),
-  });
-  try {
-    if (run.rerun !== undefined) {
-      const view = run.json ? jsonView(output, run.session) : textView(output, asker(run), []);
-      return await rerunTurn(runtime, run.rerun, { view, interrupts, progress });
-    }
-    const session = await openSession(runtime, run, output);
-    return await runSession(session, run, output, interrupts);
-  } catch (error) {
-    // A signal from outside closed the store, which causes this error.
-    if (interrupts.ending.aborted) return TERMINATED;
-    throw error;
-  }
 }
 
 /** In a terminal, calls that do not only read need approval; elsewhere `--mcp` itself is the consent. */
@@ -131,17 +164,21 @@ function askingServers({ mcp, canAsk }: ChatRun): McpServers {
   );
 }
 
-async function openSession(runtime: Runtime, run: ChatRun, { progress }: Output): Promise<Session> {
-  const { session: id, choice, message } = run;
-  const isNew = (await runtime.log.revision(id)) === 0;
-  const meant = isNew && run.isNamed ? await similarName(id, runtime) : undefined;
-  const session = await runtime.session(id);
+async function openSession(
+  host: ChatHost,
+  run: ChatRun,
+  { progress }: Output,
+): Promise<ChatSession> {
+  const { session: id, choice, message, owner } = run;
+  const isNew = (await host.log.revision(id)) === 0;
+  const meant = isNew && run.isNamed ? await similarName(id, host) : undefined;
+  const session = await host.session(id);
   // Wait until recovery has settled the work of a dead process; a waiting approval stays open.
   if (!isAsking(await session.view())) await session.idle();
   await introduceSession(progress, {
     session: id,
     resume: resumeCommand(run),
-    model: modelLabel(choice),
+    model: owner === undefined ? modelLabel(choice) : `the agent of process ${owner.pid}`,
     view: isNew ? undefined : await session.view(),
     recall: message === undefined,
     meant,
@@ -150,7 +187,7 @@ async function openSession(runtime: Runtime, run: ChatRun, { progress }: Output)
 }
 
 /** A session whose name differs by one typing error. Names that differ by a digit are a series. */
-async function similarName(id: string, { log }: Runtime): Promise<string | undefined> {
+async function similarName(id: string, { log }: ChatHost): Promise<string | undefined> {
   const withoutDigits = (name: string): string => name.replaceAll(/\d/g, "");
   const names = await Array.fromAsync(log.list(), ({ session }) => session);
   return meantName(
@@ -170,7 +207,7 @@ function resumeCommand({ session, startedBy, dir, keys }: ChatRun): string {
 }
 
 async function runSession(
-  session: Session,
+  session: ChatSession,
   run: ChatRun,
   output: Output,
   interrupts: Interrupts,

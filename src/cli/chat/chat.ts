@@ -1,7 +1,7 @@
 /** A chat: turns keys into commands to a session, and the session's events into the screen. */
 
 import type { CancelMode, Delivery, SessionEvent } from "../../events/index.ts";
-import type { Session } from "../../runtime/index.ts";
+import type { ChatSession } from "./chat-session.ts";
 import type { SessionView } from "../../state/index.ts";
 import type { Output } from "../output/index.ts";
 import { contextWarning } from "../wording/index.ts";
@@ -25,7 +25,7 @@ import { earlierInputs } from "./resumed-session.ts";
 
 export interface ChatOptions {
   /** The first session; `/fork` and `/undo` switch to another one. */
-  readonly session: Session;
+  readonly session: ChatSession;
   readonly view: SessionView;
   readonly output: Output;
   readonly interrupts: Interrupts;
@@ -39,7 +39,7 @@ export class Chat {
   readonly #options: ChatOptions;
   readonly #screen: ChatScreen;
   readonly #left: PromiseWithResolvers<void> = Promise.withResolvers();
-  #session: Session;
+  #session: ChatSession;
   #unfollow: () => Promise<void> = async () => {};
   /** Settles when the last message is accepted: a fork waits for it, so that it includes the message. */
   #sent: Promise<void> = Promise.resolve();
@@ -65,7 +65,7 @@ export class Chat {
   }
 
   /** Runs until the person leaves or a signal ends the process. @returns the session at the end */
-  async run(): Promise<Session> {
+  async run(): Promise<ChatSession> {
     const { view, interrupts } = this.#options;
     const over = new AbortController();
     interrupts.ending.addEventListener("abort", () => this.#left.resolve(), {

@@ -1,7 +1,7 @@
 /** The outcome of a line typed in a chat: what the chat does next. */
 
 import { TurnlogError } from "../../events/index.ts";
-import type { Session, Turn } from "../../runtime/index.ts";
+import type { ChatSession, ChatTurn } from "./chat-session.ts";
 import type { SessionView } from "../../state/index.ts";
 
 /**
@@ -10,14 +10,14 @@ import type { SessionView } from "../../state/index.ts";
  */
 export type Outcome =
   | { readonly kind: "done" }
-  | { readonly kind: "sent"; readonly turn: Turn; readonly lines?: readonly string[] }
+  | { readonly kind: "sent"; readonly turn: ChatTurn; readonly lines?: readonly string[] }
   | { readonly kind: "hint"; readonly text: string }
   | { readonly kind: "lines"; readonly lines: readonly string[] }
   | Moved;
 
 export interface Moved {
   readonly kind: "moved";
-  readonly session: Session;
+  readonly session: ChatSession;
   readonly view: SessionView;
   readonly lines: readonly string[];
 }

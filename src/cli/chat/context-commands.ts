@@ -1,7 +1,8 @@
 /** Carries out the commands about the prompt: `/context`, `/preview`, `/compact`, `/restore`. */
 
 import { TurnlogError } from "../../events/index.ts";
-import type { CompactionPreview, Session } from "../../runtime/index.ts";
+import type { CompactionPreview } from "../../runtime/index.ts";
+import type { ChatSession } from "./chat-session.ts";
 import { contextLines, fromTo, amount, excerpt } from "../wording/index.ts";
 import type { ContextLine } from "./chat-line.ts";
 import { strategyOf } from "./compaction-ways.ts";
@@ -13,7 +14,7 @@ const PREVIEW_MESSAGES = 8;
 
 export async function carryOutContext(
   line: ContextLine,
-  session: Session,
+  session: ChatSession,
   { activity }: ConversationState,
   columns: number,
 ): Promise<Outcome> {

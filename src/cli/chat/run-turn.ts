@@ -3,7 +3,8 @@
 import type { SessionEvent, TurnEndReason } from "../../events/index.ts";
 import { forkSession } from "../../archive/index.ts";
 import { rerunPoint, type Approval, type RerunPlace } from "../../state/index.ts";
-import type { Runtime, Session, TurnResult } from "../../runtime/index.ts";
+import type { Runtime } from "../../runtime/index.ts";
+import type { ChatResult, ChatSession } from "./chat-session.ts";
 import type { UserInput } from "../../media/index.ts";
 import { DONE, INTERRUPTED, type ExitCode, writeLine, type Channel } from "../output/index.ts";
 import { settle } from "./approval-settlement.ts";
@@ -14,11 +15,11 @@ type Question = Pick<Approval, "position" | "callId">;
 
 /** @throws TurnlogError as `session.send` and `turn.result` do */
 export async function runTurn(
-  session: Session,
+  session: ChatSession,
   message: UserInput,
   view: TurnView,
   interrupts: Interrupts,
-): Promise<TurnResult> {
+): Promise<ChatResult> {
   return await withCancel(session, view, interrupts, async (answerAfter) => {
     const turn = await session.send(message);
     for await (const event of turn) await answerAfter(event);
@@ -58,12 +59,12 @@ export async function rerunTurn(
  * @throws TurnlogError as `turn.result` does
  */
 async function continueTurn(
-  session: Session,
+  session: ChatSession,
   messageId: string,
   from: number,
   view: TurnView,
   interrupts: Interrupts,
-): Promise<TurnResult> {
+): Promise<ChatResult> {
   return await withCancel(session, view, interrupts, async (answerAfter) => {
     const turn = await session.turn(messageId);
     for await (const event of turn) if (event.position > from) await answerAfter(event);
@@ -76,7 +77,7 @@ async function continueTurn(
  * @returns why the turn ended; undefined if the process is asked to end before
  */
 export async function finishTurn(
-  session: Session,
+  session: ChatSession,
   view: TurnView,
   interrupts: Interrupts,
 ): Promise<TurnEndReason | undefined> {
@@ -93,7 +94,7 @@ export async function finishTurn(
 
 /** Runs `work`. The first Ctrl-C cancels the turn, the second leaves. */
 async function withCancel<Done>(
-  session: Session,
+  session: ChatSession,
   view: TurnView,
   interrupts: Interrupts,
   work: (
@@ -133,7 +134,7 @@ async function withCancel<Done>(
   });
 }
 
-async function isOpen(session: Session, asked: number): Promise<boolean> {
+async function isOpen(session: ChatSession, asked: number): Promise<boolean> {
   const { approvals } = await session.view();
   return approvals.some(({ position, status }) => position === asked && status === "waiting");
 }

@@ -1,7 +1,7 @@
 /** Carries out a parsed line on the session, and returns the outcome for the chat. */
 
 import { TurnlogError, type Delivery } from "../../events/index.ts";
-import type { Session } from "../../runtime/index.ts";
+import type { ChatSession } from "./chat-session.ts";
 import { contentText, excerpt } from "../wording/index.ts";
 import { settle } from "./approval-settlement.ts";
 import type { ChatLine } from "./chat-line.ts";
@@ -21,7 +21,7 @@ export type SessionLine = Exclude<
 /** `columns`: of the screen. @throws TurnlogError as the session's commands do; a command too late gives a hint */
 export async function carryOut(
   line: SessionLine,
-  session: Session,
+  session: ChatSession,
   state: ConversationState,
   delivery: Delivery,
   columns: number,
@@ -86,7 +86,7 @@ export async function carryOut(
 
 async function resume(
   kind: "nothing" | "resume",
-  session: Session,
+  session: ChatSession,
   { queue, held, activity }: ConversationState,
 ): Promise<Outcome> {
   const isHeld = held && activity === "idle" && queue.length > 0;

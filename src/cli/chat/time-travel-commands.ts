@@ -1,7 +1,7 @@
 /** Carries out the commands about the session's past: `/fork`, `/at`, and those about branches. */
 
 import { TurnlogError } from "../../events/index.ts";
-import type { Session } from "../../runtime/index.ts";
+import type { ChatSession } from "./chat-session.ts";
 import type { SessionView } from "../../state/index.ts";
 import { contextLines, amount, dateAndTime } from "../wording/index.ts";
 import { stateLines } from "../show/index.ts";
@@ -17,7 +17,7 @@ const PROMPT_LINES = 2;
 
 export async function carryOutTravel(
   line: TravelLine,
-  session: Session,
+  session: ChatSession,
   { activity }: ConversationState,
   columns: number,
 ): Promise<Outcome> {
@@ -50,7 +50,7 @@ const refusals: ReadonlySet<string> = new Set([
   "REVISION_CONFLICT",
 ]);
 
-async function fork(session: Session, name = forkName(session.id)): Promise<Outcome> {
+async function fork(session: ChatSession, name = forkName(session.id)): Promise<Outcome> {
   const forked = await session.fork({ id: name });
   const view = await forked.view();
   const lines = [
@@ -67,7 +67,7 @@ function waitingLines({ queue }: SessionView): readonly string[] {
 
 /** The state, the last messages and the size of the prompt at a position; without one, where the session is. */
 async function positionLines(
-  session: Session,
+  session: ChatSession,
   position: number | undefined,
   columns: number,
 ): Promise<readonly string[]> {

@@ -21,6 +21,7 @@ import {
   openStore,
   type SessionsFolder,
 } from "../settings/index.ts";
+import { storeOwner, type StoreOwner } from "../owner/index.ts";
 import { type ExitCode, type Output, UsageError } from "../output/index.ts";
 import { receiveInput } from "../../media/index.ts";
 import { listSessions } from "../../state/index.ts";
@@ -43,6 +44,8 @@ export async function chat(
   output: Output,
 ): Promise<ExitCode> {
   const { session: named, continue: isContinued, ...options } = optionsSchema.parse(given);
+  const owner = await storeOwner(options.dir);
+  if (owner !== undefined) assertNoAgent(options, owner);
   const settings = await settingsOf(options, output);
   const session = isContinued ? await lastSession(options) : sessionName(named);
   await assertFiles(options.attach);
@@ -51,7 +54,8 @@ export async function chat(
   // Files are read first: an error must not leave an empty session.
   const message = text === undefined ? text : await receiveInput(session, { text, files }, {});
   const isNamed = named !== undefined;
-  return await runChat({ ...options, ...settings, session, isNamed, message }, output);
+  const host = owner === undefined ? {} : { owner };
+  return await runChat({ ...options, ...settings, ...host, session, isNamed, message }, output);
 }
 
 const rerunSchema = optionsSchema.omit({ session: true, continue: true }).extend({
@@ -72,6 +76,26 @@ export async function rerun(session: string, given: unknown, output: Output): Pr
   const again = { session: fork, isNamed: as !== undefined, message: undefined };
   const place = { session, as: fork, position, step };
   return await runChat({ ...options, ...settings, ...again, rerun: place }, output);
+}
+
+/** @throws UsageError for options about an agent, which is the other process's */
+function assertNoAgent(
+  options: Omit<z.infer<typeof optionsSchema>, "session" | "continue">,
+  { pid }: StoreOwner,
+): void {
+  const idle = [
+    ...(options.model === undefined ? [] : ["--model"]),
+    ...(options.allowWrite ? ["--allow-write"] : []),
+    ...(options.mcp.length === 0 ? [] : ["--mcp"]),
+    ...(options.mcpConfig === undefined ? [] : ["--mcp-config"]),
+    ...(options.hashChain ? ["--hash-chain"] : []),
+    ...(options.durability === "sync" ? [] : ["--durability"]),
+    ...(options.offlineDelayMs === 0 ? [] : ["--offline-delay-ms"]),
+  ];
+  if (idle.length > 0)
+    throw new UsageError(
+      `${idle.join(" and ")} would change nothing: process ${pid} has the store open, and its agent answers. Leave it out, or close the store there.`,
+    );
 }
 
 async function settingsOf(

@@ -2,7 +2,7 @@
 
 import { z } from "zod";
 import { shellWord, TurnlogError, type EventLog } from "../../events/index.ts";
-import { deleteSession as deleteWithBlobs } from "../../media/index.ts";
+import { deleteSession as deleteWithBlobs, type DeletedWithBlobs } from "../../media/index.ts";
 import { waitsForAnswer } from "../../state/index.ts";
 import {
   DONE,
@@ -15,6 +15,7 @@ import {
   isConfirmed,
   jsonText,
 } from "../output/index.ts";
+import { storeOwner, type StoreOwner } from "../owner/index.ts";
 import { openSessions, sessionOptions } from "../settings/index.ts";
 import { amount } from "../wording/index.ts";
 
@@ -47,10 +48,13 @@ export async function deleteSession(
       progress,
       `Nothing was deleted: it needs a confirmation, and there is no terminal to ask at. Add --yes to delete ${session}.`,
     );
-  await using log = await openSessions(
-    { dir, keys, takeOver },
-    { readOnly: false, elsewhere: inTheOtherProcess },
-  );
+  const owner = await storeOwner(dir);
+  await using log =
+    owner?.log ??
+    (await openSessions(
+      { dir, keys, takeOver },
+      { readOnly: false, elsewhere: inTheOtherProcess },
+    ));
   if (!cancel && (await waitsForAnswer(log, session))) throw waiting(session);
   if (!yes && !(await confirmDelete(log, session))) {
     await writeLine(progress, "Nothing was deleted.");
@@ -60,7 +64,10 @@ export async function deleteSession(
   const warn = (error: TurnlogError): void => {
     warnings.push(error.message);
   };
-  const deleted = await deleteWithBlobs(log, log.blobs, session, { forks }, warn);
+  const deleted =
+    owner === undefined
+      ? await deleteWithBlobs(log, log.blobs, session, { forks }, warn)
+      : await deleteThere(owner, session, { forks, cancel });
   for (const warning of warnings) await writeLine(progress, warning);
   if (json) {
     await writeLine(data, jsonText(deleted));
@@ -77,6 +84,17 @@ export async function deleteSession(
       : `Session ${session} is gone for good: ${amount(deleted.revision, "event")}${blobs}.${copies}`,
   );
   return DONE;
+}
+
+/** The process that has the store open refuses to delete a session in a turn. */
+async function deleteThere(
+  { client }: StoreOwner,
+  session: string,
+  { forks, cancel }: { readonly forks: "refuse" | "copy"; readonly cancel: boolean },
+): Promise<DeletedWithBlobs> {
+  if (cancel) await client.session(session).cancel();
+  const path = `/api/sessions/${encodeURIComponent(session)}`;
+  return await client.http.json({ method: "DELETE", path, query: { forks } });
 }
 
 async function confirmDelete(log: EventLog, session: string): Promise<boolean> {

@@ -2,10 +2,11 @@
 
 import { shellWord } from "../../events/index.ts";
 import { z } from "zod";
-import { forkSession } from "../../archive/index.ts";
+import { forkSession, type ForkedSession } from "../../archive/index.ts";
 import { forkName } from "../chat/index.ts";
 import { writeLine, writeLines, type Output, jsonText } from "../output/index.ts";
-import { openSessions, sessionOptions } from "../settings/index.ts";
+import { storeOwner, type StoreOwner } from "../owner/index.ts";
+import { openSessions, type SessionsFolder, sessionOptions } from "../settings/index.ts";
 
 const optionsSchema = z.object({
   ...sessionOptions,
@@ -26,14 +27,12 @@ export async function fork(
     position,
     as = forkName(session),
   } = optionsSchema.parse(given);
-  await using log = await openSessions(
-    { dir, keys, takeOver },
-    { readOnly: false, withoutKey: "redact" },
-  );
-  const forked = await forkSession(log, session, {
-    as,
-    ...(position === undefined ? {} : { position }),
-  });
+  const options = { as, ...(position === undefined ? {} : { position }) };
+  const owner = await storeOwner(dir);
+  const forked =
+    owner === undefined
+      ? await forkHere({ dir, keys, takeOver }, session, options)
+      : await forkThere(owner, session, options);
   await writeLines(data, [json ? jsonText(forked) : forked.session]);
   if (json) return;
   const { from } = forked;
@@ -41,4 +40,30 @@ export async function fork(
     progress,
     `It shares the events of ${from.session} up to ${from.position}. Continue it with: turnlog --session ${shellWord(as)}`,
   );
+}
+
+interface ForkOptions {
+  readonly as: string;
+  readonly position?: number;
+}
+
+async function forkHere(
+  folder: SessionsFolder,
+  session: string,
+  options: ForkOptions,
+): Promise<ForkedSession> {
+  await using log = await openSessions(folder, { readOnly: false, withoutKey: "redact" });
+  return await forkSession(log, session, options);
+}
+
+/** By the process that has the store open. */
+async function forkThere(
+  { client, log }: StoreOwner,
+  session: string,
+  { as, ...place }: ForkOptions,
+): Promise<ForkedSession> {
+  const fork = await client.session(session).fork({ id: as, ...place });
+  const [entry] = await Array.fromAsync(log.list({ prefix: fork.id }));
+  const from = entry?.forkedFrom ?? { session, position: await log.revision(session) };
+  return { session: fork.id, from };
 }

@@ -1,7 +1,7 @@
 /**
  * `turnlog log`: the events of all sessions in the order in which they were written. With `--follow` it
- * closes the store after reading, and reads on each time another process has closed it: a store has one
- * owner at a time.
+ * follows the process that has the store open. If none has, or if it does not share the store, it reads on
+ * each time the store has been closed.
  */
 
 import { resolve } from "node:path";
@@ -24,7 +24,12 @@ import {
   type Output,
   jsonText,
 } from "../output/index.ts";
-import { unlessInterrupted, openSessions, sessionOptions } from "../settings/index.ts";
+import {
+  unlessInterrupted,
+  openSessions,
+  sessionOptions,
+  sharedSessions,
+} from "../settings/index.ts";
 import { eventLine } from "../show/index.ts";
 
 const optionsSchema = z.object({
@@ -48,10 +53,11 @@ export async function showLog(given: unknown, output: Output): Promise<ExitCode>
   if (!options.follow) return DONE;
   await writeLine(
     progress,
-    "That is all so far. New events appear when another process closes the store; Ctrl-C ends.",
+    "That is all so far. New events appear as another process writes them; Ctrl-C ends.",
   );
   return await unlessInterrupted(async (signal) => {
     for (;;) {
+      next = await followOwner(options, next, output, signal);
       await wait(POLL_MS, undefined, { signal });
       if ((await storeReached(resolve(options.dir))) < next) continue;
       next = await printIfUnlocked(options, next, output);
@@ -87,6 +93,32 @@ async function print(
   await writeLines(data, lines());
   for (const message of missing) await writeLine(progress, `Left out: ${message}`);
   return Math.max(next, (await storeReached(resolve(options.dir))) + 1);
+}
+
+/**
+ * Prints events as the process that has the store open writes them, until it closes the store.
+ * @returns the position after the last event; `from` if no process shares the store
+ */
+async function followOwner(
+  options: Options,
+  from: number,
+  { data }: Output,
+  signal: AbortSignal,
+): Promise<number> {
+  await using log = await sharedSessions(options, "redact");
+  if (log === undefined) return from;
+  let next = from;
+  try {
+    for await (const placed of log.subscribeAll({ from, signal })) {
+      next = placed.position + 1;
+      if (options.session === undefined || options.session === placed.session)
+        await writeLine(data, options.json ? jsonText(placed) : line(placed, data));
+    }
+  } catch (error) {
+    if (!TurnlogError.isInstance(error) || error.code !== "LOG_CLOSED") throw error;
+  }
+  signal.throwIfAborted();
+  return next;
 }
 
 /** Without `--follow` the session must exist. With it the session may begin later, unless it was deleted. */

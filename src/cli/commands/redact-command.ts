@@ -2,7 +2,7 @@
 
 import { z } from "zod";
 import type { PositionRange } from "../../events/index.ts";
-import { redactSession } from "../../archive/index.ts";
+import { redactSession, type Redacted } from "../../archive/index.ts";
 import {
   DONE,
   INTERRUPTED,
@@ -13,6 +13,7 @@ import {
   isConfirmed,
   jsonText,
 } from "../output/index.ts";
+import { storeOwner } from "../owner/index.ts";
 import { openSessions, sessionOptions } from "../settings/index.ts";
 import { amount } from "../wording/index.ts";
 
@@ -38,15 +39,22 @@ export async function redact(
       progress,
       `Nothing was redacted: it needs a confirmation, and there is no terminal to ask at. Add --yes to redact ${session}.`,
     );
-  await using log = await openSessions(
-    { dir, keys, takeOver },
-    { readOnly: false, elsewhere: inTheOtherProcess },
-  );
+  const owner = await storeOwner(dir);
+  // Opened before the question: a store that cannot be opened needs no answer.
+  await using log =
+    owner?.log ??
+    (await openSessions(
+      { dir, keys, takeOver },
+      { readOnly: false, elsewhere: inTheOtherProcess },
+    ));
   if (!yes && !(await confirmRedaction(session, positions))) {
     await writeLine(progress, "Nothing was redacted.");
     return INTERRUPTED;
   }
-  const { ranges, summaries, ...redacted } = await redactSession(log, session, positions, options);
+  const { ranges, summaries, ...redacted } =
+    owner === undefined
+      ? await redactSession(log, session, positions, options)
+      : await owner.post<Redacted>("/store/redact", { session, positions, ...options });
   if (json) {
     await writeLine(data, jsonText({ ...redacted, ranges, summaries }));
     return DONE;

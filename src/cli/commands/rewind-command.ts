@@ -1,6 +1,7 @@
 /** `turnlog rewind` and `turnlog checkout`: go back to a position of a session between two turns, or to another branch. Run nothing. */
 
 import { z } from "zod";
+import type { SessionClient } from "../../client/index.ts";
 import type { EventLog } from "../../events/index.ts";
 import {
   checkoutSession,
@@ -16,6 +17,7 @@ import {
   writeLines,
   type Output,
 } from "../output/index.ts";
+import { storeOwner } from "../owner/index.ts";
 import { openSessions, sessionOptions } from "../settings/index.ts";
 import { amount } from "../wording/index.ts";
 
@@ -35,9 +37,11 @@ const inTheOtherProcess =
 export async function rewind(session: string, given: unknown, output: Output): Promise<void> {
   const { to, beforeTurn, beforeMessage, ...options } = rewindSchema.parse(given);
   const place = onlyPlace({ to, beforeTurn, beforeMessage });
-  await move(session, options, output, sentence, (log) =>
-    rewindSession(log, session, place, { tell: options.tell }),
-  );
+  const { tell } = options;
+  await move(session, options, output, sentence, {
+    here: (log) => rewindSession(log, session, place, { tell }),
+    there: (client) => client.rewind({ ...place, tell }),
+  });
 }
 
 export async function checkout(
@@ -47,9 +51,17 @@ export async function checkout(
   output: Output,
 ): Promise<void> {
   const options = moveSchema.parse(given);
-  await move(session, options, output, checkoutSentence, (log) =>
-    checkoutSession(log, session, branch, { tell: options.tell }),
-  );
+  const { tell } = options;
+  await move(session, options, output, checkoutSentence, {
+    here: (log) => checkoutSession(log, session, branch, { tell }),
+    there: (client) => client.checkout(branch, { tell }),
+  });
+}
+
+interface Move {
+  readonly here: (log: EventLog) => Promise<Rewound>;
+  /** By the process that has the store open. */
+  readonly there: (session: SessionClient) => Promise<Rewound>;
 }
 
 async function move(
@@ -57,13 +69,18 @@ async function move(
   { dir, keys, takeOver, json }: z.infer<typeof moveSchema>,
   { data, progress }: Output,
   words: typeof sentence,
-  act: (log: EventLog) => Promise<Rewound>,
+  { here, there }: Move,
 ): Promise<void> {
-  await using log = await openSessions(
-    { dir, keys, takeOver },
-    { readOnly: false, elsewhere: inTheOtherProcess },
-  );
-  const rewound = await act(log);
+  const owner = await storeOwner(dir);
+  const moveHere = async (): Promise<Rewound> => {
+    await using log = await openSessions(
+      { dir, keys, takeOver },
+      { readOnly: false, elsewhere: inTheOtherProcess },
+    );
+    return await here(log);
+  };
+  const rewound =
+    owner === undefined ? await moveHere() : await there(owner.client.session(session));
   if (json) return await writeLine(data, jsonText({ session, ...rewound }));
   await writeLine(data, words(session, rewound));
   await writeLines(progress, effectLines(rewound));

@@ -5,7 +5,8 @@ import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { z } from "zod";
 import { hasCode } from "../../events/index.ts";
-import { createRuntime, type RuntimeOptions } from "../../runtime/index.ts";
+import type { RuntimeOptions } from "../../runtime/index.ts";
+import { createRuntime } from "../../sharing/index.ts";
 import { serveNode, type NodeServer, type ServeOptions } from "../../server/index.ts";
 import { chatAgent, chooseModel, loadModel } from "../chat/index.ts";
 import {

@@ -2,6 +2,7 @@
 
 import { z } from "zod";
 import { listSessions, withQuestions, type SessionRow } from "../../state/index.ts";
+import { isOfOwner } from "../owner/index.ts";
 import { openSessions, sessionOptions } from "../settings/index.ts";
 import {
   writeLine,
@@ -34,17 +35,22 @@ export async function sessions(given: unknown, { data, progress }: Output): Prom
       rows.map((session) => jsonText(session)),
     );
   else if (rows.length === 0) await writeLine(progress, `The store in ${dir} has no sessions yet.`);
-  else await writeLines(data, sessionTable(rows, data));
+  else await writeLines(data, sessionTable(rows, data, isOfOwner(log.stored)));
 }
 
 /** The least width of the id column: generated names fit. */
 const ID_WIDTH = 20;
 
-export function sessionTable(found: readonly SessionRow[], data: Channel): readonly string[] {
+/** `isOpen`: a process has the store open, so that turns may run. */
+export function sessionTable(
+  found: readonly SessionRow[],
+  data: Channel,
+  isOpen = false,
+): readonly string[] {
   const rows = found.map((session) => [
     session.session,
     dateAndTime(session.updatedAt),
-    visibleName(statusOf(session)),
+    visibleName(statusOf(session, isOpen)),
     amount(session.turns, "turn"),
     `${figure(session.total.inputTokens + session.total.outputTokens)} tokens`,
   ]);
@@ -77,7 +83,7 @@ export function sessionTable(found: readonly SessionRow[], data: Channel): reado
   });
 }
 
-function statusOf({ status, lastEnd, problem, ...awaited }: SessionRow): string {
+function statusOf({ status, lastEnd, problem, ...awaited }: SessionRow, isOpen: boolean): string {
   if (problem !== undefined) return "unreadable";
   switch (status) {
     case "awaiting-approval":
@@ -87,8 +93,8 @@ function statusOf({ status, lastEnd, problem, ...awaited }: SessionRow): string 
     case "closed":
       return "closed";
     case "running":
-      // Only one process can have the store open, so the turn's process has ended.
-      return "cut off";
+      // Only one process can have the store open: unless it is another one, the turn's process has ended.
+      return isOpen ? "running" : "cut off";
     case "idle":
       return lastEnd === undefined || lastEnd === "stop" ? "idle" : lastEnd;
   }

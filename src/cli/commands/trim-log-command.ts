@@ -14,6 +14,7 @@ import {
   isConfirmed,
   jsonText,
 } from "../output/index.ts";
+import { storeOwner } from "../owner/index.ts";
 import { openStore, storeOptions } from "../settings/index.ts";
 import { amount, figure } from "../wording/index.ts";
 import { momentBefore } from "./option-values.ts";
@@ -51,18 +52,22 @@ export async function trimStoredLog(
       progress,
       "Nothing was dropped: it needs a confirmation, and there is no terminal to ask at. Add --yes, or --dry-run to see what would be dropped.",
     );
-  await using log = await openStore(
-    { dir, takeOver },
-    { readOnly: false, elsewhere: inTheOtherProcess },
-  );
+  const owner = await storeOwner(dir);
+  await using log =
+    owner?.log ??
+    (await openStore({ dir, takeOver }, { readOnly: false, elsewhere: inTheOtherProcess }));
+  const trim = async (isDry: boolean): Promise<TrimmedLog> =>
+    owner === undefined
+      ? await trimLog(log, session, { ...options, dryRun: isDry })
+      : await owner.post<TrimmedLog>("/store/trim", { session, ...options, dryRun: isDry });
   if (!dryRun && !yes) {
-    const would = await trimLog(log, session, { ...options, dryRun: true });
+    const would = await trim(true);
     if (would.events > 0 && !(await confirmTrim(would))) {
       await writeLine(progress, "Nothing was dropped.");
       return INTERRUPTED;
     }
   }
-  const done = await trimLog(log, session, { ...options, dryRun });
+  const done = await trim(dryRun);
   await writeLines(data, json ? [jsonText(done)] : lines(done));
   return DONE;
 }

@@ -7,11 +7,13 @@ export { namedFile } from "./named-file.ts";
 export { type ReadSource, readSource } from "./read-source.ts";
 export {
   type SessionsFolder,
+  type StoreFolder,
   keysIn,
   masterKeysIn,
   openSessions,
   openStore,
   agentOptions,
   sessionOptions,
+  sharedSessions,
   storeOptions,
 } from "./store-folder.ts";

@@ -1,4 +1,7 @@
-/** Opens the store for a command. Never creates a store: a command that reads must change nothing. */
+/**
+ * Opens the store for a command, or reads it through the process that has it open. Never creates a store: a
+ * command that reads must change nothing.
+ */
 
 import { resolve } from "node:path";
 import { z } from "zod";
@@ -13,6 +16,7 @@ import {
 import { TurnlogError } from "../../events/index.ts";
 import { openLog, type StoreLog } from "../../store/leveldb/index.ts";
 import { isWithin } from "../../store/folder/index.ts";
+import { storeOwner } from "../owner/index.ts";
 import { UsageError } from "../output/index.ts";
 
 /** The options of every command that opens a store. */
@@ -53,7 +57,7 @@ export interface SessionsFolder extends StoreFolder {
 export interface StoreUse {
   /** Whether the command changes nothing. */
   readonly readOnly: boolean;
-  /** Advice for the error message when another process has the store open. */
+  /** Advice for the error message when another process has the store open and does not share it. */
   readonly elsewhere?: string;
 }
 
@@ -72,7 +76,10 @@ export async function openStore(
     return await openLog(readOnly ? { ...folder, readOnly } : { ...folder, create: false });
   } catch (error) {
     const isLocked = TurnlogError.isInstance(error) && error.code === "LOG_LOCKED";
-    if (!isLocked || elsewhere === undefined) throw error;
+    if (!isLocked) throw error;
+    const owner = readOnly ? await storeOwner(dir) : undefined;
+    if (owner !== undefined) return owner.log;
+    if (elsewhere === undefined) throw error;
     const { message, details, cause } = error;
     throw new TurnlogError("LOG_LOCKED", `${message} ${elsewhere}`, { details, cause });
   }
@@ -87,6 +94,16 @@ export async function openSessions(
   const log = encryptedLog(await openStore(folder, use), keys, { withoutKey });
   await log.settled();
   return log;
+}
+
+/** The sessions of the process that has the store open; undefined if none shares it. */
+export async function sharedSessions(
+  folder: SessionsFolder,
+  withoutKey: NonNullable<SessionsUse["withoutKey"]>,
+): Promise<EncryptedLog | undefined> {
+  const owner = await storeOwner(folder.dir);
+  if (owner === undefined) return undefined;
+  return encryptedLog(owner.log, keysIn(folder.keys, folder.dir), { withoutKey });
 }
 
 /** The key store in the folder of `--keys` or TURNLOG_KEYS; undefined if unset or empty. @throws UsageError */

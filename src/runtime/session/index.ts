@@ -33,6 +33,6 @@ export { type TurnResult, outcomeOf, restOf, startOf, turnRemains } from "./turn
 export type { LimitReached } from "./session-effects.ts";
 export type { ContextFor } from "./running-turn.ts";
 export { HeldValues, type TurnValues } from "./turn-values.ts";
-export { type Turn, createTurn } from "./turn.ts";
+export { type Turn, createTurn, eventsOfTurn } from "./turn.ts";
 export { Watchers } from "./watchers.ts";
 export type { RecordedPreparation } from "./step-preparation.ts";

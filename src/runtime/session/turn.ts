@@ -221,13 +221,23 @@ async function* turnEvents({
   ended.catch(() => {
     failed.abort();
   });
+  const events = log.subscribe(session, { from: queuePosition, signal: failed.signal });
+  yield* eventsOfTurn(events, messageId);
+  if (failed.signal.aborted) await ended;
+}
+
+/**
+ * The events of the turn that delivers a message, up to its end or the message's withdrawal.
+ * @param events - Of the session, from the message's `message.queued` on.
+ */
+export async function* eventsOfTurn(
+  events: AsyncIterable<SessionEvent>,
+  messageId: string,
+): AsyncGenerator<SessionEvent, void, void> {
   let turn: number | undefined;
   // `turn.started` precedes the delivery that identifies the turn.
   let start: SessionEvent<"turn.started"> | undefined;
-  for await (const event of log.subscribe(session, {
-    from: queuePosition,
-    signal: failed.signal,
-  })) {
+  for await (const event of events) {
     if (turn !== undefined) {
       yield event;
       if (event.type === "turn.ended" && event.data.turn === turn) return;
@@ -242,5 +252,4 @@ async function* turnEvents({
       return;
     }
   }
-  if (failed.signal.aborted) await ended;
 }

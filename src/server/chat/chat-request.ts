@@ -208,24 +208,22 @@ async function record(
   answer: PostedAnswer,
   id: string,
 ): Promise<void> {
+  const by = call.actor === undefined ? {} : { by: call.actor };
   switch (answer.kind) {
     case "approval": {
       const { approved, reason } = answer;
-      const given = {
-        ...(reason === undefined ? {} : { reason }),
-        ...(call.actor === undefined ? {} : { by: call.actor }),
-      };
+      const given = { ...(reason === undefined ? {} : { reason }), ...by };
       await call.allow(approved ? "approve" : "deny");
       await (approved ? session.approve(id, given) : session.deny(id, given));
       return;
     }
     case "output":
       await call.allow("answer");
-      await session.answerCall(id, { output: answer.output });
+      await session.answerCall(id, { output: answer.output, ...by });
       return;
     case "error":
       await call.allow("answer");
-      await session.answerCall(id, { error: answer.error });
+      await session.answerCall(id, { error: answer.error, ...by });
   }
 }
 

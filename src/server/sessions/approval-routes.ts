@@ -37,6 +37,19 @@ export function approvalRoutes(): readonly Route[] {
       },
     }),
     route({
+      method: "delete",
+      path: "/api/sessions/{session}/approvals/{tool}",
+      action: "approve",
+      summary: "Removes the answer with `always` for a tool: its next call asks again.",
+      query: noQuery,
+      body: noBody,
+      answer: z.object({}),
+      handle: async ({ params: { tool = "" }, open }) => {
+        await (await open()).forgetApproval(tool);
+        return json({});
+      },
+    }),
+    route({
       method: "post",
       path: "/api/approvals/{approvalId}",
       action: ({ approved }) => (approved ? "approve" : "deny"),
@@ -75,8 +88,10 @@ export function approvalRoutes(): readonly Route[] {
         request: z.looseObject({ requestId: z.string() }),
       }),
       sessionOf: ({ params }) => sessionOfAsked(params["requestId"] ?? ""),
-      handle: async ({ body, params: { requestId = "" }, open }) =>
-        json(await (await open()).answerCall(requestId, body)),
+      handle: async ({ body, params: { requestId = "" }, open, actor }) => {
+        const by = actor === undefined ? {} : { by: actor };
+        return json(await (await open()).answerCall(requestId, { ...body, ...by }));
+      },
     }),
   ];
 }

@@ -4,6 +4,8 @@ import { z } from "zod";
 import { json, noBody, noQuery, route, type Route } from "../route/index.ts";
 import { messageInput, postedParts, seen } from "./posted-message.ts";
 
+/** What an edit or a regeneration left behind. */
+const replaced = z.looseObject({ branch: z.int(), to: z.int() });
 const delivery = z.enum(["steer", "follow-up"]);
 const notBefore = z.iso.datetime({ offset: true });
 
@@ -38,13 +40,19 @@ export function queueRoutes(): readonly Route[] {
         replaces: z.string().min(1).exactOptional(),
         basedOn: seen.exactOptional(),
       }),
-      answer: z.object({ messageId: z.string(), queued: z.boolean(), position: z.int() }),
+      answer: z.object({
+        messageId: z.string(),
+        queued: z.boolean(),
+        position: z.int(),
+        replaced: replaced.optional(),
+      }),
       handle: async ({ body: { message, ...options }, open, allow, runtime }) => {
         if (options.replaces !== undefined) await allow("rewind");
         const session = await open({ create: true });
         const turn = await session.send(await messageInput(runtime, message), options);
         const { messageId, queued, queuePosition: position } = turn;
-        return json({ messageId, queued, position }, 202);
+        const left = options.replaces === undefined ? {} : { replaced: await turn.replaced };
+        return json({ messageId, queued, position, ...left }, 202);
       },
     }),
     route({
@@ -74,6 +82,29 @@ export function queueRoutes(): readonly Route[] {
       handle: async ({ params: { message = "" }, open }) => {
         await (await open()).withdraw(message);
         return json({});
+      },
+    }),
+    route({
+      method: "post",
+      path: "/api/sessions/{session}/regenerate",
+      action: "rewind",
+      summary:
+        "Runs a turn again for another reply, by default the last one. `Idempotency-Key` names the regeneration.",
+      query: noQuery,
+      body: z
+        .strictObject({
+          messageId: z.string().min(1).exactOptional(),
+          basedOn: seen.exactOptional(),
+        })
+        .optional(),
+      answer: z.object({ messageId: z.string(), position: z.int(), replaced: replaced.optional() }),
+      handle: async ({ body = {}, open, request: { headers } }) => {
+        const idempotencyKey = headers.get("idempotency-key");
+        const turn = await (
+          await open()
+        ).regenerate({ ...body, ...(idempotencyKey === null ? {} : { idempotencyKey }) });
+        const { messageId, queuePosition: position } = turn;
+        return json({ messageId, position, replaced: await turn.replaced }, 202);
       },
     }),
     route({

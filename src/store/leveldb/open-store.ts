@@ -29,6 +29,7 @@ import {
   inheritedGuard,
   finishInterrupted,
   ownStore,
+  type StoreService,
   type Ownership,
   draftOwner,
   removeOwner,
@@ -102,6 +103,14 @@ const schema = optionsOf<OpenLogOptions>(
  * `LOG_FOREIGN`, `LOG_DAMAGED`, `LOG_TOO_NEW`, `LOG_FULL`, `LOG_READ_ONLY`, `LOG_FAILED`
  */
 export async function openLog(options: OpenLogOptions): Promise<StoreLog> {
+  return await openServedLog(options);
+}
+
+/** As {@link openLog}. `service` gets the connections of other processes to the owner's socket. */
+export async function openServedLog(
+  options: OpenLogOptions,
+  service?: StoreService,
+): Promise<StoreLog> {
   check(schema, options, "openLog");
   const { dir, readOnly = false, durability = "sync", create = !readOnly, takeOver } = options;
   assertEffective(options);
@@ -113,7 +122,7 @@ export async function openLog(options: OpenLogOptions): Promise<StoreLog> {
     const made = readOnly ? undefined : makePrivateFolder(dir);
     // LevelDB opens files by name all the time: a link that changes later must not lead elsewhere.
     const paths = storePaths(realpathSync.native(dir));
-    ownership = await ownStore(paths, { takeOver });
+    ownership = await ownStore(paths, { takeOver }, service);
     return readOnly
       ? await openForReading(paths, ownership)
       : await openForWriting(paths, ownership, {

@@ -22,7 +22,8 @@ export {
   finishInterrupted,
   restoreBeforeOpen,
 } from "./open-guard.ts";
-export { type OwnOptions, type Ownership, ownStore } from "./own-store.ts";
+export { connectToStore, type OwnOptions, type Ownership, ownStore } from "./own-store.ts";
+export type { OwnerConnection, StoreService } from "../ownership/index.ts";
 export { type Durability, draftOwner, removeOwner } from "./owner.ts";
 export {
   assertFinished,

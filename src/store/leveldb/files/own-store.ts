@@ -6,12 +6,13 @@
  */
 
 import { randomUUID } from "node:crypto";
-import { rmSync } from "node:fs";
+import { existsSync, realpathSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { TurnlogError, hasCode } from "../../../events/index.ts";
 import {
   askSocket,
   claimFolder,
+  connectToOwner,
   folderId,
   greetingOf,
   isSocketDraft,
@@ -19,11 +20,13 @@ import {
   thisMachine,
   type FolderClaim,
   type Greeting,
+  type OwnerConnection,
   type PublishedSocket,
+  type StoreService,
 } from "../ownership/index.ts";
 import { assertReachable, elsewhereOwned, lockedError } from "./owner.ts";
 import { takeLock, type StoreLock } from "./store-lock.ts";
-import { namesIn, type StorePaths } from "./store-paths.ts";
+import { namesIn, storePaths, type StorePaths } from "./store-paths.ts";
 
 export interface OwnOptions {
   /** Open a store whose last owner ran on another machine and did not close it. Default: false. */
@@ -39,12 +42,13 @@ export interface Ownership {
 }
 
 /**
- * `paths`: with the real path of an existing folder.
+ * `paths`: with the real path of an existing folder. `service`: gets the connections to the socket in it.
  * @throws TurnlogError `LOG_LOCKED`, `LOG_READ_ONLY`, `LOG_FULL`, `LOG_FAILED`
  */
 export async function ownStore(
   paths: StorePaths,
   { takeOver = false }: OwnOptions = {},
+  service?: StoreService,
 ): Promise<Ownership> {
   const greeting = newGreeting();
   const claim = await claimFolder(folderId(paths.dir), greeting);
@@ -56,13 +60,23 @@ export async function ownStore(
     lock = await takeLock(paths);
     await assertSilent(paths);
     if (!takeOver) assertReachable(paths);
-    const socket = await publish(paths, greeting, claim);
+    const socket = await publish(paths, greeting, claim, service);
     return ownershipOf(paths, { claim, lock, socket });
   } catch (error) {
     await lock?.release();
     claim.release();
     throw error;
   }
+}
+
+/**
+ * Connects to the process that has the store in a folder open.
+ * @returns undefined if there is none, or if it does not share the store.
+ * @throws the system's error for another user of the machine
+ */
+export async function connectToStore(dir: string): Promise<OwnerConnection | undefined> {
+  if (!existsSync(dir)) return undefined;
+  return await connectToOwner(storePaths(realpathSync.native(dir)).socket);
 }
 
 function newGreeting(): Greeting {
@@ -85,13 +99,14 @@ async function publish(
   paths: StorePaths,
   greeting: Greeting,
   { isInKernel }: FolderClaim,
+  service: StoreService | undefined,
 ): Promise<PublishedSocket | undefined> {
   // Windows has no sockets as files.
   if (process.platform === "win32") return undefined;
   for (const name of namesIn(paths.dir).filter(isSocketDraft)) rmSync(join(paths.dir, name));
   let published: Awaited<ReturnType<typeof publishSocket>>;
   try {
-    published = await publishSocket(paths.socket, greeting);
+    published = await publishSocket(paths.socket, greeting, service);
   } catch (error) {
     if (isInKernel && hasCode(error, "ENOTSUP", "EOPNOTSUPP", "EPERM", "ENOSYS", "EINVAL"))
       return undefined;

@@ -1,7 +1,10 @@
-/** A listening socket that names the owner of a store. It ends with its process only, and keeps no process alive. */
+/**
+ * A listening socket that names the owner of a store, and hands its connections to whoever serves the store.
+ * It ends with its process only, and keeps no process alive.
+ */
 
 import { z } from "zod";
-import { createServer, connect, type Server } from "node:net";
+import { createServer, connect, type Server, type Socket } from "node:net";
 
 /** Later versions only add fields. What follows the greeting may change with the version. */
 const PROTOCOL = "turnlog/1";
@@ -15,6 +18,17 @@ export interface Greeting {
   readonly startedAt: string;
   /** Unique for each opening. */
   readonly nonce: string;
+  /** The version of the protocol that is spoken after the greeting. Absent: the connection ends with it. */
+  readonly serves?: string | undefined;
+}
+
+/** The version of the protocol after the greeting: the server's HTTP, and the routes of `src/server/store`. */
+const STORE_PROTOCOL = "1";
+
+/** Serves a store to other processes. Without `accept`, its socket only says who the owner is. */
+export interface StoreService {
+  /** Called with a connection after its greeting, which names the protocol. */
+  accept?: ((socket: Socket) => void) | undefined;
 }
 
 const greetingSchema: z.ZodType<Greeting> = z.object({
@@ -24,6 +38,7 @@ const greetingSchema: z.ZodType<Greeting> = z.object({
   boot: z.string(),
   startedAt: z.string(),
   nonce: z.string(),
+  serves: z.string().optional(),
 });
 
 export function greetingOf(owner: Omit<Greeting, "protocol">): Greeting {
@@ -38,17 +53,23 @@ export type Answer =
   | { readonly kind: "alive"; readonly greeting: Greeting | undefined };
 
 /** Milliseconds to wait for a greeting. An owner without one still counts as alive. */
-const PATIENCE = 1000;
-const LONGEST_GREETING = 4096;
+export const PATIENCE = 1000;
+export const LONGEST_GREETING = 4096;
 
 /** @throws the system's error, `EADDRINUSE` where somebody listens already */
-export async function listenAt(address: string, greeting: Greeting): Promise<Server> {
-  const line = `${JSON.stringify(greeting)}\n`;
+export async function listenAt(
+  address: string,
+  greeting: Greeting,
+  service: StoreService = {},
+): Promise<Server> {
   const server = createServer((socket) => {
     // The reader may have gone.
     socket.on("error", () => {});
     socket.unref();
-    socket.end(line);
+    const { accept } = service;
+    if (accept === undefined) return void socket.end(lineOf(greeting));
+    socket.write(lineOf({ ...greeting, serves: STORE_PROTOCOL }));
+    accept(socket);
   });
   server.unref();
   await new Promise<void>((resolve, reject) => {
@@ -61,6 +82,10 @@ export async function listenAt(address: string, greeting: Greeting): Promise<Ser
     });
   });
   return server;
+}
+
+function lineOf(greeting: Greeting): string {
+  return `${JSON.stringify(greeting)}\n`;
 }
 
 function isAnswer({ code }: NodeJS.ErrnoException): boolean {
@@ -98,7 +123,7 @@ export async function askAt(address: string): Promise<Answer> {
   });
 }
 
-function readGreeting(line: string): Greeting | undefined {
+export function readGreeting(line: string): Greeting | undefined {
   try {
     return greetingSchema.safeParse(JSON.parse(line), { jitless: true }).data;
   } catch (error) {

@@ -6,7 +6,7 @@
 import { chmodSync, renameSync, rmSync, statSync } from "node:fs";
 import type { Server } from "node:net";
 import { dirname, join } from "node:path";
-import { type Greeting, askAt, listenAt, type Answer } from "./owner-socket.ts";
+import { type Greeting, askAt, listenAt, type Answer, type StoreService } from "./owner-socket.ts";
 import { withSocketPath } from "./socket-address.ts";
 
 export interface PublishedSocket {
@@ -29,9 +29,10 @@ export async function askSocket(path: string): Promise<Answer> {
 export async function publishSocket(
   path: string,
   greeting: Greeting,
+  service?: StoreService,
 ): Promise<PublishedSocket | Answer> {
   const draft = join(dirname(path), draftName(greeting.nonce));
-  const server = await withSocketPath(draft, (short) => listenAt(short, greeting));
+  const server = await withSocketPath(draft, (short) => listenAt(short, greeting, service));
   const socket = socketAt(path, draft, server);
   try {
     chmodSync(draft, 0o600);

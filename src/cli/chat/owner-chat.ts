@@ -1,0 +1,161 @@
+/** A chat in a store that another process has open: that process's agent answers, and its runtime records. */
+
+import { type SessionEvent, TurnlogError } from "../../events/index.ts";
+import { heldInput, receiveInput, type UserInput } from "../../media/index.ts";
+import { eventsOfTurn, type Rewound } from "../../runtime/index.ts";
+import type { MessagePart, SessionClient } from "../../client/index.ts";
+import type { StoreOwner } from "../owner/index.ts";
+import type { ChatHost, ChatResult, ChatSession, ChatTurn } from "./chat-session.ts";
+import { conversationOf } from "./conversation-state.ts";
+
+export function ownerHost({ client, log }: StoreOwner): ChatHost {
+  return {
+    log,
+    session: async (id) => chatSession(client, await client.createSession(id)),
+    close: async () => {},
+    [Symbol.asyncDispose]: async () => {},
+  };
+}
+
+type Client = StoreOwner["client"];
+
+interface Accepted {
+  readonly messageId: string;
+  readonly position: number;
+  readonly replaced?: Rewound;
+}
+
+function chatSession(client: Client, session: SessionClient): ChatSession {
+  const { id } = session;
+  const base = `/api/sessions/${encodeURIComponent(id)}`;
+  const post = (path: string, body: object): Promise<Accepted> =>
+    client.http.json({ method: "POST", path: base + path, body });
+  return {
+    ...session,
+    approve: (approvalId, answer) => client.approve(approvalId, answer),
+    deny: (approvalId, answer) => client.deny(approvalId, answer),
+    forgetApproval: async (tool) => {
+      const path = `${base}/approvals/${encodeURIComponent(tool)}`;
+      await client.http.json({ method: "DELETE", path });
+    },
+    context: ({ position } = {}) => session.context(position),
+    preview: async ({ position, compact } = {}) => {
+      if (compact !== undefined) throw ownWay();
+      return await session.preview(position);
+    },
+    compact: async (strategy) => {
+      if (strategy !== undefined) throw ownWay();
+      return await session.compact();
+    },
+    view: () => session.view(),
+    at: (position) => session.view(position),
+    idle: () => untilIdle(session),
+    send: async (input, options = {}) => {
+      const message = await messageParts(id, input);
+      return turnOf(session, await post("/queue", { message, ...options }));
+    },
+    turn: async (messageId) => turnOf(session, { messageId, position: 1 }),
+    regenerate: async () => turnOf(session, await post("/regenerate", {})),
+    fork: async (options) => chatSession(client, await session.fork(options)),
+  };
+}
+
+function ownWay(): TurnlogError {
+  return new TurnlogError(
+    "COMMAND_REFUSED",
+    "The process that has the store open compacts in the way of its own agent: name no other here.",
+  );
+}
+
+/** The files of a message are read here, where the person names them. */
+async function messageParts(
+  session: string,
+  input: UserInput,
+): Promise<string | readonly MessagePart[]> {
+  const content = await receiveInput(session, heldInput(session, input), {});
+  if (typeof content === "string") return content;
+  return content.map((part): MessagePart => {
+    if (part.type === "text") return { type: "text", text: part.text };
+    const { mediaType, filename, data } = part;
+    if (typeof data !== "string") throw noFile(session);
+    const url = /^https?:/.test(data) ? data : `data:${mediaType};base64,${data}`;
+    return { type: "file", mediaType, url, ...(filename === undefined ? {} : { filename }) };
+  });
+}
+
+function noFile(session: string): TurnlogError {
+  return new TurnlogError(
+    "INVALID_INPUT",
+    "A file that lies with a provider cannot be sent to the process that has the store open.",
+    { session },
+  );
+}
+
+function turnOf(session: SessionClient, { messageId, position, replaced }: Accepted): ChatTurn {
+  const events = (): AsyncIterable<SessionEvent> => {
+    const left = new AbortController();
+    const all = session.events({ from: position, signal: left.signal });
+    return stopping(eventsOfTurn(all, messageId), left);
+  };
+  return {
+    replaced: Promise.resolve(replaced),
+    get result() {
+      const result = resultOf(session.id, events());
+      result.catch(() => {});
+      return result;
+    },
+    [Symbol.asyncIterator]: () => events()[Symbol.asyncIterator](),
+  };
+}
+
+/** Closes the connection with the last event. */
+async function* stopping(
+  events: AsyncIterable<SessionEvent>,
+  left: AbortController,
+): AsyncGenerator<SessionEvent, void, void> {
+  try {
+    yield* events;
+  } finally {
+    left.abort();
+  }
+}
+
+async function resultOf(session: string, events: AsyncIterable<SessionEvent>): Promise<ChatResult> {
+  for await (const event of events) {
+    if (event.type === "message.withdrawn")
+      throw new TurnlogError("COMMAND_REFUSED", "The message was withdrawn.", { session });
+    if (event.type !== "turn.ended") continue;
+    const { turn, reason, error } = event.data;
+    if (reason !== "failed") return { finishReason: reason };
+    const why = error === undefined ? "" : `: ${error.message}`;
+    throw new TurnlogError("TURN_FAILED", `Turn ${turn} of session ${session} failed${why}`, {
+      session,
+      cause: error,
+    });
+  }
+  throw new TurnlogError("LOG_CLOSED", `The turn of session ${session} was not seen to end.`, {
+    session,
+  });
+}
+
+const endings: ReadonlySet<string> = new Set([
+  "turn.ended",
+  "context.compacted",
+  "context.compaction-rejected",
+]);
+
+async function untilIdle(session: SessionClient): Promise<void> {
+  const left = new AbortController();
+  try {
+    let view = await session.view();
+    if (conversationOf(view).activity === "idle") return;
+    const { position } = view;
+    for await (const { type } of session.events({ from: position + 1, signal: left.signal })) {
+      if (!endings.has(type)) continue;
+      view = await session.view();
+      if (conversationOf(view).activity === "idle") return;
+    }
+  } finally {
+    left.abort();
+  }
+}

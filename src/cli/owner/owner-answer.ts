@@ -1,0 +1,57 @@
+/** The items that the owner of a store answers to a call of its log. */
+
+import { z } from "zod";
+import { type Client, problemError } from "../../client/index.ts";
+import type { LogCall } from "../../server/store/index.ts";
+import { TurnlogError } from "../../events/index.ts";
+
+const line = z.union([
+  z.strictObject({ item: z.unknown() }),
+  z.strictObject({ problem: z.unknown() }),
+  z.strictObject({ end: z.literal(true) }),
+]);
+
+/**
+ * The items in order. Ends when the signal aborts.
+ * @throws TurnlogError the owner's refusal; `LOG_CLOSED` if the owner ended before its answer
+ */
+export async function* calledItems(
+  { http }: Client,
+  asked: LogCall,
+  signal: AbortSignal,
+  pid: number,
+): AsyncGenerator<unknown, void, void> {
+  const given: Parameters<typeof http.open>[0] = {
+    method: "POST",
+    path: "/store/log",
+    body: asked,
+    signal,
+  };
+  try {
+    const { body } = await http.open(given);
+    let rest = "";
+    for await (const piece of body?.pipeThrough(new TextDecoderStream()) ?? []) {
+      const lines = (rest + piece).split("\n");
+      rest = lines.pop() ?? "";
+      for (const text of lines) {
+        const read = line.parse(JSON.parse(text));
+        if ("end" in read) return;
+        if ("problem" in read) throw problemError(read.problem);
+        yield read.item;
+      }
+    }
+  } catch (error) {
+    if (signal.aborted) return;
+    if (TurnlogError.isInstance(error) && error.code !== "SERVER_UNREACHABLE") throw error;
+    throw ownerGone(pid, error);
+  }
+  throw ownerGone(pid);
+}
+
+function ownerGone(pid: number, cause?: unknown): TurnlogError {
+  return new TurnlogError(
+    "LOG_CLOSED",
+    `Process ${pid}, which had the store open, ended before it had answered. Run the command again.`,
+    { details: { pid }, cause },
+  );
+}

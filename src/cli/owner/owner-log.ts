@@ -1,0 +1,196 @@
+/**
+ * The log of a store that another process has open. Reading asks that process for rows and decodes them here, as
+ * from a store of its own; every change is refused: commands go to the owner's runtime.
+ */
+
+import { z } from "zod";
+import {
+  type Appended,
+  type BlobEntry,
+  type BlobStore,
+  createCodec,
+  type Deleted,
+  type DeletedSession,
+  type EventLog,
+  type GlobalEvent,
+  type ReadRange,
+  type SessionEntry,
+  type SessionEvent,
+  type Snapshot,
+  TurnlogError,
+} from "../../events/index.ts";
+import type { Client } from "../../client/index.ts";
+import type { LogCall } from "../../server/store/index.ts";
+import type { Backup, StoreLog } from "../../store/leveldb/index.ts";
+import { calledItems } from "./owner-answer.ts";
+
+type FollowOptions = { readonly from?: number; readonly signal?: AbortSignal };
+
+const row = z.tuple([z.int(), z.string()]);
+const globalRow = z.tuple([z.int(), z.string(), row]);
+const codec = createCodec();
+
+/** Whether a log is read through the process that has its store open. */
+export function isOfOwner(log: EventLog): boolean {
+  return log instanceof OwnerLog;
+}
+
+export class OwnerLog implements StoreLog {
+  readonly dir: string;
+  readonly readOnly = true;
+  readonly blobs: BlobStore;
+  readonly #pid: number;
+  readonly #client: Client;
+  readonly #closing = new AbortController();
+
+  constructor(dir: string, pid: number, client: Client) {
+    this.dir = dir;
+    this.#pid = pid;
+    this.#client = client;
+    this.blobs = this.#ownerBlobs();
+  }
+
+  async *read(session: string, range: ReadRange = {}): AsyncGenerator<SessionEvent> {
+    yield* this.#events(session, { call: "read", session, range });
+  }
+
+  async readAt(session: string, positions: readonly number[]): Promise<readonly SessionEvent[]> {
+    return await Array.fromAsync(this.#events(session, { call: "readAt", session, positions }));
+  }
+
+  async *subscribe(
+    session: string,
+    { from = 1, signal }: FollowOptions = {},
+  ): AsyncGenerator<SessionEvent> {
+    yield* this.#events(session, { call: "subscribe", session, from }, signal);
+  }
+
+  async *readAll({ from = 1 }: { readonly from?: number } = {}): AsyncGenerator<GlobalEvent> {
+    yield* this.#global({ call: "readAll", from });
+  }
+
+  async *subscribeAll({ from = 1, signal }: FollowOptions = {}): AsyncGenerator<GlobalEvent> {
+    yield* this.#global({ call: "subscribeAll", from }, signal);
+  }
+
+  async revision(session: string): Promise<number> {
+    return z.int().parse(await this.#one({ call: "revision", session }));
+  }
+
+  async *list({ prefix = "" }: { readonly prefix?: string } = {}): AsyncGenerator<SessionEntry> {
+    // The owner of this release made them.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+    for await (const item of this.#items({ call: "list", prefix })) yield item as SessionEntry;
+  }
+
+  async *deleted(): AsyncGenerator<DeletedSession> {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+    for await (const item of this.#items({ call: "deleted" })) yield item as DeletedSession;
+  }
+
+  async loadSnapshot(session: string, projection: string): Promise<Snapshot | undefined> {
+    const item = await this.#one({ call: "loadSnapshot", session, projection });
+    // The state is checked by who asked for it.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+    return item as Snapshot | undefined;
+  }
+
+  async backup(dir: string, { signal }: { readonly signal?: AbortSignal } = {}): Promise<Backup> {
+    return await this.#client.http.json({
+      method: "POST",
+      path: "/store/backup",
+      body: { dir },
+      signal,
+    });
+  }
+
+  append(): Promise<Appended> {
+    return this.#refuse();
+  }
+
+  fork(): Promise<Appended> {
+    return this.#refuse();
+  }
+
+  delete(): Promise<Deleted> {
+    return this.#refuse();
+  }
+
+  trim(): ReturnType<StoreLog["trim"]> {
+    return this.#refuse();
+  }
+
+  saveSnapshot(): Promise<void> {
+    return this.#refuse();
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  #refuse(): Promise<never> {
+    return Promise.reject(
+      new TurnlogError(
+        "LOG_LOCKED",
+        `The store in ${this.dir} is open in process ${this.#pid}, which writes to it. Only what that process can do is possible from here.`,
+        { details: { pid: this.#pid } },
+      ),
+    );
+  }
+
+  #items(asked: LogCall, signal?: AbortSignal): AsyncGenerator {
+    const signals = signal === undefined ? [] : [signal];
+    return calledItems(
+      this.#client,
+      asked,
+      AbortSignal.any([this.#closing.signal, ...signals]),
+      this.#pid,
+    );
+  }
+
+  async #one(asked: LogCall): Promise<unknown> {
+    const [item] = await Array.fromAsync(this.#items(asked));
+    return item;
+  }
+
+  async *#events(
+    session: string,
+    asked: LogCall,
+    signal?: AbortSignal,
+  ): AsyncGenerator<SessionEvent> {
+    for await (const item of this.#items(asked, signal)) {
+      const [position, stored] = row.parse(item);
+      yield codec.decode(stored, { session, position });
+    }
+  }
+
+  async *#global(asked: LogCall, signal?: AbortSignal): AsyncGenerator<GlobalEvent> {
+    for await (const item of this.#items(asked, signal)) {
+      const [position, session, [at, stored]] = globalRow.parse(item);
+      yield { position, session, event: codec.decode(stored, { session, position: at }) };
+    }
+  }
+
+  #ownerBlobs(): BlobStore {
+    const client = this.#client;
+    const items = (asked: LogCall): AsyncGenerator => this.#items(asked);
+    return {
+      async *get(sha256) {
+        yield new Uint8Array(await (await client.blob(sha256)).arrayBuffer());
+      },
+      has: async (digest) => z.boolean().parse(await this.#one({ call: "hasBlob", digest })),
+      async *list() {
+        // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+        for await (const item of items({ call: "blobs" })) yield item as BlobEntry;
+      },
+      // The owner may collect blobs meanwhile: reading one then fails with `BLOB_MISSING`.
+      hold: () => ({ [Symbol.dispose]: () => {} }),
+      put: () => this.#refuse(),
+      collect: () => this.#refuse(),
+    };
+  }
+}

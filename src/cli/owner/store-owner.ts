@@ -1,0 +1,58 @@
+/** The process that has a store open: its sessions by the client, its log, and what keeps the store. */
+
+import { resolve } from "node:path";
+import { createClient, type Client } from "../../client/index.ts";
+import { TurnlogError } from "../../events/index.ts";
+import { connectToStore, type OwnerConnection, type StoreLog } from "../../store/leveldb/index.ts";
+import { ownerFetch } from "./owner-fetch.ts";
+import { OwnerLog } from "./owner-log.ts";
+
+export interface StoreOwner {
+  readonly pid: number;
+  /** Its sessions, over the socket. */
+  readonly client: Client;
+  /** Its log, with events as they are stored. For reading; every change is refused. */
+  readonly log: StoreLog;
+  /** Sends a command about the store. */
+  post<Answer>(path: string, body: object): Promise<Answer>;
+}
+
+/** The protocol that this release speaks over the socket. */
+const PROTOCOL = "1";
+
+/**
+ * The owner of a store, if one is alive and shares it.
+ * @throws TurnlogError `LOG_LOCKED` if it speaks another version of the protocol
+ */
+export async function storeOwner(folder: string): Promise<StoreOwner | undefined> {
+  const dir = resolve(folder);
+  const first = await connectToStore(dir);
+  if (first === undefined) return undefined;
+  first.socket.destroy();
+  const { pid, serves } = first.greeting;
+  if (serves !== PROTOCOL) {
+    throw new TurnlogError(
+      "LOG_LOCKED",
+      `The store in ${dir} is open in process ${pid}, which shares it by version ${serves} of the protocol; this release speaks version ${PROTOCOL}. Use the same release, or close it there.`,
+      { details: { pid } },
+    );
+  }
+  const connect = async (): Promise<OwnerConnection["socket"]> => {
+    const { socket } = (await connectToStore(dir)) ?? {};
+    if (socket !== undefined) return socket;
+    throw new TurnlogError(
+      "LOG_CLOSED",
+      `Process ${pid} has closed the store in ${dir} meanwhile. Run the command again.`,
+      { details: { pid } },
+    );
+  };
+  const client = createClient({
+    baseUrl: "http://localhost",
+    fetch: ownerFetch(connect),
+    // A stream whose process has ended is over.
+    patienceMs: 0,
+  });
+  const post = async <Answer>(path: string, body: object): Promise<Answer> =>
+    await client.http.json({ method: "POST", path, body });
+  return { pid, client, log: new OwnerLog(dir, pid, client), post };
+}

@@ -1,0 +1,83 @@
+/** Routes for other processes of the store's user only: they read the log as it is stored, and keep the store. */
+
+import { z } from "zod";
+import type { StoreLog } from "../../store/leveldb/index.ts";
+import { json, noQuery, route, type Route } from "../route/index.ts";
+import { answerLines, logCall } from "./log-reading.ts";
+
+const position = z.int().positive();
+const done = z.looseObject({});
+
+export function storeRoutes(store: StoreLog): readonly Route[] {
+  return [
+    route({
+      method: "post",
+      path: "/store/log",
+      action: "read",
+      summary: "One call of the log's port: its items, a line each.",
+      query: noQuery,
+      body: logCall,
+      answer: { kind: "media", mediaType: "application/x-ndjson", words: "One JSON value a line." },
+      handle: async ({ body, request: { signal }, stream: { closing } }) =>
+        new Response(answerLines(store, body, AbortSignal.any([signal, closing])), {
+          headers: { "content-type": "application/x-ndjson" },
+        }),
+    }),
+    route({
+      method: "post",
+      path: "/store/backup",
+      action: "export",
+      summary: "Copies the store into an empty folder of this machine.",
+      query: noQuery,
+      body: z.strictObject({ dir: z.string().min(1) }),
+      answer: done,
+      handle: async ({ body: { dir }, request: { signal } }) =>
+        json(await store.backup(dir, { signal })),
+    }),
+    route({
+      method: "post",
+      path: "/store/collect-blobs",
+      action: "delete",
+      summary: "Removes the blobs that no session uses.",
+      query: noQuery,
+      body: z.strictObject({}),
+      answer: done,
+      handle: async ({ runtime }) => json(await runtime.collectBlobs()),
+    }),
+    route({
+      method: "post",
+      path: "/store/redact",
+      action: "delete",
+      summary: "Redacts positions of a session for good.",
+      query: noQuery,
+      body: z.strictObject({
+        session: z.string(),
+        positions: z.array(z.strictObject({ from: position, to: position })),
+        reason: z.string().exactOptional(),
+      }),
+      answer: done,
+      sessionOf: ({ body }) => body.session,
+      handle: async ({ body: { session, positions, ...options }, runtime }) =>
+        json(await runtime.redact(session, positions, options)),
+    }),
+    route({
+      method: "post",
+      path: "/store/trim",
+      action: "delete",
+      summary: "Drops delta boundaries or reasoning of a session's old steps for good.",
+      query: noQuery,
+      body: z.strictObject({
+        session: z.string(),
+        drop: z.enum(["boundaries", "reasoning"]),
+        keepSteps: z.int().nonnegative().exactOptional(),
+        before: z.number().exactOptional(),
+        shown: z.boolean().exactOptional(),
+        dryRun: z.boolean().exactOptional(),
+      }),
+      answer: done,
+      sessionOf: ({ body }) => body.session,
+      handle: async ({ body: { session, ...options }, runtime }) =>
+        json(await runtime.trimLog(session, options)),
+    }),
+  ];
+}
