@@ -99,6 +99,14 @@ export interface AppendOptions {
   readonly origin?: "recorded" | "copied";
 }
 
+/** The positions that consumers have reached, by their names. Stored with the durability of the events. */
+export interface CursorStore {
+  /** The stored global position; undefined if the name has none. @throws TurnlogError `LOG_DAMAGED`, `LOG_CLOSED` */
+  load(name: string): Promise<number | undefined>;
+  /** @throws TurnlogError `INVALID_INPUT`, `LOG_READ_ONLY`, `LOG_FAILED`, `LOG_CLOSED` */
+  save(name: string, position: number): Promise<void>;
+}
+
 /**
  * An append-only stream of events for each session. `openLog` and `openMemoryLog` implement it;
  * `eventLogContract` of `turnlog/testing` checks an implementation.
@@ -191,6 +199,9 @@ export interface EventLog extends AsyncDisposable {
   saveSnapshot(session: string, snapshot: Snapshot): Promise<void>;
   /** The stored snapshot of a projection, if it can be read. A fork may get its source's. */
   loadSnapshot(session: string, projection: string): Promise<Snapshot | undefined>;
+
+  /** The positions of consumers. Optional: without it, `Runtime.consume` is refused. */
+  readonly cursors?: CursorStore | undefined;
 
   /**
    * Deletes a session for good: events, snapshots, ids and list entry, all or nothing, including earlier

@@ -4,6 +4,7 @@ export {
   appendParts,
   type AppendOptions,
   type Appended,
+  type CursorStore,
   type DeleteOptions,
   type Deleted,
   type DeletedSession,

@@ -3,6 +3,7 @@
 export {
   type AppendOptions,
   type Appended,
+  type CursorStore,
   type DeleteOptions,
   type Deleted,
   type EventBody,

@@ -71,6 +71,7 @@ export {
   type CallAnswered,
   type Cancelled,
   type CompactionPreview,
+  type Consumer,
   type ContextFigures,
   type ForkOptions,
   type ResumedSessions,

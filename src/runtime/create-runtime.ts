@@ -15,6 +15,12 @@ import {
   type NoEvents,
 } from "../events/index.ts";
 import type { Backup, BackupOptions, StoreLog, StoreService } from "../store/leveldb/index.ts";
+import {
+  Consumers,
+  type Consumer,
+  type ConsumeOptions,
+  type ConsumerHandler,
+} from "./consumers.ts";
 import { LiveSessions } from "./live-sessions.ts";
 import {
   openBlobs,
@@ -55,11 +61,13 @@ import type {
   ResumeOptions,
   Runtime,
 } from "./runtime.ts";
-import { check, name } from "../validation/index.ts";
+import { check, code, name } from "../validation/index.ts";
 import { checkedOptions } from "./runtime-schema.ts";
 import {
   approvalsSchema,
   checkedSession,
+  consumeSchema,
+  consumerNameSchema,
   deleteSchema,
   deletionSchema,
   openSessionSchema,
@@ -68,7 +76,7 @@ import {
   redactSchema,
   resumeSchema,
 } from "./session-validation.ts";
-import { systemTimer, toStoredError } from "../shared/index.ts";
+import { DEFAULT_GRACE_MS, systemTimer, toStoredError } from "../shared/index.ts";
 import { hasLog, type RuntimeOptions, type RuntimeSettings } from "./runtime-options.ts";
 import { SpendingLedger } from "./spending-ledger.ts";
 import type { Session } from "./session.ts";
@@ -133,6 +141,7 @@ class OpenRuntime implements Runtime {
   /** `close` waits for it: it reads the log. */
   readonly #resuming = new Set<Promise<unknown>>();
   #unshare: () => Promise<void> = async () => {};
+  readonly #consumers: Consumers;
   #closing: Promise<void> | undefined;
 
   constructor(options: RuntimeSettings, agents: AgentRegistry, log: EventLog, store?: StoreLog) {
@@ -162,6 +171,8 @@ class OpenRuntime implements Runtime {
       },
     });
     if (options.resume === "all") void this.#resumeInBackground();
+    const { graceMs = DEFAULT_GRACE_MS } = options;
+    this.#consumers = new Consumers({ log, graceMs, onWarning });
   }
 
   share(service: StoreService, { accept, close }: SharedStore): void {
@@ -291,6 +302,17 @@ class OpenRuntime implements Runtime {
     return await trimLive(session, options, this.#store, this.#liveSessions);
   }
 
+  async consume(
+    name: string,
+    handler: ConsumerHandler,
+    options: ConsumeOptions = {},
+  ): Promise<Consumer> {
+    check(consumerNameSchema, name, "consume", { name: "name" });
+    check(code, handler, "consume", { name: "handler" });
+    check(consumeSchema, options, "consume", { name: "options" });
+    return await this.#consumers.start(name, handler, { ...options });
+  }
+
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -358,6 +380,7 @@ class OpenRuntime implements Runtime {
     await this.#unshare();
     await this.#liveSessions.close();
     await Promise.allSettled(this.#resuming);
+    await this.#consumers.close();
     await this.#mcp?.close();
     if (!hasLog(this.#options)) await this.log.close();
   }

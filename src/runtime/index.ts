@@ -1,5 +1,6 @@
 /** Runs sessions: creates the runtime, activates and passivates sessions, and hands out session handles. */
 
+export type { Consumer } from "./consumers.ts";
 export { createRuntime, type SharedStore } from "./create-runtime.ts";
 export {
   type CompactionPreview,

@@ -18,6 +18,7 @@ import type {
   RedactionTarget,
   RedactOptions,
 } from "../archive/index.ts";
+import type { Consumer, ConsumeOptions, ConsumerHandler } from "./consumers.ts";
 import type { Session } from "./session.ts";
 import type { TrimmedLog, TrimLogOptions } from "../archive/trim/index.ts";
 import type { ListedSession, SessionQuery, SessionRow, WaitingQuestion } from "../state/index.ts";
@@ -155,7 +156,23 @@ export interface Runtime<Events extends EventSchemas = EventSchemas> extends Asy
    * @throws TurnlogError as `trimLog`; `COMMAND_REFUSED` while a turn runs, and if you passed the log
    */
   trimLog(session: string, options: TrimLogOptions): Promise<TrimmedLog>;
-  /** Cancels running turns, waits until all recorded events are stored, and closes the store. */
+  /**
+   * Gives the events of all sessions to a handler, one after the other in global order: stored ones, then live
+   * ones, without a gap. The position of the last one is stored under the name after the handler returned, and
+   * the next start goes on there. After a crash, the last events may come again: at least once, so store the
+   * global `position` together with what you make of the event, and skip events up to it. Events of deleted
+   * sessions are left out. A fork gives its own events only, from `session.forked` on; an import gives all of its
+   * session. If the handler throws, the consumer stops (`done`, `onWarning`).
+   * @throws TurnlogError `INVALID_INPUT`, `COMMAND_REFUSED` (the name runs already, or the log stores no
+   * positions), `RUNTIME_CLOSED`, `LOG_DAMAGED`
+   * @example
+   * await using consumer = await runtime.consume("tickets", async ({ session, event, position }) => {
+   *   const ticket = tickets.parse(event);
+   *   if (ticket?.type === "app.ticket-opened") await insert(ticket.data, { session, position });
+   * });
+   */
+  consume(name: string, handler: ConsumerHandler, options?: ConsumeOptions): Promise<Consumer>;
+  /** Stops consumers, cancels running turns, waits until all recorded events are stored, and closes the store. */
   close(): Promise<void>;
 }
 

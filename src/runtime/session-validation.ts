@@ -22,6 +22,7 @@ import {
   time,
 } from "../validation/index.ts";
 import type { ApprovalAnswer, CancelOptions } from "./session/index.ts";
+import type { ConsumeOptions } from "./consumers.ts";
 import type { PreviewOptions } from "./prompt/index.ts";
 import type { DeletionQuery, RedactOptions } from "../archive/index.ts";
 import type { AgentChanges } from "./agent-registry.ts";
@@ -143,10 +144,7 @@ const eventsSchema = optionsOf<EventsOptions>(
 );
 const appendSchema = optionsOf<AppendOptions>(
   {
-    id: thing(
-      "a text of 1 to 256 characters",
-      (value) => typeof value === "string" && value.length > 0 && value.length <= 256,
-    ),
+    id: shortText(256),
   },
   {},
 );
@@ -193,6 +191,8 @@ export const resumeSchema: z.ZodType = optionsOf<ResumeOptions>(
   { concurrency: several, where: metadataSchema },
   {},
 );
+export const consumeSchema: z.ZodType = optionsOf<ConsumeOptions>({ from: position, signal }, {});
+export const consumerNameSchema: z.ZodType = shortText(128);
 export const deleteSchema: z.ZodType = optionsOf<DeleteOptions>(
   { forks: oneOf("refuse", "copy") },
   {},
@@ -210,6 +210,12 @@ export const redactedSchema: z.ZodType = thing(
   (value) => (Array.isArray(value) ? value : [value]).every(isTarget),
 );
 const rangeSchema = optionsOf<PositionRange>({}, { from: position, to: position });
+
+function shortText(most: number): z.ZodType {
+  const fits = (value: unknown): boolean =>
+    typeof value === "string" && value.length > 0 && value.length <= most;
+  return thing(`a text of 1 to ${most} characters`, fits);
+}
 
 function isTarget(value: unknown): boolean {
   return typeof value === "number"

@@ -83,6 +83,7 @@ async function keepsEverything(
     position: 2,
     state: [1, { a: null }],
   });
+  await log.cursors?.save("reader", 2);
   await log.fork("f", [forked("s", 1)]);
   await log.append("gone", "none", [event]);
   await log.delete("gone");
@@ -97,6 +98,7 @@ async function keepsEverything(
       { ...event, position: 1 },
       { ...event, position: 2, id: "two" },
     ]);
+    if (again.cursors !== undefined) assert.equal(await again.cursors.load("reader"), 2);
     const list = await Array.fromAsync(again.list());
     assert.deepEqual(
       list.map(({ session, revision }) => [session, revision]),

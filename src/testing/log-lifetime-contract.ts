@@ -58,6 +58,18 @@ export const lifetimeContract: readonly Promised[] = [
     },
   ],
   [
+    "keeps the last position of each consumer, if it keeps any",
+    async ({ cursors }) => {
+      if (cursors === undefined) return;
+      assert.equal(await cursors.load("a"), undefined);
+      await Promise.all([cursors.save("a", 1), cursors.save("a", 7), cursors.save("a/b é", 3)]);
+      assert.equal(await cursors.load("a"), 7);
+      assert.equal(await cursors.load("a/b é"), 3);
+      assert.equal(await cursors.load("b"), undefined);
+      await fails("INVALID_INPUT", () => cursors.save("a", -1));
+    },
+  ],
+  [
     "writes what was appended before it closes, and refuses everything after that",
     async (log) => {
       const appends = numberedUpTo(50).map((event) => log.append("s", "any", [event]));

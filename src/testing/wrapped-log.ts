@@ -17,6 +17,7 @@ export function wrapLog(log: EventLog, changes: Partial<EventLog>): EventLog {
     deleted: () => log.deleted(),
     saveSnapshot: (...snapshot) => log.saveSnapshot(...snapshot),
     loadSnapshot: (...snapshot) => log.loadSnapshot(...snapshot),
+    cursors: log.cursors,
     close: () => log.close(),
     [Symbol.asyncDispose]: () => log.close(),
     ...changes,

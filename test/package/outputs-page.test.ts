@@ -8,6 +8,7 @@ import { runShownCode } from "../support/shown-code.ts";
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
 const pages = [
+  "your-events",
   "sessions",
   "outputs",
   "rewinding",

@@ -8,12 +8,12 @@ export const publicNames: Readonly<Record<string, string>> = {
     chatTransport createClient Client ClientOptions MessagePart SessionClient
   `,
   events: `
-    assertAppendable createCodec eventSchemas AppendOptions Appended DeleteOptions Deleted
+    assertAppendable createCodec eventSchemas AppendOptions Appended CursorStore DeleteOptions Deleted
     EventBody EventLog EventType ForkEvents GlobalEvent NewEvent ReadRange SessionEntry
     SessionEvent Snapshot TurnlogError
   `,
   index: `
-    AppEvent AppEvents defineEvents byImportance callIdentity checkpoint collectBlobs copyBlobs createRuntime deleteSession
+    AppEvent AppEvents Consumer defineEvents byImportance callIdentity checkpoint collectBlobs copyBlobs createRuntime deleteSession
     diffSession dropMiddle dropOldest encryptedLog eventIdentity exportFixture exportSession folderBlobs
     folderKeys forkSession importModelMessages importSession importUIMessages isCallOf isRedacted
     listSessions manual masterKeys memoryBlobs memoryKeys mirrorSession modelCatalogue offlineModel

@@ -354,6 +354,8 @@ const rows: readonly Row[] = [
   // @ts-expect-error -- unknown
   ["options.onErrors", "onError", () => mirrorSession(session, { signal: AbortSignal.abort(), onError: () => {}, onErrors: 1 })],
   // @ts-expect-error -- unknown
+  ["options.form", "from", () => runtime.consume("c", () => {}, { form: 1 })],
+  // @ts-expect-error -- unknown
   ["options.key", undefined, () => session.append("app.noted", {}, { key: "k" })],
   // @ts-expect-error -- unknown
   ["options.at", undefined, () => session.project(usage, { at: 1 })],
@@ -475,6 +477,7 @@ const covered: Readonly<Record<string, string>> = {
   CancelOptions: "options.modes",
   CheckpointOptions: "options.keepMessage",
   CollectOptions: "options.only",
+  ConsumeOptions: "options.form",
   CompactionChoice: "agent.context.compact.hows",
   ContextOptions: "agent.context.compaction",
   CutOptions: "agent.context.cut.shares",

@@ -12,6 +12,7 @@ import {
   TurnlogError,
   type Appended,
   type AppendOptions,
+  type CursorStore,
   type Deleted,
   type DeletedSession,
   type DeleteOptions,
@@ -70,6 +71,7 @@ export function encryptedLog(
 class EncryptingLog implements EncryptedLog {
   readonly stored: EventLog;
   readonly blobs: BlobStore | undefined;
+  readonly cursors: CursorStore | undefined;
   readonly #ring: KeyRing | undefined;
   readonly #reading: DecryptOptions;
   readonly #encryption = new EventEncryption();
@@ -82,6 +84,7 @@ class EncryptingLog implements EncryptedLog {
   constructor(log: LogWithBlobs, keys: KeyStore | undefined, withoutKey: WithoutKey) {
     this.stored = log;
     this.blobs = log.blobs;
+    this.cursors = log.cursors;
     this.#ring = keys === undefined ? undefined : new KeyRing(log, keys);
     this.#reading = { log, ring: this.#ring, withoutKey };
     if (this.#ring === undefined) return;

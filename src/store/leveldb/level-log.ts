@@ -19,6 +19,7 @@ import {
   type BlobStore,
   type Appended,
   type AppendOptions,
+  type CursorStore,
   type Deleted,
   type DeletedSession,
   type DeleteOptions,
@@ -31,6 +32,7 @@ import {
   parseSessionId,
   rejected,
 } from "../../events/index.ts";
+import { levelCursors } from "./cursors.ts";
 import type { Committer } from "./write/index.ts";
 import { type Backup, type BackupOptions, RunningBackups } from "./backup/index.ts";
 import { listSessions, type Database, readOnlyError } from "./rows/index.ts";
@@ -52,6 +54,7 @@ export class LevelLog implements StoreLog {
   readonly dir: string | undefined;
   readonly readOnly: boolean;
   readonly blobs: BlobStore;
+  readonly cursors: CursorStore;
   readonly #release: LevelLogOptions["release"];
   readonly #parts: LogParts;
   readonly #backups: RunningBackups;
@@ -64,6 +67,11 @@ export class LevelLog implements StoreLog {
     this.blobs = blobs;
     this.#release = release;
     this.#parts = logParts(database, options, () => this.#assertOpen());
+    this.cursors = levelCursors({
+      ...this.#parts,
+      assertOpen: () => this.#assertOpen(),
+      assertWritable: () => this.#assertWritable(),
+    });
     this.#backups = new RunningBackups(this.#parts.database, blobs, dir);
   }
 

@@ -1,6 +1,6 @@
 /** The interface of a log in a folder: the `EventLog` port, plus backup and trimming. */
 
-import type { BlobStore, EventLog } from "../../events/index.ts";
+import type { BlobStore, CursorStore, EventLog } from "../../events/index.ts";
 import type { Backup, BackupOptions } from "./backup/index.ts";
 import type { TrimmedSession, TrimOptions } from "./upkeep/index.ts";
 
@@ -11,6 +11,7 @@ export interface StoreLog extends EventLog {
   /** Whether the store is open for reading only: every change is refused with `LOG_READ_ONLY`. */
   readonly readOnly: boolean;
   readonly blobs: BlobStore;
+  readonly cursors: CursorStore;
   /**
    * Copies the store into an empty folder, which {@link openLog} opens as an independent store. The
    * copy shows one moment: events, order, ids, snapshots and blobs, including every append that had

@@ -17,6 +17,7 @@ import {
   parseEventKey,
   readTombstone,
   checkedRow,
+  rowContent,
   SinceMark,
   sessionIn,
 } from "../rows/index.ts";
@@ -81,6 +82,9 @@ export class RowCheck {
       case "n/":
         // A cache: a damaged snapshot is left out.
         return snapshotIn(key, row) === undefined ? undefined : row;
+      case "r/":
+        if (rowContent(key, row) !== undefined) return row;
+        throw commitDamage(0, `the stored position of a consumer (${key}) is altered`);
       case "m/":
         // The copy gets its own marks.
         return undefined;

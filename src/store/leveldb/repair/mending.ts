@@ -48,11 +48,17 @@ export async function mend(
   return end;
 }
 
-/** Copies events, snapshots and rows that were set aside before; all other rows are written anew. */
+/** Copies events, snapshots, positions of consumers, and rows that were set aside before; all others are written anew. */
 async function copyRows(source: Database, writer: BatchWriter, survey: Survey): Promise<void> {
   const badSnapshots = new Set(survey.badSnapshots);
   const strays = new Set(survey.strays);
+  const lostCursors = new Set(survey.lostCursors);
   for await (const [key, row] of allRows(source, {})) {
+    if (key.startsWith("r/")) {
+      // A consumer may have the name of a deleted session.
+      await writer.put(key, lostCursors.has(key) ? withChecksum(key, 0) : row);
+      continue;
+    }
     if (survey.deleted.has(sessionIn(key))) continue;
     const place = parseEventKey(key);
     if (place !== undefined) {

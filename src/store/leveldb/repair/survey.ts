@@ -16,6 +16,7 @@ import {
   SinceMark,
   readTombstone,
   sessionIn,
+  rowContent,
 } from "../rows/index.ts";
 import { dropOrphans, linkOf, surveyOf, type SessionSurvey } from "./session-survey.ts";
 import { ownFrom } from "../heads/index.ts";
@@ -32,9 +33,11 @@ export interface Survey {
   /** Keys of rows without a meaning, and of rows that can be dropped. */
   readonly strays: readonly string[];
   readonly badSnapshots: readonly string[];
+  /** Consumers whose stored positions no longer hold: their rows are altered, or the global order is another. */
+  readonly lostCursors: readonly string[];
 }
 
-const PREFIXES = ["c/", "d/", "e/", "i/", "m/", "n/", "q/", "s/", "x/"];
+const PREFIXES = ["c/", "d/", "e/", "i/", "m/", "n/", "q/", "r/", "s/", "x/"];
 
 export async function surveyStore(database: Database): Promise<Survey> {
   const sessions = new Map<string, SessionSurvey>();
@@ -55,13 +58,15 @@ export async function surveyStore(database: Database): Promise<Survey> {
     );
   await surveyIds(database, sessions, order, findings);
   await surveySnapshots(database, sessions, badSnapshots);
+  const isLess = [...sessions.values()].some(({ kept, known }) => known > kept);
+  const lostCursors = await surveyCursors(database, broken > 0 || isLess, findings);
   await surveyStrays(database, strays);
   for (const [session, { kept, known }] of sessions) {
     if (known > kept) findings.push(`${session} is good up to position ${kept} of ${known}`);
   }
   if (strays.length > 0) findings.push(`${strays.length} rows are under keys that nothing has`);
   if (badSnapshots.length > 0) findings.push(`${badSnapshots.length} snapshots cannot be used`);
-  return { sessions, order, deleted, findings, strays, badSnapshots };
+  return { sessions, order, deleted, findings, strays, badSnapshots, lostCursors };
 }
 
 async function surveyEvents(
@@ -168,6 +173,23 @@ async function surveySnapshots(
     const kept = found && sessions.get(found.session)?.kept;
     if (found === undefined || found.snapshot.position > (kept ?? 0)) bad.push(key);
   }
+}
+
+/** An event that moved in the global order might be behind a consumer that has not seen it. */
+async function surveyCursors(
+  database: Database,
+  isOrderLost: boolean,
+  findings: string[],
+): Promise<readonly string[]> {
+  const lost: string[] = [];
+  let altered = 0;
+  for await (const [key, row] of allRows(database, under("r/"))) {
+    const isAltered = typeof rowContent(key, row) !== "number";
+    if (isAltered) altered += 1;
+    if (isAltered || isOrderLost) lost.push(key);
+  }
+  if (altered > 0) findings.push(`${altered} stored positions of consumers are altered`);
+  return lost;
 }
 
 async function surveyStrays(database: Database, strays: string[]): Promise<void> {

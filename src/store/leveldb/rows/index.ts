@@ -49,6 +49,7 @@ export {
 export {
   checkedKey,
   commitKey,
+  cursorKey,
   erasureKey,
   eventKey,
   eventPrefix,

@@ -9,6 +9,7 @@
  *   n/<session>/<projection>  a snapshot
  *   c/<global position>       a commit record, by the global position of its first event
  *   m/…                       the store's own marks
+ *   r/<name>                  the position of a consumer
  *   q/<session>/<position>    rows that repair set aside
  *   x/<session>               deleted or trimmed, and the bytes may still be in the files
  */
@@ -67,6 +68,10 @@ export function snapshotKey(session: string, projection: string): string {
 
 export function snapshotPrefix(session: string): string {
   return `n/${segmentOf(session)}/`;
+}
+
+export function cursorKey(name: string): string {
+  return `r/${name}`;
 }
 
 export function commitKey(position: number): string {

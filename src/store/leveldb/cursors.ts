@@ -1,0 +1,48 @@
+/** The stored positions of consumers, each in a row of its own. Not a cache: a damaged one is an error. */
+
+import { z } from "zod";
+import type { CursorStore } from "../../events/index.ts";
+import { check, name as nameSchema, position as positionSchema } from "../../validation/index.ts";
+import {
+  checkedRow,
+  commitDamage,
+  cursorKey,
+  rowAt,
+  withChecksum,
+  type Database,
+} from "./rows/index.ts";
+import type { Committer } from "./write/index.ts";
+
+interface CursorOptions {
+  readonly database: Database;
+  readonly committer: Committer;
+  readonly assertOpen: () => void;
+  readonly assertWritable: () => void;
+}
+
+export function levelCursors(options: CursorOptions): CursorStore {
+  const { database, committer, assertOpen, assertWritable } = options;
+  return {
+    async load(name) {
+      assertOpen();
+      check(nameSchema, name, "cursors.load", { name: "name" });
+      const key = cursorKey(name);
+      const row = await rowAt(database, key);
+      if (row === undefined) return undefined;
+      const position = checkedRow(key, row, cursorSchema);
+      if (position !== undefined) return position;
+      throw commitDamage(0, `the stored position of the consumer ${name} is altered`);
+    },
+
+    async save(name, position) {
+      assertWritable();
+      check(nameSchema, name, "cursors.save", { name: "name" });
+      check(positionSchema, position, "cursors.save", { name: "position" });
+      const key = cursorKey(name);
+      await committer.write((rows) => rows.put(key, withChecksum(key, position)));
+    },
+  };
+}
+
+/** After a repair 0: the consumer begins again. */
+const cursorSchema = z.int().nonnegative();
