@@ -5,7 +5,14 @@
  */
 
 import { appendFileSync } from "node:fs";
-import { createRuntime, openLog, TurnlogError, type Session } from "../../src/public/index.ts";
+import { z } from "zod";
+import {
+  createRuntime,
+  defineEvents,
+  openLog,
+  TurnlogError,
+  type Session,
+} from "../../src/public/index.ts";
 import { idOfQuestion } from "../support/answering.ts";
 import { seededRandom } from "../support/random.ts";
 import { wrapLog } from "../../src/testing/index.ts";
@@ -53,6 +60,7 @@ const watched = wrapLog(log, {
 });
 const runtime = await createRuntime({
   log: watched,
+  events: defineEvents({ "app.noted": z.object({ process: z.string() }) }),
   recovery: plan.recovery,
   stepSource: plan.stepSource,
   graceMs: 50,
@@ -156,6 +164,7 @@ async function converse(talk: Session): Promise<void> {
     if (random.chance(0.1)) side.push(say(talk, "steer").sending.then(() => undefined));
     if (random.chance(0.1)) side.push(say(talk, "follow-up").sending.then(() => undefined));
     if (random.chance(0.05)) side.push(change(talk));
+    if (random.chance(0.1)) side.push(note(talk));
     if (random.chance(0.04)) side.push(talk.cancel({ reason: "enough" }).then(() => undefined));
   }
   const { finishReason } = await turn.result;
@@ -193,6 +202,12 @@ function say(talk: Session, delivery: "steer" | "follow-up", replaces?: string) 
       return turn;
     }),
   };
+}
+
+/** Notes something of the program's own. */
+async function note(talk: Session): Promise<void> {
+  const { position } = await talk.append("app.noted", { process: String(plan.process) });
+  tell({ told: "noted", position });
 }
 
 /** Says something and takes it back, if it is not too late. */

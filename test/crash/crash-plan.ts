@@ -63,6 +63,8 @@ export type Told =
   | { readonly told: "accepted"; readonly id: string }
   /** A call for whose output `answerCall` was thanked. */
   | { readonly told: "answered"; readonly step: number; readonly callId: string }
+  /** An event of the program that `append` appended. */
+  | { readonly told: "noted"; readonly position: number }
   /** A message that `withdraw` took back. */
   | { readonly told: "withdrawn"; readonly id: string }
   /** The turn of a message has ended. */
@@ -72,6 +74,7 @@ export const toldSchema: z.ZodType<Told> = z.discriminatedUnion("told", [
   z.object({ told: z.literal("shown"), event: z.looseObject({ position: z.int() }) }),
   z.object({ told: z.literal("accepted"), id: z.string() }),
   z.object({ told: z.literal("answered"), step: z.int(), callId: z.string() }),
+  z.object({ told: z.literal("noted"), position: z.int() }),
   z.object({ told: z.literal("withdrawn"), id: z.string() }),
   z.object({ told: z.literal("ended"), id: z.string(), reason: z.string() }),
 ]);

@@ -70,6 +70,10 @@ function toldProblems({ events }: Replay, told: readonly Told[]): readonly strin
         return answered.has(`${line.step}/${line.callId}`)
           ? []
           : [`call ${line.callId} of step ${line.step} was answered, the log does not know`];
+      case "noted":
+        return stored.get(line.position)?.includes('"app.noted"') === true
+          ? []
+          : [`an event was appended at ${line.position}, the log does not have it`];
       case "withdrawn":
         return withdrawn.has(line.id)
           ? []

@@ -162,7 +162,13 @@ export class ImaginedSession {
     });
   }
 
+  /** A program may note something in any state. */
   #moves(): readonly Move[] {
+    const note = { type: "app.noted", data: { n: 1 } } as const;
+    return [...this.#ownMoves(), ...this.#recording([note])];
+  }
+
+  #ownMoves(): readonly Move[] {
     const { machine } = this.#state;
     if (machine.matches({ streaming: "calling" })) return this.#callingMoves();
     if (machine.matches({ streaming: "backingOff" })) return this.#backOffMoves();

@@ -5,7 +5,7 @@ import type { RecoveryPolicy } from "../../src/events/index.ts";
 import { isStructural } from "../../src/machines/index.ts";
 import { foundBy } from "./acts.ts";
 import { command, type Command, type Known } from "./command.ts";
-import { closeAndReopen, crash, crashSoon, sayAgain, sleep } from "./disturbances.ts";
+import { closeAndReopen, crash, crashSoon, note, sayAgain, sleep } from "./disturbances.ts";
 import { make } from "./finale.ts";
 import { haste } from "./haste.ts";
 import type { Move } from "./moves.ts";
@@ -163,6 +163,7 @@ export const anyCommand: fc.Arbitrary<Command> = fc.oneof(
   { weight: 2, arbitrary: crashSoon },
   { weight: 1, arbitrary: closeAndReopen },
   { weight: 1, arbitrary: sleep },
+  { weight: 2, arbitrary: note },
   { weight: 1, arbitrary: sayAgain },
   { weight: 2, arbitrary: refused },
   { weight: 4, arbitrary: haste },

@@ -51,6 +51,17 @@ export const closeAndReopen: fc.Arbitrary<Command> = policy.map((next) =>
   ),
 );
 
+/** The program appends an event of its own, whatever the session does; it may come again under its id. */
+export const note: fc.Arbitrary<Command> = fc.nat(3).map((n) =>
+  command(
+    `note ${n}`,
+    ({ situation }) => !situation.machine.matches("closed"),
+    async (stage) => {
+      stage.ask(`note ${n}`, stage.session.append("app.noted", { n }, { id: `note-${n}` }));
+    },
+  ),
+);
+
 /** Nobody uses the session for so long that it is let go of. */
 export const sleep: fc.Arbitrary<Command> = fc.constant("sleep").map((name) =>
   command(

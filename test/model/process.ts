@@ -2,6 +2,8 @@
 
 import { Output } from "ai";
 import type { RecoveryPolicy } from "../../src/events/index.ts";
+import { z } from "zod";
+import { defineEvents } from "../../src/events/index.ts";
 import { createRuntime, type Runtime, type Session } from "../../src/runtime/index.ts";
 import type { Agent } from "../../src/agent/index.ts";
 import { manual, type CompactionStrategy } from "../../src/context/index.ts";
@@ -11,6 +13,9 @@ import { ConductedTools, SLOW_LIMIT_MS } from "./conducted-tools.ts";
 import { GRACE_MS, heldTimer, IDLE_MS, TURN_MS } from "./held-time.ts";
 import type { MortalLog } from "./mortal-log.ts";
 import type { World } from "./situation.ts";
+
+/** Events of the program, which may come in any state. */
+const notes = defineEvents({ "app.noted": z.object({ n: z.number() }) });
 
 /** The one session of every test. */
 export const SESSION = "staged";
@@ -90,6 +95,7 @@ export async function startProcess(options: ProcessOptions): Promise<Process> {
   const tools = new ConductedTools(options.onToolRun);
   const runtime = await createRuntime({
     log,
+    events: notes,
     recovery: policy,
     maxRecoveries: Number.POSITIVE_INFINITY,
     stepSource,
