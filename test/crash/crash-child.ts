@@ -206,7 +206,7 @@ function say(talk: Session, delivery: "steer" | "follow-up", replaces?: string) 
 
 /** Notes something of the program's own. */
 async function note(talk: Session): Promise<void> {
-  const { position } = await talk.append("app.noted", { process: String(plan.process) });
+  const { position } = await talk.append("app.noted", { process: plan.process });
   tell({ told: "noted", position });
 }
 
