@@ -15,6 +15,13 @@ export interface PublishedSocket {
   release(): void;
 }
 
+/** How often the own socket is asked again after it sent no greeting in time. */
+const ASK_AGAIN = 10;
+
+function isSilent(answer: Answer): boolean {
+  return answer.kind === "alive" && answer.greeting === undefined;
+}
+
 /** Connects to a socket's file. @throws the system's error when the result is unclear */
 export async function askSocket(path: string): Promise<Answer> {
   if (inodeOf(path) === undefined) return { kind: "none" };
@@ -37,7 +44,10 @@ export async function publishSocket(
   try {
     chmodSync(draft, 0o600);
     renameSync(draft, path);
-    const answer = await askSocket(path);
+    let answer = await askSocket(path);
+    // The own socket answers late where this process got no time meanwhile.
+    for (let more = ASK_AGAIN; more > 0 && isSilent(answer) && socket.isInPlace(); more--)
+      answer = await askSocket(path);
     if (answer.kind === "alive" && answer.greeting?.nonce === greeting.nonce) return socket;
     socket.release();
     return answer;
