@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
-import { chromium, type Page } from "playwright-core";
+import { chromium, type CDPSession, type Page } from "playwright-core";
 import { createRuntime, type Runtime } from "../src/public/index.ts";
 import { serveNode } from "../src/public/server.ts";
 import { scriptedModel } from "../src/public/testing.ts";
@@ -46,7 +46,7 @@ const model = scriptedModel(() => ({
   ],
 }));
 
-await using runtime = await createRuntime({
+const runtime = await createRuntime({
   dir,
   durability: "os",
   agent: { model, context: { compact: false, prune: false } },
@@ -80,16 +80,17 @@ try {
   await page.reload();
   await page.waitForSelector(".message-assistant >> text=live live", { timeout: 60_000 });
   await debug.send("Performance.enable");
-  const before = await busy(page);
+  const before = await busy(debug);
   const started = performance.now();
   await page.waitForTimeout(LIVE_MS);
-  const share = ((await busy(page)) - before) / ((performance.now() - started) / 1_000);
+  const share = ((await busy(debug)) - before) / ((performance.now() - started) / 1_000);
   say("following 200 deltas a second, share of a core", share * 100, "%", 30);
   await live.cancel();
   say("the page, gzipped", (await gzipped()) / 1_000, "kB", 250);
 } finally {
   await browser.close();
   await server.close("the bench is over", 200);
+  await runtime.close();
   await rm(dir, { recursive: true, force: true });
 }
 
@@ -151,9 +152,7 @@ async function longestFrame(page: Page): Promise<number> {
 }
 
 /** Seconds that the page's thread was busy. */
-async function busy(page: Page): Promise<number> {
-  const debug = await page.context().newCDPSession(page);
-  await debug.send("Performance.enable");
+async function busy(debug: CDPSession): Promise<number> {
   const { metrics } = await debug.send("Performance.getMetrics");
   return metrics.find(({ name }) => name === "TaskDuration")?.value ?? 0;
 }

@@ -12,6 +12,7 @@ import {
   querySessions,
   sessionBranches,
   stateAt,
+  viewOf,
   viewSession,
   type ListedSession,
 } from "../../state/index.ts";
@@ -106,7 +107,7 @@ export function studioRoutes(canRun: boolean): readonly Route[] {
       answer: anything,
       handle: async ({ query: { position }, session, runtime: { log } }) => {
         const state = await stateAt(log, session, position);
-        const { history: _, prompt, ...view } = await viewSession(log, session, position);
+        const { history: _, prompt, ...view } = viewOf(session, state);
         const branches = sessionBranches(state);
         return json({ ...view, messages: prompt.length, branches, ...(await figuresOf(state)) });
       },
