@@ -9,6 +9,7 @@ import {
   type BlobEntry,
   type BlobStore,
   createCodec,
+  type CursorStore,
   type Deleted,
   type DeletedSession,
   type EventLog,
@@ -39,6 +40,7 @@ export class OwnerLog implements StoreLog {
   readonly dir: string;
   readonly readOnly = true;
   readonly blobs: BlobStore;
+  readonly cursors: CursorStore = { load: () => this.#refuse(), save: () => this.#refuse() };
   readonly #pid: number;
   readonly #client: Client;
   readonly #closing = new AbortController();
