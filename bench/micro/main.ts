@@ -6,6 +6,7 @@
 import { parseArgs } from "node:util";
 import { machineName } from "../machine.ts";
 import { measureAppending } from "./appending.ts";
+import { measureListing } from "./listing.ts";
 import { measureFolding } from "./folding.ts";
 import { microText, type MicroReport } from "./micro-report.ts";
 import { measureRewinding } from "./rewinding.ts";
@@ -38,6 +39,8 @@ const appending = await measureAppending({
 });
 progress("rewinding");
 const rewinding = await measureRewinding();
+progress("lists of sessions");
+const listing = await measureListing();
 progress("settings of an agent");
 const settings = await measureSettings(rounds);
 progress("memory of sessions");
@@ -47,6 +50,7 @@ const report: MicroReport = {
   appending,
   folding,
   rewinding,
+  listing,
   settings,
   memory,
 };

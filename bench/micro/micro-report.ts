@@ -4,6 +4,7 @@ import type { Spread } from "../statistics.ts";
 import { table } from "../table.ts";
 import type { Appending } from "./appending.ts";
 import type { Folding } from "./folding.ts";
+import type { Listing } from "./listing.ts";
 import type { Rewinding } from "./rewinding.ts";
 import type { SessionMemory } from "./sessions.ts";
 import type { SettingCost } from "./settings.ts";
@@ -13,6 +14,7 @@ export interface MicroReport {
   readonly appending: readonly Appending[];
   readonly folding: readonly Folding[];
   readonly rewinding: Rewinding;
+  readonly listing: readonly Listing[];
   readonly settings: readonly SettingCost[];
   readonly memory: SessionMemory;
 }
@@ -27,6 +29,8 @@ export function microText(report: MicroReport): string {
     "",
     rewinds(report.rewinding),
     "",
+    lists(report.listing),
+    "",
     settings(report.settings),
     "",
     memory(report.memory),
@@ -34,6 +38,18 @@ export function microText(report: MicroReport): string {
     bars(report),
     "",
   ].join("\n");
+}
+
+function lists(rows: readonly Listing[]): string {
+  return table([
+    ["a page of 50 sessions, ms of CPU", "newest first", "of one tenant", "first, with a filter"],
+    ...rows.map(({ sessions, newest, ofTenant, firstMs }) => [
+      `of ${sessions.toLocaleString("en")}`,
+      ranged(newest, 2),
+      ranged(ofTenant, 2),
+      firstMs.toFixed(0),
+    ]),
+  ]);
 }
 
 function ranged({ median, min, max }: Spread, digits: number): string {
@@ -116,7 +132,11 @@ function memory({ known, idle, active, sleeping, waiting, speaking }: SessionMem
   ]);
 }
 
-function bars({ appending, folding, rewinding, memory: { sleeping } }: MicroReport): string {
+function bars(report: MicroReport): string {
+  const { appending, folding, rewinding, listing } = report;
+  const { sleeping } = report.memory;
+  const [few, many] = listing;
+  const toFew = (many?.newest.median ?? 9) / (few?.newest.median ?? 1);
   const toPrompt = rewinding.byOneTurn.median / rewinding.nextPrompt.median;
   const toReopening = rewinding.byHalf.median / rewinding.reopening.median;
   const of = (durability: Appending["durability"]): Appending | undefined =>
@@ -147,6 +167,7 @@ function bars({ appending, folding, rewinding, memory: { sleeping } }: MicroRepo
       toPrompt <= 3,
     ),
     row("10,000 steps: one by half ÷ its reopening", toReopening, "at most 1", toReopening <= 1),
+    row("a page of 10,000 sessions ÷ one of 100", toFew, "at most 1.5", toFew <= 1.5),
     row("10,000 sessions known, MB", knownMegabytes, "at most 50", knownMegabytes <= 50),
   ]);
 }

@@ -19,13 +19,7 @@ import type {
   ToolSet,
 } from "ai";
 import type { LoopLimits } from "../context/index.ts";
-import {
-  byId,
-  ownCopy,
-  TurnlogError,
-  type AgentDescription,
-  type ModelName,
-} from "../events/index.ts";
+import { ownCopy, TurnlogError, type AgentDescription, type ModelName } from "../events/index.ts";
 import type { TurnContext } from "./turn-context.ts";
 import type { UnsupportedSetting } from "./sdk-settings.ts";
 import type { LifecycleSettings } from "../telemetry/index.ts";
@@ -117,14 +111,6 @@ export interface ToolPolicy {
    * Default: `retry` for an idempotent tool, else `report`.
    */
   readonly onInterrupted?: "report" | "retry" | "ask";
-}
-
-export function interruptedPolicy(
-  { toolPolicies = {} }: Agent,
-  toolName: string,
-): NonNullable<ToolPolicy["onInterrupted"]> {
-  const policy = byId(toolPolicies, toolName);
-  return policy?.onInterrupted ?? (policy?.idempotent === true ? "retry" : "report");
 }
 
 export interface PreparedAgent {

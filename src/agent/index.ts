@@ -1,12 +1,20 @@
 /** The agent that a user passes in: its settings, their validation, and the interface of model calls. */
 
+export { interruptedPolicy } from "./interrupted-policy.ts";
+export { agentTool } from "./agent-tool.ts";
+export {
+  type AgentToolOptions,
+  type RunInSession,
+  DEFAULT_MAX_DEPTH,
+  agentToolOptions,
+  withAgentTool,
+} from "./agent-tool-settings.ts";
 export { agentSchema, strategySchema } from "./agent-schema.ts";
 export {
   type Agent,
   type PreparedAgent,
   type ToolPolicy,
   heldAgent,
-  interruptedPolicy,
   nameOf,
   prepareAgent,
   stepLimit,
@@ -70,3 +78,4 @@ export {
   unreportedUsage,
 } from "./turn-output.ts";
 export { type InferAgentUIMessage, isCallOf } from "./tool-input.ts";
+export { schemaOfSdk } from "./tool-schema.ts";

@@ -196,6 +196,12 @@ export interface EventLog extends AsyncDisposable {
   /** All sessions by name, without reading their events. Names with other characters than letters, digits and `. _ : @ -` come in an order of the store. */
   list(options?: { readonly prefix?: string }): AsyncIterable<SessionEntry>;
 
+  /**
+   * Optional. Calls `listener` with the name of each session that was appended to, forked or deleted, once
+   * that is written and before the call resolves. Disposing what it returns ends that.
+   */
+  onChange?(listener: (session: string) => void): Disposable;
+
   saveSnapshot(session: string, snapshot: Snapshot): Promise<void>;
   /** The stored snapshot of a projection, if it can be read. A fork may get its source's. */
   loadSnapshot(session: string, projection: string): Promise<Snapshot | undefined>;

@@ -137,6 +137,7 @@ export { replayableEvents, renumbered, unchained } from "./renumbered.ts";
 export {
   type AgentDescription,
   type ForkPoint,
+  type ParentCall,
   type InFlight,
   type McpOffer,
   type ModelName,
@@ -147,6 +148,7 @@ export {
   type SessionFamily,
   type TrimmedContent,
   forkPointSchema,
+  parentCallSchema,
   modelNameSchema,
 } from "./session-events.ts";
 export {

@@ -76,6 +76,17 @@ export interface ForkPoint {
   readonly position: number;
 }
 
+/** The call of another session that created a session: its sub-agent. */
+export interface ParentCall {
+  /** The session in which the model made the call. */
+  readonly session: string;
+  readonly step: number;
+  readonly callId: string;
+  readonly toolName: string;
+  /** How many sessions are above, this parent included. */
+  readonly depth: number;
+}
+
 export interface MessageEdit {
   readonly replaces: string;
   readonly by: string;
@@ -90,7 +101,11 @@ export interface PositionRange {
 export type TrimmedContent = "boundaries" | "reasoning";
 
 export interface SessionFamily {
-  "session.created": { readonly agent: AgentDescription; readonly metadata?: JsonObject };
+  "session.created": {
+    readonly agent: AgentDescription;
+    readonly metadata?: JsonObject;
+    readonly parent?: ParentCall;
+  };
   "session.forked": {
     readonly from: ForkPoint;
     readonly agent?: AgentDescription;
@@ -167,6 +182,14 @@ export const forkPointSchema: z.ZodType<ForkPoint> = z.looseObject({
   position: z.int().positive(),
 });
 
+export const parentCallSchema: z.ZodType<ParentCall> = z.looseObject({
+  session: z.string(),
+  step: z.int().positive(),
+  callId: z.string(),
+  toolName: z.string(),
+  depth: z.int().positive(),
+});
+
 const positionRangeSchema: z.ZodType<PositionRange> = z.looseObject({
   from: z.int().positive(),
   to: z.int().positive(),
@@ -195,6 +218,7 @@ export const sessionSchemas: FamilySchemas<SessionFamily> = {
   "session.created": z.looseObject({
     agent: agentSchema,
     metadata: jsonObjectSchema.exactOptional(),
+    parent: parentCallSchema.exactOptional(),
   }),
   "session.forked": z.looseObject({
     from: forkPointSchema,

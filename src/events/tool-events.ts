@@ -33,6 +33,8 @@ export interface ToolFamily {
     readonly attempt: number;
     /** The same for every attempt: an idempotency key for the tool. */
     readonly effectId: string;
+    /** The session of the sub-agent that runs the call. */
+    readonly child?: string;
   };
   "tool.progressed": CallKey & { readonly output: JsonValue };
   "tool.succeeded": CallKey & {
@@ -111,6 +113,7 @@ export const toolSchemas: FamilySchemas<ToolFamily> = {
     toolName: z.string(),
     attempt: z.int().positive(),
     effectId: z.string(),
+    child: z.string().exactOptional(),
   }),
   "tool.progressed": z.looseObject({ ...key, output: jsonSchema }),
   "tool.succeeded": z.looseObject({

@@ -9,6 +9,7 @@ import {
   type DeleteOptions,
   type EventLog,
 } from "../events/index.ts";
+import { childrenOf } from "../state/index.ts";
 
 type Readable = Pick<EventLog, "list" | "read" | "deleted">;
 
@@ -73,12 +74,14 @@ export async function collectBlobs(
 }
 
 export interface DeletedWithBlobs extends Deleted {
+  /** Sessions of sub-agents that were deleted with it, theirs included. */
+  readonly children: readonly string[];
   /** Deleted blobs, which no other session used. */
   readonly blobs: CollectedBlobs;
 }
 
 /**
- * Deletes a session, and the blobs that only it uses. If a damaged log hides which those are, they stay, and
+ * Deletes a session with those of its sub-agents, and the blobs that only they use. If a damaged log hides which those are, they stay, and
  * `onWarning` is called. @throws TurnlogError as `EventLog.delete`
  */
 export async function deleteSession(
@@ -88,6 +91,25 @@ export async function deleteSession(
   options: DeleteOptions,
   onWarning: (error: TurnlogError) => void,
 ): Promise<DeletedWithBlobs> {
+  // First those below: if this ends in between, the rest is found again.
+  const below: DeletedWithBlobs[] = [];
+  for (const child of await childrenOf(log, session))
+    below.push(await deleteSession(log, blobs, child, options, onWarning));
+  const children = below.flatMap((one) => [...one.children, one.session]);
+  const own = await deleteAlone(log, blobs, session, options, onWarning);
+  const collected = [...below.map((one) => one.blobs), own.blobs];
+  const removed = collected.reduce((sum, one) => sum + one.removed, 0);
+  const bytes = collected.reduce((sum, one) => sum + one.bytes, 0);
+  return { ...own, children, blobs: { removed, bytes } };
+}
+
+async function deleteAlone(
+  log: EventLog,
+  blobs: BlobStore | undefined,
+  session: string,
+  options: DeleteOptions,
+  onWarning: (error: TurnlogError) => void,
+): Promise<Omit<DeletedWithBlobs, "children">> {
   const none: CollectedBlobs = { removed: 0, bytes: 0 };
   const warn = (cause: unknown): CollectedBlobs => {
     const code = TurnlogError.isInstance(cause) ? cause.code : "LOG_FAILED";

@@ -5,12 +5,14 @@ import {
   type AgentDescription,
   type ForkPoint,
   type JsonObject,
+  type ParentCall,
   type SessionEvent,
   type StoredUserContent,
   type TokenUsage,
   type TurnEndReason,
   forkPointSchema,
   jsonObjectSchema,
+  parentCallSchema,
   turnEndReasonSchema,
   usageSchema,
 } from "../events/index.ts";
@@ -41,6 +43,8 @@ export interface SessionSummary {
   /** Of a fork: the last shared step, and the usage of the shared part, which is not in `total`. */
   readonly inherited?: { readonly step: number; readonly total: TokenUsage };
   readonly model?: string;
+  /** Of a sub-agent: the call that it runs. */
+  readonly parent?: ParentCall;
   /** What the program notes about the session. Not part of any prompt. Absent if it noted nothing. */
   readonly metadata?: JsonObject;
   /** Epoch milliseconds of the beginning of its last turn, of a fork its last own one. */
@@ -92,7 +96,8 @@ function ofAgent(state: SessionSummary, { digest, name }: AgentDescription): Ses
 
 function forked(state: SessionSummary, { data }: SessionEvent<"session.forked">): SessionSummary {
   const { agent, from } = data;
-  const { lastTurnAt: _, ...shared } = state;
+  // The fork of a sub-agent runs no call.
+  const { lastTurnAt: _, parent: _parent, ...shared } = state;
   return {
     ...(agent === undefined ? shared : ofAgent(shared, agent)),
     forkedFrom: { session: from.session, position: from.position },
@@ -163,6 +168,7 @@ export const sessionSummary: Projection<SessionSummary> = defineProjection<Sessi
     forkedFrom: forkPointSchema.exactOptional(),
     inherited: z.object({ step: z.int(), total: usageSchema }).exactOptional(),
     model: z.string().exactOptional(),
+    parent: parentCallSchema.exactOptional(),
     metadata: jsonObjectSchema.exactOptional(),
     lastTurnAt: z.number().exactOptional(),
     agent: z.string().exactOptional(),
@@ -177,8 +183,9 @@ export const sessionSummary: Projection<SessionSummary> = defineProjection<Sessi
   }),
   initial: { title: "", status: "idle", turns: 0, steps: 0, messages: 0, total: noUsage },
   on: {
-    "session.created": (state, { data: { agent, metadata } }) => ({
+    "session.created": (state, { data: { agent, metadata, parent } }) => ({
       ...ofAgent(state, agent),
+      ...(parent === undefined ? {} : { parent }),
       ...(metadata === undefined ? {} : { metadata }),
     }),
     "session.metadata-set": (state, { data: { metadata } }) => ({ ...state, metadata }),

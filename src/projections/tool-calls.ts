@@ -29,6 +29,8 @@ export interface ToolCall {
   readonly status: ToolCallStatus;
   readonly attempts: number;
   readonly effectId?: string;
+  /** The session of the sub-agent that runs it. */
+  readonly child?: string;
   /** The session in which the model made the call, if this one is a fork that continues it. */
   readonly origin?: string;
   /** Epoch milliseconds. */
@@ -93,6 +95,7 @@ const callSchema = z.object({
   status: z.enum(statuses),
   attempts: z.int(),
   effectId: z.string().exactOptional(),
+  child: z.string().exactOptional(),
   origin: z.string().exactOptional(),
   startedAt: z.number().exactOptional(),
   endedAt: z.number().exactOptional(),
@@ -101,7 +104,7 @@ const callSchema = z.object({
 /** Folds the status of each tool call: waiting, running, ended. */
 export const toolCalls: Projection<ToolCallsState> = defineProjection<ToolCallsState>({
   name: "tool-calls",
-  version: 2,
+  version: 3,
   follows: "log",
   schema: z.object({ step: z.int(), open: z.array(callSchema), ended: z.array(callSchema) }),
   initial: { step: 0, open: [], ended: [] },
@@ -124,6 +127,7 @@ export const toolCalls: Projection<ToolCallsState> = defineProjection<ToolCallsS
         status: "running",
         attempts: data.attempt,
         effectId: data.effectId,
+        ...(data.child === undefined ? {} : { child: data.child }),
         startedAt: call.startedAt ?? time,
       })),
     "tool.succeeded": (state, event) => end(state, event, "succeeded"),

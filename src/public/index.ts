@@ -1,12 +1,13 @@
 /** turnlog: durable LLM agent sessions, event-sourced. */
 
-export type {
-  Agent,
-  CompactionChoice,
-  ContextOptions,
-  TokenCounter,
-  ToolPolicy,
-  TurnContext,
+export {
+  type Agent,
+  agentTool,
+  type CompactionChoice,
+  type ContextOptions,
+  type TokenCounter,
+  type ToolPolicy,
+  type TurnContext,
 } from "../agent/index.ts";
 export {
   copyBlobs,

@@ -1,7 +1,15 @@
 /** Finds the agent of each session: the runtime's only one, one by its name, or the answer of a function. */
 
 import { TurnlogError } from "../events/index.ts";
-import { agentSchema, awaited, heldAgent, prepareAgent, type Agent } from "../agent/index.ts";
+import {
+  agentSchema,
+  agentToolOptions,
+  awaited,
+  heldAgent,
+  prepareAgent,
+  type Agent,
+  type AgentToolOptions,
+} from "../agent/index.ts";
 import type { McpServers } from "../mcp/index.ts";
 import { check, nearestName } from "../validation/index.ts";
 import { checkToolNames } from "./named-tools.ts";
@@ -39,13 +47,29 @@ export async function agentRegistry(
     return new AgentRegistry({ kind: "function", agentFor: agent }, servers);
   if (agents === undefined) {
     const only = new SessionAgent(agent, await prepareAgent(agent));
-    return new AgentRegistry({ kind: "one", agent: only }, servers);
+    return await checked(new AgentRegistry({ kind: "one", agent: only }, servers), [agent]);
   }
   const named = Object.entries(agents).map(
     async ([name, given]) =>
       [name, new SessionAgent(given, await prepareAgent(given), name)] as const,
   );
-  return new AgentRegistry({ kind: "named", agents: new Map(await Promise.all(named)) }, servers);
+  const registry = new AgentRegistry(
+    { kind: "named", agents: new Map(await Promise.all(named)) },
+    servers,
+  );
+  return await checked(registry, Object.values(agents));
+}
+
+/** Prepares the agents of tools too, so that a wrong one is refused before anything runs. */
+async function checked(registry: AgentRegistry, given: readonly Agent[]): Promise<AgentRegistry> {
+  for (const { tools = {} } of given)
+    for (const [toolName, one] of Object.entries(tools)) {
+      const options = agentToolOptions(one);
+      if (options === undefined) continue;
+      const { given: own } = await registry.ofTool(options, toolName);
+      if (typeof options.agent !== "string") await checked(registry, [own]);
+    }
+  return registry;
 }
 
 export class AgentRegistry {
@@ -53,6 +77,8 @@ export class AgentRegistry {
   readonly #servers: McpServers | undefined;
   /** The agents of forks and sessions that were changed in this process. */
   readonly #changed = new Map<string, SessionAgent>();
+  /** A cache: the agent of a tool is prepared once for all its sessions. */
+  readonly #ofTools = new WeakMap<Agent, Promise<SessionAgent>>();
 
   constructor(agents: Agents, servers: McpServers | undefined) {
     this.#agents = agents;
@@ -65,6 +91,22 @@ export class AgentRegistry {
     if (agents.kind === "function") return new Set();
     const known = agents.kind === "one" ? [agents.agent] : [...agents.agents.values()];
     return new Set(known.flatMap(({ prepared }) => Object.keys(prepared.agent.tools ?? {})));
+  }
+
+  /** The agent of a tool of `agentTool`. @throws TurnlogError `INVALID_INPUT` */
+  async ofTool(
+    { agent }: AgentToolOptions,
+    toolName: string,
+    session?: string,
+  ): Promise<SessionAgent> {
+    const who = `agentTool ${toolName}`;
+    if (typeof agent === "string") return this.named(agent, who, session);
+    const known = this.#ofTools.get(agent);
+    if (known !== undefined) return await known;
+    checkToolNames(agent, this.#servers, who);
+    const made = prepareAgent(agent).then((prepared) => new SessionAgent(agent, prepared));
+    this.#ofTools.set(agent, made);
+    return await made;
   }
 
   /** @throws TurnlogError `INVALID_INPUT` without a name, `AGENT_MISSING`, `CALLBACK_FAILED` */
@@ -88,13 +130,14 @@ export class AgentRegistry {
   }
 
   /** The agent of that name. @throws TurnlogError `INVALID_INPUT` */
-  named(name: string, who: string, session: string): SessionAgent {
+  named(name: string, who: string, session?: string): SessionAgent {
     const details = { option: "agent" };
+    const about = session === undefined ? {} : { session };
     if (this.#agents.kind !== "named") {
       throw new TurnlogError(
         "INVALID_INPUT",
         `${who}: the name of an agent has no effect in a runtime without \`agents\`. Create it with \`agents: { ${name} }\`, or leave the name out.`,
-        { session, details },
+        { ...about, details },
       );
     }
     const { agents } = this.#agents;
@@ -106,7 +149,7 @@ export class AgentRegistry {
     throw new TurnlogError(
       "INVALID_INPUT",
       `${who}: this runtime has no agent \`${name}\`. ${advice}`,
-      { session, details: { ...details, ...(nearest === undefined ? {} : { nearest }) } },
+      { ...about, details: { ...details, ...(nearest === undefined ? {} : { nearest }) } },
     );
   }
 

@@ -13,6 +13,7 @@ import {
   type EventLog,
   type EventSchemas,
   type NoEvents,
+  type ParentCall,
 } from "../events/index.ts";
 import type { Backup, BackupOptions, StoreLog, StoreService } from "../store/leveldb/index.ts";
 import {
@@ -39,7 +40,7 @@ import {
   checkPosition,
   inbox,
   listSessions,
-  querySessions,
+  readSummary,
   type ListedSession,
   type SessionQuery,
   type WaitingQuestion,
@@ -62,6 +63,8 @@ import type {
   Runtime,
 } from "./runtime.ts";
 import { check, code, name } from "../validation/index.ts";
+import { assertMetadata } from "./checked-metadata.ts";
+import { SessionLists } from "./session-lists.ts";
 import { checkedOptions } from "./runtime-schema.ts";
 import {
   approvalsSchema,
@@ -77,6 +80,7 @@ import {
   resumeSchema,
 } from "./session-validation.ts";
 import { DEFAULT_GRACE_MS, systemTimer, toStoredError } from "../shared/index.ts";
+import { assertChildOf, subAgentRunner } from "./sub-agents.ts";
 import { hasLog, type RuntimeOptions, type RuntimeSettings } from "./runtime-options.ts";
 import { SpendingLedger } from "./spending-ledger.ts";
 import type { Session } from "./session.ts";
@@ -142,6 +146,7 @@ class OpenRuntime implements Runtime {
   readonly #resuming = new Set<Promise<unknown>>();
   #unshare: () => Promise<void> = async () => {};
   readonly #consumers: Consumers;
+  readonly #lists: SessionLists;
   #closing: Promise<void> | undefined;
 
   constructor(options: RuntimeSettings, agents: AgentRegistry, log: EventLog, store?: StoreLog) {
@@ -163,12 +168,22 @@ class OpenRuntime implements Runtime {
       agents: this.#agents,
       blobs: this.#blobs,
       mcp: this.#mcp,
+      delegate: subAgentRunner((child, parent) => this.#openChild(child, parent)),
+      onRecorded: (actor, event) => {
+        this.#lists.recorded(actor, event);
+      },
       ledger,
       onWarning,
       onLater: (actor) => {
         // A replay records the coming of the time when the recording does.
         if (replayGate === undefined) this.#later.observe(actor);
       },
+    });
+    const { indexed } = options;
+    this.#lists = new SessionLists({
+      log,
+      indexed,
+      isLive: (session) => this.#liveSessions.isLive(session),
     });
     if (options.resume === "all") void this.#resumeInBackground();
     const { graceMs = DEFAULT_GRACE_MS } = options;
@@ -189,11 +204,18 @@ class OpenRuntime implements Runtime {
     const { createIfMissing = true, ...opening } = ownCopy(options);
     if (opening.agent !== undefined) this.#agents.named(opening.agent, "session", session);
     const liveSessions = this.#liveSessions;
+    if (opening.metadata !== undefined && (await this.log.revision(session)) === 0)
+      await assertMetadata(this.#options.metadataSchema, session, opening.metadata);
     if (!createIfMissing) {
       liveSessions.assertOpen(session);
       await checkPosition(this.log, session);
     }
     assertOpenedAs(await liveSessions.activate(session, opening), opening);
+    return this.#handle(session);
+  }
+
+  #handle(session: string): Session {
+    const liveSessions = this.#liveSessions;
     const opened = sessionHandle(session, {
       log: this.log,
       newId: () => this.#newId(),
@@ -202,6 +224,7 @@ class OpenRuntime implements Runtime {
       live: liveSessions,
       events: this.#options.events,
       onWarning: this.#warn,
+      assertMetadata: (metadata) => assertMetadata(this.#options.metadataSchema, session, metadata),
       redact: (name, what, options) => this.redact(name, what, options),
       configure: (name, changes) =>
         liveSessions.working(name, () =>
@@ -216,6 +239,18 @@ class OpenRuntime implements Runtime {
     return checkedSession(opened);
   }
 
+  /** The session of a sub-agent has the metadata of its parent: it belongs to the same tenant. */
+  async #openChild(id: string, parent: ParentCall): Promise<Session> {
+    const child = parseSessionId(id);
+    const { log } = this;
+    const { metadata } = await readSummary(log, parent.session, await log.revision(parent.session));
+    // The call runs, so the turn of its session does too, whatever the runtime does with other turns.
+    const opening = { parent, metadata, recovery: "continue" } as const;
+    const { actor } = await this.#liveSessions.activate(child, opening);
+    assertChildOf(child, actor.state.summary.parent, parent);
+    return this.#handle(child);
+  }
+
   get blobs(): OpenedBlobs["store"] {
     return this.#blobs.store;
   }
@@ -223,7 +258,7 @@ class OpenRuntime implements Runtime {
   sessions(query?: SessionQuery): AsyncIterable<ListedSession> {
     if (query === undefined) return listSessions(this.log);
     check(sessionQuerySchema, query, "sessions", { name: "query" });
-    return querySessions(this.log, ownCopy(query));
+    return this.#lists.page(ownCopy(query));
   }
 
   async approvals(options: ApprovalsOptions = {}): Promise<readonly WaitingQuestion[]> {
@@ -378,6 +413,7 @@ class OpenRuntime implements Runtime {
   async #close(): Promise<void> {
     this.#later[Symbol.dispose]();
     await this.#unshare();
+    this.#lists[Symbol.dispose]();
     await this.#liveSessions.close();
     await Promise.allSettled(this.#resuming);
     await this.#consumers.close();

@@ -3,6 +3,7 @@
 import type {
   EventLog,
   JsonObject,
+  ParentCall,
   RecoveryPolicy,
   SessionEvent,
   TurnlogError,
@@ -22,6 +23,7 @@ import {
 } from "./session/index.ts";
 import { foldedStates, isAtRest, loadSessionSnapshot } from "../state/index.ts";
 import { closed } from "./runtime.ts";
+import type { Delegate } from "./tools/index.ts";
 import type { RuntimeSettings, SessionIdentity } from "./runtime-options.ts";
 import { DEFAULT_GRACE_MS, systemTimer, unlessAborted } from "../shared/index.ts";
 
@@ -48,10 +50,13 @@ export interface ActivationHost {
   readonly blobs: OpenedBlobs;
   readonly held: HeldValues;
   readonly onWarning: (error: TurnlogError) => void;
+  /** Runs calls of sub-agents. */
+  readonly delegate: Delegate;
   /** The agent of the session. If its turn `continues` now, tools of MCP servers are included. */
   readonly sessionAgent: (
     session: SessionIdentity,
     names: AgentNames,
+    parent: ParentCall | undefined,
     continues: boolean,
   ) => Promise<SessionAgent>;
   /** Whether a description includes the tools of all MCP servers. */
@@ -71,14 +76,17 @@ export interface Opening {
   readonly agent?: string | undefined;
   /** The metadata of a new session. */
   readonly metadata?: JsonObject | undefined;
+  /** The call that creates the session. */
+  readonly parent?: ParentCall | undefined;
 }
 
 /** @throws TurnlogError what reading the log throws, `SESSION_FAILED` */
 export async function activate(
   session: string,
   host: ActivationHost,
-  { recovery = host.options.recovery ?? "stop", agent: asked, metadata }: Opening = {},
+  opening: Opening = {},
 ): Promise<LiveSession> {
+  const { recovery = host.options.recovery ?? "stop", agent: asked } = opening;
   const { options, log, ledger, onWarning } = host;
   const { stepSource = "language-model-call", graceMs = DEFAULT_GRACE_MS } = options;
   const { maxRecoveries = 3, hashChain = false } = options;
@@ -90,8 +98,9 @@ export async function activate(
   const continues = !isAtRest(state) && recovery === "continue";
   const names = { recorded: state.summary.agent, asked };
   const agent = await host.sessionAgent(
-    { id: session, metadata: state.summary.metadata ?? metadata ?? {} },
+    { id: session, metadata: state.summary.metadata ?? opening.metadata ?? {} },
     names,
+    state.position === 0 ? (opening.parent ?? options.recordedParent) : state.summary.parent,
     continues,
   );
   await host.ledger?.load();
@@ -123,6 +132,7 @@ export async function activate(
       maxRecoveries,
       held: host.held,
       contextFor: options.contextFor,
+      delegate: host.delegate,
       graceMs,
       clock,
       timer,
@@ -155,7 +165,7 @@ export async function activate(
     isActive: false,
     idleTimer: undefined,
   };
-  await recordAgent(actor, prepared, metadata, host);
+  await recordAgent(actor, prepared, opening, host);
   if (!isAtRest(actor.state)) await catalogue.ready();
   actor.recover();
   live.isActive = true;
@@ -177,13 +187,15 @@ function limitReached(
 async function recordAgent(
   actor: SessionActor,
   { description: agent }: PreparedAgent,
-  metadata: JsonObject | undefined,
-  { isComplete }: ActivationHost,
+  { metadata, parent }: Opening,
+  { isComplete, options }: ActivationHost,
 ): Promise<void> {
   const { position, summary, machine } = actor.state;
   if (position === 0) {
     const noted = metadata === undefined ? {} : { metadata };
-    actor.record({ type: "session.created", data: { agent, ...noted } });
+    const by = parent ?? options.recordedParent;
+    const called = by === undefined ? {} : { parent: by };
+    actor.record({ type: "session.created", data: { agent, ...noted, ...called } });
     await actor.durable();
     return;
   }

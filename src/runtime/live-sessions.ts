@@ -18,16 +18,19 @@ import type { OpenMcpServers } from "../mcp/index.ts";
 import { isAtRest } from "../state/index.ts";
 import { closed, gone, isBack, reopened } from "./runtime.ts";
 import { after, DEFAULT_GRACE_MS } from "../shared/index.ts";
+import { agentOf } from "./sub-agents.ts";
 import { RuntimeMetrics } from "./runtime-metrics.ts";
 
 export interface LiveSessionsOptions extends Pick<
   ActivationHost,
-  "options" | "log" | "blobs" | "ledger" | "onWarning"
+  "options" | "log" | "blobs" | "ledger" | "onWarning" | "delegate"
 > {
   readonly agents: AgentRegistry;
   readonly mcp: OpenMcpServers | undefined;
   /** Called when a session is active, and when its messages for later have changed. */
   readonly onLater: (actor: SessionActor) => void;
+  /** Called after each structural event of a live session. */
+  readonly onRecorded: (actor: SessionActor, event: SessionEvent) => void;
 }
 
 const laterEvents: ReadonlySet<SessionEvent["type"]> = new Set<SessionEvent["type"]>([
@@ -41,6 +44,7 @@ export class LiveSessions {
   readonly #mcp: OpenMcpServers | undefined;
   readonly #onLater: LiveSessionsOptions["onLater"];
   readonly #host: ActivationHost;
+  readonly #onRecorded: LiveSessionsOptions["onRecorded"];
   readonly #metrics: RuntimeMetrics | undefined;
   readonly held = new HeldValues();
   readonly #live = new Map<string, Promise<LiveSession>>();
@@ -55,16 +59,17 @@ export class LiveSessions {
   #exclusive: Promise<unknown> | undefined;
   #isClosing = false;
 
-  constructor({ agents, mcp, onLater, ...host }: LiveSessionsOptions) {
+  constructor({ agents, mcp, onLater, onRecorded, ...host }: LiveSessionsOptions) {
     this.#mcp = mcp;
     this.#onLater = onLater;
+    this.#onRecorded = onRecorded;
     const { meter } = host.options;
     if (meter !== undefined) this.#metrics = new RuntimeMetrics(meter, () => this.#live.size);
     this.#host = {
       ...host,
       held: this.held,
-      sessionAgent: async (session, names, continues) => {
-        const agent = await agents.of(session, names);
+      sessionAgent: async (session, names, parent, continues) => {
+        const agent = await agentOf(host.log, agents, session, names, parent);
         if (continues && mcp !== undefined) await agent.equip(await mcp.offer(), mcp.call);
         return agent;
       },
@@ -287,6 +292,7 @@ export class LiveSessions {
   #recorded(live: LiveSession, event: SessionEvent): void {
     this.#metrics?.recorded(live.actor.session, event, live.actor.state);
     if (event.type.startsWith("part.")) return;
+    this.#onRecorded(live.actor, event);
     live.watchers.look();
     this.#host.ledger?.observe(live.actor.session, live.actor.state, live.agent.prices);
     if (laterEvents.has(event.type)) this.#onLater(live.actor);

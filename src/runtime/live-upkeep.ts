@@ -8,7 +8,7 @@ import {
 } from "../events/index.ts";
 import { deleteSession, type DeletedWithBlobs } from "../media/index.ts";
 import { trimLog, type TrimmedLog, type TrimLogOptions } from "../archive/trim/index.ts";
-import { waitsForAnswer } from "../state/index.ts";
+import { childrenOf, waitsForAnswer } from "../state/index.ts";
 import type { StoreLog } from "../store/leveldb/index.ts";
 import type { LiveSession } from "./live-session.ts";
 import type { LiveSessions } from "./live-sessions.ts";
@@ -24,14 +24,20 @@ export interface UpkeepHost {
 export async function deleteLive(
   session: string,
   options: DeleteOptions,
-  { log, blobs, live, onWarning }: UpkeepHost,
+  host: UpkeepHost,
 ): Promise<DeletedWithBlobs> {
+  const { log, blobs, live, onWarning } = host;
   const refusal = ({ actor }: LiveSession): TurnlogError | undefined =>
     actor.isIdle ? undefined : inTurn(session, actor.state.position);
   return await live.whilePassive(session, refusal, async () => {
     if (await waitsForAnswer(log, session)) throw inTurn(session);
     live.forget(session);
-    return await deleteSession(log, blobs, session, options, onWarning);
+    const children: string[] = [];
+    for (const child of await childrenOf(log, session)) {
+      const deleted = await deleteLive(child, options, host);
+      children.push(...deleted.children, child);
+    }
+    return { ...(await deleteSession(log, blobs, session, options, onWarning)), children };
   });
 }
 

@@ -6,6 +6,7 @@ import type {
   EventBody,
   EventLog,
   JsonObject,
+  ParentCall,
   RecoveryPolicy,
   TurnlogError,
 } from "../events/index.ts";
@@ -24,6 +25,7 @@ import type { RuntimeMeter } from "./runtime-metrics.ts";
 import type { RecordedPreparation } from "./session/index.ts";
 import type { SpendingLimits } from "./spending-ledger.ts";
 import type { Timer } from "../shared/index.ts";
+import type { FlexibleSchema } from "@ai-sdk/provider-utils";
 
 /** The place of the log. */
 export type StoreOptions =
@@ -121,6 +123,16 @@ interface RunOptions {
    * even if their checksums were made again. Default false.
    */
   readonly hashChain?: boolean;
+  /**
+   * Keys of metadata that lists filter by: a page of `sessions({ where })` with one of them costs the same in a
+   * store of any size. Values are texts, numbers or booleans. Kept in memory, not in the store.
+   */
+  readonly indexed?: readonly string[];
+  /**
+   * Checks metadata before they are recorded: a schema of zod or another Standard Schema. What does not fit is
+   * refused (`INVALID_INPUT`); metadata that are stored already are not checked.
+   */
+  readonly metadataSchema?: FlexibleSchema<unknown>;
   /** How files of messages and addresses in a prompt are read. */
   readonly attachments?: AttachmentOptions;
   /**
@@ -175,6 +187,8 @@ export interface TestingOptions {
   readonly recordedPreparation?: RecordedPreparation;
   /** For replays: the recorded end of a turn at a limit of spending, if it comes after a position. */
   readonly recordedLimit?: (position: number) => EventBody<"turn.limit-reached"> | undefined;
+  /** For replays of a sub-agent: the call that created its session. */
+  readonly recordedParent?: ParentCall;
 }
 
 /** Checked options, with those of `testing` among the others. */

@@ -2,7 +2,7 @@
 
 import { isIP } from "node:net";
 import { z } from "zod";
-import { ownCopy, TurnlogError } from "../events/index.ts";
+import { ownCopy, parentCallSchema, TurnlogError } from "../events/index.ts";
 import {
   amount,
   check,
@@ -21,7 +21,7 @@ import {
   text,
   thing,
 } from "../validation/index.ts";
-import { type Agent, agentSchema, checkContext, heldAgent } from "../agent/index.ts";
+import { type Agent, agentSchema, checkContext, heldAgent, schemaOfSdk } from "../agent/index.ts";
 import type { Budget } from "../context/index.ts";
 import type { AttachmentOptions, BlobOptions } from "../media/index.ts";
 import type { HttpMcpServer, McpServers, StdioMcpServer } from "../mcp/index.ts";
@@ -110,6 +110,12 @@ const schema = optionsOf<AnyRuntime>(
     limits: optionsOf<SpendingLimits>({ session: budgetSchema, perKey: named(budgetSchema) }, {}),
     maxRecoveries: many,
     hashChain: flag,
+    indexed: thing(
+      "a list of keys of metadata",
+      (value) =>
+        Array.isArray(value) && value.every((key) => typeof key === "string" && key !== ""),
+    ),
+    metadataSchema: schemaOfSdk,
     attachments: optionsOf<AttachmentOptions>(
       {
         maxBytes: amount,
@@ -142,6 +148,7 @@ const schema = optionsOf<AnyRuntime>(
         replayGate: code,
         recordedPreparation: code,
         recordedLimit: code,
+        recordedParent: parentCallSchema,
       },
       {},
     ),

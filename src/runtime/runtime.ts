@@ -79,8 +79,8 @@ export interface Runtime<Events extends EventSchemas = EventSchemas> extends Asy
   sessions(): AsyncIterable<ListedSession>;
   /**
    * Lists sessions, newest first by the beginning of their last turn, with what their turns wait for. Reads
-   * the times of all sessions, and the stored summaries of as many as the page needs; with `where` or
-   * `status` of as many as it takes to find them.
+   * the stored summaries of all sessions once, and later those of a page only; with a `where` whose keys are
+   * not `indexed` as many as it takes to fill the page.
    * @example
    * const where = { userId: "u-1" };
    * const page = await Array.fromAsync(runtime.sessions({ where, limit: 50 }));

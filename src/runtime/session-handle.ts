@@ -12,7 +12,9 @@ import {
   type Delivery,
   type EventBody,
   type EventLog,
+  type JsonObject,
   type RecoveryPolicy,
+  type SessionEvent,
 } from "../events/index.ts";
 import { acceptedAt } from "../projections/index.ts";
 import {
@@ -36,6 +38,7 @@ import {
   rerunPoint,
   diffSession,
   type SessionState,
+  subAgentsOf,
   viewOf,
   viewSession,
 } from "../state/index.ts";
@@ -63,6 +66,8 @@ export interface SessionHost {
   readonly onWarning: (error: TurnlogError) => void;
   /** Forks the stored session and activates the fork. */
   fork(session: string, options: ForkOptions, recovery?: RecoveryPolicy): Promise<Session>;
+  /** Checks metadata by the user's schema. */
+  assertMetadata(metadata: JsonObject): Promise<void>;
   /** Activates the session anew, with a changed agent. */
   configure(session: string, changes: AgentChanges): Promise<void>;
   /** Passivates the session and redacts it. */
@@ -146,6 +151,16 @@ export function sessionHandle(id: string, host: SessionHost): Session {
   }
 
   const { edit, replaced, ...session } = sessionRewinds({ id, log, live, openActor, turnOf });
+
+  async function* subAgentEvents(
+    child: string,
+    options: Parameters<EventLog["subscribe"]>[1],
+  ): AsyncGenerator<SessionEvent> {
+    const { toolCalls } = (await live.actor(id)).state;
+    const isKnown = [...toolCalls.open, ...toolCalls.ended].some((call) => call.child === child);
+    if (!isKnown) throw noSubAgent(id, child);
+    yield* log.subscribe(child, options);
+  }
 
   return {
     id,
@@ -269,12 +284,18 @@ export function sessionHandle(id: string, host: SessionHost): Session {
     configure: (changes) => host.configure(id, changes),
     async setMetadata(metadata) {
       const own = ownCopy(metadata);
+      await host.assertMetadata(own);
       await note((target) => commands.setMetadata(target, own));
     },
     redact: (what, options = {}) => host.redact(id, isSeveral(what) ? what : [what], options),
     at: (position) => viewSession(log, id, position),
     diff: (before, after) => diffSession(log, id, before, after),
-    events: (options) => log.subscribe(id, options),
+    events: ({ subAgent, ...options } = {}) =>
+      subAgent === undefined ? log.subscribe(id, options) : subAgentEvents(subAgent, options),
+    async subAgents() {
+      await (await live.actor(id)).durable();
+      return await subAgentsOf(log, id);
+    },
     idle: async () => {
       await live.watch(id, (actor) => actor.isIdle || undefined);
     },
@@ -287,6 +308,14 @@ export function sessionHandle(id: string, host: SessionHost): Session {
 
     close: (reason) => note((target) => commands.close(target, reason)),
   };
+}
+
+function noSubAgent(session: string, given: string): TurnlogError {
+  return new TurnlogError(
+    "INVALID_INPUT",
+    `Session ${given} is no sub-agent of session ${session}. \`session.subAgents()\` lists those that there are.`,
+    { session, details: { option: "options.subAgent" } },
+  );
 }
 
 /** How a message is to be delivered. */

@@ -139,6 +139,7 @@ const eventsSchema = optionsOf<EventsOptions>(
   {
     from: position,
     signal,
+    subAgent: name,
   },
   {},
 );

@@ -19,7 +19,13 @@ import type { CallAnswer } from "./tools/index.ts";
 import type { ContextFigures, CompactionPreview, PreviewOptions } from "./prompt/index.ts";
 import type { ProgramEvents } from "./program-events.ts";
 import type { AgentChanges } from "./agent-registry.ts";
-import type { RerunPlace, SessionBranch, SessionDiff, SessionView } from "../state/index.ts";
+import type {
+  RerunPlace,
+  SessionBranch,
+  SessionDiff,
+  SessionView,
+  SubAgents,
+} from "../state/index.ts";
 import type { Redacted, RedactionTarget, RedactOptions } from "../archive/index.ts";
 import type { UserInput } from "../media/index.ts";
 
@@ -282,11 +288,23 @@ export interface Session<Events extends EventSchemas = EventSchemas> extends Pro
     what: RedactionTarget | readonly RedactionTarget[],
     options?: RedactOptions,
   ): Promise<Redacted>;
-  /** The events from a position (default 1): stored events, then live ones, without a gap. */
+  /**
+   * The events from a position (default 1): stored events, then live ones, without a gap. With `subAgent`
+   * those of the session that runs one of its calls (`view().toolCalls`, `child`).
+   */
   events(options?: {
     readonly from?: number;
     readonly signal?: AbortSignal;
+    readonly subAgent?: string;
   }): AsyncIterable<SessionEvent>;
+  /**
+   * The sessions that run calls of tools of `agentTool`, with their usage: each apart, and all together. The
+   * figures of this session (`context`, `turn.result`) do not count them.
+   * @example
+   * const { own, total, subAgents } = await session.subAgents();
+   * for (const { session: id, toolName, total } of subAgents) console.log(id, toolName, total);
+   */
+  subAgents(): Promise<SubAgents>;
   /** Waits until the session is idle, also while calls wait for approvals or outputs. */
   idle(): Promise<void>;
   /**

@@ -11,6 +11,7 @@ import {
 } from "../ui/index.ts";
 import { check, code, flag, many, name, optionsOf, position, thing } from "../validation/index.ts";
 import type { Session } from "./session.ts";
+import { withProgress, type Followed } from "./sub-agent-progress.ts";
 
 /** Default: the last reply of the active branch, or the turn that runs. */
 type StreamPlace =
@@ -111,7 +112,7 @@ async function* streamEvents(
 ): AsyncGenerator<EventChunks, void, void> {
   const { untilRest = true, after = 0, blobUrl } = fields;
   const options = { session: session.id, ...(blobUrl === undefined ? {} : { blobUrl }) };
-  const { readFrom, contents, isWanted, endsWithTurn } = await startOf(session, fields);
+  const { readFrom, last, contents, isWanted, endsWithTurn } = await startOf(session, fields);
   const over = new AbortController();
   const signal = AbortSignal.any([left, over.signal]);
   let seen = readFrom - 1;
@@ -134,7 +135,18 @@ async function* streamEvents(
   /** The chunks of a turn, until it turns out to be wanted. */
   const held: EventChunks[] = [];
   try {
-    for await (const event of session.events({ from: readFrom, signal })) {
+    const events = session.events({ from: readFrom, signal });
+    for await (const next of withProgress(
+      session,
+      events,
+      blobUrl === undefined ? {} : { blobUrl },
+    )) {
+      if (next.kind === "progress") {
+        // A reader counts the chunks behind its position, so those of events come first.
+        if (isOpen && seen >= last) yield { position: seen, chunks: [progressChunk(next)] };
+        continue;
+      }
+      const { event } = next;
       // A session that fails sends no more events.
       if (event.type === "turn.started" && !untilRest) resting = watch();
       const { turn } = state;
@@ -160,9 +172,24 @@ async function* streamEvents(
   }
 }
 
+/** Shown until the call ends, as the AI SDK shows what a tool yields. */
+function progressChunk({
+  callId,
+  message,
+}: Extract<Followed, { readonly kind: "progress" }>): SessionChunk {
+  return {
+    type: "tool-output-available",
+    toolCallId: callId,
+    output: message,
+    preliminary: true,
+  };
+}
+
 interface StreamStart {
   /** A position between two turns. */
   readonly readFrom: number;
+  /** The last position when the stream began. */
+  readonly last: number;
   /** The messages that were accepted before that position, and may be delivered after it. */
   readonly contents: EncoderState["contents"];
   /** Whether the stream begins with the turn that has this event. */
@@ -222,9 +249,9 @@ async function turnOf(
 
 /** After the last end of a turn of the active branch before a position. */
 function readingFrom(
-  { history, queue }: SessionView,
+  { history, queue, position: last }: SessionView,
   before: number,
-): Pick<StreamStart, "readFrom" | "contents"> {
+): Pick<StreamStart, "readFrom" | "last" | "contents"> {
   const index = history.findLastIndex((item) => item.kind === "turn-end" && item.position < before);
   const readFrom = (history[index]?.position ?? 0) + 1;
   const messages = [...history.slice(index + 1).filter((item) => item.kind === "user"), ...queue];
@@ -232,7 +259,7 @@ function readingFrom(
     (known, { id, content }) => withEntry(known, id, content),
     [],
   );
-  return { readFrom, contents };
+  return { readFrom, last, contents };
 }
 
 function absent(

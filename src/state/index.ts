@@ -49,7 +49,6 @@ export {
   type SessionView,
   checkPosition,
   listSessions,
-  listedSession,
   problemOf,
   readSessionState,
   readSummary,
@@ -59,3 +58,5 @@ export {
   waitsForAnswer,
 } from "./session-view.ts";
 export { type DescribedCall, describedCalls } from "./call-view.ts";
+export { childrenOf, subAgentsOf, type SubAgents } from "./sub-agents.ts";
+export { SessionIndex } from "./session-index.ts";

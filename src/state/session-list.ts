@@ -29,16 +29,40 @@ export function differentKey(
   return Object.keys(asked).find((key) => !isDeepStrictEqual(metadata[key], asked[key]));
 }
 
-type Place = NonNullable<SessionQuery["after"]>;
+type After = NonNullable<SessionQuery["after"]>;
 
 /** The beginning of its last turn, else its own. Never later than its last event, whatever the clock did. */
-function timeOf({ lastTurnAt, createdAt, updatedAt }: Place): number {
+export function timeOf({ lastTurnAt, createdAt, updatedAt }: Omit<After, "session">): number {
   return Math.min(lastTurnAt ?? createdAt, updatedAt);
 }
 
+interface Ordered {
+  readonly session: string;
+  readonly time: number;
+}
+
 /** Newest first; sessions of one time by name. */
-function inOrder(one: Place, other: Place): number {
-  return timeOf(other) - timeOf(one) || (one.session < other.session ? -1 : 1);
+export function inOrder(one: Ordered, other: Ordered): number {
+  if (one.time !== other.time) return other.time - one.time;
+  if (one.session === other.session) return 0;
+  return one.session < other.session ? -1 : 1;
+}
+
+function placeOf(row: After): Ordered {
+  return { session: row.session, time: timeOf(row) };
+}
+
+/** Whether a row passes the filters of a query. */
+export function isListed(
+  row: ListedSession,
+  where: JsonObject | undefined,
+  statuses: ReadonlySet<string> | undefined,
+): boolean {
+  return (
+    row.problem?.code !== "SESSION_DELETED" &&
+    (statuses === undefined || statuses.has(row.status)) &&
+    differentKey(row.metadata, where) === undefined
+  );
 }
 
 /**
@@ -49,7 +73,7 @@ function inOrder(one: Place, other: Place): number {
 export async function* querySessions(
   log: EventLog,
   { where, status, prefix = "", after, limit = Infinity }: SessionQuery,
-): AsyncGenerator<SessionRow> {
+): AsyncGenerator<SessionRow, void, void> {
   const statuses = status === undefined ? undefined : new Set([status].flat());
   const entries = await Array.fromAsync(log.list({ prefix }));
   entries.sort((one, other) => other.updatedAt - one.updatedAt);
@@ -57,13 +81,9 @@ export async function* querySessions(
   let left = limit;
   for (const [index, entry] of entries.entries()) {
     const row = await listedSession(log, entry);
-    const isListed =
-      row.problem?.code !== "SESSION_DELETED" &&
-      (statuses === undefined || statuses.has(row.status)) &&
-      differentKey(row.metadata, where) === undefined &&
-      (after === undefined || (row.session !== after.session && inOrder(after, row) < 0));
-    if (isListed) {
-      const place = found.findIndex((one) => inOrder(row, one) < 0);
+    const isNext = after === undefined || inOrder(placeOf(after), placeOf(row)) < 0;
+    if (isNext && isListed(row, where, statuses)) {
+      const place = found.findIndex((one) => inOrder(placeOf(row), placeOf(one)) < 0);
       found.splice(place === -1 ? found.length : place, 0, row);
     }
     const nextTime = entries[index + 1]?.updatedAt ?? -Infinity;

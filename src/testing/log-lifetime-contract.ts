@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import type { Snapshot } from "../events/index.ts";
-import { fails, numbered, numberedUpTo, type Promised } from "./log-samples.ts";
+import { fails, forked, numbered, numberedUpTo, type Promised } from "./log-samples.ts";
 
 const snapshot: Snapshot = {
   projection: "history",
@@ -38,6 +38,23 @@ export const lifetimeContract: readonly Promised[] = [
       assert.deepEqual(await listed("x-"), ["x-1"]);
       assert.deepEqual(await listed("x/"), ["x/..", "x/a/b"]);
       assert.deepEqual(await listed("z"), []);
+    },
+  ],
+  [
+    "tells which sessions were appended to, forked and deleted, if it tells that at all",
+    async (log) => {
+      const told: string[] = [];
+      const following = log.onChange?.((session) => told.push(session));
+      if (following === undefined) return;
+      await log.append("a", "none", [numbered(1), numbered(2)]);
+      assert.deepEqual(told, ["a"]);
+      await log.fork("f", [forked("a", 1)]);
+      await fails("REVISION_CONFLICT", () => log.append("a", "none", [numbered(1)]));
+      await log.delete("f");
+      assert.deepEqual(told, ["a", "f", "f"]);
+      following[Symbol.dispose]();
+      await log.append("a", "any", [numbered(3)]);
+      assert.equal(told.length, 3);
     },
   ],
   [

@@ -53,6 +53,7 @@ export class ReplayProcess {
     const recovery = [opening, events[opening.position]].find(
       (one) => one?.type === "session.recovered",
     );
+    const { metadata, parent } = opening.type === "session.created" ? opening.data : {};
     const runtime = await createRuntime({
       log: this.#ownLog(),
       blobs: { store: memoryBlobs(), recorded: recordedBlobs(events) },
@@ -66,13 +67,13 @@ export class ReplayProcess {
         random: () => 0,
         recordedLimit: (position) => recordedLimit(events, position),
         ...(preparations === undefined ? {} : { recordedPreparation: preparations }),
+        ...(parent === undefined ? {} : { recordedParent: parent }),
         replayGate: async (ending) => {
           const position = endingAt(events, pacer.position, ending, replayed);
           if (position !== undefined) await pacer.due(position);
         },
       },
     });
-    const { metadata } = opening.type === "session.created" ? opening.data : {};
     return await runtime.session(session, {
       ...(agentName === undefined ? {} : { agent: agentName }),
       ...(metadata === undefined ? {} : { metadata }),

@@ -7,6 +7,7 @@ import {
   type ModelOutput,
   type SessionEvent,
 } from "../events/index.ts";
+import { agentToolOptions, withAgentTool } from "../agent/index.ts";
 import { NOT_RUN } from "../runtime/index.ts";
 import { atOnce, recordedError, type ReplayPace } from "../models/index.ts";
 
@@ -48,7 +49,10 @@ export function watchedTools(
   };
   const own = tools ?? anyTools(runs);
   return Object.fromEntries(
-    Object.entries(own).map(([name, one]) => [name, replayed(one, taken, pace)]),
+    Object.entries(own).map(([name, one]) => [
+      name,
+      asRecorded(replayed(one, taken, pace), name, runs),
+    ]),
   );
 }
 
@@ -66,6 +70,16 @@ function replayed(own: AnyTool, take: (callId: string) => RecordedRun, pace: Rep
     return run.progress.length === 0 ? result(run, pace) : progress(run, pace);
   };
   return { ...own, execute };
+}
+
+/** The tool of `agentTool`, if its recorded calls had sessions: their starts name those again. */
+function asRecorded(one: AnyTool, name: string, runs: readonly RecordedRun[]): AnyTool {
+  const isAgent = runs.some(
+    ({ started: { data } }) => data.toolName === name && data.child !== undefined,
+  );
+  return isAgent && agentToolOptions(one) === undefined
+    ? withAgentTool(one, { agent: name, description: name, maxDepth: Infinity })
+    : one;
 }
 
 async function result({ end }: RecordedRun, pace: ReplayPace): Promise<unknown> {

@@ -41,6 +41,7 @@ export const plainWords: ReadonlySet<string> = new Set(
     chart
     chat
     check
+    checked
     checks
     choice
     chunks
@@ -176,6 +177,7 @@ export const plainWords: ReadonlySet<string> = new Set(
     lines
     list
     listed
+    lists
     log
     look
     loose
@@ -192,6 +194,7 @@ export const plainWords: ReadonlySet<string> = new Set(
     merged
     message
     messages
+    metadata
     middle
     mistyped
     model
@@ -237,6 +240,7 @@ export const plainWords: ReadonlySet<string> = new Set(
     plan
     point
     policies
+    policy
     posted
     preparation
     prepare

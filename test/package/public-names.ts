@@ -13,7 +13,7 @@ export const publicNames: Readonly<Record<string, string>> = {
     SessionEvent Snapshot TurnlogError
   `,
   index: `
-    AppEvent AppEvents Consumer defineEvents byImportance callIdentity checkpoint collectBlobs copyBlobs createRuntime deleteSession
+    agentTool AppEvent AppEvents defineEvents byImportance callIdentity checkpoint collectBlobs copyBlobs createRuntime deleteSession Consumer
     diffSession dropMiddle dropOldest encryptedLog eventIdentity exportFixture exportSession folderBlobs
     folderKeys forkSession importModelMessages importSession importUIMessages isCallOf isRedacted
     listSessions manual masterKeys memoryBlobs memoryKeys mirrorSession modelCatalogue offlineModel

@@ -12,6 +12,7 @@ import { ToolLoopAgent, tool, type ToolLoopAgentSettings, type ToolSet } from "a
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import {
+  agentTool,
   checkpoint,
   trimLog,
   uiStream,
@@ -363,6 +364,8 @@ const rows: readonly Row[] = [
   ["options.abort", undefined, () => session.follow(usage, { abort: 1 })],
   // @ts-expect-error -- unknown
   ["options.signals", "signal", () => session.atRest({ signals: AbortSignal.abort() })],
+  // @ts-expect-error -- unknown
+  ["options.maxDeep", "maxDepth", () => agentTool({ agent: { model }, description: "d", maxDeep: 1 })],
   // @ts-expect-error -- unknown
   ["options.untilRested", "untilRest", () => uiStream(session, { untilRested: false })],
   // @ts-expect-error -- unknown

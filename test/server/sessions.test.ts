@@ -43,10 +43,15 @@ describe("sessions over HTTP", () => {
     });
     const names = async (query: string) => {
       const { sessions, next } = page.parse(await open.json(`/api/sessions?${query}`));
-      return [sessions.map(({ session }) => session), next];
+      return [sessions.map(({ session }) => session), next] as const;
     };
-    expect(await names("limit=2")).toEqual([["a-1", "a-2"], "a-2"]);
-    expect(await names("limit=2&after=a-2")).toEqual([["a-3", "b-1"], undefined]);
+    const [newest, next = ""] = await names("limit=2");
+    expect(newest).toHaveLength(2);
+    expect(next).toMatch(/^[\w-]+$/);
+    const [rest, end] = await names(`limit=2&after=${next}`);
+    expect([...newest, ...rest].toSorted()).toEqual(ids);
+    expect(end).toBe(undefined);
+    expect((await open.ask("/api/sessions?after=a-2")).status).toBe(400);
     expect(await names("prefix=b-&status=idle")).toEqual([["b-1"], undefined]);
     expect(await names("status=closed")).toEqual([[], undefined]);
   });
@@ -60,10 +65,30 @@ describe("sessions over HTTP", () => {
     ])
       await open.ask("/api/sessions", { body: { id, metadata: { userId, plan: "free" } } });
     const where = encodeURIComponent(JSON.stringify({ userId: "u-1" }));
-    expect(await open.json(`/api/sessions?where=${where}`)).toMatchObject({
-      sessions: [{ session: "a" }, { session: "c", metadata: { plan: "free" } }],
-    });
+    const listed = z.object({ sessions: z.array(z.looseObject({ session: z.string() })) });
+    const { sessions } = listed.parse(await open.json(`/api/sessions?where=${where}`));
+    expect(sessions.map(({ session }) => session).toSorted()).toEqual(["a", "c"]);
+    expect(sessions[0]).toMatchObject({ metadata: { plan: "free" } });
     expect((await open.ask("/api/sessions?where=u-1")).status).toBe(400);
+  });
+
+  it("are listed without those of others, in pages that are full", async () => {
+    const authorize = (_: Request, { session }: { readonly session?: string }): boolean =>
+      session === undefined || session.startsWith("ann/");
+    await using open = await serving(saying(), { authorize });
+    const mine = ["ann/1", "ann/2", "ann/3"];
+    for (const id of ["bob/1", ...mine, "bob/2"]) await open.runtime.session(id);
+    const page = z.object({
+      sessions: z.array(z.object({ session: z.string() })),
+      next: z.string().optional(),
+    });
+    const first = page.parse(await open.json("/api/sessions?limit=2"));
+    const second = page.parse(await open.json(`/api/sessions?limit=2&after=${first.next}`));
+    expect(first.sessions).toHaveLength(2);
+    const all = [...first.sessions, ...second.sessions].map(({ session }) => session);
+    expect(all.toSorted()).toEqual(mine);
+    expect(second.next).toBe(undefined);
+    expect(page.parse(await open.json("/api/sessions?prefix=bob/")).sessions).toEqual([]);
   });
 
   it("are rewound, checked out, forked and run again", async () => {

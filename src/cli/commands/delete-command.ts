@@ -75,13 +75,17 @@ export async function deleteSession(
   }
   const copies =
     deleted.forks.length === 0 ? "" : ` Copied first into: ${deleted.forks.join(", ")}.`;
+  const below =
+    deleted.children.length === 0
+      ? ""
+      : ` With it went ${amount(deleted.children.length, "sub-agent")}: ${deleted.children.join(", ")}.`;
   const { removed } = deleted.blobs;
   const blobs = removed === 0 ? "" : ` and ${amount(removed, "blob")}`;
   await writeLine(
     data,
     deleted.repeated
       ? `Session ${session} had been deleted before.`
-      : `Session ${session} is gone for good: ${amount(deleted.revision, "event")}${blobs}.${copies}`,
+      : `Session ${session} is gone for good: ${amount(deleted.revision, "event")}${blobs}.${below}${copies}`,
   );
   return DONE;
 }

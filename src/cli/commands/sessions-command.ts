@@ -72,8 +72,9 @@ export function sessionTable(
     const facts = rest.join("  ");
     const taken = (widths[0] ?? 0) + facts.length + 4;
     const titleWidth = columns === undefined ? 80 : Math.max(20, columns - taken);
-    const { title = "", problem } = found[index] ?? {};
-    const shownTitle = excerpt(visibleText(problem?.message ?? title), titleWidth);
+    const { title = "", problem, parent } = found[index] ?? {};
+    const by = parent === undefined ? "" : `[${parent.toolName} of ${parent.session}] `;
+    const shownTitle = excerpt(visibleText(problem?.message ?? `${by}${title}`), titleWidth);
     const details = `${data.style("dim", facts)}  ${shownTitle}`.trimEnd();
     const name = data.style("bold", id);
     // Names are never cut: people copy them.

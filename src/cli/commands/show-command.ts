@@ -3,7 +3,7 @@
 import { z } from "zod";
 import { TurnlogError, type EventLog } from "../../events/index.ts";
 import { leftBranches, stepTimelines, type StepTimeline } from "../../projections/index.ts";
-import { stateAt, viewOf, type SessionView } from "../../state/index.ts";
+import { stateAt, subAgentsOf, viewOf, type SessionView } from "../../state/index.ts";
 import {
   ContextNotices,
   type ContextNotice,
@@ -16,9 +16,11 @@ import {
   allItems,
   eventLine,
   historyLines,
+  linkedLines,
   promptLines,
   stateLines,
   stateValue,
+  subAgentLines,
   timelineLines,
   usageLines,
   usageValue,
@@ -68,7 +70,14 @@ export async function show(session: string, given: unknown, { data }: Output): P
     const history = { items, queue: view.queue, leftAt };
     const lines = json
       ? items.map((item) => jsonText(withLeftBranch(item, leftAt)))
-      : historyLines(history, await noticesOf(log, view), data, lengths);
+      : [...linkedLines(view), ...historyLines(history, await noticesOf(log, view), data, lengths)];
+    return await writeLines(data, lines);
+  }
+  if (shown === "usage") {
+    const subAgents = await subAgentsOf(log, session);
+    const lines = json
+      ? [jsonText(usageValue(view, subAgents))]
+      : [...usageLines(view), ...subAgentLines(subAgents)];
     return await writeLines(data, lines);
   }
   if (json) return await writeLines(data, jsonLines(view, shown));
@@ -88,7 +97,10 @@ async function noticesOf(
   );
 }
 
-type FoldedView = Exclude<z.infer<typeof optionsSchema>["view"], "events" | "timeline" | "history">;
+type FoldedView = Exclude<
+  z.infer<typeof optionsSchema>["view"],
+  "events" | "timeline" | "history" | "usage"
+>;
 
 async function timelinesOf(
   log: EventLog,
@@ -128,8 +140,6 @@ function jsonLines(view: SessionView, shown: FoldedView): readonly string[] {
       return view.prompt.map((message) => jsonText(message));
     case "state":
       return [jsonText(stateValue(view))];
-    case "usage":
-      return [jsonText(usageValue(view))];
   }
 }
 
@@ -144,7 +154,5 @@ function textLines(
       return promptLines(view, data, lengths);
     case "state":
       return stateLines(view);
-    case "usage":
-      return usageLines(view);
   }
 }

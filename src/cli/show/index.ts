@@ -4,6 +4,6 @@ export { allItems, branchLine, withLeftBranch, type LeftAt } from "./show-branch
 export { eventLine } from "./show-events.ts";
 export { historyLines } from "./show-history.ts";
 export { messageLines, promptLines } from "./show-prompt.ts";
-export { stateLines, stateValue } from "./show-state.ts";
+export { linkedLines, stateLines, stateValue } from "./show-state.ts";
 export { timelineLines } from "./show-timeline.ts";
-export { usageLines, usageValue } from "./show-usage.ts";
+export { subAgentLines, usageLines, usageValue } from "./show-usage.ts";

@@ -16,10 +16,12 @@ export function stateValue({ session, position, state, queue, toolCalls }: Sessi
   };
 }
 
-export function stateLines({ session, position, state, queue }: SessionView): readonly string[] {
+export function stateLines(view: SessionView): readonly string[] {
+  const { session, position, state, queue } = view;
   const { value, context } = state;
   const { turn, step, attempt, stepsInTurn, maxSteps, held, finishReason, stopping } = context;
   const lines = [
+    ...linkedLines(view),
     `${session} at ${position}: ${nameOf(value)}`,
     `turn ${turn}, step ${step}${attempt > 1 ? ` (attempt ${attempt})` : ""}`,
   ];
@@ -37,6 +39,20 @@ export function stateLines({ session, position, state, queue }: SessionView): re
   }
   if (held && queue.length > 0) lines.push("the waiting messages start no turn by themselves");
   return lines;
+}
+
+/** The session whose call this one runs, and the sessions that run its own calls. */
+export function linkedLines({ summary: { parent }, toolCalls }: SessionView): readonly string[] {
+  const lines = toolCalls.flatMap(({ child, toolName, step, status }) =>
+    child === undefined
+      ? []
+      : [`sub-agent ${child}: ${visibleName(toolName)}, step ${step}, ${status}`],
+  );
+  if (parent !== undefined)
+    lines.unshift(
+      `sub-agent of ${parent.session}: ${visibleName(parent.toolName)}, step ${parent.step}`,
+    );
+  return lines.length === 0 ? [] : [...lines, ""];
 }
 
 /** `streaming.calling` */

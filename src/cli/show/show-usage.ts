@@ -1,12 +1,31 @@
 /** The tokens of a session, step by step. Pure. */
 
-import type { SessionView } from "../../state/index.ts";
+import type { SessionView, SubAgents } from "../../state/index.ts";
 import { ownSteps } from "../../projections/index.ts";
 import { amount, figure, tokens } from "../wording/index.ts";
 import { visibleName } from "../output/index.ts";
 
-export function usageValue({ session, position, usage }: SessionView): object {
-  return { session, position, ...usage };
+export function usageValue(
+  { session, position, usage }: SessionView,
+  { subAgents, total }: SubAgents,
+): object {
+  return {
+    session,
+    position,
+    ...usage,
+    ...(subAgents.length === 0 ? {} : { subAgents, withSubAgents: total }),
+  };
+}
+
+/** The sub-agents, each apart, those below indented; then all together. */
+export function subAgentLines({ subAgents, total }: SubAgents): readonly string[] {
+  if (subAgents.length === 0) return [];
+  const linesOf = ({ subAgents: below }: Pick<SubAgents, "subAgents">): readonly string[] =>
+    below.flatMap((one) => [
+      `sub-agent ${visibleName(one.session)}  step ${one.step}  ${one.status}  ${tokens(one.own)}`,
+      ...linesOf(one).map((line) => `  ${line}`),
+    ]);
+  return [...linesOf({ subAgents }), `with sub-agents: ${tokens(total)}`];
 }
 
 export function usageLines({ usage }: SessionView): readonly string[] {

@@ -34,6 +34,7 @@ import type { SessionPrompts } from "../prompt/index.ts";
 import type { LimitReached } from "./session-effects.ts";
 import type { ContextFor, RunningTurn } from "./running-turn.ts";
 import type { HeldValues } from "./turn-values.ts";
+import type { Delegate } from "../tools/index.ts";
 import { SessionWriter } from "./session-writer.ts";
 
 export interface SessionActorOptions {
@@ -45,6 +46,8 @@ export interface SessionActorOptions {
   readonly recovery: RecoveryPolicy;
   /** How often a turn may continue after its process died. */
   readonly maxRecoveries: number;
+  /** Runs calls of sub-agents. */
+  readonly delegate: Delegate;
   readonly graceMs: number;
   readonly held: HeldValues;
   readonly contextFor: ContextFor | undefined;

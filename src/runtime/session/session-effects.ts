@@ -235,10 +235,12 @@ export class SessionEffects implements Disposable {
   }
 
   #attemptOptions(): StepAttemptOptions {
-    const { recorder, source, blobs, graceMs, clock, timer, random, onFailure } = this.#options;
+    const { recorder, source, blobs, delegate } = this.#options;
+    const { graceMs, clock, timer, random, onFailure } = this.#options;
     const own = { recorder, source, blobs, graceMs, clock, timer, random, onFailure };
     return {
       ...own,
+      delegate,
       turn: this.turn,
       lifecycle: this.#lifecycle,
       prompts: () => this.prompts,

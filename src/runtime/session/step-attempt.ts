@@ -11,13 +11,15 @@ import type { SessionRecorder, SessionState } from "../../state/index.ts";
 import type { Timer } from "../../shared/index.ts";
 import type { TurnLifecycle } from "../lifecycle/index.ts";
 import type { SessionPrompts } from "../prompt/index.ts";
-import { ToolRunner } from "../tools/index.ts";
+import { ToolRunner, type Delegate } from "../tools/index.ts";
 import type { RunningTurn } from "./running-turn.ts";
 
 export interface StepAttemptOptions {
   readonly recorder: SessionRecorder;
   readonly source: StepSource;
   readonly blobs: SessionBlobs;
+  /** Runs calls of sub-agents. */
+  readonly delegate: Delegate;
   readonly graceMs: number;
   readonly clock: () => number;
   readonly timer: Timer;

@@ -20,6 +20,7 @@ import {
   type ModelOutput,
   type StoredError,
 } from "../../events/index.ts";
+import type { RunInSession } from "../../agent/index.ts";
 import type { Offloaded, SessionBlobs } from "../../media/index.ts";
 import type { CallPart } from "../../projections/index.ts";
 import type { CallIdentity } from "./call-identity.ts";
@@ -47,9 +48,11 @@ export interface ToolExecution {
   readonly messages: readonly ModelMessage[];
   readonly signal: AbortSignal;
   readonly timeoutMs?: number;
-  /** Milliseconds between the abort of a tool and its abandonment. */
+  /** Milliseconds between the abort of a tool and its abandonment; `Infinity`: it ends by itself. */
   readonly graceMs: number;
   readonly timer: Timer;
+  /** Runs a call of `agentTool`. */
+  readonly runInSession?: RunInSession;
   /** Called before the tool runs; its callbacks may take their time. */
   readonly observe?: (given: {
     readonly toolContext: unknown;
@@ -92,7 +95,7 @@ export async function executeCall(run: ToolExecution): Promise<Execution> {
     const abandon = (): void => {
       abandoned.resolve({ kind: "unknown", reason });
     };
-    grace ??= timer(graceMs, abandon, { kind: "grace", callId });
+    if (graceMs !== Infinity) grace ??= timer(graceMs, abandon, { kind: "grace", callId });
   };
   const late = (): void => {
     const message = `The tool ${toolName} ran longer than ${timeoutMs} ms.`;
@@ -135,7 +138,8 @@ async function execute(run: ToolExecution, signal: AbortSignal): Promise<Executi
       // The SDK types the context by the tool, which is not known here.
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion
       context: toolContext as never,
-      turnlog: identity,
+      turnlog:
+        run.runInSession === undefined ? identity : { ...identity, runInSession: run.runInSession },
     };
     const options = withMessages(own, messages);
     const runTool = async (): Promise<void> => {

@@ -13,6 +13,7 @@ import { approvalOf, type Approval, type Decision } from "./approval.ts";
 import { recordOffloaded, type SessionBlobs } from "../../media/index.ts";
 import { denialReason, executed } from "./call-ending.ts";
 import type { CallIdentity } from "./call-identity.ts";
+import { delegationOf, depthFault, type Delegate, type Delegation } from "./delegation.ts";
 import { toJson, toStoredError, type Timer } from "../../shared/index.ts";
 import { CallParts, RunningCalls } from "./running-calls.ts";
 import { recordProgress, releaseWhenDurable } from "./tool-progress.ts";
@@ -41,6 +42,8 @@ export interface ToolRunnerOptions {
   /** The outputs of the tools' input schemas, by call id. */
   readonly inputs: ReadonlyMap<string, unknown>;
   readonly context: () => Promise<Required<TurnContext>>;
+  /** Runs a call of `agentTool` in its session. */
+  readonly delegate: Delegate;
   readonly observe: (setup: ToolSetup) => Promise<ToolObserver | undefined>;
   /** Called with an error that cannot be recorded as an event. */
   readonly onFailure: (error: unknown) => void;
@@ -177,16 +180,25 @@ export class ToolRunner {
     const runnable = this.#runnable(call);
     if (runnable === undefined) return;
     if (runnable.tool.execute === undefined) return this.#calls.requestOutput(call);
+    const delegation = delegationOf(runnable.tool, call, this.#step, recorder);
+    const fault = delegation && depthFault(runnable.tool, delegation);
+    if (fault !== undefined) return this.#calls.fail(call, fault);
     if (!this.#running.take(call)) return;
     const attempt = this.#calls.attempts(call) + 1;
     const effectId = effectIdOf(recorder, this.#step, call.callId);
     recorder.record({
       type: "tool.started",
-      data: { ...this.#calls.key(call), toolName: call.toolName, attempt, effectId },
+      data: {
+        ...this.#calls.key(call),
+        toolName: call.toolName,
+        attempt,
+        effectId,
+        ...(delegation === undefined ? {} : { child: delegation.child }),
+      },
     });
     this.#background(async () => {
       const identity = { session: recorder.session, step: this.#step, attempt, effectId };
-      const execution = await this.#execute(runnable, identity);
+      const execution = await this.#execute(runnable, identity, delegation);
       const offloading =
         execution.kind === "unknown"
           ? undefined
@@ -206,8 +218,14 @@ export class ToolRunner {
     });
   }
 
-  async #execute(runnable: Runnable, identity: CallIdentity): Promise<Execution> {
-    const { recorder, agent, context, signal, graceMs, timer, messages } = this.#options;
+  async #execute(
+    runnable: Runnable,
+    identity: CallIdentity,
+    delegation: Delegation | undefined,
+  ): Promise<Execution> {
+    const { recorder, agent, context, signal, timer, messages, delegate } = this.#options;
+    // A session that is cancelled ends by its own grace period.
+    const graceMs = delegation === undefined ? this.#options.graceMs : Infinity;
     const { call, tool } = runnable;
     // Law 1: the intent is durable before the tool runs.
     await recorder.durable();
@@ -224,6 +242,9 @@ export class ToolRunner {
       graceMs,
       timer,
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
+      ...(delegation === undefined
+        ? {}
+        : { runInSession: (task, stop) => delegate(delegation, task, stop) }),
       observe: async (given) =>
         await this.#options.observe({
           agent,

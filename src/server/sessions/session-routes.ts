@@ -1,8 +1,8 @@
 /** Routes that read sessions: the list, views, prompts, differences, figures, branches. */
 
 import { z } from "zod";
-import { jsonObjectSchema, type JsonObject, type SessionEntry } from "../../events/index.ts";
-import { differentKey, listedSession, type ListedSession } from "../../state/index.ts";
+import { jsonObjectSchema, type JsonObject } from "../../events/index.ts";
+import type { ListedSession, SessionQuery, SessionRow } from "../../state/index.ts";
 import {
   json,
   noBody,
@@ -35,6 +35,27 @@ const metadataQuery = z.string().transform((text, context): JsonObject => {
   }
 });
 
+type After = NonNullable<SessionQuery["after"]>;
+
+const placeSchema = z.union([
+  z.tuple([z.string(), z.number(), z.number()]),
+  z.tuple([z.string(), z.number(), z.number(), z.number()]),
+]);
+
+/** The place in a cursor. */
+const cursorQuery = z.string().transform((text, context): After => {
+  try {
+    const [session, createdAt, updatedAt, lastTurnAt] = placeSchema.parse(
+      JSON.parse(Buffer.from(text, "base64url").toString()),
+    );
+    const place = { session, createdAt, updatedAt };
+    return lastTurnAt === undefined ? place : { ...place, lastTurnAt };
+  } catch {
+    context.addIssue({ code: "custom", message: "it must be `next` of the page before" });
+    return z.NEVER;
+  }
+});
+
 const MOST_ROWS = 200;
 
 export function sessionRoutes(): readonly Route[] {
@@ -44,9 +65,9 @@ export function sessionRoutes(): readonly Route[] {
       path: "/api/sessions",
       action: "list",
       summary:
-        "Sessions by name, a page at a time. `after` is the last name of the page before; `where` is a JSON object of metadata that they have.",
+        "Sessions, newest first by the beginning of their last turn, a page at a time. `after` is `next` of the page before; `where` is a JSON object of metadata that they have.",
       query: z.strictObject({
-        after: z.string().optional(),
+        after: cursorQuery.optional(),
         prefix: z.string().optional(),
         status: z.enum(statuses).optional(),
         where: metadataQuery.optional(),
@@ -140,28 +161,36 @@ export function sessionRoutes(): readonly Route[] {
 }
 
 interface Page {
-  readonly after?: string | undefined;
+  readonly after?: After | undefined;
   readonly prefix?: string | undefined;
   readonly status?: ListedSession["status"] | undefined;
   readonly where?: JsonObject | undefined;
   readonly limit?: number | undefined;
 }
 
+/** Rows of sessions that the client may not read are left out, and the page is filled with later ones. */
 async function page(
-  { runtime: { log }, mayRead }: Pick<Call, "runtime" | "mayRead">,
-  { after = "", prefix, status, where, limit = 50 }: Page,
-): Promise<{ readonly sessions: readonly ListedSession[]; readonly next?: string }> {
-  const sessions: ListedSession[] = [];
-  const follows = ({ session }: SessionEntry): boolean => session > after;
-  for await (const entry of log.list(prefix === undefined ? {} : { prefix })) {
-    if (!follows(entry) || !(await mayRead(entry.session))) continue;
-    const found = await listedSession(log, entry);
-    if (found.problem?.code === "SESSION_DELETED") continue;
-    if (status !== undefined && found.status !== status) continue;
-    if (differentKey(found.metadata, where) !== undefined) continue;
+  { runtime, mayRead }: Pick<Call, "runtime" | "mayRead">,
+  { after, prefix, status, where, limit = 50 }: Page,
+): Promise<{ readonly sessions: readonly SessionRow[]; readonly next?: string }> {
+  const sessions: SessionRow[] = [];
+  const query = {
+    ...(after === undefined ? {} : { after }),
+    ...(prefix === undefined ? {} : { prefix }),
+    ...(status === undefined ? {} : { status }),
+    ...(where === undefined ? {} : { where }),
+  };
+  for await (const found of runtime.sessions(query)) {
+    if (!(await mayRead(found.session))) continue;
     const last = sessions.at(-1);
-    if (sessions.length === limit && last !== undefined) return { sessions, next: last.session };
+    if (sessions.length === limit && last !== undefined) return { sessions, next: cursorOf(last) };
     sessions.push(found);
   }
   return { sessions };
+}
+
+/** A cursor is the place of the last row, as text that URLs need not escape. */
+function cursorOf({ session, createdAt, updatedAt, lastTurnAt }: SessionRow): string {
+  const place = [session, createdAt, updatedAt, ...(lastTurnAt === undefined ? [] : [lastTurnAt])];
+  return Buffer.from(JSON.stringify(place)).toString("base64url");
 }

@@ -61,7 +61,7 @@ type ContentFields = {
 };
 
 const contentFields: ContentFields = {
-  "session.created": { agent: clear, metadata: out },
+  "session.created": { agent: clear, metadata: out, parent: clear },
   "session.forked": { from: clear, agent: clear },
   "session.configured": { agent: clear },
   "session.metadata-set": { metadata: object },
@@ -170,7 +170,7 @@ const contentFields: ContentFields = {
   "tool.approval-requested": { ...key, toolName: clear, reason: out },
   "tool.approval-answered": { ...key, approved: clear, reason: out, always: clear, by: out },
   "tool.output-requested": { ...key, toolName: clear },
-  "tool.started": { ...key, toolName: clear, attempt: clear, effectId: clear },
+  "tool.started": { ...key, toolName: clear, attempt: clear, effectId: clear, child: clear },
   "tool.progressed": { ...key, output: text },
   "tool.succeeded": { ...key, output: text, modelOutput: modelText, by: out },
   "tool.failed": { ...key, error, modelOutput: modelText, by: out },

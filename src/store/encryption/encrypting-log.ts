@@ -79,12 +79,15 @@ class EncryptingLog implements EncryptedLog {
   readonly #lines: AppendLines | undefined;
   readonly #erasing: SessionErasing | undefined;
   readonly #forks = new PendingForks();
+  readonly onChange?: NonNullable<EventLog["onChange"]>;
   #closed: Promise<void> | undefined;
 
   constructor(log: LogWithBlobs, keys: KeyStore | undefined, withoutKey: WithoutKey) {
     this.stored = log;
     this.blobs = log.blobs;
     this.cursors = log.cursors;
+    const onChange = log.onChange?.bind(log);
+    if (onChange !== undefined) this.onChange = onChange;
     this.#ring = keys === undefined ? undefined : new KeyRing(log, keys);
     this.#reading = { log, ring: this.#ring, withoutKey };
     if (this.#ring === undefined) return;

@@ -58,6 +58,7 @@ export class LevelLog implements StoreLog {
   readonly #release: LevelLogOptions["release"];
   readonly #parts: LogParts;
   readonly #backups: RunningBackups;
+  readonly #listeners = new Set<(session: string) => void>();
   #closed: Promise<void> | undefined;
 
   constructor(database: Database, options: LevelLogOptions) {
@@ -85,7 +86,7 @@ export class LevelLog implements StoreLog {
       this.#assertWritable();
       if (options !== undefined)
         check(appendSchema, options, "append", { name: "options", session });
-      return this.#parts.appender.append(session, expected, events, options);
+      return this.#told(session, this.#parts.appender.append(session, expected, events, options));
     } catch (error) {
       return rejected(error);
     }
@@ -100,13 +101,14 @@ export class LevelLog implements StoreLog {
     check(appendSchema, options, "appendParts", { name: "options", session });
     // A backup contains a whole session or nothing of it.
     const others = (): Promise<unknown> => this.#backups.settled();
-    return await this.#parts.appender.appendParts(session, parts, { ...options, others });
+    const appended = this.#parts.appender.appendParts(session, parts, { ...options, others });
+    return await this.#told(session, appended);
   }
 
   fork(session: string, events: ForkEvents): Promise<Appended> {
     try {
       this.#assertWritable();
-      return this.#parts.appender.fork(session, events);
+      return this.#told(session, this.#parts.appender.fork(session, events));
     } catch (error) {
       return rejected(error);
     }
@@ -167,6 +169,20 @@ export class LevelLog implements StoreLog {
     yield* listSessions(this.#parts.database, prefix, this.#parts.index.all);
   }
 
+  onChange(listener: (session: string) => void): Disposable {
+    this.#assertOpen();
+    // A function of its own for each call, so that one listener may be given twice.
+    const called = (session: string): void => {
+      listener(session);
+    };
+    this.#listeners.add(called);
+    return {
+      [Symbol.dispose]: () => {
+        this.#listeners.delete(called);
+      },
+    };
+  }
+
   async saveSnapshot(session: string, snapshot: Snapshot): Promise<void> {
     this.#assertWritable();
     const { key, row } = snapshotRow(parseSessionId(session), snapshot);
@@ -192,7 +208,7 @@ export class LevelLog implements StoreLog {
   async delete(session: string, options: DeleteOptions = {}): Promise<Deleted> {
     this.#assertWritable();
     check(deleteSchema, options, "delete", { name: "options", session });
-    return await this.#parts.deletion.delete(session, options);
+    return await this.#told(session, this.#parts.deletion.delete(session, options));
   }
 
   async *deleted(): AsyncGenerator<DeletedSession> {
@@ -230,6 +246,15 @@ export class LevelLog implements StoreLog {
     await this.#parts.erasure.close();
     this.#parts.following.end();
     await this.#release(this.#parts.committer);
+  }
+
+  /** Without listeners, the same promise: an append waits for nothing else. */
+  #told<Done>(session: string, change: Promise<Done>): Promise<Done> {
+    if (this.#listeners.size === 0) return change;
+    return change.then((done) => {
+      for (const listener of this.#listeners) listener(session);
+      return done;
+    });
   }
 
   #assertOpen(): void {

@@ -1,0 +1,102 @@
+/**
+ * Runs calls of `agentTool`: opens the session of a call, sends the task, and waits for the turn. Both ids
+ * follow from the call, so a repeated call joins what an earlier process began.
+ */
+
+import { z } from "zod";
+import {
+  byId,
+  TurnlogError,
+  type EventLog,
+  type JsonValue,
+  type ParentCall,
+} from "../events/index.ts";
+import { agentToolOptions, type AgentToolOptions } from "../agent/index.ts";
+import { readSummary } from "../state/index.ts";
+import { onAbort, toJson, withFullStop } from "../shared/index.ts";
+import type { AgentNames, AgentRegistry } from "./agent-registry.ts";
+import type { Delegate } from "./tools/index.ts";
+import type { SessionIdentity } from "./runtime-options.ts";
+import type { Session } from "./session.ts";
+import type { SessionAgent } from "./session-agent.ts";
+import type { TurnResult } from "./session/index.ts";
+
+/** Opens the session of a call, and continues its unfinished turn. */
+export type OpenChild = (child: string, parent: ParentCall) => Promise<Session>;
+
+const taskSchema = z.object({ task: z.string() });
+
+/** The reasons of a turn that came to its own end. */
+const whole: ReadonlySet<string> = new Set(["stop", "stop-condition"]);
+
+export function subAgentRunner(open: OpenChild): Delegate {
+  return async ({ child, parent, messageId }, input, signal) => {
+    signal.throwIfAborted();
+    const { task } = taskSchema.parse(input);
+    const session = await open(child, parent);
+    const turn = await session.send(task, { id: messageId });
+    using _ = onAbort(signal, () => {
+      // The turn's end tells how it went; a runtime that closes cancels all turns itself.
+      void session.cancel({ reason: "the call of the sub-agent was cancelled" }).catch(() => {});
+    });
+    return answerOf(child, await turn.result);
+  };
+}
+
+/** @throws Error if the turn was stopped; it has the text so far, for the model. */
+function answerOf(child: string, { finishReason, text, output }: TurnResult): JsonValue {
+  if (whole.has(finishReason)) return output === undefined ? text : toJson(output);
+  const said = text === "" ? "It had said nothing." : `It had said: ${text}`;
+  throw new Error(
+    withFullStop(`The agent stopped early (${finishReason}; session ${child}). ${said}`),
+  );
+}
+
+/** Refuses a session that another call has, or none. @throws TurnlogError `COMMAND_REFUSED` */
+export function assertChildOf(
+  child: string,
+  recorded: ParentCall | undefined,
+  { session, step, callId }: ParentCall,
+): void {
+  const isSame =
+    recorded?.session === session && recorded.step === step && recorded.callId === callId;
+  if (isSame) return;
+  throw new TurnlogError(
+    "COMMAND_REFUSED",
+    `Session ${child} exists, and call ${callId} of session ${session} did not create it. Delete it, or use another id for your own sessions.`,
+    { session: child },
+  );
+}
+
+/**
+ * The agent of a session. That of a sub-agent is the agent of the tool by which its parent called it, unless
+ * the session was given another. If the parent or the tool is gone, the session is one like others.
+ */
+export async function agentOf(
+  log: EventLog,
+  agents: AgentRegistry,
+  session: SessionIdentity,
+  names: AgentNames,
+  parent: ParentCall | undefined,
+): Promise<SessionAgent> {
+  const isGiven = names.recorded !== undefined || agents.isChanged(session.id);
+  const options =
+    parent === undefined || isGiven ? undefined : await calledTool(log, agents, parent);
+  return options === undefined
+    ? await agents.of(session, names)
+    : await agents.ofTool(options, parent?.toolName ?? "", session.id);
+}
+
+/** The tool of the parent's agent. */
+async function calledTool(
+  log: EventLog,
+  agents: AgentRegistry,
+  { session: id, toolName }: ParentCall,
+): Promise<AgentToolOptions | undefined> {
+  const revision = await log.revision(id);
+  if (revision === 0) return undefined;
+  const { agent: recorded, metadata = {}, parent } = await readSummary(log, id, revision);
+  const names = { recorded, asked: undefined };
+  const { prepared } = await agentOf(log, agents, { id, metadata }, names, parent);
+  return agentToolOptions(byId(prepared.agent.tools ?? {}, toolName));
+}

@@ -1,0 +1,236 @@
+/** What a tool of `agentTool` promises: a session for each call, linked, created once, cancelled with the call. */
+
+import { tool } from "ai";
+import { expect, it } from "vitest";
+import { z } from "zod";
+import { gate, scriptedModel } from "../../src/models/index.ts";
+import {
+  agentTool,
+  createRuntime,
+  openMemoryLog,
+  verifyLog,
+  type Agent,
+  type EventLog,
+  type Session,
+} from "../../src/public/index.ts";
+import { call, calling, saying } from "../support/script.ts";
+import { severableLog } from "../support/severed-log.ts";
+
+const description = "Finds facts.";
+const task = (text: string): object => ({ task: text });
+
+async function childrenOf(session: Session): Promise<readonly string[]> {
+  return (await session.view()).toolCalls.flatMap(({ child }) => child ?? []);
+}
+
+async function problemsOf(log: EventLog): Promise<unknown> {
+  const { sessions, problems } = await verifyLog(log);
+  return [...problems, ...sessions.flatMap((one) => one.problems)];
+}
+
+it("runs a call in a session of its own, which both logs name, and answers its last text", async () => {
+  const log = await openMemoryLog();
+  const research: Agent = {
+    model: scriptedModel([calling(call("look", "l")), "42."]),
+    tools: { look: tool({ inputSchema: z.object({}), execute: () => "a page" }) },
+  };
+  const model = scriptedModel([calling(call("research", "c", task("Why?"))), "It is 42."]);
+  await using runtime = await createRuntime({
+    log,
+    agent: { model, tools: { research: agentTool({ agent: research, description }) } },
+  });
+  const session = await runtime.session("p", { metadata: { userId: "u-1" } });
+  expect(await (await session.send("Go")).result).toMatchObject({ text: "It is 42." });
+  const [child = ""] = await childrenOf(session);
+  expect(child).toMatch(/^p\/research-1-[0-9a-f]{8}$/);
+  const { summary, history } = await (await runtime.session(child)).view();
+  expect(summary).toMatchObject({
+    parent: { session: "p", step: 1, callId: "c", toolName: "research", depth: 1 },
+    metadata: { userId: "u-1" },
+    title: "Why?",
+    turns: 1,
+  });
+  expect(history).toHaveLength(4);
+  // The parent has the result and nothing of the way to it.
+  const events = await Array.fromAsync(log.read("p"));
+  expect(events.flatMap(({ type }) => (type.startsWith("tool.") ? [type] : []))).toEqual([
+    "tool.started",
+    "tool.succeeded",
+  ]);
+  const told = model.calls[1]?.prompt.at(-1);
+  expect(told).toMatchObject({ content: [{ output: { type: "text", value: "42." } }] });
+  expect(await problemsOf(log)).toEqual([]);
+});
+
+it("runs as many side by side as the limit on tools allows", async () => {
+  let running = 0;
+  let most = 0;
+  const agent: Agent = {
+    model: scriptedModel(async () => {
+      most = Math.max(most, ++running);
+      await new Promise(setImmediate);
+      running -= 1;
+      return "done";
+    }),
+  };
+  const calls = ["a", "b", "c", "d"].map((id) => call("work", id, task(id)));
+  await using runtime = await createRuntime({
+    memory: true,
+    agent: {
+      model: scriptedModel([calling(...calls), "Done."]),
+      tools: { work: agentTool({ agent, description }) },
+      toolCallConcurrency: 2,
+    },
+  });
+  const session = await runtime.session("p");
+  await (
+    await session.send("Go")
+  ).result;
+  expect(new Set(await childrenOf(session)).size).toBe(4);
+  expect(most).toBe(2);
+});
+
+it("cancels the session with the call, and tells the model what it had said", async () => {
+  const log = await openMemoryLog();
+  const stop = gate();
+  const slow = scriptedModel([saying("Half", stop, " more.")]);
+  await using runtime = await createRuntime({
+    log,
+    agent: {
+      model: scriptedModel([calling(call("work", "c", task("x"))), "Never."]),
+      tools: { work: agentTool({ agent: { model: slow }, description }) },
+    },
+  });
+  const session = await runtime.session("p");
+  await session.send("Go");
+  await stop.reached;
+  await session.cancel();
+  const [child = ""] = await childrenOf(session);
+  expect((await (await runtime.session(child)).view()).summary.lastEnd).toBe("cancelled");
+  const [toolCall] = (await session.view()).toolCalls;
+  expect(toolCall).toMatchObject({ status: "failed" });
+  expect(toolCall?.reason).toContain("It had said: Half");
+});
+
+it("cancels the session when the time of the call is up", async () => {
+  const never = scriptedModel([saying("a", gate())]);
+  await using runtime = await createRuntime({
+    memory: true,
+    agent: {
+      model: scriptedModel([calling(call("work", "c", task("x"))), "Late."]),
+      tools: { work: agentTool({ agent: { model: never }, description }) },
+      timeout: { toolMs: 50 },
+    },
+  });
+  const session = await runtime.session("p");
+  expect(await (await session.send("Go")).result).toMatchObject({ text: "Late." });
+  const [child = ""] = await childrenOf(session);
+  expect((await (await runtime.session(child)).view()).summary.lastEnd).toBe("cancelled");
+});
+
+it("bounds how deep agents call agents, by name or within each other", async () => {
+  const model = scriptedModel(({ prompt }) => {
+    const last = prompt.at(-1);
+    return last?.role === "user" ? calling(call("again", "c", task("deeper"))) : "Enough.";
+  });
+  await using runtime = await createRuntime({
+    memory: true,
+    agents: {
+      worker: { model, tools: { again: agentTool({ agent: "worker", description, maxDepth: 2 }) } },
+    },
+  });
+  const session = await runtime.session("p", { agent: "worker" });
+  expect(await (await session.send("Go")).result).toMatchObject({ text: "Enough." });
+  const [one = ""] = await childrenOf(session);
+  const [two = ""] = await childrenOf(await runtime.session(one));
+  const deepest = await (await runtime.session(two)).view();
+  expect(deepest.summary.parent?.depth).toBe(2);
+  expect(deepest.toolCalls).toMatchObject([{ status: "failed" }]);
+  expect(deepest.toolCalls[0]?.reason).toContain("maxDepth");
+  expect(await Array.fromAsync(runtime.sessions())).toHaveLength(3);
+});
+
+it("waits for an approval in the session of the sub-agent, and goes on", async () => {
+  const payer: Agent = {
+    model: scriptedModel([calling(call("pay", "1")), "Paid."]),
+    tools: { pay: tool({ inputSchema: z.object({}), execute: () => "ok" }) },
+    toolApproval: { pay: "user-approval" },
+  };
+  await using runtime = await createRuntime({
+    memory: true,
+    agent: {
+      model: scriptedModel([calling(call("buy", "c", task("x"))), "Bought."]),
+      tools: { buy: agentTool({ agent: payer, description }) },
+    },
+  });
+  const session = await runtime.session("p");
+  const turn = await session.send("Go");
+  for await (const { type } of turn) if (type === "tool.started") break;
+  const [id = ""] = await childrenOf(session);
+  for await (const { type } of session.events({ subAgent: id }))
+    if (type === "tool.approval-requested") break;
+  const child = await runtime.session(id);
+  const { approvals } = await child.view();
+  expect((await session.view()).summary.status).toBe("running");
+  await child.approve(approvals[0]?.approvalId ?? "");
+  expect(await turn.result).toMatchObject({ text: "Bought." });
+});
+
+it("is resumed and not begun again by the next process, with its own agent", async () => {
+  const log = await openMemoryLog();
+  const severed = severableLog(log);
+  const stop = gate();
+  const tasks: string[] = [];
+  const agentOf = (gated: boolean): Agent => ({
+    model: scriptedModel(({ prompt }) =>
+      prompt.at(-1)?.role === "user" ? calling(call("work", "c", task("the task"))) : "Finished.",
+    ),
+    tools: {
+      work: agentTool({
+        description,
+        agent: {
+          model: scriptedModel(({ prompt }) => {
+            tasks.push(JSON.stringify(prompt.filter(({ role }) => role === "user")));
+            return gated ? saying("Half", stop) : "Whole.";
+          }),
+        },
+      }),
+    },
+  });
+  const first = await createRuntime({ log: severed, agent: agentOf(true) });
+  await (await first.session("p")).send("Go", { id: "m" });
+  await stop.reached;
+  severed.sever();
+  await using second = await createRuntime({ log, agent: agentOf(false), recovery: "continue" });
+  const session = await second.session("p");
+  expect(await (await session.turn("m")).result).toMatchObject({ text: "Finished." });
+  expect(await childrenOf(session)).toHaveLength(1);
+  expect(await Array.fromAsync(second.sessions())).toHaveLength(2);
+  const [child = ""] = await childrenOf(session);
+  const view = await (await second.session(child)).view();
+  expect(view.summary).toMatchObject({ messages: 1, turns: 1, lastEnd: "stop" });
+  expect(tasks).toHaveLength(2);
+  expect(await problemsOf(log)).toEqual([]);
+});
+
+it("refuses a session of that id that another created, and an agent that the runtime does not have", async () => {
+  const model = scriptedModel([calling(call("work", "c", task("x"))), "Failed."]);
+  const tools = { work: agentTool({ agent: { model: scriptedModel(["x"]) }, description }) };
+  const log = await openMemoryLog();
+  const { hash } = await import("node:crypto");
+  const taken = `p/work-1-${hash("sha256", "p/1/c").slice(0, 8)}`;
+  await using runtime = await createRuntime({ log, agent: { model, tools } });
+  await runtime.session(taken);
+  const session = await runtime.session("p");
+  await (
+    await session.send("Go")
+  ).result;
+  const [failed] = (await session.view()).toolCalls;
+  expect(failed).toMatchObject({ status: "failed", child: taken });
+  expect(failed?.reason).toContain("did not create it");
+  const lost = { tools: { work: agentTool({ agent: "worker", description }) }, model };
+  await expect(createRuntime({ memory: true, agents: { boss: lost } })).rejects.toMatchObject({
+    code: "INVALID_INPUT",
+  });
+  expect(() => agentTool({ agent: "", description })).toThrow("options.agent");
+});
