@@ -8,6 +8,7 @@ export const plainWords: ReadonlySet<string> = new Set(
     abort
     address
     allowed
+    ancestors
     answer
     answers
     app
@@ -129,6 +130,7 @@ export const plainWords: ReadonlySet<string> = new Set(
     folders
     follow
     following
+    forking
     form
     format
     full
@@ -196,6 +198,8 @@ export const plainWords: ReadonlySet<string> = new Set(
     messages
     metadata
     middle
+    migrate
+    migrations
     mistyped
     model
     models
@@ -233,6 +237,7 @@ export const plainWords: ReadonlySet<string> = new Set(
     paths
     pattern
     pending
+    pg
     phrases
     picture
     pinned
@@ -241,7 +246,9 @@ export const plainWords: ReadonlySet<string> = new Set(
     point
     policies
     policy
+    polling
     posted
+    postgres
     preparation
     prepare
     prepared
@@ -258,6 +265,7 @@ export const plainWords: ReadonlySet<string> = new Set(
     published
     question
     questions
+    queued
     quota
     randomness
     rate
@@ -328,9 +336,12 @@ export const plainWords: ReadonlySet<string> = new Set(
     sockets
     source
     sources
+    span
     spare
     spending
+    sql
     staged
+    staging
     start
     state
     states
@@ -371,6 +382,7 @@ export const plainWords: ReadonlySet<string> = new Set(
     unanswered
     unfinished
     units
+    unknown
     upkeep
     url
     used

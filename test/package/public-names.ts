@@ -28,6 +28,9 @@ export const publicNames: Readonly<Record<string, string>> = {
     SessionView StoreLog TokenCounter TokenUsage ToolCall ToolPolicy Turn TurnContext
     TurnEndReason TurnResult TurnlogError TurnlogErrorCode UIStreamOptions UserInput WaitingQuestion
   `,
+  postgres: `
+    openPostgresLog postgresSchemaSql PostgresLogOptions
+  `,
   projections: `
     approvals contextView defineProjection history promptDiff promptMessages queue
     sessionSummary spending stepTimelines toolCalls usage HistoryState Projection

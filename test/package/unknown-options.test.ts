@@ -56,6 +56,7 @@ import {
   type StoreLog,
 } from "../../src/public/index.ts";
 import { usage } from "../../src/public/projections.ts";
+import { openPostgresLog } from "../../src/public/postgres.ts";
 import { createServer, serveNode } from "../../src/public/server.ts";
 import { callCost, modelLimits, planCuts, planPruning } from "../../src/context/index.ts";
 import { recordedPace, scriptedModel } from "../../src/models/index.ts";
@@ -187,6 +188,8 @@ const rows: readonly Row[] = [
   // @ts-expect-error -- a plain JSON schema is not one of the SDK's
   ["agent.tools.pay.inputSchema", undefined, () => run({ tools: { pay: { inputSchema: { type: "object" } } } })],
   ["agent.tools.pay.inputSchema", undefined, () => run({ tools: { pay: tool({ inputSchema: z.object({ at: z.date() }) }) } })],
+  // @ts-expect-error -- unknown
+  ["options.shema", "schema", () => openPostgresLog({ connectionString: "postgres://h/d", shema: "a" })],
   // @ts-expect-error -- unknown
   ["options.origin", "origins", () => createServer(runtime, { origin: [] })],
   // @ts-expect-error -- unknown
@@ -466,9 +469,11 @@ it("every options type that a schema checks has a row above", async () => {
 /** By the type, the beginning of its row. */
 const covered: Readonly<Record<string, string>> = {
   AgentChanges: "options.positions",
+  AgentToolOptions: "options.maxDeep",
   ApprovalsOptions: "options.were",
   MasterKeyOptions: "options.former",
   SpendingLimits: "limits.sessions",
+  PostgresLogOptions: "options.shema",
   AttachmentOptions: "attachments.timeout",
   ResumeOptions: "options.parallel",
   ScheduleOptions: "to.notbefore",

@@ -1,0 +1,16 @@
+/**
+ * The event log on PostgreSQL 15 or later. Needs the package pg.
+ *
+ * @example
+ * import { createRuntime } from "turnlog";
+ * import { openPostgresLog } from "turnlog/postgres";
+ *
+ * const log = await openPostgresLog({ connectionString: process.env.DATABASE_URL });
+ * const runtime = await createRuntime({ log, agent });
+ */
+
+export {
+  openPostgresLog,
+  postgresSchemaSql,
+  type PostgresLogOptions,
+} from "../store/postgres/index.ts";

@@ -1,0 +1,69 @@
+/** Brings the database to the newest schema, once, whatever number of processes start at the same time. */
+
+import { z } from "zod";
+import { TurnlogError } from "../../../events/index.ts";
+import { migrations } from "./migrations.ts";
+import { parseRows } from "./rows.ts";
+import type { Sql, SqlPool } from "./sql.ts";
+
+const versionSchema = z.object({ version: z.int().nullable() });
+
+/** The SQL of all migrations, for a database role that may not change schemas itself. */
+export function migrationSql(schema: string): string {
+  const applied = migrations(schema).map(
+    ({ version, sql }) => `${sql}\nINSERT INTO ${schema}.migrations (version) VALUES (${version});`,
+  );
+  return ["BEGIN;", ledger(schema), ...applied, "COMMIT;"].join("\n");
+}
+
+/** @throws TurnlogError `LOG_TOO_NEW` if a later release has changed the schema in a way that this one does not know */
+export async function migrate(pool: SqlPool, schema: string): Promise<void> {
+  const known = migrations(schema);
+  const newest = known.at(-1)?.version ?? 0;
+  if ((await versionOf(pool, schema)) === newest) return;
+  await pool.transaction(async (sql) => {
+    await sql.query("SELECT pg_advisory_xact_lock(hashtextextended($1, 1))", [`turnlog ${schema}`]);
+    await sql.query(ledger(schema));
+    const version = (await versionOf(sql, schema)) ?? 0;
+    if (version > newest) throw tooNew(schema, version, newest);
+    for (const migration of known) {
+      if (migration.version <= version) continue;
+      await sql.query(migration.sql);
+      await sql.query(`INSERT INTO ${schema}.migrations (version) VALUES ($1)`, [
+        migration.version,
+      ]);
+    }
+  });
+}
+
+/** @throws TurnlogError `LOG_FOREIGN` if the schema was not migrated, `LOG_TOO_NEW` */
+export async function assertMigrated(sql: Sql, schema: string): Promise<void> {
+  const newest = migrations(schema).at(-1)?.version ?? 0;
+  const version = await versionOf(sql, schema);
+  if (version === newest) return;
+  if (version !== undefined && version > newest) throw tooNew(schema, version, newest);
+  throw new TurnlogError(
+    "LOG_FOREIGN",
+    `The schema ${schema} of this database has version ${version ?? 0} of turnlog's tables, this release needs ${newest}. Run the SQL of \`postgresSchemaSql()\`, or open the log with \`migrate: true\`.`,
+  );
+}
+
+function ledger(schema: string): string {
+  return `CREATE SCHEMA IF NOT EXISTS ${schema};\nCREATE TABLE IF NOT EXISTS ${schema}.migrations (version int PRIMARY KEY, at timestamptz NOT NULL DEFAULT now());`;
+}
+
+async function versionOf(sql: Sql, schema: string): Promise<number | undefined> {
+  const [found] = await sql.query("SELECT to_regclass($1) IS NOT NULL AS found", [
+    `${schema}.migrations`,
+  ]);
+  if (!z.object({ found: z.boolean() }).parse(found).found) return undefined;
+  const rows = await sql.query(`SELECT max(version) AS version FROM ${schema}.migrations`);
+  return parseRows(versionSchema, rows)[0]?.version ?? undefined;
+}
+
+function tooNew(schema: string, version: number, newest: number): TurnlogError {
+  return new TurnlogError(
+    "LOG_TOO_NEW",
+    `The schema ${schema} was migrated to version ${version} by a later release; this one knows ${newest}. Update turnlog.`,
+  );
+}

@@ -1,0 +1,89 @@
+/** The driver `pg`: a pool of connections, loaded when a log is opened. */
+
+import type * as Pg from "pg";
+import { TurnlogError } from "../../../events/index.ts";
+import { closedError } from "../../log-rules/index.ts";
+import type { Sql, SqlPool } from "./sql.ts";
+
+export interface PgOptions {
+  readonly connectionString: string;
+  /** The most connections of this process. Default: 4. */
+  readonly connections: number;
+}
+
+/** @throws TurnlogError `INVALID_INPUT` if `pg` is not installed */
+export async function connectPg({ connectionString, connections }: PgOptions): Promise<SqlPool> {
+  const { default: pg } = await loadPg();
+  const pool = new pg.Pool({ connectionString, max: connections, application_name: "turnlog" });
+  // A connection that breaks while it is idle leaves the pool by itself; the next query opens another.
+  pool.on("error", () => {});
+  // A pool that ends forgets requests that wait for a connection, so they are answered first.
+  const running = new Set<Promise<unknown>>();
+  let isEnding = false;
+  const run = async <Result>(work: () => Promise<Result>): Promise<Result> => {
+    if (isEnding) throw closedError();
+    const done = work();
+    running.add(done);
+    return await done.finally(() => running.delete(done));
+  };
+  return {
+    query: (text, values) => run(async () => rowsOf(await pool.query(text, [...(values ?? [])]))),
+    transaction: (work) => run(() => inTransaction(work)),
+    async listen(channel, onMessage) {
+      const client = new pg.Client({ connectionString, application_name: "turnlog listen" });
+      client.on("error", () => {});
+      client.on("notification", ({ payload }) => {
+        onMessage(payload ?? "");
+      });
+      await client.connect();
+      await client.query(`LISTEN ${channel}`);
+      return {
+        [Symbol.dispose]() {
+          void client.end();
+        },
+      };
+    },
+    async end() {
+      isEnding = true;
+      while (running.size > 0) await Promise.allSettled(running);
+      await pool.end();
+    },
+  };
+
+  async function inTransaction<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result> {
+    const client = await pool.connect();
+    const sql: Sql = {
+      query: async (text, values) => rowsOf(await client.query(text, [...(values ?? [])])),
+    };
+    let failure: Error | undefined;
+    try {
+      await client.query("BEGIN");
+      const result = await work(sql);
+      await client.query("COMMIT");
+      return result;
+    } catch (error) {
+      await client.query("ROLLBACK").catch((broken: unknown) => {
+        failure = broken instanceof Error ? broken : new Error(String(broken));
+      });
+      throw error;
+    } finally {
+      client.release(failure);
+    }
+  }
+}
+
+function rowsOf({ rows }: { readonly rows: readonly unknown[] }): readonly unknown[] {
+  return rows;
+}
+
+async function loadPg(): Promise<typeof Pg> {
+  try {
+    return await import("pg");
+  } catch (error) {
+    throw new TurnlogError(
+      "INVALID_INPUT",
+      "The log on PostgreSQL needs the package `pg`. Install it: `npm install pg@8`.",
+      { cause: error },
+    );
+  }
+}

@@ -1,0 +1,7 @@
+/** The event log on PostgreSQL: one database for many processes. */
+
+export {
+  openPostgresLog,
+  postgresSchemaSql,
+  type PostgresLogOptions,
+} from "./open-postgres-log.ts";

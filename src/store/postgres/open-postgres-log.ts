@@ -1,0 +1,76 @@
+/** Opens the log on PostgreSQL. */
+
+import { z } from "zod";
+import { TurnlogError, type EventLog } from "../../events/index.ts";
+import { check, flag, milliseconds, name, optionsOf } from "../../validation/index.ts";
+import {
+  assertMigrated,
+  connectPg,
+  databaseFailure,
+  migrate,
+  migrationSql,
+} from "./database/index.ts";
+import { PostgresLog } from "./postgres-log.ts";
+
+/** Options of {@link openPostgresLog}. */
+export interface PostgresLogOptions {
+  /** As `pg` takes it: `postgres://user:password@host:5432/database`. TLS and roles are the driver's. */
+  readonly connectionString: string;
+  /** The schema with turnlog's tables: lower-case letters, digits and `_`. Default: `turnlog`. */
+  readonly schema?: string;
+  /** Create and update the tables. Default: true. Otherwise they must be there, else `LOG_FOREIGN`. */
+  readonly migrate?: boolean;
+  /** The most connections of this process. Default: 4. */
+  readonly connections?: number;
+  /** Milliseconds between two looks for what other processes wrote, while somebody follows. Default: 250. */
+  readonly pollingMs?: number;
+}
+
+const optionsSchema: z.ZodType = optionsOf<PostgresLogOptions>(
+  { schema: name, migrate: flag, connections: z.int().positive(), pollingMs: milliseconds },
+  { connectionString: name },
+);
+
+/**
+ * Opens the log on PostgreSQL 15 or later, and creates its tables when they are missing.
+ * @example
+ * const log = await openPostgresLog({ connectionString: "postgres://localhost/agents" });
+ * await using runtime = await createRuntime({ log, agent });
+ * @throws TurnlogError `INVALID_INPUT` (options, `pg` is not installed), `LOG_FAILED` (no connection),
+ * `LOG_FOREIGN`, `LOG_TOO_NEW`
+ */
+export async function openPostgresLog(options: PostgresLogOptions): Promise<EventLog> {
+  check(optionsSchema, options, "openPostgresLog", { name: "options" });
+  const { connectionString, connections = 4, pollingMs = 250 } = options;
+  const schema = quotedSchema(options.schema ?? "turnlog");
+  const pool = await connectPg({ connectionString, connections });
+  try {
+    await (options.migrate === false ? assertMigrated(pool, schema) : migrate(pool, schema));
+    return new PostgresLog({ pool, schema, pollingMs });
+  } catch (error) {
+    await pool.end();
+    throw databaseFailure(error, "Opening the log");
+  }
+}
+
+/**
+ * The SQL that creates turnlog's tables, for a database role that may not do so itself. Open the log with
+ * `migrate: false` then.
+ * @example
+ * console.log(postgresSchemaSql({ schema: "turnlog" })); // psql -f …
+ * @throws TurnlogError `INVALID_INPUT` for a name of other characters
+ */
+export function postgresSchemaSql({
+  schema = "turnlog",
+}: { readonly schema?: string } = {}): string {
+  return migrationSql(quotedSchema(schema));
+}
+
+/** Part of SQL texts, which have no parameters for names. */
+function quotedSchema(schema: string): string {
+  if (/^[a-z_][a-z0-9_]{0,40}$/.test(schema)) return `"${schema}"`;
+  throw new TurnlogError(
+    "INVALID_INPUT",
+    `The schema ${JSON.stringify(schema)} is not a name of lower-case letters, digits and \`_\`. Choose another one.`,
+  );
+}

@@ -1,0 +1,127 @@
+/**
+ * Subscriptions. What this process writes reaches its followers from memory; what others write, when the
+ * database is asked (`polling.ts`).
+ */
+
+import type { Codec, GlobalEvent, SessionEvent } from "../../../events/index.ts";
+import { queuedEvents } from "../../event-rows/index.ts";
+import { globalSubscription, LiveTail, subscription, type Source } from "../../following/index.ts";
+import { deletedError } from "../../log-rules/index.ts";
+import type { Sql } from "../database/index.ts";
+import type { Heads } from "../heads/index.ts";
+import { horizon, readGlobal } from "./global-order.ts";
+import { Polling } from "./polling.ts";
+import type { Reading } from "./reading.ts";
+
+export interface FollowingOptions {
+  readonly sql: Sql;
+  readonly schema: string;
+  readonly codec: Codec;
+  readonly heads: Heads;
+  readonly reading: Reading;
+  /** The tails of followed sessions, shared with `Heads`. */
+  readonly tails: Map<string, LiveTail>;
+  readonly intervalMs: number;
+}
+
+export class Following {
+  readonly #options: FollowingOptions;
+  readonly #closing = new AbortController();
+  readonly #polling: Polling;
+  #globalFollowers = 0;
+  #more: PromiseWithResolvers<void> = Promise.withResolvers();
+
+  constructor(options: FollowingOptions) {
+    this.#options = options;
+    const { sql, schema, intervalMs, tails } = options;
+    this.#polling = new Polling({
+      sql,
+      schema,
+      intervalMs,
+      followed: () => [...tails.keys()],
+      followsAll: () => this.#globalFollowers > 0,
+      onGlobal: () => {
+        this.notify();
+      },
+      onMoved: (moved) => {
+        for (const { id, revision, is_deleted } of moved) {
+          const tail = tails.get(id);
+          if (is_deleted) tail?.fail(deletedError(id));
+          else tail?.advance(revision);
+        }
+      },
+    });
+  }
+
+  session(
+    session: string,
+    from: number,
+    signal: AbortSignal | undefined,
+  ): AsyncIterableIterator<SessionEvent> {
+    return subscription(() => this.#source(session), from, signal);
+  }
+
+  all(from: number, signal: AbortSignal | undefined): AsyncIterableIterator<GlobalEvent> {
+    const { sql, schema, codec } = this.#options;
+    const events = globalSubscription(
+      {
+        written: () => horizon(sql, schema),
+        more: () => this.#more.promise,
+        closing: this.#closing.signal,
+        read: (first, last) => readGlobal({ sql, schema, codec }, first, last),
+        begin: () => {
+          this.#globalFollowers++;
+          this.#polling.start();
+        },
+        release: () => {
+          this.#globalFollowers--;
+        },
+      },
+      from,
+      signal,
+    );
+    return events;
+  }
+
+  /** Wakes followers of all sessions. */
+  notify(): void {
+    this.#more.resolve();
+    this.#more = Promise.withResolvers();
+  }
+
+  /** Another process has said that it wrote. */
+  hint(): void {
+    this.#polling.hint();
+  }
+
+  async end(): Promise<void> {
+    this.#closing.abort();
+    await this.#polling.end();
+  }
+
+  #source(session: string): Source {
+    const { codec, heads, tails, reading } = this.#options;
+    const head = heads.of(session);
+    const tail = tails.get(session) ?? new LiveTail((row) => queuedEvents(codec, session, row));
+    tail.subscriptions++;
+    tails.set(session, tail);
+    head.tail = tail;
+    this.#polling.start();
+    return {
+      tail,
+      ready: heads.stored(session).then(({ revision, isDeleted }) => {
+        if (isDeleted) throw deletedError(session);
+        tail.advance(revision);
+      }),
+      closing: this.#closing.signal,
+      read: (first, last) => reading.span(session, first, last),
+      release: () => {
+        tail.subscriptions--;
+        if (tail.subscriptions > 0) return;
+        tails.delete(session);
+        const known = heads.known(session);
+        if (known !== undefined) known.tail = undefined;
+      },
+    };
+  }
+}

@@ -1,0 +1,131 @@
+/** Reads a session by position, wherever its events are stored, up to the last committed one. */
+
+import { z } from "zod";
+import { TurnlogError, type ReadRange, type SessionEvent } from "../../../events/index.ts";
+import { decodeRow } from "../../event-rows/index.ts";
+import { assertPositions, deletedError, sharedDamage } from "../../log-rules/index.ts";
+import { databaseFailure, parseRows, position } from "../database/index.ts";
+import type { Heads, StoredSession } from "../heads/index.ts";
+import { ancestors } from "./ancestors.ts";
+import { readSpan, type RowSource } from "./span.ts";
+
+export interface ReadingOptions {
+  readonly source: RowSource;
+  readonly heads: Heads;
+}
+
+const foundSchema = z.object({ asked: position, position, line: z.string(), owner: z.string() });
+
+export class Reading {
+  readonly #options: ReadingOptions;
+
+  constructor(options: ReadingOptions) {
+    this.#options = options;
+  }
+
+  /** @throws TurnlogError as `EventLog.read` */
+  async *read(session: string, range: ReadRange): AsyncGenerator<SessionEvent> {
+    assertPositions(session, [range.from, range.to, range.limit]);
+    const stored = await this.#options.heads.stored(session);
+    const { revision } = stored;
+    const { from = 1, to = revision, backwards = false, limit = Number.POSITIVE_INFINITY } = range;
+    const first = Math.max(from, 1);
+    const last = Math.min(to, revision);
+    yield* this.#span(
+      session,
+      stored,
+      backwards ? Math.max(first, last - limit + 1) : first,
+      backwards ? last : Math.min(last, first + limit - 1),
+      backwards,
+    );
+  }
+
+  /** Committed events, in order. */
+  async *span(session: string, from: number, to: number): AsyncGenerator<SessionEvent> {
+    yield* this.#span(session, await this.#options.heads.stored(session), from, to, false);
+  }
+
+  /** @throws TurnlogError as `EventLog.readAt` */
+  async readAt(session: string, positions: readonly number[]): Promise<readonly SessionEvent[]> {
+    assertPositions(session, positions);
+    const { source, heads } = this.#options;
+    const stored = await heads.stored(session);
+    const asked = positions.filter((at) => at >= 1 && at <= stored.revision);
+    if (asked.length === 0) return [];
+    const { sql, schema, codec } = source;
+    const ranges = await ancestors(sql, schema, { session, ...stored }, stored.revision);
+    const rows = await sql
+      .query(
+        `SELECT a.position AS asked, e.position, e.line, r.owner
+         FROM unnest($1::bigint[]) AS a (position)
+         JOIN unnest($2::text[], $3::bigint[], $4::bigint[], $5::bigint[]) AS r (owner, number, first, last)
+           ON a.position BETWEEN r.first AND r.last
+         JOIN LATERAL (
+           SELECT position, line FROM ${schema}.events
+           WHERE session = r.number AND position >= a.position ORDER BY position LIMIT 1
+         ) e ON true`,
+        [
+          [...new Set(asked)],
+          ranges.map(({ owner }) => owner),
+          ranges.map(({ number }) => number),
+          ranges.map(({ from }) => from),
+          ranges.map(({ to }) => to),
+        ],
+      )
+      .catch((error: unknown) => {
+        throw databaseFailure(error, `Reading session ${session}`);
+      });
+    const found = new Map<number, SessionEvent>();
+    for (const row of parseRows(foundSchema, rows)) {
+      const events = decodeRow(codec, row.line, { session: row.owner, position: row.position });
+      const event = events[row.asked - row.position + events.length - 1];
+      if (event !== undefined) found.set(row.asked, event);
+    }
+    return asked.flatMap((at) => found.get(at) ?? []);
+  }
+
+  async *#span(
+    session: string,
+    stored: StoredSession,
+    from: number,
+    to: number,
+    backwards: boolean,
+  ): AsyncGenerator<SessionEvent> {
+    const { source, heads } = this.#options;
+    let rest = { from, to };
+    let known = stored;
+    while (rest.from <= rest.to) {
+      const ranges = await ancestors(source.sql, source.schema, { session, ...known }, rest.to);
+      const line = backwards ? ranges : ranges.toReversed();
+      try {
+        for (const range of line) {
+          const part = {
+            ...range,
+            from: Math.max(rest.from, range.from),
+            to: Math.min(rest.to, range.to),
+          };
+          for await (const event of readSpan(source, part, backwards)) {
+            yield event;
+            const { position: at } = event;
+            rest = backwards ? { ...rest, to: at - 1 } : { ...rest, from: at + 1 };
+          }
+        }
+        return;
+      } catch (error) {
+        const now = await heads.stored(session);
+        if (now.isDeleted) throw deletedError(session);
+        // A session whose events this one shared was deleted meanwhile: they are copied elsewhere now.
+        const hasMoved = now.link?.session !== known.link?.session;
+        if (!hasMoved) throw named(session, error);
+        known = now;
+      }
+    }
+  }
+}
+
+/** Damage of a shared event names the session that was read, and the one that stores the event. */
+function named(session: string, error: unknown): unknown {
+  if (!TurnlogError.isInstance(error) || error.session === undefined) return error;
+  if (error.session === session) return error;
+  return sharedDamage(session, error.position ?? 0, error.session, error.message, error);
+}

@@ -1,0 +1,83 @@
+/** Reads events of one owner's rows, page by page, in either direction. Never yields an event past a gap. */
+
+import { z } from "zod";
+import type { Codec, SessionEvent } from "../../../events/index.ts";
+import { decodeRow } from "../../event-rows/index.ts";
+import { damagedAt } from "../../log-rules/index.ts";
+import { databaseFailure, parseRows, position, type Sql } from "../database/index.ts";
+import type { OwnedRange } from "./ancestors.ts";
+
+export interface RowSource {
+  readonly sql: Sql;
+  readonly schema: string;
+  readonly codec: Codec;
+}
+
+const rowSchema = z.object({ position, line: z.string() });
+
+/** Rows of a page; after a page of few or many bytes the next one has more or fewer. */
+const FIRST_PAGE = 64;
+const LARGEST_PAGE = 1024;
+const PAGE_BYTES = 1024 * 1024;
+
+/** @throws TurnlogError `LOG_DAMAGED` and what the codec throws */
+export async function* readSpan(
+  { sql, schema, codec }: RowSource,
+  { owner, number, from, to }: OwnedRange,
+  backwards: boolean,
+): AsyncGenerator<SessionEvent> {
+  if (from > to) return;
+  const step = backwards ? -1 : 1;
+  const end = (backwards ? from : to) + step;
+  let next = backwards ? to : from;
+  let limit = FIRST_PAGE;
+  while (next !== end) {
+    const rows = await page(sql, backwards ? behind(schema) : ahead(schema), owner, [
+      number,
+      next,
+      Math.min(limit, Math.abs(end - next)),
+    ]);
+    if (rows.length === 0) throw missing(owner, next);
+    let size = 0;
+    for (const { position: last, line } of rows) {
+      if (next === end) return;
+      size += line.length;
+      const events = decodeRow(codec, line, { session: owner, position: last });
+      const first = last - events.length + 1;
+      if (backwards ? last < next : first > next) throw missing(owner, next);
+      for (; next !== end && next >= first && next <= last; next += step) {
+        const event = events[next - first];
+        if (event !== undefined) yield event;
+      }
+    }
+    limit = size > PAGE_BYTES ? Math.max(1, limit >> 1) : Math.min(LARGEST_PAGE, limit << 1);
+  }
+}
+
+async function page(
+  sql: Sql,
+  text: string,
+  session: string,
+  values: readonly number[],
+): Promise<readonly z.infer<typeof rowSchema>[]> {
+  try {
+    return parseRows(rowSchema, await sql.query(text, values));
+  } catch (error) {
+    throw databaseFailure(error, `Reading session ${session}`);
+  }
+}
+
+/** A row holds the positions up to its own, so the first row from a position on contains it. */
+function ahead(schema: string): string {
+  return `SELECT position, line FROM ${schema}.events WHERE session = $1 AND position >= $2 ORDER BY position LIMIT $3`;
+}
+
+function behind(schema: string): string {
+  return `SELECT position, line FROM ${schema}.events WHERE session = $1 AND position <= (
+    SELECT min(position) FROM ${schema}.events WHERE session = $1 AND position >= $2
+  ) ORDER BY position DESC LIMIT $3`;
+}
+
+function missing(session: string, at: number): Error {
+  return damagedAt(session, at, "the event is missing, though the session's entry counts it");
+}

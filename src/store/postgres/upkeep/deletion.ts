@@ -1,0 +1,141 @@
+/** Deletes a session in one transaction: rows, ids and snapshots go, its name and length stay as a tombstone. */
+
+import { z } from "zod";
+import { checksum, CHECKSUM_LENGTH, type Codec, type Deleted } from "../../../events/index.ts";
+import { decodeRow, eventRows, eventsIn } from "../../event-rows/index.ts";
+import { damagedAt, hasForks, notFound } from "../../log-rules/index.ts";
+import { parseRows, position, type Sql } from "../database/index.ts";
+import { linkOf } from "../heads/index.ts";
+import { ancestors, type OwnedRange } from "../read/index.ts";
+
+const sessionSchema = z.object({
+  number: position,
+  revision: position,
+  is_deleted: z.boolean(),
+});
+const forkSchema = z.object({
+  id: z.string(),
+  number: position,
+  parent: z.string(),
+  parent_position: position,
+});
+const rowSchema = z.object({ position, line: z.string() });
+
+/** @throws TurnlogError as `EventLog.delete` */
+export async function deleteSession(
+  sql: Sql,
+  schema: string,
+  codec: Codec,
+  session: string,
+  forks: "refuse" | "copy",
+): Promise<Deleted> {
+  const [stored] = parseRows(
+    sessionSchema,
+    await sql.query(
+      `SELECT number, revision, is_deleted FROM ${schema}.sessions WHERE id = $1 FOR UPDATE`,
+      [session],
+    ),
+  );
+  if (stored === undefined || stored.revision === 0) throw notFound(session);
+  const { number, revision } = stored;
+  const deleted = { session, revision, erased: true };
+  if (stored.is_deleted) return { ...deleted, forks: [], repeated: true };
+  const children = parseRows(
+    forkSchema,
+    await sql.query(
+      `SELECT id, number, parent, parent_position FROM ${schema}.sessions
+       WHERE parent = $1 AND NOT is_deleted ORDER BY id FOR UPDATE`,
+      [session],
+    ),
+  );
+  const names = children.map(({ id }) => id);
+  if (forks === "refuse" && names.length > 0) throw hasForks(session, names);
+  for (const child of children) await makeIndependent(sql, schema, codec, child);
+  for (const table of ["events", "event_ids", "snapshots"])
+    await sql.query(`DELETE FROM ${schema}.${table} WHERE session = $1`, [number]);
+  await sql.query(
+    `UPDATE ${schema}.sessions SET is_deleted = true, parent = NULL, parent_position = NULL, owner = NULL WHERE number = $1`,
+    [number],
+  );
+  return { ...deleted, forks: names, repeated: false };
+}
+
+/** Copies what a fork shares with its parent. What the parent itself shares stays shared. */
+async function makeIndependent(
+  sql: Sql,
+  schema: string,
+  codec: Codec,
+  fork: z.infer<typeof forkSchema>,
+): Promise<void> {
+  const known = { session: fork.id, number: fork.number, link: linkOf(fork) };
+  const shared = await ancestors(sql, schema, known, fork.parent_position);
+  const [, ...older] = shared;
+  // A fork at a position that its parent shares too has nothing of the parent's own.
+  const index = older.findIndex(({ from, to }) => from <= to);
+  const owned = older[index];
+  if (owned === undefined) throw damagedAt(fork.id, 0, "it branches off nothing");
+  const before = older[index + 1];
+  await copyRows(sql, schema, codec, fork, owned);
+  await sql.query(
+    `INSERT INTO ${schema}.event_ids (session, id, position, global_position)
+     SELECT $1, id, position, global_position FROM ${schema}.event_ids WHERE session = $2 AND position <= $3`,
+    [fork.number, owned.number, owned.to],
+  );
+  await sql.query(
+    `INSERT INTO ${schema}.snapshots (session, projection, position, snapshot)
+     SELECT $1, projection, position, snapshot FROM ${schema}.snapshots WHERE session = $2 AND position <= $3
+     ON CONFLICT DO NOTHING`,
+    [fork.number, owned.number, owned.to],
+  );
+  await sql.query(
+    `UPDATE ${schema}.sessions SET parent = $2, parent_position = $3 WHERE number = $1`,
+    [fork.number, before?.owner ?? null, before === undefined ? null : owned.from - 1],
+  );
+}
+
+const PAGE = 500;
+
+/** The rows under the fork's name. A run that continues behind the shared events is cut. */
+async function copyRows(
+  sql: Sql,
+  schema: string,
+  codec: Codec,
+  fork: { readonly id: string; readonly number: number },
+  { owner, number, from, to }: OwnedRange,
+): Promise<void> {
+  let next = from;
+  while (next <= to) {
+    const rows = parseRows(
+      rowSchema,
+      await sql.query(
+        `SELECT position, line FROM ${schema}.events WHERE session = $1 AND position >= $2 ORDER BY position LIMIT ${PAGE}`,
+        [number, next],
+      ),
+    );
+    const copies: { readonly position: number; readonly row: string }[] = [];
+    for (const { position: last, line } of rows) {
+      if (next > to) break;
+      const first = last - eventsIn(line) + 1;
+      if (first > next) throw damagedAt(owner, next, "the event is missing");
+      if (last <= to && first === next) {
+        const json = line.slice(CHECKSUM_LENGTH);
+        copies.push({
+          position: last,
+          row: checksum(json, { session: fork.id, position: last }) + json,
+        });
+      } else {
+        const events = decodeRow(codec, line, { session: owner, position: last });
+        const kept = events.filter(({ position: at }) => at >= next && at <= to);
+        copies.push(...eventRows(codec, fork.id, next - 1, kept));
+      }
+      next = Math.min(last, to) + 1;
+    }
+    if (copies.length === 0) throw damagedAt(owner, next, "the event is missing");
+    await sql.query(
+      `INSERT INTO ${schema}.events (session, position, line)
+       SELECT $1, p.position, l.line FROM unnest($2::bigint[]) WITH ORDINALITY AS p (position, n)
+       JOIN string_to_table($3, E'\\n') WITH ORDINALITY AS l (line, n) USING (n)`,
+      [fork.number, copies.map((copy) => copy.position), copies.map(({ row }) => row).join("\n")],
+    );
+  }
+}

@@ -1,0 +1,68 @@
+/** The list of sessions, and of deleted ones, page by page. */
+
+import { z } from "zod";
+import type { DeletedSession, SessionEntry } from "../../../events/index.ts";
+import { databaseFailure, parseRows, position, type Sql } from "../database/index.ts";
+import { linkOf } from "../heads/index.ts";
+
+const PAGE = 500;
+
+const entrySchema = z.object({
+  id: z.string(),
+  revision: position,
+  created_at: z.number(),
+  updated_at: z.number(),
+  parent: z.string().nullable(),
+  parent_position: position.nullable(),
+});
+
+/** By name, in the order of their characters. */
+export async function* listSessions(
+  sql: Sql,
+  schema: string,
+  prefix: string,
+): AsyncGenerator<SessionEntry> {
+  for await (const row of pages(sql, schema, prefix, false)) {
+    const forkedFrom = linkOf(row);
+    yield {
+      session: row.id,
+      revision: row.revision,
+      createdAt: row.created_at,
+      updatedAt: row.updated_at,
+      ...(forkedFrom === undefined ? {} : { forkedFrom }),
+    };
+  }
+}
+
+export async function* deletedSessions(sql: Sql, schema: string): AsyncGenerator<DeletedSession> {
+  for await (const { id, revision } of pages(sql, schema, "", true))
+    yield { session: id, revision };
+}
+
+async function* pages(
+  sql: Sql,
+  schema: string,
+  prefix: string,
+  isDeleted: boolean,
+): AsyncGenerator<z.infer<typeof entrySchema>> {
+  let after = "";
+  for (;;) {
+    let rows: readonly z.infer<typeof entrySchema>[];
+    try {
+      rows = parseRows(
+        entrySchema,
+        await sql.query(
+          `SELECT id, revision, created_at, updated_at, parent, parent_position FROM ${schema}.sessions
+           WHERE id > $1 AND starts_with(id, $2) AND is_deleted = $3 AND revision > 0
+           ORDER BY id LIMIT ${PAGE}`,
+          [after, prefix, isDeleted],
+        ),
+      );
+    } catch (error) {
+      throw databaseFailure(error, "Listing sessions");
+    }
+    yield* rows;
+    after = rows.at(-1)?.id ?? "";
+    if (rows.length < PAGE) return;
+  }
+}

@@ -1,0 +1,62 @@
+/** Snapshots: a cache. One that cannot be read counts as missing. */
+
+import { z } from "zod";
+import { jsonSchema, type Snapshot } from "../../../events/index.ts";
+import { deletedError } from "../../log-rules/index.ts";
+import { parseRows, type Sql } from "../database/index.ts";
+import type { StoredSession } from "../heads/index.ts";
+import { ancestors } from "../read/index.ts";
+
+const rowSchema = z.object({ snapshot: z.string() });
+const snapshotSchema = z.object({
+  projection: z.string(),
+  version: z.number(),
+  position: z.int().nonnegative(),
+  state: jsonSchema,
+});
+
+export async function saveSnapshot(
+  sql: Sql,
+  schema: string,
+  session: string,
+  { number, isDeleted }: StoredSession,
+  snapshot: Snapshot,
+): Promise<void> {
+  if (isDeleted) throw deletedError(session);
+  // JSON writes no character that a text of PostgreSQL cannot hold.
+  await sql.query(
+    `INSERT INTO ${schema}.snapshots (session, projection, position, snapshot) VALUES ($1, $2, $3, $4)
+     ON CONFLICT (session, projection) DO UPDATE SET position = $3, snapshot = $4`,
+    [number, JSON.stringify(snapshot.projection), snapshot.position, JSON.stringify(snapshot)],
+  );
+}
+
+/** The newest one of the session or of what it shares, that no event is missing of. */
+export async function loadSnapshot(
+  sql: Sql,
+  schema: string,
+  session: string,
+  stored: StoredSession,
+  projection: string,
+): Promise<Snapshot | undefined> {
+  const ranges = await ancestors(sql, schema, { session, ...stored }, stored.revision);
+  const rows = parseRows(
+    rowSchema,
+    await sql.query(
+      `SELECT n.snapshot FROM unnest($1::bigint[], $2::bigint[]) WITH ORDINALITY AS r (number, last, depth)
+       JOIN ${schema}.snapshots n ON n.session = r.number AND n.position <= r.last
+       WHERE n.projection = $3 ORDER BY r.depth LIMIT 1`,
+      [ranges.map(({ number }) => number), ranges.map(({ to }) => to), JSON.stringify(projection)],
+    ),
+  );
+  const [row] = rows;
+  return row === undefined ? undefined : parsed(row.snapshot);
+}
+
+function parsed(text: string): Snapshot | undefined {
+  try {
+    return snapshotSchema.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,100 @@
+/** Creates a session that shares another one's events, in one transaction. */
+
+import { z } from "zod";
+import {
+  assertAppendable,
+  type Appended,
+  type Codec,
+  type ForkEvents,
+  type ForkPoint,
+} from "../../../events/index.ts";
+import { eventRows } from "../../event-rows/index.ts";
+import { checkForkPoint, checkRevision, deletedError, forkPoint } from "../../log-rules/index.ts";
+import { databaseFailure, type Sql, type SqlPool } from "../database/index.ts";
+import { storedSessions, unknownSession, type Head, type Heads } from "../heads/index.ts";
+import type { Appender } from "./appender.ts";
+import { addTo, shareOf, writeBatch } from "./batch.ts";
+import type { Committer } from "./committer.ts";
+import { findIds } from "./known-ids.ts";
+
+export interface ForkingOptions {
+  readonly pool: SqlPool;
+  readonly schema: string;
+  readonly codec: Codec;
+  readonly heads: Heads;
+  readonly appender: Appender;
+  readonly committer: Committer;
+}
+
+/** @throws TurnlogError as `EventLog.fork` */
+export async function fork(
+  options: ForkingOptions,
+  session: string,
+  events: ForkEvents,
+): Promise<Appended> {
+  const { pool, schema, heads, appender, committer } = options;
+  const link = forkPoint(session, events);
+  const head = heads.of(session);
+  const parent = heads.of(link.session);
+  return await appender.inLine<Appended>(head, async () => {
+    const repeated = await findIds(pool, schema, head, events, link);
+    if (repeated !== undefined) return repeated;
+    // What was appended to the parent before this call must be in the database.
+    if (parent !== head) await parent.line;
+    await committer.idle();
+    const appended = await pool
+      .transaction((sql) => create(sql, options, head, link, events))
+      .catch((error: unknown) => {
+        throw databaseFailure(error, `Forking session ${link.session}`);
+      });
+    heads.reload(head);
+    await head.loaded;
+    return { appended };
+  });
+}
+
+const createdSchema = z.object({ number: z.coerce.number() });
+
+async function create(
+  sql: Sql,
+  { schema, codec }: ForkingOptions,
+  head: Head,
+  link: ForkPoint,
+  events: ForkEvents,
+): Promise<Appended> {
+  const { session } = head;
+  const from = events[0].time;
+  // The row of the parent is locked: it cannot be deleted before the fork is committed.
+  await sql.query(
+    `SELECT 1 FROM ${schema}.sessions WHERE id = ANY ($1) ORDER BY id FOR NO KEY UPDATE`,
+    [[session, link.session]],
+  );
+  const stored = await storedSessions(sql, schema, [session, link.session]);
+  const own = stored.get(session) ?? unknownSession;
+  if (own.isDeleted) throw deletedError(session);
+  checkRevision({ session, revision: own.revision }, "none");
+  const { revision, isDeleted } = stored.get(link.session) ?? unknownSession;
+  checkForkPoint({ session: link.session, revision, isDeleted }, link, session);
+  const base = link.position;
+  for (const [index, event] of events.entries())
+    assertAppendable(session, base + 1 + index, event, { origin: "copied" });
+  const rows = [...eventRows(codec, session, base, events)];
+  const inserted = await sql.query(
+    `INSERT INTO ${schema}.sessions (id, revision, created_at, updated_at, parent, parent_position)
+     VALUES ($1, $2, $3, $3, $4, $2)
+     ON CONFLICT (id) DO UPDATE SET revision = $2, created_at = $3, parent = $4, parent_position = $2
+     WHERE sessions.revision = 0 RETURNING number`,
+    [session, base, from, link.session],
+  );
+  if (z.array(createdSchema).parse(inserted).length === 0)
+    checkRevision({ session, revision: base }, "none");
+  const answer = Promise.withResolvers<Appended>();
+  const append = { head, expected: "none", events, options: {}, base, rows, answer } as const;
+  const share = shareOf(append);
+  addTo(share, append);
+  head.loose.clear();
+  const [outcome] = await writeBatch(sql, schema, [[session, share]]);
+  const first = outcome?.first_position ?? 0;
+  const end = base + events.length;
+  return { revision: end, position: first + events.length - 1, repeated: false };
+}

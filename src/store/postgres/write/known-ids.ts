@@ -1,0 +1,85 @@
+/** Makes appends idempotent: finds earlier events with the same ids in a session and in what it shares. */
+
+import { z } from "zod";
+import { idOf, type Appended, type ForkPoint, type NewEvent } from "../../../events/index.ts";
+import { idConflict } from "../../log-rules/index.ts";
+import { parseRows, position, type Sql } from "../database/index.ts";
+import type { Head } from "../heads/index.ts";
+import { ancestors } from "../read/index.ts";
+
+const idSchema = z.object({
+  id: z.instanceof(Uint8Array).transform((bytes) => z.string().parse(JSON.parse(textOf(bytes)))),
+  position,
+  global: position,
+});
+
+/** An id may hold any character, also the one that PostgreSQL's texts cannot: it is stored as JSON bytes. */
+export function storedId(id: string): Buffer {
+  return Buffer.from(JSON.stringify(id));
+}
+
+function textOf(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString();
+}
+
+/**
+ * What an earlier append of the same events returned, or undefined if none of their ids is known.
+ * `link`: the link of a fork that is about to be created.
+ * @throws TurnlogError `EVENT_ID_CONFLICT` when only some ids are known, or one id is used twice
+ */
+export async function findIds(
+  sql: Sql,
+  schema: string,
+  head: Head,
+  events: readonly NewEvent[],
+  link: ForkPoint | undefined = head.link,
+): Promise<{ readonly appended: Promise<Appended> } | undefined> {
+  const ids = events.flatMap((event) => idOf(event) ?? []);
+  if (ids.length === 0) return undefined;
+  if (new Set(ids).size < ids.length)
+    throw idConflict(head, "one id is used for several events", ids);
+  const found = new Map<string, { readonly position: number; readonly written: Promise<number> }>();
+  for (const id of ids) {
+    const queued = head.ids.get(id);
+    if (queued !== undefined) found.set(id, queued);
+  }
+  const rest = ids.filter((id) => !found.has(id));
+  if (rest.length > 0 && (head.number > 0 || link !== undefined)) {
+    for (const { id, position: at, global } of await stored(sql, schema, head, rest, link))
+      if (!found.has(id)) found.set(id, { position: at, written: Promise.resolve(global) });
+  }
+  if (found.size === 0) return undefined;
+  // The events that a new fork will share cannot have created it.
+  if (found.size < ids.length || head.revision === 0)
+    throw idConflict(head, "some of its events are in the session already, some are not", ids);
+  const last = [...found.values()].reduce((one, other) =>
+    other.position > one.position ? other : one,
+  );
+  return {
+    appended: last.written.then((global) => ({
+      revision: last.position,
+      position: global,
+      repeated: true,
+    })),
+  };
+}
+
+async function stored(
+  sql: Sql,
+  schema: string,
+  head: Head,
+  ids: readonly string[],
+  link: ForkPoint | undefined,
+): Promise<readonly z.infer<typeof idSchema>[]> {
+  const lines = await ancestors(sql, schema, { ...head, link }, Number.MAX_SAFE_INTEGER);
+  return parseRows(
+    idSchema,
+    await sql.query(
+      `SELECT e.id, e.position, e.global_position AS global
+       FROM unnest($1::bigint[], $2::bigint[]) AS s (number, last)
+       JOIN ${schema}.event_ids e ON e.session = s.number AND e.position <= s.last
+       WHERE e.id = ANY ($3)`,
+      [lines.map(({ number }) => number), lines.map(({ to }) => to), ids.map(storedId)],
+    ),
+  );
+}

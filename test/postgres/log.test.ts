@@ -1,0 +1,129 @@
+/**
+ * The log on PostgreSQL fulfils the contract of every log: in `npm test` on PGlite, in `npm run test:postgres`
+ * on a server that this file starts, where two processes' logs also write the same sessions.
+ */
+
+import { afterAll, describe, expect, it } from "vitest";
+import type { EventLog, GlobalEvent, NewEvent, SessionEvent } from "../../src/events/index.ts";
+import { openPostgresLog } from "../../src/store/postgres/index.ts";
+import { eventLogContract } from "../../src/testing/index.ts";
+import { installedPostgres, startPglite, startPostgres } from "../support/postgres-server.ts";
+
+const wanted = process.env["TURNLOG_POSTGRES"] !== undefined;
+const programs = installedPostgres();
+const server =
+  wanted && programs !== undefined ? await startPostgres(programs) : await startPglite();
+afterAll(() => server[Symbol.asyncDispose]());
+
+let count = 0;
+const schemas = new WeakMap<EventLog, string>();
+
+async function open(schema = `s${count++}`): Promise<EventLog> {
+  const { connectionString, connections } = server;
+  const log = await openPostgresLog({ connectionString, connections, schema, pollingMs: 20 });
+  schemas.set(log, schema);
+  return log;
+}
+
+eventLogContract("on PostgreSQL", {
+  describe,
+  it,
+  open: () => open(),
+  reopen: (log) => open(schemas.get(log)),
+});
+
+const several = wanted && programs !== undefined;
+const needs = several ? "" : " (needs `npm run test:postgres` and an installed server)";
+
+describe.skipIf(!several)(`two processes' logs on one database${needs}`, () => {
+  it("number each session without a gap, and show every follower every event once, in one order", async () => {
+    const first = await open();
+    const second = await open(schemas.get(first));
+    const logs = [first, second];
+    const [sessions, each] = [["a", "b", "c"], 60];
+    const total = logs.length * sessions.length * each;
+    const global = logs.map((log) => taken<GlobalEvent>(log.subscribeAll(), total));
+    const single = logs.map((log) => taken<SessionEvent>(log.subscribe("a"), logs.length * each));
+    const answers = new Map<number, string>();
+    const writers = logs.flatMap((log, who) =>
+      sessions.map(async (session) => {
+        for (let index = 0; index < each; index++) {
+          const event = numbered(who * 1000 + index);
+          const { position, revision } = await log.append(session, "any", [event]);
+          answers.set(position, `${session}:${revision}`);
+        }
+      }),
+    );
+    await Promise.all(writers);
+    const order = await Array.fromAsync(first.readAll());
+    expect(order).toHaveLength(total);
+    for (const { position, session, event } of order)
+      expect(answers.get(position)).toBe(`${session}:${event.position}`);
+    for (const seen of await Promise.all(global)) expect(seen).toEqual(order);
+    for (const seen of await Promise.all(single))
+      expect(seen.map(({ position }) => position)).toEqual(seen.map((_, index) => index + 1));
+    // Each writer's events keep its order.
+    for (const session of sessions) {
+      const times = (await Array.fromAsync(second.read(session))).map(({ time }) => time - 1000);
+      for (const who of [0, 1])
+        expect(times.filter((time) => Math.floor(time / 1000) === who)).toEqual(
+          Array.from({ length: each }, (_, index) => who * 1000 + index),
+        );
+    }
+    await Promise.all(logs.map((log) => log.close()));
+  });
+
+  it("let one of two writers win that expect the same position, and write events with an id once", async () => {
+    const first = await open();
+    const second = await open(schemas.get(first));
+    const attempts = await Promise.allSettled(
+      Array.from({ length: 20 }, (_, index) =>
+        (index % 2 === 0 ? first : second).append("s", "none", [numbered(index)]),
+      ),
+    );
+    expect(attempts.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+    const refused = attempts.filter((attempt) => attempt.status === "rejected");
+    for (const { reason } of refused) expect(reason).toMatchObject({ code: "REVISION_CONFLICT" });
+    const same = await Promise.all(
+      Array.from({ length: 20 }, (_, index) =>
+        (index % 2 === 0 ? first : second).append("t", "any", [numbered(1, "same")]),
+      ),
+    );
+    expect(same.filter(({ repeated }) => !repeated)).toHaveLength(1);
+    expect(new Set(same.map(({ revision }) => revision))).toEqual(new Set([1]));
+    await first.close();
+    await second.close();
+  });
+
+  it("refuse what one was about to write behind an event that it does not know", async () => {
+    const first = await open();
+    const second = await open(schemas.get(first));
+    await first.append("s", "none", [numbered(1)]);
+    await second.append("s", 1, [numbered(2)]);
+    const behind = [first.append("s", 1, [numbered(3)]), first.append("s", 2, [numbered(4)])];
+    const [refused] = await Promise.allSettled(behind);
+    expect(refused).toMatchObject({ status: "rejected", reason: { code: "REVISION_CONFLICT" } });
+    const [, then] = await Promise.allSettled(behind);
+    expect(then?.status).toBe("fulfilled");
+    const times = (await Array.fromAsync(second.read("s"))).map(({ time }) => time - 1000);
+    expect(times).toEqual([1, 2, 4]);
+    await first.close();
+    await second.close();
+  });
+});
+
+/** A small event with a number in its time. */
+function numbered(number: number, id?: string): NewEvent<"part.text-delta"> {
+  const data = { id: "0", text: `text ${number}` };
+  const event = { type: "part.text-delta", time: 1000 + number, data } as const;
+  return id === undefined ? event : { ...event, id };
+}
+
+async function taken<Item>(items: AsyncIterable<Item>, count: number): Promise<Item[]> {
+  const seen: Item[] = [];
+  for await (const item of items) {
+    seen.push(item);
+    if (seen.length === count) break;
+  }
+  return seen;
+}

@@ -1,0 +1,104 @@
+/**
+ * A PostgreSQL server for tests: Debian's, started in a folder of its own on a free port of the loopback
+ * address, by another user if this is root. PGlite, one connection in this process, where there is none.
+ */
+
+import { execFileSync, spawn, type ChildProcess } from "node:child_process";
+import { chmodSync, chownSync, globSync, mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { once } from "node:events";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+export interface TestServer extends AsyncDisposable {
+  readonly connectionString: string;
+  /** The most connections that it takes. */
+  readonly connections: number;
+  readonly process: ChildProcess | undefined;
+}
+
+/** The newest of the installed servers' folders of programs. */
+export function installedPostgres(): string | undefined {
+  const found = globSync("/usr/lib/postgresql/*/bin/initdb").toSorted();
+  const newest = found.at(-1);
+  return newest === undefined ? undefined : join(newest, "..");
+}
+
+export async function startPostgres(programs: string): Promise<TestServer> {
+  const dir = mkdtempSync(join(tmpdir(), "turnlog-postgres-"));
+  const user = serverUser();
+  if (user !== undefined) chownSync(dir, user.uid, user.gid);
+  else chmodSync(dir, 0o700);
+  const data = join(dir, "data");
+  const as = { ...user, cwd: dir };
+  execFileSync(join(programs, "initdb"), ["-D", data, "-A", "trust", "-U", "turnlog"], {
+    ...as,
+    stdio: "ignore",
+  });
+  const port = await freePort();
+  const options = ["-D", data, "-p", String(port), "-k", dir, "-h", "127.0.0.1"];
+  const child = spawn(join(programs, "postgres"), options, { ...as, stdio: "ignore" });
+  const connectionString = `postgres://turnlog@127.0.0.1:${port}/postgres`;
+  await untilReady(programs, port, child);
+  return {
+    connectionString,
+    connections: 4,
+    process: child,
+    async [Symbol.asyncDispose]() {
+      if (child.exitCode === null && child.signalCode === null) {
+        child.kill("SIGINT");
+        await once(child, "exit");
+      }
+      rmSync(dir, { recursive: true, force: true });
+    },
+  };
+}
+
+export async function startPglite(): Promise<TestServer> {
+  const [{ PGlite }, { PGLiteSocketServer }] = await Promise.all([
+    import("@electric-sql/pglite"),
+    import("@electric-sql/pglite-socket"),
+  ]);
+  const db = await PGlite.create();
+  const port = await freePort();
+  const server = new PGLiteSocketServer({ db, port, host: "127.0.0.1", maxConnections: 4 });
+  await server.start();
+  return {
+    connectionString: `postgres://postgres@127.0.0.1:${port}/postgres`,
+    connections: 1,
+    process: undefined,
+    async [Symbol.asyncDispose]() {
+      await server.stop();
+      await db.close();
+    },
+  };
+}
+
+/** PostgreSQL refuses to run as root; Debian's package brings a user for it. */
+function serverUser(): { readonly uid: number; readonly gid: number } | undefined {
+  if (process.getuid?.() !== 0) return undefined;
+  const id = (flag: string): number =>
+    Number(execFileSync("id", [flag, "postgres"], { encoding: "utf8" }));
+  return { uid: id("-u"), gid: id("-g") };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  await once(server, "close");
+  if (address === null || typeof address === "string") throw new Error("no port");
+  return address.port;
+}
+
+async function untilReady(programs: string, port: number, child: ChildProcess): Promise<void> {
+  for (;;) {
+    if (child.exitCode !== null) throw new Error(`postgres ended with ${child.exitCode}`);
+    const ready = spawn(join(programs, "pg_isready"), ["-h", "127.0.0.1", "-p", String(port)], {
+      stdio: "ignore",
+    });
+    await once(ready, "exit");
+    if (ready.exitCode === 0) return;
+  }
+}
