@@ -59,7 +59,8 @@ async function write(
 }
 
 await write(entries, "chunks", [...Object.keys(dependencies), ...peers], published);
-await build({ ...browserInput, output: { ...browserOutput, ...published, dir: "dist/browser" } });
+// Without maps: a page's bundler makes its own.
+await build({ ...browserInput, output: { ...browserOutput, dir: "dist/browser" } });
 const notBundled = [
   ...Object.keys(dependencies),
   ...peers.filter((name) => !optional.includes(name)),

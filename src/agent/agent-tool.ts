@@ -1,6 +1,6 @@
 /** `agentTool`: a tool whose calls another session runs. The runtime's tool runner opens that session. */
 
-import { tool, type Tool } from "ai";
+import { tool, type Tool } from "@ai-sdk/provider-utils";
 import { z } from "zod";
 import { TurnlogError, type JsonValue } from "../events/index.ts";
 import { check, name, optionsOf, several, thing } from "../validation/index.ts";

@@ -236,7 +236,7 @@ export const appendContract: readonly Promised[] = [
   [
     "refuses names that no session can have, and an append of nothing",
     async (log) => {
-      for (const name of ["", "../x", "a/b", "-a", "a b", "x".repeat(129)]) {
+      for (const name of ["", "../x", "a\nb", "-a", "a b", "x".repeat(513)]) {
         await fails("INVALID_INPUT", () => log.append(name, "any", [numbered(1)]));
       }
       await fails("INVALID_INPUT", () => log.append("s", "any", []));

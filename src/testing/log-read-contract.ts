@@ -91,7 +91,7 @@ export const readContract: readonly Promised[] = [
       assert.deepEqual(await log.readAt("t", [4, 3, 2, 1]), stored(odd).toReversed());
       assert.deepEqual(await log.readAt("u", [1]), []);
       await fails("INVALID_INPUT", () => log.readAt("s", [1.5]));
-      await fails("INVALID_INPUT", () => log.readAt("not/a/name", [1]));
+      await fails("INVALID_INPUT", () => log.readAt("not a name", [1]));
     },
   ],
   [
@@ -101,7 +101,7 @@ export const readContract: readonly Promised[] = [
       assert.deepEqual(await positionsOf(log.read("t")), []);
       assert.deepEqual(await positionsOf(log.read("S")), []);
       assert.equal(await log.revision("t"), 0);
-      await fails("INVALID_INPUT", () => Array.fromAsync(log.read("not/a/name")));
+      await fails("INVALID_INPUT", () => Array.fromAsync(log.read("not a name")));
       for (const range of [{ from: 1.5 }, { to: Number.NaN }, { limit: 0.5 }]) {
         await fails("INVALID_INPUT", () => Array.fromAsync(log.read("s", range)));
       }

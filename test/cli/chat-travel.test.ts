@@ -153,8 +153,8 @@ describe("a chat that travels", () => {
     await chat.runtime.session("taken");
     chat.type(`/fork taken${ENTER}`);
     await chat.until(/There is already a session taken; nothing was forked\. Give another name/);
-    chat.type(`/fork a/b${ENTER}`);
-    await chat.until(/a\/b/);
+    chat.type(`/fork -b${ENTER}`);
+    await chat.until(/"-b"/);
     chat.type(`second${ENTER}`);
     await chat.until(/^Two$/m);
     for (const command of ["fork", "undo"]) {

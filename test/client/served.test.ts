@@ -85,7 +85,13 @@ describe("a client", () => {
     expect(rerun.session.id).toBe("r");
     await (await place.runtime.session("r")).atRest();
 
-    expect((await client.sessions({ limit: 2 })).next).toBe("r");
+    const { sessions, next } = await client.sessions({ limit: 2 });
+    const rest = await client.sessions({ limit: 2, ...(next !== undefined && { after: next }) });
+    expect([...sessions, ...rest.sessions].map((one) => one.session).toSorted()).toEqual([
+      "f",
+      "r",
+      "s",
+    ]);
     const file = await new Response(await session.export()).text();
     expect(file.split("\n").length).toBeGreaterThan(position);
     await session.delete({ forks: "copy" });

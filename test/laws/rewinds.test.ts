@@ -123,7 +123,7 @@ describe("a session that the runtime may record, rewound at any time", () => {
   });
 
   it("is rewound, left and returned to often in this test", () => {
-    const rewinds = fc.sample(imagined, { numRuns: 100, seed: 1 }).map((events) => {
+    const rewinds = fc.sample(imagined, { numRuns: 150, seed: 1 }).map((events) => {
       const all = events.filter((event) => event.type === "session.rewound");
       const out = all.filter((event) => event.data.branch !== undefined).length;
       return { all: all.length, out, again: all.filter((one) => one.data.again).length };

@@ -158,7 +158,7 @@ const commands: readonly (readonly [string, keyof Session, readonly unknown[]])[
   ["answer.always", "approve", ["c", { always: "yes" }]],
   ["reason", "withdraw", ["m", 5]],
   ["messageId", "withdraw", [undefined]],
-  ["delivery", "reschedule", ["m", "now"]],
+  ["to", "reschedule", ["m", "now"]],
   ["strategy.plan", "compact", [{ name: "mine" }]],
   ["position", "restore", ["3"]],
   ["options.position", "preview", [{ position: "3" }]],

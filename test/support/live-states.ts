@@ -15,10 +15,12 @@ export interface LiveStates extends Disposable {
   forgetActors(): void;
 }
 
+/** Actors of processes that are taken for dead: they may still record, also while a later test watches. */
+const dead = new WeakSet<SessionActor>();
+
 export function watchLiveStates(): LiveStates {
   const states = new Map<string, SessionState[]>();
   let actors = new Set<SessionActor>();
-  const dead = new WeakSet<SessionActor>();
   // It is called with the actor that it belongs to, below.
   // oxlint-disable-next-line typescript/unbound-method
   const { record } = SessionActor.prototype;
@@ -29,13 +31,15 @@ export function watchLiveStates(): LiveStates {
       states.set(this.session, [...(states.get(this.session) ?? []), this.state]);
     record.call(this, body);
   });
+  const forgetActors = (): void => {
+    for (const actor of actors) dead.add(actor);
+    actors = new Set();
+  };
   return {
     seen: (session) => states.get(session) ?? [],
-    forgetActors: () => {
-      for (const actor of actors) dead.add(actor);
-      actors = new Set();
-    },
+    forgetActors,
     [Symbol.dispose]: () => {
+      forgetActors();
       spy.mockRestore();
     },
   };

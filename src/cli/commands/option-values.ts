@@ -1,7 +1,7 @@
 /** Parses the values of options and arguments. */
 
 import { InvalidArgumentError } from "commander";
-import { jsonSchema, type JsonValue, type PositionRange } from "../../events/index.ts";
+import type { JsonValue, PositionRange } from "../../events/index.ts";
 import { UsageError } from "../output/index.ts";
 
 export function collect(text: string, before: readonly string[] = []): readonly string[] {
@@ -75,7 +75,9 @@ export function metadataValue(
   const [, key = "", sign, value = ""] = /^([^=]+?)(:?=)(.*)$/s.exec(text) ?? [];
   if (sign === "=") return { ...before, [key]: value };
   try {
-    if (sign === ":=") return { ...before, [key]: jsonSchema.parse(JSON.parse(value)) };
+    // Parsed JSON is JSON; its schema would load zod for `--help` too.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+    if (sign === ":=") return { ...before, [key]: JSON.parse(value) as JsonValue };
   } catch {
     // It is no JSON.
   }

@@ -2,7 +2,7 @@
 
 import { z } from "zod";
 import type { CursorStore } from "../../events/index.ts";
-import { check, name as nameSchema, position as positionSchema } from "../../validation/index.ts";
+import { check, name as nameSchema, thing } from "../../validation/index.ts";
 import {
   checkedRow,
   commitDamage,
@@ -43,6 +43,11 @@ export function levelCursors(options: CursorOptions): CursorStore {
     },
   };
 }
+
+const positionSchema = thing(
+  "a position, which is a whole number of at least 0",
+  (value) => Number.isSafeInteger(value) && Number(value) >= 0,
+);
 
 /** After a repair 0: the consumer begins again. */
 const cursorSchema = z.int().nonnegative();

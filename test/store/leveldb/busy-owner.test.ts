@@ -15,11 +15,11 @@ it("asks its own socket again where the time for the greeting was up before it c
   let late = 0;
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   try {
-    let isOver = false;
+    const state = { isOver: false };
     const publishing = publishSocket(path, greeting).finally(() => {
-      isOver = true;
+      state.isOver = true;
     });
-    while (late < 2 && !isOver) {
+    while (late < 2 && !state.isOver) {
       // The time passes as soon as somebody waits, before the socket can be read.
       if (vi.getTimerCount() > 0) {
         vi.advanceTimersByTime(1001);
