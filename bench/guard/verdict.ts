@@ -9,7 +9,7 @@ export interface Limit {
 
 export const limits: Readonly<Record<RatioName, Limit>> = {
   "CPU of a step ÷ the bare loop's": { bound: "at most", value: 0.85 },
-  "CPU of a step on streamText ÷ the bare loop's": { bound: "at most", value: 1.7 },
+  "CPU of a step on streamText ÷ the bare loop's": { bound: "at most", value: 2 },
   "CPU of the last steps ÷ of the first": { bound: "at most", value: 1.6 },
   "CPU of a call among 2,000 ÷ among 500": { bound: "at most", value: 5 },
   "bytes on disk ÷ content": { bound: "at most", value: 1.4 },
