@@ -33,6 +33,8 @@ const published: OutputOptions = {
   // The sources are published too.
   sourcemap: true,
   sourcemapExcludeSources: true,
+  // A tenth of the tarball, and faster to import; names stay for stacks.
+  minify: { compress: false, mangle: false, codegen: { removeWhitespace: true } },
 };
 
 async function write(
@@ -64,6 +66,8 @@ await build({ ...browserInput, output: { ...browserOutput, dir: "dist/browser" }
 const notBundled = [
   ...Object.keys(dependencies),
   ...peers.filter((name) => !optional.includes(name)),
+  // Loaded for `serve --postgres` only.
+  "pg",
   // Native code.
   "sharp",
 ];

@@ -37,7 +37,7 @@ const config: ViteUserConfig = defineConfig({
         extends: true,
         test: {
           name: "shared",
-          include: ["test/**/*.test.ts"],
+          include: ["test/**/*.test.ts", "examples/*/*.test.ts"],
           exclude: alone,
           isolate: false,
           setupFiles: ["./test/support/clean-process.ts"],

@@ -1,6 +1,6 @@
 /** The schema of an agent, as `createRuntime` and forks accept it. */
 
-import type { Instructions, PrepareStepFunction, ToolChoice, ToolSet } from "ai";
+import type { Instructions, PrepareStepFunction, ToolChoice, ToolSet, TelemetryOptions } from "ai";
 import { z } from "zod";
 import {
   cutSchema,
@@ -27,16 +27,51 @@ import {
   text,
   thing,
 } from "../validation/index.ts";
+import type { LifecycleSettings } from "../telemetry/index.ts";
 import type { Agent, ToolPolicy } from "./agent.ts";
 import type { AgentTimeout, TimeLimits } from "./agent-limits.ts";
 import type { CompactionChoice, ContextOptions } from "./context-options.ts";
-import { lifecycleFields } from "./lifecycle-schema.ts";
 import { sdkSettings, type UnsupportedSetting } from "./sdk-settings.ts";
 import { stopWhenSchema } from "./stop-conditions.ts";
 import { outputSchema } from "./turn-output.ts";
 import { toolApprovalSchema } from "./tool-approval.ts";
 import { schemaOfSdk, toolSchema } from "./tool-schema.ts";
 import { contextFields } from "./turn-context.ts";
+
+const flags = implementation({});
+
+const telemetry = optionsOf<TelemetryOptions>(
+  {
+    isEnabled: flag,
+    recordInputs: flag,
+    recordOutputs: flag,
+    functionId: text,
+    includeRuntimeContext: flags,
+    includeToolsContext: flags,
+    integrations: z.unknown(),
+  },
+  {},
+);
+
+const lifecycleFields: Readonly<Record<keyof LifecycleSettings, z.ZodType>> = {
+  onStart: code,
+  experimental_onStart: code,
+  onStepStart: code,
+  experimental_onStepStart: code,
+  onLanguageModelCallStart: code,
+  onLanguageModelCallEnd: code,
+  onToolExecutionStart: code,
+  onToolExecutionEnd: code,
+  onStepEnd: code,
+  onStepFinish: code,
+  onStepError: code,
+  onAbort: code,
+  onEnd: code,
+  onFinish: code,
+  onError: code,
+  telemetry,
+  experimental_telemetry: telemetry,
+};
 
 function isModel(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return typeof value === "string" && value !== "";
@@ -55,40 +90,43 @@ const anything = z.unknown();
 
 export const strategySchema: z.ZodType = implementation({ name, plan: code });
 
-const limitsSchema = optionsOf<ModelLimits>(
-  {
-    contextWindow: amount,
-    maxOutputTokens: amount,
-    prices: optionsOf<ModelPrices>(
-      { cacheRead: amount, cacheWrite: amount },
-      { input: amount, output: amount },
-    ),
-    modalities: list,
-    reasoning: flag,
-    cacheLifetimeMs: milliseconds,
-  },
-  {},
-);
-
-const contextSchema = optionsOf<ContextOptions>(
-  {
-    prune: off(pruneSchema),
-    cut: off(cutSchema),
-    media: off(
-      optionsOf<MediaBudget>({ requestBytes: anything, pictures: anything, types: list }, {}),
-    ),
-    compact: off(
-      optionsOf<CompactionChoice>(
-        {},
-        { when: implementation({ name, limit: code }), how: strategySchema },
+const limitsSchema = () =>
+  optionsOf<ModelLimits>(
+    {
+      contextWindow: amount,
+      maxOutputTokens: amount,
+      prices: optionsOf<ModelPrices>(
+        { cacheRead: amount, cacheWrite: amount },
+        { input: amount, output: amount },
       ),
-    ),
-    limits: named(limitsSchema),
-    catalogue: implementation({ limits: code, cost: code }),
-    estimator: implementation({ name, text: code }),
-    counter: implementation({ name, count: code }, { timeoutMs: milliseconds }),
-  },
-  {},
+      modalities: list,
+      reasoning: flag,
+      cacheLifetimeMs: milliseconds,
+    },
+    {},
+  );
+
+const contextSchema = z.lazy(() =>
+  optionsOf<ContextOptions>(
+    {
+      prune: off(pruneSchema),
+      cut: off(cutSchema),
+      media: off(
+        optionsOf<MediaBudget>({ requestBytes: anything, pictures: anything, types: list }, {}),
+      ),
+      compact: off(
+        optionsOf<CompactionChoice>(
+          {},
+          { when: implementation({ name, limit: code }), how: strategySchema },
+        ),
+      ),
+      limits: named(limitsSchema()),
+      catalogue: implementation({ limits: code, cost: code }),
+      estimator: implementation({ name, text: code }),
+      counter: implementation({ name, count: code }, { timeoutMs: milliseconds }),
+    },
+    {},
+  ),
 );
 
 const callFields = {
@@ -161,7 +199,8 @@ export const stepChangesSchema: z.ZodType = optionsOf<Omit<StepChanges, "experim
   { hints: { experimental_sandbox: "let the tools close over a sandbox." } },
 );
 
-const fields = {
+/** A function: most programs that import the package make an agent later, if at all. */
+const fields = () => ({
   id: text,
   instructions: instructionsSchema,
   tools: named(toolSchema),
@@ -208,7 +247,7 @@ const fields = {
   repairToolCall: code,
   ...contextFields,
   ...lifecycleFields,
-};
+});
 
 /** Settings of the first release, each with its name of today. */
 const former: Readonly<Record<string, string>> = {
@@ -230,6 +269,8 @@ const settings = thing(
   (value) => !isInstance(value),
 );
 
-export const agentSchema: z.ZodType = settings.and(
-  optionsOf<KnownAgent>(fields, { model }, { hints: { ...former, ...sdkSettings } }),
+export const agentSchema: z.ZodType = z.lazy(() =>
+  settings.and(
+    optionsOf<KnownAgent>(fields(), { model }, { hints: { ...former, ...sdkSettings } }),
+  ),
 );

@@ -8,10 +8,10 @@ import { agentSchema } from "./agent-schema.ts";
 import { withAgentTool, type AgentToolOptions, type RunInSession } from "./agent-tool-settings.ts";
 
 /** What the model gives a sub-agent. */
-interface SubAgentTask {
+type SubAgentTask = {
   /** The message that the sub-agent gets. */
   readonly task: string;
-}
+};
 
 const optionsSchema = optionsOf<AgentToolOptions>(
   { maxDepth: several },

@@ -37,7 +37,7 @@ export interface ContextOptions {
   readonly compact?: CompactionChoice | false;
   /** Context windows and prices, by `provider:model` or by the model alone. They override the catalogue. */
   readonly limits?: Readonly<Record<string, ModelLimits>>;
-  /** The source of all other windows and prices. Default: `modelCatalogue()`. */
+  /** The source of all other windows and prices. Default: those of `@pydantic/genai-prices`. */
   readonly catalogue?: ModelCatalogue;
   /** How texts are counted. Default: `defaultEstimator`. */
   readonly estimator?: TokenEstimator;

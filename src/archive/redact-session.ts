@@ -1,6 +1,6 @@
 /** Redacts content of a stored session: records an event and erases the keys of that content. */
 
-import { check, optionsOf, text, time } from "../validation/index.ts";
+import { check, name, optionsOf, text, time } from "../validation/index.ts";
 import { asEncrypted } from "../store/encryption/index.ts";
 import {
   shellWord,
@@ -27,6 +27,8 @@ export type RedactionTarget = number | PositionRange;
 export interface RedactOptions {
   /** The reason, recorded in `session.redacted`. */
   readonly reason?: string;
+  /** The name of the person who redacts, for the log. */
+  readonly by?: string;
 }
 
 export interface RedactSessionOptions extends RedactOptions {
@@ -44,15 +46,8 @@ export interface Redacted {
   readonly summaries: readonly number[];
 }
 
-const schema = optionsOf<RedactSessionOptions>({ reason: text, now: time }, {});
+const schema = optionsOf<RedactSessionOptions>({ reason: text, by: name, now: time }, {});
 
-/**
- * Redacts content of a session that is not running: a block of text or reasoning with all its deltas; a call
- * with its input, outcome and approval. Content that was redacted before stays as it is.
- * @throws TurnlogError `SESSION_NOT_FOUND`, `INVALID_INPUT` (no such position, no content there),
- * `COMMAND_REFUSED` (the log or the content is not encrypted; a turn is running; a message or a
- * call waits; another session, `details.owner`, wrote it), `KEY_MISSING`, and the errors of `append`
- */
 export async function redactSession(
   log: EventLog,
   session: string,
@@ -60,7 +55,7 @@ export async function redactSession(
   options: RedactSessionOptions = {},
 ): Promise<Redacted> {
   check(schema, options, "redactSession", { name: "options", session });
-  const { reason, now = Date.now() } = options;
+  const { reason, by, now = Date.now() } = options;
   const encrypted = asEncrypted(log);
   if (encrypted === undefined) {
     throw refused(
@@ -93,7 +88,8 @@ export async function redactSession(
   );
   const redacted = { session, ranges, summaries: covering.map(({ position }) => position) };
   if (ranges.length === 0) return redacted;
-  const data = { ranges, ...(reason === undefined ? {} : { reason }) };
+  const why = reason === undefined ? {} : { reason };
+  const data = { ranges, ...why, ...(by === undefined ? {} : { by }) };
   const { revision } = await encrypted.erase(session, data, now);
   return { ...redacted, position: revision };
 }
@@ -173,12 +169,12 @@ function assertNotPending(
 
 async function* forksOf(log: EventLog, session: string): AsyncGenerator<string> {
   const links = new Map<string, string>();
-  for await (const { session: name, forkedFrom } of log.list())
-    if (forkedFrom !== undefined) links.set(name, forkedFrom.session);
-  for (const name of links.keys()) {
-    let ancestor = links.get(name);
+  for await (const { session: fork, forkedFrom } of log.list())
+    if (forkedFrom !== undefined) links.set(fork, forkedFrom.session);
+  for (const fork of links.keys()) {
+    let ancestor = links.get(fork);
     while (ancestor !== undefined && ancestor !== session) ancestor = links.get(ancestor);
-    if (ancestor === session) yield name;
+    if (ancestor === session) yield fork;
   }
 }
 

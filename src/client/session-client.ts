@@ -102,10 +102,15 @@ export interface SessionClient {
   fork(options?: { readonly position?: number; readonly id?: string }): Promise<SessionClient>;
   rerun(
     options?: { readonly id?: string } & (
-      | { readonly position?: number; readonly step?: never }
+      | { readonly position?: number | undefined; readonly step?: never }
       | { readonly step?: number; readonly position?: never }
     ),
-  ): Promise<{ readonly session: SessionClient; readonly messageId: string }>;
+  ): Promise<{
+    readonly session: SessionClient;
+    readonly messageId: string;
+    /** The last position that both sessions share. */
+    readonly position: number;
+  }>;
   delete(options?: { readonly forks?: "refuse" | "copy" }): Promise<void>;
   /** The session as a file of lines. */
   export(): Promise<ReadableStream<Uint8Array>>;
@@ -164,11 +169,12 @@ export function sessionClient(http: Http, id: string): SessionClient {
       return sessionClient(http, session);
     },
     async rerun(options) {
-      const { session, messageId } = await post<{ session: string; messageId: string }>(
-        "/rerun",
-        options,
-      );
-      return { session: sessionClient(http, session), messageId };
+      const { session, ...begun } = await post<{
+        session: string;
+        messageId: string;
+        position: number;
+      }>("/rerun", options);
+      return { ...begun, session: sessionClient(http, session) };
     },
     async delete({ forks } = {}) {
       await http.json({ method: "DELETE", path: base, query: { forks } });

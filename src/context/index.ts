@@ -64,7 +64,6 @@ export { SHORTEST_LIFETIME_MS, promptCache } from "./prompt-cache.ts";
 export { PRUNE_DEFAULTS, type PruneOptions, planPruning, pruneSchema } from "./pruning.ts";
 export { planCuts, type CutOptions, cutSchema, pageLimit, resultShare } from "./result-cuts.ts";
 export { resultPage } from "./result-page.ts";
-export { type ScoredTurn } from "./scored-turn.ts";
 export { slidingWindow } from "./sliding-window.ts";
 export { summarize } from "./summarize.ts";
 export { type TokenEstimator, defaultEstimator, tokenizer } from "./token-estimator.ts";

@@ -68,26 +68,27 @@ export function promptChange(states: States, measure: Meter): PromptChange | und
 }
 
 function billAnchor({ history, usage }: States, measure: Meter): Anchor | undefined {
-  const billed = lastBilled(history, usage);
-  if (billed === undefined || modelKey(billed.model) !== modelKey(measure.model)) return undefined;
-  const item = stepItem(history, billed.step);
-  if (item?.status !== "finished") return undefined;
-  const { position, turn, step } = item;
-  return { position, turn, step, input: billed.usage.inputTokens, billed: { usage: billed, item } };
+  const found = lastBilled(history, usage);
+  if (found === undefined || modelKey(found.usage.model) !== modelKey(measure.model))
+    return undefined;
+  const { position, turn, step } = found.item;
+  return { position, turn, step, input: found.usage.usage.inputTokens, billed: found };
 }
 
-/** The last billed step of the active branch: a rewind leaves later ones. */
-function lastBilled({ items, open }: HistoryState, { steps }: UsageState): StepUsage | undefined {
-  let index = items.length - 1;
-  return steps.findLast(({ step, usage }) => {
-    if (usage.basis !== "measured" || usage.inputTokens === 0) return false;
-    if (open?.step === step) return true;
+/** The last billed step of the active branch that finished: a failed one has no reply beside its bill. */
+function lastBilled({ items, open }: HistoryState, { steps }: UsageState): Anchor["billed"] {
+  let index = open === undefined ? items.length - 1 : items.length;
+  for (let last = steps.length - 1; last >= 0; last--) {
+    const usage = steps[last];
+    if (usage?.usage.basis !== "measured" || usage.usage.inputTokens === 0) continue;
     for (; index >= 0; index--) {
-      const item = items[index];
-      if (item?.kind === "step" && item.step <= step) return item.step === step;
+      const item = items[index] ?? open;
+      if (item?.kind !== "step" || item.step > usage.step) continue;
+      if (item.step === usage.step && item.status === "finished") return { usage, item };
+      break;
     }
-    return false;
-  });
+  }
+  return undefined;
 }
 
 function countAnchor({ counted }: States, measure: Meter): Anchor | undefined {

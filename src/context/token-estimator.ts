@@ -3,7 +3,7 @@
 import { check, flag, optionsOf, text } from "../validation/index.ts";
 import { textTokens } from "./text-tokens.ts";
 
-/** Estimates tokens without a provider. See {@link defaultEstimator}, {@link tokenizer}. */
+/** Estimates tokens without a provider. See {@link tokenizer}. */
 export interface TokenEstimator {
   readonly name: string;
   /** Tokens of a text; may have a fraction. Pure, and linear in the text. */

@@ -18,13 +18,18 @@ const envelope = z.strictObject({
   id: z.string().optional(),
 });
 
-const unknownData = z.strictObject({
-  type: z
-    .string()
-    .refine((type) => type !== "" && !isKnownType(type) && !isAppType(type), "it is a known type"),
-  version: z.int().positive(),
-  data: z.custom((data) => data !== undefined, "expected JSON"),
-});
+const unknownData = z.lazy(() =>
+  z.strictObject({
+    type: z
+      .string()
+      .refine(
+        (type) => type !== "" && !isKnownType(type) && !isAppType(type),
+        "it is a known type",
+      ),
+    version: z.int().positive(),
+    data: z.custom((data) => data !== undefined, "expected JSON"),
+  }),
+);
 
 const codec = createCodec();
 
@@ -84,7 +89,7 @@ function faultOf(
     if (!kept.success) return `it is no event of a later release: ${issueText(kept.error)}`;
     return contentFault(event);
   }
-  if (!isAppEvent(event) && !isKnownType(event.type))
+  if (!isKnownType(event.type) && !isAppEvent(event))
     return `there is no type ${JSON.stringify(event.type)}`;
   const asRead = encodedAndDecoded(session, position, event);
   if (typeof asRead === "string") return asRead;

@@ -11,7 +11,7 @@ export function askedId(
   return [segmentOf(session), turn, step, segmentOf(callId)].join("~");
 }
 
-/** The session of such an id; empty if the text is none. */
+/** The session in the id of a question; empty if the text is not such an id. */
 export function sessionOfAsked(id: string): string {
   return fromSegment(id.slice(0, Math.max(0, id.indexOf("~"))));
 }

@@ -15,8 +15,9 @@ export interface BlobFamily {
 }
 
 export const blobSchemas: FamilySchemas<BlobFamily> = {
-  "blob.stored": z.intersection(
-    z.looseObject({ sha256: digestSchema, mediaType: z.string() }),
-    blobMeasuresSchema,
-  ),
+  "blob.stored": () =>
+    z.intersection(
+      z.looseObject({ sha256: digestSchema, mediaType: z.string() }),
+      blobMeasuresSchema,
+    ),
 };

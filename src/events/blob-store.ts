@@ -42,7 +42,7 @@ export interface BlobStore {
   put(source: BlobSource, options?: PutOptions): Promise<HeldBlob>;
 
   /**
-   * Reads the bytes of a blob. The digest is checked after the last bytes: use {@link readBlob} to
+   * Reads the bytes of a blob. The digest is checked after the last bytes: use `readBlob` to
    * act on checked bytes only.
    * @throws TurnlogError `BLOB_MISSING`, `BLOB_DAMAGED` (behind the last bytes), `INVALID_INPUT`, `LOG_FAILED`
    */

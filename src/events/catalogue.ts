@@ -4,6 +4,7 @@ import type { z } from "zod";
 import { isAppType, type AppEventType, type AppFamily } from "./app-events.ts";
 import { blobSchemas, type BlobFamily } from "./blob-events.ts";
 import { contextSchemas, type ContextFamily } from "./context-events.ts";
+import { atFirstUse } from "./family.ts";
 import type { JsonValue } from "./json.ts";
 import { messageSchemas, type MessageFamily } from "./message-events.ts";
 import { partSchemas, type PartFamily } from "./part-events.ts";
@@ -59,8 +60,10 @@ export type EventBody<Type extends EventType = EventType> = {
 
 type KnownType = Exclude<EventType, "unknown" | AppEventType>;
 
+type EventSchemaMap = { readonly [Type in KnownType]: z.ZodType<EventMap[Type]> };
+
 /** The schema of the data of each type, in its current version. */
-export const eventSchemas: { readonly [Type in KnownType]: z.ZodType<EventMap[Type]> } = {
+export const eventSchemas: EventSchemaMap = atFirstUse<EventSchemaMap>({
   ...sessionSchemas,
   ...messageSchemas,
   ...turnSchemas,
@@ -70,7 +73,7 @@ export const eventSchemas: { readonly [Type in KnownType]: z.ZodType<EventMap[Ty
   ...toolSchemas,
   ...contextSchemas,
   ...blobSchemas,
-};
+});
 
 /** The schema version in which each type is written. Default: 1. */
 export const eventVersions: Readonly<Partial<Record<KnownType | AppEventType, number>>> = {
@@ -102,4 +105,19 @@ export function isDelta<Event extends NewEvent>(
     type === "part.reasoning-delta" ||
     type === "part.tool-input-delta"
   );
+}
+
+/** Whether an event ends a call that was started. */
+export function isCallEnd(
+  event: SessionEvent,
+): event is SessionEvent<"tool.succeeded" | "tool.failed" | "tool.unknown" | "tool.skipped"> {
+  switch (event.type) {
+    case "tool.succeeded":
+    case "tool.failed":
+    case "tool.unknown":
+    case "tool.skipped":
+      return true;
+    default:
+      return false;
+  }
 }

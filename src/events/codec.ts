@@ -27,6 +27,7 @@ export interface RowKey {
   readonly position: number;
 }
 
+/** Writes events as rows of JSON and reads them back. Older versions of an event are converted when they are read. */
 export interface Codec {
   encode(event: NewEvent, key: RowKey): string;
   /**

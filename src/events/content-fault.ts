@@ -28,40 +28,44 @@ const json = z.custom<JsonValue>(
 const url = z.string().refine((value) => URL.canParse(value), "Invalid input: expected an address");
 const reference = providerReferenceSchema;
 const file = { mediaType: text, filename: text.optional(), blob: blobMeasuresSchema.optional() };
-const fileData = z.discriminatedUnion("type", [
-  z.looseObject({ type: z.literal("data"), data: text }),
-  z.looseObject({ type: z.literal("url"), url }),
-  z.looseObject({ type: z.literal("reference"), reference }),
-  z.looseObject({ type: z.literal("text"), text }),
-]);
-const fileId = z.union([text.min(1), reference]);
 
-const part = z.discriminatedUnion("type", [
-  z.looseObject({ type: z.literal("text"), text, ...options }),
-  z.looseObject({ type: z.literal("file"), data: fileData, ...file, ...options }),
-  z.looseObject({ type: z.literal("file-data"), data: text, ...file, ...options }),
-  z.looseObject({ type: z.literal("file-url"), url, mediaType: text.optional(), ...options }),
-  z.looseObject({ type: z.literal("file-id"), fileId, ...options }),
-  z.looseObject({ type: z.literal("file-reference"), providerReference: reference, ...options }),
-  z.looseObject({ type: z.literal("image-data"), data: text, ...file, ...options }),
-  z.looseObject({ type: z.literal("image-url"), url, ...options }),
-  z.looseObject({ type: z.literal("image-file-id"), fileId, ...options }),
-  z.looseObject({
-    type: z.literal("image-file-reference"),
-    providerReference: reference,
-    ...options,
-  }),
-  z.looseObject({ type: z.literal("custom"), ...options }),
-]);
+/** Built at the first output, so that the package is imported sooner. */
+const output = z.lazy(() => {
+  const fileData = z.discriminatedUnion("type", [
+    z.looseObject({ type: z.literal("data"), data: text }),
+    z.looseObject({ type: z.literal("url"), url }),
+    z.looseObject({ type: z.literal("reference"), reference }),
+    z.looseObject({ type: z.literal("text"), text }),
+  ]);
+  const fileId = z.union([text.min(1), reference]);
 
-const output = z.discriminatedUnion("type", [
-  z.looseObject({ type: z.literal("text"), value: text, ...options }),
-  z.looseObject({ type: z.literal("json"), value: json, ...options }),
-  z.looseObject({ type: z.literal("execution-denied"), reason: text.optional(), ...options }),
-  z.looseObject({ type: z.literal("error-text"), value: text, ...options }),
-  z.looseObject({ type: z.literal("error-json"), value: json, ...options }),
-  z.looseObject({ type: z.literal("content"), value: z.array(part) }),
-]);
+  const part = z.discriminatedUnion("type", [
+    z.looseObject({ type: z.literal("text"), text, ...options }),
+    z.looseObject({ type: z.literal("file"), data: fileData, ...file, ...options }),
+    z.looseObject({ type: z.literal("file-data"), data: text, ...file, ...options }),
+    z.looseObject({ type: z.literal("file-url"), url, mediaType: text.optional(), ...options }),
+    z.looseObject({ type: z.literal("file-id"), fileId, ...options }),
+    z.looseObject({ type: z.literal("file-reference"), providerReference: reference, ...options }),
+    z.looseObject({ type: z.literal("image-data"), data: text, ...file, ...options }),
+    z.looseObject({ type: z.literal("image-url"), url, ...options }),
+    z.looseObject({ type: z.literal("image-file-id"), fileId, ...options }),
+    z.looseObject({
+      type: z.literal("image-file-reference"),
+      providerReference: reference,
+      ...options,
+    }),
+    z.looseObject({ type: z.literal("custom"), ...options }),
+  ]);
+
+  return z.discriminatedUnion("type", [
+    z.looseObject({ type: z.literal("text"), value: text, ...options }),
+    z.looseObject({ type: z.literal("json"), value: json, ...options }),
+    z.looseObject({ type: z.literal("execution-denied"), reason: text.optional(), ...options }),
+    z.looseObject({ type: z.literal("error-text"), value: text, ...options }),
+    z.looseObject({ type: z.literal("error-json"), value: json, ...options }),
+    z.looseObject({ type: z.literal("content"), value: z.array(part) }),
+  ]);
+});
 
 const known = new WeakMap<object, string | undefined>();
 

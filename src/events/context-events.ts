@@ -78,7 +78,12 @@ export interface ContextFamily {
   "context.counted": CountedPrompt & { readonly tokens: number };
   /** Counting failed or gave no valid number: the estimate decides. */
   "context.count-failed": CountedPrompt & { readonly error: StoredError };
-  "context.compaction-started": { readonly trigger: CompactionTrigger; readonly strategy: string };
+  "context.compaction-started": {
+    readonly trigger: CompactionTrigger;
+    readonly strategy: string;
+    /** The name of the person who asked for it. */
+    readonly by?: string;
+  };
   /** The model is shown `summary` in place of `covers` (positions, both included). */
   "context.compacted": CompactionCost & {
     readonly strategy: string;
@@ -130,58 +135,69 @@ export const cutCallSchema: z.ZodType<CutCall> = z.looseObject({
   tail: characters,
 });
 
-export const omittedMediaSchema: z.ZodType<OmittedMedia> = z.looseObject({
-  before: position,
-  there: z.array(z.looseObject({ id: z.string().exactOptional(), media: z.int().nonnegative() })),
-});
+export const omittedMediaSchema: z.ZodType<OmittedMedia> = z.lazy(() =>
+  z.looseObject({
+    before: position,
+    there: z.array(z.looseObject({ id: z.string().exactOptional(), media: z.int().nonnegative() })),
+  }),
+);
 
 export const contextSchemas: FamilySchemas<ContextFamily> = {
-  "context.pruned": z.looseObject({
-    calls: z.array(z.looseObject({ step: z.int().positive(), callId: z.string() })),
-    savedTokens: tokens,
-  }),
-  "context.cut": z.looseObject({
-    calls: z.array(cutCallSchema),
-    reader: z.string().exactOptional(),
-    savedTokens: tokens,
-  }),
-  "context.media-omitted": z.intersection(
-    omittedMediaSchema,
-    z.looseObject({ media: z.int().nonnegative(), savedBytes: z.number() }),
-  ),
-  "context.counted": z.looseObject({ ...countedPrompt, tokens }),
-  "context.count-failed": z.looseObject({ ...countedPrompt, error: storedErrorSchema }),
-  "context.compaction-started": z.looseObject({
-    trigger: z.enum(["asked", "limit", "overflow"]),
-    strategy: z.string(),
-  }),
-  "context.compacted": z.looseObject({
-    strategy: z.string(),
-    covers: z.looseObject({ from: position, to: position }),
-    summary: z.string(),
-    rung: z.enum([...rungs, "digest"]).exactOptional(),
-    beforeTokens: tokens,
-    afterTokens: tokens,
-    scale: z.number().positive().exactOptional(),
-    ...cost,
-  }),
-  "context.compaction-rejected": z.looseObject({
-    strategy: z.string(),
-    why: z.enum(["nothing-to-gain", "not-needed", "failed", "cancelled", "recovered"]),
-    beforeTokens: tokens.exactOptional(),
-    error: storedErrorSchema.exactOptional(),
-    ...cost,
-  }),
-  "context.summary-rejected": z.looseObject({
-    strategy: z.string(),
-    rung: z.enum(rungs),
-    why: z.enum(problems),
-    error: storedErrorSchema.exactOptional(),
-    ...cost,
-  }),
-  "context.restored": z.looseObject({ position }),
-  "context.overflowed": z.looseObject({
-    step: z.int().positive(),
-    error: storedErrorSchema.exactOptional(),
-  }),
+  "context.pruned": () =>
+    z.looseObject({
+      calls: z.array(z.looseObject({ step: z.int().positive(), callId: z.string() })),
+      savedTokens: tokens,
+    }),
+  "context.cut": () =>
+    z.looseObject({
+      calls: z.array(cutCallSchema),
+      reader: z.string().exactOptional(),
+      savedTokens: tokens,
+    }),
+  "context.media-omitted": () =>
+    z.intersection(
+      omittedMediaSchema,
+      z.looseObject({ media: z.int().nonnegative(), savedBytes: z.number() }),
+    ),
+  "context.counted": () => z.looseObject({ ...countedPrompt, tokens }),
+  "context.count-failed": () => z.looseObject({ ...countedPrompt, error: storedErrorSchema }),
+  "context.compaction-started": () =>
+    z.looseObject({
+      trigger: z.enum(["asked", "limit", "overflow"]),
+      strategy: z.string(),
+      by: z.string().exactOptional(),
+    }),
+  "context.compacted": () =>
+    z.looseObject({
+      strategy: z.string(),
+      covers: z.looseObject({ from: position, to: position }),
+      summary: z.string(),
+      rung: z.enum([...rungs, "digest"]).exactOptional(),
+      beforeTokens: tokens,
+      afterTokens: tokens,
+      scale: z.number().positive().exactOptional(),
+      ...cost,
+    }),
+  "context.compaction-rejected": () =>
+    z.looseObject({
+      strategy: z.string(),
+      why: z.enum(["nothing-to-gain", "not-needed", "failed", "cancelled", "recovered"]),
+      beforeTokens: tokens.exactOptional(),
+      error: storedErrorSchema.exactOptional(),
+      ...cost,
+    }),
+  "context.summary-rejected": () =>
+    z.looseObject({
+      strategy: z.string(),
+      rung: z.enum(rungs),
+      why: z.enum(problems),
+      error: storedErrorSchema.exactOptional(),
+      ...cost,
+    }),
+  "context.restored": () => z.looseObject({ position }),
+  "context.overflowed": () =>
+    z.looseObject({
+      step: z.int().positive(),
+      error: storedErrorSchema.exactOptional(),
+    }),
 };

@@ -12,6 +12,7 @@ export type TurnlogErrorCode =
   | "SESSION_CLOSED"
   | "SESSION_DELETED"
   | "SESSION_HAS_FORKS"
+  | "SESSION_ELSEWHERE"
   | "SESSION_FAILED"
   | "TURN_FAILED"
   | "OUTPUT_INVALID"
@@ -21,6 +22,7 @@ export type TurnlogErrorCode =
   | "SERVER_FAILED"
   | "AGENT_MISSING"
   | "PACKAGE_MISSING"
+  | "NODE_TOO_OLD"
   | "MCP_SERVER_FAILED"
   | "MCP_TOOL_FAILED"
   | "REVISION_CONFLICT"
@@ -59,7 +61,7 @@ export interface TurnlogErrorOptions {
 
 const marker = Symbol.for("turnlog.error");
 
-/** An error with a stable {@link TurnlogErrorCode}, the session and the position concerned. */
+/** An error with a stable `code`, the session and the position concerned. */
 export class TurnlogError extends Error {
   override readonly name = "TurnlogError";
   readonly code: TurnlogErrorCode;

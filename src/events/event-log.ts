@@ -2,6 +2,8 @@
 
 import type { NewEvent, SessionEvent } from "./catalogue.ts";
 import type { JsonValue } from "./json.ts";
+import type { Inbox } from "./inbox.ts";
+import type { Ownership } from "./ownership.ts";
 import type { ForkPoint } from "./session-events.ts";
 
 /** The expected last position: a number, `none` (the session must not exist), `exists` or `any`. */
@@ -63,6 +65,8 @@ export interface DeleteOptions {
    * the shared events and then deletes the session.
    */
   readonly forks?: "refuse" | "copy";
+  /** The name of the person who deletes it. {@link EventLog.deleted} tells it. */
+  readonly by?: string;
 }
 
 /** The result of a deletion. */
@@ -77,10 +81,11 @@ export interface Deleted {
   readonly erased: boolean;
 }
 
-/** A deleted session. Only its name and length are kept. */
+/** A deleted session. Only its name and length are kept, and the name of the person who deleted it. */
 export interface DeletedSession {
   readonly session: string;
   readonly revision: number;
+  readonly by?: string;
 }
 
 /** Options of {@link EventLog.append}. */
@@ -97,6 +102,11 @@ export interface AppendOptions {
    * file; events of unknown types and the content of earlier releases pass.
    */
   readonly origin?: "recorded" | "copied";
+  /**
+   * Of the claim under which the writer runs the session. If another process has taken the session since, the
+   * append is refused with `SESSION_ELSEWHERE`. Only for logs whose `ownership` gives claims with an epoch.
+   */
+  readonly epoch?: number;
 }
 
 /** The positions that consumers have reached, by their names. Stored with the durability of the events. */
@@ -120,7 +130,7 @@ export interface EventLog extends AsyncDisposable {
    * appends until its store is opened again; reading still works.
    * @throws TurnlogError `REVISION_CONFLICT`, `EVENT_ID_CONFLICT`, `SESSION_DELETED`, `EVENT_INVALID` (the
    * log could not read the event again, or no prompt can contain it), `INVALID_INPUT` (session id, no
-   * events), `LOG_FULL`, `LOG_READ_ONLY`, `LOG_DAMAGED`, `LOG_FAILED`, `LOG_CLOSED`
+   * events), `SESSION_ELSEWHERE` (`epoch`), `LOG_FULL`, `LOG_READ_ONLY`, `LOG_DAMAGED`, `LOG_FAILED`, `LOG_CLOSED`
    */
   append(
     session: string,
@@ -205,6 +215,20 @@ export interface EventLog extends AsyncDisposable {
   saveSnapshot(session: string, snapshot: Snapshot): Promise<void>;
   /** The stored snapshot of a projection, if it can be read. A fork may get its source's. */
   loadSnapshot(session: string, projection: string): Promise<Snapshot | undefined>;
+  /**
+   * Optional. The snapshots of a projection that are stored under the names of several sessions, in their order,
+   * by one look-up. A snapshot may be newer than what the caller knows of its session.
+   */
+  loadSnapshots?(
+    sessions: readonly string[],
+    projection: string,
+  ): Promise<readonly (Snapshot | undefined)[]>;
+
+  /** Which process runs a session. Optional: without it, one process owns the whole store. */
+  readonly ownership?: Ownership | undefined;
+
+  /** Carries commands to the process that runs a session. Optional: without it, no command leaves its process. */
+  readonly inbox?: Inbox | undefined;
 
   /** The positions of consumers. Optional: without it, `Runtime.consume` is refused. */
   readonly cursors?: CursorStore | undefined;

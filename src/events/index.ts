@@ -16,6 +16,8 @@ export {
   type SessionEntry,
   type Snapshot,
 } from "./event-log.ts";
+export type { Inbox, InboxCommand } from "./inbox.ts";
+export { type Claim, type Ownership, elsewhere, isElsewhere, oneProcess } from "./ownership.ts";
 export { type AppEventType, isAppType } from "./app-events.ts";
 export {
   type AppEvent,
@@ -84,6 +86,7 @@ export {
   eventSchemas,
   eventVersions,
   isAppEvent,
+  isCallEnd,
   isDelta,
 } from "./catalogue.ts";
 export {

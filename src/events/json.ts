@@ -2,6 +2,7 @@
 
 import { z } from "zod";
 
+/** A value that JSON can hold, read-only at every depth. */
 export type JsonValue =
   | string
   | number

@@ -37,6 +37,8 @@ export interface MessageFamily {
     readonly delivery: Delivery;
     /** Epoch milliseconds: the message waits at least until then. */
     readonly notBefore?: number;
+    /** The name of the person who sent it. */
+    readonly by?: string;
   };
   /** The messages leave the queue and enter the history, in one event. */
   "message.delivered": {
@@ -54,50 +56,63 @@ export interface MessageFamily {
     readonly delivery: Delivery;
     readonly notBefore?: number;
   };
-  "message.withdrawn": { readonly ids: readonly string[]; readonly reason?: string };
+  "message.withdrawn": {
+    readonly ids: readonly string[];
+    readonly reason?: string;
+    /** The name of the person who withdrew them. */
+    readonly by?: string;
+  };
 }
 
-export const userContentSchema: z.ZodType<StoredUserContent> = z.union([
-  z.string(),
-  z.array(
-    z.discriminatedUnion("type", [
-      z.looseObject({
-        type: z.literal("text"),
-        text: z.string(),
-        filename: z.string().exactOptional(),
-        providerOptions: providerMetadataSchema.exactOptional(),
-      }),
-      z.looseObject({
-        type: z.literal("file"),
-        data: z.union([z.string(), fileReferenceSchema]),
-        mediaType: z.string(),
-        filename: z.string().exactOptional(),
-        blob: blobMeasuresSchema.exactOptional(),
-        providerOptions: providerMetadataSchema.exactOptional(),
-      }),
-    ]),
-  ),
-]);
+export const userContentSchema: z.ZodType<StoredUserContent> = z.lazy(() =>
+  z.union([
+    z.string(),
+    z.array(
+      z.discriminatedUnion("type", [
+        z.looseObject({
+          type: z.literal("text"),
+          text: z.string(),
+          filename: z.string().exactOptional(),
+          providerOptions: providerMetadataSchema.exactOptional(),
+        }),
+        z.looseObject({
+          type: z.literal("file"),
+          data: z.union([z.string(), fileReferenceSchema]),
+          mediaType: z.string(),
+          filename: z.string().exactOptional(),
+          blob: blobMeasuresSchema.exactOptional(),
+          providerOptions: providerMetadataSchema.exactOptional(),
+        }),
+      ]),
+    ),
+  ]),
+);
 
 export const messageSchemas: FamilySchemas<MessageFamily> = {
-  "message.queued": z.looseObject({
-    id: z.string(),
-    content: userContentSchema,
-    delivery: z.enum(["steer", "follow-up"]),
-    notBefore: z.number().exactOptional(),
-  }),
-  "message.delivered": z.looseObject({
-    ids: z.array(z.string()),
-    turn: z.int().positive(),
-    boundary: z.enum(["turn", "step"]),
-  }),
-  "message.rescheduled": z.looseObject({
-    id: z.string(),
-    delivery: z.enum(["steer", "follow-up"]),
-    notBefore: z.number().exactOptional(),
-  }),
-  "message.withdrawn": z.looseObject({
-    ids: z.array(z.string()),
-    reason: z.string().exactOptional(),
-  }),
+  "message.queued": () =>
+    z.looseObject({
+      id: z.string(),
+      content: userContentSchema,
+      delivery: z.enum(["steer", "follow-up"]),
+      notBefore: z.number().exactOptional(),
+      by: z.string().exactOptional(),
+    }),
+  "message.delivered": () =>
+    z.looseObject({
+      ids: z.array(z.string()),
+      turn: z.int().positive(),
+      boundary: z.enum(["turn", "step"]),
+    }),
+  "message.rescheduled": () =>
+    z.looseObject({
+      id: z.string(),
+      delivery: z.enum(["steer", "follow-up"]),
+      notBefore: z.number().exactOptional(),
+    }),
+  "message.withdrawn": () =>
+    z.looseObject({
+      ids: z.array(z.string()),
+      reason: z.string().exactOptional(),
+      by: z.string().exactOptional(),
+    }),
 };

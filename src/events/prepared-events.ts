@@ -72,45 +72,52 @@ const place = z.tuple([z.int().nonnegative(), z.int().nonnegative()]);
 
 export const promptRangeSchema: z.ZodType<PromptRange> = z.looseObject({ from: place, to: place });
 
-export const preparedMessageSchema: z.ZodType<PreparedMessage> = z.looseObject({
-  role: z.enum(["system", "user", "assistant", "tool"]),
-  content: z.union([z.string(), z.array(jsonObjectSchema)]),
-  providerOptions: jsonObjectSchema.exactOptional(),
-});
+export const preparedMessageSchema: z.ZodType<PreparedMessage> = z.lazy(() =>
+  z.looseObject({
+    role: z.enum(["system", "user", "assistant", "tool"]),
+    content: z.union([z.string(), z.array(jsonObjectSchema)]),
+    providerOptions: jsonObjectSchema.exactOptional(),
+  }),
+);
 
 const addedId = { position: z.int().positive(), index: z.int().nonnegative() };
 
-const messageChangeSchema: z.ZodType<MessageChange> = z.looseObject({
-  hidden: z.array(promptRangeSchema).exactOptional(),
-  shown: z.array(promptRangeSchema).exactOptional(),
-  summaries: z.array(z.int().positive()).exactOptional(),
-  removed: z.array(z.looseObject(addedId)).exactOptional(),
-  added: z
-    .array(
-      z.looseObject({
-        after: z.union([z.strictObject({ place }), z.strictObject(addedId)]),
-        message: preparedMessageSchema,
-      }),
-    )
-    .exactOptional(),
-});
+const messageChangeSchema: z.ZodType<MessageChange> = z.lazy(() =>
+  z.looseObject({
+    hidden: z.array(promptRangeSchema).exactOptional(),
+    shown: z.array(promptRangeSchema).exactOptional(),
+    summaries: z.array(z.int().positive()).exactOptional(),
+    removed: z.array(z.looseObject(addedId)).exactOptional(),
+    added: z
+      .array(
+        z.looseObject({
+          after: z.union([z.strictObject({ place }), z.strictObject(addedId)]),
+          message: preparedMessageSchema,
+        }),
+      )
+      .exactOptional(),
+  }),
+);
 
-export const stepOverridesSchema: z.ZodType<StepOverrides> = z.looseObject({
-  model: modelNameSchema.exactOptional(),
-  activeTools: z.array(z.string()).exactOptional(),
-  toolOrder: z.array(z.string()).exactOptional(),
-  toolChoice: jsonSchema.exactOptional(),
-  settings: jsonObjectSchema.exactOptional(),
-  providerOptions: jsonObjectSchema.exactOptional(),
-});
+export const stepOverridesSchema: z.ZodType<StepOverrides> = z.lazy(() =>
+  z.looseObject({
+    model: modelNameSchema.exactOptional(),
+    activeTools: z.array(z.string()).exactOptional(),
+    toolOrder: z.array(z.string()).exactOptional(),
+    toolChoice: jsonSchema.exactOptional(),
+    settings: jsonObjectSchema.exactOptional(),
+    providerOptions: jsonObjectSchema.exactOptional(),
+  }),
+);
 
 export const preparedSchemas: FamilySchemas<PreparedFamily> = {
-  "step.prepared": z.looseObject({
-    turn: z.int().positive(),
-    step: z.int().positive(),
-    messages: messageChangeSchema.exactOptional(),
-    instructions: jsonSchema.exactOptional(),
-    overrides: stepOverridesSchema.exactOptional(),
-    agentDigest: z.string().exactOptional(),
-  }),
+  "step.prepared": () =>
+    z.looseObject({
+      turn: z.int().positive(),
+      step: z.int().positive(),
+      messages: messageChangeSchema.exactOptional(),
+      instructions: jsonSchema.exactOptional(),
+      overrides: stepOverridesSchema.exactOptional(),
+      agentDigest: z.string().exactOptional(),
+    }),
 };

@@ -125,7 +125,12 @@ export interface SessionFamily {
   /** A link of the hash chain (`hash-chain.ts`). */
   "session.chained": { readonly digest: string };
   /** The content at these positions is gone for good: its keys are erased after this event. */
-  "session.redacted": { readonly ranges: readonly PositionRange[]; readonly reason?: string };
+  "session.redacted": {
+    readonly ranges: readonly PositionRange[];
+    readonly reason?: string;
+    /** The name of the person who redacted it. */
+    readonly by?: string;
+  };
   /** The head moves to an earlier boundary; the log keeps what follows. Without `branch`, a new one begins. */
   "session.rewound": {
     readonly to: number;
@@ -138,6 +143,8 @@ export interface SessionFamily {
     /** The caller's key of a regeneration. */
     readonly key?: string;
     readonly note?: string;
+    /** The name of the person who moved the head. */
+    readonly by?: string;
   };
   /** A standing answer about a tool ends: its next call that needs approval is asked about. */
   "session.approval-forgotten": { readonly toolName: string };
@@ -149,46 +156,52 @@ export const modelNameSchema: z.ZodType<ModelName> = z.looseObject({
   modelId: z.string(),
 });
 
-const offeredToolSchema: z.ZodType<OfferedTool> = z.looseObject({
-  name: z.string(),
-  server: z.string(),
-  tool: z.string(),
-  description: z.string().exactOptional(),
-  inputSchema: jsonObjectSchema,
-  idempotent: z.boolean().exactOptional(),
-  needsApproval: z.boolean().exactOptional(),
-});
+const offeredToolSchema: z.ZodType<OfferedTool> = z.lazy(() =>
+  z.looseObject({
+    name: z.string(),
+    server: z.string(),
+    tool: z.string(),
+    description: z.string().exactOptional(),
+    inputSchema: jsonObjectSchema,
+    idempotent: z.boolean().exactOptional(),
+    needsApproval: z.boolean().exactOptional(),
+  }),
+);
 
-const agentSchema: z.ZodType<AgentDescription> = z.looseObject({
-  digest: z.string(),
-  model: modelNameSchema,
-  tools: z.array(z.string()),
-  id: z.string().exactOptional(),
-  name: z.string().exactOptional(),
-  parts: z
-    .looseObject({
-      instructions: z.string(),
-      tools: byIdSchema(z.string()),
-      toolChoice: jsonSchema.exactOptional(),
-    })
-    .exactOptional(),
-  mcp: z
-    .looseObject({ tools: z.array(offeredToolSchema), missing: z.array(z.string()) })
-    .exactOptional(),
-});
+const agentSchema: z.ZodType<AgentDescription> = z.lazy(() =>
+  z.looseObject({
+    digest: z.string(),
+    model: modelNameSchema,
+    tools: z.array(z.string()),
+    id: z.string().exactOptional(),
+    name: z.string().exactOptional(),
+    parts: z
+      .looseObject({
+        instructions: z.string(),
+        tools: byIdSchema(z.string()),
+        toolChoice: jsonSchema.exactOptional(),
+      })
+      .exactOptional(),
+    mcp: z
+      .looseObject({ tools: z.array(offeredToolSchema), missing: z.array(z.string()) })
+      .exactOptional(),
+  }),
+);
 
 export const forkPointSchema: z.ZodType<ForkPoint> = z.looseObject({
   session: z.string(),
   position: z.int().positive(),
 });
 
-export const parentCallSchema: z.ZodType<ParentCall> = z.looseObject({
-  session: z.string(),
-  step: z.int().positive(),
-  callId: z.string(),
-  toolName: z.string(),
-  depth: z.int().positive(),
-});
+export const parentCallSchema: z.ZodType<ParentCall> = z.lazy(() =>
+  z.looseObject({
+    session: z.string(),
+    step: z.int().positive(),
+    callId: z.string(),
+    toolName: z.string(),
+    depth: z.int().positive(),
+  }),
+);
 
 const positionRangeSchema: z.ZodType<PositionRange> = z.looseObject({
   from: z.int().positive(),
@@ -200,58 +213,69 @@ const digestSchema = z.string().regex(/^[0-9a-f]{64}$/);
 const turn = z.int().positive();
 const step = z.int().positive();
 
-const inFlightSchema: z.ZodType<InFlight> = z.discriminatedUnion("kind", [
-  z.looseObject({ kind: z.literal("nothing") }),
-  z.looseObject({ kind: z.literal("boundary"), turn }),
-  z.looseObject({ kind: z.literal("streaming"), turn, step }),
-  z.looseObject({
-    kind: z.literal("tools"),
-    turn,
-    step,
-    started: z.array(z.string()),
-    waiting: z.array(z.string()),
-  }),
-  z.looseObject({ kind: z.literal("compacting") }),
-]);
+const inFlightSchema: z.ZodType<InFlight> = z.lazy(() =>
+  z.discriminatedUnion("kind", [
+    z.looseObject({ kind: z.literal("nothing") }),
+    z.looseObject({ kind: z.literal("boundary"), turn }),
+    z.looseObject({ kind: z.literal("streaming"), turn, step }),
+    z.looseObject({
+      kind: z.literal("tools"),
+      turn,
+      step,
+      started: z.array(z.string()),
+      waiting: z.array(z.string()),
+    }),
+    z.looseObject({ kind: z.literal("compacting") }),
+  ]),
+);
 
 export const sessionSchemas: FamilySchemas<SessionFamily> = {
-  "session.created": z.looseObject({
-    agent: agentSchema,
-    metadata: jsonObjectSchema.exactOptional(),
-    parent: parentCallSchema.exactOptional(),
-  }),
-  "session.forked": z.looseObject({
-    from: forkPointSchema,
-    agent: agentSchema.exactOptional(),
-  }),
-  "session.configured": z.looseObject({ agent: agentSchema }),
-  "session.metadata-set": z.looseObject({ metadata: jsonObjectSchema }),
-  "session.recovered": z.looseObject({
-    inFlight: inFlightSchema,
-    policy: z.enum(["stop", "continue"]),
-  }),
-  "session.resumed": z.looseObject({ reason: z.string().exactOptional() }),
-  "session.thinned": z.looseObject({
-    drop: z.enum(["boundaries", "reasoning"]),
-    spans: z.array(z.looseObject({ from: z.int().positive(), to: z.int().positive() })).min(1),
-    shown: z.literal(true).exactOptional(),
-  }),
-  "session.chained": z.looseObject({ digest: digestSchema }),
-  "session.rewound": z.looseObject({
-    to: z.int().positive(),
-    branch: z.int().positive().exactOptional(),
-    again: z.array(z.string()).exactOptional(),
-    edit: z.looseObject({ replaces: z.string(), by: z.string() }).exactOptional(),
-    key: z.string().exactOptional(),
-    note: z.string().exactOptional(),
-  }),
-  "session.approval-forgotten": z.looseObject({ toolName: z.string() }),
-  "session.redacted": z.looseObject({
-    ranges: z.array(positionRangeSchema),
-    reason: z.string().exactOptional(),
-  }),
-  "session.closed": z.looseObject({
-    reason: z.string().exactOptional(),
-    digest: digestSchema.exactOptional(),
-  }),
+  "session.created": () =>
+    z.looseObject({
+      agent: agentSchema,
+      metadata: jsonObjectSchema.exactOptional(),
+      parent: parentCallSchema.exactOptional(),
+    }),
+  "session.forked": () =>
+    z.looseObject({
+      from: forkPointSchema,
+      agent: agentSchema.exactOptional(),
+    }),
+  "session.configured": () => z.looseObject({ agent: agentSchema }),
+  "session.metadata-set": () => z.looseObject({ metadata: jsonObjectSchema }),
+  "session.recovered": () =>
+    z.looseObject({
+      inFlight: inFlightSchema,
+      policy: z.enum(["stop", "continue"]),
+    }),
+  "session.resumed": () => z.looseObject({ reason: z.string().exactOptional() }),
+  "session.thinned": () =>
+    z.looseObject({
+      drop: z.enum(["boundaries", "reasoning"]),
+      spans: z.array(z.looseObject({ from: z.int().positive(), to: z.int().positive() })).min(1),
+      shown: z.literal(true).exactOptional(),
+    }),
+  "session.chained": () => z.looseObject({ digest: digestSchema }),
+  "session.rewound": () =>
+    z.looseObject({
+      to: z.int().positive(),
+      branch: z.int().positive().exactOptional(),
+      again: z.array(z.string()).exactOptional(),
+      edit: z.looseObject({ replaces: z.string(), by: z.string() }).exactOptional(),
+      key: z.string().exactOptional(),
+      note: z.string().exactOptional(),
+      by: z.string().exactOptional(),
+    }),
+  "session.approval-forgotten": () => z.looseObject({ toolName: z.string() }),
+  "session.redacted": () =>
+    z.looseObject({
+      ranges: z.array(positionRangeSchema),
+      reason: z.string().exactOptional(),
+      by: z.string().exactOptional(),
+    }),
+  "session.closed": () =>
+    z.looseObject({
+      reason: z.string().exactOptional(),
+      digest: digestSchema.exactOptional(),
+    }),
 };

@@ -32,15 +32,17 @@ export interface FixtureNote {
 /** Raised when older releases cannot read the file. 1 and 2 had `seq` and `at`; 2 marked files with blobs. */
 const FORMAT = 3;
 
-const headerSchema = z.object({
-  turnlog: z.literal("session"),
-  format: z.int().positive(),
-  session: z.string(),
-  events: z.int().positive(),
-  fixture: z.looseObject({ redacted: z.array(z.string()) }).exactOptional(),
-  forkedFrom: forkPointSchema.exactOptional(),
-  blobs: z.literal("inline").exactOptional(),
-});
+const headerSchema = z.lazy(() =>
+  z.object({
+    turnlog: z.literal("session"),
+    format: z.int().positive(),
+    session: z.string(),
+    events: z.int().positive(),
+    fixture: z.looseObject({ redacted: z.array(z.string()) }).exactOptional(),
+    forkedFrom: forkPointSchema.exactOptional(),
+    blobs: z.literal("inline").exactOptional(),
+  }),
+);
 
 const lineFields = {
   type: z.string(),

@@ -120,24 +120,28 @@ export interface StepFamily {
 const step = z.int().positive();
 const tokens = z.number().nonnegative();
 
-export const estimateSchema: z.ZodType<PromptEstimate> = z.looseObject({
-  tokens,
-  basis: z.enum(["length", "anchored", "counted"]),
-  guessedTokens: tokens.exactOptional(),
-  factor: z.number().positive().exactOptional(),
-});
+export const estimateSchema: z.ZodType<PromptEstimate> = z.lazy(() =>
+  z.looseObject({
+    tokens,
+    basis: z.enum(["length", "anchored", "counted"]),
+    guessedTokens: tokens.exactOptional(),
+    factor: z.number().positive().exactOptional(),
+  }),
+);
 
-export const usageSchema: z.ZodType<TokenUsage> = z.looseObject({
-  basis: z.enum(["measured", "estimated"]),
-  inputTokens: tokens,
-  outputTokens: tokens,
-  uncachedInputTokens: tokens.exactOptional(),
-  cacheReadTokens: tokens.exactOptional(),
-  cacheWriteTokens: tokens.exactOptional(),
-  textTokens: tokens.exactOptional(),
-  reasoningTokens: tokens.exactOptional(),
-  raw: jsonSchema.exactOptional(),
-});
+export const usageSchema: z.ZodType<TokenUsage> = z.lazy(() =>
+  z.looseObject({
+    basis: z.enum(["measured", "estimated"]),
+    inputTokens: tokens,
+    outputTokens: tokens,
+    uncachedInputTokens: tokens.exactOptional(),
+    cacheReadTokens: tokens.exactOptional(),
+    cacheWriteTokens: tokens.exactOptional(),
+    textTokens: tokens.exactOptional(),
+    reasoningTokens: tokens.exactOptional(),
+    raw: jsonSchema.exactOptional(),
+  }),
+);
 
 const failureKindSchema: z.ZodType<FailureKind> = z.enum([
   "rate-limit",
@@ -165,44 +169,49 @@ export const finishReasonSchema: z.ZodType<FinishReason> = z.enum([
 ]);
 
 export const stepSchemas: FamilySchemas<StepFamily> = {
-  "step.started": z.looseObject({
-    turn: z.int().positive(),
-    step,
-    attempt: z.int().positive(),
-    model: modelNameSchema,
-    promptDigest: z.string(),
-    estimate: estimateSchema,
-  }),
-  "step.retrying": z.looseObject({
-    step,
-    attempt: z.int().positive(),
-    delayMs: z.number().nonnegative(),
-    kind: failureKindSchema.exactOptional(),
-    error: storedErrorSchema,
-    usage: usageSchema.exactOptional(),
-  }),
-  "step.finished": z.looseObject({
-    step,
-    finishReason: finishReasonSchema,
-    rawFinishReason: z.string().exactOptional(),
-    usage: usageSchema,
-    response: z.looseObject({
-      id: z.string().exactOptional(),
-      modelId: z.string().exactOptional(),
-      timestamp: z.number().exactOptional(),
+  "step.started": () =>
+    z.looseObject({
+      turn: z.int().positive(),
+      step,
+      attempt: z.int().positive(),
+      model: modelNameSchema,
+      promptDigest: z.string(),
+      estimate: estimateSchema,
     }),
-    providerMetadata: providerMetadataSchema.exactOptional(),
-    deferred: z.array(z.string()).exactOptional(),
-  }),
-  "step.failed": z.looseObject({
-    step,
-    kind: failureKindSchema.exactOptional(),
-    error: storedErrorSchema,
-    usage: usageSchema,
-  }),
-  "step.interrupted": z.looseObject({
-    step,
-    reason: z.enum(["cancelled", "recovered", "closed"]),
-    usage: usageSchema,
-  }),
+  "step.retrying": () =>
+    z.looseObject({
+      step,
+      attempt: z.int().positive(),
+      delayMs: z.number().nonnegative(),
+      kind: failureKindSchema.exactOptional(),
+      error: storedErrorSchema,
+      usage: usageSchema.exactOptional(),
+    }),
+  "step.finished": () =>
+    z.looseObject({
+      step,
+      finishReason: finishReasonSchema,
+      rawFinishReason: z.string().exactOptional(),
+      usage: usageSchema,
+      response: z.looseObject({
+        id: z.string().exactOptional(),
+        modelId: z.string().exactOptional(),
+        timestamp: z.number().exactOptional(),
+      }),
+      providerMetadata: providerMetadataSchema.exactOptional(),
+      deferred: z.array(z.string()).exactOptional(),
+    }),
+  "step.failed": () =>
+    z.looseObject({
+      step,
+      kind: failureKindSchema.exactOptional(),
+      error: storedErrorSchema,
+      usage: usageSchema,
+    }),
+  "step.interrupted": () =>
+    z.looseObject({
+      step,
+      reason: z.enum(["cancelled", "recovered", "closed"]),
+      usage: usageSchema,
+    }),
 };

@@ -95,46 +95,53 @@ export function isSucceededData(data: JsonValue): boolean {
 }
 
 export const toolSchemas: FamilySchemas<ToolFamily> = {
-  "tool.approval-requested": z.looseObject({
-    ...key,
-    toolName: z.string(),
-    reason: z.string().exactOptional(),
-  }),
-  "tool.approval-answered": z.looseObject({
-    ...key,
-    approved: z.boolean(),
-    reason: z.string().exactOptional(),
-    always: z.boolean().exactOptional(),
-    by: z.string().exactOptional(),
-  }),
-  "tool.output-requested": z.looseObject({ ...key, toolName: z.string() }),
-  "tool.started": z.looseObject({
-    ...key,
-    toolName: z.string(),
-    attempt: z.int().positive(),
-    effectId: z.string(),
-    child: z.string().exactOptional(),
-  }),
-  "tool.progressed": z.looseObject({ ...key, output: jsonSchema }),
-  "tool.succeeded": z.looseObject({
-    ...key,
-    output: jsonSchema,
-    modelOutput: modelOutputSchema.exactOptional(),
-    by: z.string().exactOptional(),
-  }),
-  "tool.failed": z.looseObject({
-    ...key,
-    error: storedErrorSchema,
-    modelOutput: modelOutputSchema.exactOptional(),
-    by: z.string().exactOptional(),
-  }),
-  "tool.denied": z.looseObject({ ...key, reason: z.string().exactOptional() }),
-  "tool.skipped": z.looseObject({
-    ...key,
-    reason: z.enum(["cancelled", "recovered", "interrupted", "timed-out"]),
-  }),
-  "tool.unknown": z.looseObject({
-    ...key,
-    reason: z.enum(["cancelled", "recovered", "timed-out"]),
-  }),
+  "tool.approval-requested": () =>
+    z.looseObject({
+      ...key,
+      toolName: z.string(),
+      reason: z.string().exactOptional(),
+    }),
+  "tool.approval-answered": () =>
+    z.looseObject({
+      ...key,
+      approved: z.boolean(),
+      reason: z.string().exactOptional(),
+      always: z.boolean().exactOptional(),
+      by: z.string().exactOptional(),
+    }),
+  "tool.output-requested": () => z.looseObject({ ...key, toolName: z.string() }),
+  "tool.started": () =>
+    z.looseObject({
+      ...key,
+      toolName: z.string(),
+      attempt: z.int().positive(),
+      effectId: z.string(),
+      child: z.string().exactOptional(),
+    }),
+  "tool.progressed": () => z.looseObject({ ...key, output: jsonSchema }),
+  "tool.succeeded": () =>
+    z.looseObject({
+      ...key,
+      output: jsonSchema,
+      modelOutput: modelOutputSchema.exactOptional(),
+      by: z.string().exactOptional(),
+    }),
+  "tool.failed": () =>
+    z.looseObject({
+      ...key,
+      error: storedErrorSchema,
+      modelOutput: modelOutputSchema.exactOptional(),
+      by: z.string().exactOptional(),
+    }),
+  "tool.denied": () => z.looseObject({ ...key, reason: z.string().exactOptional() }),
+  "tool.skipped": () =>
+    z.looseObject({
+      ...key,
+      reason: z.enum(["cancelled", "recovered", "interrupted", "timed-out"]),
+    }),
+  "tool.unknown": () =>
+    z.looseObject({
+      ...key,
+      reason: z.enum(["cancelled", "recovered", "timed-out"]),
+    }),
 };

@@ -48,6 +48,8 @@ export interface TurnFamily {
     readonly turn: number;
     readonly mode?: CancelMode;
     readonly reason?: string;
+    /** The name of the person who cancelled it. */
+    readonly by?: string;
   };
   /** With `lastStep`, one more step follows, in which the model may conclude but call no tools. */
   "turn.limit-reached": {
@@ -87,31 +89,35 @@ export const turnEndReasonSchema: z.ZodType<TurnEndReason> = z.enum([
 ]);
 
 export const turnSchemas: FamilySchemas<TurnFamily> = {
-  "turn.started": z.looseObject({ turn, maxSteps: z.int().positive() }),
-  "turn.cancel-requested": z.looseObject({
-    turn,
-    mode: z.enum(["now", "after-tools"]).exactOptional(),
-    reason: z.string().exactOptional(),
-  }),
-  "turn.limit-reached": z.looseObject({
-    turn,
-    limit: z.enum(["time", "repetition", "stop-condition", "budget"]),
-    lastStep: z.boolean(),
-    condition: z.int().nonnegative().exactOptional(),
-    budget: z
-      .looseObject({
-        of: z.string(),
-        unit: z.enum(["tokens", "dollars"]),
-        limit: z.number(),
-        spent: z.number(),
-        unpriced: z.literal(true).exactOptional(),
-      })
-      .exactOptional(),
-  }),
-  "turn.ended": z.looseObject({
-    turn,
-    reason: turnEndReasonSchema,
-    error: storedErrorSchema.exactOptional(),
-    output: outputSchema.exactOptional(),
-  }),
+  "turn.started": () => z.looseObject({ turn, maxSteps: z.int().positive() }),
+  "turn.cancel-requested": () =>
+    z.looseObject({
+      turn,
+      mode: z.enum(["now", "after-tools"]).exactOptional(),
+      reason: z.string().exactOptional(),
+      by: z.string().exactOptional(),
+    }),
+  "turn.limit-reached": () =>
+    z.looseObject({
+      turn,
+      limit: z.enum(["time", "repetition", "stop-condition", "budget"]),
+      lastStep: z.boolean(),
+      condition: z.int().nonnegative().exactOptional(),
+      budget: z
+        .looseObject({
+          of: z.string(),
+          unit: z.enum(["tokens", "dollars"]),
+          limit: z.number(),
+          spent: z.number(),
+          unpriced: z.literal(true).exactOptional(),
+        })
+        .exactOptional(),
+    }),
+  "turn.ended": () =>
+    z.looseObject({
+      turn,
+      reason: turnEndReasonSchema,
+      error: storedErrorSchema.exactOptional(),
+      output: outputSchema.exactOptional(),
+    }),
 };

@@ -114,61 +114,65 @@ export interface MachineState {
   readonly context: SessionContext;
 }
 
-const valueSchema: z.ZodType<SessionStateValue> = z.union([
-  z.enum(["tools", "compacting", "resuming", "closed"]),
-  z.object({ idle: z.enum(["waiting", "starting"]) }),
-  z.object({
-    streaming: z.enum([
-      "deciding",
-      "boundary",
-      "calling",
-      "backingOff",
-      "overflowed",
-      "stepped",
-      "ending",
-    ]),
-  }),
-]);
+const valueSchema: z.ZodType<SessionStateValue> = z.lazy(() =>
+  z.union([
+    z.enum(["tools", "compacting", "resuming", "closed"]),
+    z.object({ idle: z.enum(["waiting", "starting"]) }),
+    z.object({
+      streaming: z.enum([
+        "deciding",
+        "boundary",
+        "calling",
+        "backingOff",
+        "overflowed",
+        "stepped",
+        "ending",
+      ]),
+    }),
+  ]),
+);
 
 // JSON has no undefined: absent fields become undefined again.
-const contextSchema = z
-  .object({
-    turn: z.int(),
-    step: z.int(),
-    attempt: z.int(),
-    stepsInTurn: z.int(),
-    maxSteps: z.int(),
-    queue: z.array(z.object({ id: z.string(), delivery: z.enum(["steer", "follow-up"]) })),
-    later: z.array(z.string()),
-    held: z.boolean(),
-    calls: chunkedSchema(
-      z.enum([
-        "waiting",
-        "awaiting-approval",
-        "approved",
-        "refused",
-        "awaiting-output",
-        "running",
-        "ended",
-      ]),
-    ),
-    skipCalls: z.boolean(),
-    finishReason: z
-      .enum(["stop", "length", "content-filter", "tool-calls", "error", "other", "interrupted"])
-      .optional(),
-    awaitsResults: z.literal(true).optional(),
-    stopping: turnEndReasonSchema.optional(),
-    lastStep: z.object({ reason: turnEndReasonSchema, begun: z.boolean() }).optional(),
-    recoveries: z.int(),
-    compactingFrom: z.enum(["idle", "boundary", "overflow"]),
-  })
-  .transform(({ finishReason, awaitsResults, stopping, lastStep, ...rest }): SessionContext => ({
-    ...rest,
-    finishReason,
-    awaitsResults,
-    stopping,
-    lastStep,
-  }));
+const contextSchema = z.lazy(() =>
+  z
+    .object({
+      turn: z.int(),
+      step: z.int(),
+      attempt: z.int(),
+      stepsInTurn: z.int(),
+      maxSteps: z.int(),
+      queue: z.array(z.object({ id: z.string(), delivery: z.enum(["steer", "follow-up"]) })),
+      later: z.array(z.string()),
+      held: z.boolean(),
+      calls: chunkedSchema(
+        z.enum([
+          "waiting",
+          "awaiting-approval",
+          "approved",
+          "refused",
+          "awaiting-output",
+          "running",
+          "ended",
+        ]),
+      ),
+      skipCalls: z.boolean(),
+      finishReason: z
+        .enum(["stop", "length", "content-filter", "tool-calls", "error", "other", "interrupted"])
+        .optional(),
+      awaitsResults: z.literal(true).optional(),
+      stopping: turnEndReasonSchema.optional(),
+      lastStep: z.object({ reason: turnEndReasonSchema, begun: z.boolean() }).optional(),
+      recoveries: z.int(),
+      compactingFrom: z.enum(["idle", "boundary", "overflow"]),
+    })
+    .transform(({ finishReason, awaitsResults, stopping, lastStep, ...rest }): SessionContext => ({
+      ...rest,
+      finishReason,
+      awaitsResults,
+      stopping,
+      lastStep,
+    })),
+);
 
 export const machineStateSchema: z.ZodType<MachineState> = z.object({
   value: valueSchema,

@@ -26,11 +26,6 @@ const schema = optionsOf<PromptWithMediaOptions>(
   {},
 );
 
-/**
- * The messages that a step at a position would send, with media instead of references. Media that the
- * model does not accept, and missing media, are notes, as in a call. URLs are not downloaded.
- * @throws TurnlogError `SESSION_NOT_FOUND`, `INVALID_INPUT` for an unknown position
- */
 export async function promptWithMedia(
   log: EventLog,
   session: string,

@@ -61,10 +61,6 @@ export async function* blobsOfSession(
   }
 }
 
-/**
- * Deletes the blobs that no session of the log uses. Sessions may run meanwhile.
- * @throws TurnlogError as {@link usedBlobs}; nothing is deleted then
- */
 export async function collectBlobs(
   log: Readable,
   blobs: BlobStore,
@@ -81,8 +77,8 @@ export interface DeletedWithBlobs extends Deleted {
 }
 
 /**
- * Deletes a session with those of its sub-agents, and the blobs that only they use. If a damaged log hides which those are, they stay, and
- * `onWarning` is called. @throws TurnlogError as `EventLog.delete`
+ * Deletes a session with those of its sub-agents, and the blobs that only they use. If a damaged log hides
+ * which those are, they stay, and `onWarning` is called. @throws TurnlogError as `EventLog.delete`
  */
 export async function deleteSession(
   log: EventLog,

@@ -26,9 +26,9 @@ export interface OfflineModelOptions {
 const schema = optionsOf<OfflineModelOptions>({ delay: milliseconds }, {});
 
 /**
- * A language model without network and key. It lists, reads, searches and counts with the tools `list_files`,
- * `read_file` and `search_files`, writes with `write_file`, explains what it did, and summarises a conversation
- * under given headings. It says which requests it does not understand.
+ * A language model without network and key. It lists, reads and searches with the tools `list_files`,
+ * `read_file` and `search_files`, writes with `write_file`, says what a project is for by its README, explains
+ * what it did, and summarises a conversation under given headings. It says which requests it does not understand.
  * Usage counts four characters as a token, rounded up: of the JSON of prompt and tools (input), and of the
  * reasoning, the text and the tool inputs (output). An aborted call rejects, or breaks its stream, with the
  * signal's reason.
@@ -128,10 +128,7 @@ interface Reply {
 
 function replyOf(move: Move, thinks: boolean): Reply {
   if (move.kind === "ask") {
-    const calls = move.asks.map(({ toolName, input }) => ({
-      toolName,
-      input: JSON.stringify(input),
-    }));
+    const calls = [{ toolName: move.toolName, input: JSON.stringify(move.input) }];
     return { reasoning: thinks ? move.thought : "", text: "", calls, finish: "tool-calls" };
   }
   const reasoning = thinks ? "I have what I need to answer." : "";

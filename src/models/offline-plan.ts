@@ -4,26 +4,22 @@
  */
 import type { Exchange, Outcome } from "./offline-prompt.ts";
 
-export interface Ask {
+/** A call, and the reasoning before it. */
+interface Ask {
+  readonly thought: string;
   readonly toolName: string;
   readonly input: Readonly<Record<string, unknown>>;
 }
 
-/** Calls that may run concurrently, and the reasoning before them. */
-interface Stage {
-  readonly thought: string;
-  readonly asks: readonly Ask[];
-}
-
-/** Yields stages, gets one outcome for each call of a stage, and returns the answer. */
-export type Plan = Generator<Stage, string, readonly Outcome[]>;
+/** Yields calls, gets the outcome of each, and returns the answer. */
+export type Plan = Generator<Ask, string, Outcome>;
 
 export type Move =
-  | { readonly kind: "ask"; readonly thought: string; readonly asks: readonly Ask[] }
+  | ({ readonly kind: "ask" } & Ask)
   | { readonly kind: "answer"; readonly text: string };
 
 /**
- * To the first stage that lacks an outcome; each exchange is used once. A call of a tool that is not offered
+ * To the first call that lacks an outcome; each exchange is used once. A call of a tool that is not offered
  * fails without being made.
  */
 export function follow(
@@ -34,21 +30,11 @@ export function follow(
   const unused = [...exchanges];
   let next = plan.next();
   while (next.done !== true) {
-    const { thought, asks } = next.value;
-    const outcomes: Outcome[] = [];
-    const missing: Ask[] = [];
-    for (const ask of asks) {
-      const exchange = take(unused, ask);
-      if (exchange !== undefined) outcomes.push(exchange.outcome);
-      else if (offered.has(ask.toolName)) missing.push(ask);
-      else
-        outcomes.push({
-          kind: "failed",
-          message: `it takes ${ask.toolName}, a tool I am not offered.`,
-        });
-    }
-    if (missing.length > 0) return { kind: "ask", thought, asks: missing };
-    next = plan.next(outcomes);
+    const ask = next.value;
+    const exchange = take(unused, ask);
+    if (exchange === undefined && offered.has(ask.toolName)) return { kind: "ask", ...ask };
+    const message = `it takes ${ask.toolName}, a tool I am not offered.`;
+    next = plan.next(exchange?.outcome ?? { kind: "failed", message });
   }
   return { kind: "answer", text: next.value };
 }

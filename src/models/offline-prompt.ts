@@ -26,6 +26,8 @@ export interface Situation {
   readonly instructions: string;
   /** The text of the last user message; consecutive user messages are one. */
   readonly asked: string;
+  /** The beginning of the answer that was cut off, if the model is asked to go on from there. */
+  readonly said: string;
   /** Number of its files, which this model cannot read. */
   readonly attachments: number;
   /** Calls before the last user message. */
@@ -38,8 +40,13 @@ export interface Situation {
 /** A text file of a message. */
 const FILE = /^<file name=.*>\n[^]*\n<\/file>$/;
 
+/** Asks for the rest of a reply that was cut off. */
+const GO_ON = /^\[.*\bGo on from where it stopped\.\]$/;
+
 export function readSituation(options: LanguageModelV4CallOptions): Situation {
-  const { prompt } = options;
+  const { prompt: whole } = options;
+  const isCut = textOf(whole.at(-1)).some((text) => GO_ON.test(text));
+  const prompt = isCut ? whole.slice(0, -1) : whole;
   const last = prompt.findLastIndex((message) => message.role === "user");
   let first = last;
   while (prompt[first - 1]?.role === "user") first -= 1;
@@ -56,11 +63,17 @@ export function readSituation(options: LanguageModelV4CallOptions): Situation {
   return {
     instructions: prompt.flatMap((one) => (one.role === "system" ? [one.content] : [])).join("\n"),
     asked: asked.trim(),
+    said: isCut ? textOf(prompt.at(-1)).join("") : "",
     attachments,
     earlier: exchangesOf(prompt.slice(0, Math.max(first, 0))),
     since: exchangesOf(prompt.slice(last + 1)),
     offered: offeredTools(options),
   };
+}
+
+function textOf(message: LanguageModelV4Prompt[number] | undefined): readonly string[] {
+  if (message === undefined || message.role === "system" || message.role === "tool") return [];
+  return message.content.flatMap((part) => (part.type === "text" ? [part.text] : []));
 }
 
 function offeredTools({ tools = [], toolChoice }: LanguageModelV4CallOptions): ReadonlySet<string> {
@@ -128,8 +141,6 @@ export interface Listing extends Coverage {
 
 export interface FileText extends Coverage {
   readonly text: string;
-  readonly startLine?: number | undefined;
-  readonly endLine?: number | undefined;
   readonly totalLines?: number | undefined;
 }
 
@@ -145,18 +156,20 @@ const coverage = { passedOver: z.array(z.string()).optional(), cut: z.string().o
 
 const listing: z.ZodType<Listing> = z.object({ entries: z.array(z.string()), ...coverage });
 
-const fileText: z.ZodType<FileText> = z.object({
-  text: z.string(),
-  startLine: z.number().optional(),
-  endLine: z.number().optional(),
-  totalLines: z.number().optional(),
-  ...coverage,
-});
+const fileText: z.ZodType<FileText> = z.lazy(() =>
+  z.object({
+    text: z.string(),
+    totalLines: z.number().optional(),
+    ...coverage,
+  }),
+);
 
-const findings: z.ZodType<Findings> = z.object({
-  matches: z.array(z.object({ file: z.string(), line: z.number(), text: z.string() })),
-  ...coverage,
-});
+const findings: z.ZodType<Findings> = z.lazy(() =>
+  z.object({
+    matches: z.array(z.object({ file: z.string(), line: z.number(), text: z.string() })),
+    ...coverage,
+  }),
+);
 
 export function readListing(output: unknown): Listing | undefined {
   return listing.safeParse(output).data;

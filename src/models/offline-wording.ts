@@ -27,7 +27,7 @@ export function bullets(items: readonly string[]): string {
 }
 
 /** A paragraph about content that the tool left out; empty if it left out nothing. */
-export function describeLimits({ passedOver = [], cut }: Coverage): string {
+function describeLimits({ passedOver = [], cut }: Coverage): string {
   const notes: string[] = [];
   if (passedOver.length > 0) notes.push(`The tool passed over ${passedOver.join(", ")}.`);
   if (cut !== undefined) notes.push(`This is not everything: ${cut}`);
@@ -48,16 +48,29 @@ function amountOf(entries: readonly string[]): string {
 }
 
 export function describeFile(path: string, file: FileText): string {
+  if (file.text === "") return `${path} is empty.`;
   const lines = file.text.split("\n");
   const shown = lines.slice(0, mostLines).join("\n");
   const rest = lines.length - mostLines;
   const size = file.totalLines === undefined ? "" : ` (${amount(file.totalLines, "line")} in all)`;
-  if (file.text === "") return `${path} is empty.`;
   const more =
     rest > 0 ? `\n\nI read ${amount(rest, "further line")} that I do not repeat here.` : "";
-  const range =
-    file.startLine !== undefined && file.startLine > 1 ? ` from line ${file.startLine} on` : "";
-  return `${path}${size} says${range}:\n\n\`\`\`\n${shown}\n\`\`\`${more}${describeLimits(file)}`;
+  return `${path}${size} says:\n\n\`\`\`\n${shown}\n\`\`\`${more}${describeLimits(file)}`;
+}
+
+/** The title and the first paragraphs of a README, as far as they are prose. */
+export function describeProject(path: string, { text }: FileText, top: Listing): string {
+  const blocks = text.split(/\n\s*\n/).map((block) => block.trim());
+  const title = /^# +(.+)$/m.exec(text)?.[1];
+  const prose = blocks
+    .map((block) => block.replace(/^#.*\n?/, "").trim())
+    .filter((block) => /^[\p{L}*_[]/u.test(block) && !block.startsWith("[!"))
+    .slice(0, 2);
+  const shown = top.entries.filter((entry) => !entry.startsWith("."));
+  if (prose.length === 0) return `${path} does not say it in words that I can quote.`;
+  const by = title === undefined ? `${path} says` : `${path} calls it ${title} and says`;
+  const quote = prose.join("\n\n").replaceAll(/^/gm, "> ");
+  return `${by}:\n\n${quote}\n\nAt its top: ${shown.slice(0, 20).join(", ")}.${describeLimits(top)}`;
 }
 
 export function linesByFile({ matches }: Findings): ReadonlyMap<string, readonly number[]> {

@@ -13,7 +13,7 @@ import { recordedError } from "./recorded-error.ts";
 import { recordedCalls, type RecordedCall, type StepEnd } from "./recorded-step.ts";
 import { replayedFinish, replayedPart, replayedResponse, writtenInputs } from "./replayed-parts.ts";
 
-/** A {@link LanguageModelV4} that remembers its calls. */
+/** A `LanguageModelV4` that remembers its calls. */
 export interface ReplayModel extends LanguageModelV4 {
   /** The options of every call so far. */
   readonly calls: readonly LanguageModelV4CallOptions[];

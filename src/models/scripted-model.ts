@@ -25,7 +25,7 @@ export type Script =
       index: number,
     ) => ScriptedStep | PromiseLike<ScriptedStep>);
 
-/** A {@link LanguageModelV4} that records its calls. */
+/** A `LanguageModelV4` that records its calls. */
 export interface ScriptedModel extends LanguageModelV4 {
   /** The options of every call so far, including failed ones. */
   readonly calls: readonly LanguageModelV4CallOptions[];

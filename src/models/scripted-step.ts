@@ -63,7 +63,7 @@ export type ScriptedStep =
       readonly responseId?: string;
     };
 
-/** A {@link ScriptedGate} that a test opens. */
+/** A gate of a script that a test opens. */
 export interface Gate extends ScriptedGate {
   /** Resolves when the model waits at the gate: everything before it has been read. */
   readonly reached: Promise<void>;

@@ -29,11 +29,13 @@ export const approvals: Projection<ApprovalsState> = defineProjection<ApprovalsS
   name: "approvals",
   version: 2,
   follows: "log",
-  schema: z.object({
-    always: byIdSchema(z.object({ approved: z.boolean(), reason: z.string().exactOptional() })),
-    asked: byIdSchema(z.string()),
-    lineage: z.array(z.object({ session: z.string(), position: z.int() })),
-  }),
+  schema: z.lazy(() =>
+    z.object({
+      always: byIdSchema(z.object({ approved: z.boolean(), reason: z.string().exactOptional() })),
+      asked: byIdSchema(z.string()),
+      lineage: z.array(z.object({ session: z.string(), position: z.int() })),
+    }),
+  ),
   initial: { always: {}, asked: {}, lineage: [] },
   on: {
     "session.forked": (state, { position, data }) => ({

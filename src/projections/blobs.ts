@@ -18,12 +18,14 @@ export const blobs: Projection<BlobsState> = defineProjection<BlobsState>({
   name: "blobs",
   version: 1,
   follows: "log",
-  schema: z.object({
-    stored: byIdSchema(
-      z.intersection(z.looseObject({ mediaType: z.string() }), blobMeasuresSchema),
-    ),
-    bytes: z.int().nonnegative(),
-  }),
+  schema: z.lazy(() =>
+    z.object({
+      stored: byIdSchema(
+        z.intersection(z.looseObject({ mediaType: z.string() }), blobMeasuresSchema),
+      ),
+      bytes: z.int().nonnegative(),
+    }),
+  ),
   initial: { stored: {}, bytes: 0 },
   on: {
     "blob.stored": (state, { data: { sha256, ...blob } }) =>

@@ -94,19 +94,21 @@ export const branches: Projection<BranchesState> = defineProjection<BranchesStat
   name: "branches",
   version: 1,
   follows: "log",
-  schema: z.object({
-    all: z.array(
-      z.object({
-        id: position,
-        parent: position.exactOptional(),
-        forkedAt: position.exactOptional(),
-        again: z.array(z.string()).exactOptional(),
-        edit: z.object({ replaces: z.string(), by: z.string() }).exactOptional(),
-        key: z.string().exactOptional(),
-      }),
-    ),
-    switches: z.array(z.object({ from: position, branch: position })),
-  }),
+  schema: z.lazy(() =>
+    z.object({
+      all: z.array(
+        z.object({
+          id: position,
+          parent: position.exactOptional(),
+          forkedAt: position.exactOptional(),
+          again: z.array(z.string()).exactOptional(),
+          edit: z.object({ replaces: z.string(), by: z.string() }).exactOptional(),
+          key: z.string().exactOptional(),
+        }),
+      ),
+      switches: z.array(z.object({ from: position, branch: position })),
+    }),
+  ),
   initial: { all: [{ id: 1 }], switches: [{ from: 1, branch: 1 }] },
   on: {
     "session.rewound": (state, { position: from, data }) => {

@@ -88,20 +88,22 @@ export const calibration: Projection<CalibrationState> = defineProjection<Calibr
   name: "calibration",
   version: 1,
   follows: "branch",
-  schema: z.object({
-    models: byIdSchema(z.object({ guessed: z.number(), billed: z.number() })),
-    running: z
-      .object({ step: z.int(), model: z.string(), estimate: estimateSchema })
-      .exactOptional(),
-    last: z
-      .object({
-        step: z.int(),
-        basis: z.enum(["length", "anchored", "counted"]),
-        estimated: z.number(),
-        billed: z.number(),
-      })
-      .exactOptional(),
-  }),
+  schema: z.lazy(() =>
+    z.object({
+      models: byIdSchema(z.object({ guessed: z.number(), billed: z.number() })),
+      running: z
+        .object({ step: z.int(), model: z.string(), estimate: estimateSchema })
+        .exactOptional(),
+      last: z
+        .object({
+          step: z.int(),
+          basis: z.enum(["length", "anchored", "counted"]),
+          estimated: z.number(),
+          billed: z.number(),
+        })
+        .exactOptional(),
+    }),
+  ),
   initial: { models: {} },
   on: {
     "step.started": (state, { data: { step, model, estimate } }) => ({

@@ -40,17 +40,19 @@ export const compactions: Projection<CompactionsState> = defineProjection<Compac
   name: "compactions",
   version: 3,
   follows: "branch",
-  schema: z.object({
-    attempts: z.int().nonnegative(),
-    overflows: z.int().nonnegative(),
-    scale: z.number().positive().exactOptional(),
-    settled: z.number().nonnegative().exactOptional(),
-    isGuess: z.boolean(),
-    trigger: z.enum(["asked", "limit", "overflow"]).exactOptional(),
-    outcome: z
-      .enum(["compacted", "nothing-to-gain", "not-needed", "failed", "cancelled", "recovered"])
-      .exactOptional(),
-  }),
+  schema: z.lazy(() =>
+    z.object({
+      attempts: z.int().nonnegative(),
+      overflows: z.int().nonnegative(),
+      scale: z.number().positive().exactOptional(),
+      settled: z.number().nonnegative().exactOptional(),
+      isGuess: z.boolean(),
+      trigger: z.enum(["asked", "limit", "overflow"]).exactOptional(),
+      outcome: z
+        .enum(["compacted", "nothing-to-gain", "not-needed", "failed", "cancelled", "recovered"])
+        .exactOptional(),
+    }),
+  ),
   initial,
   on: {
     "turn.started": stepEnded,

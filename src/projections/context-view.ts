@@ -147,44 +147,46 @@ export const contextView: Projection<ContextView> = defineProjection<ContextView
   name: "context-view",
   version: 6,
   follows: "branch",
-  schema: z.object({
-    compactions: z.array(
-      z.object({
-        position: positionSchema,
-        from: positionSchema,
-        to: positionSchema,
-        summary: z.string(),
-      }),
-    ),
-    prunings: z.array(
-      z.object({
-        position: positionSchema,
-        calls: z.array(z.looseObject({ step: positionSchema, callId: z.string() })),
-      }),
-    ),
-    cuts: z.array(
-      z.object({
-        position: positionSchema,
-        calls: z.array(cutCallSchema),
-        reader: z.string().exactOptional(),
-        undone: z.literal(true).exactOptional(),
-      }),
-    ),
-    omissions: z.array(z.object({ position: positionSchema, omitted: omittedMediaSchema })),
-    changed: z.int().nonnegative(),
-    binding: z.string().exactOptional(),
-    bindings: z.array(z.string()),
-    edit: promptEditSchema.exactOptional(),
-    instructions: jsonSchema.exactOptional(),
-    prepared: z
-      .object({
-        step: positionSchema,
-        overrides: stepOverridesSchema.exactOptional(),
-        agentDigest: z.string().exactOptional(),
-        ownBinding: z.string().exactOptional(),
-      })
-      .exactOptional(),
-  }),
+  schema: z.lazy(() =>
+    z.object({
+      compactions: z.array(
+        z.object({
+          position: positionSchema,
+          from: positionSchema,
+          to: positionSchema,
+          summary: z.string(),
+        }),
+      ),
+      prunings: z.array(
+        z.object({
+          position: positionSchema,
+          calls: z.array(z.looseObject({ step: positionSchema, callId: z.string() })),
+        }),
+      ),
+      cuts: z.array(
+        z.object({
+          position: positionSchema,
+          calls: z.array(cutCallSchema),
+          reader: z.string().exactOptional(),
+          undone: z.literal(true).exactOptional(),
+        }),
+      ),
+      omissions: z.array(z.object({ position: positionSchema, omitted: omittedMediaSchema })),
+      changed: z.int().nonnegative(),
+      binding: z.string().exactOptional(),
+      bindings: z.array(z.string()),
+      edit: promptEditSchema.exactOptional(),
+      instructions: jsonSchema.exactOptional(),
+      prepared: z
+        .object({
+          step: positionSchema,
+          overrides: stepOverridesSchema.exactOptional(),
+          agentDigest: z.string().exactOptional(),
+          ownBinding: z.string().exactOptional(),
+        })
+        .exactOptional(),
+    }),
+  ),
   initial: { compactions: [], prunings: [], cuts: [], omissions: [], changed: 0, bindings: [] },
   on: {
     "session.created": (view, { position, data }) => forAgent(view, position, data.agent),

@@ -264,15 +264,17 @@ function hasKind(value: unknown): boolean {
   return typeof value === "object" && value !== null && "kind" in value && kinds.has(value.kind);
 }
 
-export const historySchema: z.ZodType<HistoryState> = z.object({
-  items: z.array(z.custom<HistoryItem>(hasKind)),
-  open: z.custom<StepItem>(hasKind).exactOptional(),
-  note: z.custom<NoteItem>(hasKind).exactOptional(),
-  waiting: chunkedSchema(
-    z.object({ content: userContentSchema, delivery: z.enum(["steer", "follow-up"]) }),
-  ),
-  turn: z.int().nonnegative(),
-});
+export const historySchema: z.ZodType<HistoryState> = z.lazy(() =>
+  z.object({
+    items: z.array(z.custom<HistoryItem>(hasKind)),
+    open: z.custom<StepItem>(hasKind).exactOptional(),
+    note: z.custom<NoteItem>(hasKind).exactOptional(),
+    waiting: chunkedSchema(
+      z.object({ content: userContentSchema, delivery: z.enum(["steer", "follow-up"]) }),
+    ),
+    turn: z.int().nonnegative(),
+  }),
+);
 
 /** The waiting message with an id; undefined if it was delivered, withdrawn or never accepted. */
 export function waitingMessage(

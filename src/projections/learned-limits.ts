@@ -25,11 +25,13 @@ export const learnedLimits: Projection<LearnedLimits> = defineProjection<Learned
   name: "learned-limits",
   version: 1,
   follows: "log",
-  schema: z.object({
-    windows: byIdSchema(z.number().positive()),
-    largest: byIdSchema(z.number().positive()),
-    model: z.string().exactOptional(),
-  }),
+  schema: z.lazy(() =>
+    z.object({
+      windows: byIdSchema(z.number().positive()),
+      largest: byIdSchema(z.number().positive()),
+      model: z.string().exactOptional(),
+    }),
+  ),
   initial: { windows: {}, largest: {} },
   on: {
     "step.started": (state, { data }) => ({ ...state, model: modelKey(data.model) }),

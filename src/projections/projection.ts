@@ -104,8 +104,10 @@ export function defineProjection<State extends object, Schemas extends EventSche
     fold: (state, event) => {
       const transition = transitions[event.type];
       if (transition === undefined) return state;
-      const folded = isAppEvent(event) ? events?.parse(event) : event;
-      return folded === undefined ? state : transition(state, folded);
+      // Only `events` have names of the program's own. Most projections have none, and deltas are many.
+      if (events === undefined || !isAppEvent(event)) return transition(state, event);
+      const parsed = events.parse(event);
+      return parsed === undefined ? state : transition(state, parsed);
     },
   };
 }

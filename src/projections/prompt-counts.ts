@@ -38,20 +38,22 @@ export const promptCounts: Projection<PromptCounts> = defineProjection<PromptCou
   name: "prompt-counts",
   version: 1,
   follows: "branch",
-  schema: z.object({
-    turn: number,
-    step: number,
-    asked: z.boolean(),
-    last: z
-      .object({
-        position: number,
-        model: modelNameSchema,
-        tokens: z.number().nonnegative(),
-        turn: number,
-        step: number,
-      })
-      .exactOptional(),
-  }),
+  schema: z.lazy(() =>
+    z.object({
+      turn: number,
+      step: number,
+      asked: z.boolean(),
+      last: z
+        .object({
+          position: number,
+          model: modelNameSchema,
+          tokens: z.number().nonnegative(),
+          turn: number,
+          step: number,
+        })
+        .exactOptional(),
+    }),
+  ),
   initial: { turn: 0, step: 0, asked: false },
   on: {
     "turn.started": (state, { data: { turn } }) => ended({ ...state, turn }),

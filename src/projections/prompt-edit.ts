@@ -38,18 +38,20 @@ export interface PlacedEntry extends PromptEntry {
   readonly place: PromptPlace;
 }
 
-export const promptEditSchema: z.ZodType<PromptEdit> = z.object({
-  hidden: z.array(promptRangeSchema),
-  summaries: z.array(z.int()),
-  added: z.array(
-    z.object({
-      position: z.int(),
-      index: z.int(),
-      after: z.tuple([z.int(), z.int()]),
-      message: preparedMessageSchema,
-    }),
-  ),
-});
+export const promptEditSchema: z.ZodType<PromptEdit> = z.lazy(() =>
+  z.object({
+    hidden: z.array(promptRangeSchema),
+    summaries: z.array(z.int()),
+    added: z.array(
+      z.object({
+        position: z.int(),
+        index: z.int(),
+        after: z.tuple([z.int(), z.int()]),
+        message: preparedMessageSchema,
+      }),
+    ),
+  }),
+);
 
 export const noEdit: PromptEdit = deepFreeze({ hidden: [], summaries: [], added: [] });
 

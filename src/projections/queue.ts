@@ -90,11 +90,13 @@ export const queue: Projection<QueueState> = defineProjection<QueueState>({
   name: "queue",
   version: 5,
   follows: "log",
-  schema: z.object({
-    waiting: z.array(z.object(messageFields)),
-    later: z.array(z.object({ ...messageFields, notBefore: z.number() })),
-    accepted: chunkedSchema(z.int()),
-  }),
+  schema: z.lazy(() =>
+    z.object({
+      waiting: z.array(z.object(messageFields)),
+      later: z.array(z.object({ ...messageFields, notBefore: z.number() })),
+      accepted: chunkedSchema(z.int()),
+    }),
+  ),
   initial: { waiting: [], later: [], accepted: [] },
   on: {
     "message.queued": (state, { position, time, data }) => {

@@ -45,6 +45,8 @@ export interface SessionSummary {
   readonly model?: string;
   /** Of a sub-agent: the call that it runs. */
   readonly parent?: ParentCall;
+  /** Of a fork of a sub-agent's session: the call whose agent it has. The fork itself runs no call. */
+  readonly agentFrom?: ParentCall;
   /** What the program notes about the session. Not part of any prompt. Absent if it noted nothing. */
   readonly metadata?: JsonObject;
   /** Epoch milliseconds of the beginning of its last turn, of a fork its last own one. */
@@ -96,9 +98,10 @@ function ofAgent(state: SessionSummary, { digest, name }: AgentDescription): Ses
 
 function forked(state: SessionSummary, { data }: SessionEvent<"session.forked">): SessionSummary {
   const { agent, from } = data;
-  // The fork of a sub-agent runs no call.
-  const { lastTurnAt: _, parent: _parent, ...shared } = state;
+  // A fork of a sub-agent answers no call: the usage and the deletion of its parent leave it out.
+  const { lastTurnAt: _, parent, ...shared } = state;
   return {
+    ...(parent === undefined ? {} : { agentFrom: parent }),
     ...(agent === undefined ? shared : ofAgent(shared, agent)),
     forkedFrom: { session: from.session, position: from.position },
     inherited: {
@@ -156,31 +159,34 @@ function waitsNoLonger(state: SessionSummary, ids: readonly string[]): SessionSu
 /** Folds the row of a session in lists: title, status, times, counts. */
 export const sessionSummary: Projection<SessionSummary> = defineProjection<SessionSummary>({
   name: "session-summary",
-  version: 7,
+  version: 8,
   follows: "log",
-  schema: z.object({
-    title: z.string(),
-    status: z.enum(statuses),
-    turns: z.int(),
-    steps: z.int(),
-    messages: z.int(),
-    total: usageSchema,
-    forkedFrom: forkPointSchema.exactOptional(),
-    inherited: z.object({ step: z.int(), total: usageSchema }).exactOptional(),
-    model: z.string().exactOptional(),
-    parent: parentCallSchema.exactOptional(),
-    metadata: jsonObjectSchema.exactOptional(),
-    lastTurnAt: z.number().exactOptional(),
-    agent: z.string().exactOptional(),
-    agentDigest: z.string().exactOptional(),
-    lastEnd: turnEndReasonSchema.exactOptional(),
-    openCalls: z
-      .array(z.object({ callId: z.string(), status: z.enum(callStatuses) }))
-      .exactOptional(),
-    waiting: z
-      .array(z.object({ id: z.string(), notBefore: z.number().exactOptional() }))
-      .exactOptional(),
-  }),
+  schema: z.lazy(() =>
+    z.object({
+      title: z.string(),
+      status: z.enum(statuses),
+      turns: z.int(),
+      steps: z.int(),
+      messages: z.int(),
+      total: usageSchema,
+      forkedFrom: forkPointSchema.exactOptional(),
+      inherited: z.object({ step: z.int(), total: usageSchema }).exactOptional(),
+      model: z.string().exactOptional(),
+      parent: parentCallSchema.exactOptional(),
+      agentFrom: parentCallSchema.exactOptional(),
+      metadata: jsonObjectSchema.exactOptional(),
+      lastTurnAt: z.number().exactOptional(),
+      agent: z.string().exactOptional(),
+      agentDigest: z.string().exactOptional(),
+      lastEnd: turnEndReasonSchema.exactOptional(),
+      openCalls: z
+        .array(z.object({ callId: z.string(), status: z.enum(callStatuses) }))
+        .exactOptional(),
+      waiting: z
+        .array(z.object({ id: z.string(), notBefore: z.number().exactOptional() }))
+        .exactOptional(),
+    }),
+  ),
   initial: { title: "", status: "idle", turns: 0, steps: 0, messages: 0, total: noUsage },
   on: {
     "session.created": (state, { data: { agent, metadata, parent } }) => ({

@@ -88,25 +88,29 @@ function called(state: ToolCallsState, { data }: SessionEvent<"part.tool-call">)
   };
 }
 
-const callSchema = z.object({
-  step: z.int(),
-  callId: z.string(),
-  toolName: z.string(),
-  status: z.enum(statuses),
-  attempts: z.int(),
-  effectId: z.string().exactOptional(),
-  child: z.string().exactOptional(),
-  origin: z.string().exactOptional(),
-  startedAt: z.number().exactOptional(),
-  endedAt: z.number().exactOptional(),
-});
+const callSchema = z.lazy(() =>
+  z.object({
+    step: z.int(),
+    callId: z.string(),
+    toolName: z.string(),
+    status: z.enum(statuses),
+    attempts: z.int(),
+    effectId: z.string().exactOptional(),
+    child: z.string().exactOptional(),
+    origin: z.string().exactOptional(),
+    startedAt: z.number().exactOptional(),
+    endedAt: z.number().exactOptional(),
+  }),
+);
 
 /** Folds the status of each tool call: waiting, running, ended. */
 export const toolCalls: Projection<ToolCallsState> = defineProjection<ToolCallsState>({
   name: "tool-calls",
   version: 3,
   follows: "log",
-  schema: z.object({ step: z.int(), open: z.array(callSchema), ended: z.array(callSchema) }),
+  schema: z.lazy(() =>
+    z.object({ step: z.int(), open: z.array(callSchema), ended: z.array(callSchema) }),
+  ),
   initial: { step: 0, open: [], ended: [] },
   on: {
     "session.forked": (state, { data }) => ({

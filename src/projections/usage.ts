@@ -193,24 +193,30 @@ export const usage: Projection<UsageState> = defineProjection<UsageState>({
   name: "usage",
   version: 5,
   follows: "log",
-  schema: z.object({
-    steps: z.array(z.object({ ...stepSchema, time: z.number(), usage: usageSchema })),
-    total: usageSchema,
-    beside: z.array(
-      z.object({
-        kind: z.enum(["retry", "compaction"]),
-        turn: z.int(),
-        model: modelNameSchema.exactOptional(),
-        time: z.number(),
-        usage: usageSchema,
-      }),
-    ),
-    inherited: z.object({ step: z.int(), beside: z.int(), total: usageSchema }).exactOptional(),
-    turn: z.int(),
-    running: z
-      .object({ ...stepSchema, estimate: estimateSchema, isTold: z.literal(true).exactOptional() })
-      .exactOptional(),
-  }),
+  schema: z.lazy(() =>
+    z.object({
+      steps: z.array(z.object({ ...stepSchema, time: z.number(), usage: usageSchema })),
+      total: usageSchema,
+      beside: z.array(
+        z.object({
+          kind: z.enum(["retry", "compaction"]),
+          turn: z.int(),
+          model: modelNameSchema.exactOptional(),
+          time: z.number(),
+          usage: usageSchema,
+        }),
+      ),
+      inherited: z.object({ step: z.int(), beside: z.int(), total: usageSchema }).exactOptional(),
+      turn: z.int(),
+      running: z
+        .object({
+          ...stepSchema,
+          estimate: estimateSchema,
+          isTold: z.literal(true).exactOptional(),
+        })
+        .exactOptional(),
+    }),
+  ),
   initial: { steps: [], total: noUsage, beside: [], turn: 0 },
   on: {
     "session.forked": forked,

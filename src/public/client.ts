@@ -14,6 +14,5 @@ export {
   createClient,
   type Client,
   type ClientOptions,
-  type MessagePart,
   type SessionClient,
 } from "../client/index.ts";

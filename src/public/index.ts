@@ -9,36 +9,16 @@ export {
   type ToolPolicy,
   type TurnContext,
 } from "../agent/index.ts";
+export type { SessionVerification } from "../archive/verify/index.ts";
 export {
-  copyBlobs,
-  exportFixture,
-  exportSession,
-  importModelMessages,
-  importSession,
-  importUIMessages,
-  readSessionFile,
-} from "../archive/exchange/index.ts";
-export { type DeletedSessions, forkSession, redactSession } from "../archive/index.ts";
-export { trimLog } from "../archive/trim/index.ts";
-export {
-  type LogVerification,
-  type SessionVerification,
-  verifyLog,
-  verifySession,
-} from "../archive/verify/index.ts";
-export {
-  type CompactionPlan,
   type CompactionStrategy,
   type CompactionWhen,
-  type ModelLimits,
-  type SessionCost,
+  type TokenEstimator,
   byImportance,
-  type ScoredTurn,
   checkpoint,
   dropMiddle,
   dropOldest,
   manual,
-  modelCatalogue,
   overflow,
   sessionCost,
   slidingWindow,
@@ -52,57 +32,57 @@ export {
   type AppEvents,
   type BlobStore,
   type EventLog,
+  type JsonValue,
   type SessionEvent,
   type TokenUsage,
-  type TurnEndReason,
   TurnlogError,
-  type TurnlogErrorCode,
   defineEvents,
   isRedacted,
 } from "../events/index.ts";
 export { sessionMachine } from "../machines/index.ts";
 export type { McpServers } from "../mcp/index.ts";
-export { type UserInput, collectBlobs, deleteSession, promptWithMedia } from "../media/index.ts";
+export type { UserInput } from "../media/index.ts";
 export { offlineModel } from "../models/index.ts";
-export type { HistoryItem, QueuedMessage } from "../projections/index.ts";
-export type { DescribedCall as ToolCall } from "../state/index.ts";
+export type { HistoryItem } from "../projections/index.ts";
 export {
-  type ApprovalAnswer,
-  type CallAnswer,
-  type CallAnswered,
-  type Cancelled,
-  type CompactionPreview,
   type Consumer,
   type ContextFigures,
-  type ForkOptions,
-  type ResumedSessions,
-  type Rewound,
   type Runtime,
   type RuntimeOptions,
   type SendOptions,
   type Session,
   type Turn,
   type TurnResult,
-  type UIStreamOptions,
   callIdentity,
   mirrorSession,
   providerCounter,
-  readContext,
   uiStream,
 } from "../runtime/index.ts";
 export {
   type Approval,
   type ListedSession,
   type SessionQuery,
-  type OutputRequest,
-  type SessionBranch,
-  type SessionDiff,
   type SessionView,
   type WaitingQuestion,
-  diffSession,
-  listSessions,
-  viewSession,
 } from "../state/index.ts";
+export {
+  openLog,
+  openMemoryLog,
+  redactSession,
+  collectBlobs,
+  trimLog,
+  verifySession,
+  verifyLog,
+  exportSession,
+  exportFixture,
+  readSessionFile,
+  importSession,
+  importModelMessages,
+  importUIMessages,
+  promptWithMedia,
+  readContext,
+  viewSession,
+} from "../loading/index.ts";
 export { createRuntime } from "../sharing/index.ts";
 export { folderBlobs, memoryBlobs } from "../store/blobs/index.ts";
 export {
@@ -114,6 +94,6 @@ export {
   masterKeys,
   memoryKeys,
 } from "../store/encryption/index.ts";
-export { type StoreLog, openLog, openMemoryLog, repairLog } from "../store/leveldb/index.ts";
+export type { StoreLog } from "../store/leveldb/index.ts";
 export { eventIdentity, sessionAttributes } from "../telemetry/index.ts";
 export { type InferAgentUIMessage, isCallOf } from "../agent/index.ts";

@@ -1,7 +1,7 @@
 /** The entry `turnlog/testing`: for tests of your own agents and of your own event logs. */
 
 export {
-  type Script,
+  type Gate,
   type ScriptedModel,
   type ScriptedStep,
   gate,
@@ -10,11 +10,12 @@ export {
   scriptedModel,
 } from "../models/index.ts";
 export {
-  type ReplayOptions,
   type SessionMatchers,
   blobStoreContract,
   eventLogContract,
+  inboxContract,
   keyStoreContract,
+  ownershipContract,
   promptProblems,
   replay,
   replayTools,

@@ -18,11 +18,8 @@ export {
   uiMessages,
   type PlacedMessage,
   type SessionChunk,
-  type SessionData,
   type SessionMessage,
-  type SessionMetadata,
   type UIMessages,
   type UIMessagesFold,
   type UIMessagesState,
-  type UIOptions,
 } from "../ui/index.ts";

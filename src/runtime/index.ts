@@ -1,7 +1,8 @@
 /** Runs sessions: creates the runtime, activates and passivates sessions, and hands out session handles. */
 
 export type { Consumer } from "./consumers.ts";
-export { createRuntime, type SharedStore } from "./create-runtime.ts";
+export { createRuntime } from "./create-runtime.ts";
+export type { SharedStore } from "./opened-store.ts";
 export {
   type CompactionPreview,
   type ContextFigures,
@@ -12,10 +13,11 @@ export {
   readContext,
 } from "./prompt/index.ts";
 export type { RuntimeOptions } from "./runtime-options.ts";
-export type { ResumedSessions, Runtime } from "./runtime.ts";
+export type { Runtime } from "./runtime.ts";
 export { mirrorSession } from "./session-mirror.ts";
 export { checkoutSession, rewindSession } from "./stored-rewind.ts";
-export type { ForkOptions, SendOptions, Session } from "./session.ts";
+export type { SendOptions } from "./session-options.ts";
+export type { Session } from "./session.ts";
 export {
   type ApprovalAnswer,
   type ApprovalRecorded,

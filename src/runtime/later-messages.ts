@@ -3,9 +3,10 @@
  * the next time of each session, from its actor or from its row in the list; the log has the messages.
  */
 
-import { TurnlogError } from "../events/index.ts";
+import { isElsewhere, TurnlogError } from "../events/index.ts";
 import type { Timer } from "../shared/index.ts";
 import { commands, type SessionActor } from "./session/index.ts";
+import { equippedActor, readyActor } from "./ready-actor.ts";
 import type { LiveSessions } from "./live-sessions.ts";
 import { isBack } from "./runtime.ts";
 
@@ -16,7 +17,7 @@ const LONGEST_WAIT_MS = 5000;
 const CONCURRENCY = 8;
 
 export interface LaterMessagesOptions {
-  readonly live: () => Pick<LiveSessions, "ready" | "actor" | "equipped">;
+  readonly live: () => LiveSessions;
   readonly clock: () => number;
   readonly timer: Timer;
   readonly onWarning: (error: TurnlogError) => void;
@@ -85,11 +86,13 @@ export class LaterMessages implements Disposable {
     const live = this.#options.live();
     for (;;) {
       try {
-        await live.ready(session);
-        const actor = await live.equipped(await live.actor(session));
+        await readyActor(live, session);
+        const actor = await equippedActor(live, await live.actor(session));
         for (const body of commands.takeDue(actor, this.#options.clock())) actor.record(body);
         return this.observe(actor);
       } catch (error) {
+        // The process that runs the session delivers its messages.
+        if (isElsewhere(error) && !isBack(error)) return;
         if (!isBack(error)) throw error;
       }
     }

@@ -1,6 +1,6 @@
 /** Changes the agent of a live session between turns. */
 
-import { TurnlogError } from "../events/index.ts";
+import { TurnlogError, type JsonObject } from "../events/index.ts";
 import type { AgentChanges, AgentRegistry } from "./agent-registry.ts";
 import { differentKey } from "../state/index.ts";
 import type { LiveSession, Opening } from "./live-session.ts";
@@ -29,24 +29,30 @@ function assertIdle({ actor }: LiveSession): undefined {
   commands.assertIdle(actor, "configure");
 }
 
+interface Recorded {
+  /** Undefined for the agent of a runtime that has one only. */
+  readonly agent?: string | undefined;
+  readonly metadata?: JsonObject | undefined;
+}
+
 /** Refuses a session that is not as its caller says. @throws TurnlogError `COMMAND_REFUSED` */
 export function assertOpenedAs(
-  { actor, agent }: LiveSession,
+  session: string,
+  { agent, metadata: recorded }: Recorded,
   { agent: asked, metadata }: Opening,
 ): void {
-  const { session, state } = actor;
-  if (asked !== undefined && asked !== agent.name) {
+  if (asked !== undefined && asked !== agent) {
     throw new TurnlogError(
       "COMMAND_REFUSED",
-      `Session ${session} is run by \`${agent.name}\`, not by \`${asked}\`. Open it without \`agent\`, and change its agent with \`session.configure({ agent: "${asked}" })\`.`,
-      { session, details: { agent: agent.name, asked } },
+      `Session ${session} is run by \`${agent}\`, not by \`${asked}\`. Open it without \`agent\`, and change its agent with \`session.configure({ agent: "${asked}" })\`.`,
+      { session, details: { agent, asked } },
     );
   }
-  const other = differentKey(state.summary.metadata, metadata);
+  const other = differentKey(recorded, metadata);
   if (other === undefined) return;
   throw new TurnlogError(
     "COMMAND_REFUSED",
     `Session ${session} has another \`metadata.${other}\` than it was opened with. If it is the right session, open it without, and change it with \`session.setMetadata\`.`,
-    { session, position: state.position, details: { option: `metadata.${other}` } },
+    { session, details: { option: `metadata.${other}` } },
   );
 }

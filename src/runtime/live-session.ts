@@ -1,11 +1,14 @@
 /** The life of one live session: folds its log, creates its actor, recovers an unfinished turn; and ends it. */
 
-import type {
-  EventLog,
-  JsonObject,
-  ParentCall,
-  RecoveryPolicy,
-  SessionEvent,
+import {
+  elsewhere,
+  oneProcess,
+  type Claim,
+  type EventLog,
+  type JsonObject,
+  type ParentCall,
+  type RecoveryPolicy,
+  type SessionEvent,
   TurnlogError,
 } from "../events/index.ts";
 import { type PreparedAgent, mediaLimits, type StepSource } from "../agent/index.ts";
@@ -36,6 +39,8 @@ const sources: Readonly<Record<StepSource["name"], () => Promise<StepSource>>> =
 
 export interface LiveSession {
   readonly actor: SessionActor;
+  /** The right of this process to run the session. */
+  readonly claim: Claim;
   readonly agent: SessionAgent;
   readonly watchers: Watchers;
   readonly snapshots: SnapshotWriter;
@@ -63,7 +68,7 @@ export interface ActivationHost {
   readonly isComplete: (agent: PreparedAgent["description"]) => boolean;
   /** Undefined without limits of spending. */
   readonly ledger: SpendingLedger | undefined;
-  readonly onFailure: (actor: SessionActor) => void;
+  readonly onFailure: (actor: SessionActor, claim: Claim) => void;
   /** Called after each recorded event, once its effects have begun. */
   readonly onRecorded: (live: LiveSession, event: SessionEvent) => void;
 }
@@ -80,11 +85,34 @@ export interface Opening {
   readonly parent?: ParentCall | undefined;
 }
 
-/** @throws TurnlogError what reading the log throws, `SESSION_FAILED` */
+/** @throws TurnlogError `SESSION_ELSEWHERE`, what reading the log throws, `SESSION_FAILED` */
 export async function activate(
   session: string,
   host: ActivationHost,
   opening: Opening = {},
+): Promise<LiveSession> {
+  const claim = await claimOf(host.log, session);
+  try {
+    return await activateClaimed(session, host, opening, claim);
+  } catch (error) {
+    // Another process may have the agent, or the key.
+    await claim.release({ unfinished: true });
+    throw error;
+  }
+}
+
+/** @throws TurnlogError `SESSION_ELSEWHERE` */
+export async function claimOf(log: EventLog, session: string): Promise<Claim> {
+  const claim = await (log.ownership ?? oneProcess).claim(session);
+  if (claim !== undefined) return claim;
+  throw elsewhere(session);
+}
+
+async function activateClaimed(
+  session: string,
+  host: ActivationHost,
+  opening: Opening,
+  claim: Claim,
 ): Promise<LiveSession> {
   const { recovery = host.options.recovery ?? "stop", agent: asked } = opening;
   const { options, log, ledger, onWarning } = host;
@@ -100,7 +128,9 @@ export async function activate(
   const agent = await host.sessionAgent(
     { id: session, metadata: state.summary.metadata ?? opening.metadata ?? {} },
     names,
-    state.position === 0 ? (opening.parent ?? options.recordedParent) : state.summary.parent,
+    state.position === 0
+      ? (opening.parent ?? options.recordedParent)
+      : (state.summary.parent ?? state.summary.agentFrom),
     continues,
   );
   await host.ledger?.load();
@@ -123,6 +153,7 @@ export async function activate(
     {
       session,
       log,
+      claim,
       prepared,
       blobs,
       source: await sources[stepSource](),
@@ -141,7 +172,7 @@ export async function activate(
       recordedPreparation: options.recordedPreparation,
       limitReached: limitReached(agent, host),
       onFailure: (error) => {
-        host.onFailure(actor);
+        host.onFailure(actor, claim);
         watchers.fail(error);
       },
       onRecorded: (event) => {
@@ -152,6 +183,7 @@ export async function activate(
   );
   const live: LiveSession = {
     actor,
+    claim,
     agent,
     watchers,
     snapshots: new SnapshotWriter({
@@ -165,6 +197,9 @@ export async function activate(
     isActive: false,
     idleTimer: undefined,
   };
+  claim.lost.addEventListener("abort", () => {
+    actor.lose(claim.lost.reason);
+  });
   await recordAgent(actor, prepared, opening, host);
   if (!isAtRest(actor.state)) await catalogue.ready();
   actor.recover();
@@ -207,12 +242,17 @@ async function recordAgent(
   }
 }
 
-/** Ends a live session with its runtime: cancels its turn, and waits until its events are stored. */
+/**
+ * Ends a live session with its runtime: cancels its turn, or leaves it to the other processes of the log, and
+ * waits until its events are stored.
+ */
 export async function stop(
-  { actor, watchers, idleTimer }: LiveSession,
+  { actor, claim, watchers, idleTimer }: LiveSession,
   graceMs: number,
 ): Promise<void> {
   const why = closed(actor.session);
+  // Another process continues the turn.
+  if (claim.epoch !== undefined && !isAtRest(actor.state)) actor.lose(why);
   while (!isAtRest(actor.state) && actor.ended === undefined) {
     const { turn, stopping, skipCalls } = actor.state.machine.context;
     if (stopping === undefined || !skipCalls) {
@@ -231,6 +271,20 @@ export async function stop(
   await actor.settled();
   // A callback that never answers must not hold the runtime.
   await unlessAborted(actor.callbacks, AbortSignal.timeout(graceMs)).catch(() => {});
+  await claim.release({ unfinished: !isAtRest(actor.state) });
   // Watchers of an approval that may come after a restart must not hang.
   watchers.fail(why);
+}
+
+/** Gives the session back once the actor's events are written. A failure is a warning: the lease ends it. */
+export async function release(
+  actor: SessionActor,
+  claim: Claim,
+  onWarning: (error: TurnlogError) => void,
+): Promise<void> {
+  await actor.settled();
+  await claim.release({ unfinished: !isAtRest(actor.state) }).catch((error: unknown) => {
+    if (!TurnlogError.isInstance(error)) throw error;
+    onWarning(error);
+  });
 }

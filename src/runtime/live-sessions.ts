@@ -1,23 +1,31 @@
-/**
- * The registry of live sessions: activates each once from its log, and passivates idle ones. It decides
- * nothing about what a session records, except that closing cancels turns.
- */
+/** The registry of live sessions: activates each once from its log, and passivates idle ones. */
 
+import { laterEvents } from "./message-schedule.ts";
+import { durableState, watchSession } from "./watched-sessions.ts";
 import { setImmediate } from "node:timers/promises";
-import { TurnlogError, type SessionEvent } from "../events/index.ts";
+import type { SessionEvent, TurnlogError } from "../events/index.ts";
+import { ActivationWaits } from "./activation-waits.ts";
 import {
   activate,
+  claimOf,
+  release,
   stop,
   type ActivationHost,
   type LiveSession,
   type Opening,
 } from "./live-session.ts";
 import type { AgentRegistry } from "./agent-registry.ts";
-import { HeldValues, type KeepingMoment, type SessionActor } from "./session/index.ts";
+import {
+  HeldValues,
+  type KeepingMoment,
+  type SessionActor,
+  type Watched,
+} from "./session/index.ts";
 import type { OpenMcpServers } from "../mcp/index.ts";
-import { isAtRest } from "../state/index.ts";
-import { closed, gone, isBack, reopened } from "./runtime.ts";
-import { after, DEFAULT_GRACE_MS } from "../shared/index.ts";
+import { isAtRest, type SessionState } from "../state/index.ts";
+import { FollowedSessions } from "./followed-sessions.ts";
+import { asGone, closed, reopened } from "./runtime.ts";
+import { after, DEFAULT_GRACE_MS, Unfinished } from "../shared/index.ts";
 import { agentOf } from "./sub-agents.ts";
 import { RuntimeMetrics } from "./runtime-metrics.ts";
 
@@ -33,34 +41,29 @@ export interface LiveSessionsOptions extends Pick<
   readonly onRecorded: (actor: SessionActor, event: SessionEvent) => void;
 }
 
-const laterEvents: ReadonlySet<SessionEvent["type"]> = new Set<SessionEvent["type"]>([
-  "message.queued",
-  "message.rescheduled",
-  "message.withdrawn",
-  "session.closed",
-]);
+/** The error if a session must stay live. */
+type Refusal = (live: LiveSession) => TurnlogError | undefined;
 
 export class LiveSessions {
-  readonly #mcp: OpenMcpServers | undefined;
+  readonly mcp: OpenMcpServers | undefined;
   readonly #onLater: LiveSessionsOptions["onLater"];
   readonly #host: ActivationHost;
   readonly #onRecorded: LiveSessionsOptions["onRecorded"];
   readonly #metrics: RuntimeMetrics | undefined;
+  readonly #followed: FollowedSessions;
   readonly held = new HeldValues();
   readonly #live = new Map<string, Promise<LiveSession>>();
   /** The live entry of each actor. The same id may since belong to a newer actor. */
   readonly #entries = new WeakMap<SessionActor, Promise<LiveSession>>();
-  /** Passive sessions whose rows are still being written: their activation waits for these promises. */
-  readonly #blocked = new Map<string, Promise<unknown>>();
+  readonly #waits = new ActivationWaits();
   /** Work on several sessions, such as forks; `close` waits for it. */
-  readonly #working = new Set<Promise<unknown>>();
-  readonly #saving = new Set<Promise<void>>();
-  /** A change during which no session may be activated: content being redacted must be in no memory. */
-  #exclusive: Promise<unknown> | undefined;
+  readonly #working = new Unfinished();
+  readonly #saving = new Unfinished();
   #isClosing = false;
 
   constructor({ agents, mcp, onLater, onRecorded, ...host }: LiveSessionsOptions) {
-    this.#mcp = mcp;
+    this.mcp = mcp;
+    this.#followed = new FollowedSessions(host.log);
     this.#onLater = onLater;
     this.#onRecorded = onRecorded;
     const { meter } = host.options;
@@ -75,10 +78,10 @@ export class LiveSessions {
       },
       // Until the servers have answered, their offer is not known and the agent is not complete.
       isComplete: (agent) => mcp === undefined || agent.mcp !== undefined,
-      onFailure: (actor) => {
+      onFailure: (actor, claim) => {
         this.#drop(actor);
         // The next activation must read the appends that are still on their way.
-        this.#block(actor.session, actor.settled());
+        this.#waits.add(actor.session, release(actor, claim, this.#host.onWarning));
       },
       onRecorded: (live, event) => {
         this.#recorded(live, event);
@@ -88,8 +91,8 @@ export class LiveSessions {
 
   /** @throws TurnlogError `RUNTIME_CLOSED`, `SESSION_DELETED`, and what reading the log throws */
   async activate(session: string, opening: Opening = {}): Promise<LiveSession> {
-    let busy = this.#busy(session);
-    for (; busy !== undefined; busy = this.#busy(session)) await busy;
+    for (let busy = this.#waits.of(session); busy !== undefined; busy = this.#waits.of(session))
+      await busy;
     this.assertOpen(session);
     const known = this.#live.get(session);
     if (known !== undefined) return await known;
@@ -102,37 +105,33 @@ export class LiveSessions {
       },
       (error: unknown) => {
         if (this.#live.get(session) === activation) this.#live.delete(session);
-        // Only the append tells that the id belongs to a deleted session.
-        const cause = TurnlogError.isInstance(error) ? error.cause : undefined;
-        const isGone = TurnlogError.isInstance(cause) && cause.code === "SESSION_DELETED";
-        throw isGone ? gone(session, cause) : error;
+        throw asGone(session, error);
       },
     );
     this.#live.set(session, activation);
     return await activation;
   }
 
-  /** Resolves with what `look` finds after an event, also in an actor that replaced the first one. */
+  /**
+   * Resolves with what `look` finds after an event, also in an actor that replaced the first one, and in the
+   * log of a session that another process runs.
+   */
   async watch<Found>(
     session: string,
-    look: (actor: SessionActor) => Found | undefined,
+    look: (watched: Watched) => Found | undefined,
     signal?: AbortSignal,
   ): Promise<Found> {
-    for (;;) {
-      const { actor, watchers } = await this.activate(session);
-      try {
-        return await watchers.watch(actor, () => look(actor), signal);
-      } catch (error) {
-        if (!isBack(error)) throw error;
-      }
-    }
+    return await watchSession(this, this.#followed, session, look, signal);
+  }
+
+  /** The durable state of the actor, or of the log if another process runs the session. */
+  async state(session: string): Promise<SessionState> {
+    return await durableState(this, this.#host.log, session);
   }
 
   async working<Result>(session: string, work: () => Promise<Result>): Promise<Result> {
     this.assertOpen(session);
-    const done = work();
-    this.#working.add(done);
-    return await done.finally(() => this.#working.delete(done));
+    return await this.#working.add(work());
   }
 
   assertOpen(session: string): void {
@@ -142,22 +141,20 @@ export class LiveSessions {
   /** Stores a snapshot, so that opening or listing the session reads less. */
   keep({ snapshots }: LiveSession, moment: KeepingMoment): void {
     snapshots.keep(moment);
-    const { stored } = snapshots;
-    this.#saving.add(stored);
-    void stored.then(() => this.#saving.delete(stored));
+    void this.#saving.add(snapshots.stored);
   }
 
-  /** Keeps a session passive while `change` changes its rows. `refusal`: the error if it must stay live. */
+  /** Keeps a session passive while `change` changes its rows. */
   async whilePassive<Result>(
     session: string,
-    refusal: (live: LiveSession) => TurnlogError | undefined,
+    refusal: Refusal,
     change: () => Promise<Result>,
   ): Promise<Result> {
-    let busy = this.#busy(session);
-    for (; busy !== undefined; busy = this.#busy(session)) await busy;
+    for (let busy = this.#waits.of(session); busy !== undefined; busy = this.#waits.of(session))
+      await busy;
     this.assertOpen(session);
-    const changed = this.#passivate(session, refusal).then(change);
-    this.#block(session, changed);
+    const changed = this.#changeClaimed(session, refusal, change);
+    this.#waits.add(session, changed);
     return await changed;
   }
 
@@ -169,19 +166,16 @@ export class LiveSessions {
       passivate: (one: LiveSession) => void,
     ) => Promise<Result>,
   ): Promise<Result> {
-    while (this.#blocked.size > 0 || this.#exclusive !== undefined)
-      await Promise.allSettled([...this.#blocked.values(), this.#exclusive]);
+    for (let any = this.#waits.any(); any !== undefined; any = this.#waits.any()) await any;
     this.assertOpen(session);
     const passivated: string[] = [];
     const changing = change(this.#live, (one) => {
       passivated.push(one.actor.session);
       this.#forget(one);
     });
-    this.#exclusive = changing;
     try {
-      return await changing;
+      return await this.#waits.exclusively(changing);
     } finally {
-      this.#exclusive = undefined;
       for (const name of passivated) {
         if (this.#isClosing) break;
         // The summary that the list of sessions reads was removed with the snapshots.
@@ -204,51 +198,40 @@ export class LiveSessions {
     return (await this.activate(session)).actor;
   }
 
-  /** The live actor, once its models are known: `known`, an actor that was ready, while it lasts. */
-  async ready(session: string, known?: SessionActor): Promise<SessionActor> {
-    this.assertOpen(session);
-    if (known !== undefined && known.ended === undefined) return known;
-    const { actor, agent } = await this.activate(session);
-    await agent.catalogue.ready();
-    return await this.ready(session, actor);
-  }
-
-  /** The actor with the tools that MCP servers offer now, if it is at rest. Without servers, at once. */
-  equipped(actor: SessionActor): SessionActor | Promise<SessionActor> {
-    return this.#mcp === undefined ? actor : this.#equippedBy(this.#mcp, actor);
-  }
-
-  async #equippedBy(servers: OpenMcpServers, actor: SessionActor): Promise<SessionActor> {
-    const { session } = actor;
-    const { agent } = await this.activate(session);
-    if (isAtRest(actor.state)) {
-      const prepared = await agent.equip(await servers.offer(), servers.call);
-      if (isAtRest(actor.state)) actor.adopt(prepared);
-    }
-    // The session may have been passivated while servers were started.
-    return await this.actor(session);
-  }
-
   /** Cancels running turns, and resolves when all events and snapshots are stored. */
   async close(): Promise<void> {
     this.#isClosing = true;
-    await Promise.allSettled(this.#working);
+    await this.#working.settled();
+    await this.#followed.close(closed);
     const live = await Promise.allSettled(this.#live.values());
     const { graceMs = DEFAULT_GRACE_MS } = this.#host.options;
     await Promise.allSettled(
       live.map(async (one) => {
-        if (one.status === "fulfilled") await stop(one.value, graceMs);
+        if (one.status !== "fulfilled") return;
+        await stop(one.value, graceMs);
+        this.keep(one.value, "passivated");
       }),
     );
     this.#live.clear();
-    await Promise.all(this.#blocked.values());
-    await Promise.all(this.#saving);
+    await this.#waits.written();
+    await this.#saving.settled();
   }
 
-  async #passivate(
+  async #changeClaimed<Result>(
     session: string,
-    refusal: (live: LiveSession) => TurnlogError | undefined,
-  ): Promise<void> {
+    refusal: Refusal,
+    change: () => Promise<Result>,
+  ): Promise<Result> {
+    await this.#passivate(session, refusal);
+    const claim = await claimOf(this.#host.log, session);
+    try {
+      return await change();
+    } finally {
+      await claim.release();
+    }
+  }
+
+  async #passivate(session: string, refusal: Refusal): Promise<void> {
     const live = await this.#live.get(session);
     if (live === undefined) return;
     // Commands that already hold the actor record their events first.
@@ -260,13 +243,15 @@ export class LiveSessions {
     this.#forget(live);
     await actor.durable();
     await snapshots.stored;
+    await release(actor, live.claim, this.#host.onWarning);
   }
 
-  #forget({ actor, watchers, idleTimer }: LiveSession): void {
+  #forget({ actor, claim, watchers, idleTimer }: LiveSession): void {
     const why = reopened(actor.session);
     idleTimer?.[Symbol.dispose]();
     actor.passivate(why);
     this.#drop(actor);
+    this.#waits.add(actor.session, release(actor, claim, this.#host.onWarning));
     watchers.fail(why);
   }
 
@@ -276,29 +261,22 @@ export class LiveSessions {
       this.#live.delete(actor.session);
   }
 
-  #block(session: string, until: Promise<unknown>): void {
-    const before = this.#blocked.get(session);
-    const blocking = Promise.allSettled([before, until]).then(() => {
-      if (this.#blocked.get(session) === blocking) this.#blocked.delete(session);
-    });
-    this.#blocked.set(session, blocking);
-  }
-
-  /** What an activation has to wait for, or undefined. */
-  #busy(session: string): Promise<unknown> | undefined {
-    return this.#blocked.get(session) ?? this.#exclusive?.catch(() => {});
-  }
-
   #recorded(live: LiveSession, event: SessionEvent): void {
     this.#metrics?.recorded(live.actor.session, event, live.actor.state);
     if (event.type.startsWith("part.")) return;
     this.#onRecorded(live.actor, event);
     live.watchers.look();
     this.#host.ledger?.observe(live.actor.session, live.actor.state, live.agent.prices);
-    if (laterEvents.has(event.type)) this.#onLater(live.actor);
+    if (laterEvents.has(event.type)) this.#scheduled(live);
     if (event.type === "turn.ended" || event.type === "session.closed") this.held.tidy(live.actor);
     if (event.type === "step.started" || event.type === "turn.ended") this.keep(live, event.type);
     this.#passivateLater(live);
+  }
+
+  #scheduled(live: LiveSession): void {
+    this.#onLater(live.actor);
+    const { state } = live.actor;
+    if (state.queue.later.length > 0 && isAtRest(state)) this.keep(live, "scheduled");
   }
 
   #passivateLater(live: LiveSession): void {
@@ -312,8 +290,10 @@ export class LiveSessions {
       if (!actor.isWritten) return this.#passivateLater(live);
       // The link is an event, and each event starts the wait again.
       if (actor.closeChain()) return;
+      this.keep(live, "passivated");
       actor.passivate(reopened(actor.session));
       this.#drop(actor);
+      this.#waits.add(actor.session, release(actor, live.claim, this.#host.onWarning));
     };
     live.idleTimer = after(this.#host.options.idleAfterMs ?? 60_000, due, false);
   }

@@ -1,8 +1,8 @@
 /** When a message is to be delivered, as callers say it: times that have passed mean now. Pure. */
 
-import type { Delivery } from "../events/index.ts";
+import type { Delivery, SessionEvent } from "../events/index.ts";
 import type { Schedule } from "./session/index.ts";
-import type { ScheduleOptions } from "./session.ts";
+import type { ScheduleOptions } from "./session-options.ts";
 
 /** The time in epoch milliseconds; undefined if it has passed. */
 export function laterThan(now: number, time: Date | string): number | undefined {
@@ -17,3 +17,11 @@ export function scheduleOf(to: Delivery | ScheduleOptions, now: number): Schedul
     ? { delivery }
     : { delivery, notBefore: laterThan(now, notBefore) ?? "now" };
 }
+
+/** The events after which a session may have other messages for later. */
+export const laterEvents: ReadonlySet<SessionEvent["type"]> = new Set<SessionEvent["type"]>([
+  "message.queued",
+  "message.rescheduled",
+  "message.withdrawn",
+  "session.closed",
+]);

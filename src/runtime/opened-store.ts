@@ -1,10 +1,12 @@
 /** Opens the store of a runtime: before its sessions, and together with its agents. */
 
+import type { Socket } from "node:net";
 import { setImmediate } from "node:timers/promises";
 import type { EventLog } from "../events/index.ts";
 import { encryptedLog } from "../store/encryption/index.ts";
 import type { StoreLog, StoreService } from "../store/leveldb/index.ts";
 import { agentRegistry, type AgentRegistry } from "./agent-registry.ts";
+import type { Runtime } from "./runtime.ts";
 import { openStore, type RuntimeSettings } from "./runtime-options.ts";
 
 /** Prepares the agents while the disk takes the store's lock. An error of an agent is thrown first. */
@@ -31,3 +33,13 @@ export async function encrypted({ encryption }: RuntimeSettings, log: EventLog):
   await encrypting.settled();
   return encrypting;
 }
+
+/** Serves a store to other processes while its runtime is open. */
+export interface SharedStore {
+  /** Takes a connection to the store's socket. */
+  readonly accept: (connection: Socket) => void;
+  /** Ends all connections. */
+  readonly close: () => Promise<void>;
+}
+
+export type ShareStore = (runtime: Runtime, store: StoreLog) => SharedStore;

@@ -51,7 +51,7 @@ export interface ProgramEvents<Events extends EventSchemas> {
   /**
    * The states of a projection: now, then after each event that changes it, in order and without a gap. After a
    * rewind, a projection of the branch has the state of the branch that is active then. Ends when the signal
-   * aborts or the runtime closes. Throws as {@link ProgramEvents.project}.
+   * aborts or the runtime closes. Throws as `project`.
    * @example
    * for await (const { state } of session.follow(openTickets, { signal })) render(state);
    */

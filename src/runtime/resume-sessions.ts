@@ -1,11 +1,12 @@
 /** Finds the sessions that another process left unfinished, without opening the others, and continues them. */
 
-import { TurnlogError, type EventLog } from "../events/index.ts";
+import { isElsewhere, TurnlogError, type EventLog } from "../events/index.ts";
 import {
   differentKey,
   isAtRest,
   listSessions,
   readSessionState,
+  type KeepSummary,
   type ListedSession,
 } from "../state/index.ts";
 import type { LaterMessages } from "./later-messages.ts";
@@ -16,18 +17,19 @@ interface ResumeHost {
   readonly log: EventLog;
   readonly live: Pick<LiveSessions, "activate" | "watch" | "isLive" | "assertOpen">;
   readonly later: Pick<LaterMessages, "note">;
+  readonly keep: KeepSummary;
 }
 
 /** @throws TurnlogError `RUNTIME_CLOSED`, and errors of the whole store */
 export async function resumeSessions(
-  { log, live, later }: ResumeHost,
+  { log, live, later, keep }: ResumeHost,
   { concurrency = 8, where }: ResumeOptions,
 ): Promise<ResumedSessions> {
   const resumed: string[] = [];
   const scheduled: string[] = [];
   const failed: { session: string; error: TurnlogError }[] = [];
   const unfinished: string[] = [];
-  for await (const row of listSessions(log)) {
+  for await (const row of listSessions(log, keep)) {
     live.assertOpen(row.session);
     if (live.isLive(row.session) || differentKey(row.metadata, where) !== undefined) continue;
     const time = nextTime(row);
@@ -50,6 +52,8 @@ export async function resumeSessions(
         resumed.push(session);
       } catch (error) {
         live.assertOpen(session);
+        // The process that runs the session continues it.
+        if (isElsewhere(error)) continue;
         failed.push({ session, error: ownError(session, error) });
       }
     }

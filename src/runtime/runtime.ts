@@ -176,12 +176,19 @@ export interface Runtime<Events extends EventSchemas = EventSchemas> extends Asy
   close(): Promise<void>;
 }
 
-export function gone(session: string, cause?: unknown): TurnlogError {
+function gone(session: string, cause?: unknown): TurnlogError {
   return new TurnlogError(
     "SESSION_DELETED",
     `Session ${session} was deleted for good, and its name is not used again. Use another name.`,
     { session, cause },
   );
+}
+
+/** The error of an activation: only the append tells that the id belongs to a deleted session. */
+export function asGone(session: string, error: unknown): unknown {
+  const cause = TurnlogError.isInstance(error) ? error.cause : undefined;
+  const isGone = TurnlogError.isInstance(cause) && cause.code === "SESSION_DELETED";
+  return isGone ? gone(session, cause) : error;
 }
 
 /** The error of a passivated actor: the caller finds a new actor when it calls again. */

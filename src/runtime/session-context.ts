@@ -3,6 +3,7 @@
 import { TurnlogError, type EventLog } from "../events/index.ts";
 import { stateAt } from "../state/index.ts";
 import { commands, type SessionActor } from "./session/index.ts";
+import { readyActor } from "./ready-actor.ts";
 import type { LiveSessions } from "./live-sessions.ts";
 import type { Session } from "./session.ts";
 
@@ -18,11 +19,11 @@ export function sessionContext(
   { log, live, openActor }: ContextHost,
 ): Pick<Session, "compact" | "preview" | "context"> {
   return {
-    async compact(strategy) {
+    async compact(strategy, options) {
       const actor = await openActor("compact");
       const from = actor.state.position + 1;
       commands.assertIdle(actor, "compact");
-      actor.prompts.request(strategy);
+      actor.prompts.request(strategy, options);
       // Not until the session is idle: a queued message may start a turn at once.
       await live.watch(id, ({ state }) => !state.machine.matches("compacting") || undefined);
       for await (const event of log.read(id, { from })) {
@@ -36,7 +37,7 @@ export function sessionContext(
     },
 
     async preview({ compact, position } = {}) {
-      const actor = await live.ready(id);
+      const actor = await readyActor(live, id);
       const { state } = actor;
       await actor.durable();
       if (position === undefined) return actor.prompts.preview(state, compact);
@@ -44,7 +45,7 @@ export function sessionContext(
     },
 
     async context({ position } = {}) {
-      const actor = await live.ready(id);
+      const actor = await readyActor(live, id);
       const { state } = actor;
       await actor.durable();
       if (position === undefined) return actor.prompts.figures(state);

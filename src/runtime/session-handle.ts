@@ -9,7 +9,6 @@ import {
   ownCopy,
   TurnlogError,
   type DefinedEvents,
-  type Delivery,
   type EventBody,
   type EventLog,
   type JsonObject,
@@ -18,7 +17,6 @@ import {
 } from "../events/index.ts";
 import { acceptedAt } from "../projections/index.ts";
 import {
-  assertBasedOn,
   cancel,
   commands,
   createTurn,
@@ -30,9 +28,9 @@ import {
   type CommandTarget,
   type SessionActor,
   type Turn,
-  type TurnValues,
+  type Watched,
 } from "./session/index.ts";
-import { type AttachmentOptions, heldInput, receiveInput, type HeldInput } from "../media/index.ts";
+import type { AttachmentOptions } from "../media/index.ts";
 import {
   isAtRest,
   rerunPoint,
@@ -44,16 +42,17 @@ import {
 } from "../state/index.ts";
 import type { Redacted, RedactionTarget, RedactOptions } from "../archive/index.ts";
 import type { AgentChanges } from "./agent-registry.ts";
+import { equippedActor, readyActor } from "./ready-actor.ts";
 import type { LiveSessions } from "./live-sessions.ts";
-import type { ForkOptions, Session } from "./session.ts";
+import type { ForkOptions } from "./session-options.ts";
+import type { Session } from "./session.ts";
+import { sessionRewinds } from "./session-rewinds.ts";
 import { sessionAppend } from "./session-append.ts";
 import { sessionProjected } from "./session-projections.ts";
 import { sessionAnswers } from "./session-answers.ts";
 import { sessionContext } from "./session-context.ts";
-import { sessionRewinds } from "./session-rewinds.ts";
-import { laterThan, scheduleOf } from "./message-schedule.ts";
-import { queueMessage } from "./queue-message.ts";
-import { assertSameMessage } from "./repeated-message.ts";
+import { sessionSending } from "./session-sending.ts";
+import { scheduleOf } from "./message-schedule.ts";
 
 export interface SessionHost {
   readonly log: EventLog;
@@ -83,9 +82,9 @@ export function sessionHandle(id: string, host: SessionHost): Session {
 
   /** The live actor of a session that is not closed, ready for a step: `known`, while it lasts. */
   async function openActor(command: string, known?: SessionActor): Promise<SessionActor> {
-    const actor = await live.ready(id, known);
+    const actor = await readyActor(live, id, known);
     commands.assertNotClosed(actor, command);
-    return live.equipped(actor);
+    return equippedActor(live, actor);
   }
 
   type Decide = (target: CommandTarget) => readonly EventBody[];
@@ -127,36 +126,13 @@ export function sessionHandle(id: string, host: SessionHost): Session {
     });
   }
 
-  /** Answers a message id that was accepted before, as when a client never got the first answer. */
-  async function sendAgain(
-    known: SessionActor,
-    input: HeldInput,
-    messageId: string,
-    { delivery, notBefore, values }: Delivered,
-  ): Promise<readonly [messageId: string, position: number, queued: boolean]> {
-    let actor = await openActor("accept messages", known);
-    const position = acceptedAt(actor.state.queue, messageId) ?? actor.state.position;
-    await actor.durable();
-    const waitsFor = commands.waitingMessage(actor, messageId);
-    const message = { id: messageId, input, delivery, notBefore, position, waitsFor };
-    await assertSameMessage(log, id, message, host.attachments);
-    actor = await openActor("accept messages", actor);
-    await actor.turn.assertValid(values);
-    const queued = !actor.isIdle || waitsFor?.notBefore !== undefined;
-    actor.turn.holdAgain(messageId, values);
-    if (commands.waitingMessage(actor, messageId) !== undefined)
-      for (const body of commands.resume(actor)) actor.record(body);
-    await actor.durable();
-    return [messageId, position, queued];
-  }
-
   const { edit, replaced, ...session } = sessionRewinds({ id, log, live, openActor, turnOf });
 
   async function* subAgentEvents(
     child: string,
     options: Parameters<EventLog["subscribe"]>[1],
   ): AsyncGenerator<SessionEvent> {
-    const { toolCalls } = (await live.actor(id)).state;
+    const { toolCalls } = await live.state(id);
     const isKnown = [...toolCalls.open, ...toolCalls.ended].some((call) => call.child === child);
     if (!isKnown) throw noSubAgent(id, child);
     yield* log.subscribe(child, options);
@@ -166,61 +142,14 @@ export function sessionHandle(id: string, host: SessionHost): Session {
     id,
 
     ...session,
-
-    async send(
-      given,
-      {
-        id: messageId = host.newId(),
-        delivery,
-        notBefore: time,
-        replaces,
-        basedOn,
-        ...values
-      } = {},
-    ) {
-      const input = heldInput(id, given);
-      const notBefore = time === undefined ? undefined : laterThan(host.clock(), time);
-      let actor = await openActor("accept messages");
-      const again = async (on: SessionActor) =>
-        turnOf(
-          ...(await sendAgain(on, input, messageId, { delivery, notBefore, values })),
-          values.output,
-        );
-      if (acceptedAt(actor.state.queue, messageId) !== undefined) return await again(actor);
-      const received = await receiveInput(id, input, host.attachments);
-      actor = await openActor("accept messages", actor);
-      assertBasedOn(actor, basedOn);
-      const offloading = actor.blobs.input(received);
-      using offloaded = offloading && (await offloading);
-      const checking = actor.turn.assertValid(values);
-      if (checking !== undefined) await checking;
-      // The actor may have been passivated since, and a passivated actor records nothing.
-      if (offloaded !== undefined || checking !== undefined)
-        actor = await openActor("accept messages", actor);
-      const { content = received, stored = [] } = offloaded ?? {};
-      const data = {
-        id: messageId,
-        content,
-        delivery: delivery ?? "follow-up",
-        ...(notBefore === undefined ? {} : { notBefore }),
-      };
-      const accept = (on: SessionActor): ReturnType<typeof queueMessage> =>
-        queueMessage(on, { data, stored, values });
-      const accepted =
-        replaces === undefined
-          ? accept(actor)
-          : await edit({ replaces, by: messageId, basedOn, stored, values }, accept);
-      if (accepted === undefined) return await again(actor);
-      await accepted.actor.durable();
-      return turnOf(messageId, accepted.position, accepted.queued, values.output);
-    },
+    ...sessionSending(id, { ...host, openActor, turnOf, edit }),
 
     async turn(messageId) {
-      const actor = await live.actor(id);
-      const position = acceptedAt(actor.state.queue, messageId);
+      const state = await live.state(id);
+      const position = acceptedAt(state.queue, messageId);
       if (position !== undefined) {
-        const queued = commands.waitingMessage(actor, messageId) !== undefined;
-        return turnOf(messageId, Math.max(position, lastRun(actor.state, messageId)), queued);
+        const queued = commands.waitingMessage({ session: id, state }, messageId) !== undefined;
+        return turnOf(messageId, Math.max(position, lastRun(state, messageId)), queued);
       }
       throw new TurnlogError(
         "INVALID_INPUT",
@@ -249,8 +178,8 @@ export function sessionHandle(id: string, host: SessionHost): Session {
     forgetApproval: (toolName) =>
       execute("forgetApproval", (target) => commands.forgetApproval(target, toolName)),
 
-    withdraw: (messageId, reason) =>
-      execute("withdraw", (target) => commands.withdraw(target, messageId, reason)),
+    withdraw: (messageId, options) =>
+      execute("withdraw", (target) => commands.withdraw(target, messageId, options)),
 
     reschedule: (messageId, to) =>
       execute("reschedule", (target) =>
@@ -262,11 +191,7 @@ export function sessionHandle(id: string, host: SessionHost): Session {
     restore: (position) => execute("restore", (target) => commands.restore(target, position)),
 
     async view() {
-      const actor = await live.actor(id);
-      // Taken before the wait: events recorded meanwhile may not be durable yet.
-      const { state } = actor;
-      await actor.durable();
-      return viewOf(id, state);
+      return viewOf(id, await live.state(id));
     },
 
     async fork(options = {}) {
@@ -276,9 +201,9 @@ export function sessionHandle(id: string, host: SessionHost): Session {
 
     async rerun({ position, step, ...changes } = {}) {
       await (await live.actor(id)).durable();
-      const point = await rerunPoint(log, id, { position, step });
-      const session = await host.fork(id, { ...changes, position: point.position }, "continue");
-      return { session, turn: await session.turn(point.messageId) };
+      const { position: last, messageId } = await rerunPoint(log, id, { position, step });
+      const session = await host.fork(id, { ...changes, position: last }, "continue");
+      return { session, turn: await session.turn(messageId), position: last };
     },
 
     configure: (changes) => host.configure(id, changes),
@@ -293,15 +218,15 @@ export function sessionHandle(id: string, host: SessionHost): Session {
     events: ({ subAgent, ...options } = {}) =>
       subAgent === undefined ? log.subscribe(id, options) : subAgentEvents(subAgent, options),
     async subAgents() {
-      await (await live.actor(id)).durable();
+      await live.state(id);
       return await subAgentsOf(log, id);
     },
     idle: async () => {
-      await live.watch(id, (actor) => actor.isIdle || undefined);
+      await live.watch(id, ({ isIdle }) => isIdle || undefined);
     },
 
     async atRest({ signal } = {}) {
-      const look = ({ state }: SessionActor): SessionState | undefined =>
+      const look = ({ state }: Watched): SessionState | undefined =>
         isAtRest(state) ? state : undefined;
       return viewOf(id, await live.watch(id, look, signal));
     },
@@ -316,13 +241,6 @@ function noSubAgent(session: string, given: string): TurnlogError {
     `Session ${given} is no sub-agent of session ${session}. \`session.subAgents()\` lists those that there are.`,
     { session, details: { option: "options.subAgent" } },
   );
-}
-
-/** How a message is to be delivered. */
-interface Delivered {
-  readonly delivery: Delivery | undefined;
-  readonly notBefore: number | undefined;
-  readonly values: TurnValues;
 }
 
 function isSeveral(

@@ -7,15 +7,15 @@ import { z } from "zod";
 import { check, code, implementation, optionsOf, text } from "../validation/index.ts";
 import type { Delivery, SessionEvent } from "../events/index.ts";
 import { initialMachineState, machineFold, type MachineStep } from "../machines/index.ts";
-import type { ApprovalAnswer, CancelOptions } from "./session/index.ts";
+import type { ApprovalAnswer, CancelOptions, WithdrawOptions } from "./session/index.ts";
 import type { CallAnswer } from "./tools/index.ts";
 import type {
   MoveOptions,
   RegenerateOptions,
   RewindOptions,
   SendOptions,
-  Session,
-} from "./session.ts";
+} from "./session-options.ts";
+import type { Session } from "./session.ts";
 import type { UserInput } from "../media/index.ts";
 import { createActor, type Actor, type ActorLogic, type ActorOptions } from "xstate";
 
@@ -24,7 +24,7 @@ type SessionCommand =
   | (CancelOptions & { readonly type: "cancel" })
   | (ApprovalAnswer & { readonly type: "approve" | "deny"; readonly approvalId: string })
   | { readonly type: "answerCall"; readonly requestId: string; readonly answer: CallAnswer }
-  | { readonly type: "withdraw"; readonly messageId: string; readonly reason?: string }
+  | (WithdrawOptions & { readonly type: "withdraw"; readonly messageId: string })
   | { readonly type: "reschedule"; readonly messageId: string; readonly delivery: Delivery }
   | { readonly type: "rewind"; readonly options: RewindOptions }
   | { readonly type: "checkout"; readonly branch: number; readonly options?: MoveOptions }
@@ -90,8 +90,10 @@ async function obey(session: Session, command: SessionCommand): Promise<void> {
     case "answerCall":
       await session.answerCall(command.requestId, command.answer);
       return;
-    case "withdraw":
-      return await session.withdraw(command.messageId, command.reason);
+    case "withdraw": {
+      const { type: _, messageId, ...options } = command;
+      return await session.withdraw(messageId, options);
+    }
     case "reschedule":
       return await session.reschedule(command.messageId, command.delivery);
     case "rewind":

@@ -25,24 +25,21 @@ export function sessionProjected(
   const reader: ProjectionReader = {
     log,
     session,
-    branches: async () => (await live.actor(session)).state.branches,
+    branches: async () => (await live.state(session)).branches,
     onWarning,
   };
 
   async function newest<State extends object>(
     projection: Projection<State>,
   ): Promise<Projected<State>> {
-    const actor = await live.actor(session);
-    // Taken before the wait: events recorded meanwhile may not be durable yet.
-    const { position } = actor.state;
-    await actor.durable();
+    const { position } = await live.state(session);
     return await projectedAt(reader, projection, position, true);
   }
 
   return {
     async project(projection, { position } = {}) {
       if (position === undefined) return await newest(projection);
-      await (await live.actor(session)).durable();
+      await live.state(session);
       await checkPosition(log, session, position);
       return await projectedAt(reader, projection, position, false);
     },

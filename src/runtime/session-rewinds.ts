@@ -49,13 +49,15 @@ export interface RewindHost {
 interface Edit {
   readonly replaces: string;
   /** The id of the message that is sent instead. */
-  readonly by: string;
+  readonly newId: string;
   readonly basedOn: Seen | undefined;
+  /** The name of the person who edits. */
+  readonly by: string | undefined;
   readonly stored: readonly EventBody<"blob.stored">[];
   readonly values: TurnValues;
 }
 
-type Rewinds = Pick<Session, "rewind" | "checkout" | "branches" | "regenerate"> & {
+export type Rewinds = Pick<Session, "rewind" | "checkout" | "branches" | "regenerate"> & {
   /** Rewinds for an edit; `accept` records the new message in the same moment. */
   readonly edit: <Found>(edit: Edit, accept: (actor: SessionActor) => Found) => Promise<Found>;
   /** What the rewind left that made a message run, from this position on. */
@@ -98,20 +100,17 @@ export function sessionRewinds({ id, log, live, openActor, turnOf }: RewindHost)
   }
 
   return {
-    rewind: ({ tell, basedOn, ...place }) =>
-      move("rewind", basedOn, (target) => rewind(target, place, { tell })),
+    rewind: ({ tell, basedOn, by, ...place }) =>
+      move("rewind", basedOn, (target) => rewind(target, place, { tell, by })),
 
-    checkout: (branch, { tell, basedOn } = {}) =>
-      move("checkout", basedOn, (target) => checkout(target, branch, { tell })),
+    checkout: (branch, { tell, basedOn, by } = {}) =>
+      move("checkout", basedOn, (target) => checkout(target, branch, { tell, by })),
 
     async branches() {
-      const actor = await live.actor(id);
-      const { state } = actor;
-      await actor.durable();
-      return sessionBranches(state);
+      return sessionBranches(await live.state(id));
     },
 
-    async regenerate({ messageId, idempotencyKey, basedOn, ...values } = {}) {
+    async regenerate({ messageId, idempotencyKey, basedOn, by, ...values } = {}) {
       const { output } = values;
       let actor = await openActor("regenerate");
       await actor.turn.assertValid(values, "regenerate");
@@ -127,7 +126,7 @@ export function sessionRewinds({ id, log, live, openActor, turnOf }: RewindHost)
       const message = messageId ?? lastMessageId(state);
       if (message === undefined) throw commands.refusal(actor, "regenerate", "it has no turn yet");
       const decide = (target: CommandTarget): RewindDecision =>
-        runAgain(target, message, idempotencyKey);
+        runAgain(target, message, idempotencyKey, { by });
       const { resting, from } = await atRest("regenerate", (at) => {
         const begun = joined(at.state, messageId, idempotencyKey);
         // Another command with this key was quicker.
@@ -139,13 +138,13 @@ export function sessionRewinds({ id, log, live, openActor, turnOf }: RewindHost)
       return turnOf(message, from, false, output);
     },
 
-    edit: ({ replaces, by, basedOn, stored, values }, accept) =>
+    edit: ({ replaces, newId, basedOn, by, stored, values }, accept) =>
       atRest("edit", (actor) => {
-        if (acceptedAt(actor.state.queue, by) === undefined && !isEditing(actor.state, by)) {
+        if (acceptedAt(actor.state.queue, newId) === undefined && !isEditing(actor.state, newId)) {
           assertBasedOn(actor, basedOn);
           actor.blobs.assertWithinQuota(stored);
           const decide = (target: CommandTarget): RewindDecision =>
-            replaceMessage(target, replaces, by);
+            replaceMessage(target, replaces, newId, { by });
           moveHead(actor, decide, values);
         }
         return accept(actor);
@@ -190,9 +189,12 @@ function moveHead(
 }
 
 /** Whether the process died after the rewind of an edit, and before its message. */
-function isEditing({ branches: { all, switches }, boundaries }: SessionState, by: string): boolean {
+function isEditing(
+  { branches: { all, switches }, boundaries }: SessionState,
+  newId: string,
+): boolean {
   const active = all.find((branch) => branch.id === switches.at(-1)?.branch);
-  return active?.edit?.by === by && boundaries.from === active.id;
+  return active?.edit?.by === newId && boundaries.from === active.id;
 }
 
 function isClosed({ machine }: SessionState): boolean {

@@ -4,7 +4,7 @@
  */
 
 import { z } from "zod";
-import { type DeleteOptions, TurnlogError, type PositionRange } from "../events/index.ts";
+import { TurnlogError } from "../events/index.ts";
 import {
   check,
   code,
@@ -16,18 +16,19 @@ import {
   optionsOf,
   position,
   report,
-  several,
   text,
   thing,
-  time,
 } from "../validation/index.ts";
-import type { ApprovalAnswer, CancelOptions } from "./session/index.ts";
-import type { ConsumeOptions } from "./consumers.ts";
-import type { PreviewOptions } from "./prompt/index.ts";
-import type { DeletionQuery, RedactOptions } from "../archive/index.ts";
+import type { ApprovalAnswer, CancelOptions, WithdrawOptions } from "./session/index.ts";
+import type { CompactOptions, PreviewOptions } from "./prompt/index.ts";
+import {
+  metadataSchema,
+  redactSchema,
+  redactedSchema,
+  shortText,
+  signal,
+} from "./runtime-arguments.ts";
 import type { AgentChanges } from "./agent-registry.ts";
-import type { ApprovalsOptions, OpenSessionOptions, ResumeOptions } from "./runtime.ts";
-import type { SessionQuery } from "../state/index.ts";
 import type {
   ForkOptions,
   MoveOptions,
@@ -35,8 +36,8 @@ import type {
   RerunOptions,
   ScheduleOptions,
   SendOptions,
-  Session,
-} from "./session.ts";
+} from "./session-options.ts";
+import type { Session } from "./session.ts";
 import { outputSchema, strategySchema, turnContextSchema } from "../agent/index.ts";
 
 type EventsOptions = NonNullable<Parameters<Session["events"]>[0]>;
@@ -46,7 +47,6 @@ type ContextAt = NonNullable<Parameters<Session["context"]>[0]>;
 
 const anything = z.unknown();
 const delivery = oneOf("steer", "follow-up");
-const signal = implementation({ addEventListener: code }, { aborted: flag });
 /** The decider reads the fields. */
 const basedOn = thing("an object with `turn` or `messageId`", isSeen);
 const sendSchema = optionsOf<SendOptions>(
@@ -56,6 +56,7 @@ const sendSchema = optionsOf<SendOptions>(
     notBefore: moment,
     replaces: name,
     basedOn,
+    by: name,
     context: turnContextSchema,
     output: outputSchema,
     options: anything,
@@ -74,14 +75,14 @@ const scheduleSchema = z.unknown().superRefine((value, context) => {
   report(scheduleOptions, value, context, [], ', or "steer" or "follow-up"');
 });
 const scheduleOptions = optionsOf<ScheduleOptions>({ delivery, notBefore: moment }, {});
-const moveSchema = optionsOf<MoveOptions>({ tell: flag, basedOn }, {});
+const moveSchema = optionsOf<MoveOptions>({ tell: flag, basedOn, by: name }, {});
 type RewindFields = MoveOptions & {
   readonly to?: number;
   readonly beforeTurn?: number;
   readonly beforeMessage?: string;
 };
 const rewindSchema = optionsOf<RewindFields>(
-  { to: position, beforeTurn: position, beforeMessage: name, tell: flag, basedOn },
+  { to: position, beforeTurn: position, beforeMessage: name, tell: flag, basedOn, by: name },
   {},
 ).and(thing("an object with one of `to`, `beforeTurn` and `beforeMessage`", hasOnePlace));
 const regenerateSchema = optionsOf<RegenerateOptions>(
@@ -89,6 +90,7 @@ const regenerateSchema = optionsOf<RegenerateOptions>(
     messageId: name,
     idempotencyKey: name,
     basedOn,
+    by: name,
     context: turnContextSchema,
     output: outputSchema,
     options: anything,
@@ -96,9 +98,11 @@ const regenerateSchema = optionsOf<RegenerateOptions>(
   {},
 );
 const cancelSchema = optionsOf<CancelOptions>(
-  { mode: oneOf("now", "after-tools"), reason: text, withdraw: flag },
+  { mode: oneOf("now", "after-tools"), reason: text, withdraw: flag, by: name },
   {},
 );
+const withdrawSchema = z.union([text, optionsOf<WithdrawOptions>({ reason: text, by: name }, {})]);
+const compactSchema = optionsOf<CompactOptions>({ by: name }, {});
 const answerSchema = optionsOf<ApprovalAnswer>({ reason: text, always: flag, by: name }, {});
 /** Exactly one of the two, and no other key. */
 const callAnswerSchema = thing(
@@ -155,75 +159,6 @@ const projectionSchema = implementation(
 );
 const restSchema = optionsOf<RestOptions>({ signal }, {});
 
-/** Small enough for the row of a list. */
-const METADATA_BYTES = 16_384;
-const plainObject = z.record(z.string(), z.json());
-const metadataSchema = thing(
-  "an object of JSON values, at most 16 KiB",
-  (value) =>
-    plainObject.safeParse(value).success &&
-    Buffer.byteLength(JSON.stringify(value)) <= METADATA_BYTES,
-);
-
-export const redactSchema: z.ZodType = optionsOf<RedactOptions>({ reason: text }, {});
-export const openSessionSchema: z.ZodType = optionsOf<OpenSessionOptions>(
-  { createIfMissing: flag, agent: name, metadata: metadataSchema },
-  {},
-);
-const status = oneOf("idle", "running", "awaiting-approval", "awaiting-output", "closed");
-export const sessionQuerySchema: z.ZodType = optionsOf<SessionQuery>(
-  {
-    where: metadataSchema,
-    status: z.union([status, z.array(status)], "a status or a list of them"),
-    prefix: text,
-    after: implementation(
-      { session: name, createdAt: time, updatedAt: time },
-      { lastTurnAt: time },
-    ),
-    limit: several,
-  },
-  {},
-);
-export const approvalsSchema: z.ZodType = optionsOf<ApprovalsOptions>(
-  { where: metadataSchema },
-  {},
-);
-export const resumeSchema: z.ZodType = optionsOf<ResumeOptions>(
-  { concurrency: several, where: metadataSchema },
-  {},
-);
-export const consumeSchema: z.ZodType = optionsOf<ConsumeOptions>({ from: position, signal }, {});
-export const consumerNameSchema: z.ZodType = shortText(128);
-export const deleteSchema: z.ZodType = optionsOf<DeleteOptions>(
-  { forks: oneOf("refuse", "copy") },
-  {},
-);
-export const deletionSchema: z.ZodType = optionsOf<DeletionQuery>(
-  { olderThan: moment, where: metadataSchema, forks: oneOf("refuse", "copy"), dryRun: flag },
-  {},
-).and(
-  thing("with one of `olderThan` and `where`: without, it would delete all sessions", (value) =>
-    ["olderThan", "where"].some((key) => Reflect.get(Object(value), key) !== undefined),
-  ),
-);
-export const redactedSchema: z.ZodType = thing(
-  "a position, an object with `from` and `to`, or a list of such",
-  (value) => (Array.isArray(value) ? value : [value]).every(isTarget),
-);
-const rangeSchema = optionsOf<PositionRange>({}, { from: position, to: position });
-
-function shortText(most: number): z.ZodType {
-  const fits = (value: unknown): boolean =>
-    typeof value === "string" && value.length > 0 && value.length <= most;
-  return thing(`a text of 1 to ${most} characters`, fits);
-}
-
-function isTarget(value: unknown): boolean {
-  return typeof value === "number"
-    ? Number.isSafeInteger(value)
-    : rangeSchema.safeParse(value).success;
-}
-
 const turnSeen = z.strictObject({ turn: z.int().nonnegative() });
 const messageSeen = z.strictObject({ messageId: z.string().min(1) });
 
@@ -264,9 +199,9 @@ const commands: ReadonlyMap<unknown, Signature> = new Map<keyof Session, Signatu
   ["deny", answer],
   ["answerCall", [required("requestId", text), required("answer", callAnswerSchema)]],
   ["forgetApproval", [required("toolName", text)]],
-  ["withdraw", [required("messageId", name), optional("reason", text)]],
+  ["withdraw", [required("messageId", name), optional("reasonOrOptions", withdrawSchema)]],
   ["reschedule", [required("messageId", name), required("to", scheduleSchema)]],
-  ["compact", [optional("strategy", strategySchema)]],
+  ["compact", [optional("strategy", strategySchema), optional("options", compactSchema)]],
   ["restore", [optional("position", position)]],
   ["rewind", [required("options", rewindSchema)]],
   ["checkout", [required("branch", position), optional("options", moveSchema)]],

@@ -18,12 +18,13 @@ import {
   type KnownLimits,
   type Spent,
 } from "../context/index.ts";
-import type { EventBody, EventLog, JsonObject, ModelName } from "../events/index.ts";
+import type { EventBody, EventLog, JsonObject, ModelName, Snapshot } from "../events/index.ts";
 import { toJson } from "../shared/index.ts";
 import {
   listSessions,
   problemOf,
   readSessionState,
+  withSnapshots,
   type ListedSession,
   type SessionState,
 } from "../state/index.ts";
@@ -179,12 +180,11 @@ export class SpendingLedger {
   }
 
   async #load(): Promise<void> {
-    for await (const row of listSessions(this.#options.log)) {
+    const { log } = this.#options;
+    for await (const [row, stored] of withSnapshots(log, this.#rows(), SNAPSHOT.projection)) {
       const { metadata = {}, session } = row;
-      if (this.#entries.has(session) || !this.#keys.some((key) => Object.hasOwn(metadata, key)))
-        continue;
       try {
-        this.#set(session, { metadata, usage: undefined, spent: await this.#read(row) });
+        this.#set(session, { metadata, usage: undefined, spent: await this.#read(row, stored) });
       } catch (error) {
         // A session that cannot be read must not stop the others; its list row has the problem.
         problemOf(error);
@@ -192,10 +192,19 @@ export class SpendingLedger {
     }
   }
 
-  async #read(row: ListedSession): Promise<Spent> {
+  /** The sessions that count for a key, and are not known from their actors. */
+  async *#rows(): AsyncGenerator<ListedSession> {
+    for await (const row of listSessions(this.#options.log)) {
+      const { metadata = {}, session } = row;
+      const counts = this.#keys.some((key) => Object.hasOwn(metadata, key));
+      if (counts && !this.#entries.has(session)) yield row;
+    }
+  }
+
+  async #read(row: ListedSession, known: Snapshot | undefined): Promise<Spent> {
     const { log, prices } = this.#options;
     const { session, revision } = row;
-    const stored = await log.loadSnapshot(session, SNAPSHOT.projection);
+    const stored = known ?? (await log.loadSnapshot(session, SNAPSHOT.projection));
     if (stored?.version === SNAPSHOT.version && stored.position === revision) {
       const spent = spentSchema.safeParse(stored.state);
       if (spent.success) return spent.data;

@@ -3,7 +3,7 @@
  * their own logs: nothing of it is recorded in the caller's.
  */
 
-import type { SessionEvent } from "../events/index.ts";
+import { isCallEnd, type SessionEvent } from "../events/index.ts";
 import { readUIMessages, uiMessages, type SessionMessage, type UIOptions } from "../ui/index.ts";
 import type { Session } from "./session.ts";
 
@@ -54,7 +54,7 @@ export async function* withProgress(
         follow(session, call.child, options, signal, (message) => {
           if (!ended.signal.aborted) show(call.callId, message);
         });
-      } else if (isEnd(event)) {
+      } else if (isCallEnd(event)) {
         following.get(event.data.callId)?.abort();
         following.delete(event.data.callId);
         said.delete(event.data.callId);
@@ -65,20 +65,6 @@ export async function* withProgress(
   } finally {
     over.abort();
     await iterator.return?.();
-  }
-}
-
-type CallEnd = SessionEvent<"tool.succeeded" | "tool.failed" | "tool.unknown" | "tool.skipped">;
-
-function isEnd(event: SessionEvent): event is CallEnd {
-  switch (event.type) {
-    case "tool.succeeded":
-    case "tool.failed":
-    case "tool.unknown":
-    case "tool.skipped":
-      return true;
-    default:
-      return false;
   }
 }
 

@@ -70,7 +70,7 @@ export function assertChildOf(
 
 /**
  * The agent of a session. That of a sub-agent is the agent of the tool by which its parent called it, unless
- * the session was given another. If the parent or the tool is gone, the session is one like others.
+ * the session was given another; so is that of its forks. If the parent or the tool is gone, the session is one like others.
  */
 export async function agentOf(
   log: EventLog,
@@ -95,7 +95,8 @@ async function calledTool(
 ): Promise<AgentToolOptions | undefined> {
   const revision = await log.revision(id);
   if (revision === 0) return undefined;
-  const { agent: recorded, metadata = {}, parent } = await readSummary(log, id, revision);
+  const { agent: recorded, metadata = {}, ...summary } = await readSummary(log, id, revision);
+  const parent = summary.parent ?? summary.agentFrom;
   const names = { recorded, asked: undefined };
   const { prepared } = await agentOf(log, agents, { id, metadata }, names, parent);
   return agentToolOptions(byId(prepared.agent.tools ?? {}, toolName));

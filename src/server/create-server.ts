@@ -5,10 +5,29 @@ import { TurnlogError } from "../events/index.ts";
 import type { Runtime } from "../runtime/index.ts";
 import { describeRoutes } from "./description.ts";
 import { Gates } from "./gates.ts";
+import { addStudioPages } from "./studio-pages.ts";
 import { problemResponse } from "./problems/index.ts";
 import type { Route } from "./route/index.ts";
-import { routes } from "./routes.ts";
+import {
+  serveChatSocket,
+  serverSocket,
+  serveSocket,
+  type Ask,
+  type ServerSocket,
+} from "./sockets/index.ts";
 import { serverSettings, type ServerOptions, type ServerSettings } from "./server-options.ts";
+import { chatRoutes } from "./chat/index.ts";
+import { messageRoutes } from "./messages/index.ts";
+import {
+  approvalRoutes,
+  blobRoutes,
+  commandRoutes,
+  eventRoutes,
+  queueRoutes,
+  sessionRoutes,
+  transferRoutes,
+} from "./sessions/index.ts";
+import { studioRoutes } from "./studio/index.ts";
 
 /** A server over a runtime. It does not own the runtime: close that yourself. */
 export interface Server {
@@ -16,6 +35,15 @@ export interface Server {
   readonly fetch: (request: Request) => Promise<Response>;
   /** The token that requests must send; undefined with `token: false`. */
   readonly token: string | undefined;
+  /**
+   * Admits a WebSocket (`/ws?sessionId=<id>`, `/api/chat`) in a framework that upgrades connections itself.
+   * Answers the response of a refusal, or the server's side of the connection. `serveNode` does it all.
+   * @example
+   * const socket = await server.upgrade(request);
+   * if (socket instanceof Response) return socket;
+   * // Bun: upgrade with { data: socket }, and give `websocket` its open, message and close.
+   */
+  readonly upgrade: (request: Request) => Promise<Response | ServerSocket>;
   /**
    * Refuses new requests and ends all streams with a comment that says why. Turns go on: the runtime's
    * `close` stops them.
@@ -39,12 +67,10 @@ export function createServer(runtime: Runtime, options: ServerOptions = {}): Ser
   return serverCore(runtime, options).server;
 }
 
-/** A server with its parts, for what listens. */
-interface ServerCore {
+/** A server with its settings, for what listens. */
+export interface ServerCore {
   readonly server: Server;
-  readonly gates: Gates;
   readonly settings: ServerSettings;
-  readonly closing: AbortSignal;
 }
 
 /** @param more - Routes behind those of every server. */
@@ -59,7 +85,7 @@ export function serverCore(
   let app: Promise<Hono> | undefined;
   const server: Server = {
     token: settings.token,
-    studioPath: () => gates.studioPath(),
+    studioPath: () => gates.door.studioPath(),
     fetch: async (request) => {
       try {
         app ??= application(gates, settings, more);
@@ -69,11 +95,53 @@ export function serverCore(
         return problemResponse(error);
       }
     },
+    upgrade: async (request) => {
+      try {
+        return await admitted(request, gates, settings, closing.signal, server.fetch);
+      } catch (error) {
+        const answer = problemResponse(error);
+        if (answer.status >= 500) settings.onError(error);
+        return answer;
+      }
+    },
     close: (reason = "the server was closed") => {
       closing.abort(reason);
     },
   };
-  return { server, gates, settings, closing: closing.signal };
+  return { server, settings };
+}
+
+async function admitted(
+  request: Request,
+  gates: Gates,
+  { stallMs }: ServerSettings,
+  closing: AbortSignal,
+  ask: Ask,
+): Promise<ServerSocket> {
+  switch (new URL(request.url).pathname) {
+    case "/ws": {
+      const upgrade = await gates.upgrade(request);
+      return serverSocket({
+        read: (socket) => serveSocket(upgrade.session, upgrade.call, socket),
+        ended: () => upgrade[Symbol.dispose](),
+        closing,
+        stallMs,
+      });
+    }
+    case "/api/chat":
+      gates.assertMayConnect(request);
+      return serverSocket({
+        read: (socket) => serveChatSocket(socket, request, ask),
+        ended: () => {},
+        closing,
+        stallMs,
+      });
+    default:
+      throw new TurnlogError(
+        "ROUTE_NOT_FOUND",
+        "WebSockets are served at /ws?sessionId=<id>, and at /api/chat for `WebSocketChatTransport`.",
+      );
+  }
 }
 
 async function application(
@@ -91,26 +159,22 @@ async function application(
     );
   const description = JSON.stringify(describeRoutes(all));
   app.get("/openapi.json", ({ req }) =>
-    gates.plain(req.raw, () => new Response(description, jsonType)),
+    gates.door.plain(req.raw, () => new Response(description, jsonType)),
   );
-  app.get("/healthz", ({ req }) => gates.open(req.raw, () => Response.json({ status: "ok" })));
-  app.get("/readyz", ({ req }) => gates.open(req.raw, () => gates.readiness()));
-  app.get("/ws", ({ req }) =>
-    gates.plain(req.raw, () => {
+  app.get("/healthz", ({ req }) => gates.door.open(req.raw, () => Response.json({ status: "ok" })));
+  app.get("/readyz", ({ req }) => gates.door.open(req.raw, () => gates.readiness()));
+  app.on("GET", ["/ws", "/api/chat"], ({ req }) =>
+    gates.door.plain(req.raw, () => {
       throw new TurnlogError(
         "UPGRADE_REQUIRED",
-        "This address speaks WebSocket, with a server of `serveNode`. Use server-sent events elsewhere: GET /api/sessions/<id>/events.",
+        "This address speaks WebSocket, with a server of `serveNode` or by `server.upgrade`. Use server-sent events elsewhere: GET /api/sessions/<id>/events, POST /api/chat.",
       );
     }),
   );
-  if (settings.studio) {
-    app.post("/api/studio/sign-in", ({ req }) => gates.signIn(req.raw));
-    app.get("/:file?", ({ req }) => gates.studioPage(req.raw));
-    app.get("/assets/:file", ({ req }) => gates.studioPage(req.raw));
-  }
-  app.options("*", ({ req }) => gates.preflight(req.raw));
+  if (settings.studio) addStudioPages(app, gates.door);
+  app.options("*", ({ req }) => gates.door.preflight(req.raw));
   app.notFound(({ req }) =>
-    gates.plain(req.raw, () => {
+    gates.door.plain(req.raw, () => {
       throw new TurnlogError(
         "ROUTE_NOT_FOUND",
         `There is no route ${req.method} ${req.path}. /openapi.json lists them.`,
@@ -124,4 +188,23 @@ const jsonType = { headers: { "content-type": "application/json" } };
 
 function pathOf({ path }: Route): string {
   return path.replaceAll(/\{(\w+)\}/g, ":$1");
+}
+
+/** The table of routes, in the order in which they are tried. */
+function routes({
+  studio,
+  isReadOnly,
+}: Pick<ServerSettings, "studio" | "isReadOnly">): readonly Route[] {
+  return [
+    ...chatRoutes(),
+    ...sessionRoutes(),
+    ...commandRoutes(),
+    ...queueRoutes(),
+    ...eventRoutes(),
+    ...approvalRoutes(),
+    ...transferRoutes(),
+    ...blobRoutes(),
+    ...messageRoutes(),
+    ...(studio ? studioRoutes(!isReadOnly) : []),
+  ];
 }

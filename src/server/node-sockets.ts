@@ -1,62 +1,59 @@
-/** WebSockets of a server of Node, by ws: `/ws?sessionId=<id>`. */
+/** WebSockets of a server of Node, by ws. Clients that do not answer pings are dropped. */
 
-import type { IncomingMessage } from "node:http";
+import { STATUS_CODES, type IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import type { WebSocket, WebSocketServer } from "ws";
-import { TurnlogError } from "../events/index.ts";
 import { optionalPackage } from "../shared/index.ts";
-import type { Gates, Upgrade } from "./gates.ts";
-import { problemOf } from "./problems/index.ts";
+import type { ServerCore } from "./create-server.ts";
 import type { ServerSettings } from "./server-options.ts";
-import { serveSocket } from "./sockets/index.ts";
-
-interface SocketHost {
-  readonly gates: Gates;
-  readonly settings: ServerSettings;
-  readonly closing: AbortSignal;
-}
+import type { ServerSocket } from "./sockets/index.ts";
 
 /** The listener for `upgrade` of a server. ws is loaded at the first one. */
 export function upgrades({
-  gates,
+  server,
   settings,
-  closing,
-}: SocketHost): (incoming: IncomingMessage, socket: Duplex, head: Buffer) => void {
-  let server: Promise<WebSocketServer> | undefined;
+}: Pick<ServerCore, "server" | "settings">): (
+  incoming: IncomingMessage,
+  socket: Duplex,
+  head: Buffer,
+) => void {
+  let webSockets: Promise<WebSocketServer> | undefined;
   const upgrade = async (
     incoming: IncomingMessage,
     socket: Duplex,
     head: Buffer,
   ): Promise<void> => {
-    const request = requestOf(incoming);
-    if (new URL(request.url).pathname !== "/ws") {
-      throw new TurnlogError("ROUTE_NOT_FOUND", "WebSockets are served at /ws?sessionId=<id>.");
-    }
-    const admitted = await gates.upgrade(request);
+    const admitted = await server.upgrade(requestOf(incoming));
+    if (admitted instanceof Response) return await refuse(socket, admitted);
     try {
-      server ??= webSocketServer(settings.limits.frameBytes);
-      const webSockets = await server;
+      webSockets ??= webSocketServer(settings.limits.frameBytes);
+      const accepting = await webSockets;
       // ws ends the connection itself if the handshake is wrong.
-      socket.once("close", () => admitted[Symbol.dispose]());
-      webSockets.handleUpgrade(incoming, socket, head, (connection) => {
-        serve(connection, admitted, settings, closing);
+      socket.once("close", admitted.close);
+      accepting.handleUpgrade(incoming, socket, head, (connection) => {
+        serve(connection, admitted, settings);
       });
     } catch (error) {
-      admitted[Symbol.dispose]();
+      admitted.close();
       throw error;
     }
   };
   return (incoming, socket, head) => {
     socket.on("error", () => {});
     upgrade(incoming, socket, head).catch((error: unknown) => {
-      const problem = problemOf(error);
-      if (problem.status >= 500) settings.onError(error);
-      const body = JSON.stringify(problem);
-      socket.end(
-        `HTTP/1.1 ${problem.status} ${problem.title}\r\nContent-Type: application/problem+json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
-      );
+      settings.onError(error);
+      socket.destroy();
     });
   };
+}
+
+async function refuse(socket: Duplex, answer: Response): Promise<void> {
+  const { status, headers } = answer;
+  const body = await answer.text();
+  const type = headers.get("content-type") ?? "text/plain";
+  socket.end(
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? "Error"}\r\nContent-Type: ${type}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+  );
 }
 
 async function webSocketServer(maxPayload: number): Promise<WebSocketServer> {
@@ -80,11 +77,9 @@ function requestOf({ url = "/", headers }: IncomingMessage): Request {
 
 function serve(
   connection: WebSocket,
-  admitted: Upgrade,
+  admitted: ServerSocket,
   { heartbeatMs, stallMs }: ServerSettings,
-  closing: AbortSignal,
 ): void {
-  const closed = new AbortController();
   let isAlive = true;
   let silentSince = performance.now();
   const beat = setInterval(
@@ -99,18 +94,10 @@ function serve(
     Math.max(1, heartbeatMs),
   );
   beat.unref();
-  const end = (): void => {
-    connection.close(1001, String(closing.reason).slice(0, 100));
-  };
-  if (closing.aborted) end();
-  else closing.addEventListener("abort", end, { once: true });
-  const take = serveSocket(admitted.session, admitted.call, {
-    closed: closed.signal,
-    close: (code, reason) => {
-      connection.close(code, reason);
-    },
+  admitted.open({
+    close: (code, reason) => connection.close(code, reason),
     send: (text) =>
-      new Promise((resolve, reject) => {
+      new Promise<void>((resolve, reject) => {
         connection.send(text, (error) => {
           if (error) reject(error);
           else resolve();
@@ -123,14 +110,11 @@ function serve(
   connection.on("error", () => {});
   connection.on("message", (data, isBinary) => {
     isAlive = true;
-    if (isBinary) return connection.close(1003, "Frames are text.");
     const bytes = Array.isArray(data) ? Buffer.concat(data) : data;
-    const text = new TextDecoder().decode(bytes);
-    void take(text).catch(() => {});
+    admitted.message(isBinary ? bytes : new TextDecoder().decode(bytes));
   });
   connection.on("close", () => {
     clearInterval(beat);
-    closing.removeEventListener("abort", end);
-    closed.abort();
+    admitted.close();
   });
 }

@@ -7,7 +7,7 @@ import { TurnlogError } from "../events/index.ts";
 import type { Runtime } from "../runtime/index.ts";
 import { after, optionalPackage } from "../shared/index.ts";
 import { check, many, milliseconds, name, optionsOf } from "../validation/index.ts";
-import { serverCore } from "./create-server.ts";
+import { serverCore, type Server } from "./create-server.ts";
 import { upgrades } from "./node-sockets.ts";
 import { isLoopbackName } from "./security/index.ts";
 import { serverFields, type ServerOptions } from "./server-options.ts";
@@ -69,12 +69,23 @@ export async function serveNode(runtime: Runtime, options: ServeOptions = {}): P
   }
   const hosts = rest.hosts ?? ["localhost", "127.0.0.1", "[::1]", ...ownName(host)];
   const core = serverCore(runtime, { ...rest, hosts });
+  return await listening(core.server, upgrades(core), { port, host, connections, requestMs });
+}
+
+type Upgrades = ReturnType<typeof upgrades>;
+
+/** Answers the requests to a port by a server, until it is closed. */
+export async function listening(
+  core: Omit<Server, "upgrade">,
+  upgrade: Upgrades | undefined,
+  { port, host, connections, requestMs }: Required<Omit<ServeOptions, keyof ServerOptions>>,
+): Promise<NodeServer> {
   const { getRequestListener } = await optionalPackage(
     "@hono/node-server",
     "serveNode",
     () => import("@hono/node-server"),
   );
-  const listener = getRequestListener(core.server.fetch, { overrideGlobalObjects: false });
+  const listener = getRequestListener(core.fetch, { overrideGlobalObjects: false });
   const server = createHttpServer(
     {
       requestTimeout: requestMs,
@@ -84,12 +95,12 @@ export async function serveNode(runtime: Runtime, options: ServeOptions = {}): P
     (incoming, outgoing) => void listener(incoming, outgoing),
   );
   server.maxConnections = connections;
-  server.on("upgrade", upgrades(core));
+  if (upgrade !== undefined) server.on("upgrade", upgrade);
   server.listen(port, host);
   await once(server, "listening");
   const used = portOf(server);
   const close = async (reason?: string, graceMs = 5_000): Promise<void> => {
-    core.server.close(reason);
+    core.close(reason);
     if (!server.listening) return;
     const closed = once(server, "close");
     server.close();
@@ -101,9 +112,9 @@ export async function serveNode(runtime: Runtime, options: ServeOptions = {}): P
   const url = `http://${isIPv6(host) ? `[${host}]` : host}:${used}`;
   return {
     url,
-    studioUrl: () => `${url}${core.server.studioPath()}`,
+    studioUrl: () => `${url}${core.studioPath()}`,
     port: used,
-    token: core.server.token,
+    token: core.token,
     close,
     [Symbol.asyncDispose]: () => close(),
   };

@@ -13,7 +13,7 @@ import {
   several,
   thing,
 } from "../validation/index.ts";
-import { TurnlogError } from "../events/index.ts";
+import { TurnlogError, type JsonObject } from "../events/index.ts";
 import { isLoopbackName, newToken } from "./security/index.ts";
 import type { ServerAction } from "./route/index.ts";
 
@@ -36,8 +36,22 @@ interface RequestedAction {
   readonly session?: string;
 }
 
-/** Whether a request may do it, and for whom: the name is recorded with approvals and with outputs of clients. */
-export type Authorization = boolean | { readonly actor: string };
+/**
+ * Whether a request may do it, and for whom: the name is recorded with messages, approvals, outputs of clients,
+ * rewinds and deletions.
+ */
+export type Authorization = boolean | Permission;
+
+/** What a client may see, and its name. */
+export interface Permission {
+  /** The name of the actor. */
+  readonly actor?: string;
+  /**
+   * Metadata of the sessions that the client may see, such as `{ tenant: "acme" }`. Lists have only those, by one
+   * question to `authorize`; other sessions are refused with 403; a session that the client creates gets them.
+   */
+  readonly where?: JsonObject;
+}
 
 /** A line for the log of requests. */
 interface RequestEntry {
@@ -67,7 +81,7 @@ export interface ServerOptions {
   readonly origins?: readonly string[];
   /**
    * Decides on each request by the accounts of your application. Called after the token was checked.
-   * @returns `false` to refuse (403), or the name of the actor
+   * @returns `false` to refuse (403), or the name of the actor and the metadata of the sessions that it may see
    */
   readonly authorize?: (
     request: Request,

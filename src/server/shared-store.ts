@@ -22,7 +22,11 @@ const limits = { bodyBytes: 1_000_000_000, openAnswers: 10_000, requestsPerMinut
 
 /** @param store - The log below the runtime's: events as they are stored, encrypted ones too. */
 export function sharedStore(runtime: Runtime, store: StoreLog): SharedStore {
-  const { server } = serverCore(runtime, { token: false, limits }, storeRoutes(store));
+  const { server } = serverCore(
+    runtime,
+    { token: false, limits, studio: true },
+    storeRoutes(store),
+  );
   const connections = new Set<Socket>();
   const answers = new Set<Promise<void>>();
   const http = createServer((incoming, outgoing) => {

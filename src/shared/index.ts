@@ -14,5 +14,7 @@ export {
   systemTimer,
   waited,
 } from "./timer.ts";
+export { assertNodeVersion } from "./node-version.ts";
 export { optionalPackage } from "./optional-package.ts";
 export { streamOf } from "./stream.ts";
+export { Unfinished } from "./unfinished.ts";

@@ -1,12 +1,8 @@
 /** Creates the runtime that programs use. The server that shares its store is loaded at the first connection. */
 
 import type { DefinedEvents, EventSchemas, NoEvents } from "../events/index.ts";
-import {
-  createRuntime as createUnsharedRuntime,
-  type Runtime,
-  type RuntimeOptions,
-  type SharedStore,
-} from "../runtime/index.ts";
+import type { Runtime, RuntimeOptions, SharedStore } from "../runtime/index.ts";
+import { assertNodeVersion } from "../shared/index.ts";
 
 /**
  * Opens a store and runs sessions of an agent on it. While it is open, other processes of the same user may
@@ -17,17 +13,19 @@ import {
  * const turn = await session.send("Which tests failed?");
  * const { text } = await turn.result;
  * @throws TurnlogError `INVALID_INPUT`, `LOG_LOCKED`, `LOG_FOREIGN`, `LOG_DAMAGED`, `LOG_TOO_NEW`,
- * `LOG_READ_ONLY`
+ * `LOG_READ_ONLY`, `NODE_TOO_OLD`
  */
 export async function createRuntime<Events extends EventSchemas = NoEvents>(
   options: RuntimeOptions & { readonly events?: DefinedEvents<Events> },
 ): Promise<Runtime<Events>> {
-  return await createUnsharedRuntime(options, (runtime, store) => {
+  assertNodeVersion();
+  const runtime = await import("../runtime/create-runtime.ts");
+  return await runtime.createRuntime(options, (opened, store) => {
     let loaded: Promise<SharedStore> | undefined;
     return {
       accept: (connection) => {
         loaded ??= import("../server/shared-store.ts").then(({ sharedStore }) =>
-          sharedStore(runtime, store),
+          sharedStore(opened, store),
         );
         loaded.then(
           ({ accept }) => accept(connection),

@@ -24,7 +24,7 @@ export { projectedAt, projectedFrom, type Projected, type ProjectionReader } fro
 export { stepResults } from "./step-result.ts";
 export { type SessionDiff, diffSession } from "./session-diff.ts";
 export { boundaryAt, isAtBoundary } from "./boundaries.ts";
-export { type RerunPlace, rerunPoint } from "./rerun-point.ts";
+export { type RerunPlace, type RerunPoint, rerunPoint } from "./rerun-point.ts";
 export { canRewind } from "./rewind-state.ts";
 export { type SessionBranch, sessionBranches } from "./session-branches.ts";
 export type { Ending, ReplayGate, SessionRecorder } from "./session-recorder.ts";
@@ -40,15 +40,18 @@ export { type SessionState, foldSession, initialSessionState } from "./session-s
 export {
   type SessionQuery,
   type SessionRow,
+  bothMetadata,
   differentKey,
   querySessions,
   withQuestions,
 } from "./session-list.ts";
 export {
+  type KeepSummary,
   type ListedSession,
   type SessionView,
   checkPosition,
   listSessions,
+  outlineOf,
   problemOf,
   readSessionState,
   readSummary,
@@ -60,3 +63,4 @@ export {
 export { type DescribedCall, describedCalls } from "./call-view.ts";
 export { childrenOf, subAgentsOf, type SubAgents } from "./sub-agents.ts";
 export { SessionIndex } from "./session-index.ts";
+export { withSnapshots } from "./snapshot-list.ts";

@@ -7,7 +7,12 @@ import type { EventLog, JsonObject, SessionEntry } from "../events/index.ts";
 import type { SessionSummary } from "../projections/index.ts";
 import { inOrder, isListed, timeOf, withQuestions } from "./session-list.ts";
 import type { SessionQuery, SessionRow } from "./session-list.ts";
-import { listedSession, type ListedSession } from "./session-view.ts";
+import {
+  listedSession,
+  listSessions,
+  type KeepSummary,
+  type ListedSession,
+} from "./session-view.ts";
 
 /** What decides on a session's place, and whether a page may have it. */
 interface Place {
@@ -24,6 +29,7 @@ const ALL = "";
 export class SessionIndex implements Disposable {
   readonly #log: EventLog;
   readonly #keys: readonly string[];
+  readonly #keep: KeepSummary | undefined;
   readonly #places = new Map<string, Place>();
   /** Each in the order of pages. */
   readonly #lists = new Map<string, Place[]>();
@@ -35,8 +41,14 @@ export class SessionIndex implements Disposable {
   #isOver = false;
 
   /** @param isLive - Sessions that tell their changes by `recorded`. */
-  constructor(log: EventLog, keys: readonly string[], isLive: (session: string) => boolean) {
+  constructor(
+    log: EventLog,
+    keys: readonly string[],
+    isLive: (session: string) => boolean,
+    keep?: KeepSummary,
+  ) {
     this.#log = log;
+    this.#keep = keep;
     this.#keys = keys;
     this.#following = log.onChange?.((session) => {
       if (!isLive(session) || !this.#places.has(session)) this.#changed.add(session);
@@ -98,9 +110,13 @@ export class SessionIndex implements Disposable {
 
   async #build(): Promise<void> {
     if (this.#isBuilt) return;
-    for await (const entry of this.#log.list()) {
+    // A build that failed has left places that may have changed since.
+    this.#places.clear();
+    this.#lists.clear();
+    // What is recorded meanwhile is noted as changed: it has no place yet.
+    for await (const row of listSessions(this.#log, this.#keep)) {
       if (this.#isOver) return;
-      await this.#read(entry.session, entry);
+      if (!this.#places.has(row.session)) this.#put(row);
     }
     this.#isBuilt = true;
   }

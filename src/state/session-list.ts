@@ -2,9 +2,9 @@
 
 import { isDeepStrictEqual } from "node:util";
 import type { EventLog, JsonObject } from "../events/index.ts";
-import type { OutputRequest } from "./output-requests.ts";
-import type { Approval } from "./session-approvals.ts";
-import { listedSession, problemOf, viewSession, type ListedSession } from "./session-view.ts";
+import { waitingOutputs, type OutputRequest } from "./output-requests.ts";
+import { waitingApprovals, type Approval } from "./session-approvals.ts";
+import { listedSession, problemOf, stateAt, type ListedSession } from "./session-view.ts";
 
 /** Which sessions a list has. Without any key: all, newest first. */
 export interface SessionQuery {
@@ -27,6 +27,12 @@ export function differentKey(
   asked: JsonObject = {},
 ): string | undefined {
   return Object.keys(asked).find((key) => !isDeepStrictEqual(metadata[key], asked[key]));
+}
+
+/** What sessions of both metadata have; undefined if no session has both. */
+export function bothMetadata(one: JsonObject = {}, other: JsonObject = {}): JsonObject | undefined {
+  const both = { ...one, ...other };
+  return differentKey(both, one) === undefined ? both : undefined;
 }
 
 type After = NonNullable<SessionQuery["after"]>;
@@ -107,9 +113,9 @@ export async function withQuestions(log: EventLog, session: ListedSession): Prom
   if (session.status !== "awaiting-approval" && session.status !== "awaiting-output")
     return session;
   try {
-    const { approvals, outputRequests } = await viewSession(log, session.session);
-    const awaitingApproval = approvals.filter(({ status }) => status === "waiting");
-    const awaitingOutput = outputRequests.filter(({ status }) => status === "waiting");
+    const state = await stateAt(log, session.session);
+    const awaitingApproval = waitingApprovals(session.session, state);
+    const awaitingOutput = waitingOutputs(session.session, state);
     return {
       ...session,
       ...(awaitingApproval.length === 0 ? {} : { awaitingApproval }),

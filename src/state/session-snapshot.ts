@@ -55,31 +55,35 @@ const shape = Object.values(sessionProjections)
   .map(({ name, version: own }) => `${name}@${own}`)
   .join(" ");
 
-const stateSchema = z.object({
-  machine: machineStateSchema,
-  history: history.schema,
-  view: contextView.schema,
-  usage: usage.schema,
-  toolCalls: toolCalls.schema,
-  queue: queue.schema,
-  approvals: approvals.schema,
-  calibration: calibration.schema,
-  compactions: compactions.schema,
-  learnedLimits: learnedLimits.schema,
-  counts: promptCounts.schema,
-  summary: sessionSummary.schema,
-  blobs: blobs.schema,
-  branches: branches.schema,
-  appended: appended.schema,
-  boundaries: z.object({ from: z.int().nonnegative() }),
-});
+const stateSchema = z.lazy(() =>
+  z.object({
+    machine: machineStateSchema,
+    history: history.schema,
+    view: contextView.schema,
+    usage: usage.schema,
+    toolCalls: toolCalls.schema,
+    queue: queue.schema,
+    approvals: approvals.schema,
+    calibration: calibration.schema,
+    compactions: compactions.schema,
+    learnedLimits: learnedLimits.schema,
+    counts: promptCounts.schema,
+    summary: sessionSummary.schema,
+    blobs: blobs.schema,
+    branches: branches.schema,
+    appended: appended.schema,
+    boundaries: z.object({ from: z.int().nonnegative() }),
+  }),
+);
 
 const row = { projection: SNAPSHOT_NAME, version: SNAPSHOT_VERSION };
 
-const indexSchema = z.object({
-  shape: z.literal(shape),
-  chunks: z.array(z.int().positive()),
-});
+const indexSchema = z.lazy(() =>
+  z.object({
+    shape: z.literal(shape),
+    chunks: z.array(z.int().positive()),
+  }),
+);
 
 /** Stores a state. Writes only what is new since `kept`, an earlier stored state. */
 export async function saveSessionSnapshot(

@@ -7,9 +7,11 @@ import {
   TurnlogError,
   type EventLog,
   type SessionEntry,
+  type Snapshot,
   type TurnlogErrorCode,
 } from "../events/index.ts";
 import type { MachineState } from "../machines/index.ts";
+import { toJson } from "../shared/index.ts";
 import {
   allWaiting,
   promptMessages,
@@ -23,6 +25,7 @@ import { isAtRest, isInTurn } from "./recovery.ts";
 import { outputRequests, type OutputRequest } from "./output-requests.ts";
 import { sessionApprovals, type Approval } from "./session-approvals.ts";
 import { type DescribedCall, describedCalls } from "./call-view.ts";
+import { withSnapshots } from "./snapshot-list.ts";
 import { loadSessionSnapshot } from "./session-snapshot.ts";
 import { foldSession, type SessionState } from "./session-state.ts";
 
@@ -59,20 +62,38 @@ export function viewOf(session: string, state: SessionState): SessionView {
 }
 
 function newView(session: string, state: SessionState): SessionView {
-  const { position, machine, history, view, usage, toolCalls, queue, summary } = state;
+  const { history, view, usage, toolCalls } = state;
   return deepFreeze({
-    session,
-    position,
-    state: { value: machine.value, context: machine.context },
+    ...outlineOf(session, state),
     history: history.open === undefined ? history.items : [...history.items, history.open],
     prompt: promptMessages(history, view),
     usage,
     toolCalls: describedCalls([...toolCalls.ended, ...toolCalls.open], history),
+  });
+}
+
+/** A view without what grows with the session: history, prompt, the usage of each step, calls that ended. */
+export interface SessionOutline extends Omit<SessionView, "history" | "prompt" | "usage"> {
+  /** The calls that run or wait. */
+  readonly toolCalls: readonly DescribedCall[];
+  readonly usage: Pick<UsageState, "total" | "inherited">;
+}
+
+/** Shares parts of the state. */
+export function outlineOf(session: string, state: SessionState): SessionOutline {
+  const { position, machine, history, usage, toolCalls, queue, summary } = state;
+  const { total, inherited } = usage;
+  return {
+    session,
+    position,
+    state: { value: machine.value, context: machine.context },
+    usage: inherited === undefined ? { total } : { total, inherited },
+    toolCalls: describedCalls(toolCalls.open, history),
     approvals: sessionApprovals(session, state),
     outputRequests: outputRequests(session, state),
     queue: allWaiting(queue),
     summary,
-  });
+  };
 }
 
 /** The state at a position (default: the last), folded from the nearest snapshot. */
@@ -110,10 +131,6 @@ export async function stateAt(
   return await readSessionState(log, session, position);
 }
 
-/**
- * Reads a session at a position from a log. Runs and writes nothing.
- * @throws TurnlogError `SESSION_NOT_FOUND`, `SESSION_DELETED`, `INVALID_INPUT` if the position does not exist
- */
 export async function viewSession(
   log: EventLog,
   session: string,
@@ -169,7 +186,7 @@ export async function waitsForAnswer(log: EventLog, session: string): Promise<bo
   }
 }
 
-/** A row of {@link listSessions}. */
+/** A row of a list of sessions. */
 export interface ListedSession extends SessionSummary {
   readonly session: string;
   /** The last position. */
@@ -188,14 +205,23 @@ export interface SessionProblem {
   readonly position?: number;
 }
 
-/** The summary of a session at its last position. Reads the events after the stored summary. */
+/** Stores a summary in place of one that an earlier release stored. Never rejects. */
+export type KeepSummary = (session: string, snapshot: Snapshot) => Promise<void>;
+
+/**
+ * The summary of a session at its last position. Reads the events after the stored summary; all of them if
+ * that is of another version, and gives `keep` what it found.
+ */
 export async function readSummary(
   log: EventLog,
   session: string,
   revision: number,
   leftOut: (error: TurnlogError) => void = () => {},
+  known?: Snapshot,
+  keep?: KeepSummary,
 ): Promise<SessionSummary> {
-  const snapshot = await log.loadSnapshot(session, sessionSummary.name);
+  const isCurrent = known !== undefined && known.position <= revision;
+  const snapshot = isCurrent ? known : await log.loadSnapshot(session, sessionSummary.name);
   const stored =
     snapshot?.version === sessionSummary.version && snapshot.position <= revision
       ? sessionSummary.schema.safeParse(snapshot.state)
@@ -203,9 +229,20 @@ export async function readSummary(
   const from = stored?.success === true && snapshot !== undefined ? snapshot.position + 1 : 1;
   let summary = stored?.success === true ? stored.data : sessionSummary.initial;
   if (from > revision) return summary;
+  let isWhole = true;
   // A damaged session must not hide the list.
-  for await (const event of readableEvents(log, session, { from, to: revision }, leftOut)) {
+  const range = { from, to: revision };
+  const skip = (error: TurnlogError): void => {
+    isWhole = false;
+    leftOut(error);
+  };
+  for await (const event of readableEvents(log, session, range, skip)) {
     summary = sessionSummary.fold(summary, event);
+  }
+  const isStale = snapshot !== undefined && stored?.success !== true;
+  if (isStale && isWhole && keep !== undefined) {
+    const { name: projection, version } = sessionSummary;
+    await keep(session, { projection, version, position: revision, state: toJson(summary) });
   }
   return summary;
 }
@@ -224,14 +261,20 @@ export function problemOf(error: unknown): SessionProblem {
   return { code, message, ...(position === undefined ? {} : { position }) };
 }
 
-/** The row of one session. */
-export async function listedSession(log: EventLog, entry: SessionEntry): Promise<ListedSession> {
+/** The row of one session. `known`: its stored summary, if that was read before. `keep`: as {@link readSummary}. */
+export async function listedSession(
+  log: EventLog,
+  entry: SessionEntry,
+  known?: Snapshot,
+  keep?: KeepSummary,
+): Promise<ListedSession> {
   let problem: SessionProblem | undefined;
   let summary = sessionSummary.initial;
   try {
-    summary = await readSummary(log, entry.session, entry.revision, (error) => {
+    const leftOut = (error: TurnlogError): void => {
       problem ??= problemOf(error);
-    });
+    };
+    summary = await readSummary(log, entry.session, entry.revision, leftOut, known, keep);
   } catch (error) {
     problem = problemOf(error);
   }
@@ -242,9 +285,12 @@ export async function listedSession(log: EventLog, entry: SessionEntry): Promise
  * All sessions of a log by name. Reads of each only the events after its stored summary. A session that
  * cannot be read is a row with its `problem`.
  */
-export async function* listSessions(log: EventLog): AsyncGenerator<ListedSession> {
-  for await (const entry of log.list()) {
-    const row = await listedSession(log, entry);
+export async function* listSessions(
+  log: EventLog,
+  keep?: KeepSummary,
+): AsyncGenerator<ListedSession> {
+  for await (const [entry, stored] of withSnapshots(log, log.list(), sessionSummary.name)) {
+    const row = await listedSession(log, entry, stored, keep);
     // Deleted after its name was read.
     if (row.problem?.code !== "SESSION_DELETED") yield row;
   }

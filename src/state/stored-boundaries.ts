@@ -29,16 +29,18 @@ export type StoredBoundary = Pick<Boundary, "from" | "to" | "turn" | "agent"> &
 const part = <Part>(): z.ZodType<Part> =>
   z.custom<Part>((value) => typeof value === "object" && value !== null);
 
-export const storedBoundarySchema: z.ZodType<StoredBoundary> = z.object({
-  from: z.int().positive(),
-  to: z.int().positive(),
-  turn: z.int().nonnegative(),
-  agent: z.string().exactOptional(),
-  calibration: part<Boundary["calibration"]>().exactOptional(),
-  compactions: part<Boundary["compactions"]>().exactOptional(),
-  counts: part<Boundary["counts"]>().exactOptional(),
-  view: part<StoredView>().exactOptional(),
-});
+export const storedBoundarySchema: z.ZodType<StoredBoundary> = z.lazy(() =>
+  z.object({
+    from: z.int().positive(),
+    to: z.int().positive(),
+    turn: z.int().nonnegative(),
+    agent: z.string().exactOptional(),
+    calibration: part<Boundary["calibration"]>().exactOptional(),
+    compactions: part<Boundary["compactions"]>().exactOptional(),
+    counts: part<Boundary["counts"]>().exactOptional(),
+    view: part<StoredView>().exactOptional(),
+  }),
+);
 
 export function storedBoundaries(
   boundaries: readonly Boundary[],

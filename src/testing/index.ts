@@ -2,6 +2,8 @@
 
 export { blobStoreContract } from "./blob-store-contract.ts";
 export { eventLogContract } from "./event-log-contract.ts";
+export { inboxContract } from "./inbox-contract.ts";
+export { ownershipContract } from "./ownership-contract.ts";
 export { keyStoreContract } from "./key-store-contract.ts";
 export {
   alone,
@@ -17,7 +19,7 @@ export {
 export { type PromptProblem, type PromptRule, promptProblems } from "../projections/index.ts";
 export { differenceText } from "./replay-difference.ts";
 export { replayTools } from "./replay-tools.ts";
-export { type ReplayOptions, type ReplayedAgent, replay } from "./replay.ts";
+export { type ReplayedAgent, replay } from "./replay.ts";
 export { type SessionMatchers, sessionMatchers } from "./session-matchers.ts";
 export { sessionPaths } from "./session-walk.ts";
 export { walkSession } from "./walk-session.ts";

@@ -52,6 +52,20 @@ export const deleteContract: readonly Promised[] = [
     },
   ],
   [
+    "tells who deleted a session, if it was said",
+    async (log) => {
+      await log.append("s", "none", [numbered(1)]);
+      await log.append("t", "none", [numbered(1), numbered(2)]);
+      await log.delete("s", { by: "ann" });
+      await log.delete("t");
+      await log.delete("t", { by: "bob" });
+      assert.deepEqual(await Array.fromAsync(log.deleted()), [
+        { session: "s", revision: 1, by: "ann" },
+        { session: "t", revision: 2 },
+      ]);
+    },
+  ],
+  [
     "never uses the name of a deleted session again",
     async (log) => {
       await log.append("s", "none", [numbered(1, "once"), numbered(2)]);

@@ -72,6 +72,11 @@ export const lifetimeContract: readonly Promised[] = [
       await log.saveSnapshot("s", { ...snapshot, projection: "usage", state: 0 });
       assert.deepEqual(await log.loadSnapshot("s", "history"), newer);
       assert.equal((await log.loadSnapshot("s", "usage"))?.state, 0);
+      if (log.loadSnapshots === undefined) return;
+      const loaded = await log.loadSnapshots(["none", "s", "t"], "history");
+      assert.deepEqual(loaded, [undefined, newer, undefined]);
+      await log.delete("s");
+      assert.deepEqual(await log.loadSnapshots(["s"], "history"), [undefined]);
     },
   ],
   [

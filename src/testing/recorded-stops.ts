@@ -1,6 +1,6 @@
 /** Finds what ran when a turn was stopped: whether a started call had reached its tool is replayed, too. Pure. */
 
-import type { SessionEvent } from "../events/index.ts";
+import { isCallEnd, type SessionEvent } from "../events/index.ts";
 import { isRun, recordedRuns } from "./replay-tools.ts";
 
 /** The positions of the starts of the calls whose tools ran at a position. */
@@ -9,7 +9,7 @@ export function runningAt(position: number, events: readonly SessionEvent[]): re
     const { position: start, data } = run.started;
     const isOver = events
       .slice(start, position - 1)
-      .some((event) => isLeft(event) || (isEnd(event) && event.data.callId === data.callId));
+      .some((event) => isLeft(event) || (isCallEnd(event) && event.data.callId === data.callId));
     return start < position && !isOver && isRun(run) ? [start] : [];
   });
 }
@@ -43,18 +43,4 @@ function lastOf(position: number, events: readonly SessionEvent[]): number {
 /** Whether everything that ran before has ended: its step is over, or its process died. */
 function isLeft({ type }: SessionEvent): boolean {
   return type === "step.started" || type === "session.recovered" || type === "session.forked";
-}
-
-function isEnd(
-  event: SessionEvent,
-): event is SessionEvent<"tool.succeeded" | "tool.failed" | "tool.unknown" | "tool.skipped"> {
-  switch (event.type) {
-    case "tool.succeeded":
-    case "tool.failed":
-    case "tool.unknown":
-    case "tool.skipped":
-      return true;
-    default:
-      return false;
-  }
 }

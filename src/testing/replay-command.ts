@@ -107,24 +107,23 @@ export async function repeatCommand(
     }
     case "message.withdrawn": {
       const [id, ...others] = event.data.ids;
-      const { reason } = event.data;
-      if (id !== undefined && others.length === 0) return await session.withdraw(id, reason);
+      if (id !== undefined && others.length === 0)
+        return await session.withdraw(id, aboutOf(event.data));
       // A cancel withdraws several messages at once, and records nothing else for a turn that was stopping.
       const mode = next?.type === "turn.cancel-requested" ? next.data.mode : "after-tools";
-      await session.cancel({ ...modeOf({ mode }), ...reasonOf(event.data), withdraw: true });
+      await session.cancel({ ...modeOf({ mode }), ...aboutOf(event.data), withdraw: true });
       return;
     }
     case "turn.cancel-requested":
-      await session.cancel({ ...modeOf(event.data), ...reasonOf(event.data) });
+      await session.cancel({ ...modeOf(event.data), ...aboutOf(event.data) });
       return;
     case "tool.approval-answered": {
-      const { step, callId, approved, always, by } = event.data;
+      const { step, callId, approved, always } = event.data;
       const { approvals } = await session.view();
       const asked = approvals.findLast((one) => one.step === step && one.callId === callId);
       const answer = {
-        ...reasonOf(event.data),
+        ...aboutOf(event.data),
         ...(always === undefined ? {} : { always }),
-        ...(by === undefined ? {} : { by }),
       };
       await session[approved ? "approve" : "deny"](asked?.approvalId ?? callId, answer);
       return;
@@ -154,7 +153,7 @@ export async function repeatCommand(
       return await session.close(event.data.reason);
     case "context.compaction-started":
       for (const compaction of recordedCompactions(events.slice(event.position - 1)).slice(0, 1)) {
-        await session.compact(recordedStrategy(compaction, pace));
+        await session.compact(recordedStrategy(compaction, pace), aboutOf(event.data));
       }
       return;
     case "context.restored":
@@ -182,8 +181,14 @@ async function repeatRewind(
   else await session.checkout(branch, { tell });
 }
 
-function reasonOf({ reason }: { readonly reason?: string }): { readonly reason?: string } {
-  return reason === undefined ? {} : { reason };
+/** Why a command was given, and by whom. */
+function aboutOf({ reason, by }: About): About {
+  return { ...(reason === undefined ? {} : { reason }), ...(by === undefined ? {} : { by }) };
+}
+
+interface About {
+  readonly reason?: string;
+  readonly by?: string;
 }
 
 function modeOf({ mode }: { readonly mode?: CancelMode | undefined }): {

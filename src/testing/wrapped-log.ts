@@ -18,6 +18,8 @@ export function wrapLog(log: EventLog, changes: Partial<EventLog>): EventLog {
     saveSnapshot: (...snapshot) => log.saveSnapshot(...snapshot),
     loadSnapshot: (...snapshot) => log.loadSnapshot(...snapshot),
     cursors: log.cursors,
+    ownership: log.ownership,
+    inbox: log.inbox,
     close: () => log.close(),
     [Symbol.asyncDispose]: () => log.close(),
     ...changes,

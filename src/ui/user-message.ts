@@ -43,7 +43,7 @@ function partOf(part: StoredUserPart, options: UIOptions): TextUIPart | FileUIPa
 }
 
 /**
- * The input for {@link Session.send} of a user's message: its texts and files.
+ * The input for `session.send` of a user's message: its texts and files.
  * @throws TypeError for a message of another role, or without a text and a file
  * @example
  * const turn = await session.send(fromUIMessage(message), { id: message.id });

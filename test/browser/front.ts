@@ -2,7 +2,8 @@
 
 import { createServer, request, type IncomingMessage, type ServerResponse } from "node:http";
 import { once } from "node:events";
-import type { Socket } from "node:net";
+import { connect, type Socket } from "node:net";
+import type { Duplex } from "node:stream";
 
 export class Front {
   readonly #sockets = new Set<Socket>();
@@ -22,6 +23,7 @@ export class Front {
       socket.on("error", () => {});
       socket.on("close", () => this.#sockets.delete(socket));
     });
+    this.#server.on("upgrade", (asked, socket) => this.#upgrade(asked, socket));
   }
 
   get url(): string {
@@ -44,6 +46,17 @@ export class Front {
     this.drop();
     this.#server.close();
     await once(this.#server, "close");
+  }
+
+  /** Passes on a WebSocket, byte by byte. */
+  #upgrade({ method, url, rawHeaders }: IncomingMessage, socket: Duplex): void {
+    const lines = rawHeaders.map((text, index) => text + (index % 2 === 0 ? ": " : "\r\n"));
+    const behind = connect(this.target, "127.0.0.1");
+    behind.write(`${method} ${url} HTTP/1.1\r\n${lines.join("")}\r\n`);
+    socket.pipe(behind).pipe(socket);
+    behind.on("error", () => socket.destroy());
+    behind.on("close", () => socket.destroy());
+    socket.on("close", () => behind.destroy());
   }
 
   #serve(asked: IncomingMessage, answer: ServerResponse): void {

@@ -13,6 +13,7 @@ import { build } from "rolldown";
 import { expect } from "vitest";
 import type { Chat } from "@ai-sdk/react";
 import { bundled } from "../support/bundled.ts";
+import { eventually } from "../support/eventually.ts";
 import { Front } from "./front.ts";
 
 const places = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
@@ -166,11 +167,14 @@ export async function expectLogged(
   id: string,
   count: number,
 ): Promise<readonly UIMessage[]> {
-  await settled(page, count);
-  const [shown, errors] = await page.evaluate(() => [chat.messages, globalThis.errors] as const);
-  expect(shown.map(comparable)).toEqual((await stage.logged(id)).map(comparable));
-  expect(errors).toEqual([]);
-  return shown;
+  // A page that was loaded rests with its history before it resumes the last reply from its start.
+  return await eventually(async () => {
+    await settled(page, count);
+    const [shown, errors] = await page.evaluate(() => [chat.messages, globalThis.errors] as const);
+    expect(errors).toEqual([]);
+    expect(shown.map(comparable)).toEqual((await stage.logged(id)).map(comparable));
+    return shown;
+  });
 }
 
 /** A page adds no metadata to a user's message, and gives another id to none of ours. */

@@ -1,7 +1,8 @@
 /** A chat whose keyboard and screen are in memory: keys go in, rows of a screen come out. */
 import { EventEmitter } from "node:events";
 import { takeInterrupts } from "../../src/cli/chat/interrupts.ts";
-import { Chat } from "../../src/cli/chat/chat.ts";
+import { chatStore } from "../../src/cli/chat/chat-store.ts";
+import { Chat, type ChatOptions } from "../../src/cli/chat/chat.ts";
 import type { ExitCode } from "../../src/cli/output/error-report.ts";
 import type { Channel, Output } from "../../src/cli/output/output.ts";
 import { endKeys, noKeys, readKeys } from "../../src/cli/terminal/key.ts";
@@ -30,7 +31,12 @@ export interface ChatStage extends AsyncDisposable {
  * Opens a chat about a session of this agent, on a screen of so many columns.
  * @param stdout - Where stdout goes, if it is not the screen.
  */
-export async function chatStage(agent: Agent, columns = 80, stdout?: Channel): Promise<ChatStage> {
+export async function chatStage(
+  agent: Agent,
+  columns = 80,
+  stdout?: Channel,
+  more: Partial<ChatOptions> = {},
+): Promise<ChatStage> {
   const runtime = await createRuntime({
     memory: true,
     graceMs: 0,
@@ -61,7 +67,8 @@ export async function chatStage(agent: Agent, columns = 80, stdout?: Channel): P
     now: () => (time += 1000),
   });
   const view = await session.view();
-  const chat = new Chat({ session, view, output, interrupts, debug: false });
+  const store = chatStore(runtime);
+  const chat = new Chat({ session, store, view, output, interrupts, debug: false, ...more });
   const running = interrupts.during(
     () => chat.interrupt(),
     () => chat.run(),

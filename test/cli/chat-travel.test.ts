@@ -185,7 +185,7 @@ describe("a chat that travels", () => {
     await chat.session.idle();
     chat.type(`/fork other${ENTER}`);
     await chat.until(/^1 message waiting here as there; \/queue lists them\.$/m);
-    chat.type(`/resume${ENTER}`);
+    chat.type(`/deliver${ENTER}`);
     await chat.until(/^> later$[^]*^Three\.$/m);
     expect(await saidIn(chat.runtime, "one")).toEqual(["first", "second"]);
     expect((await chat.session.view()).queue).toHaveLength(1);

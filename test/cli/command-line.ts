@@ -1,11 +1,9 @@
 /** Runs the command line in a folder, with a clean environment: in a process of its own, as its users do, or in this one. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { fileURLToPath } from "node:url";
 import { z } from "zod";
+import { main } from "./built-command.ts";
 import { runInProcess, type InProcessOptions } from "./in-process.ts";
-
-export const main: string = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
 
 export interface Ended {
   readonly code: number | null;
@@ -22,6 +20,8 @@ export interface RunOptions {
   readonly input?: string;
   /** Options of Node itself. */
   readonly node?: readonly string[];
+  /** Default: the build. */
+  readonly program?: string;
 }
 
 export interface Running {
@@ -41,8 +41,8 @@ export function cleanEnvironment(extra: Readonly<Record<string, string>>): NodeJ
 }
 
 export function start(args: readonly string[], options: RunOptions): Running {
-  const { cwd, env = {}, input = "", node = [] } = options;
-  const child = spawn(process.execPath, [...node, main, ...args], {
+  const { cwd, env = {}, input = "", node = [], program = main } = options;
+  const child = spawn(process.execPath, [...node, program, ...args], {
     cwd,
     env: cleanEnvironment(env),
     stdio: ["pipe", "pipe", "pipe"],
@@ -88,7 +88,7 @@ export async function runProcess(args: readonly string[], options: RunOptions): 
 /** Runs it to its end, in this process: for what a command does. */
 export async function run(
   args: readonly string[],
-  { env = {}, ...options }: Omit<RunOptions, "node"> & Pick<InProcessOptions, "output">,
+  { env = {}, ...options }: Omit<RunOptions, "node" | "program"> & Pick<InProcessOptions, "output">,
 ): Promise<Ended> {
   return await runInProcess(args, { ...options, env: cleanEnvironment(env) });
 }

@@ -11,7 +11,8 @@ const window = { columns: 80, rows: 24, style: (_style: unknown, text: string) =
 
 function rows(state: Partial<ConversationState>, more: Partial<Parameters<typeof panel>[0]> = {}) {
   const all = { ...newConversation, ...state };
-  return panel({ state: all, draft: emptyDraft, hint: undefined, ...window, ...more }).lines;
+  return panel({ state: all, draft: emptyDraft, hint: undefined, choices: [], ...window, ...more })
+    .lines;
 }
 
 function waiting(
@@ -104,6 +105,7 @@ describe("the panel of a chat", () => {
       state,
       draft: fc.record({ before: text, after: text }),
       hint: fc.option(text, { nil: undefined }),
+      choices: fc.array(fc.record({ name: text, what: text }), { maxLength: 12 }),
       columns: fc.integer({ min: 12, max: 120 }),
       rows: fc.integer({ min: 2, max: 50 }),
     });

@@ -13,18 +13,19 @@ const CTRL_D = "\u0004";
 
 const asks = /Ask about this folder/;
 const question = `which files mention zod?${ENTER}`;
-const slow = ["--session", "one", "--offline-delay-ms", "40"];
+const quick = ["--session", "one", "--pace", "at-once"];
+const slow = ["--session", "one", "--pace", "human"];
 
 // Only Linux's `script` makes terminals in this way; the turns behind the prompt are tested everywhere.
 describe.skipIf(!hasTerminals)("a conversation in a terminal (`script` of util-linux)", () => {
   it("answers one message after the other until Ctrl-D, and says how to come back", async () => {
     await using folder = await temporaryFolder({ "a.ts": "zod\n" });
-    const terminal = startInTerminal(["--session", "one"], { cwd: folder.path });
+    const terminal = startInTerminal(quick, { cwd: folder.path });
     await terminal.until(/New session.* one .*turnlog --session one/);
     await terminal.until(asks);
     terminal.type(question);
     await terminal.until(/→ search_files/);
-    await terminal.until(/- a\.ts \(line 1\)/);
+    await terminal.until(/• a\.ts \(line 1\)/);
     await terminal.until(/tokens: /);
     await terminal.until(asks);
     terminal.type(`what did you do?${ENTER}`);
@@ -37,11 +38,11 @@ describe.skipIf(!hasTerminals)("a conversation in a terminal (`script` of util-l
 
   it("shows its replies where stdout is piped, and hands them on when it is left", async () => {
     await using folder = await temporaryFolder({ "a.ts": "zod\n" });
-    const args = ["--session", "one"];
+    const args = quick;
     const terminal = startInTerminal(args, { cwd: folder.path, pipedTo: "tee out.txt" });
     await terminal.until(asks);
     terminal.type(question);
-    await terminal.until(/- a\.ts \(line 1\)/);
+    await terminal.until(/• a\.ts \(line 1\)/);
     await terminal.until(/tokens: /);
     await terminal.until(asks);
     terminal.type(CTRL_D);
@@ -55,11 +56,27 @@ describe.skipIf(!hasTerminals)("a conversation in a terminal (`script` of util-l
   it("shows the last messages again when it is resumed", async () => {
     await using folder = await temporaryFolder({ "a.ts": "zod\n" });
     await run(["--session", "one", "which files mention zod?"], { cwd: folder.path });
-    const terminal = startInTerminal(["--session", "one"], { cwd: folder.path });
+    const terminal = startInTerminal(quick, { cwd: folder.path });
     await terminal.until(/You.*which files mention zod\?/);
     await terminal.until(/Reply.*a\.ts/);
     await terminal.until(asks);
     terminal.type(CTRL_C);
+    await terminal.until(/Ctrl-C again leaves/);
+    terminal.type(CTRL_D);
+    expect((await terminal.ended).code).toBe(0);
+  });
+
+  it("opens a long message in the editor of the person, and takes what was saved", async () => {
+    await using folder = await temporaryFolder({ "edit.sh": 'printf "list files\\n" > "$1"\n' });
+    const env = { VISUAL: `sh ${folder.at("edit.sh")}` };
+    const terminal = startInTerminal(quick, { cwd: folder.path, env });
+    await terminal.until(asks);
+    terminal.type("some\u0007");
+    await terminal.until(/> list files/);
+    terminal.type(ENTER);
+    await terminal.until(/There is 1 file in this folder/);
+    await terminal.until(asks);
+    terminal.type(CTRL_D);
     expect((await terminal.ended).code).toBe(0);
   });
 
@@ -73,7 +90,7 @@ describe.skipIf(!hasTerminals)("a conversation in a terminal (`script` of util-l
     await terminal.until(/Cancelled\. Kept in the session: your message/);
     await terminal.until(asks);
     terminal.type(question);
-    await terminal.until(/- a\.ts \(line 1\)/);
+    await terminal.until(/• a\.ts \(line 1\)/);
     await terminal.until(asks);
     terminal.type("never mind");
     await terminal.until(/> never mind/);
@@ -113,7 +130,7 @@ describe.skipIf(!hasTerminals)("a conversation in a terminal (`script` of util-l
   it("draws the prompt, compacts it, looks at another way and takes it back", async () => {
     const text = Array.from({ length: 80 }, (_, line) => `line ${line} of the tale`).join("\n");
     await using folder = await temporaryFolder({ "a.txt": text, "b.txt": text });
-    const terminal = startInTerminal(["--session", "one"], { cwd: folder.path });
+    const terminal = startInTerminal(quick, { cwd: folder.path });
     await terminal.until(asks);
     for (const name of ["a.txt", "b.txt", "a.txt"]) {
       terminal.type(`read ${name}${ENTER}`);
@@ -142,7 +159,7 @@ describe.skipIf(!hasTerminals)("a conversation in a terminal (`script` of util-l
 
   it("goes on in a fork, takes the last turn back, and looks at where it stood", async () => {
     await using folder = await temporaryFolder({ "a.ts": "zod\n" });
-    const terminal = startInTerminal(["--session", "one"], { cwd: folder.path });
+    const terminal = startInTerminal(quick, { cwd: folder.path });
     await terminal.until(asks);
     terminal.type(question);
     await terminal.until(/tokens: [^]*Ask about this folder/);
@@ -208,7 +225,7 @@ describe.skipIf(!hasTerminals)("a conversation in a terminal (`script` of util-l
 
   it("asks before each write in the chat: yes, no with a reason, always, never", async () => {
     await using folder = await temporaryFolder();
-    const args = ["--session", "one", "--allow-write"];
+    const args = [...quick, "--allow-write"];
     const terminal = startInTerminal(args, { cwd: folder.path });
     const write = async (name: string): Promise<void> => {
       await terminal.until(asks);
@@ -244,7 +261,7 @@ describe.skipIf(!hasTerminals)("a conversation in a terminal (`script` of util-l
 
   it("leaves a question open and asks it again when the session is gone on with", async () => {
     await using folder = await temporaryFolder();
-    const args = ["--session", "one", "--allow-write"];
+    const args = [...quick, "--allow-write"];
     const first = startInTerminal(args, { cwd: folder.path });
     await first.until(asks);
     first.type(`write "words" to a.txt${ENTER}`);
@@ -265,7 +282,7 @@ describe.skipIf(!hasTerminals)("a conversation in a terminal (`script` of util-l
 
   it("refuses an open question without a terminal", async () => {
     await using folder = await temporaryFolder();
-    const args = ["--session", "one", "--allow-write"];
+    const args = [...quick, "--allow-write"];
     const first = startInTerminal(args, { cwd: folder.path });
     await first.until(asks);
     first.type(`write "words" to a.txt${ENTER}`);
@@ -280,7 +297,7 @@ describe.skipIf(!hasTerminals)("a conversation in a terminal (`script` of util-l
 
   it("takes a pasted text of several lines as one message", async () => {
     await using folder = await temporaryFolder({ "a.ts": "zod\n" });
-    const terminal = startInTerminal(["--session", "one"], { cwd: folder.path });
+    const terminal = startInTerminal(quick, { cwd: folder.path });
     await terminal.until(asks);
     terminal.type("\u001B[200~hello\nthere\u001B[201~");
     await terminal.until(/> hello⏎there/);
@@ -296,7 +313,9 @@ describe.skipIf(!hasTerminals)("a conversation in a terminal (`script` of util-l
   it("asks a single message's writes too, where a terminal is there to answer", async () => {
     await using folder = await temporaryFolder();
     const request = 'write "yes please" to a.txt';
-    const terminal = startInTerminal(["--allow-write", request], { cwd: folder.path });
+    const terminal = startInTerminal(["--pace", "at-once", "--allow-write", request], {
+      cwd: folder.path,
+    });
     await terminal.until(/Run write_file/);
     terminal.type(`y${ENTER}`);
     await terminal.until(/✓ write_file/);
@@ -308,7 +327,7 @@ describe.skipIf(!hasTerminals)("a conversation in a terminal (`script` of util-l
     // Colours and other looks end in `m`; what moves the cursor does not.
     // oxlint-disable-next-line no-control-regex
     const looks = /\u001B\[[\d;]*m/;
-    const args = ["which files mention zod?"];
+    const args = ["--pace", "at-once", "which files mention zod?"];
     const plain = await startInTerminal(args, { cwd: folder.path, env: { NO_COLOR: "1" } }).ended;
     expect(plain.screen).toContain("a.ts");
     expect(plain.screen).not.toMatch(looks);

@@ -80,7 +80,7 @@ it("keeps a session whose turn waits for an approval, unless --cancel gives up t
 it("deletes a session that a dead process left in the middle of a turn", async () => {
   await using folder = await temporaryFolder({ "a.ts": "zod\n" });
   const cwd = folder.path;
-  const args = ["--session", "cut", "--offline-delay-ms", "50", "which files mention zod?"];
+  const args = ["--session", "cut", "--pace", "human", "which files mention zod?"];
   const killed = start(args, { cwd });
   await killed.until("stderr", /✓ search_files/);
   killed.child.kill("SIGKILL");

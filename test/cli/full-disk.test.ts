@@ -2,13 +2,11 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
-import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
+import { main } from "./built-command.ts";
 import { jsonLines, run } from "./command-line.ts";
 import { readEvents } from "./events.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
-
-const main = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
 
 // Blocks are of 512 or 1024 bytes, by the shell. Without the trap the limit kills instead of failing.
 const limited = 'trap "" XFSZ; ulimit -f 60; exec "$0" "$@"';

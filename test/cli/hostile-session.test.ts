@@ -17,7 +17,7 @@ import { temporaryFolder, type TemporaryFolder } from "./temporary-folder.ts";
 import { hasTerminals, startInTerminal } from "./terminal.ts";
 
 // oxlint-disable-next-line no-control-regex
-const looks = /\u001B\[(?:0|1|2|22|3[1-6]|39)m/g;
+const looks = /\u001B\[(?:0|1|2|3|22|23|3[1-6]|39)m/g;
 
 let folder: TemporaryFolder;
 let last = 0;

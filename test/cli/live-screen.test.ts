@@ -29,11 +29,44 @@ async function expected(width: number, text: string, panel: Panel): Promise<Emul
   return screen;
 }
 
+interface Changing {
+  readonly text: string;
+  readonly rows: readonly string[];
+}
+
+/** Makes changes one after the other. Returns what stays, and the rows that may still change. */
+async function play(
+  live: LiveScreen,
+  changes: readonly (string | Panel | Changing)[],
+): Promise<Changing> {
+  let text = "";
+  let rows: readonly string[] = [];
+  for (const change of changes) {
+    if (typeof change !== "string" && "lines" in change) {
+      await live.draw(change);
+      continue;
+    }
+    const next = typeof change === "string" ? { text: change, rows: [] } : change;
+    await live.write(next.text, next.rows);
+    text += next.text;
+    rows = next.rows;
+  }
+  return { text, rows };
+}
+
 describe("a screen with a panel", () => {
+  const changing = (width: number) =>
+    fc.record({
+      text: piece.map((text) => `${text}\n`),
+      rows: panels(width).map(({ lines }) => lines),
+    });
   const runs = columns.chain((width) =>
     fc.record({
       width: fc.constant(width),
-      changes: fc.array(fc.oneof(piece, panels(width)), { minLength: 1, maxLength: 20 }),
+      changes: fc.array(fc.oneof(piece, panels(width), changing(width)), {
+        minLength: 1,
+        maxLength: 20,
+      }),
       last: panels(width),
     }),
   );
@@ -42,14 +75,14 @@ describe("a screen with a panel", () => {
     await fc.assert(
       fc.asyncProperty(runs, async ({ width, changes, last }) => {
         const screen = emulatedScreen(width);
-        const live = new LiveScreen({ write: screen.write, columns: () => width });
-        for (const change of changes) {
-          if (typeof change === "string") await live.write(change);
-          else await live.draw(change);
-        }
+        const live = new LiveScreen({
+          write: screen.write,
+          columns: () => width,
+          rows: () => 1000,
+        });
+        const { text, rows } = await play(live, changes);
         await live.draw(last);
-        const text = changes.filter((change) => typeof change === "string").join("");
-        const wanted = await expected(width, text, last);
+        const wanted = await expected(width, text, { ...last, lines: [...rows, ...last.lines] });
         expect(screen.rows()).toEqual(wanted.rows());
         const [lastRow] = wanted.cursor();
         expect(screen.cursor()).toEqual([lastRow, last.column]);
@@ -61,14 +94,14 @@ describe("a screen with a panel", () => {
     await fc.assert(
       fc.asyncProperty(runs, async ({ width, changes, last }) => {
         const screen = emulatedScreen(width);
-        const live = new LiveScreen({ write: screen.write, columns: () => width });
+        const live = new LiveScreen({
+          write: screen.write,
+          columns: () => width,
+          rows: () => 1000,
+        });
         const plain = emulatedScreen(width);
-        for (const change of [...changes, last]) {
-          if (typeof change === "string") {
-            await live.write(change);
-            await plain.write(change);
-          } else await live.draw(change);
-        }
+        const { text, rows } = await play(live, [...changes, last]);
+        await plain.write(text + rows.map((row) => `${row}\n`).join(""));
         await live.close();
         if (plain.cursor()[1] > 0) await plain.write("\n");
         expect(screen.rows()).toEqual(plain.rows());
@@ -80,7 +113,7 @@ describe("a screen with a panel", () => {
   it("takes a panel off that a narrower window has wrapped", async () => {
     let width = 40;
     const wide = emulatedScreen(20);
-    const live = new LiveScreen({ write: wide.write, columns: () => width });
+    const live = new LiveScreen({ write: wide.write, columns: () => width, rows: () => 1000 });
     await live.write("text\n");
     const panel = { lines: ["a".repeat(30), "> typed"], column: 7 };
     // As a terminal of 20 columns shows it after it was made narrower.
@@ -95,6 +128,7 @@ describe("a screen with a panel", () => {
     const live = new LiveScreen({
       write: async (text) => void written.push(text),
       columns: () => 20,
+      rows: () => 1000,
     });
     await live.write("\u001B[2mone\ntwo\u001B[22m");
     await live.draw({ lines: [">"], column: 1 });

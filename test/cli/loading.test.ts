@@ -1,8 +1,11 @@
 /** What each command loads: looking at a store must not wait for SDKs, and help for nothing at all. */
-import { pathToFileURL } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
 import { runProcess, sessionOf } from "./command-line.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
+
+/** The sources: the build has packages in its own files. */
+const program = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
 
 /** Writes the packages that were loaded to stderr when the process ends. */
 const spy = `
@@ -23,7 +26,11 @@ async function loadedBy(
   cwd: string,
   hook: string,
 ): Promise<readonly string[]> {
-  const { stderr } = await runProcess(args, { cwd, node: ["--import", pathToFileURL(hook).href] });
+  const { stderr } = await runProcess(args, {
+    cwd,
+    program,
+    node: ["--import", pathToFileURL(hook).href],
+  });
   const list = /^loaded:(.*)$/m.exec(stderr)?.[1];
   if (list === undefined) throw new Error(`Nothing was told: ${stderr}`);
   return list.split(",");

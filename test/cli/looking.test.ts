@@ -24,7 +24,7 @@ it("appends, repairs, restores and erases nothing", async () => {
   await folder.write("in/a.ts", "zod");
   const cwd = folder.at("in");
   await run(["--session", "s", "hello"], { cwd });
-  const args = ["--session", "s", "--offline-delay-ms", "50", "which files mention zod?"];
+  const args = ["--session", "s", "--pace", "human", "which files mention zod?"];
   const chat = start(args, { cwd });
   await chat.until("stdout", /./);
   chat.child.kill("SIGKILL");

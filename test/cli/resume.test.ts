@@ -29,7 +29,7 @@ describe("--session", () => {
 
   it("says that the last turn was interrupted when its process was killed, and goes on", async () => {
     await using folder = await temporaryFolder({ "a.ts": "zod\n" });
-    const args = ["--session", "cut", "--offline-delay-ms", "50", "which files mention zod?"];
+    const args = ["--session", "cut", "--pace", "human", "which files mention zod?"];
     const killed = start(args, { cwd: folder.path });
     await killed.until("stderr", /✓ search_files/);
     killed.child.kill("SIGKILL");

@@ -57,7 +57,7 @@ describe("turnlog serve", () => {
 
   it("ends a running turn and its stream at SIGTERM, and knows its clients when it starts again", async () => {
     await using folder = await temporaryFolder({ "a.ts": "zod\n" });
-    const first = await served(folder, "--offline-delay-ms", "60");
+    const first = await served(folder, "--pace", "human");
     const body = chat.replace("list all files", "which files mention zod?");
     const answer = await fetch(`${first.url}/api/chat`, {
       method: "POST",
@@ -77,6 +77,28 @@ describe("turnlog serve", () => {
     expect(await page.json()).toMatchObject({ messages: [{ id: "m" }, { id: "reply-1" }] });
     second.running.child.kill("SIGINT");
     expect((await second.running.ended).code).toBe(0);
+  });
+
+  it("leaves a running turn at SIGTERM with --leave-turns, and the next process continues it", async () => {
+    await using folder = await temporaryFolder({ "a.ts": "zod\n" });
+    const first = await served(folder, "--pace", "human", "--leave-turns");
+    const body = chat.replace("list all files", "which files mention zod?");
+    const post = { method: "POST", headers: first.headers, body };
+    const answer = await fetch(`${first.url}/api/chat`, post);
+    const text = answer.text();
+    first.running.child.kill("SIGTERM");
+    expect(await text).toContain(": the server was stopped (SIGTERM)");
+    expect(await first.running.ended).toMatchObject({ code: 0, signal: null });
+    const { url, headers, running } = await served(folder, "--leave-turns");
+    const reply = await fetch(`${url}/api/chat/c/stream`, { headers });
+    expect(await reply.text()).toContain("a.ts");
+    running.child.kill("SIGTERM");
+    await running.ended;
+    const { stdout } = await run(["show", "c", "--view", "events", "--json"], { cwd: folder.path });
+    const events = readEvents(jsonLines(stdout));
+    expect(events.filter(({ type }) => type === "session.recovered")).toHaveLength(1);
+    const ends = events.filter(({ type }) => type === "turn.ended");
+    expect(ends).toMatchObject([{ data: { reason: "stop" } }]);
   });
 
   it("runs the agent of a module", async () => {

@@ -2,7 +2,7 @@
 
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
-import { chmod, stat } from "node:fs/promises";
+import { chmod, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { once } from "node:events";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -106,6 +106,24 @@ describe("while an application has the store open", () => {
     expect((await ended("verify")).code).toBe(0);
   });
 
+  it("imports sessions and messages into the application's store", async () => {
+    await writeFile(folder.at("s.jsonl"), await done("export", "s"));
+    await done("import", "s.jsonl", "--as", "brought");
+    await say("brought", "And here");
+    const { history } = await (await runtime.session("brought")).view();
+    expect(JSON.stringify(history)).toContain("And here");
+    const message = { id: "u1", role: "user", parts: [{ type: "text", text: "From elsewhere" }] };
+    await writeFile(folder.at("messages.json"), JSON.stringify([message]));
+    const of = ["messages.json", "--from", "ui-messages", "--as", "of-messages", "--json"];
+    expect(jsonLines(await done("import", ...of))).toMatchObject([{ session: "of-messages" }]);
+    const here = await (await runtime.session("of-messages")).view();
+    expect(JSON.stringify(here.history)).toContain("From elsewhere");
+    expect((await ended("import", "s.jsonl")).stderr).toMatch(/\[REVISION_CONFLICT\]|exists/);
+    const refused = await ended("import", "s.jsonl", "--as", "x", "--no-verify");
+    expect(refused).toMatchObject({ code: 2 });
+    expect(refused.stderr).toContain("imports without --no-verify");
+  });
+
   it("answers a chat in a second terminal by the application's agent", async () => {
     const { code, stdout, stderr } = await ended("--session", "s", "What is your name?");
     expect({ code, stderr }).toMatchObject({ code: 0 });
@@ -140,6 +158,22 @@ describe("while an application has the store open", () => {
     await expect(session.forgetApproval("none")).rejects.toMatchObject({
       code: "COMMAND_REFUSED",
     });
+  });
+
+  it("runs a turn again by the application's agent, in a fork of its store", async () => {
+    const { code, stdout, stderr } = await ended("rerun", "f", "--as", "again");
+    expect({ code, stderr }).toMatchObject({ code: 0 });
+    expect(stderr).toContain(`Process ${process.pid} has the store open: its agent answers.`);
+    expect(stderr).toMatch(/Session again is a fork of f at position \d+/);
+    const { history } = await (await runtime.session("again")).view();
+    expect(JSON.stringify(history)).toContain(JSON.stringify(stdout.trim()).slice(1, -1));
+    const step = jsonLines(await done("rerun", "f", "--step", "1", "--as", "once", "--json"));
+    expect(JSON.stringify(step.at(-1))).toContain("turn.ended");
+    expect((await ended("rerun", "f", "--as", "s")).stderr).toContain("[REVISION_CONFLICT]");
+    expect((await ended("rerun", "none")).stderr).toContain("[SESSION_NOT_FOUND]");
+    const refused = await ended("rerun", "f", "--hash-chain");
+    expect(refused).toMatchObject({ code: 2, stdout: "" });
+    expect(refused.stderr).toContain("--hash-chain would change nothing");
   });
 
   it("refuses what only the application's process could do to its files", async () => {

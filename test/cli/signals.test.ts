@@ -4,7 +4,7 @@ import { jsonLines, run, start, type Running } from "./command-line.ts";
 import { readEvents } from "./events.ts";
 import { temporaryFolder, type TemporaryFolder } from "./temporary-folder.ts";
 
-const slow = ["--session", "one", "--offline-delay-ms", "60"];
+const slow = ["--session", "one", "--pace", "human"];
 const question = "which files mention zod?";
 
 function startSlowly(folder: TemporaryFolder, ...more: readonly string[]): Running {

@@ -5,7 +5,8 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { stripVTControlCharacters } from "node:util";
-import { cleanEnvironment, main } from "./command-line.ts";
+import { main } from "./built-command.ts";
+import { cleanEnvironment } from "./command-line.ts";
 
 const asked = spawnSync("script", ["--version"], { encoding: "utf8" });
 /** Whether this machine can make such a terminal; elsewhere `script` is missing or another program. */

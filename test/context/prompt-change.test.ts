@@ -18,7 +18,7 @@ type Action =
   | { readonly do: "ask" | "count" | "restore"; readonly at: number }
   | { readonly do: "step"; readonly outputs: readonly number[]; readonly billed: Bill }
   | { readonly do: "prune" | "cut" | "omit" | "compact"; readonly at: number };
-type Bill = "measured" | "estimated" | "zero" | "failed";
+type Bill = "measured" | "estimated" | "zero" | "failed" | "failed-measured";
 
 const action: fc.Arbitrary<Action> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ do: fc.constant("ask" as const), at: fc.nat(9) }) },
@@ -34,6 +34,7 @@ const action: fc.Arbitrary<Action> = fc.oneof(
         "estimated",
         "zero",
         "failed",
+        "failed-measured",
       ),
     }),
   },
@@ -112,9 +113,10 @@ class Watched extends Session {
       this.act({ do: "ask", at: outputs.length });
     this.#sent = this.size;
     this.start();
-    if (billed === "failed") {
+    if (billed === "failed" || billed === "failed-measured") {
       const error = { name: "Error", message: "It broke off." };
-      const usage = { basis: "estimated", inputTokens: 60, outputTokens: 9 } as const;
+      const basis = billed === "failed" ? "estimated" : "measured";
+      const usage = { basis, inputTokens: 60, outputTokens: 9 } as const;
       this.record({ type: "step.failed", data: { step: this.step, error, usage } });
       return;
     }

@@ -7,11 +7,13 @@ import { afterAll, describe, it } from "vitest";
 import { encryptedLog, folderKeys, memoryKeys } from "../../src/store/encryption/index.ts";
 import type { EventLog } from "../../src/events/index.ts";
 import { openLog, openMemoryLog, type Durability } from "../../src/store/leveldb/index.ts";
-import { eventLogContract } from "../../src/testing/index.ts";
+import { eventLogContract, ownershipContract } from "../../src/testing/index.ts";
 import { openOver } from "../store/leveldb/faulty-database.ts";
 
 const root = await mkdtemp(join(tmpdir(), "turnlog-contract-"));
 afterAll(() => rm(root, { recursive: true, force: true }));
+
+ownershipContract("in memory", { describe, it, open: openMemoryLog });
 
 eventLogContract("in memory", { describe, it, open: openMemoryLog });
 

@@ -32,6 +32,7 @@ import {
   sessionsPresent,
   type RecordedSession,
 } from "./session-corpus.ts";
+import { long } from "../support/runs.ts";
 import { SessionReplay } from "./session-replay.ts";
 
 const model: ModelName = { provider: "imagined", modelId: "small" };
@@ -126,7 +127,7 @@ function drive(
 const longest = (): readonly RecordedSession[] =>
   recordedSessions()
     .toSorted((one, other) => other.messages.length - one.messages.length)
-    .slice(0, 4);
+    .slice(0, long ? 4 : 2);
 
 describe("the longest recorded sessions", () => {
   it.for([

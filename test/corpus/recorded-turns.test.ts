@@ -1,4 +1,4 @@
-// Every recorded stream run as a turn, through one of the two step sources (in a long run, both): what
+// Recorded streams run as turns, through one of the two step sources (in a long run all, through both): what
 // is recorded is what `streamText` yields for the same bytes, and the next request says back to the provider
 // what the SDK's own loop would.
 import { isStepCount, streamText, type ModelMessage } from "ai";
@@ -54,7 +54,9 @@ const deviations: Readonly<Record<string, Deviation>> = {
 const severalResponses = ["programmatic-tool-calling", "tool-search"];
 
 describeWithCorpus("a recorded stream, run as a turn", () => {
-  for (const [index, row] of wireRows(undefined, ["ok", "errors"]).entries()) {
+  // In a long run all.
+  const streams = sampled([...wireRows(undefined, ["ok", "errors"]).entries()], 6);
+  for (const [index, row] of streams) {
     for (const source of sampled(sources, 2, index)) {
       it(`keeps what streamText yields: ${row.file} (${source})`, async () => {
         await using server = await serveWire(row, { seed: 7 });
@@ -87,7 +89,7 @@ describeWithCorpus("a recorded stream, run as a turn", () => {
     ({ finish, file }) =>
       finish === "tool-calls" && !severalResponses.some((name) => file.includes(name)),
   );
-  for (const row of sampled(asking, 2)) {
+  for (const row of sampled(asking, 10)) {
     it(`asks again as the SDK's own loop does: ${row.file}`, async () => {
       await using ours = await serveWire(row, { seed: 3 });
       await recordedTurn(row, ours, "language-model-call", storeNothing);

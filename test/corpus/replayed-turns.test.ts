@@ -1,15 +1,16 @@
-/** Every recorded stream, run as a turn: the turn is verified, and happens again without its provider. */
+/** A third of the recorded streams, in a long run all, run as turns: the turn is verified, and happens again without its provider. */
 
 import { expect, it } from "vitest";
 import { openMemoryLog, verifySession } from "../../src/public/index.ts";
 import { differenceText, replay } from "../../src/testing/index.ts";
+import { sampled } from "../support/runs.ts";
 import { describeWithCorpus } from "./corpus-suite.ts";
 import { recordedTurn } from "./recorded-turn.ts";
 import { wireRows } from "./wire-manifest.ts";
 import { serveWire } from "./wire-server.ts";
 
 describeWithCorpus("a turn with a recorded stream", () => {
-  for (const row of wireRows(undefined, ["ok", "errors"])) {
+  for (const row of sampled(wireRows(undefined, ["ok", "errors"]), 6)) {
     it(`is verified, and is replayed event by event: ${row.file}`, async () => {
       await using server = await serveWire(row, { seed: 11 });
       const { agent, events } = await recordedTurn(row, server, "language-model-call");

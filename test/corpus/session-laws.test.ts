@@ -9,7 +9,7 @@ import { driveSession } from "./driven-session.ts";
 import { recordedSessions, sessionsPresent } from "./session-corpus.ts";
 
 /** One in so many; more in a long run, and at more positions. */
-const ONE_IN = 5;
+const ONE_IN = 10;
 /** At how many positions the state is kept, loaded again and folded on from. */
 const POSITIONS = 40;
 

@@ -75,7 +75,7 @@ async function runs(
   const turn = place + Math.floor(place / windows.length);
   const cases = sessions.flatMap((session) => windows.map((window) => [session, window] as const));
   const done: Run[] = [];
-  for (const [session, window] of sampled(cases, 32, 4 * (turn % 4) + (place % 4)))
+  for (const [session, window] of sampled(cases, 48, 4 * (turn % 4) + (place % 4)))
     done.push(await run(session, window, when(window), how(window)));
   return done;
 }
@@ -103,9 +103,9 @@ const combinations = hows.flatMap(([how, strategy]) =>
 );
 
 describe("a recorded session in a window that is too small for it", () => {
-  // Each way, and each time, with half of the others.
+  // Each way, and each time, with a quarter of the others.
   const taken = combinations.map((combination, place) => [...combination, place] as const);
-  it.for(sampled(taken, 2))(
+  it.for(sampled(taken, 4))(
     "is run to its end with %s at %s, and no prompt is longer than the window",
     { timeout: patience },
     async ([, , how, when, share, place], { skip }) => {

@@ -10,7 +10,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { z } from "zod";
-import { openLog, repairLog, verifyLog } from "../../src/public/index.ts";
+import { repairLog } from "../../src/store/leveldb/index.ts";
+import { openLog, verifyLog } from "../../src/public/index.ts";
 import { cleanEnvironment } from "../cli/command-line.ts";
 import { bundled } from "../support/bundled.ts";
 import { seededRandom } from "../support/random.ts";
@@ -46,7 +47,7 @@ it.each(moments)(
   "a process that is killed %s goes on at the stored position",
   async (moment) => {
     const random = seededRandom(`consuming ${moment} ${lot}`);
-    for (let killed = 0; killed < times(5); killed++)
+    for (let killed = 0; killed < times(2, 5); killed++)
       expect(await run(moment, 1 + random.below(9))).toBe("killed");
   },
   patience,

@@ -5,6 +5,7 @@
  */
 
 import { appendFileSync } from "node:fs";
+import { tool } from "ai";
 import { z } from "zod";
 import {
   createRuntime,
@@ -165,11 +166,14 @@ async function converse(talk: Session): Promise<void> {
     if (random.chance(0.1)) side.push(say(talk, "follow-up").sending.then(() => undefined));
     if (random.chance(0.05)) side.push(change(talk));
     if (random.chance(0.1)) side.push(note(talk));
+    if (random.chance(0.1)) side.push(later(talk));
+    if (random.chance(0.05)) side.push(talk.setMetadata({ process: plan.process }));
     if (random.chance(0.04)) side.push(talk.cancel({ reason: "enough" }).then(() => undefined));
   }
   const { finishReason } = await turn.result;
   tell({ told: "ended", id, reason: finishReason });
   if (random.chance(0.4)) await goBack(talk, id);
+  if (random.chance(0.2)) await reconfigure(talk);
 }
 
 /**
@@ -181,20 +185,21 @@ async function goBack(talk: Session, id: string): Promise<void> {
   try {
     if (way === 0) await talk.rewind({ beforeMessage: id, tell: random.chance(0.5) });
     if (way === 1) await talk.checkout(1);
-    if (way === 2) await say(talk, "follow-up", id).sending;
+    if (way === 2) await say(talk, "follow-up", { replaces: id }).sending;
   } catch (error) {
     refused(error);
   }
 }
 
-function say(talk: Session, delivery: "steer" | "follow-up", replaces?: string) {
+function say(
+  talk: Session,
+  delivery: "steer" | "follow-up",
+  more: { readonly replaces?: string; readonly notBefore?: Date } = {},
+) {
   messages += 1;
   const id = `${plan.process}-${messages}`;
-  const sending = talk.send(`Message ${id}: ${"go on ".repeat(random.below(10))}`, {
-    id,
-    delivery,
-    ...(replaces === undefined ? {} : { replaces }),
-  });
+  const content = `Message ${id}: ${"go on ".repeat(random.below(10))}`;
+  const sending = talk.send(content, { id, delivery, ...more });
   return {
     id,
     sending: sending.then((turn) => {
@@ -208,6 +213,33 @@ function say(talk: Session, delivery: "steer" | "follow-up", replaces?: string) 
 async function note(talk: Session): Promise<void> {
   const { position } = await talk.append("app.noted", { process: plan.process });
   tell({ told: "noted", position });
+}
+
+/** Says something for later, soon enough to come in this life or the next; sometimes it moves it, or takes it back. */
+async function later(talk: Session): Promise<void> {
+  const soon = (): Date => new Date(Date.now() + random.below(60));
+  const { id, sending } = say(talk, "follow-up", { notBefore: soon() });
+  await sending;
+  try {
+    if (random.chance(0.3)) await talk.reschedule(id, { notBefore: soon() });
+    if (random.chance(0.2)) {
+      await talk.withdraw(id, "not needed any more");
+      tell({ told: "withdrawn", id });
+    }
+  } catch (error) {
+    refused(error);
+  }
+}
+
+/** Gives the agent a tool that nobody calls. The next process has the first agent again. */
+async function reconfigure(talk: Session): Promise<void> {
+  const { tools = {} } = crashAgent({ works: plan.works });
+  const idle = tool({ inputSchema: z.object({}), execute: () => 0 });
+  try {
+    await talk.configure({ tools: { ...tools, idle } });
+  } catch (error) {
+    refused(error);
+  }
 }
 
 /** Says something and takes it back, if it is not too late. */

@@ -16,7 +16,7 @@ import { crashVerdict } from "./crash-verdict.ts";
 
 const seed = `turnlog-${lot}`;
 const killsPerStore = long ? 5 : 3;
-const storesPerKind = times(2, 1);
+const storesPerKind = times(1);
 
 const kinds = (["sync", "os"] as const).flatMap((durability) =>
   (["stop", "continue"] as const).map((recovery) => ({ durability, recovery })),

@@ -9,7 +9,7 @@ import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { seededRandom } from "../support/random.ts";
-import { lot, stepOf, times } from "../support/runs.ts";
+import { lot, sampled, stepOf, times } from "../support/runs.ts";
 import { placesIn, type CrashPlan, type Death } from "./crash-plan.ts";
 import { crashProgram, crashRun } from "./crash-run.ts";
 import { crashVerdict } from "./crash-verdict.ts";
@@ -58,14 +58,20 @@ async function kill(
   return { killed: run.killed, problems: problems.map((problem) => `${where}: ${problem}`) };
 }
 
-/** One of some 45 events, by lot; more in a long run. */
+/** One of some 100 events, by lot; more in a long run. */
 function* moments(name: string): Generator<number> {
   const random = seededRandom(`${name} ${lot}`);
-  for (let after = 1; ; after += 1 + random.below(stepOf(90))) yield after;
+  for (let after = 1; ; after += 1 + random.below(stepOf(200))) yield after;
 }
 
-describe.each(sessions)("a session that recovers by $name", (session) => {
-  it.each(places)("keeps every law when it is killed after any of its events (%s)", async (at) => {
+/** Each place with one of the sessions, in a long run with each. */
+const drawn = sessions.map((session, index) => ({
+  ...session,
+  taken: sampled(places, 2, index),
+}));
+
+describe.each(drawn)("a session that recovers by $name", ({ taken, ...session }) => {
+  it.each(taken)("keeps every law when it is killed after any of its events (%s)", async (at) => {
     const remaining = moments(`${session.name} ${at}`);
     // As many at once as there are cores: a process spends half of its life waiting for the disk.
     const found: string[] = [];

@@ -6,24 +6,25 @@
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { copyFile, cp, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { cp, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { boundsTrimming, type SessionEvent } from "../../src/events/index.ts";
+import { repairLog } from "../../src/store/leveldb/index.ts";
 import {
   createRuntime,
   exportSession,
   openLog,
-  repairLog,
   verifyLog,
   type EventLog,
   type Runtime,
 } from "../../src/public/index.ts";
 import { scriptedModel, type ScriptedStep } from "../../src/models/index.ts";
-import { cleanEnvironment, main, run as runCommand } from "../cli/command-line.ts";
+import { main as commandLine } from "../cli/built-command.ts";
+import { cleanEnvironment, run as runCommand } from "../cli/command-line.ts";
 import { bundled } from "../support/bundled.ts";
 import { long, patience, stepOf } from "../support/runs.ts";
 
@@ -33,9 +34,8 @@ const endSchema = z.tuple([z.number().nullable(), z.string().nullable()]);
 type How = (typeof hows)[number];
 
 let root: string;
-/** The two programs that die. */
+/** The program that dies while it forks. */
 let forkChild: string;
-let commandLine: string;
 let files = 0;
 
 /** So many words of a step, in so many deltas. */
@@ -68,8 +68,6 @@ async function base(name: string, turns: number, said: ScriptedStep): Promise<Ru
 beforeAll(async () => {
   root = await mkdtemp(join(tmpdir(), "turnlog-every-write-"));
   forkChild = await bundled(new URL("fork-child.ts", import.meta.url), join(root, "fork"));
-  commandLine = await bundled(pathToFileURL(main), join(root, "src", "cli"));
-  await copyFile(join(import.meta.dirname, "../../package.json"), join(root, "package.json"));
   {
     await using small = await base("small", 3, step(8, 10));
     const lines = await Array.fromAsync(exportSession(small.log, "s"));
@@ -126,9 +124,9 @@ async function atEveryWrite(
   look: (left: Left) => Promise<{ readonly again: boolean }>,
   after: (log: EventLog) => Promise<void>,
 ): Promise<number> {
-  // A write that fails is as a rule one before which the process dies.
-  const step = how === "fail" ? stepOf(2) : 1;
-  for (let at = 1; ; at += step) {
+  // One write of four; a write that fails is as a rule one before which the process dies.
+  const step = stepOf(4);
+  for (let at = how === "fail" ? step : 1; ; at += step) {
     const dir = join(root, `store-${files++}`);
     await cp(join(root, from), dir, { recursive: true });
     const { doomed, stdout } = await run(args(dir), how, at);
@@ -278,7 +276,7 @@ describe.each(ends)("at any of its writes (%s)", (how) => {
   );
 });
 
-/** What stands between events that no text goes across, each stretch as a text. */
+/** The events between two that no text crosses, each stretch as a text. */
 function stretches(events: readonly SessionEvent[]): readonly string[] {
   const found = [""];
   for (const event of events) {

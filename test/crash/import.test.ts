@@ -23,7 +23,7 @@ import { long, lot, times } from "../support/runs.ts";
 
 const seed = `turnlog-${lot}`;
 const script = fileURLToPath(new URL("import-child.ts", import.meta.url));
-const kills = times(3);
+const kills = times(2, 3);
 const PARTS = 5;
 /** Most turns of the event loop: a part takes some, and an idle machine does many in the time of a part. */
 const TURNS = long ? 200 : 20;

@@ -8,16 +8,16 @@ import { once } from "node:events";
 import { cp, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import type { SessionEvent } from "../../src/events/index.ts";
 import { createRuntime, openLog, verifyLog, type EventLog } from "../../src/public/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
 import { cleanEnvironment } from "../cli/command-line.ts";
+import { bundled } from "../support/bundled.ts";
 import { patience, sampled } from "../support/runs.ts";
 
-const child = fileURLToPath(new URL("rewind-child.ts", import.meta.url));
+let child: string;
 /** The events that move the head: of the edit two, of each other command one. */
 const MOVES = 5;
 const moments = ["before", "handed", "after"] as const;
@@ -29,6 +29,7 @@ const kills = Array.from({ length: MOVES }, (_, index) =>
 let root: string;
 beforeAll(async () => {
   root = await mkdtemp(join(tmpdir(), "turnlog-rewinds-"));
+  child = await bundled(new URL("rewind-child.ts", import.meta.url), join(root, "child"));
   const model = scriptedModel(["One.", "Two.", "Three."]);
   await using runtime = await createRuntime({ dir: join(root, "base"), agent: { model } });
   const session = await runtime.session("s");

@@ -91,6 +91,7 @@ const file = fc.record(
 );
 const ownCall = { step: position, callId: text };
 const reason = fc.record({ reason: text }, { requiredKeys: [] });
+const about = fc.record({ reason: text, by: text }, { requiredKeys: [] });
 
 /** Both at once: fields that are always there with fields that may be. */
 function joined<One extends object, Other extends object>(
@@ -100,6 +101,7 @@ function joined<One extends object, Other extends object>(
   return fc.tuple(one, other).map(([left, right]) => ({ ...left, ...right }));
 }
 
+const by: fc.Arbitrary<{ readonly by?: string }> = fc.record({ by: text }, { requiredKeys: [] });
 const notBefore: fc.Arbitrary<{ readonly notBefore?: number }> = fc.record(
   { notBefore: fc.integer({ min: 0, max: 2 ** 50 }) },
   { requiredKeys: [] },
@@ -195,9 +197,12 @@ export const eventData: { readonly [Type in KnownType]: Arbitrary<EventMap[Type]
       maxLength: 64,
     }),
   }),
-  "session.redacted": fc.record({
-    ranges: fc.array(fc.record({ from: position, to: position }), { maxLength: 2 }),
-  }),
+  "session.redacted": joined(
+    fc.record({
+      ranges: fc.array(fc.record({ from: position, to: position }), { maxLength: 2 }),
+    }),
+    about,
+  ),
   "session.rewound": fc.record(
     {
       to: position,
@@ -206,6 +211,7 @@ export const eventData: { readonly [Type in KnownType]: Arbitrary<EventMap[Type]
       edit: fc.record({ replaces: text, by: text }),
       key: text,
       note: text,
+      by: text,
     },
     { requiredKeys: ["to"] },
   ),
@@ -218,7 +224,7 @@ export const eventData: { readonly [Type in KnownType]: Arbitrary<EventMap[Type]
       content: fc.oneof(text, fc.array(userPart, { maxLength: 3 })),
       delivery: fc.constantFrom("steer" as const, "follow-up" as const),
     }),
-    notBefore,
+    joined(notBefore, by),
   ),
   "message.delivered": fc.record({
     ids: fc.array(text, { maxLength: 3 }),
@@ -229,14 +235,14 @@ export const eventData: { readonly [Type in KnownType]: Arbitrary<EventMap[Type]
     fc.record({ id: text, delivery: fc.constantFrom("steer" as const, "follow-up" as const) }),
     notBefore,
   ),
-  "message.withdrawn": joined(fc.record({ ids: fc.array(text, { maxLength: 3 }) }), reason),
+  "message.withdrawn": joined(fc.record({ ids: fc.array(text, { maxLength: 3 }) }), about),
   "turn.started": fc.record({ turn: position, maxSteps: position }),
   "turn.cancel-requested": joined(
     fc.record(
       { turn: position, mode: fc.constantFrom("now" as const, "after-tools" as const) },
       { requiredKeys: ["turn"] },
     ),
-    reason,
+    about,
   ),
   "turn.limit-reached": fc.record(
     {
@@ -429,10 +435,10 @@ export const eventData: { readonly [Type in KnownType]: Arbitrary<EventMap[Type]
     estimatedTokens: count,
     error,
   }),
-  "context.compaction-started": fc.record({
-    trigger: fc.constantFrom("asked", "limit", "overflow"),
-    strategy: text,
-  }),
+  "context.compaction-started": joined(
+    fc.record({ trigger: fc.constantFrom("asked", "limit", "overflow"), strategy: text }),
+    by,
+  ),
   "context.compacted": fc.record({
     strategy: text,
     covers: fc.record({ from: position, to: position }),

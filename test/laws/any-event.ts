@@ -39,6 +39,7 @@ const metadata: fc.Arbitrary<{ readonly providerMetadata?: ProviderMetadata }> =
   { providerMetadata: { turnlog: { item: "i1" } } },
   { providerMetadata: {} },
 );
+const by: fc.Arbitrary<{ readonly by?: string }> = fc.constantFrom({}, { by: "ann" });
 const notBefore: fc.Arbitrary<{ readonly notBefore?: number }> = fc.constantFrom(
   {},
   { notBefore: 1 },
@@ -144,9 +145,10 @@ const anyData: AnyData = {
     { requiredKeys: ["drop", "spans"] },
   ),
   "session.chained": fc.constant({ digest: "0".repeat(64) }),
-  "session.redacted": fc.record({
-    ranges: fc.array(fc.record({ from: few, to: few }), { maxLength: 2 }),
-  }),
+  "session.redacted": merged(
+    fc.record({ ranges: fc.array(fc.record({ from: few, to: few }), { maxLength: 2 }) }),
+    by,
+  ),
   "session.rewound": fc.record(
     {
       to: fc.integer({ min: 1, max: 20 }),
@@ -155,6 +157,7 @@ const anyData: AnyData = {
       edit: fc.record({ replaces: messageId, by: messageId }),
       key: fc.constant("k1"),
       note: text,
+      by: text,
     },
     { requiredKeys: ["to"] },
   ),
@@ -178,7 +181,7 @@ const anyData: AnyData = {
       ),
       delivery: fc.constantFrom("steer" as const, "follow-up" as const),
     }),
-    notBefore,
+    merged(notBefore, by),
   ),
   "message.delivered": fc.record({ ids, turn: few, boundary: fc.constantFrom("turn", "step") }),
   "message.rescheduled": merged(
@@ -188,7 +191,7 @@ const anyData: AnyData = {
     }),
     notBefore,
   ),
-  "message.withdrawn": merged(fc.record({ ids }), reason),
+  "message.withdrawn": merged(merged(fc.record({ ids }), reason), by),
   "turn.started": fc.record({ turn: few, maxSteps: few }),
   "turn.cancel-requested": merged(
     fc.record(
@@ -357,10 +360,13 @@ const anyData: AnyData = {
     estimatedTokens: tokens,
     error,
   }),
-  "context.compaction-started": fc.record({
-    trigger: fc.constantFrom("asked", "limit", "overflow"),
-    strategy: fc.constant("drop-oldest"),
-  }),
+  "context.compaction-started": merged(
+    fc.record({
+      trigger: fc.constantFrom("asked", "limit", "overflow"),
+      strategy: fc.constant("drop-oldest"),
+    }),
+    by,
+  ),
   "context.compacted": fc.record({
     strategy: fc.constant("drop-oldest"),
     covers: fc.record({

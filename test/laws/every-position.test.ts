@@ -50,7 +50,7 @@ function endsOf(
   events: readonly SessionEvent[],
   half: number,
 ): readonly number[] {
-  const drawn = sampled(events, 20, 11 * half);
+  const drawn = sampled(events, 80, 41 * half);
   return events.flatMap((event, index) => {
     if (event.type === "session.closed") return [];
     const pair = `${event.type} ${events[index + 1]?.type ?? "the end"}`;
@@ -67,7 +67,7 @@ describe.each(fixtureNames)("the session %s, cut off", (name) => {
     async (recovery) => {
       const events = await readFixture(name);
       const taken = endsOf(name, events, recovery === "stop" ? 0 : 1);
-      expect(taken.length).toBeGreaterThan(2);
+      expect(taken.length).toBeGreaterThan(1);
       for (const position of taken) {
         await using log = await openMemoryLog();
         await log.append(SESSION, "none", events.slice(0, position), { origin: "recorded" });

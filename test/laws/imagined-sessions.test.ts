@@ -21,7 +21,7 @@ describe("a log that the runtime may record", () => {
       fc.property(imagined, (events) => {
         expect(lawProblems(events, { cutOff: true })).toEqual([]);
       }),
-      runs(300),
+      runs(75),
     );
   });
 
@@ -30,13 +30,13 @@ describe("a log that the runtime may record", () => {
       fc.property(imagined, fc.nat(), (events, at) => {
         expect(inspectionProblems(events.slice(0, at % (events.length + 1)))).toEqual([]);
       }),
-      runs(200),
+      runs(50),
     );
   });
 
   it("is of every kind: the imagination misses no event that moves the machine", () => {
     const seen = new Set<string>();
-    for (const events of fc.sample(imagined, { numRuns: 300, seed: 1 })) {
+    for (const events of fc.sample(imagined, { numRuns: 200, seed: 1 })) {
       for (const { type } of events) seen.add(type);
     }
     const missed = structuralTypes.filter((type) => !seen.has(type));

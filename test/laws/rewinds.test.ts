@@ -51,7 +51,7 @@ describe("a session that the runtime may record, rewound at any time", () => {
       fc.property(imagined, (events) => {
         tried += expectRewinds(events, 12);
       }),
-      runs(200),
+      runs(60),
     );
     expect(tried).toBeGreaterThan(200);
   });
@@ -75,7 +75,7 @@ describe("a session that the runtime may record, rewound at any time", () => {
         const { changed: __, ...alone } = folded.view;
         expectSame({ items: folded.history.items, view: alone }, { items, view });
       }),
-      runs(200),
+      runs(60),
     );
   });
 
@@ -97,7 +97,7 @@ describe("a session that the runtime may record, rewound at any time", () => {
           expectSame(end, replayed.last);
         }
       }),
-      runs(100),
+      runs(60),
     );
   });
 

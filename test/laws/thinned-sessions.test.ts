@@ -162,7 +162,7 @@ it("a session that the runtime may record is the same without boundaries, wherev
       sameAtLandmarks(before, after, allPartsOf);
       expect(lawProblems(after, { cutOff: true })).toEqual([]);
     }),
-    runs(60),
+    runs(15),
   );
 });
 
@@ -179,6 +179,6 @@ it("a session that the runtime may record has all but its reasoning, wherever it
       sameAtLandmarks(before, after, withoutThought);
       expect(lawProblems(after, { cutOff: true })).toEqual([]);
     }),
-    runs(60),
+    runs(15),
   );
 });

@@ -1,9 +1,9 @@
 /** Answers that are not what the protocol asks for: each concerns its own call, and costs nobody the server. */
 
-import { describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { mcpModelOutput } from "../../src/mcp/mcp-output.ts";
 import { RunningServer } from "../../src/mcp/mcp-server.ts";
-import { temporaryFolder } from "../cli/temporary-folder.ts";
+import { temporaryFolder, type TemporaryFolder } from "../cli/temporary-folder.ts";
 import { ownServer, pidsIn } from "./own-servers.ts";
 
 /** What becomes of a call that is answered with this line: what the model is given, or the words of its failure. */
@@ -19,6 +19,17 @@ async function outcome(server: RunningServer, line: string): Promise<unknown> {
 async function expectAlive(server: RunningServer): Promise<void> {
   expect(await server.call("say", {})).toMatchObject({ isError: false });
 }
+
+/** One server for all answers that cost nobody the server. */
+let shared: { readonly folder: TemporaryFolder; readonly server: RunningServer };
+beforeAll(async () => {
+  const folder = await temporaryFolder();
+  shared = { folder, server: new RunningServer("own", ownServer(folder), Date.now) };
+});
+afterAll(async () => {
+  await shared.server.close();
+  await shared.folder[Symbol.asyncDispose]();
+});
 
 const json = (result: unknown): string => JSON.stringify({ jsonrpc: "2.0", id: "ID", result });
 const png =
@@ -85,12 +96,10 @@ describe("of an answer with parts that are broken", () => {
       [text, words(/^null$/), words(/^5$/), words(/^\{"type":"text"\}$/)],
     ],
   ])("what there is of it is shown: %s", async (_, content, value) => {
-    await using folder = await temporaryFolder();
-    const server = new RunningServer("own", ownServer(folder), Date.now);
+    const { server, folder } = shared;
     expect(await outcome(server, json({ content }))).toEqual({ type: "content", value });
     await expectAlive(server);
     expect(pidsIn(folder)).toHaveLength(1);
-    await server.close();
   });
 });
 
@@ -105,10 +114,7 @@ describe("of a message that is not quite one", () => {
     ["no version, and a field too many", `{"id":ID,"took":5,"result":${wellMeant}}`],
     ["in a list", `[{"jsonrpc":"2.0","id":ID,"result":${wellMeant}}]`],
   ])("the result counts: %s", async (_, line) => {
-    await using folder = await temporaryFolder();
-    const server = new RunningServer("own", ownServer(folder), Date.now);
-    expect(await outcome(server, line)).toEqual({ type: "content", value: [text] });
-    await server.close();
+    expect(await outcome(shared.server, line)).toEqual({ type: "content", value: [text] });
   });
 });
 

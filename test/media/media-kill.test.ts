@@ -1,7 +1,7 @@
 /**
  * Law 1 for blobs: whenever a process is killed, what an event refers to is there, whole, and what was
  * accepted is kept. A real process dies at every single thing that it does to a file or to the log, in
- * `npm run test:long`; at every fifth of them else.
+ * `npm run test:long`; at every tenth of them else.
  */
 import { spawn } from "node:child_process";
 import { hash } from "node:crypto";
@@ -20,8 +20,8 @@ afterAll(() => rm(root, { recursive: true, force: true }));
 
 const script = await bundled(new URL("media-child.ts", import.meta.url), join(root, "program"));
 
-/** Every one of them in the long run, else every fifth. */
-const STEP = stepOf(5);
+/** Every one of them in the long run, else one of twenty. */
+const STEP = stepOf(20);
 
 interface Run {
   readonly said: string;

@@ -7,13 +7,13 @@ import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
 import { folderBlobs, memoryBlobs } from "../../src/store/blobs/index.ts";
 import { readBlob, type BlobStore, type ReadRange } from "../../src/events/index.ts";
+import { repairLog } from "../../src/store/leveldb/index.ts";
 import {
   createRuntime,
   exportSession,
   importSession,
   openLog,
   openMemoryLog,
-  repairLog,
   verifyLog,
   verifySession,
   type Runtime,

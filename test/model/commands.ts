@@ -5,7 +5,16 @@ import type { RecoveryPolicy } from "../../src/events/index.ts";
 import { isStructural } from "../../src/machines/index.ts";
 import { foundBy } from "./acts.ts";
 import { command, type Command, type Known } from "./command.ts";
-import { closeAndReopen, crash, crashSoon, note, sayAgain, sleep } from "./disturbances.ts";
+import {
+  closeAndReopen,
+  crash,
+  crashSoon,
+  moveLater,
+  note,
+  sayAgain,
+  sendLater,
+  sleep,
+} from "./disturbances.ts";
 import { make } from "./finale.ts";
 import { haste } from "./haste.ts";
 import type { Move } from "./moves.ts";
@@ -164,6 +173,8 @@ export const anyCommand: fc.Arbitrary<Command> = fc.oneof(
   { weight: 1, arbitrary: closeAndReopen },
   { weight: 1, arbitrary: sleep },
   { weight: 2, arbitrary: note },
+  { weight: 2, arbitrary: sendLater },
+  { weight: 3, arbitrary: moveLater },
   { weight: 1, arbitrary: sayAgain },
   { weight: 2, arbitrary: refused },
   { weight: 4, arbitrary: haste },

@@ -2,10 +2,11 @@
 
 import fc from "fast-check";
 import type { RecoveryPolicy } from "../../src/events/index.ts";
-import { command, reopen, type Command } from "./command.ts";
+import { command, reopen, type Command, type Known } from "./command.ts";
 import { endProcess } from "./finale.ts";
 import { IDLE_MS, time } from "./held-time.ts";
 import { isAtRest } from "./possible-moves.ts";
+import type { Stage } from "./stage.ts";
 
 const policy: fc.Arbitrary<RecoveryPolicy> = fc.constantFrom("stop", "continue");
 
@@ -61,6 +62,56 @@ export const note: fc.Arbitrary<Command> = fc.nat(3).map((n) =>
     },
   ),
 );
+
+/** A time that no test reaches. */
+const FAR = new Date(2 ** 42);
+
+/** Waits until what was asked is in the log. */
+async function recorded(stage: Stage, what: string, answer: Promise<unknown>): Promise<void> {
+  const before = stage.situations.length;
+  stage.ask(what, answer);
+  await stage.until(what, () => stage.situations.length > before || !stage.isAlive);
+}
+
+/** A message is sent for later. */
+export const sendLater: fc.Arbitrary<Command> = fc.constant("send for later").map((name) =>
+  command(
+    name,
+    ({ situation: { machine } }) => !machine.matches("closed") && machine.context.later.length < 3,
+    async (stage, { situation }) => {
+      const id = `later-${situation.postponed + 1}`;
+      const sent = stage.session.send(`Later: ${id}.`, { id, notBefore: FAR });
+      await recorded(stage, `send ${id}`, sent);
+      return `send ${id}`;
+    },
+  ),
+);
+
+/** The time of a message for later has come, or it is taken back; or one that waits is put off. */
+export const moveLater: fc.Arbitrary<Command> = fc
+  .record({ act: fc.constantFrom("due", "due", "withdraw", "put off"), place: fc.nat(2) })
+  .map(({ act, place }) => {
+    const chosen = ({ situation: { machine } }: Known): string | undefined => {
+      const { later, queue } = machine.context;
+      const ids = act === "put off" ? queue.map(({ id }) => id) : later;
+      return machine.matches("closed") ? undefined : ids[place % Math.max(1, ids.length)];
+    };
+    return command(
+      `${act} #${place}`,
+      (known) => chosen(known) !== undefined,
+      async (stage, known) => {
+        const id = chosen(known) ?? "";
+        const { session } = stage;
+        const acts = {
+          due: () => session.reschedule(id, { notBefore: new Date(0) }),
+          withdraw: () => session.withdraw(id),
+          "put off": () => session.reschedule(id, { notBefore: FAR }),
+        };
+        await recorded(stage, `${act} ${id}`, acts[act]());
+        return `${act} ${id}`;
+      },
+    );
+  });
 
 /** Nobody uses the session for so long that it is let go of. */
 export const sleep: fc.Arbitrary<Command> = fc.constant("sleep").map((name) =>

@@ -71,8 +71,8 @@ const [transitions, heard] = [new Set<string>(), new Set<string>()];
 describe.each(settings)("With $toolConcurrency tools at a time, by $stepSource", (setting) => {
   const all = pathsThrough(setting, setting);
   const kinds = someOfEach(all, (path) => kindOf(path, setting), 1);
-  const step = stepOf(8);
-  // Those that say or take what none before them does, and one of eight others.
+  const step = stepOf(32);
+  // Those that say or take what none before them does, and one of 32 others.
   const walked = kinds.filter(({ moves }, index) => {
     const before = heard.size + transitions.size;
     let situation = beginning;

@@ -105,7 +105,7 @@ describe.each(worlds)("With $toolConcurrency tools at a time, by $stepSource", (
             time.hold();
           }
         }),
-        runs(8),
+        runs(4),
       );
     },
   );

@@ -37,8 +37,10 @@ export interface Situation {
   readonly graceOver: boolean;
   /** The calls that the provider runs: how many it made, and those that wait for its result. */
   readonly searches: { readonly made: number; readonly waiting: readonly string[] };
-  /** Messages that were accepted so far. */
+  /** Messages that were accepted so far, but for edits and those that were sent for later. */
   readonly accepted: number;
+  /** Messages that were sent for later. */
+  readonly postponed: number;
   /** Something was delivered since the last compaction, so that another one can gain something. */
   readonly bulky: boolean;
   /** The messages of the last turn, if nothing was rewound since. */
@@ -60,6 +62,7 @@ export const beginning: Situation = {
   graceOver: false,
   searches: { made: 0, waiting: [] },
   accepted: 0,
+  postponed: 0,
   bulky: false,
   lastTurn: [],
   cut: false,
@@ -71,6 +74,8 @@ export function after(situation: Situation, event: SessionEvent): Situation {
   const moved = { ...situation, machine };
   switch (event.type) {
     case "message.queued":
+      if (event.data.notBefore !== undefined)
+        return { ...moved, postponed: situation.postponed + 1 };
       return { ...moved, accepted: situation.accepted + (isEdit(event.data.id) ? 0 : 1) };
     case "message.delivered":
       return { ...moved, bulky: true, lastTurn: [...situation.lastTurn, ...event.data.ids] };

@@ -201,7 +201,8 @@ export class Stage {
         ? move.delivery === event.data.delivery
         : move.type === event.type &&
           json(play(before, move, this.world).machine) === json(situation.machine);
-    if (!isRewind && !moves.some(leadsHere)) {
+    const isOfLater = afterCrash.length === 0 && movesLater(event, before);
+    if (!isRewind && !isOfLater && !moves.some(leadsHere)) {
       this.problems.push(`${event.position} ${event.type} may not come here.`);
     }
     this.situations.push(situation);
@@ -247,4 +248,14 @@ function statusOf(situation: Situation): SessionSummary["status"] {
 /** What is compared of a state. */
 function json({ value, context }: MachineState | MachineStep["snapshot"]): string {
   return JSON.stringify({ value, context });
+}
+
+/** Whether a message for later is due, put off again or taken back, or one that waits is put off. */
+function movesLater(event: SessionEvent, { machine }: Situation): boolean {
+  const { later, queue } = machine.context;
+  if (machine.matches("closed")) return false;
+  if (event.type === "message.withdrawn") return event.data.ids.every((id) => later.includes(id));
+  if (event.type !== "message.rescheduled") return false;
+  const { id, notBefore } = event.data;
+  return later.includes(id) || (notBefore !== undefined && queue.some((one) => one.id === id));
 }

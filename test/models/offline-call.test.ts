@@ -86,7 +86,7 @@ const someRequest = fc.oneof(
     "list files",
     "read a.txt",
     "which files mention x?",
-    "count lines in src",
+    "what does this project do?",
     "read it",
     "explain what you did",
   ),

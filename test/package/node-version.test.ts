@@ -7,6 +7,7 @@ import { delimiter, join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
+import { assertNodeVersion } from "../../src/shared/index.ts";
 
 const root = join(import.meta.dirname, "../..");
 const manifest = z
@@ -83,6 +84,21 @@ describe("a Node of another version", () => {
       expect(outcome).toEqual({ code: 0, stdout: "", stderr: "" });
     },
   );
+});
+
+describe("the library on a Node of another version", () => {
+  it.each(["8.17.0", "20.20.2", "22.11.0"])("refuses %s with both versions", (version) => {
+    expect(() => assertNodeVersion(version)).toThrow(
+      expect.objectContaining({
+        code: "NODE_TOO_OLD",
+        message: `turnlog needs Node.js ${floor} or newer; this is ${version}. Install a newer Node.`,
+      }),
+    );
+  });
+
+  it.each([floor, "22.20.1", "24.0.0", "100.0.0"])("takes %s", (version) => {
+    expect(() => assertNodeVersion(version)).not.toThrow();
+  });
 });
 
 /** A Node on this machine's PATH that is older than the floor, if there is one. */

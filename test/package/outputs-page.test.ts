@@ -14,9 +14,11 @@ const pages = [
   "rewinding",
   "loop",
   "agent-settings",
+  "from-stream-text",
   "web",
   "server",
   "operating",
+  "errors",
 ].map((name) => readFile(`${root}docs/${name}.md`, "utf8"));
 const text = (await Promise.all(pages)).join("\n");
 const blocks = [...text.matchAll(/^## (.+)$|```ts\n([\s\S]*?)```/gm)].reduce<

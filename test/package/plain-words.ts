@@ -6,6 +6,7 @@
 export const plainWords: ReadonlySet<string> = new Set(
   `
     abort
+    activation
     address
     allowed
     ancestors
@@ -16,6 +17,7 @@ export const plainWords: ReadonlySet<string> = new Set(
     appendable
     appended
     archive
+    arguments
     asked
     backup
     backups
@@ -48,9 +50,11 @@ export const plainWords: ReadonlySet<string> = new Set(
     chunks
     cli
     client
+    code
     column
     compactor
     comparison
+    completion
     conditions
     config
     configure
@@ -84,12 +88,15 @@ export const plainWords: ReadonlySet<string> = new Set(
     dir
     disjoint
     dispatcher
+    door
     download
     draft
     drawing
     drop
     dropped
     edit
+    editor
+    elsewhere
     empty
     encoder
     encrypted
@@ -129,11 +136,13 @@ export const plainWords: ReadonlySet<string> = new Set(
     folder
     folders
     follow
+    followed
     following
     forking
     form
     format
     full
+    functions
     gates
     gathered
     gc
@@ -180,11 +189,13 @@ export const plainWords: ReadonlySet<string> = new Set(
     list
     listed
     lists
+    loading
     log
     look
     loose
     main
     mark
+    markdown
     marks
     master
     matchers
@@ -207,6 +218,8 @@ export const plainWords: ReadonlySet<string> = new Set(
     name
     named
     names
+    near
+    newest
     node
     notices
     number
@@ -231,12 +244,14 @@ export const plainWords: ReadonlySet<string> = new Set(
     pacing
     package
     page
+    pages
     panel
     parsed
     partial
     paths
     pattern
     pending
+    permissions
     pg
     phrases
     picture
@@ -273,6 +288,7 @@ export const plainWords: ReadonlySet<string> = new Set(
     readable
     reader
     reading
+    ready
     record
     recorded
     redacted
@@ -293,6 +309,7 @@ export const plainWords: ReadonlySet<string> = new Set(
     results
     resume
     resumed
+    retrying
     returned
     rewind
     rewinds
@@ -317,6 +334,7 @@ export const plainWords: ReadonlySet<string> = new Set(
     secrets
     security
     segment
+    sending
     sent
     serve
     served
@@ -366,6 +384,7 @@ export const plainWords: ReadonlySet<string> = new Set(
     time
     timer
     token
+    tour
     transcribe
     transcribed
     transcript
@@ -391,9 +410,13 @@ export const plainWords: ReadonlySet<string> = new Set(
     value
     values
     verify
+    version
     view
     visible
+    waits
     walk
+    warnings
+    watched
     watchers
     ways
     when
@@ -404,6 +427,7 @@ export const plainWords: ReadonlySet<string> = new Set(
     wrapped
     write
     writer
+    writers
     you
   `
     .trim()

@@ -5,47 +5,41 @@
 
 export const publicNames: Readonly<Record<string, string>> = {
   client: `
-    chatTransport createClient Client ClientOptions MessagePart SessionClient
+    chatTransport createClient Client ClientOptions SessionClient
   `,
   events: `
-    assertAppendable createCodec eventSchemas AppendOptions Appended CursorStore DeleteOptions Deleted
-    EventBody EventLog EventType ForkEvents GlobalEvent NewEvent ReadRange SessionEntry
-    SessionEvent Snapshot TurnlogError
+    assertAppendable createCodec Codec EventLog GlobalEvent NewEvent SessionEvent TurnlogError
   `,
   index: `
-    agentTool AppEvent AppEvents defineEvents byImportance callIdentity checkpoint collectBlobs copyBlobs createRuntime deleteSession Consumer
-    diffSession dropMiddle dropOldest encryptedLog eventIdentity exportFixture exportSession folderBlobs
-    folderKeys forkSession importModelMessages importSession importUIMessages isCallOf isRedacted
-    listSessions manual masterKeys memoryBlobs memoryKeys mirrorSession modelCatalogue offlineModel
-    openLog openMemoryLog overflow promptWithMedia providerCounter readContext
-    readSessionFile redactSession repairLog sessionAttributes sessionCost sessionMachine slidingWindow
-    summarize threshold tokenizer tokens trimLog uiStream verifyLog verifySession viewSession Agent
-    Approval ApprovalAnswer BlobStore CallAnswer CallAnswered Cancelled CompactionChoice
-    CompactionPlan CompactionPreview CompactionStrategy CompactionWhen ContextFigures
-    ContextOptions DeletedSessions EncryptedLog EventLog ForkOptions HistoryItem InferAgentUIMessage KeyStore ListedSession
-    LogVerification MasterKeys McpServers ModelLimits OutputRequest QueuedMessage ResumedSessions Rewound Runtime RuntimeOptions
-    ScoredTurn SendOptions Session SessionBranch SessionCost SessionDiff SessionEvent SessionQuery SessionVerification
-    SessionView StoreLog TokenCounter TokenUsage ToolCall ToolPolicy Turn TurnContext
-    TurnEndReason TurnResult TurnlogError TurnlogErrorCode UIStreamOptions UserInput WaitingQuestion
+    agentTool AppEvent AppEvents defineEvents byImportance callIdentity checkpoint collectBlobs
+    createRuntime Consumer dropMiddle dropOldest encryptedLog eventIdentity exportFixture exportSession
+    folderBlobs folderKeys importModelMessages importSession importUIMessages isCallOf isRedacted manual
+    masterKeys memoryBlobs memoryKeys mirrorSession offlineModel openLog openMemoryLog overflow
+    promptWithMedia providerCounter readContext readSessionFile redactSession sessionAttributes
+    sessionCost sessionMachine slidingWindow summarize threshold tokenizer tokens trimLog uiStream
+    verifyLog verifySession viewSession Agent Approval BlobStore CompactionChoice CompactionStrategy
+    CompactionWhen ContextFigures ContextOptions EncryptedLog EventLog HistoryItem InferAgentUIMessage
+    JsonValue KeyStore ListedSession MasterKeys McpServers Runtime RuntimeOptions SendOptions Session
+    SessionEvent SessionQuery SessionVerification SessionView WaitingQuestion StoreLog TokenCounter
+    TokenEstimator TokenUsage ToolPolicy Turn TurnContext TurnResult TurnlogError UserInput
   `,
   postgres: `
     openPostgresLog postgresSchemaSql PostgresLogOptions
   `,
   projections: `
-    approvals contextView defineProjection history promptDiff promptMessages queue
-    sessionSummary spending stepTimelines toolCalls usage HistoryState Projection
-    StepTimeline UsageState
+    approvals contextView defineProjection history promptMessages queue spending stepTimelines toolCalls
+    usage HistoryState Projection StepTimeline
   `,
   server: `
     createServer serveNode NodeServer ServeOptions Server ServerOptions
   `,
   testing: `
-    blobStoreContract eventLogContract gate keyStoreContract promptProblems recordedPace
-    replay replayModel replayTools scriptedModel sessionMatchers sessionPaths walkSession
-    ReplayOptions Script ScriptedModel ScriptedStep SessionMatchers
+    blobStoreContract eventLogContract gate inboxContract keyStoreContract ownershipContract
+    promptProblems recordedPace replay replayModel replayTools scriptedModel sessionMatchers sessionPaths
+    walkSession Gate ScriptedModel ScriptedStep SessionMatchers
   `,
   ui: `
-    fromUIMessage readUIMessages uiMessageChunks uiMessages PlacedMessage SessionChunk SessionData
-    SessionMessage SessionMetadata UIMessages UIMessagesFold UIMessagesState UIOptions
+    fromUIMessage readUIMessages uiMessageChunks uiMessages SessionChunk PlacedMessage SessionMessage
+    UIMessages UIMessagesFold UIMessagesState
   `,
 };

@@ -5,13 +5,13 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import {
-  cp,
   mkdir,
   mkdtemp,
   readdir,
   readFile,
   realpath,
   rm,
+  stat,
   symlink,
   writeFile,
 } from "node:fs/promises";
@@ -19,6 +19,7 @@ import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
+import { packed } from "../support/packed.ts";
 
 const root = join(import.meta.dirname, "../..");
 const manifest = z
@@ -34,8 +35,60 @@ const entryPoints = Object.keys(manifest.exports)
   .filter((path) => path !== "./package.json")
   .map((path) => `turnlog${path.slice(1)}`);
 
-const packList = z.array(z.object({ filename: z.string(), size: z.number() })).length(1);
 const names = z.array(z.string());
+
+/** A module of a user who publishes declarations: the types of its exports must have names that he can import. */
+const library = `
+  import * as turnlog from "turnlog";
+  import * as client from "turnlog/client";
+  import { createCodec } from "turnlog/events";
+  import { openPostgresLog } from "turnlog/postgres";
+  import { defineProjection, history, stepTimelines } from "turnlog/projections";
+  import { createServer, serveNode } from "turnlog/server";
+  import { gate, scriptedModel } from "turnlog/testing";
+  import { readUIMessages, uiMessages } from "turnlog/ui";
+  import { z } from "zod";
+
+  export const model = scriptedModel(["Yes."]);
+  export const events = turnlog.defineEvents({ "app.paid": z.object({ sum: z.number() }) });
+  export const parsed = (event: turnlog.SessionEvent) => events.parse(event);
+  export const paid = defineProjection({
+    name: "paid", version: 1, follows: "log", events, schema: z.object({ sum: z.number() }), initial: { sum: 0 },
+    on: { "app.paid": (state, { data }) => ({ sum: state.sum + data.sum }) },
+  });
+  export const helper = turnlog.agentTool({ agent: { model }, description: "Helps." });
+  export const memory = await turnlog.openMemoryLog();
+  export const log = await turnlog.openLog({ dir: "store" });
+  export const pg = await openPostgresLog({ connectionString: "postgres://localhost" });
+  export const keys = turnlog.masterKeys(turnlog.memoryKeys(), { current: new Uint8Array(32) });
+  export const encrypted = turnlog.encryptedLog(memory, keys);
+  export const blobs = turnlog.folderBlobs("blobs");
+  export const when = [turnlog.overflow(), turnlog.threshold(0.5), turnlog.manual()];
+  export const how = [turnlog.summarize(), turnlog.dropMiddle()];
+  export const estimate = turnlog.tokenizer((text) => text.length);
+  export const counter = turnlog.providerCounter(() => model);
+  export const runtime = await turnlog.createRuntime({ log, agent: { model, tools: { helper } }, events });
+  export const session = await runtime.session("s");
+  export const turn = await session.send("Go.");
+  export const result = await turn.result;
+  export const view = await session.view();
+  export const context = await session.context();
+  export const waiting = await runtime.approvals();
+  export const listed = await runtime.sessions()[Symbol.asyncIterator]().next();
+  export const report = await turnlog.verifySession(log, "s");
+  export const stream = turnlog.uiStream(session);
+  export const remote = client.createClient({ baseUrl: "http://localhost" });
+  export const remoteSession = remote.session("s");
+  export const transport = client.chatTransport(remote);
+  export const said = history.initial;
+  export const steps = stepTimelines([]);
+  export const server = createServer(runtime);
+  export const served = await serveNode(runtime);
+  export const messages = uiMessages({ session: "s" });
+  export const read = readUIMessages(messages.initial);
+  export const codec = createCodec();
+  export const stop = gate();
+`;
 
 let folder = "";
 let consumer = "";
@@ -55,21 +108,6 @@ async function link(name: string, into: string): Promise<void> {
   const target = join(into, "node_modules", name);
   await mkdir(dirname(target), { recursive: true });
   await symlink(join(root, "node_modules", name), target);
-}
-
-/** Builds and packs a copy of the tree, so that the tree's own `dist` is neither used nor touched. */
-async function pack(): Promise<string> {
-  const copy = join(folder, "copy");
-  const left = new Set(["node_modules", "dist", ".git", ".turnlog", "coverage"]);
-  const filter = (path: string): boolean => !left.has(relative(root, path));
-  await cp(root, copy, { recursive: true, filter });
-  await symlink(join(root, "node_modules"), join(copy, "node_modules"));
-  const said = await output("npm", ["pack", "--json", "--pack-destination", folder], copy);
-  // The build that npm runs first may speak before the list.
-  const [packed] = packList.parse(JSON.parse(said.slice(said.indexOf("[\n"))));
-  if (packed === undefined) throw new Error("npm packed nothing");
-  tarballBytes = packed.size;
-  return join(folder, packed.filename);
 }
 
 /** The names that an entry point really exports, asked of a fresh Node in the consumer's folder. */
@@ -98,7 +136,9 @@ beforeAll(async () => {
   consumer = join(folder, "consumer");
   const installed = join(consumer, "node_modules/turnlog");
   await mkdir(installed, { recursive: true });
-  await output("tar", ["-xzf", await pack(), "--strip-components=1", "-C", installed], folder);
+  const { file, bytes } = await packed(folder);
+  tarballBytes = bytes;
+  await output("tar", ["-xzf", file, "--strip-components=1", "-C", installed], folder);
   // `@types/node` is what a TypeScript project on Node has of its own.
   const peers = Object.keys(manifest.peerDependencies);
   const required = peers.filter((name) => !Object.hasOwn(manifest.peerDependenciesMeta, name));
@@ -131,6 +171,24 @@ describe("the published package", () => {
     expect(ours.length).toBeLessThanOrEqual(24);
   });
 
+  it("turnlog loads at most 480 kB of ours and builds at most 450 schemas, the rest at the first call", async () => {
+    const files = await loadedFiles("turnlog");
+    const ours = files.filter((file) => file.startsWith("node_modules/turnlog/"));
+    const sizes = await Promise.all(
+      ours.map(async (file) => (await stat(join(consumer, file))).size),
+    );
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(480_000);
+    const program = `
+      let schemas = 0;
+      globalThis.__zod_globalConfig = { postProcessor: () => { schemas += 1; } };
+      await import("turnlog");
+      console.log(schemas);`;
+    const args = ["--input-type=module", "--eval", program];
+    const schemas = Number(await output(process.execPath, args, consumer));
+    expect(schemas).toBeGreaterThan(50);
+    expect(schemas).toBeLessThanOrEqual(450);
+  });
+
   it("turnlog is loaded without the AI SDK's providers, MCP, the prices of models and the command line", async () => {
     const files = await loadedFiles("turnlog");
     const later =
@@ -139,16 +197,17 @@ describe("the published package", () => {
     expect(files.some((file) => file.startsWith("node_modules/zod/"))).toBe(true);
   });
 
-  it("gives a type to every name that an entry point exports, in a strict nodenext project", async () => {
+  it("gives a type to every name that an entry point exports, and to what a library makes with it and exports itself", async () => {
     const lines = await Promise.all(
       entryPoints.map(async (entryPoint, index) => {
         const imported = await exportedNames(entryPoint);
         const list = imported.map((name) => `${name} as ${name}${index}`).join(", ");
         const used = imported.map((name) => `${name}${index}`).join(", ");
-        return `import { ${list} } from "${entryPoint}";\nexport const from${index} = [${used}];\n`;
+        return `import { ${list} } from "${entryPoint}";\nvoid [${used}];\n`;
       }),
     );
     await writeFile(join(consumer, "main.ts"), lines.join(""));
+    await writeFile(join(consumer, "library.ts"), library);
     const compilerOptions = {
       module: "nodenext",
       target: "es2024",
@@ -156,10 +215,11 @@ describe("the published package", () => {
       types: ["node"],
       strict: true,
       noEmit: true,
+      declaration: true,
       // Our own declarations are checked, those of the dependencies are theirs to answer for.
       skipLibCheck: false,
     };
-    const project = JSON.stringify({ compilerOptions, files: ["main.ts"] });
+    const project = JSON.stringify({ compilerOptions, files: ["main.ts", "library.ts"] });
     await writeFile(join(consumer, "tsconfig.json"), project);
     const tsc = join(root, "node_modules/.bin/tsc");
     const said = await output(tsc, ["--pretty", "false"], consumer).catch(String);
@@ -219,10 +279,43 @@ describe("the published package", () => {
     expect(installed.toSorted()).toEqual([
       "LICENSE",
       "README.md",
+      "SECURITY.md",
+      "UPGRADING.md",
       "bin",
       "dist",
+      "docs",
       "package.json",
       "src",
     ]);
+  });
+
+  it("has files of the listed kinds only, no tests and no pictures", async () => {
+    const files = await readdir(join(consumer, "node_modules/turnlog"), { recursive: true });
+    const allowed = [
+      /^(?:LICENSE|README\.md|SECURITY\.md|UPGRADING\.md|package\.json)$/,
+      /^bin\/[\w-]+\.cjs$/,
+      /^docs\/[\w-]+\.md$/,
+      /^src\/(?!cli\/)[\w/-]+\.ts$/,
+      /^dist\/cli\/[\w.-]+\.js$/,
+      /^dist\/browser\/[\w./-]+\.js$/,
+      /^dist\/(?:public|chunks)\/[\w.-]+\.js(?:\.map)?$/,
+      /^dist\/(?!cli\/|studio\/|browser\/)[\w/-]+\.d\.ts$/,
+      /^dist\/studio\/(?:index\.html|[\w./-]+\.(?:js|css|svg|woff2|webp))$/,
+    ];
+    const installed = files.filter((file) => /\.\w+$|^LICENSE$/.test(file));
+    expect(installed.length).toBeGreaterThan(100);
+    expect(installed.filter((file) => !allowed.some((kind) => kind.test(file)))).toEqual([]);
+  });
+
+  it("has the guides that its README names", async () => {
+    const readme = await readFile(join(consumer, "node_modules/turnlog/README.md"), "utf8");
+    const guides = [...readme.matchAll(/\]\(((?:docs\/)?[\w-]+\.md)(?:#[\w-]+)?\)/g)].map(
+      ([, path = ""]) => path,
+    );
+    expect(guides.length).toBeGreaterThan(10);
+    const here = await readdir(join(consumer, "node_modules/turnlog"), { recursive: true });
+    // Whoever changes turnlog has a clone.
+    const missing = guides.filter((path) => !here.includes(path) && path !== "CONTRIBUTING.md");
+    expect(missing).toEqual([]);
   });
 });

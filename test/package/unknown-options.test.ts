@@ -11,6 +11,8 @@ import { fileURLToPath } from "node:url";
 import { ToolLoopAgent, tool, type ToolLoopAgentSettings, type ToolSet } from "ai";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
+import { repairLog } from "../../src/store/leveldb/index.ts";
+import { forkSession } from "../../src/archive/index.ts";
 import {
   agentTool,
   checkpoint,
@@ -25,7 +27,6 @@ import {
   exportSession,
   folderBlobs,
   folderKeys,
-  forkSession,
   importModelMessages,
   importSession,
   importUIMessages,
@@ -42,7 +43,6 @@ import {
   readContext,
   readSessionFile,
   redactSession,
-  repairLog,
   slidingWindow,
   summarize,
   tokenizer,
@@ -232,6 +232,10 @@ const rows: readonly Row[] = [
   ["options.fork", "forks", () => runtime.delete("s", { fork: "copy" })],
   // @ts-expect-error -- unknown
   ["options.why", undefined, () => runtime.redact("s", [], { why: "asked" })],
+  // @ts-expect-error -- unknown
+  ["options.who", undefined, () => session.compact(undefined, { who: "ann" })],
+  // @ts-expect-error -- unknown
+  ["reasonOrOptions.why", undefined, () => session.withdraw("m", { why: "late" })],
   // @ts-expect-error -- unknown
   ["options.progress", "onProgress", () => log.backup(join(dir, "b"), { progress: () => {} })],
   // @ts-expect-error -- unknown
@@ -469,6 +473,8 @@ it("every options type that a schema checks has a row above", async () => {
 /** By the type, the beginning of its row. */
 const covered: Readonly<Record<string, string>> = {
   AgentChanges: "options.positions",
+  CompactOptions: "options.who",
+  WithdrawOptions: "reasonOrOptions.why",
   AgentToolOptions: "options.maxDeep",
   ApprovalsOptions: "options.were",
   MasterKeyOptions: "options.former",

@@ -3,10 +3,11 @@
  * on a server that this file starts, where two processes' logs also write the same sessions.
  */
 
+import pg from "pg";
 import { afterAll, describe, expect, it } from "vitest";
 import type { EventLog, GlobalEvent, NewEvent, SessionEvent } from "../../src/events/index.ts";
 import { openPostgresLog } from "../../src/store/postgres/index.ts";
-import { eventLogContract } from "../../src/testing/index.ts";
+import { eventLogContract, inboxContract, ownershipContract } from "../../src/testing/index.ts";
 import { installedPostgres, startPglite, startPostgres } from "../support/postgres-server.ts";
 
 const wanted = process.env["TURNLOG_POSTGRES"] !== undefined;
@@ -20,7 +21,13 @@ const schemas = new WeakMap<EventLog, string>();
 
 async function open(schema = `s${count++}`): Promise<EventLog> {
   const { connectionString, connections } = server;
-  const log = await openPostgresLog({ connectionString, connections, schema, pollingMs: 20 });
+  const log = await openPostgresLog({
+    connectionString,
+    connections,
+    schema,
+    pollingMs: 20,
+    leaseMs: 3000,
+  });
   schemas.set(log, schema);
   return log;
 }
@@ -32,8 +39,25 @@ eventLogContract("on PostgreSQL", {
   reopen: (log) => open(schemas.get(log)),
 });
 
+async function silence(log: EventLog): Promise<void> {
+  const client = new pg.Client({ connectionString: server.connectionString });
+  await client.connect();
+  await client.query(`DELETE FROM ${schemas.get(log)}.nodes`);
+  await client.end();
+}
+
 const several = wanted && programs !== undefined;
 const needs = several ? "" : " (needs `npm run test:postgres` and an installed server)";
+
+const nodes = {
+  describe,
+  it,
+  open: () => open(),
+  // PGlite has one connection.
+  ...(several && { beside: (log: EventLog) => open(schemas.get(log)), silence }),
+};
+ownershipContract("on PostgreSQL", nodes);
+inboxContract("on PostgreSQL", nodes);
 
 describe.skipIf(!several)(`two processes' logs on one database${needs}`, () => {
   it("number each session without a gap, and show every follower every event once, in one order", async () => {

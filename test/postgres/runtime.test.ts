@@ -1,12 +1,16 @@
 /** A runtime on PostgreSQL: a turn, its next process, and a second runtime that runs the same session. */
 
-import { afterAll, expect, it } from "vitest";
+import { tool } from "ai";
+import pg from "pg";
+import { afterAll, describe, expect, it } from "vitest";
 import type { Agent } from "../../src/agent/index.ts";
 import type { EventLog } from "../../src/events/index.ts";
 import { createRuntime } from "../../src/runtime/index.ts";
 import { openPostgresLog } from "../../src/store/postgres/index.ts";
-import { scriptedModel } from "../../src/models/index.ts";
+import { gate, scriptedModel } from "../../src/models/index.ts";
 import { verifySession } from "../../src/archive/verify/index.ts";
+import { nothing } from "../runtime/tools.ts";
+import { call } from "../support/script.ts";
 import { installedPostgres, startPglite, startPostgres } from "../support/postgres-server.ts";
 
 const programs = installedPostgres();
@@ -45,3 +49,64 @@ it("runs a turn, and the next process goes on from the database", async () => {
   }
   await second.close();
 });
+
+const several = wanted && programs !== undefined;
+const needs = several ? "" : " (needs `npm run test:postgres` and an installed server)";
+
+describe.skipIf(!several)(`two runtimes on one database${needs}`, () => {
+  it("run a session one at a time: the second does not delete it while the first has it, and then goes on", async () => {
+    const schema = `r${schemas++}`;
+    const [one, two] = [await open(schema), await open(schema)];
+    const waits = gate();
+    const model = scriptedModel([{ parts: [{ type: "text", deltas: ["Hel", waits, "lo."] }] }]);
+    const first = await createRuntime({ log: one, agent: { model } });
+    const second = await createRuntime({ log: two, agent: says("And you?") });
+    const turn = await (await first.session("s")).send("Hi");
+    await waits.reached;
+    await expect(second.delete("s")).rejects.toMatchObject({ code: "SESSION_ELSEWHERE" });
+    waits.open();
+    expect((await turn.result).text).toBe("Hello.");
+    await first.close();
+    const { text } = await (await (await second.session("s")).send("Go on")).result;
+    expect(text).toBe("And you?");
+    expect((await verifySession(two, "s")).problems).toEqual([]);
+    await second.close();
+    await Promise.all([one.close(), two.close()]);
+  });
+
+  it("take over the turn of one that was silent for too long, whose late events and effects never come", async () => {
+    const schema = `r${schemas++}`;
+    const [one, two] = [await open(schema), await open(schema)];
+    const waits = gate();
+    const parts = [{ type: "text", deltas: ["Late", waits, "."] }, call("late", "c1")] as const;
+    const ran: string[] = [];
+    const late = tool({ inputSchema: nothing, execute: () => ran.push("late") });
+    const model = scriptedModel([{ parts: [...parts] }]);
+    const first = await createRuntime({ log: one, agent: { model, tools: { late } } });
+    const agent = { ...says("Taken over."), tools: { late } };
+    const second = await createRuntime({ log: two, agent, recovery: "continue" });
+    const session = await first.session("s");
+    const turn = await session.send("Hi");
+    await waits.reached;
+    await sql(`DELETE FROM ${schema}.nodes`);
+    const taken = await second.session("s");
+    waits.open();
+    await taken.idle();
+    // Who waits here follows the process that has the session now.
+    expect((await turn.result).text).toContain("Taken over.");
+    const { history } = await taken.view();
+    expect(JSON.stringify(history)).toContain("Taken over.");
+    expect(ran).toEqual([]);
+    expect((await verifySession(two, "s")).problems).toEqual([]);
+    await first.close();
+    await second.close();
+    await Promise.all([one.close(), two.close()]);
+  });
+});
+
+async function sql(text: string): Promise<void> {
+  const client = new pg.Client({ connectionString: server.connectionString });
+  await client.connect();
+  await client.query(text);
+  await client.end();
+}

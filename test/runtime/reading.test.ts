@@ -1,11 +1,11 @@
 /** Looking at sessions: at a position, live, and in the list. Looking changes nothing. */
 
 import { describe, expect, it } from "vitest";
-import { createRuntime, listSessions, openMemoryLog, viewSession } from "../../src/public/index.ts";
+import { listSessions, viewOf } from "../../src/state/index.ts";
+import { createRuntime, openMemoryLog, viewSession } from "../../src/public/index.ts";
 import type { ReadRange } from "../../src/events/index.ts";
 import { gate, scriptedModel } from "../../src/models/index.ts";
 import { promptProblems, wrapLog } from "../../src/testing/index.ts";
-import { viewOf } from "../../src/state/index.ts";
 import { call, calling, saying } from "../support/script.ts";
 import { replay, stateAt } from "../support/replay.ts";
 import { openSession } from "../support/with-runtime.ts";

@@ -163,7 +163,10 @@ describe("a redaction", () => {
       ranges: [{ from: 2, to: 2 }],
       summaries: [],
     });
-    await session.redact(await find(log, "part.text-delta", 1), { reason: "it was private" });
+    await session.redact(await find(log, "part.text-delta", 1), {
+      reason: "it was private",
+      by: "ann",
+    });
     const called = await session.redact(await find(log, "tool.succeeded"));
     expect(called.ranges.length).toBeGreaterThan(1);
     await session.redact(await find(log, "part.reasoning-start"));
@@ -190,7 +193,7 @@ describe("a redaction", () => {
     const reason = (await storedEvents(log, "s")).find(
       ({ type, data }) => type === "session.redacted" && data.reason !== undefined,
     );
-    expect(reason?.data).toMatchObject({ reason: "it was private" });
+    expect(reason?.data).toMatchObject({ reason: "it was private", by: "ann" });
     await expect(replayAgent(await storedEvents(log, "s"), agentOf("x"))).rejects.toMatchObject({
       code: "INVALID_INPUT",
     });

@@ -3,12 +3,20 @@
 import { tool } from "ai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { createRuntime, openMemoryLog, type Agent, type EventLog } from "../../src/public/index.ts";
+import {
+  createRuntime,
+  openMemoryLog,
+  type Agent,
+  type EventLog,
+  type Runtime,
+} from "../../src/public/index.ts";
 import { gate, scriptedModel } from "../../src/models/index.ts";
 import type { TurnlogError } from "../../src/events/index.ts";
 import { storedEvents } from "../support/replay.ts";
 import { call, calling } from "../support/script.ts";
 import { seen } from "../support/seen.ts";
+import { eventually } from "../support/eventually.ts";
+import { wrapLog } from "../../src/testing/index.ts";
 import { severableLog } from "../support/severed-log.ts";
 
 const pay = tool({ inputSchema: z.object({}), execute: () => 1 });
@@ -142,6 +150,54 @@ describe("resumeAll", () => {
   });
 });
 
+describe("the sessions that nothing is left to do in", () => {
+  /** Sessions with a turn that has ended, half of which have a message for later; their process died. */
+  async function resting(count: number): Promise<EventLog> {
+    const log = await openMemoryLog();
+    const mortal = severableLog(log);
+    const limits = { perKey: { userId: { tokens: 1_000_000 } } };
+    const runtime = await createRuntime({ log: mortal, agent: fine, limits });
+    const names = Array.from({ length: count }, (_, index) => `s-${index}`);
+    const play = async (name: string, index: number): Promise<void> => {
+      const session = await runtime.session(name, { metadata: { userId: "u" } });
+      await (
+        await session.send("Hello.")
+      ).result;
+      if (index % 2 === 0) await session.send("Later.", { notBefore: new Date(2 ** 42) });
+    };
+    await Promise.all(names.map(play));
+    // Snapshots follow the events.
+    await eventually(async () => {
+      const stored = (await log.loadSnapshots?.(names, "session-summary")) ?? [];
+      const revisions = await Promise.all(names.map((name) => log.revision(name)));
+      expect(stored.map((snapshot) => snapshot?.position)).toEqual(revisions);
+    });
+    mortal.sever();
+    return log;
+  }
+
+  it.each([4, 20])("are not read: %i of them", async (count) => {
+    const log = await resting(count);
+    const asked: string[] = [];
+    const counted = wrapLog(log, {
+      list: (...list) => (asked.push("list"), log.list(...list)),
+      loadSnapshots: async (...many) => (
+        asked.push("loadSnapshots"),
+        (await log.loadSnapshots?.(...many)) ?? []
+      ),
+      loadSnapshot: (...one) => (asked.push("loadSnapshot"), log.loadSnapshot(...one)),
+      read: (...read) => (asked.push("read"), log.read(...read)),
+      readAt: (...read) => (asked.push("readAt"), log.readAt(...read)),
+      revision: (session) => (asked.push("revision"), log.revision(session)),
+    });
+    const limits = { perKey: { userId: { tokens: 1_000_000 } } };
+    await using runtime = await createRuntime({ log: counted, agent: fine, limits });
+    const { resumed, scheduled, failed } = await runtime.resumeAll();
+    expect([resumed, scheduled.length, failed]).toEqual([[], count / 2, []]);
+    expect(asked).toEqual(["list", "loadSnapshots"]);
+  });
+});
+
 describe("createRuntime with resume", () => {
   it("resumes in the background, and warns about each session that it cannot", async () => {
     const log = await leftBehind();
@@ -164,5 +220,73 @@ describe("createRuntime with resume", () => {
     await warned.promise;
     expect(warnings).toMatchObject([{ code: "CALLBACK_FAILED", session: "running-2" }]);
     expect(await recoveries(log)).toEqual(["held", "running"]);
+  });
+});
+
+describe("after an upgrade", () => {
+  const summary = { projection: "session-summary" };
+
+  /** Two sessions with summaries that another release stored. */
+  async function upgraded(): Promise<EventLog> {
+    const log = await openMemoryLog();
+    await using runtime = await createRuntime({ log, agent: fine });
+    for (const id of ["a", "b"]) await (await (await runtime.session(id)).send("Hello.")).result;
+    await runtime.close();
+    for (const id of ["a", "b"])
+      await log.saveSnapshot(id, { ...summary, version: 0, position: 3, state: {} });
+    return log;
+  }
+
+  /** A log that tells its changes, as lists in memory need. */
+  function telling(log: EventLog, changes: Partial<EventLog>): EventLog {
+    const onChange = log.onChange?.bind(log);
+    return wrapLog(log, { ...changes, ...(onChange === undefined ? {} : { onChange }) });
+  }
+
+  /** The sessions whose events are read. */
+  async function readBy(
+    log: EventLog,
+    act: (runtime: Runtime) => Promise<unknown>,
+  ): Promise<readonly string[]> {
+    const read: string[] = [];
+    const watched = telling(log, {
+      read: (session, options) => {
+        read.push(session);
+        return log.read(session, options);
+      },
+    });
+    await using runtime = await createRuntime({ log: watched, agent: fine });
+    await act(runtime);
+    return read.toSorted();
+  }
+
+  it.each([
+    ["resuming", (runtime: Runtime) => runtime.resumeAll()],
+    [
+      "the first filtered list",
+      (runtime: Runtime) => Array.fromAsync(runtime.sessions({ status: "closed" })),
+    ],
+  ])("%s reads each session once, and stores its summary anew", async (_, act) => {
+    const log = await upgraded();
+    expect(await readBy(log, act)).toEqual(["a", "b"]);
+    expect(await readBy(log, act)).toEqual([]);
+  });
+
+  it("a summary that cannot be stored is a warning, and the list has its session", async () => {
+    const log = await upgraded();
+    const full = telling(log, {
+      saveSnapshot: () => Promise.reject(new Error("The disk is full.")),
+    });
+    const warned: TurnlogError[] = [];
+    await using runtime = await createRuntime({
+      log: full,
+      agent: fine,
+      onWarning: (error) => warned.push(error),
+    });
+    expect(await Array.fromAsync(runtime.sessions({ status: "idle" }))).toHaveLength(2);
+    expect(warned.map(({ code, session }) => [code, session])).toEqual([
+      ["LOG_FAILED", "a"],
+      ["LOG_FAILED", "b"],
+    ]);
   });
 });

@@ -20,7 +20,13 @@ function opened() {
     return answer.promise;
   };
   const onFailure = (error: unknown): void => void failures.push(error);
-  const writer = new SessionWriter({ session: "s", log: { append }, position: 0, onFailure });
+  const writer = new SessionWriter({
+    session: "s",
+    log: { append },
+    epoch: undefined,
+    position: 0,
+    onFailure,
+  });
   let position = 0;
   const write = (...bodies: readonly EventBody[]): void => {
     for (const body of bodies)
@@ -75,8 +81,14 @@ it("has settled when the log has answered all that it was handed, also what came
   expect(writer.written).toBe(1);
 });
 
+/** The wait behind the last part of a turn: other sessions of this process may have recorded parts before. */
+function fullTurn(writer: SessionWriter): Promise<void> {
+  return writer.pace() ?? fullTurn(writer);
+}
+
 it("lets a stream go on until the log is hundreds of events behind, and then waits for it", async () => {
   const { writer, write, appends } = opened();
+  await fullTurn(writer);
   write(end);
   expect(writer.pace()).toBeUndefined();
   for (let count = 0; count < 300; count++) write(end);
@@ -92,9 +104,11 @@ it("lets a stream go on until the log is hundreds of events behind, and then wai
   expect(writer.isDone).toBe(true);
 });
 
-it("gives the event loop a turn after some hundred parts, also while the log keeps up", async () => {
-  const { writer, write, appends } = opened();
-  for (let count = 1; count <= 512; count++) {
+it("gives the event loop a turn after a thousand parts of all sessions, also while the log keeps up", async () => {
+  const sessions = [opened(), opened(), opened()];
+  await fullTurn(opened().writer);
+  for (let count = 1; count <= 2048; count++) {
+    const { writer, write, appends } = sessions[count % 3] ?? opened();
     write(end);
     appends.at(-1)?.answer.resolve(taken);
     // The answer comes to the writer in the next microtask, or the one behind it.
@@ -102,9 +116,18 @@ it("gives the event loop a turn after some hundred parts, also while the log kee
     await Promise.resolve();
     expect(writer.isDone).toBe(true);
     const wait = writer.pace();
-    expect(wait === undefined, `after ${count}`).toBe(count % 256 !== 0);
+    expect(wait === undefined, `after ${count}`).toBe(count % 1024 !== 0);
     await wait;
   }
+});
+
+it("lets no session record more before the event loop has turned", async () => {
+  const [one, other] = [opened().writer, opened().writer];
+  await fullTurn(one);
+  const wait = fullTurn(one);
+  expect(other.pace()).toBeInstanceOf(Promise);
+  await wait;
+  expect(other.pace()).toBeUndefined();
 });
 
 it("keeps nothing of an append that the log has answered", async () => {

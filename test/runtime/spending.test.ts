@@ -129,6 +129,22 @@ describe("a limit of a key", () => {
     expect(await ends(runtime, "b", { userId: "b" })).toBe("out-of-budget");
   });
 
+  it("is kept by each process for itself: a second one knows what was spent when it began", async () => {
+    const log = await openMemoryLog();
+    const limits = { perKey: { userId: { tokens: 2150 } } };
+    const user = { userId: "u" };
+    await using one = await open(log, limits);
+    expect(await ends(one, "a", user)).toBe("stop");
+    await using two = await open(log, limits);
+    expect(await ends(two, "b", user)).toBe("stop");
+    // The first one does not know of it.
+    expect([await ends(one, "c", user), await ends(one, "d", user)]).toEqual([
+      "stop",
+      "out-of-budget",
+    ]);
+    expect(await ends(two, "e", user)).toBe("out-of-budget");
+  });
+
   it("counts calls that run side by side before they are billed", async () => {
     const gate = Promise.withResolvers<void>();
     let calls = 0;

@@ -62,6 +62,41 @@ it("runs a call in a session of its own, which both logs name, and answers its l
   expect(await problemsOf(log)).toEqual([]);
 });
 
+it("leaves a fork of its session with its agent, and without its call", async () => {
+  const log = await openMemoryLog();
+  const research = scriptedModel(() => "42.");
+  const agent: Agent = {
+    model: scriptedModel([calling(call("research", "c", task("Why?"))), "It is 42."]),
+    tools: { research: agentTool({ agent: { model: research }, description, maxDepth: 1 }) },
+  };
+  let fork = "";
+  let child = "";
+  {
+    await using runtime = await createRuntime({ log, agent });
+    const session = await runtime.session("p");
+    await (
+      await session.send("Go")
+    ).result;
+    [child = ""] = await childrenOf(session);
+    fork = (await (await runtime.session(child)).fork()).id;
+  }
+  await using next = await createRuntime({ log, agent });
+  const session = await next.session(fork);
+  expect(await (await session.send("And why?")).result).toMatchObject({ text: "42." });
+  expect(research.calls).toHaveLength(2);
+  const { summary } = await session.view();
+  expect(summary.parent).toBeUndefined();
+  expect(summary).toMatchObject({ forkedFrom: { session: child }, agentFrom: { session: "p" } });
+  const events = await Array.fromAsync(log.read(fork));
+  expect(events.map(({ type }) => type)).not.toContain("session.configured");
+  const parent = await next.session("p");
+  expect((await parent.subAgents()).subAgents.map(({ session: id }) => id)).toEqual([child]);
+  // The parent's deletion takes its sub-agents, and not what others forked from them.
+  await next.delete("p", { forks: "copy" });
+  expect(await Array.fromAsync(log.list())).toMatchObject([{ session: fork }]);
+  expect(await problemsOf(log)).toEqual([]);
+});
+
 it("runs as many side by side as the limit on tools allows", async () => {
   let running = 0;
   let most = 0;

@@ -3,12 +3,12 @@
 import type { ModelMessage } from "ai";
 import { describe, expect, it } from "vitest";
 import type { EventLog, SessionEvent } from "../../src/events/index.ts";
+import { forkSession } from "../../src/archive/index.ts";
 import {
   createRuntime,
   encryptedLog,
   exportFixture,
   exportSession,
-  forkSession,
   importModelMessages,
   importSession,
   importUIMessages,

@@ -5,10 +5,10 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createCodec, TurnlogError, type SessionEvent } from "../../src/events/index.ts";
+import { forkSession } from "../../src/archive/index.ts";
 import {
   trimLog,
   createRuntime,
-  forkSession,
   openMemoryLog,
   overflow,
   type RuntimeOptions,

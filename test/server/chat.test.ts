@@ -4,13 +4,11 @@
  */
 
 import {
-  AbstractChat,
   DefaultChatTransport,
   lastAssistantMessageIsCompleteWithApprovalResponses,
   lastAssistantMessageIsCompleteWithToolCalls,
   tool,
   type ChatInit,
-  type ChatState,
   type UIMessage,
 } from "ai";
 import { describe, expect, it } from "vitest";
@@ -18,63 +16,20 @@ import { z } from "zod";
 import { gate, scriptedModel, type ScriptedStep } from "../../src/models/index.ts";
 import type { Agent } from "../../src/public/index.ts";
 import { call, calling, saying } from "../support/script.ts";
+import { page, PlainChat, shown } from "./plain-chat.ts";
 import { eventsUntil, readEvents, serving, type Serving } from "./serving.ts";
 import { eventually } from "../support/eventually.ts";
 
-/** The state of a chat without a framework. */
-class PlainChat extends AbstractChat<UIMessage> {
-  constructor(init: Omit<ChatInit<UIMessage>, "transport"> & { readonly open: Serving }) {
-    const { open, messages = [], ...rest } = init;
-    const { url, token } = open.server;
-    const headers = { authorization: `Bearer ${token}` };
-    const transport = new DefaultChatTransport({ api: `${url}/api/chat`, headers });
-    const state: ChatState<UIMessage> = {
-      status: "ready",
-      error: undefined,
-      messages: [...messages],
-      pushMessage: (message) => {
-        state.messages = [...state.messages, message];
-      },
-      popMessage: () => {
-        state.messages = state.messages.slice(0, -1);
-      },
-      replaceMessage: (index, message) => {
-        state.messages = state.messages.with(index, message);
-      },
-      snapshot: (value) => structuredClone(value),
-    };
-    super({ ...rest, transport, state });
-  }
-}
-
-const pageSchema = z.object({
-  messages: z.array(z.custom<UIMessage>()),
-  more: z.boolean(),
-  position: z.number(),
-  queue: z.array(z.unknown()),
-});
-
-async function page(open: Serving, query = ""): Promise<z.output<typeof pageSchema>> {
-  return pageSchema.parse(await open.json(`/api/chat/c/messages${query}`));
-}
-
-/** The messages of a page without what only one side knows: metadata of users' messages. */
-function shown(messages: readonly UIMessage[]): unknown {
-  const plain: unknown = JSON.parse(JSON.stringify(messages));
-  return z
-    .array(z.looseObject({ id: z.string() }))
-    .parse(plain)
-    .map(({ metadata: _, ...rest }) => rest);
-}
-
 function chatOf(open: Serving, init: Partial<ChatInit<UIMessage>> = {}): PlainChat {
+  const { url, token } = open.server;
+  const headers = { authorization: `Bearer ${token}` };
   return new PlainChat({
     id: "c",
     onError: (error) => {
       errors.push(error);
     },
     ...init,
-    open,
+    transport: new DefaultChatTransport({ api: `${url}/api/chat`, headers }),
   });
 }
 let errors: unknown[] = [];

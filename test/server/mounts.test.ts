@@ -2,11 +2,16 @@
 
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
-import { getRequestListener, serve } from "@hono/node-server";
+import {
+  getRequestListener,
+  serve,
+  upgradeWebSocket,
+  type WebSocketServerLike,
+} from "@hono/node-server";
 import express from "express";
 import { Hono } from "hono";
 import { describe, expect, it } from "vitest";
-import { WebSocket } from "ws";
+import { WebSocket, WebSocketServer } from "ws";
 import { scriptedModel } from "../../src/models/index.ts";
 import { createRuntime, type Runtime } from "../../src/public/index.ts";
 import { createServer, type Server } from "../../src/public/server.ts";
@@ -54,6 +59,48 @@ describe("a server is mounted", () => {
     });
     expect(await answer.text()).toContain("Hello.");
     expect(await (await fetch(`http://localhost:${port}/`)).text()).toBe("home");
+    listening.close();
+    await once(listening, "close");
+  });
+
+  it("in Hono with its WebSockets, by `server.upgrade`", async () => {
+    const { runtime, server } = await mounted();
+    await using _ = runtime;
+    const app = new Hono();
+    app.on("GET", ["/ws", "/api/chat"], async (context, next) => {
+      const socket = await server.upgrade(context.req.raw);
+      if (socket instanceof Response) return socket;
+      const upgraded = upgradeWebSocket(() => ({
+        onOpen: (_event, connection) => {
+          const { raw } = connection;
+          socket.open({
+            send: (text) => connection.send(text),
+            close: (code, reason) => connection.close(code, reason),
+            buffered: () => (raw instanceof WebSocket ? raw.bufferedAmount : 0),
+          });
+        },
+        onMessage: ({ data }) => socket.message(data),
+        onClose: () => socket.close(),
+      }));
+      return await upgraded(context, next);
+    });
+    const websocket = { server: new WebSocketServer({ noServer: true }) as WebSocketServerLike };
+    const listening = serve({ fetch: app.fetch, port: 0, overrideGlobalObjects: false, websocket });
+    await once(listening, "listening");
+    const { port } = listening.address() as AddressInfo;
+    const wrong = new WebSocket(`ws://localhost:${port}/ws?sessionId=s`);
+    const [error] = await once(wrong, "error").catch((thrown: unknown) => [thrown]);
+    expect(String(error)).toContain("401");
+    await runtime.session("s");
+    const client = new WebSocket(`ws://localhost:${port}/ws?sessionId=s`, { headers });
+    await once(client, "open");
+    client.send(JSON.stringify({ id: 1, type: "get_context_info" }));
+    const [frame] = (await once(client, "message")) as [Buffer];
+    expect(JSON.parse(frame.toString())).toMatchObject({ id: 1, type: "context_info" });
+    const closed = once(client, "close");
+    server.close("the server stops");
+    const [code, reason] = (await closed) as [number, Buffer];
+    expect([code, reason.toString()]).toEqual([1001, "the server stops"]);
     listening.close();
     await once(listening, "close");
   });

@@ -2,11 +2,12 @@
 
 import { connect, type Socket } from "node:net";
 import { once } from "node:events";
+import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { scriptedModel } from "../../src/models/index.ts";
 import { createRuntime } from "../../src/public/index.ts";
-import { createServer, serveNode } from "../../src/public/server.ts";
+import { createServer, serveNode, type ServeOptions } from "../../src/public/server.ts";
 import { RateLimit } from "../../src/server/security/index.ts";
 import { rawRequest, serving } from "./serving.ts";
 import { eventually } from "../support/eventually.ts";
@@ -144,6 +145,77 @@ describe("the accounts of an application", () => {
   });
 });
 
+describe("the tenants of an application", () => {
+  const tenants = (): ServeOptions => ({
+    authorize: ({ headers }) => {
+      const tenant = headers.get("x-tenant");
+      return tenant !== null && { actor: `${tenant}'s clerk`, where: { tenant } };
+    },
+  });
+  const as = (tenant: string) => ({ headers: { "x-tenant": tenant } });
+  const posted = (tenant: string, body: unknown) => ({ body, ...as(tenant) });
+
+  it("see their own sessions only, by any route", async () => {
+    await using open = await serving(agent(), tenants());
+    expect((await open.ask(list)).status).toBe(403);
+    const created = await open.json(list, posted("acme", { id: "a-1", metadata: { plan: "pro" } }));
+    expect(created).toMatchObject({ session: "a-1" });
+    await open.json(list, posted("bolt", { id: "b-1" }));
+    await open.runtime.session("nobody's");
+    const { summary } = await (await open.runtime.session("a-1")).view();
+    expect(summary.metadata).toEqual({ plan: "pro", tenant: "acme" });
+    const listed = async (query: string) => await open.json(`${list}${query}`, as("acme"));
+    expect(await listed("")).toMatchObject({ sessions: [{ session: "a-1" }] });
+    const where = (metadata: object) => `?where=${encodeURIComponent(JSON.stringify(metadata))}`;
+    expect(await listed(where({ plan: "pro" }))).toMatchObject({ sessions: [{ session: "a-1" }] });
+    expect(await listed(where({ tenant: "bolt" }))).toEqual({ sessions: [] });
+    for (const path of ["", "/events", "/export", "/prompt", "/approvals", "/queue"])
+      for (const id of ["b-1", "nobody's"])
+        expect((await open.ask(`/api/sessions/${id}${path}`, as("acme"))).status, path).toBe(403);
+    const message = posted("acme", { message: "x" });
+    expect((await open.ask("/api/sessions/b-1/queue", message)).status).toBe(403);
+    expect((await open.ask("/api/sessions/a-1/queue", message)).status).toBe(202);
+    const chat = { id: "b-1", messages: [{ id: "m", role: "user", parts: [] }] };
+    expect((await open.ask("/api/chat", posted("acme", chat))).status).toBe(403);
+    const end = { method: "DELETE", ...as("acme") };
+    expect((await open.ask("/api/sessions/b-1", end)).status).toBe(403);
+    expect(await open.runtime.log.revision("b-1")).toBe(1);
+  });
+
+  it("create no session that another one would see, by an import neither", async () => {
+    await using open = await serving(agent(), tenants());
+    const other = posted("acme", { id: "a-1", metadata: { tenant: "bolt" } });
+    expect((await open.ask(list, other)).status).toBe(403);
+    expect((await open.ask("/api/sessions/a-2/import", posted("acme", {}))).status).toBe(403);
+    const forked = posted("acme", { id: "b-1" });
+    await open.json(list, posted("acme", { id: "a-3" }));
+    await open.json(list, forked);
+    expect((await open.ask("/api/sessions/a-3/fork", posted("bolt", {}))).status).toBe(403);
+    const names = (await Array.fromAsync(open.runtime.log.list())).map(({ session }) => session);
+    expect(names).toEqual(["a-3", "b-1"]);
+  });
+
+  it("are asked about once for a page, whatever sessions there are", async () => {
+    let asked = 0;
+    await using open = await serving(agent(), {
+      authorize: () => ((asked += 1), { where: { tenant: "acme" } }),
+    });
+    for (let index = 0; index < 20; index++)
+      await open.runtime.session(`s-${index}`, { metadata: { tenant: `t-${index % 2}` } });
+    await open.runtime.session("own", { metadata: { tenant: "acme" } });
+    expect(await open.json(list)).toMatchObject({ sessions: [{ session: "own" }] });
+    expect(await open.json("/api/approvals")).toEqual({ waiting: [] });
+    expect(asked).toBe(2);
+  });
+
+  it("are refused where `authorize` answers what the server does not know", async () => {
+    const onError = (): void => {};
+    // @ts-expect-error A key that has no meaning.
+    await using open = await serving(agent(), { authorize: () => ({ tenant: "a" }), onError });
+    expect((await open.ask(list)).status).toBe(500);
+  });
+});
+
 describe("too much", () => {
   it("refuses a body of 1 GB without reading it, declared or not", async () => {
     await using open = await serving(agent(), { limits: { bodyBytes: 1_000 } });
@@ -265,6 +337,22 @@ it("describes every route in OpenAPI 3.1, made of its schemas", async () => {
   });
   expect(JSON.stringify(paths["/api/sessions/{session}/rewind"])).toContain("beforeMessage");
   expect(paths["/api/chat"]?.["post"]?.requestBody).toBeDefined();
+});
+
+it("has the routes that docs/server.md lists, and no others", async () => {
+  await using open = await serving(agent());
+  const { paths } = z
+    .object({ paths: z.record(z.string(), z.record(z.string(), z.unknown())) })
+    .parse(await open.json("/openapi.json"));
+  const served = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+  );
+  const guide = await readFile(new URL("../../docs/server.md", import.meta.url), "utf8");
+  const documented = [...guide.matchAll(/`((?:GET|POST|DELETE) \/api\/[^`…]*)`/g)];
+  const plain = (route: string): string => route.replaceAll(/<\w+>|\{\w+\}/g, "*");
+  expect(documented.map(([, route = ""]) => plain(route)).toSorted()).toEqual(
+    served.map(plain).toSorted(),
+  );
 });
 
 async function halfARequest(port: number): Promise<Socket> {

@@ -139,6 +139,15 @@ describe("a WebSocket", () => {
     expect(await client.heard(({ id }) => id === 7)).toMatchObject({ type: "error" });
   });
 
+  it("counts each frame as a request, and a subscription as an open answer", async () => {
+    await using open = await serving(agent(), { limits: { openAnswers: 3 } });
+    await open.runtime.session("s");
+    await using client = await connected(open);
+    for (let index = 0; index < 4; index++) client.say(`s${index}`, "subscribe");
+    const refused = await client.heard(({ type }) => type === "error");
+    expect(refused).toMatchObject({ payload: { code: "TOO_MANY_REQUESTS" } });
+  });
+
   it("is closed for a frame that is too large, and when the server closes", async () => {
     await using open = await serving(agent(), { limits: { frameBytes: 1_000 } });
     await open.runtime.session("s");

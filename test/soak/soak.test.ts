@@ -13,7 +13,7 @@ import { storedEvents } from "../support/replay.ts";
 import { patience, times } from "../support/runs.ts";
 import { runCrowd } from "./crowd.ts";
 
-const [sessions, steps] = [times(60), 10];
+const [sessions, steps] = [times(16, 60), 10];
 
 const stores: readonly (readonly [string, (dir: string) => Promise<EventLog>])[] = [
   ["in memory", () => openMemoryLog()],

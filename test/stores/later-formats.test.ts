@@ -4,6 +4,7 @@ import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Level } from "level";
 import { describe, expect, it } from "vitest";
+import { repairLog, withChecksum } from "../../src/store/leveldb/index.ts";
 import {
   createRuntime,
   encryptedLog,
@@ -11,11 +12,9 @@ import {
   memoryKeys,
   openLog,
   openMemoryLog,
-  repairLog,
   TurnlogError,
   viewSession,
 } from "../../src/public/index.ts";
-import { withChecksum } from "../../src/store/leveldb/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
 import { numbered } from "../../src/testing/index.ts";
 import { fingerprint, temporaryFolder } from "../store/leveldb/disk.ts";

@@ -17,7 +17,8 @@ import {
   jsonSchema,
   loggedForm,
 } from "../../src/events/index.ts";
-import { listSessions, viewSession, type EventLog } from "../../src/public/index.ts";
+import { listSessions } from "../../src/state/index.ts";
+import { viewSession, type EventLog } from "../../src/public/index.ts";
 
 /** Oldest first. */
 export const releases: readonly string[] = ["0.1.0"];

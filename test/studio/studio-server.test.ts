@@ -3,9 +3,10 @@
 import { describe, expect, it } from "vitest";
 import { uiMessages } from "../../src/public/ui.ts";
 import { gate, scriptedModel } from "../../src/models/index.ts";
-import type { SessionEvent } from "../../src/events/index.ts";
 import { Entrance } from "../../src/server/studio/index.ts";
 import { serving } from "../server/serving.ts";
+import { cutAt, indexAt } from "../../studio/src/data/rows.ts";
+import type { Row } from "../../studio/src/data/types.ts";
 import { storedEvents } from "../support/replay.ts";
 
 const agent = () => ({ model: scriptedModel(() => "It is a long answer in many words.") });
@@ -122,13 +123,19 @@ describe("reading", () => {
     ).result;
     const events = await storedEvents(open.runtime.log, "s");
     const { initial, fold } = uiMessages({ session: "s" });
+    const whole = (await open.json("/api/studio/sessions/s/log")) as { rows: readonly Row[] };
     for (const { position } of events) {
       const { rows } = (await open.json(`/api/studio/sessions/s/log?to=${position}`)) as {
-        rows: readonly { event: SessionEvent }[];
+        rows: readonly Row[];
       };
       expect(rows.length).toBeLessThanOrEqual(position);
-      const joined = rows.reduce((state, { event }) => fold(state, event), initial);
-      expect(joined).toEqual(events.slice(0, position).reduce(fold, initial));
+      const expected = events.slice(0, position).reduce(fold, initial);
+      expect(rows.reduce((state, { event }) => fold(state, event), initial)).toEqual(expected);
+      // The page cuts the last row by itself.
+      const cut = whole.rows
+        .slice(0, indexAt(whole.rows, position) + 1)
+        .map((row) => cutAt(row, position));
+      expect(cut.reduce(fold, initial)).toEqual(expected);
     }
   });
 

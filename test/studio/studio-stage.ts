@@ -47,32 +47,35 @@ async function builtStudio(): Promise<void> {
 }
 
 export class StudioStage {
+  readonly dir: string;
   readonly runtime: Runtime;
-  readonly server: NodeServer;
+  server: NodeServer;
   /** What the pages asked of other servers, and what failed in them. */
   readonly faults: string[] = [];
-  readonly #dir: string;
   readonly #browser: Browser;
   readonly #contexts: BrowserContext[] = [];
 
   private constructor(dir: string, runtime: Runtime, server: NodeServer, browser: Browser) {
-    this.#dir = dir;
+    this.dir = dir;
     this.runtime = runtime;
     this.server = server;
     this.#browser = browser;
   }
 
-  static async open(studio: true | "read-only" = true): Promise<StudioStage> {
+  /** @param fill - Makes the store. Default: the demo's. */
+  static async open(
+    fill: (dir: string) => Promise<unknown> = (dir) => makeDemoStore(dir, Date.now()),
+  ): Promise<StudioStage> {
     await builtStudio();
     const dir = await mkdtemp(join(tmpdir(), "turnlog-studio-test-"));
-    await makeDemoStore(dir, Date.now());
+    await fill(dir);
     const runtime = await createRuntime({
       dir,
       agent: demoAgent(),
       recovery: "continue",
       graceMs: 1,
     });
-    const server = await serveNode(runtime, { port: 0, studio });
+    const server = await serveNode(runtime, { port: 0, studio: true });
     const browser = await chromium.launch({
       executablePath: browserPath ?? "",
       args: [
@@ -112,8 +115,17 @@ export class StudioStage {
       void dialog.dismiss();
     });
     await page.goto(`${this.server.studioUrl()}${hash}`);
-    await page.waitForSelector(".session-row", { state: "attached" });
+    await page.waitForSelector(".session-row, .side .blank-title", { state: "attached" });
     return page;
+  }
+
+  /** The server ends; later it starts again at the same address, with the same token. */
+  async outage(meanwhile: () => Promise<void>): Promise<void> {
+    const { port, token } = this.server;
+    await this.server.close("it starts again", 200);
+    await meanwhile();
+    const same = token === undefined ? {} : { token };
+    this.server = await serveNode(this.runtime, { port, studio: true, ...same });
   }
 
   /** Goes to another place in the page, without loading it again. */
@@ -128,6 +140,6 @@ export class StudioStage {
     await this.#browser.close();
     await this.server.close("the test is over", 200);
     await this.runtime.close();
-    await rm(this.#dir, { recursive: true, force: true });
+    await rm(this.dir, { recursive: true, force: true });
   }
 }

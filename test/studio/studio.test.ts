@@ -7,7 +7,8 @@ import { createRequire } from "node:module";
 import type { AxeResults } from "axe-core";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { viewSession } from "../../src/state/index.ts";
+import { z } from "zod";
+import { jsonLines, run } from "../cli/command-line.ts";
 import { browserAbsent, browserPath } from "../browser/stage.ts";
 import { long, patience } from "../support/runs.ts";
 import { StudioStage } from "./studio-stage.ts";
@@ -94,36 +95,60 @@ describeAll("time", () => {
     );
   });
 
-  it("shows at drawn positions what the store says: state, prompt, tokens, queue", async () => {
+  it("shows at drawn positions what `turnlog show` prints: state, prompt, tokens, queue", async () => {
     const page = await stage.page();
     const all: (readonly [string, number])[] = [];
     for await (const { session, revision } of stage.runtime.log.list())
       for (let position = 1; position <= revision; position++) all.push([session, position]);
-    const step = long ? Math.max(1, Math.floor(all.length / 200)) : Math.floor(all.length / 24);
-    const drawn = all.filter((_, index) => index % step === 0);
+    const drawn = all.filter((_, index) => index % Math.ceil(all.length / (long ? 200 : 8)) === 0);
+    expect(drawn.length).toBeGreaterThan(6);
     for (const [session, position] of drawn) {
-      const view = await viewSession(stage.runtime.log, session, position);
+      const where = `${session} at ${position}`;
+      const [state, usage] = [
+        shownState.parse((await printed(session, position, "state"))[0]),
+        shownUsage.parse((await printed(session, position, "usage"))[0]),
+      ];
       await stage.go(page, at(session, `?view=state&position=${position}`));
       await page.waitForSelector(`.state[data-position="${position}"]`);
-      const state = await page.getAttribute(".active-states", "data-state");
-      expect(JSON.parse(state ?? ""), `${session} at ${position}`).toEqual(view.state.value);
+      const value = await page.getAttribute(".active-states", "data-state");
+      expect(JSON.parse(value ?? ""), where).toEqual(state.value);
       const tokens = await page.locator(".tokens td").allTextContents();
-      expect([tokens[0], tokens[3]]).toEqual([
-        shown(view.usage.total.inputTokens),
-        shown(view.usage.total.outputTokens),
-      ]);
-      expect(await page.textContent(".state section:nth-of-type(2) .count")).toBe(
-        String(view.queue.length),
-      );
+      const { inputTokens, outputTokens } = usage.total;
+      expect([tokens[0], tokens[3]], where).toEqual([shown(inputTokens), shown(outputTokens)]);
+      const queue = await page.textContent(".state section:nth-of-type(2) .count");
+      expect(queue, where).toBe(String(state.queue.length));
       await stage.go(page, at(session, `?view=prompt&position=${position}`));
       await page.click(`text=Next at ${shown(position)}`);
       await page.click("text=Whole prompt");
       await page.waitForSelector(`.prompt-body[data-prompt="${position}"]`);
-      const roles = await page.locator(".messages .prompt-message header b").allTextContents();
-      expect(roles, `${session} at ${position}`).toEqual(view.prompt.map(({ role }) => role));
+      const heads = await page.locator(".messages .prompt-message header").allTextContents();
+      const prompt = z.array(shownMessage).parse(await printed(session, position, "prompt"));
+      const expected = prompt.map(
+        ({ role, content }, index) =>
+          `${role}${index + 1}${shown(JSON.stringify(content).length)} characters`,
+      );
+      expect(heads, where).toEqual(expected);
     }
   });
 });
+
+const shownState = z.looseObject({ value: z.unknown(), queue: z.array(z.unknown()) });
+const shownUsage = z.looseObject({
+  total: z.looseObject({ inputTokens: z.int(), outputTokens: z.int() }),
+});
+const shownMessage = z.looseObject({ role: z.string(), content: z.unknown() });
+
+/** What `turnlog show --json` prints, beside the runtime that has the store open. */
+async function printed(
+  session: string,
+  position: number,
+  view: string,
+): Promise<readonly unknown[]> {
+  const words = ["show", session, "--json", "--view", view, "--position", `${position}`];
+  const { code, stdout } = await run([...words, "--dir", stage.dir], { cwd: stage.dir });
+  expect(code).toBe(0);
+  return jsonLines(stdout);
+}
 
 describeAll("acts", () => {
   it("approves a call, and the turn goes on", async () => {
@@ -159,6 +184,28 @@ describeAll("acts", () => {
     await page.click("text=Verify the log");
     await page.waitForSelector(".verdict.good");
     expect(await page.locator(".verdict.bad").count()).toBe(0);
+  });
+
+  it("reruns a turn with other instructions in a fork", async () => {
+    const page = await stage.page(at("rate-limited"));
+    await page.click("#acts");
+    await page.click("text=Rerun the last turn");
+    await page.getByLabel("Instructions").fill("Answer in one word.");
+    await page.click(".dialog button[type=submit]");
+    await page.waitForFunction(() => !location.hash.includes("rate-limited"));
+    await page.waitForSelector("text=fork of rate-limited");
+    const { hash } = await page.evaluate(() => ({ hash: location.hash }));
+    const fork = hash.split("/").at(-1) ?? "";
+    const events = await Array.fromAsync(stage.runtime.log.read(fork));
+    // The log has digests of the agent's parts.
+    const parts = events.flatMap(({ type, data }) =>
+      (type === "session.created" || type === "session.forked") && "agent" in data
+        ? [data.agent?.parts]
+        : [],
+    );
+    expect(parts).toHaveLength(2);
+    expect(parts[1]?.instructions).not.toBe(parts[0]?.instructions);
+    expect(parts[1]?.tools).toEqual(parts[0]?.tools);
   });
 
   it("sends a message, which streams into the conversation", async () => {
@@ -203,15 +250,18 @@ describeAll("everybody", () => {
     expect(await page.locator(".session-row[aria-selected=true]").count()).toBe(1);
   });
 
-  it("fits 360 pixels", async () => {
-    const page = await stage.page(at("fix-flaky-test", "?position=150"), { width: 360 });
-    for (const view of ["chat", "events", "prompt", "state", "steps"]) {
-      await stage.go(page, at("fix-flaky-test", `?position=150&view=${view}`));
-      await page.waitForSelector(".figures");
-      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(
-        360,
-      );
-    }
+  it.each([360, 3_840])("fits %i pixels, with long words in any script too", async (width) => {
+    const words = `${"Donaudampfschiff".repeat(30)} ${"長い言葉".repeat(60)} ${"مرحبا".repeat(60)} 👩‍👩‍👧‍👦`;
+    const session = await stage.runtime.session("long-words");
+    await (await session.send(words)).untilRest();
+    const page = await stage.page("", { width });
+    for (const id of ["fix-flaky-test", "long-words"])
+      for (const view of ["chat", "events", "prompt", "state", "steps"]) {
+        await stage.go(page, at(id, `?view=${view}`));
+        await page.waitForSelector(`.figures >> text=Turns`);
+        const widest = await page.evaluate(() => document.documentElement.scrollWidth);
+        expect(widest, `${id} ${view}`).toBeLessThanOrEqual(width);
+      }
   });
 });
 

@@ -1,7 +1,8 @@
 /** `npm run screenshots`: pictures of the demo's sessions, for the documents and for looking at by eye. */
 
-import { mkdir } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
+import type { Page } from "playwright-core";
 import { StudioStage } from "./studio-stage.ts";
 
 const folder = process.argv[2] ?? fileURLToPath(new URL("../../docs/images/", import.meta.url));
@@ -24,6 +25,12 @@ const shots = [
   },
 ] as const;
 
+async function picture(page: Page): Promise<Buffer> {
+  const debug = await page.context().newCDPSession(page);
+  const { data } = await debug.send("Page.captureScreenshot", { format: "webp", quality: 80 });
+  return Buffer.from(data, "base64");
+}
+
 const stage = await StudioStage.open();
 try {
   for (const dark of [false, true])
@@ -35,7 +42,7 @@ try {
         await page.waitForTimeout(600);
         const scheme = dark ? "dark" : "light";
         const size = isWhole ? `-${width}` : "";
-        await page.screenshot({ path: `${folder}/studio-${name}-${scheme}${size}.png` });
+        await writeFile(`${folder}/studio-${name}-${scheme}${size}.webp`, await picture(page));
       }
     }
 } finally {

@@ -3,10 +3,10 @@
  * what was wrong on the way. Used after real kills and at every position of recorded sessions.
  */
 
-import { createRuntime, type Agent, type EventLog } from "../../src/public/index.ts";
+import { createRuntime, type Agent, type EventLog, type Session } from "../../src/public/index.ts";
 import type { RecoveryPolicy } from "../../src/events/index.ts";
 import { callRecords } from "./call-problems.ts";
-import { clerk } from "./clerk.ts";
+import { clerk, type Clerk } from "./clerk.ts";
 import { lawProblems } from "./law-problems.ts";
 import { replayLog, type Replay } from "./replay.ts";
 import { viewProblems } from "./view-problems.ts";
@@ -28,7 +28,7 @@ async function reopened(opening: Reopening, left: Replay): Promise<readonly stri
   await using runtime = await createRuntime({ log, recovery, agent, graceMs: 50 });
   const session = await runtime.session(opening.session);
   await using answering = clerk(session);
-  await answering.idle();
+  await untilNothingWaits(session, answering);
   const recovered = await replayLog(log, session.id);
   const problems = [
     ...(await viewProblems(session, log)),
@@ -45,6 +45,16 @@ async function reopened(opening: Reopening, left: Replay): Promise<readonly stri
     ...final.last.queue.waiting.map(({ id }) => `message ${id} still waits after a whole turn`),
     ...(await viewProblems(session, log)),
   ];
+}
+
+/** Idle for good: the messages for later had their turns. */
+async function untilNothingWaits(session: Session, answering: Clerk): Promise<void> {
+  await answering.idle();
+  const { queue, position } = await session.view();
+  if (queue.every(({ notBefore }) => notBefore === undefined)) return;
+  for await (const { type } of session.events({ from: position + 1 }))
+    if (type === "turn.ended") break;
+  await untilNothingWaits(session, answering);
 }
 
 /**

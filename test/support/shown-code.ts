@@ -8,12 +8,12 @@ const root = fileURLToPath(new URL("../../", import.meta.url));
 /** Runs a block with the sources of turnlog and the installed packages; rejects with what it throws. */
 export async function runShownCode(code: string): Promise<void> {
   const own = code
-    .replaceAll('"turnlog"', JSON.stringify(`${root}src/public/index.ts`))
+    .replaceAll(/(?<=from |import\()"turnlog"/g, JSON.stringify(`${root}src/public/index.ts`))
     .replaceAll(/"turnlog\/(\w+)"/g, (_, entry: string) =>
       JSON.stringify(`${root}src/public/${entry}.ts`),
     )
     .replaceAll(
-      /from "(ai|zod|@ai-sdk\/otel|hono|@hono\/node-server|express)"/g,
+      /from "(ai|zod|@ai-sdk\/otel|hono|@hono\/node-server|express|ws)"/g,
       (_, name: string) => `from ${JSON.stringify(import.meta.resolve(name))}`,
     );
   await using folder = await temporaryFolder({});

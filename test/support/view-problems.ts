@@ -1,13 +1,8 @@
 /** Law 2, as a user can see it: what a session shows is what a fresh fold of its log gives. */
 
 import { isDeepStrictEqual } from "node:util";
-import {
-  listSessions,
-  type EventLog,
-  type Session,
-  type SessionView,
-} from "../../src/public/index.ts";
-import { viewOf } from "../../src/state/index.ts";
+import { listSessions, viewOf } from "../../src/state/index.ts";
+import type { EventLog, Session, SessionView } from "../../src/public/index.ts";
 import { replay, stateAt, storedEvents } from "./replay.ts";
 
 export async function viewProblems(session: Session, log: EventLog): Promise<readonly string[]> {
@@ -17,16 +12,18 @@ export async function viewProblems(session: Session, log: EventLog): Promise<rea
   const problems = differences(shown, folded).map(
     (part) => `the live ${part} is not the folded one`,
   );
-  if (shown.position !== events.length) return problems;
-  const listed = (await Array.fromAsync(listSessions(log))).find(
-    (one) => one.session === session.id,
+  const row = (await Array.fromAsync(listSessions(log))).find(
+    ({ session: id }) => id === session.id,
   );
-  const { session: _, createdAt, updatedAt, ...summary } = listed ?? {};
-  const times = { createdAt: events[0]?.time, updatedAt: events.at(-1)?.time };
-  return isDeepStrictEqual(
-    { ...summary, createdAt, updatedAt },
-    { ...folded.summary, ...times, revision: events.length },
-  )
+  if (row === undefined) return [...problems, "the session is not in the list"];
+  // The row is of its own position: a message whose time comes meanwhile begins a turn.
+  const { session: _, revision, createdAt, updatedAt, ...summary } = row;
+  const replayed = replay(await storedEvents(log, session.id));
+  const times = [replayed.events[0]?.time, replayed.events[revision - 1]?.time];
+  const isRight =
+    isDeepStrictEqual(summary, viewOf(session.id, stateAt(replayed, revision)).summary) &&
+    isDeepStrictEqual([createdAt, updatedAt], times);
+  return isRight
     ? problems
     : [...problems, "the session's entry in the list is not what its log says"];
 }

@@ -33,7 +33,7 @@ const config = `import { defineConfig } from "vitest/config";
 const src = ${JSON.stringify(`${root}src/`)};
 export default defineConfig({
   // A loaded machine is no failure of the test that is shown.
-  test: { testTimeout: ${patience} },
+  test: { testTimeout: ${patience}, isolate: false, maxWorkers: 1 },
   resolve: {
     alias: [
       { find: /^turnlog$/, replacement: src + "public/index.ts" },
@@ -72,25 +72,26 @@ it("the test and the walk of docs/testing.md pass for the agents that they are f
   const lines = test.split("\n").filter((line) => line !== "");
   expect(lines.length).toBeLessThanOrEqual(10);
   const walk = await shownTest("docs/testing.md", "the agent asks before it books");
+  const fixture = await talk();
   await using folder = await temporaryFolder({
-    "talk/talk.test.ts": test,
-    "talk/agent.ts": agentModule("You ship releases."),
-    "talk.jsonl": await talk(),
-    "walk/walk.test.ts": walk,
-    "walk/agent.ts": bookingAgent("book"),
+    "same/talk.test.ts": test,
+    "same/agent.ts": agentModule("You ship releases."),
+    "other/talk.test.ts": test,
+    "other/agent.ts": agentModule("You never ship."),
+    "asking/walk.test.ts": walk,
+    "asking/agent.ts": bookingAgent("book"),
+    "unasked/walk.test.ts": walk,
+    "unasked/agent.ts": bookingAgent("weather"),
+    "talk.jsonl": fixture,
     "vitest.config.ts": config,
     "package.json": '{ "type": "module" }\n',
   });
   await symlink(`${root}node_modules`, folder.at("node_modules"));
-  const same = await vitest(folder.path);
-  expect(same.text).toContain("2 passed");
-  expect(same.code).toBe(0);
-  await folder.write("talk/agent.ts", agentModule("You never ship."));
-  await folder.write("walk/agent.ts", bookingAgent("weather"));
   const { code, text } = await vitest(folder.path);
   expect(code).toBe(1);
-  expect(text).toContain("2 failed");
-  expect(text).toContain("the agent does what it did");
+  expect(text).toContain("2 failed | 2 passed");
+  for (const failed of ["other/talk.test.ts", "unasked/walk.test.ts"])
+    expect(text).toContain(`FAIL  ${failed} > the agent`);
   expect(text).toContain("session.created");
   expect(text).toContain("tool.approval-requested came where tool.started was due");
 });

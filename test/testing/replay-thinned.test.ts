@@ -3,7 +3,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { SessionEvent } from "../../src/events/index.ts";
-import { trimLog, forkSession, openMemoryLog } from "../../src/public/index.ts";
+import { forkSession } from "../../src/archive/index.ts";
+import { trimLog, openMemoryLog } from "../../src/public/index.ts";
 import { differenceText } from "../../src/testing/replay-difference.ts";
 import { replay } from "../../src/testing/replay.ts";
 import { agentOf } from "../laws/recorded-scripts.ts";

@@ -19,7 +19,7 @@ import { relinkedPlain } from "./relinked.ts";
 export interface ExportOptions {
   /**
    * `inline` (default): the file contains each blob once, as base64. `none`: an import needs them in its store;
-   * see {@link copyBlobs}.
+   * `turnlog export --blobs <dir>` copies them.
    */
   readonly blobs?: "inline" | "none";
   readonly store?: BlobStore | undefined;
@@ -32,15 +32,6 @@ const schema = optionsOf<ExportOptions>(
   {},
 );
 
-/**
- * Yields the lines of a session's file without line ends: a header, then one event a line, also those that a
- * fork shares. Events recorded after the first line was read are not included. An encrypted session is
- * exported in plain text; pass `EncryptedLog.stored` to export it encrypted, unless it shares events.
- * @example
- * for await (const line of exportSession(log, "s-1")) file.write(`${line}\n`);
- * @throws TurnlogError `SESSION_NOT_FOUND`, `COMMAND_REFUSED` for encrypted events that it shares,
- * `BLOB_MISSING`, `BLOB_DAMAGED`, and the errors of `EventLog.read`
- */
 export async function* exportSession(
   log: EventLog,
   session: string,

@@ -50,11 +50,6 @@ const EVENTS_PER_PART = 512;
 const PART_SIZE = 512 * 1024;
 
 const readSchema = optionsOf<ImportOptions>({ as: name, verify: flag, onBlob: code }, {});
-/**
- * Reads all lines of an exported session and checks header, sequence, schemas, the number of events, and the
- * laws (see {@link verifySession}).
- * @throws TurnlogError `INVALID_INPUT`, `EVENT_INVALID`, `EVENT_TOO_NEW`, with the position
- */
 export async function readSessionFile(
   lines: Lines,
   options: ImportOptions = {},

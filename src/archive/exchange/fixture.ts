@@ -35,11 +35,6 @@ const BEGIN = Date.UTC(2026, 0, 1);
 
 const schema = optionsOf<FixtureOptions>({ redact: list, home: text }, {});
 
-/**
- * The lines of a fixture without line ends, for `readSessionFile`, `importSession` and `replay`.
- * @throws TurnlogError `SESSION_NOT_FOUND`, `EVENT_INVALID` if the redaction leaves an invalid
- * session, and the errors of `EventLog.read`
- */
 export async function exportFixture(
   log: EventLog,
   session: string,

@@ -31,14 +31,6 @@ export interface ImportedMessages extends Imported {
 
 const schema = optionsOf<MessageImportOptions>({ time }, { as: name });
 
-/**
- * Imports model messages (`ModelMessage[]`) as a session, all of them or none. A user message starts a turn,
- * or steers it after tool results; every reply of the model is a step; a call without a result has an unknown
- * outcome; a JSON error becomes text. Call ids and provider options are kept; token figures are estimates.
- * `dropped` lists empty messages. A user message between the results of a reply moves behind them.
- * @throws TurnlogError `INVALID_INPUT` for values that are not model messages, a result without its
- * call, or a call id twice in one reply; `REVISION_CONFLICT` if a session of this name exists
- */
 export async function importModelMessages(
   log: EventLog,
   messages: readonly ModelMessage[],
@@ -50,12 +42,6 @@ export async function importModelMessages(
   return { ...(await appendImported(log, as, events)), ...rest };
 }
 
-/**
- * Imports the messages of a chat (`UIMessage[]`): converts them by the AI SDK's rules, then imports them as
- * {@link importModelMessages}. User messages keep their ids; `dropped` lists other ids, metadata and parts
- * that a model does not see (`data-*`, `source-*`).
- * @throws TurnlogError as {@link importModelMessages}
- */
 export async function importUIMessages(
   log: EventLog,
   messages: readonly UIMessage[],

@@ -27,12 +27,6 @@ const importSchema = optionsOf<ImportSessionOptions>(
   {},
 );
 
-/**
- * Imports an exported session completely or not at all. It checks every line before it writes, then reads the
- * lines again; lines that are not an array are kept in an encrypted temporary file.
- * @throws TurnlogError as {@link readSessionFile} and `EventLog.append`; `REVISION_CONFLICT` if a
- * session of this name exists; `KEY_WRONG` for encrypted events that its present key does not decrypt
- */
 export async function importSession(
   log: EventLog,
   lines: Lines,

@@ -62,16 +62,6 @@ export const trimLogSchema: z.ZodType = optionsOf<TrimLogOptions>(
   { drop: oneOf("boundaries", "reasoning") },
 );
 
-/**
- * Drops boundaries or reasoning of old steps (default: of all turns but the last). It appends
- * `session.thinned` first and then rewrites the rows; after an interruption, calling again finishes the work.
- * Positions, text, state, calls, usage and figures stay; a prompt whose reasoning was dropped can no longer be
- * checked by its digest. The session must be idle and not running: {@link Runtime.trimLog} ensures that. A
- * fork does not trim the steps that it shares with its origin.
- * @throws TurnlogError `SESSION_NOT_FOUND`, `INVALID_INPUT`, `COMMAND_REFUSED` (in the middle of a
- * turn, with a hash chain, or encrypted), `SESSION_HAS_FORKS` (`details.forks` share the reasoning),
- * and the errors of `StoreLog.trim`
- */
 export async function trimLog(
   log: StoreLog,
   session: string,

@@ -29,11 +29,6 @@ export interface LogVerification {
   readonly problems: readonly StoreProblem[];
 }
 
-/**
- * Verifies every session of a log ({@link verifySession}), also those missing from the list, and checks that
- * the global order contains each event once.
- * @throws TurnlogError `INVALID_INPUT`, `LOG_FAILED`, `LOG_CLOSED`
- */
 export async function verifyLog(
   log: EventLog,
   options: VerifyOptions = {},

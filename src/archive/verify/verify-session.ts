@@ -65,12 +65,6 @@ const fields = { blobs: implementation({ get: code }), every: z.unknown() };
 export const verifySchema: z.ZodType = optionsOf<VerifyOptions>(fields, {});
 const schema = optionsOf<VerifySessionOptions>({ ...fields, chain: implementation({}) }, {});
 
-/**
- * Checks the whole log of a session: sequence, checksums and schemas, the order of turns and steps, input
- * exactly once, the end of every call, token sums, the digest of every prompt, the hash chain, the blobs, the
- * link of a fork, and the stored states. Stops at an event that cannot be read.
- * @throws TurnlogError `SESSION_NOT_FOUND`, `INVALID_INPUT`, `LOG_FAILED`, `LOG_CLOSED`
- */
 export async function verifySession(
   log: EventLog,
   session: string,

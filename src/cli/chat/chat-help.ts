@@ -5,10 +5,14 @@ import { compactionWays } from "./compaction-ways.ts";
 const keys: readonly (readonly [string, string])[] = [
   ["Enter", "sends; while the agent works, the message waits until the turn has ended"],
   ["Alt-Enter", "begins a new line in what you type"],
-  ["Up, Down", "bring back earlier lines of this session"],
-  ["Tab", "steers: the message enters at the next step of the turn that runs"],
+  ["Up, Down", "bring back earlier lines, also of other sessions"],
+  [
+    "Tab",
+    "completes commands, sessions and @files; else steers: the message enters at the next step",
+  ],
   ["Esc, Ctrl-C", "cancels; while tools run it waits for them, and a second one does not"],
-  ["Ctrl-D", "leaves, as Ctrl-C does when nothing runs"],
+  ["Ctrl-G", "opens what you type in your editor (VISUAL or EDITOR)"],
+  ["Ctrl-D", "leaves, as Ctrl-C twice does when nothing runs"],
 ];
 
 const answers: readonly (readonly [string, string])[] = [
@@ -23,9 +27,14 @@ const commands: readonly (readonly [string, string])[] = [
   ["/steer <n>", "moves one to the next step; /steer <text> sends a new message there"],
   ["/later <n>", "moves one after the turn; /later <text> sends a new message there"],
   ["/withdraw <n>", "takes waiting messages back; /withdraw all takes all"],
-  ["/resume", "delivers messages that a cancelled or failed turn has held back"],
+  ["/deliver", "delivers messages that a cancelled or failed turn has held back"],
   ["/ask <tool>", "asks again before calls of a tool, after an always or never"],
   ["/cancel", "stops the turn; after-tools waits for them; all takes the waiting messages back"],
+  ["/new", "begins another session; /new <name> names it"],
+  ["/resume <id>", "goes to another session"],
+  ["/sessions", "lists the sessions of this store"],
+  ["/model", "says which model answers; /model <model> changes it"],
+  ["/cost", "shows tokens and cost of this session"],
   ["/context", "shows the size and parts of the next prompt, and how much is free"],
   ["/compact", "compacts the prompt as the agent does; /compact <way> in one of these ways:"],
   ["", compactionWays.join(", ")],
@@ -37,10 +46,19 @@ const commands: readonly (readonly [string, string])[] = [
   ["/retry", "asks for another reply to the last message"],
   ["/branches", "lists the branches; /branches <number> goes to one"],
   ["/at <n>", "shows the session at position n; /at alone its present position"],
-  ["/quit", "leaves; a turn that runs is cancelled, waiting messages stay"],
+  ["/exit, /quit", "leaves; a turn that runs is cancelled, waiting messages stay"],
   ["@<file>", "anywhere in a message sends the file along; @<address> one from the web"],
   ["//…", "sends a message that begins with a slash"],
 ];
+
+/** The commands, to complete. Answers name theirs in the text about them. */
+export const commandNames: readonly { readonly name: string; readonly what: string }[] = [
+  ...answers.map(([name, what]) => [what, `answers a call: ${name}`] as const),
+  ...commands,
+  ["/help", "lists keys, answers and commands"] as const,
+]
+  .flatMap(([names, what]) => [...names.matchAll(/\/[a-z]+/g)].map(([name]) => ({ name, what })))
+  .toSorted((one, other) => (one.name < other.name ? -1 : 1));
 
 /** One row for each key, answer and command. */
 export function helpLines(): readonly string[] {

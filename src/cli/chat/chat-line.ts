@@ -28,8 +28,18 @@ export type TravelLine =
   /** Shows the session at a position; without one, says where it is. */
   | { readonly kind: "at"; readonly position?: number };
 
+export type StoreLine =
+  /** Begins another session. */
+  | { readonly kind: "new"; readonly name?: string }
+  /** Goes to a session. */
+  | { readonly kind: "resume"; readonly session: string }
+  | { readonly kind: "sessions" | "cost" }
+  /** Changes the model; without one, says which answers. */
+  | { readonly kind: "model"; readonly model?: string };
+
 export type ChatLine =
   | ContextLine
+  | StoreLine
   | TravelLine
   | { readonly kind: "message"; readonly text: string; readonly delivery?: Delivery }
   | { readonly kind: "answer"; readonly answer: Answer }
@@ -40,7 +50,7 @@ export type ChatLine =
   /** Takes back an `always` or `never` about a tool. */
   | { readonly kind: "ask"; readonly toolName: string }
   | { readonly kind: "queue" }
-  | { readonly kind: "resume" }
+  | { readonly kind: "deliver" }
   | { readonly kind: "help" }
   | { readonly kind: "quit" }
   | { readonly kind: "nothing" }
@@ -94,12 +104,22 @@ function readCommand(name: string, rest: string): ChatLine {
     case "context":
     case "help":
     case "queue":
-    case "resume":
+    case "deliver":
+    case "sessions":
+    case "cost":
     case "undo":
     case "redo":
     case "retry":
     case "quit":
       return { kind: name };
+    case "exit":
+      return { kind: "quit" };
+    case "new":
+      return readNew(rest);
+    case "resume":
+      return rest === "" ? { kind: "sessions" } : { kind: "resume", session: rest };
+    case "model":
+      return rest === "" ? { kind: "model" } : { kind: "model", model: rest };
     case "edit":
       return rest === ""
         ? { kind: "wrong", why: "/edit <text> sends this text instead of the last message." }
@@ -191,6 +211,12 @@ function readFork(rest: string): ChatLine {
   if (rest === "") return { kind: "fork" };
   if (!/\s/.test(rest)) return { kind: "fork", name: rest };
   return { kind: "wrong", why: "/fork alone, or /fork <name> with a name without spaces." };
+}
+
+function readNew(rest: string): ChatLine {
+  if (rest === "") return { kind: "new" };
+  if (!/\s/.test(rest)) return { kind: "new", name: rest };
+  return { kind: "wrong", why: "/new alone, or /new <name> with a name without spaces." };
 }
 
 function readAt(rest: string): ChatLine {

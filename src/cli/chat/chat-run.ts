@@ -12,6 +12,8 @@ import type { StoreOwner } from "../owner/index.ts";
 import { type ContextStrategy, keysIn } from "../settings/index.ts";
 import { DEFAULT_DIR, meantName } from "../output/index.ts";
 import { chatAgent } from "./chat-agent.ts";
+import { chatModels } from "./chat-models.ts";
+import { chatStore, type ChatStore } from "./chat-store.ts";
 import type { ChatHost, ChatSession } from "./chat-session.ts";
 import { contextWarning } from "../wording/index.ts";
 import {
@@ -31,8 +33,15 @@ import { takeInterrupts, type Interrupts } from "./interrupts.ts";
 import { mentionOf } from "./mentioned-files.ts";
 import { loadModel, modelLabel, type ModelChoice } from "./model-choice.ts";
 import { introduceSession, waitingForClients } from "./resumed-session.ts";
-import { finishTurn, rerunTurn, runTurn, type RerunRequest } from "./run-turn.ts";
-import { ownerHost } from "./owner-chat.ts";
+import {
+  beginRerun,
+  finishTurn,
+  rerunTurn,
+  runTurn,
+  type BegunRerun,
+  type RerunRequest,
+} from "./run-turn.ts";
+import { ownerHost, ownerRerun } from "./owner-chat.ts";
 import { jsonView, textView, type AskApproval } from "./turn-view.ts";
 
 export interface ChatRun {
@@ -46,7 +55,12 @@ export interface ChatRun {
   /** Whether the user typed the name: an unknown name may be mistyped. */
   readonly isNamed: boolean;
   readonly choice: ModelChoice;
-  readonly offlineDelayMs: number;
+  /** The model of a name that is typed later. @throws UsageError */
+  readonly choiceOf: (name: string) => ModelChoice;
+  /** The command of the person's editor. */
+  readonly editor: string | undefined;
+  /** Milliseconds before each word of the offline model. */
+  readonly pace: number;
   readonly allowWrite: boolean;
   readonly mcp: McpServers;
   readonly instructions: string | undefined;
@@ -68,7 +82,7 @@ export interface ChatRun {
 }
 
 const OFFLINE_NOTE =
-  "No OPENAI_API_KEY or GOOGLE_GENERATIVE_AI_API_KEY is set: the offline model answers. It understands requests to list, read, search and count files, and to explain what it did.";
+  'No OPENAI_API_KEY or GOOGLE_GENERATIVE_AI_API_KEY is set: the offline model answers. It understands a few requests: to list, read and search files, to say what a project is for, and to explain what it did. Ask it "what does this project do?"';
 
 export async function runChat(run: ChatRun, output: Output): Promise<ExitCode> {
   const { progress } = output;
@@ -76,21 +90,28 @@ export async function runChat(run: ChatRun, output: Output): Promise<ExitCode> {
   if (owner !== undefined) {
     const words = `Process ${owner.pid} has the store open: its agent answers.`;
     await writeLine(progress, progress.style("dim", words));
-    return await chatOn(ownerHost(owner), run, output);
+    const host = ownerHost(owner);
+    return await runOn(host, chatStore(host), (place) => ownerRerun(owner, place), run, output);
   }
   await using runtime = await ownRuntime(run, output);
-  const { rerun } = run;
-  if (rerun === undefined) return await chatOn(runtime, run, output);
-  return await untilStopped(runtime, run, output, async (interrupts) => {
-    const view = run.json ? jsonView(output, run.session) : textView(output, asker(run), []);
-    return await rerunTurn(runtime, rerun, { view, interrupts, progress });
-  });
+  const store = chatStore(runtime, chatModels(runtime, run));
+  return await runOn(runtime, store, (place) => beginRerun(runtime, place), run, output);
 }
 
-async function chatOn(host: ChatHost, run: ChatRun, output: Output): Promise<ExitCode> {
+async function runOn(
+  host: ChatHost,
+  store: ChatStore,
+  begin: (place: RerunRequest) => Promise<BegunRerun>,
+  run: ChatRun,
+  output: Output,
+): Promise<ExitCode> {
+  const { progress } = output;
+  const { rerun } = run;
   return await untilStopped(host, run, output, async (interrupts) => {
-    const session = await openSession(host, run, output);
-    return await runSession(session, run, output, interrupts);
+    if (rerun === undefined)
+      return await runSession(await openSession(host, run, output), store, run, output, interrupts);
+    const view = run.json ? jsonView(output, run.session) : textView(output, asker(run), []);
+    return await rerunTurn(await begin(rerun), rerun, { view, interrupts, progress });
   });
 }
 
@@ -131,7 +152,7 @@ async function ownRuntime(run: ChatRun, { progress }: Output): Promise<Runtime> 
   const keyFolder = keys && run.keys && resolve(run.keys);
   // The folder must exist before the tools can exclude its real path.
   if (keyFolder) await mkdir(keyFolder, { recursive: true, mode: 0o700 });
-  const model = await loadModel(choice, run.offlineDelayMs);
+  const model = await loadModel(choice, run.pace);
   const folder = process.cwd();
   const agent = chatAgent({
     model,
@@ -208,19 +229,22 @@ function resumeCommand({ session, startedBy, dir, keys }: ChatRun): string {
 
 async function runSession(
   session: ChatSession,
+  store: ChatStore,
   run: ChatRun,
   output: Output,
   interrupts: Interrupts,
 ): Promise<ExitCode> {
-  const { message, attach, json, debug } = run;
+  const { message, attach, json, debug, editor } = run;
   if (message === undefined) {
     const { converse } = await import("./conversation.ts");
     const view = await session.view();
     const { id } = await converse({
       session,
+      store,
       view,
       output,
       interrupts,
+      editor,
       debug,
       // The user sees the attachments in the line, and can remove them before sending.
       draft: attach.map((source) => `${mentionOf(source)} `).join(""),

@@ -1,12 +1,14 @@
 /** The screen of a chat: the session's events above, the panel below. Shows events and nothing else. */
 
 import { TurnlogError, type SessionEvent } from "../../events/index.ts";
-import { reportError, type Channel, type Output, writingBy } from "../output/index.ts";
-import { type Draft, LiveScreen } from "../terminal/index.ts";
+import { reportError, type Output } from "../output/index.ts";
+import type { Draft, LiveScreen } from "../terminal/index.ts";
 import { contentText } from "../wording/index.ts";
+import type { Choice } from "./completion.ts";
 import { questionLines } from "./call-lines.ts";
 import { panel } from "./conversation-panel.ts";
 import { foldConversation, questionsOf, type ConversationState } from "./conversation-state.ts";
+import { liveOutput, windowOf } from "./live-output.ts";
 import { ReplyCopy } from "./reply-copy.ts";
 import { TurnScreen } from "./turn-screen.ts";
 
@@ -29,11 +31,8 @@ export class ChatScreen {
     const { output, state } = options;
     this.#options = options;
     this.#state = state;
-    this.#live = new LiveScreen({
-      write: (text) => output.progress.write(text),
-      columns: () => windowOf(output.progress).columns,
-    });
-    const above = writingBy(output.progress, (text) => this.#live.write(text));
+    const { live, above } = liveOutput(output.progress);
+    this.#live = live;
     this.#above = { data: above, progress: above };
     this.#turn = new TurnScreen(this.#above, {
       showsActivity: false,
@@ -117,11 +116,11 @@ export class ChatScreen {
   }
 
   /** Draws the panel for the present state. */
-  async draw(draft: Draft, hint: string | undefined): Promise<void> {
+  async draw(draft: Draft, hint: string | undefined, choices: readonly Choice[]): Promise<void> {
     const { progress } = this.#options.output;
     const style = progress.style.bind(progress);
     const { state } = this;
-    await this.#live.draw(panel({ state, draft, hint, ...windowOf(progress), style }));
+    await this.#live.draw(panel({ state, draft, hint, choices, ...windowOf(progress), style }));
   }
 
   /** Removes the panel and leaves the text on the screen. */
@@ -130,12 +129,4 @@ export class ChatScreen {
     await this.#live.close();
     await this.#copy?.close();
   }
-}
-
-/** The size of the terminal. Some terminals report 0 for unknown. */
-function windowOf({ columns, rows }: Channel): {
-  readonly columns: number;
-  readonly rows: number;
-} {
-  return { columns: Math.max(2, columns || 80), rows: rows || 24 };
 }

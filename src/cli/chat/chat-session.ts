@@ -1,7 +1,7 @@
 /** What a chat uses of a session: one of its own runtime, or of the process that has the store open. */
 
-import type { SessionEvent } from "../../events/index.ts";
-import type { Rewound, Runtime, SendOptions, Session, TurnResult } from "../../runtime/index.ts";
+import type { EventLog, SessionEvent } from "../../events/index.ts";
+import type { Rewound, SendOptions, Session, TurnResult } from "../../runtime/index.ts";
 import type { UserInput } from "../../media/index.ts";
 
 export type ChatResult = Pick<TurnResult, "finishReason">;
@@ -45,7 +45,7 @@ export interface ChatSession extends SharedPart {
 
 /** Opens the sessions of a chat: a runtime, or the process that has the store open. */
 export interface ChatHost extends AsyncDisposable {
-  readonly log: Pick<Runtime["log"], "revision" | "list">;
+  readonly log: EventLog;
   session(id: string): Promise<ChatSession>;
   close(): Promise<void>;
 }

@@ -5,17 +5,15 @@ import type { ChatSession } from "./chat-session.ts";
 import type { SessionView } from "../../state/index.ts";
 import type { Output } from "../output/index.ts";
 import { contextWarning } from "../wording/index.ts";
-import {
-  draftText,
-  edit,
-  emptyDraft,
-  InputHistory,
-  type Draft,
-  type Key,
-} from "../terminal/index.ts";
-import { cancelSentences, nextCancel } from "./cancel-words.ts";
+import { emptyDraft, type Key } from "../terminal/index.ts";
+import { TurnCancel } from "./turn-cancel.ts";
+import { OpenEditor } from "./text-editor.ts";
 import { helpLines } from "./chat-help.ts";
 import { readLine, type ChatLine } from "./chat-line.ts";
+import type { ChatStore } from "./chat-store.ts";
+import { followSession, type FollowedSession } from "./followed-session.ts";
+import { LineOrder } from "./line-order.ts";
+import { TypedLine } from "./typed-line.ts";
 import { carryOut } from "./slash-commands.ts";
 import { ChatScreen } from "./chat-screen.ts";
 import { conversationOf, questionsOf } from "./conversation-state.ts";
@@ -24,13 +22,16 @@ import { isShownByEvents, isWrongCommand, type Moved } from "./command-outcome.t
 import { earlierInputs } from "./resumed-session.ts";
 
 export interface ChatOptions {
-  /** The first session; `/fork` and `/undo` switch to another one. */
+  /** The first session; `/fork`, `/new` and `/resume` switch to another one. */
   readonly session: ChatSession;
   readonly view: SessionView;
+  readonly store: ChatStore;
   readonly output: Output;
   readonly interrupts: Interrupts;
   /** Text to put into the line at the start. */
   readonly draft?: string;
+  /** Opens a text in the editor of the person; undefined if that failed. Absent if none is set. */
+  readonly editText?: (text: string) => Promise<string | undefined>;
   /** Whether to print the stacks of errors. */
   readonly debug: boolean;
 }
@@ -40,28 +41,29 @@ export class Chat {
   readonly #screen: ChatScreen;
   readonly #left: PromiseWithResolvers<void> = Promise.withResolvers();
   #session: ChatSession;
-  #unfollow: () => Promise<void> = async () => {};
-  /** Settles when the last message is accepted: a fork waits for it, so that it includes the message. */
-  #sent: Promise<void> = Promise.resolve();
-  /** Settles when the last `/fork` or `/undo` is done: lines typed meanwhile go to the new session. */
-  #moved: Promise<void> = Promise.resolve();
-  #draft: Draft;
-  readonly #inputHistory: InputHistory;
+  #followed: FollowedSession | undefined;
+  readonly #order = new LineOrder();
+  readonly #line: TypedLine;
   #hint: string | undefined;
-  /** The mode of the last cancel, whose event may not have arrived. */
-  #cancel: CancelMode | undefined;
+  readonly #cancel: TurnCancel;
+  readonly #editor = new OpenEditor();
+  /** Whether Ctrl-C was pressed on an empty line: once more leaves. */
+  #asksToLeave = false;
   /** Whether the person has left: the chat then writes nothing. */
   #isOver = false;
-  /** Called when the screen has shown the end of the turn. */
-  #shown: (() => void)[] = [];
 
   constructor(options: ChatOptions) {
     const { output, debug, view } = options;
     this.#options = options;
     this.#session = options.session;
-    this.#inputHistory = new InputHistory(earlierInputs(view));
-    this.#draft = edit(emptyDraft, { kind: "text", text: options.draft ?? "" });
+    this.#line = new TypedLine({
+      draft: options.draft ?? "",
+      earlier: earlierInputs(view),
+      folder: process.cwd(),
+      onNames: () => this.redraw(),
+    });
     this.#screen = new ChatScreen({ output, debug, state: conversationOf(view) });
+    this.#cancel = new TurnCancel(this.#screen);
   }
 
   /** Runs until the person leaves or a signal ends the process. @returns the session at the end */
@@ -73,6 +75,7 @@ export class Chat {
     });
     await this.#screen.begin();
     this.redraw();
+    this.#background(() => this.#line.learn(this.#options.store, this.#session.id));
     // A failed log ends the session but not its event stream.
     if (!this.#isIdle) this.#watch(this.#session.idle());
     this.#follow(view.position);
@@ -81,55 +84,55 @@ export class Chat {
     } finally {
       this.#isOver = true;
       over.abort();
-      await this.#unfollow();
+      await this.#followed?.stop();
       await this.#screen.close();
     }
     return this.#session;
   }
 
   #follow(position: number): void {
-    const following = new AbortController();
-    const signal = AbortSignal.any([following.signal, this.#options.interrupts.ending]);
-    const events = this.#session.events({ from: position + 1, signal });
-    const showing = (async (): Promise<void> => {
-      for await (const event of events) await this.#show(event);
-    })();
-    showing.catch((error: unknown) => this.#left.reject(error));
-    this.#unfollow = async () => {
-      following.abort();
-      await showing.catch(() => {});
-    };
+    const { ending } = this.#options.interrupts;
+    this.#followed = followSession(this.#session, position, ending, (event) => this.#show(event));
+    this.#background(() => this.#followed?.ended ?? Promise.resolve());
   }
 
   /** Switches to another session, which is at rest. */
   async #switchTo({ session, view, lines }: Moved): Promise<void> {
-    await this.#unfollow();
+    await this.#followed?.stop();
     this.#session = session;
     this.#screen.switchTo(conversationOf(view));
-    this.#cancel = undefined;
+    this.#cancel.reset();
     await this.#screen.notes(lines);
+    await this.#screen.begin();
     if (!this.#isOver) this.#follow(view.position);
   }
 
   press(key: Key): void {
+    if (this.#editor.isOpen) return;
     this.#hint = undefined;
+    this.#asksToLeave = false;
     if (key.kind === "press" && this.#isCommandKey(key.name)) return;
-    this.#draft = edit(this.#draft, key);
+    this.#line.edit(key);
     this.redraw();
   }
 
-  /** Ctrl-C: cancels a running turn; at rest, clears the line; on an empty line, leaves. */
+  /** Ctrl-C: cancels a running turn; at rest, clears the line; on an empty line, asks, then leaves. */
   interrupt(): "taken" | "leave" {
+    if (this.#editor.isOpen) return "taken";
     this.#hint = undefined;
     if (!this.#isIdle) return this.#cancelNext() ? "taken" : "leave";
-    if (draftText(this.#draft) === "") this.#left.resolve();
-    this.#draft = emptyDraft;
+    if (this.#asksToLeave) this.#left.resolve();
+    this.#asksToLeave = this.#line.text === "";
+    if (this.#asksToLeave) this.#hint = "Ctrl-C again leaves.";
+    this.#line.set(emptyDraft);
     this.redraw();
     return "taken";
   }
 
   redraw(): void {
-    this.#background(() => this.#screen.draw(this.#draft, this.#hint));
+    if (this.#editor.isOpen) return;
+    const { draft, completion } = this.#line;
+    this.#background(() => this.#screen.draw(draft, this.#hint, completion?.choices ?? []));
   }
 
   get #isIdle(): boolean {
@@ -143,11 +146,14 @@ export class Chat {
         this.#enter("follow-up");
         return true;
       case "tab":
-        this.#enter("steer");
+        this.#tab();
+        return true;
+      case "ctrl-g":
+        this.#background(() => this.#edit());
         return true;
       case "up":
       case "down":
-        this.#draft = this.#inputHistory.step(name, this.#draft);
+        this.#line.step(name);
         this.redraw();
         return true;
       case "escape":
@@ -155,7 +161,7 @@ export class Chat {
         this.redraw();
         return true;
       case "ctrl-d":
-        if (draftText(this.#draft) !== "") return false;
+        if (this.#line.text !== "") return false;
         this.#leave();
         return true;
       default:
@@ -163,29 +169,43 @@ export class Chat {
     }
   }
 
+  /** Completes; else steers a turn that runs: at rest nothing can be steered. */
+  #tab(): void {
+    const isCompleted = this.#line.complete();
+    if (!isCompleted && !this.#isIdle) return this.#enter("steer");
+    if (!isCompleted) this.#hint = "Enter sends. Tab completes, and steers while the agent works.";
+    this.redraw();
+  }
+
+  async #edit(): Promise<void> {
+    const { editText } = this.#options;
+    if (editText === undefined) this.#hint = "Set VISUAL or EDITOR to write in your editor.";
+    else {
+      const text = await this.#editor.use(() => editText(this.#line.text));
+      if (text === undefined) this.#hint = "The editor failed; the line is as it was.";
+      else this.#line.set({ before: text, after: "" });
+    }
+    this.redraw();
+  }
+
   #enter(delivery: Delivery): void {
-    const typed = this.#draft;
+    const typed = this.#line.draft;
+    const text = this.#line.text;
     const isAsked = delivery === "follow-up" && questionsOf(this.#screen.state).length > 0;
-    const line = readLine(draftText(typed), isAsked);
-    if (line.kind !== "wrong") this.#draft = emptyDraft;
-    if (line.kind !== "wrong" && line.kind !== "answer") this.#inputHistory.add(draftText(typed));
-    const before = [this.#moved, ...(isMove(line) ? [this.#sent] : [])];
-    const carryOutLine = async (): Promise<void> => {
-      await Promise.all(before);
+    const line = readLine(text, isAsked);
+    if (line.kind !== "wrong") this.#line.set(emptyDraft);
+    if (line.kind !== "wrong" && line.kind !== "answer") this.#line.add(text);
+    const done = this.#order.run(line, async () => {
       try {
         await this.#carryOut(line, delivery);
       } catch (error) {
         if (!isWrongCommand(error)) throw error;
         // Puts a line that failed back, unless the person has typed on.
-        if (draftText(this.#draft) === "") this.#draft = typed;
+        if (this.#line.text === "") this.#line.set(typed);
         await this.#screen.showError(error);
       }
       this.redraw();
-    };
-    const done = carryOutLine();
-    const settled = done.catch(() => {});
-    if (isMove(line)) this.#moved = settled;
-    else if (line.kind === "message") this.#sent = settled;
+    });
     this.#background(() => done);
     this.redraw();
   }
@@ -203,7 +223,8 @@ export class Chat {
         return await this.#stop(line.mode, line.withdraw);
       default: {
         const { state, columns } = this.#screen;
-        const outcome = await carryOut(line, this.#session, state, delivery, columns);
+        const { store } = this.#options;
+        const outcome = await carryOut(line, this.#session, store, state, delivery, columns);
         if (outcome.kind === "hint") this.#hint = outcome.text;
         else if (outcome.kind === "lines") await this.#screen.notes(outcome.lines);
         else if (outcome.kind === "moved") await this.#switchTo(outcome);
@@ -216,14 +237,13 @@ export class Chat {
   }
 
   async #show(event: SessionEvent): Promise<void> {
+    await this.#editor.closed;
     await this.#screen.show(event);
     if (event.type === "turn.ended") {
       this.#hint = undefined;
-      for (const resolve of this.#shown.splice(0)) resolve();
       this.#background(() => this.#warn());
     }
-    // A compaction between turns ends without a `turn.ended`.
-    if (this.#isIdle) this.#cancel = undefined;
+    this.#cancel.follow(event);
     // Deltas do not change the panel.
     if (!event.type.endsWith("-delta")) this.redraw();
   }
@@ -238,32 +258,20 @@ export class Chat {
 
   /** Cancels by the next mode; false if the turn is already stopping at once. */
   #cancelNext(): boolean {
-    const mode = nextCancel(this.#screen.state, this.#cancel);
+    const mode = this.#cancel.next();
     if (mode === undefined) return false;
     this.#background(() => this.#stop(mode, false));
     return true;
   }
 
   async #stop(mode: CancelMode, withdraw: boolean): Promise<void> {
-    const isFirst = this.#cancel === undefined;
-    if (!this.#isIdle) this.#cancel = mode;
-    const cancelled = await this.#session.cancel({ mode, withdraw, reason: "the user" });
-    if (cancelled.turn !== undefined && !this.#isIdle) {
-      await new Promise<void>((resolve) => this.#shown.push(resolve));
-    }
-    if (!isFirst) return;
-    const { queue, held } = this.#screen.state;
-    const waiting = queue.filter(({ id }) => !cancelled.withdrawn.includes(id)).length;
-    await this.#screen.notes(cancelSentences(cancelled, held ? waiting : 0));
+    await this.#cancel.stop(this.#session, mode, withdraw);
     this.redraw();
   }
 
   #leave(): void {
     const { state } = this.#screen;
-    if (this.#isIdle || questionsOf(state).length > 0) {
-      this.#background(() => this.#quit());
-      return;
-    }
+    if (this.#isIdle || questionsOf(state).length > 0) return this.#background(() => this.#quit());
     this.#hint = "A turn is running: Esc cancels it, /quit cancels it and leaves.";
     this.redraw();
   }
@@ -286,8 +294,4 @@ export class Chat {
   #background(work: () => Promise<void>): void {
     work().catch((error: unknown) => this.#left.reject(error));
   }
-}
-
-function isMove({ kind }: ChatLine): boolean {
-  return kind === "fork" || kind === "undo";
 }

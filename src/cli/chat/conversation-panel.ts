@@ -2,8 +2,9 @@
 
 import { type Style, visibleName, visibleText } from "../output/index.ts";
 import { cutToCells, rowsOfWords, draftRow, type Draft, type Panel } from "../terminal/index.ts";
-import { amount, contentText, callLabel } from "../wording/index.ts";
+import { amount, contentText, callLabel, figure } from "../wording/index.ts";
 import type { QueuedMessage } from "../../projections/index.ts";
+import type { Choice } from "./completion.ts";
 import { questionsOf, runningCalls, type ConversationState } from "./conversation-state.ts";
 
 export interface PanelOptions {
@@ -11,21 +12,26 @@ export interface PanelOptions {
   readonly draft: Draft;
   /** A sentence about the last key or line, until the next one. */
   readonly hint: string | undefined;
+  /** What Tab can complete the line to. */
+  readonly choices: readonly Choice[];
   readonly columns: number;
   readonly rows: number;
   readonly style: (style: Style, text: string) => string;
 }
 
 const PROMPT = "> ";
+const MOST_CHOICES = 8;
 
-export function panel({ state, draft, hint, columns, rows, style }: PanelOptions): Panel {
+export function panel({ state, draft, hint, choices, columns, rows, style }: PanelOptions): Panel {
   // The last cell stays free: terminals wrap differently after it.
   const cells = Math.max(1, columns - 1);
   const typed = draftRow(
     { before: visibleText(draft.before), after: visibleText(draft.after) },
     cells - PROMPT.length,
   );
+  const listed = choiceRows(choices, cells, Math.max(0, Math.min(MOST_CHOICES, rows - 6)));
   const help = [
+    ...listed.map((row) => style("dim", row)),
     ...(hint === undefined
       ? []
       : rowsOfWords(hint.split(" "), cells, " ").map((row) => style("yellow", row))),
@@ -46,6 +52,22 @@ export function panel({ state, draft, hint, columns, rows, style }: PanelOptions
     lines: lines.slice(-Math.max(1, rows - 1)),
     column: PROMPT.length + typed.column,
   };
+}
+
+/** Names, and what each does where there is room. */
+function choiceRows(choices: readonly Choice[], cells: number, most: number): readonly string[] {
+  const shown = choices.slice(0, choices.length > most ? most - 1 : most);
+  const width = Math.max(0, ...shown.map(({ name }) => name.length));
+  const left = choices.length - shown.length;
+  return [
+    ...shown.map(({ name, what }) =>
+      cutToCells(
+        `  ${visibleName(name).padEnd(what === "" ? 0 : width)}  ${oneLine(what)}`.trimEnd(),
+        cells,
+      ),
+    ),
+    ...(left > 0 && most > 0 ? [cutToCells(`  … ${figure(left)} more`, cells)] : []),
+  ];
 }
 
 function questionRow(state: ConversationState, cells: number): string | undefined {

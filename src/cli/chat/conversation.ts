@@ -3,22 +3,39 @@
 import type { ChatSession } from "./chat-session.ts";
 import { openKeyboard } from "../terminal/index.ts";
 import { questionScreen } from "../output/index.ts";
+import { editText } from "./text-editor.ts";
 import { Chat, type ChatOptions } from "./chat.ts";
 
+export interface ConversationOptions extends Omit<ChatOptions, "editText"> {
+  /** The command of the person's editor. */
+  readonly editor?: string | undefined;
+}
+
 /** Returns the session at the end. @throws TurnlogError when it fails; after a failed turn the chat continues */
-export async function converse(options: ChatOptions): Promise<ChatSession> {
+export async function converse(options: ConversationOptions): Promise<ChatSession> {
   const { interrupts } = options;
-  const chat = new Chat(options);
+  const { editor, ...rest } = options;
+  const chat = new Chat(editor === undefined ? rest : { ...rest, editText: outside });
   const redraw = (): void => chat.redraw();
-  const { stdin } = process;
-  using _ = openKeyboard({
-    input: stdin,
-    onKey: (key) => {
-      if (key.kind === "press" && key.name === "ctrl-c") interrupts.press();
-      else chat.press(key);
-    },
-    write: (sequence) => questionScreen.write(sequence),
-  });
+  const open = (): Disposable =>
+    openKeyboard({
+      input: process.stdin,
+      onKey: (key) => {
+        if (key.kind === "press" && key.name === "ctrl-c") interrupts.press();
+        else chat.press(key);
+      },
+      write: (sequence) => questionScreen.write(sequence),
+    });
+  let keyboard = open();
+  /** The editor has the terminal alone. */
+  async function outside(text: string): Promise<string | undefined> {
+    keyboard[Symbol.dispose]();
+    try {
+      return await editText(editor ?? "", text);
+    } finally {
+      keyboard = open();
+    }
+  }
   questionScreen.on("resize", redraw);
   try {
     return await interrupts.during(
@@ -27,5 +44,6 @@ export async function converse(options: ChatOptions): Promise<ChatSession> {
     );
   } finally {
     questionScreen.off("resize", redraw);
+    keyboard[Symbol.dispose]();
   }
 }

@@ -4,4 +4,6 @@ export { agentParts, chatAgent } from "./chat-agent.ts";
 export { type ChatRun, runChat } from "./chat-run.ts";
 export { isAddress, isFile } from "./mentioned-files.ts";
 export { chooseModel, loadModel } from "./model-choice.ts";
+export { redrawn } from "./live-output.ts";
+export { TurnScreen } from "./turn-screen.ts";
 export { forkName, newSessionName } from "./session-name.ts";

@@ -111,12 +111,8 @@ function missingKey(model: string, variable: string): UsageError {
   return new UsageError(`${model} needs a key: set ${variable}, or use --model offline.`);
 }
 
-/** Loads the package of the model's provider and of no other. */
-/** @param offlineDelayMs - Milliseconds before each delta of the offline model. */
-export async function loadModel(
-  choice: ModelChoice,
-  offlineDelayMs: number,
-): Promise<LanguageModel> {
+/** Loads the package of the model's provider and of no other. `pace`: milliseconds before each word of the offline model. */
+export async function loadModel(choice: ModelChoice, pace: number): Promise<LanguageModel> {
   switch (choice.kind) {
     case "openai": {
       const { createOpenAI } = await import("@ai-sdk/openai");
@@ -132,6 +128,6 @@ export async function loadModel(
       return createGoogle({ apiKey: choice.apiKey })(choice.modelId);
     }
     case "offline":
-      return offlineModel({ delay: offlineDelayMs });
+      return offlineModel({ delay: pace });
   }
 }

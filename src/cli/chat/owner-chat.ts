@@ -7,6 +7,7 @@ import type { MessagePart, SessionClient } from "../../client/index.ts";
 import type { StoreOwner } from "../owner/index.ts";
 import type { ChatHost, ChatResult, ChatSession, ChatTurn } from "./chat-session.ts";
 import { conversationOf } from "./conversation-state.ts";
+import type { BegunRerun, RerunRequest } from "./run-turn.ts";
 
 export function ownerHost({ client, log }: StoreOwner): ChatHost {
   return {
@@ -18,6 +19,19 @@ export function ownerHost({ client, log }: StoreOwner): ChatHost {
 }
 
 type Client = StoreOwner["client"];
+
+/**
+ * Begins a rerun there, by that process's agent.
+ * @throws TurnlogError `SESSION_NOT_FOUND`, `INVALID_INPUT`, `REVISION_CONFLICT`
+ */
+export async function ownerRerun(
+  { client }: StoreOwner,
+  { session, as: id, position, step }: RerunRequest,
+): Promise<BegunRerun> {
+  const origin = client.session(session);
+  const begun = await origin.rerun(step === undefined ? { id, position } : { id, step });
+  return { ...begun, fork: chatSession(client, begun.session) };
+}
 
 interface Accepted {
   readonly messageId: string;

@@ -1,5 +1,6 @@
 /** Introduces a session when it is opened: its name, its last messages, and what needs attention. */
 
+import type { StoredUserContent } from "../../events/index.ts";
 import type { HistoryItem } from "../../projections/index.ts";
 import type { SessionView } from "../../state/index.ts";
 import { writeLine, type Channel, visibleText } from "../output/index.ts";
@@ -58,14 +59,16 @@ export function lastMessages({ history }: SessionView): readonly RecalledMessage
 /** The texts that the user typed in the session, oldest first, without attached files. */
 export function earlierInputs({ history }: SessionView): readonly string[] {
   return history.flatMap((item) => {
-    if (item.kind !== "user") return [];
-    const { content } = item;
-    if (typeof content === "string") return [content];
-    const typed = content.flatMap((part) =>
-      part.type === "text" && part.filename === undefined ? [part.text] : [],
-    );
-    return [typed.join("\n")];
+    return item.kind === "user" ? [typedText(item.content)] : [];
   });
+}
+
+/** The text of a message without its attached files. */
+export function typedText(content: StoredUserContent): string {
+  if (typeof content === "string") return content;
+  return content
+    .flatMap((part) => (part.type === "text" && part.filename === undefined ? [part.text] : []))
+    .join("\n");
 }
 
 /** Sentences about calls that wait for the client that runs them. */

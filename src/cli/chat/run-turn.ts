@@ -2,7 +2,7 @@
 
 import type { SessionEvent, TurnEndReason } from "../../events/index.ts";
 import { forkSession } from "../../archive/index.ts";
-import { rerunPoint, type Approval, type RerunPlace } from "../../state/index.ts";
+import { rerunPoint, type Approval, type RerunPlace, type RerunPoint } from "../../state/index.ts";
 import type { Runtime } from "../../runtime/index.ts";
 import type { ChatResult, ChatSession } from "./chat-session.ts";
 import type { UserInput } from "../../media/index.ts";
@@ -32,24 +32,35 @@ export interface RerunRequest extends RerunPlace {
   readonly as: string;
 }
 
+/** A turn that runs again in a fork. */
+export interface BegunRerun extends RerunPoint {
+  readonly fork: ChatSession;
+}
+
 /**
- * Runs a turn again, live, in a fork. The original session is not activated. The runtime must continue
- * interrupted turns. @throws TurnlogError `SESSION_NOT_FOUND`, `INVALID_INPUT`, `REVISION_CONFLICT`, and
- * what the turn throws
+ * Begins a rerun in the runtime of this process, which must continue interrupted turns. The original session
+ * is not activated. @throws TurnlogError `SESSION_NOT_FOUND`, `INVALID_INPUT`, `REVISION_CONFLICT`
  */
-export async function rerunTurn(
-  runtime: Runtime,
+export async function beginRerun(
+  runtime: Pick<Runtime, "log" | "session">,
   { session, as, ...place }: RerunRequest,
+): Promise<BegunRerun> {
+  const point = await rerunPoint(runtime.log, session, place);
+  await forkSession(runtime.log, session, { as, position: point.position });
+  return { ...point, fork: await runtime.session(as) };
+}
+
+/** Shows a turn that runs again, live, in a fork. @throws TurnlogError what the turn throws */
+export async function rerunTurn(
+  { fork, position, messageId }: BegunRerun,
+  { session, as }: RerunRequest,
   around: { readonly view: TurnView; readonly interrupts: Interrupts; readonly progress: Channel },
 ): Promise<ExitCode> {
   const { view, interrupts, progress } = around;
-  const { position, messageId } = await rerunPoint(runtime.log, session, place);
-  await forkSession(runtime.log, session, { as, position });
   await writeLine(
     progress,
     progress.style("dim", `Session ${as} is a fork of ${session} at position ${position}.`),
   );
-  const fork = await runtime.session(as);
   const { finishReason } = await continueTurn(fork, messageId, position, view, interrupts);
   return finishReason === "cancelled" ? INTERRUPTED : DONE;
 }

@@ -5,6 +5,8 @@ import type { ChatSession } from "./chat-session.ts";
 import { contentText, excerpt } from "../wording/index.ts";
 import { settle } from "./approval-settlement.ts";
 import type { ChatLine } from "./chat-line.ts";
+import type { ChatStore } from "./chat-store.ts";
+import { carryOutStore } from "./store-commands.ts";
 import { carryOutContext } from "./context-commands.ts";
 import { whenDelivered } from "./conversation-panel.ts";
 import { questionsOf, type ConversationState, type WaitingMessage } from "./conversation-state.ts";
@@ -22,6 +24,7 @@ export type SessionLine = Exclude<
 export async function carryOut(
   line: SessionLine,
   session: ChatSession,
+  store: ChatStore,
   state: ConversationState,
   delivery: Delivery,
   columns: number,
@@ -36,8 +39,8 @@ export async function carryOut(
       return { kind: "sent", turn };
     }
     case "nothing":
-    case "resume":
-      return await resume(line.kind, session, state);
+    case "deliver":
+      return await deliver(line.kind, session, state);
     case "answer": {
       const [question] = questionsOf(state);
       if (question?.asked === undefined) return hint("No call waits for an answer.");
@@ -79,19 +82,25 @@ export async function carryOut(
     case "branches":
     case "at":
       return await carryOutTravel(line, session, state, columns);
+    case "new":
+    case "resume":
+    case "sessions":
+    case "model":
+    case "cost":
+      return await carryOutStore(line, session, state, store);
     case "queue":
       return { kind: "lines", lines: queueLines(state) };
   }
 }
 
-async function resume(
-  kind: "nothing" | "resume",
+async function deliver(
+  kind: "nothing" | "deliver",
   session: ChatSession,
   { queue, held, activity }: ConversationState,
 ): Promise<Outcome> {
   const isHeld = held && activity === "idle" && queue.length > 0;
   if (isHeld) await session.resume();
-  else if (kind === "resume") return hint("No message is held back.");
+  else if (kind === "deliver") return hint("No message is held back.");
   return { kind: "done" };
 }
 

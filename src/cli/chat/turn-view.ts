@@ -2,6 +2,7 @@
 
 import type { SessionEvent } from "../../events/index.ts";
 import type { Answer } from "./chat-line.ts";
+import { redrawn } from "./live-output.ts";
 import type { OpenCall } from "./conversation-state.ts";
 import { writeLine, type Output, jsonText } from "../output/index.ts";
 import { TurnScreen } from "./turn-screen.ts";
@@ -29,7 +30,7 @@ export function textView(
   ask: AskApproval | undefined,
   open: readonly OpenCall[] = [],
 ): TurnView {
-  const screen = new TurnScreen(output, { open });
+  const screen = new TurnScreen(redrawn(output), { open });
   return {
     show: (event) => screen.show(event),
     cancelling: () => screen.note(CANCELLING),

@@ -1,9 +1,10 @@
 /**
- * Writes a turn: the model's text to stdout, all else to stderr, each block and note on separate lines,
- * so that both read well on one terminal. Each method decides what to write before it awaits: concurrent
+ * Writes a turn: the model's text to stdout (drawn as Markdown on a terminal), all else to stderr, each block
+ * and note on separate lines, so that both read well on one terminal. Each method decides what to write before it awaits: concurrent
  * calls keep their order.
  */
 
+import { MarkdownStream } from "../markdown/index.ts";
 import {
   replyText,
   type Channel,
@@ -31,9 +32,17 @@ export class TurnWriter {
   #hasWritten = false;
   #hasText = false;
   #hasStatus = false;
+  /** Of the open text. Absent where replies go on as the model wrote them. */
+  readonly #markdown: MarkdownStream | undefined;
 
   constructor(output: Output) {
     this.#output = output;
+    const { data } = output;
+    if (data.isTerminal)
+      this.#markdown = new MarkdownStream({
+        columns: () => Math.max(20, data.columns || 80),
+        style: (style, text) => data.style(style, text),
+      });
   }
 
   /** Writes a piece of a block. A piece of another block begins a new paragraph. */
@@ -47,7 +56,7 @@ export class TurnWriter {
     this.#hasWritten = true;
     if (kind === "text") {
       this.#hasText = true;
-      writes.push(this.#output.data.write(replyText(this.#output.data, text)));
+      writes.push(this.#reply(text));
     } else {
       writes.push(this.#progress(this.#styled("dim", text)));
     }
@@ -68,9 +77,15 @@ export class TurnWriter {
 
   /** Shows what the turn waits for, until the next write. Terminals only. */
   async status(text: string): Promise<void> {
-    if (!this.#output.progress.isTerminal) return;
-    const writes = [...this.#endBlock(), this.#progress(this.#styled("dim", visibleName(text)))];
-    this.#hasStatus = true;
+    const { progress } = this.#output;
+    if (!progress.isTerminal) return;
+    const writes = this.#endBlock();
+    const line = this.#styled("dim", visibleName(text));
+    if (progress.writeAbove !== undefined) writes.push(progress.writeAbove("", [line]));
+    else {
+      writes.push(this.#progress(line));
+      this.#hasStatus = true;
+    }
     await Promise.all(writes);
   }
 
@@ -91,8 +106,24 @@ export class TurnWriter {
     const writes = this.#eraseStatus();
     const open = this.#open;
     this.#open = undefined;
-    if (open?.endsLine === false) writes.push(this.#channelOf(open.kind).write("\n"));
+    if (open?.kind === "text" && this.#markdown !== undefined)
+      writes.push(this.#rows(this.#markdown.end(), []));
+    else if (open?.endsLine === false) writes.push(this.#channelOf(open.kind).write("\n"));
     return writes;
+  }
+
+  #reply(text: string): Promise<void> {
+    const { data } = this.#output;
+    if (this.#markdown === undefined) return data.write(replyText(data, text));
+    const { final, open } = this.#markdown.add(visibleText(text));
+    return this.#rows(final, open);
+  }
+
+  #rows(final: readonly string[], open: readonly string[]): Promise<void> {
+    const { data } = this.#output;
+    const text = final.map((row) => `${row}\n`).join("");
+    if (data.writeAbove !== undefined) return data.writeAbove(text, open);
+    return text === "" ? Promise.resolve() : data.write(text);
   }
 
   /** An empty line between two texts; on one screen, before a text that follows anything. */

@@ -21,6 +21,7 @@ import {
   openStore,
   type SessionsFolder,
 } from "../settings/index.ts";
+import { humanPace } from "./option-values.ts";
 import { storeOwner, type StoreOwner } from "../owner/index.ts";
 import { type ExitCode, type Output, UsageError } from "../output/index.ts";
 import { receiveInput } from "../../media/index.ts";
@@ -35,7 +36,15 @@ const optionsSchema = z.object({
 
 type Settings = Pick<
   ChatRun,
-  "startedBy" | "choice" | "instructions" | "compaction" | "canAsk" | "mcp"
+  | "startedBy"
+  | "choice"
+  | "instructions"
+  | "compaction"
+  | "canAsk"
+  | "mcp"
+  | "pace"
+  | "editor"
+  | "choiceOf"
 >;
 
 export async function chat(
@@ -69,13 +78,16 @@ export async function rerun(session: string, given: unknown, output: Output): Pr
   const { position, step, as, ...options } = rerunSchema.parse(given);
   if (position !== undefined && step !== undefined)
     throw new UsageError("--position and --step both name the start: give one of them.");
+  const owner = await storeOwner(options.dir);
+  if (owner !== undefined) assertNoAgent(options, owner);
   // Fails without a store; the chat would create one.
-  await (await openStore(options, { readOnly: true })).close();
+  else await (await openStore(options, { readOnly: true })).close();
   const settings = await settingsOf(options, output);
   const fork = sessionName(as);
   const again = { session: fork, isNamed: as !== undefined, message: undefined };
   const place = { session, as: fork, position, step };
-  return await runChat({ ...options, ...settings, ...again, rerun: place }, output);
+  const host = owner === undefined ? {} : { owner };
+  return await runChat({ ...options, ...settings, ...again, ...host, rerun: place }, output);
 }
 
 /** @throws UsageError for options about an agent, which is the other process's */
@@ -90,7 +102,7 @@ function assertNoAgent(
     ...(options.mcpConfig === undefined ? [] : ["--mcp-config"]),
     ...(options.hashChain ? ["--hash-chain"] : []),
     ...(options.durability === "sync" ? [] : ["--durability"]),
-    ...(options.offlineDelayMs === 0 ? [] : ["--offline-delay-ms"]),
+    ...(options.pace === undefined ? [] : ["--pace"]),
   ];
   if (idle.length > 0)
     throw new UsageError(
@@ -99,17 +111,20 @@ function assertNoAgent(
 }
 
 async function settingsOf(
-  options: Pick<z.infer<typeof optionsSchema>, "model" | "json" | "mcp" | "mcpConfig">,
+  options: Pick<z.infer<typeof optionsSchema>, "model" | "json" | "mcp" | "mcpConfig" | "pace">,
   { progress }: Output,
 ): Promise<Settings> {
   const { model, json, mcp: commands, mcpConfig: file } = options;
   const environment = readEnvironment(process.env);
-  const { startedBy, instructions, compaction } = environment;
+  const { startedBy, instructions, compaction, editor } = environment;
   const choice = chooseModel(model, environment);
   // A program that reads JSON cannot answer questions.
   const canAsk = isatty(0) && progress.isTerminal && !json;
   const mcp = await mcpServers({ commands, file, environment: process.env });
-  return { startedBy, choice, instructions, compaction, canAsk, mcp };
+  // Only a person sees the words come.
+  const pace = options.pace ?? (canAsk ? humanPace : 0);
+  const choiceOf = (name: string) => chooseModel(name, environment);
+  return { startedBy, choice, choiceOf, instructions, compaction, canAsk, mcp, pace, editor };
 }
 
 /** @throws UsageError for a file that cannot be attached */

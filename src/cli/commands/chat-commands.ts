@@ -2,7 +2,7 @@
 
 import { type Command, Option } from "commander";
 import type { ExitCode, Output } from "../output/index.ts";
-import { atLeastOne, collect, position, step, wholeNumber } from "./option-values.ts";
+import { atLeastOne, collect, position, speakingPace, step, wholeNumber } from "./option-values.ts";
 
 export function addChatCommands(
   program: Command,
@@ -20,6 +20,8 @@ export function addChatCommands(
           "session",
         ),
       )
+      .option("--demo", "a tour of two minutes, without a key: this process is killed, and goes on")
+      .addOption(new Option("--demo-folder <folder>").hideHelp())
       .option(
         "--attach <file>",
         "attach a file to the message, by path or address (repeatable)",
@@ -28,6 +30,10 @@ export function addChatCommands(
   )
     .addHelpText("after", chatHelp)
     .action(async (words: readonly string[], _options: unknown, command: Command) => {
+      if (command.optsWithGlobals()["demo"] === true) {
+        const { demo } = await import("./demo-command.ts");
+        return end(await demo(words, command.optsWithGlobals(), output));
+      }
       const { chat } = await import("./chat-command.ts");
       end(await chat(words, command.optsWithGlobals(), output));
     });
@@ -46,6 +52,17 @@ export function addChatCommands(
       )
       .option("--no-token", "let every program of this machine in; only with its own address")
       .option("--hosts <name>", "a host name that the server is reached by (repeatable)", collect)
+      .option(
+        "--leave-turns",
+        "at SIGTERM, leave running turns to the next process instead of cancelling them",
+        false,
+      )
+      .addOption(
+        new Option(
+          "--postgres <url>",
+          "keep the sessions in this database, which other processes may serve too",
+        ).env("TURNLOG_POSTGRES_URL"),
+      )
       .option("--origins <origin>", "a site whose pages may use it (repeatable)", collect)
       .option("--agent <module>", "the agent: a module that exports it as agent or as default"),
   )
@@ -142,9 +159,10 @@ function agentOptions(command: Command): Command {
     )
     .option("--hash-chain", "record a chain of digests, so that verify finds any change")
     .addOption(
-      new Option("--offline-delay-ms <n>", "slow the offline model down")
-        .argParser(wholeNumber)
-        .hideHelp(),
+      new Option(
+        "--pace <pace>",
+        "how fast the offline model speaks: human, at-once, or human times a number (default: human in a terminal, else at-once)",
+      ).argParser(speakingPace),
     );
 }
 

@@ -2,14 +2,16 @@
 
 import { resolve } from "node:path";
 import { z } from "zod";
+import { problemError } from "../../client/index.ts";
 import { parseSessionId, TurnlogError, type EventLog } from "../../events/index.ts";
 import { encryptedLog } from "../../store/encryption/index.ts";
 import { folderBlobs } from "../../store/blobs/index.ts";
-import { openLog } from "../../store/leveldb/index.ts";
+import { openLog, openMemoryLog } from "../../store/leveldb/index.ts";
 import {
   appendFile,
   appendImported,
   checkSessionFile,
+  exportSession,
   importTwice,
   transcriptOfModelMessages,
   transcriptOfUIMessages,
@@ -17,6 +19,7 @@ import {
   type Imported,
   type ImportSessionOptions,
 } from "../../archive/exchange/index.ts";
+import { storeOwner, type StoreOwner } from "../owner/index.ts";
 import { keysIn, readSource, type ReadSource, sessionOptions } from "../settings/index.ts";
 import { writeLine, type Output, jsonText, visibleText, UsageError } from "../output/index.ts";
 import { amount } from "../wording/index.ts";
@@ -38,11 +41,13 @@ export async function importFrom(
 ): Promise<void> {
   const options = optionsSchema.parse(given);
   await using source = await readSource(file);
-  const { session, bring, instructions, dropped } = await read(source, options);
+  const { session, bring, lines, instructions, dropped } = await read(source, options);
   const { dir, takeOver } = options;
-  const keys = keysIn(options.keys, dir);
-  await using log = encryptedLog(await openLog({ dir: resolve(dir), takeOver }), keys);
-  const imported = await bring(log);
+  const owner = takeOver ? undefined : await storeOwner(dir);
+  const imported =
+    owner === undefined
+      ? await bringHere(bring, options)
+      : await bringThere(owner, session, lines, options);
   if (options.json) {
     const isOfMessages = options.from !== "session";
     return await writeLine(data, jsonText(isOfMessages ? { ...imported, dropped } : imported));
@@ -60,9 +65,46 @@ export async function importFrom(
   await writeLine(progress, `${what}\n${visibleText(instructions)}`);
 }
 
+async function bringHere(
+  bring: Read["bring"],
+  { dir, takeOver, keys: folder }: Options,
+): Promise<Imported> {
+  const keys = keysIn(folder, dir);
+  await using log = encryptedLog(await openLog({ dir: resolve(dir), takeOver }), keys);
+  return await bring(log);
+}
+
+/** Brings the session into a store that another process has open. */
+async function bringThere(
+  { pid, fetch }: StoreOwner,
+  session: string,
+  lines: Read["lines"],
+  { verify, blobs }: Options,
+): Promise<Imported> {
+  if (!verify || blobs !== undefined) {
+    const name = verify ? "--blobs" : "--no-verify";
+    throw new UsageError(
+      `Process ${pid} has the store open, and imports without ${name}. Leave it out, or close the store there.`,
+    );
+  }
+  const url = `http://localhost/api/sessions/${encodeURIComponent(session)}/import`;
+  const ended = async function* (): AsyncGenerator<string> {
+    for await (const line of lines()) yield `${line}\n`;
+  };
+  const body = ReadableStream.from(ended()).pipeThrough(new TextEncoderStream());
+  const headers = { "content-type": "application/x-ndjson" };
+  const answer = await fetch(new Request(url, { method: "POST", headers, body, duplex: "half" }));
+  if (!answer.ok) throw problemError(await answer.json());
+  return importedSchema.parse(await answer.json());
+}
+
+const importedSchema: z.ZodType<Imported> = z.object({ session: z.string(), events: z.int() });
+
 interface Read {
   readonly session: string;
   readonly bring: (log: EventLog) => Promise<Imported>;
+  /** The session as a file, for a store that another process has open. */
+  readonly lines: () => AsyncIterable<string>;
   readonly instructions: string;
   readonly dropped: readonly DroppedContent[];
 }
@@ -87,7 +129,8 @@ async function read(source: ReadSource, given: Options): Promise<Read> {
       file.blobs.length > 0
         ? await importTwice(log, () => source.lines(), options)
         : await appendFile(log, file, source.lines());
-    return { session: file.session, bring, instructions: "", dropped: [] };
+    const { session } = file;
+    return { session, bring, lines: () => source.lines(), instructions: "", dropped: [] };
   }
   if (as === undefined) throw new UsageError("Messages have no session name: give one by --as.");
   if (blobs !== undefined || !verify) {
@@ -102,7 +145,13 @@ async function read(source: ReadSource, given: Options): Promise<Read> {
       : await transcriptOfModelMessages(messages, Date.now());
   const session = parseSessionId(as);
   const { events, ...rest } = transcript;
-  return { session, bring: (log) => appendImported(log, session, events), ...rest };
+  const bring: Read["bring"] = (log) => appendImported(log, session, events);
+  const lines: Read["lines"] = async function* () {
+    await using memory = await openMemoryLog();
+    await bring(memory);
+    yield* exportSession(memory, session);
+  };
+  return { session, bring, lines, ...rest };
 }
 
 function importOptions({

@@ -41,6 +41,15 @@ export function pace(text: string): "at-once" | "recorded" | number {
   return text === "at-once" || text === "recorded" ? text : positiveNumber(text);
 }
 
+/** Milliseconds before a word: people read about as fast as a model that needs 40. */
+export const humanPace = 40;
+
+/** Milliseconds before each word that the offline model says. */
+export function speakingPace(text: string): number {
+  if (text === "at-once") return 0;
+  return Math.round(humanPace / (text === "human" ? 1 : positiveNumber(text)));
+}
+
 export function positiveNumber(text: string): number {
   const value = Number(text);
   if (Number.isFinite(value) && value > 0) return value;

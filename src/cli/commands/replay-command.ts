@@ -111,8 +111,9 @@ async function chatWriter(
   pace: Pace,
 ): Promise<(event: SessionEvent) => Promise<void>> {
   const { TurnScreen } = await import("../chat/turn-screen.ts");
+  const { redrawn } = await import("../chat/live-output.ts");
   const { replayLine } = await import("../chat/replay-line.ts");
-  const screen = new TurnScreen(output, { showsActivity: pace !== "at-once" });
+  const screen = new TurnScreen(redrawn(output), { showsActivity: pace !== "at-once" });
   return async (event) => {
     const line = replayLine(event);
     if (line === undefined) await screen.show(event);

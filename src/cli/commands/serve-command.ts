@@ -4,7 +4,7 @@ import { randomBytes } from "node:crypto";
 import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { z } from "zod";
-import { hasCode } from "../../events/index.ts";
+import { hasCode, type EventLog } from "../../events/index.ts";
 import type { RuntimeOptions } from "../../runtime/index.ts";
 import { createRuntime } from "../../sharing/index.ts";
 import { serveNode, type NodeServer, type ServeOptions } from "../../server/index.ts";
@@ -27,6 +27,8 @@ const optionsSchema = z.object({
   token: z.union([z.string().min(1), z.literal(false)]).optional(),
   hosts: z.array(z.string()).optional(),
   origins: z.array(z.string()).optional(),
+  leaveTurns: z.boolean(),
+  postgres: z.string().optional(),
   agent: z.string().optional(),
 });
 
@@ -35,6 +37,7 @@ type Options = z.infer<typeof optionsSchema>;
 export async function serve(given: unknown, output: Output): Promise<ExitCode> {
   const options = optionsSchema.parse(given);
   const { json, debug, durability, hashChain, takeOver } = options;
+  assertForDatabase(options);
   const dir = resolve(options.dir);
   const keys = keysIn(options.keys, dir);
   const agent = await agentOf(options, dir);
@@ -42,21 +45,22 @@ export async function serve(given: unknown, output: Output): Promise<ExitCode> {
   const report = async (error: unknown): Promise<void> => {
     await reportError(output.progress, error, debug);
   };
+  await using log = await databaseLog(options);
+  const store = log === undefined ? { dir, durability, takeOver } : { log };
   await using runtime = await createRuntime({
-    dir,
-    durability,
-    takeOver,
+    ...store,
     hashChain,
     ...(keys === undefined ? {} : { encryption: { keys } }),
     agent,
     mcp,
     // Pages that were connected go on when a killed server has started again.
     recovery: "continue",
+    ...(options.leaveTurns ? { resume: "all" as const } : {}),
     onWarning: (error) => void report(error),
   });
   const tokenFile = join(dir, "server.token");
   const token = options.token ?? (await keptToken(tokenFile));
-  const server = await listening(runtime, {
+  const settings: ServeOptions = {
     ...listeningAt(options),
     studio: true,
     token,
@@ -70,7 +74,8 @@ export async function serve(given: unknown, output: Output): Promise<ExitCode> {
           : writeLine(output.progress, line.filter((one) => one !== "").join(" "))
       ).catch(() => {});
     },
-  });
+  };
+  const server = await listening(options.port, () => serveNode(runtime, settings));
   const isKept = options.token === undefined;
   const told = isKept ? { tokenFile } : {};
   const where = isKept ? `The token is in ${tokenFile}.` : tokenWords[String(token === false)];
@@ -78,13 +83,15 @@ export async function serve(given: unknown, output: Output): Promise<ExitCode> {
     output.data,
     json
       ? jsonText({ event: "serving", url: server.url, ...told })
-      : `Serving ${options.dir} at ${server.url}. ${where}`,
+      : `Serving ${log === undefined ? options.dir : "the database"} at ${server.url}. ${where}`,
   );
   const signal = await stopSignal();
   const reason = `the server was stopped (${signal})`;
   if (json) await writeLine(output.data, jsonText({ event: "stopping", signal }));
   else await writeLine(output.progress, `Stopping: ${signal}. A second one leaves at once.`);
   await server.close(reason);
+  // Closing the runtime would cancel them. The next process finds what a kill at this moment leaves.
+  if (options.leaveTurns) process.exit(DONE);
   return DONE;
 }
 
@@ -93,15 +100,41 @@ const tokenWords: Readonly<Record<string, string>> = {
   false: "The token is the one that was given.",
 };
 
+/** Each process of a database would have another token, and hands its turns over by itself. */
+function assertForDatabase(options: Options): void {
+  if (options.postgres === undefined) return;
+  const idle = [
+    ...(options.leaveTurns ? ["--leave-turns"] : []),
+    ...(options.takeOver ? ["--take-over"] : []),
+    ...(options.durability === "os" ? ["--durability"] : []),
+    ...(options.keys === undefined ? [] : ["--keys"]),
+  ];
+  if (idle.length > 0)
+    throw new UsageError(
+      `${idle.join(" and ")}: for a store in a folder only, not for --postgres.`,
+    );
+  if (options.token === undefined)
+    throw new UsageError(
+      "With --postgres all processes need the same token: give --token, or TURNLOG_TOKEN.",
+    );
+}
+
+async function databaseLog({ postgres }: Options): Promise<EventLog | undefined> {
+  if (postgres === undefined) return undefined;
+  const { openPostgresLog } = await import("../../store/postgres/index.ts");
+  return await openPostgresLog({ connectionString: postgres });
+}
+
+/** @throws UsageError if it cannot listen there */
 export async function listening(
-  runtime: Parameters<typeof serveNode>[0],
-  options: ServeOptions,
+  port: number,
+  start: () => Promise<NodeServer>,
 ): Promise<NodeServer> {
   try {
-    return await serveNode(runtime, options);
+    return await start();
   } catch (error) {
     if (hasCode(error, "EADDRINUSE"))
-      throw new UsageError(`Port ${options.port} is taken. Name another one with --port.`);
+      throw new UsageError(`Port ${port} is taken. Name another one with --port.`);
     if (hasCode(error, "ENOTFOUND", "EADDRNOTAVAIL", "EACCES"))
       throw new UsageError(`The server cannot listen there: ${String(error)}`);
     throw error;
@@ -155,7 +188,7 @@ async function agentOf(
   // The folder must exist before the tools can exclude its real path.
   if (keyFolder !== undefined) await mkdir(keyFolder, { recursive: true, mode: 0o700 });
   return chatAgent({
-    model: await loadModel(chooseModel(model, environment), options.offlineDelayMs),
+    model: await loadModel(chooseModel(model, environment), options.pace ?? 0),
     folder: process.cwd(),
     store: dir,
     keys: keyFolder,

@@ -9,7 +9,9 @@ import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import { TurnlogError } from "../../events/index.ts";
-import { createRuntime, type RuntimeOptions } from "../../runtime/index.ts";
+import type { RuntimeOptions } from "../../runtime/index.ts";
+import { serveElsewhere, serveNode, type NodeServer } from "../../server/index.ts";
+import { createRuntime } from "../../sharing/index.ts";
 import {
   DONE,
   jsonText,
@@ -19,6 +21,7 @@ import {
   type ExitCode,
   type Output,
 } from "../output/index.ts";
+import { storeOwner } from "../owner/index.ts";
 import { keysIn, sessionOptions } from "../settings/index.ts";
 import { listening, stopSignal } from "./serve-command.ts";
 
@@ -34,7 +37,7 @@ const optionsSchema = z.object({
 
 export async function studio(given: unknown, output: Output): Promise<ExitCode> {
   const options = optionsSchema.parse(given);
-  const { json, debug, demo, takeOver, port } = options;
+  const { debug, demo, takeOver, port } = options;
   if (demo && options.agent !== undefined)
     throw new UsageError("--demo has an agent of its own: leave --agent out.");
   const agent = await agentOf(options);
@@ -49,8 +52,17 @@ export async function studio(given: unknown, output: Output): Promise<ExitCode> 
     const { makeDemoStore } = await import("../demo/index.ts");
     await makeDemoStore(dir, Date.now());
   }
-  const keys = keysIn(options.keys, dir);
   const report = (error: unknown): void => void reportError(output.progress, error, debug);
+  const owner = temporary === undefined && !takeOver ? await storeOwner(dir) : undefined;
+  if (owner !== undefined) {
+    if (agent !== undefined)
+      throw new UsageError(
+        `--agent would change nothing: process ${owner.pid} has the store open, and its agent answers. Leave it out, or close the store there.`,
+      );
+    const start = () => serveElsewhere(owner.fetch, { port, onError: report });
+    return await shown(await listening(port, start), options, output);
+  }
+  const keys = keysIn(options.keys, dir);
   await using runtime = await createRuntime({
     dir,
     takeOver,
@@ -59,25 +71,30 @@ export async function studio(given: unknown, output: Output): Promise<ExitCode> 
     recovery: "continue",
     onWarning: report,
   });
-  const server = await listening(runtime, {
-    port,
-    studio: agent === undefined ? "read-only" : true,
-    onError: report,
-  });
-  const hash =
-    options.session === undefined ? "" : `#/sessions/${encodeURIComponent(options.session)}`;
+  const mode = agent === undefined ? "read-only" : true;
+  const start = () => serveNode(runtime, { port, studio: mode, onError: report });
+  return await shown(await listening(port, start), options, output);
+}
+
+/** Tells the address, opens a browser there, and serves until a signal. */
+async function shown(
+  server: NodeServer,
+  { session, json, open }: z.infer<typeof optionsSchema>,
+  output: Output,
+): Promise<ExitCode> {
+  const hash = session === undefined ? "" : `#/sessions/${encodeURIComponent(session)}`;
   const url = `${server.studioUrl()}${hash}`;
   await writeLine(
     output.data,
     json ? jsonText({ event: "studio", url }) : `The studio is at ${url}`,
   );
-  if (options.open && output.data.isTerminal) openBrowser(url);
+  if (open && output.data.isTerminal) openBrowser(url);
   const signal = await stopSignal();
   await server.close(`the studio was stopped (${signal})`, 500);
   return DONE;
 }
 
-/** The agent of a studio without one: nobody gets as far as asking for it. */
+/** The agent of a studio without one: the studio refuses whatever would run it. */
 function noAgent(): never {
   throw new TurnlogError(
     "AGENT_MISSING",

@@ -1,4 +1,6 @@
-/** The sessions that `turnlog studio --demo` shows: made offline with scripted models. */
+/** The sessions that `turnlog studio --demo` shows, and the tour of `turnlog --demo`: both without a network. */
 
 export { demoAgent } from "./demo-agent.ts";
+export { tour } from "./tour.ts";
+export { playTour } from "./tour-process.ts";
 export { makeDemoStore } from "./demo-store.ts";

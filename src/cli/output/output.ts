@@ -21,6 +21,8 @@ export interface Channel {
   style(style: Style, text: string): string;
   /** Resolves when the text is written; rejects with `EPIPE` when the reader has gone. */
   write(text: string): Promise<void>;
+  /** Writes a text, and shows rows below it until the next write. Absent where nothing can be redrawn. */
+  readonly writeAbove?: (text: string, rows: readonly string[]) => Promise<void>;
 }
 
 export interface Output {
@@ -76,7 +78,7 @@ export function replyText({ isTerminal, isPipe }: Channel, text: string): string
 
 /** The escape sequences of our own styles; a line may hold no others. */
 // oxlint-disable-next-line no-control-regex
-const ownStyle = /(\u001B\[(?:0|1|2|22|3[1-6]|39)m)/;
+const ownStyle = /(\u001B\[(?:0|1|2|3|22|23|3[1-6]|39)m)/;
 
 /** Makes a line safe that may quote names and contents. */
 function safeLine(line: string): string {

@@ -1,16 +1,21 @@
 /** The process that has a store open: its sessions by the client, its log, and what keeps the store. */
 
 import { resolve } from "node:path";
+import { request as httpRequest, type IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import { createClient, type Client } from "../../client/index.ts";
 import { TurnlogError } from "../../events/index.ts";
 import { connectToStore, type OwnerConnection, type StoreLog } from "../../store/leveldb/index.ts";
-import { ownerFetch } from "./owner-fetch.ts";
 import { OwnerLog } from "./owner-log.ts";
 
 export interface StoreOwner {
   readonly pid: number;
   /** Its sessions, over the socket. */
   readonly client: Client;
+  /** Asks its server. */
+  readonly fetch: (request: Request) => Promise<Response>;
   /** Its log, with events as they are stored. For reading; every change is refused. */
   readonly log: StoreLog;
   /** Sends a command about the store. */
@@ -46,13 +51,49 @@ export async function storeOwner(folder: string): Promise<StoreOwner | undefined
       { details: { pid } },
     );
   };
+  const fetch = ownerFetch(connect);
   const client = createClient({
     baseUrl: "http://localhost",
-    fetch: ownerFetch(connect),
+    fetch,
     // A stream whose process has ended is over.
     patienceMs: 0,
   });
   const post = async <Answer>(path: string, body: object): Promise<Answer> =>
     await client.http.json({ method: "POST", path, body });
-  return { pid, client, log: new OwnerLog(dir, pid, client), post };
+  return { pid, client, fetch, log: new OwnerLog(dir, pid, client), post };
+}
+
+/** @param connect - Opens a connection whose greeting was read. */
+function ownerFetch(connect: () => Promise<Socket>): (request: Request) => Promise<Response> {
+  return async ({ url, method, headers, body, signal }) => {
+    signal.throwIfAborted();
+    const socket = await connect();
+    const { pathname, search } = new URL(url);
+    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+    const outgoing = httpRequest(
+      {
+        method,
+        path: pathname + search,
+        headers: { host: "localhost", ...Object.fromEntries(headers) },
+        createConnection: () => socket,
+        signal,
+      },
+      resolve,
+    );
+    outgoing.once("error", reject);
+    if (body === null) outgoing.end();
+    else pipeline(Readable.fromWeb(body), outgoing).catch(reject);
+    const incoming = await promise;
+    // Errors of the rest are those of the answer's body.
+    outgoing.on("error", () => {});
+    const { statusCode = 500, rawHeaders } = incoming;
+    const given = rawHeaders.flatMap((name, index): [string, string][] =>
+      index % 2 === 0 ? [[name, rawHeaders[index + 1] ?? ""]] : [],
+    );
+    const isEmpty = statusCode === 204 || statusCode === 304;
+    return new Response(isEmpty ? null : Readable.toWeb(incoming), {
+      status: statusCode,
+      headers: given,
+    });
+  };
 }

@@ -13,6 +13,8 @@ export interface Environment {
   readonly instructions?: string | undefined;
   /** When to compact; undefined for the default. */
   readonly compaction?: ContextStrategy | undefined;
+  /** The command of the person's editor. */
+  readonly editor?: string | undefined;
   /** The command that started this process, to name in hints. */
   readonly startedBy: "turnlog" | "npx turnlog" | "npm start --";
 }
@@ -70,6 +72,8 @@ const schema: z.ZodType<Environment> = z
     INSTRUCTIONS: text,
     CONTEXT_STRATEGY: strategy,
     CONTEXT_COMPACTION_THRESHOLD: share,
+    VISUAL: text,
+    EDITOR: text,
     npm_lifecycle_event: text,
   })
   .transform((variables) => ({
@@ -79,6 +83,7 @@ const schema: z.ZodType<Environment> = z
     model: variables.MODEL,
     instructions: variables.INSTRUCTIONS,
     compaction: compactionOf(variables.CONTEXT_STRATEGY, variables.CONTEXT_COMPACTION_THRESHOLD),
+    editor: variables.VISUAL ?? variables.EDITOR,
     startedBy: startedBy(variables.npm_lifecycle_event),
   }));
 

@@ -39,7 +39,8 @@ export const agentOptions = {
   hashChain: z.boolean().default(false),
   mcp: z.array(z.string()).default([]),
   mcpConfig: z.string().optional(),
-  offlineDelayMs: z.int().nonnegative().default(0),
+  /** Milliseconds before each word of the offline model. */
+  pace: z.int().nonnegative().optional(),
 };
 
 export interface StoreFolder {

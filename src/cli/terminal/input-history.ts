@@ -20,6 +20,13 @@ export class InputHistory {
     this.#typed = emptyDraft;
   }
 
+  /** Adds lines that are older than all others, and keeps the shown one. */
+  addOlder(lines: readonly string[]): void {
+    const older = lines.filter((line, at) => line.trim() !== "" && line !== lines[at + 1]);
+    this.#lines.unshift(...older);
+    this.#index += older.length;
+  }
+
   /** The previous or next line as a draft; the same draft at the ends. */
   step(direction: "up" | "down", draft: Draft): Draft {
     const next = this.#index + (direction === "up" ? -1 : 1);

@@ -10,6 +10,7 @@ export type Press =
   | "escape"
   | "ctrl-c"
   | "ctrl-d"
+  | "ctrl-g"
   | "backspace"
   | "delete"
   | "up"
@@ -47,6 +48,7 @@ const controls: Readonly<Record<string, Press>> = {
   "\u0004": "ctrl-d",
   "\u0005": "end",
   "\u0006": "right",
+  "\u0007": "ctrl-g",
   "\b": "backspace",
   "\u000B": "erase-after",
   "\u000E": "down",

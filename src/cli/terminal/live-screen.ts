@@ -1,6 +1,6 @@
 /**
- * A terminal with a panel in its last rows and new lines above it. All output must go through here.
- * Each change is one write, so that the screen does not flicker.
+ * A terminal with a panel in its last rows and new lines above it; between them, rows of a text that may still
+ * change. All output must go through here. Each change is one write, so that the screen does not flicker.
  */
 
 import { breakRow, cellsOf, withoutTabs } from "./cells.ts";
@@ -15,6 +15,7 @@ export interface Panel {
 export interface LiveScreenOptions {
   readonly write: (text: string) => Promise<void>;
   readonly columns: () => number;
+  readonly rows: () => number;
 }
 
 const emptyPanel: Panel = { lines: [], column: 0 };
@@ -28,14 +29,18 @@ export class LiveScreen {
   readonly #options: LiveScreenOptions;
   /** The last row of the unfinished line. */
   #open = "";
+  /** Rows that may still change, each at most as wide as the screen was. */
+  #changing: readonly string[] = [];
   #panel: Panel = emptyPanel;
 
   constructor(options: LiveScreenOptions) {
     this.#options = options;
   }
 
-  write(text: string): Promise<void> {
+  /** Writes a text that stays. The rows take the place of those of the last call. */
+  write(text: string, changing: readonly string[] = []): Promise<void> {
     const erase = this.#erase();
+    this.#changing = changing;
     const lines = `${this.#open}${text}`.replaceAll("\r\n", "\n").split("\n");
     const last = lines.pop() ?? "";
     let ended = "";
@@ -61,9 +66,10 @@ export class LiveScreen {
     return this.#options.write(erase + this.#drawn());
   }
 
-  /** Removes the panel and ends the unfinished line. */
+  /** Removes the panel, keeps the rows above it, and ends the unfinished line. */
   async close(): Promise<void> {
     await this.draw(emptyPanel);
+    await this.write(this.#changing.map((row) => `${row}\n`).join(""));
     if (cellsOf(this.#open) > 0) await this.write("\n");
   }
 
@@ -71,21 +77,32 @@ export class LiveScreen {
   #erase(): string {
     const { lines, column } = this.#panel;
     const columns = this.#options.columns();
-    const above = lines.length === 0 ? [] : [...this.#openLine(), ...lines.slice(0, -1)];
-    let up = Math.floor(column / columns);
-    for (const line of above) up += Math.max(1, Math.ceil(cellsOf(line) / columns));
+    const rows = (line: string): number => Math.max(1, Math.ceil(cellsOf(line) / columns));
+    const drawn = this.#lines();
+    let up = drawn.slice(0, -1).reduce((sum, line) => sum + rows(line), 0);
+    if (lines.length > 0) up += Math.floor(column / columns);
+    else if (this.#changing.length > 0) up += rows(drawn.at(-1) ?? "") - 1;
     return `\r${up > 0 ? `\u001B[${up}A` : ""}${ERASE_BELOW}`;
   }
 
   #drawn(): string {
     const { lines, column } = this.#panel;
-    if (lines.length === 0) return this.#open;
-    const open = cellsOf(this.#open) > 0 ? `${this.#open}\n` : this.#open;
-    return `${open}${lines.join("\n")}\r${column > 0 ? `\u001B[${column}C` : ""}`;
+    const drawn = this.#lines().join("\n");
+    if (lines.length === 0) return drawn;
+    return `${drawn}\r${column > 0 ? `\u001B[${column}C` : ""}`;
   }
 
-  #openLine(): readonly string[] {
-    return cellsOf(this.#open) > 0 ? [this.#open] : [];
+  /** What is drawn anew with each change. */
+  #lines(): readonly string[] {
+    const { lines } = this.#panel;
+    // Rows above the top of the screen cannot be erased.
+    const most = Math.max(0, this.#options.rows() - lines.length - 1);
+    const changing = most === 0 ? [] : this.#changing.slice(-most);
+    if (lines.length === 0 && changing.length === 0) return [this.#open];
+    const open = cellsOf(this.#open) > 0 ? [this.#open] : [];
+    // A style may be on at the start of an empty line.
+    const [first = "", ...rest] = [...changing, ...lines];
+    return open.length > 0 ? [...open, first, ...rest] : [this.#open + first, ...rest];
   }
 }
 

@@ -6,4 +6,4 @@ export type { CompactionPreview, PreviewOptions } from "./preview.ts";
 export { providerCounter } from "./provider-counter.ts";
 export { afterOverflow } from "./refused-prompt.ts";
 export { type LoggedContext, readContext } from "./session-context.ts";
-export { type PromptContext, SessionPrompts } from "./session-prompts.ts";
+export { type CompactOptions, type PromptContext, SessionPrompts } from "./session-prompts.ts";

@@ -47,7 +47,6 @@ const schema = optionsOf<LoggedContextOptions>(
   {},
 );
 
-/** Reads a session's figures. @throws TurnlogError `SESSION_NOT_FOUND`, `INVALID_INPUT` for an unknown position */
 export async function readContext(
   log: EventLog,
   session: string,

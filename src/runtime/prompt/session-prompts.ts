@@ -47,6 +47,12 @@ export type PromptContext = Pick<
   "recorder" | "source" | "clock" | "timer" | "random"
 >;
 
+/** Options of \`session.compact\`. */
+export interface CompactOptions {
+  /** The name of the person who asks for it, for the log. */
+  readonly by?: string;
+}
+
 export class SessionPrompts {
   readonly #context: PromptContext;
   #setup: PromptSetup;
@@ -125,12 +131,12 @@ export class SessionPrompts {
     return previewCompaction(state, strategy, this.#setup, this.#context.clock());
   }
 
-  request(how: CompactionStrategy | undefined): void {
+  request(how: CompactionStrategy | undefined, options: CompactOptions = {}): void {
     const strategy = how === undefined ? this.#usual() : guardedStrategy(how, "strategy");
     this.#requested = strategy;
     this.#context.recorder.record({
       type: "context.compaction-started",
-      data: { trigger: "asked", strategy: strategy.name },
+      data: { trigger: "asked", strategy: strategy.name, ...options },
     });
   }
 

@@ -1,5 +1,6 @@
 /** Cancelling a turn as a decider: the events of the request, and what the turn was doing. Pure. */
 
+import { explained } from "./commands.ts";
 import type { CancelMode, EventBody, TurnEndReason } from "../../events/index.ts";
 import type { DescribedCall, SessionState } from "../../state/index.ts";
 
@@ -12,6 +13,8 @@ export interface CancelOptions {
   readonly reason?: string;
   /** Withdraw the waiting messages too. Default: false. */
   readonly withdraw?: boolean;
+  /** The name of the person who cancels, for the log. */
+  readonly by?: string;
 }
 
 /** What the session was doing when its turn was cancelled, and what is kept of the turn. */
@@ -40,20 +43,20 @@ interface Cancellation {
 
 export function cancel(
   { machine, queue }: SessionState,
-  { mode = "now", reason, withdraw = false }: CancelOptions,
+  { mode = "now", reason, withdraw = false, by }: CancelOptions,
 ): Cancellation {
   const { turn, stopping, skipCalls, compactingFrom } = machine.context;
-  const explained = reason === undefined ? {} : { reason };
+  const about = explained({ reason, by });
   const waiting = withdraw && !machine.matches("closed") ? queue.waiting : [];
   const withdrawn = waiting.map((message) => message.id);
   const events: EventBody[] = [];
   if (withdrawn.length > 0) {
-    events.push({ type: "message.withdrawn", data: { ids: withdrawn, ...explained } });
+    events.push({ type: "message.withdrawn", data: { ids: withdrawn, ...about } });
   }
   const was = activityOf(machine);
   // A second request with `now` hurries a turn that was to stop after its tools.
   if (was !== "idle" && (stopping === undefined || (mode === "now" && !skipCalls))) {
-    events.push({ type: "turn.cancel-requested", data: { turn, mode, ...explained } });
+    events.push({ type: "turn.cancel-requested", data: { turn, mode, ...about } });
   }
   const isBetweenTurns = was === "idle" || (was === "compacting" && compactingFrom === "idle");
   return { events, cancelled: { was, turn: isBetweenTurns ? undefined : turn, withdrawn } };

@@ -48,9 +48,29 @@ export function waitingMessage(
   return allWaiting(state.queue).find((message) => message.id === messageId);
 }
 
-export function withdraw(target: CommandTarget, messageId: string, reason?: string): Events {
+/** Options of `session.withdraw`. */
+export interface WithdrawOptions {
+  readonly reason?: string;
+  /** The name of the person who withdraws it, for the log. */
+  readonly by?: string;
+}
+
+/** The reason of a command and the name of its author, where they are given. */
+export function explained({
+  reason,
+  by,
+}: { readonly [Key in keyof WithdrawOptions]: string | undefined }): WithdrawOptions {
+  return { ...(reason === undefined ? {} : { reason }), ...(by === undefined ? {} : { by }) };
+}
+
+export function withdraw(
+  target: CommandTarget,
+  messageId: string,
+  given: string | WithdrawOptions = {},
+): Events {
   assertWaiting(target, "withdraw", messageId);
-  const data = { ids: [messageId], ...(reason === undefined ? {} : { reason }) };
+  const { reason, by } = typeof given === "string" ? { reason: given } : given;
+  const data = { ids: [messageId], ...explained({ reason, by }) };
   return [{ type: "message.withdrawn", data }];
 }
 

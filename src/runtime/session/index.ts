@@ -10,7 +10,7 @@ export { answerCall, callToAnswer, type CallAnswered } from "./call-answer.ts";
 export { type Seen, assertBasedOn } from "./session-head.ts";
 export { type CancelOptions, type Cancelled, cancel } from "./cancellation.ts";
 export * as commands from "./commands.ts";
-export type { CommandTarget, Schedule } from "./commands.ts";
+export type { CommandTarget, Schedule, WithdrawOptions } from "./commands.ts";
 export { repeatedMessages, withdrawal } from "./repeated-messages.ts";
 export { leftTurns } from "./rewind-effects.ts";
 export {
@@ -34,5 +34,5 @@ export type { LimitReached } from "./session-effects.ts";
 export type { ContextFor } from "./running-turn.ts";
 export { HeldValues, type TurnValues } from "./turn-values.ts";
 export { type Turn, createTurn, eventsOfTurn } from "./turn.ts";
-export { Watchers } from "./watchers.ts";
+export { type Watched, Watchers } from "./watchers.ts";
 export type { RecordedPreparation } from "./step-preparation.ts";

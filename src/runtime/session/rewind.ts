@@ -40,6 +40,8 @@ export interface RewindDecision {
 export interface RewindManner {
   /** Tell the model about the remaining effects in the next prompt. Default: false. */
   readonly tell?: boolean | undefined;
+  /** The name of the person who moves the head. */
+  readonly by?: string | undefined;
 }
 
 /** Decides on `rewind`. @throws TurnlogError `COMMAND_REFUSED` */
@@ -71,18 +73,14 @@ export function replaceMessage(
   target: CommandTarget,
   messageId: string,
   newId: string,
+  manner: RewindManner,
 ): RewindDecision {
   const message = deliveredMessage(target, messageId, "edit");
   const others = messagesOf(target.state, message.turn).filter((id) => id !== messageId);
-  return rewindTo(
-    target,
-    beforeMessage(target, message, "edit"),
-    {},
-    {
-      ...(others.length === 0 ? {} : { again: others }),
-      edit: { replaces: messageId, by: newId },
-    },
-  );
+  return rewindTo(target, beforeMessage(target, message, "edit"), manner, {
+    ...(others.length === 0 ? {} : { again: others }),
+    edit: { replaces: messageId, by: newId },
+  });
 }
 
 /** Decides on a regeneration: the messages of a turn wait again before it. */
@@ -90,17 +88,13 @@ export function runAgain(
   target: CommandTarget,
   messageId: string,
   key: string | undefined,
+  manner: RewindManner,
 ): RewindDecision {
   const { turn } = deliveredMessage(target, messageId, "regenerate");
-  return rewindTo(
-    target,
-    beforeTurn(target, turn, "regenerate"),
-    {},
-    {
-      again: messagesOf(target.state, turn),
-      ...(key === undefined ? {} : { key }),
-    },
-  );
+  return rewindTo(target, beforeTurn(target, turn, "regenerate"), manner, {
+    again: messagesOf(target.state, turn),
+    ...(key === undefined ? {} : { key }),
+  });
 }
 
 export function lastMessageId({ history }: SessionState): string | undefined {
@@ -113,12 +107,12 @@ export function lastRun({ branches }: SessionState, messageId: string): number {
   return branches.all.findLast(({ again }) => again?.includes(messageId) === true)?.id ?? 0;
 }
 
-type Details = Omit<EventBody<"session.rewound">["data"], "to" | "note">;
+type Details = Omit<EventBody<"session.rewound">["data"], "to" | "note" | "by">;
 
 function rewindTo(
   target: CommandTarget,
   to: number,
-  { tell = false }: RewindManner,
+  { tell = false, by }: RewindManner,
   details: Details,
 ): RewindDecision {
   const { state } = target;
@@ -131,7 +125,7 @@ function rewindTo(
   const left = leftTurns(state, to);
   const { effects } = left;
   const note = tell && effects.length > 0 ? { note: noteOn(effects) } : {};
-  const data = { to, ...details, ...note };
+  const data = { to, ...details, ...note, ...(by === undefined ? {} : { by }) };
   const position = state.position + 1;
   return {
     event: { type: "session.rewound", data },

@@ -6,7 +6,10 @@
 
 import type { ModelCatalogue } from "../../context/index.ts";
 import {
+  elsewhere,
+  isElsewhere,
   TurnlogError,
+  type Claim,
   type EventBody,
   type EventLog,
   type RecoveryPolicy,
@@ -40,6 +43,8 @@ import { SessionWriter } from "./session-writer.ts";
 export interface SessionActorOptions {
   readonly session: string;
   readonly log: EventLog;
+  /** This process runs the session under it. */
+  readonly claim: Claim;
   readonly prepared: PreparedAgent;
   readonly source: StepSource;
   readonly catalogue: ModelCatalogue;
@@ -87,6 +92,7 @@ export class SessionActor implements SessionRecorder {
     this.#writer = new SessionWriter({
       session: options.session,
       log: options.log,
+      epoch: options.claim.epoch,
       position: state.position,
       onFailure,
     });
@@ -171,6 +177,8 @@ export class SessionActor implements SessionRecorder {
   async durable(): Promise<void> {
     try {
       await this.#writer.durable();
+      // The caller may act in the world next: not if another process has the session since.
+      this.#options.claim.assertHeld();
     } catch (error) {
       throw this.#failure ?? error;
     }
@@ -215,6 +223,11 @@ export class SessionActor implements SessionRecorder {
     this.#effects[Symbol.dispose]();
   }
 
+  /** Ends this actor: another process runs the session now. */
+  lose(why: unknown): void {
+    if (this.#passivated === undefined) this.#fail(why);
+  }
+
   get prompts(): Pick<SessionPrompts, "costOf" | "figures" | "preview" | "request"> {
     return this.#effects.prompts;
   }
@@ -240,15 +253,21 @@ export class SessionActor implements SessionRecorder {
     }
   }
 
+  #failureOf(error: unknown): TurnlogError {
+    const { session } = this;
+    if (isElsewhere(error)) return elsewhere(session, true, error);
+    const { written } = this.#writer;
+    return new TurnlogError(
+      "SESSION_FAILED",
+      `Session ${session} stopped at position ${written}: ${withFullStop(toStoredError(error).message)} Everything up to there is in the log; open the session again to go on.`,
+      { session, position: written, cause: error },
+    );
+  }
+
   /** The state of this actor is ahead of the log, so the actor ends. */
   #fail(error: unknown): void {
     if (this.#failure !== undefined) return;
-    const { written } = this.#writer;
-    this.#failure = new TurnlogError(
-      "SESSION_FAILED",
-      `Session ${this.session} stopped at position ${written}: ${withFullStop(toStoredError(error).message)} Everything up to there is in the log; open the session again to go on.`,
-      { session: this.session, position: written, cause: error },
-    );
+    this.#failure = this.#failureOf(error);
     this.#effects.abort(this.#failure);
     this.#options.onFailure(this.#failure);
   }

@@ -3,20 +3,22 @@
  * every other event at once. It never changes or drops an event.
  */
 
-import { setImmediate } from "node:timers/promises";
-import { isDelta, type EventLog, type SessionEvent } from "../../events/index.ts";
+import {
+  isDelta,
+  type AppendOptions,
+  type EventLog,
+  type SessionEvent,
+} from "../../events/index.ts";
+import { loopPace, loopTurned } from "./loop-pace.ts";
 
-/**
- * Parts that may be recorded before the event loop gets a turn, so that the log can write: two or three
- * milliseconds of the fastest stream. Each turn costs one write.
- */
-const PARTS_PER_TURN = 256;
 /** Recorded events that the log may lack: about as many as arrive during an fsync of one millisecond. */
 const MOST_UNWRITTEN = 256;
 
 export interface SessionWriterOptions {
   readonly session: string;
   readonly log: Pick<EventLog, "append">;
+  /** Of the claim on the session; undefined where one process owns the store. */
+  readonly epoch: number | undefined;
   /** The last position in the log. */
   readonly position: number;
   /** Called with the error of a failed append. All later appends fail too. */
@@ -25,6 +27,7 @@ export interface SessionWriterOptions {
 
 export class SessionWriter {
   readonly #options: SessionWriterOptions;
+  readonly #appendOptions: AppendOptions;
   /** Recorded deltas that are not appended yet. */
   #deltas: SessionEvent[] = [];
   /** Recorded `blob.stored` events that wait for the event that refers to them. */
@@ -35,10 +38,12 @@ export class SessionWriter {
   readonly #appending = new Set<Promise<void>>();
   #lastAppend: Promise<void> = Promise.resolve();
   #failure: { readonly error: unknown } | undefined;
-  #paced = 0;
 
   constructor(options: SessionWriterOptions) {
     this.#options = options;
+    const { epoch } = options;
+    const by = { writer: this, origin: "recorded" } as const;
+    this.#appendOptions = epoch === undefined ? by : { ...by, epoch };
     this.#recorded = options.position;
     this.#written = options.position;
   }
@@ -66,9 +71,9 @@ export class SessionWriter {
   /** Resolves when all events are in the log. @throws the error of the first failed append */
   async durable(): Promise<void> {
     this.#appendDeltas();
-    // The wait gives the event loop its turn.
-    this.#paced = 0;
+    const isWaiting = !this.isDone;
     await this.#lastAppend;
+    if (isWaiting) loopTurned();
     if (this.#failure !== undefined) throw this.#failure.error;
   }
 
@@ -79,10 +84,7 @@ export class SessionWriter {
   /** A wait, if the log has fallen behind or needs a turn of the event loop. */
   pace(): Promise<void> | undefined {
     if (this.#recorded - this.#written > MOST_UNWRITTEN) return this.durable();
-    this.#paced += 1;
-    if (this.#paced < PARTS_PER_TURN) return undefined;
-    this.#paced = 0;
-    return setImmediate();
+    return loopPace();
   }
 
   /** One append per delta would cost more than all other work on it. */
@@ -105,8 +107,7 @@ export class SessionWriter {
     if (this.#failure !== undefined) return;
     const { session, log, onFailure } = this.#options;
     const last = events.at(-1)?.position ?? this.#recorded;
-    const options = { writer: this, origin: "recorded" } as const;
-    const appended = log.append(session, last - events.length, events, options);
+    const appended = log.append(session, last - events.length, events, this.#appendOptions);
     const answered = appended.then(
       () => {
         this.#appending.delete(answered);

@@ -16,8 +16,11 @@ import {
 import { toJson } from "../../shared/index.ts";
 import type { SessionActor } from "./session-actor.ts";
 
-/** When a snapshot may be due. A new fork needs a summary, or a list would read its shared history. */
-export type KeepingMoment = "step.started" | "turn.ended" | "forked";
+/**
+ * When a snapshot may be due. A new fork needs a summary, or a list would read its shared history; so does a
+ * session with messages for later, or a restart would read the events after its last turn.
+ */
+export type KeepingMoment = "step.started" | "turn.ended" | "forked" | "scheduled" | "passivated";
 
 export interface SnapshotWriterOptions {
   readonly log: SnapshotStore;
@@ -36,6 +39,8 @@ export class SnapshotWriter {
   #kept: KeptState;
   /** The position of the last state that is stored or being stored. */
   #position: number;
+  /** The position of the last summary that is stored or being stored, or at which the session was activated. */
+  #summarized: number;
   #done: Promise<void> = Promise.resolve();
 
   constructor(options: SnapshotWriterOptions) {
@@ -43,6 +48,7 @@ export class SnapshotWriter {
     this.#kept = options.kept;
     const { log, actor, kept, due } = options;
     this.#position = (due.at(-1) ?? kept.state).position;
+    this.#summarized = actor.state.position;
     if (due.length === 0) return;
     // The activation does not wait for this.
     this.#store(async () => {
@@ -59,9 +65,12 @@ export class SnapshotWriter {
     const { log, actor } = this.#options;
     const { session, state } = actor;
     const { position, summary } = state;
-    const isDue = moment !== "forked" && position - this.#position >= EVENTS_PER_SNAPSHOT;
+    const isTurn = moment === "step.started" || moment === "turn.ended";
+    const isDue = isTurn && position - this.#position >= EVENTS_PER_SNAPSHOT;
     if (isDue) this.#position = position;
     else if (moment === "step.started") return;
+    if (moment === "passivated" && position === this.#summarized) return;
+    if (moment !== "step.started") this.#summarized = position;
     this.#store(async () => {
       await actor.durable();
       if (isDue) this.#kept = await saveSessionSnapshot(log, session, state, this.#kept);

@@ -208,7 +208,7 @@ function withdrawn({ session, messageId }: AnyTurnOptions): TurnlogError {
   );
 }
 
-async function* turnEvents({
+function turnEvents({
   session,
   messageId,
   queuePosition,
@@ -222,17 +222,20 @@ async function* turnEvents({
     failed.abort();
   });
   const events = log.subscribe(session, { from: queuePosition, signal: failed.signal });
-  yield* eventsOfTurn(events, messageId);
-  if (failed.signal.aborted) await ended;
+  return eventsOfTurn(events, messageId, async () => {
+    if (failed.signal.aborted) await ended;
+  });
 }
 
 /**
  * The events of the turn that delivers a message, up to its end or the message's withdrawal.
  * @param events - Of the session, from the message's `message.queued` on.
+ * @param cutOff - Called if they end before the turn does.
  */
 export async function* eventsOfTurn(
   events: AsyncIterable<SessionEvent>,
   messageId: string,
+  cutOff?: () => Promise<void>,
 ): AsyncGenerator<SessionEvent, void, void> {
   let turn: number | undefined;
   // `turn.started` precedes the delivery that identifies the turn.
@@ -252,4 +255,5 @@ export async function* eventsOfTurn(
       return;
     }
   }
+  await cutOff?.();
 }

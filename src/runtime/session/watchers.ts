@@ -3,6 +3,9 @@
 import type { TurnlogError } from "../../events/index.ts";
 import type { SessionActor } from "./session-actor.ts";
 
+/** What a watcher sees of a session: of its actor, or as its log has it. */
+export type Watched = Pick<SessionActor, "session" | "state" | "isIdle">;
+
 /** `look` returns true when the watcher is done. */
 type Watcher = { readonly look: () => boolean; readonly fail: (error: TurnlogError) => void };
 
@@ -15,7 +18,7 @@ export class Watchers {
 
   /** Resolves with what `look` finds, once the events up to then are in the log. Rejects when the signal aborts. */
   async watch<Found>(
-    actor: SessionActor,
+    actor: Pick<SessionActor, "ended" | "durable">,
     look: () => Found | undefined,
     signal?: AbortSignal,
   ): Promise<Found> {

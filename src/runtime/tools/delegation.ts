@@ -45,7 +45,7 @@ export function delegationOf(
   const session = open?.origin ?? recorder.session;
   const messageId = effectIdOf(recorder, step, callId);
   const digest = hash("sha256", messageId).slice(0, 8);
-  const depth = (state.summary.parent?.depth ?? 0) + 1;
+  const depth = ((state.summary.parent ?? state.summary.agentFrom)?.depth ?? 0) + 1;
   return {
     child: `${session}/${segmentOf(toolName)}-${step}-${digest}`,
     parent: { session, step, callId, toolName, depth },

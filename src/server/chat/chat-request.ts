@@ -25,7 +25,7 @@ export interface Reply {
   readonly stream: UIStreamOptions;
 }
 
-type ChatCall = Pick<Call, "runtime" | "session" | "request" | "actor" | "open" | "allow">;
+type ChatCall = Pick<Call, "runtime" | "session" | "request" | "by" | "open" | "allow">;
 
 /** Does what a posted chat asks for. @throws TurnlogError `STALE`, `MESSAGE_CONFLICT`, as `Session.send` */
 export async function answerChat(call: ChatCall, body: PostedChat): Promise<Reply> {
@@ -63,14 +63,15 @@ async function firstMessage(
   }
   const input = await messageInput(call.runtime, partsOf(call.session, last));
   const session = await call.open({ create: true, agent: body.agent });
-  await session.send(input, { id: last.id, ...sendOptions(body) });
+  await session.send(input, { id: last.id, ...sendOptions(call, body) });
   return { session, stream: { messageId: last.id } };
 }
 
-function sendOptions({ delivery, basedOn }: PostedChat): SendOptions {
+function sendOptions({ by }: ChatCall, { delivery, basedOn }: PostedChat): SendOptions {
   return {
     ...(delivery === undefined ? {} : { delivery }),
     ...(basedOn === undefined ? {} : { basedOn }),
+    ...by,
   };
 }
 
@@ -83,7 +84,7 @@ async function sent(
   isKnown: boolean,
 ): Promise<Reply> {
   const input = await messageInput(call.runtime, partsOf(session.id, last));
-  const options = sendOptions(body);
+  const options = sendOptions(call, body);
   const { messageId: edited } = body;
   const id = active.current(last.id) ?? last.id;
   const reply = (messageId: string): Reply => ({ session, stream: { messageId } });
@@ -133,6 +134,7 @@ async function regenerated(
     messageId,
     ...(key === null || key === "" ? {} : { idempotencyKey: key }),
     ...(basedOn === undefined ? {} : { basedOn }),
+    ...call.by,
   });
   return { session, stream };
 }
@@ -208,22 +210,21 @@ async function record(
   answer: PostedAnswer,
   id: string,
 ): Promise<void> {
-  const by = call.actor === undefined ? {} : { by: call.actor };
   switch (answer.kind) {
     case "approval": {
       const { approved, reason } = answer;
-      const given = { ...(reason === undefined ? {} : { reason }), ...by };
+      const given = { ...(reason === undefined ? {} : { reason }), ...call.by };
       await call.allow(approved ? "approve" : "deny");
       await (approved ? session.approve(id, given) : session.deny(id, given));
       return;
     }
     case "output":
       await call.allow("answer");
-      await session.answerCall(id, { output: answer.output, ...by });
+      await session.answerCall(id, { output: answer.output, ...call.by });
       return;
     case "error":
       await call.allow("answer");
-      await session.answerCall(id, { error: answer.error, ...by });
+      await session.answerCall(id, { error: answer.error, ...call.by });
   }
 }
 

@@ -3,13 +3,15 @@
 import { z } from "zod";
 import { TurnlogError } from "../../events/index.ts";
 import type { SessionView } from "../../state/index.ts";
-import { json, noBody, noQuery, numberQuery, route, type Route } from "../route/index.ts";
-import { answerChat } from "./chat-request.ts";
-import { chunkStream } from "./chunk-stream.ts";
+import { uiStreamEvents } from "../../runtime/index.ts";
+import { json, numberQuery, route, type Route, type Call } from "../route/index.ts";
+import { problemOf } from "../problems/index.ts";
+import { eventStream, type ServerSentEvent } from "../streams/index.ts";
+import { answerChat, type Reply } from "./chat-request.ts";
 import { MessageFolds } from "./message-folds.ts";
 import { postedChat } from "./posted-chat.ts";
 
-const chunks = {
+const chunkAnswer = {
   kind: "media",
   mediaType: "text/event-stream",
   words: "The AI SDK's UI message stream: a chunk an event, then `[DONE]`.",
@@ -26,9 +28,8 @@ export function chatRoutes(): readonly Route[] {
       action: "send",
       summary:
         "Sends the last message, edits it, runs its reply again, or answers calls; streams the reply until it rests.",
-      query: noQuery,
       body: postedChat,
-      answer: chunks,
+      answer: chunkAnswer,
       sessionOf: ({ body }) => body.id,
       handle: async (call) => chunkStream(await answerChat(call, call.body), call),
     }),
@@ -43,8 +44,7 @@ export function chatRoutes(): readonly Route[] {
         turn: numberQuery.optional(),
         after: numberQuery.optional(),
       }),
-      body: noBody,
-      answer: chunks,
+      answer: chunkAnswer,
       handle: async (call) => {
         const { follow, turn, after } = call.query;
         if ((await call.runtime.log.revision(call.session)) === 0) return nothing();
@@ -64,10 +64,8 @@ export function chatRoutes(): readonly Route[] {
       path: "/api/chat/{session}/stop",
       action: "cancel",
       summary: "Cancels the running turn, and says what is kept of it.",
-      query: noQuery,
-      body: noBody,
       answer: z.looseObject({ was: z.string() }),
-      handle: async ({ open }) => json(await (await open()).cancel()),
+      handle: async ({ open, by }) => json(await (await open()).cancel(by)),
     }),
     route({
       method: "get",
@@ -79,7 +77,6 @@ export function chatRoutes(): readonly Route[] {
         limit: numberQuery.pipe(z.int().min(1).max(MOST_MESSAGES)).optional(),
         before: z.string().min(1).optional(),
       }),
-      body: noBody,
       answer: z.object({
         messages: z.array(z.looseObject({ id: z.string(), role: z.string() })),
         more: z.boolean(),
@@ -114,4 +111,31 @@ function unknownMessage(session: string, id: string | undefined): TurnlogError {
     `Session ${session} has no message ${id} on its active branch. Load the newest page again.`,
     { session, details: { option: "before" } },
   );
+}
+
+/** The answer with the chunks of a reply. When the client leaves, the turn goes on. */
+function chunkStream(reply: Reply, { stream, ended }: Call): Response {
+  return eventStream((left) => chunks(reply, left), stream, headers, ended);
+}
+
+const headers = { "x-vercel-ai-ui-message-stream": "v1" };
+
+async function* chunks(
+  { session, stream }: Reply,
+  left: AbortSignal,
+): AsyncGenerator<ServerSentEvent> {
+  try {
+    for await (const { position, chunks: encoded } of uiStreamEvents(session, stream, left)) {
+      for (const [index, chunk] of encoded.entries()) {
+        const id = index === encoded.length - 1 ? { id: String(position) } : {};
+        yield { ...id, data: JSON.stringify(chunk) };
+      }
+    }
+  } catch (error) {
+    const { code, detail } = problemOf(error);
+    // The reply goes on when the process starts again: a stream without `[DONE]` is asked for once more.
+    if (code === "RUNTIME_CLOSED") return;
+    yield { data: JSON.stringify({ type: "error", errorText: detail }) };
+  }
+  yield { data: "[DONE]" };
 }

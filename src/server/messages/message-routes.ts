@@ -2,7 +2,7 @@
 
 import { z } from "zod";
 import type { Session, Turn } from "../../runtime/index.ts";
-import { json, noBody, noQuery, route, type Call, type Route } from "../route/index.ts";
+import { json, route, type Call, type Route } from "../route/index.ts";
 import { messageInput, postedParts, type PostedPart } from "../sessions/index.ts";
 import { eventStream } from "../streams/index.ts";
 import { messageEvents } from "./message-events.ts";
@@ -20,7 +20,6 @@ export function messageRoutes(): readonly Route[] {
       action: "send",
       summary:
         "Sends a message and streams its turn: llm:thinking, llm:chunk, llm:tool-call, llm:tool-result, llm:response, llm:error, context:compressed, message:queued, message:dequeued.",
-      query: noQuery,
       body: posted,
       answer: {
         kind: "media",
@@ -43,7 +42,6 @@ export function messageRoutes(): readonly Route[] {
       path: "/api/message-queue",
       action: "send",
       summary: "Sends a message: behind the running turn it waits at a place of the queue, from 1.",
-      query: noQuery,
       body: posted,
       answer: z.object({ queued: z.boolean(), position: z.int(), messageId: z.string() }),
       sessionOf: ({ body }) => body.sessionId,
@@ -58,7 +56,6 @@ export function messageRoutes(): readonly Route[] {
       action: "read",
       summary: "The messages that wait, oldest first.",
       query: z.strictObject({ sessionId: z.string() }),
-      body: noBody,
       answer: z.object({
         pending: z.int(),
         messages: z.array(z.looseObject({ id: z.string(), position: z.int() })),
@@ -81,7 +78,6 @@ export function messageRoutes(): readonly Route[] {
       path: "/api/message-cancel",
       action: "cancel",
       summary: "Cancels the running turn. `state` says what it was doing.",
-      query: noQuery,
       body: z.strictObject({ sessionId: z.string() }),
       answer: z.object({
         cancelled: z.boolean(),
@@ -89,8 +85,8 @@ export function messageRoutes(): readonly Route[] {
         partialPersisted: z.boolean(),
       }),
       sessionOf: ({ body }) => body.sessionId,
-      handle: async ({ open }) => {
-        const { was, ended, kept } = await (await open()).cancel();
+      handle: async ({ open, by }) => {
+        const { was, ended, kept } = await (await open()).cancel(by);
         return json({
           cancelled: ended === "cancelled",
           state: was,
@@ -109,11 +105,11 @@ interface Accepted {
 }
 
 async function accepted(
-  call: Pick<Call, "open" | "runtime">,
+  call: Pick<Call, "open" | "runtime" | "by">,
   message: string | readonly PostedPart[],
 ): Promise<Accepted> {
   const session = await call.open({ create: true });
-  const turn = await session.send(await messageInput(call.runtime, message));
+  const turn = await session.send(await messageInput(call.runtime, message), call.by);
   const { queue } = await session.view();
   return { session, turn, place: queue.findIndex(({ id }) => id === turn.messageId) + 1 };
 }

@@ -2,8 +2,6 @@
 
 export {
   json,
-  noBody,
-  noQuery,
   numberQuery,
   route,
   streamedBody,

@@ -4,10 +4,10 @@
  */
 
 import { z } from "zod";
-import type { JsonObject } from "../../events/index.ts";
+import { type JsonObject, TurnlogError } from "../../events/index.ts";
 import type { Runtime, Session } from "../../runtime/index.ts";
+import { nearestName } from "../../validation/index.ts";
 import type { StreamSettings } from "../streams/index.ts";
-import { parsed } from "./parsed.ts";
 
 /** What a request does, for `authorize`. */
 export type ServerAction =
@@ -42,8 +42,8 @@ export interface Call {
   readonly session: string;
   /** The parameters of the path by name. */
   readonly params: Readonly<Record<string, string>>;
-  /** The name that `authorize` gave. */
-  readonly actor: string | undefined;
+  /** The name that `authorize` gave, as commands record it. */
+  readonly by: { readonly by?: string };
   readonly stream: StreamSettings;
   /** The most bytes of a body. */
   readonly bodyBytes: number;
@@ -53,6 +53,8 @@ export interface Call {
   readonly open: (options?: OpenOptions) => Promise<Session>;
   /** Asks `authorize` about another action, or another session. @throws TurnlogError `FORBIDDEN` */
   readonly allow: (action: ServerAction, session?: string) => Promise<void>;
+  /** The metadata of all sessions that the client may see. Undefined: `mayRead` tells for each. */
+  readonly where: JsonObject | undefined;
   /** Whether the client may read another session. */
   readonly mayRead: (session: string) => Promise<boolean>;
 }
@@ -97,8 +99,10 @@ interface Definition<Query extends z.ZodObject, Body extends z.ZodType> {
   readonly path: string;
   readonly action: ServerAction | ((body: z.output<Body>) => ServerAction);
   readonly summary: string;
-  readonly query: Query;
-  readonly body: Body;
+  /** Default: none is taken. */
+  readonly query?: Query;
+  /** Default: none is taken. */
+  readonly body?: Body;
   readonly answer: z.ZodType | Extract<Answer, { readonly kind: "media" }>;
   /** The session of a request. Default: `{session}` of the path. */
   readonly sessionOf?: (given: {
@@ -109,18 +113,27 @@ interface Definition<Query extends z.ZodObject, Body extends z.ZodType> {
   readonly handle: (call: ParsedCall<z.output<Query>, z.output<Body>>) => Promise<Response>;
 }
 
+/** The query of a route that takes none. */
+const noQuery = z.strictObject({});
+/** The body of a route that takes none. */
+const noBody = z.strictObject({}).optional();
+
 /** A route whose handler gets the types of its schemas. */
-export function route<Query extends z.ZodObject, Body extends z.ZodType>({
+export function route<
+  Query extends z.ZodObject = typeof noQuery,
+  Body extends z.ZodType = typeof noBody,
+>(definition: Definition<Query, Body>): Route;
+export function route({
   method,
   path,
   action,
   summary,
-  query,
-  body,
+  query = noQuery,
+  body = noBody,
   answer,
   sessionOf,
   handle,
-}: Definition<Query, Body>): Route {
+}: Definition<z.ZodObject, z.ZodType>): Route {
   const where = `${method.toUpperCase()} ${path}`;
   return {
     method,
@@ -143,14 +156,6 @@ export function route<Query extends z.ZodObject, Body extends z.ZodType>({
   };
 }
 
-/** The query of a route that takes none. */
-export const noQuery: z.ZodObject<Record<string, never>> = z.strictObject({});
-
-/** The body of a route that takes none. */
-export const noBody: z.ZodOptional<z.ZodObject<Record<string, never>>> = z
-  .strictObject({})
-  .optional();
-
 /** A body that the handler reads as a stream. */
 export const streamedBody: z.ZodUndefined = z.undefined();
 
@@ -164,3 +169,34 @@ export const numberQuery: z.ZodType<number, string> = z
   .string()
   .regex(/^\d{1,15}$/, "must be a whole number")
   .transform(Number);
+
+/**
+ * The parsed value.
+ * @param where - The route, for the message.
+ * @throws TurnlogError `INVALID_INPUT`; `details.option` has the path of the first wrong field
+ */
+function parsed<Schema extends z.ZodType>(
+  schema: Schema,
+  given: unknown,
+  where: string,
+): z.output<Schema> {
+  const result = schema.safeParse(given);
+  if (result.success) return result.data;
+  const [issue] = result.error.issues;
+  const path = (issue?.path ?? []).map(String).join(".");
+  const option = path === "" ? "body" : path;
+  throw new TurnlogError("INVALID_INPUT", `${where}: ${sentence(issue, option, schema)}`, {
+    cause: result.error,
+    details: { option },
+  });
+}
+
+function sentence(issue: z.core.$ZodIssue | undefined, option: string, schema: z.ZodType): string {
+  if (issue?.code !== "unrecognized_keys")
+    return `\`${option}\` is wrong: ${issue?.message ?? "it does not fit"}.`;
+  const [key = ""] = issue.keys;
+  const known = schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
+  const nearest = nearestName(key, known);
+  if (nearest !== undefined) return `\`${key}\` is unknown. Did you mean \`${nearest}\`?`;
+  return `\`${key}\` is unknown.${known.length === 0 ? "" : ` Known here: ${known.join(", ")}.`}`;
+}

@@ -3,7 +3,7 @@
 import { z } from "zod";
 import { sessionOfAsked } from "../../events/index.ts";
 import type { SessionView } from "../../state/index.ts";
-import { json, noBody, noQuery, route, type Call, type Route } from "../route/index.ts";
+import { json, route, type Call, type Route } from "../route/index.ts";
 
 const approval = z.looseObject({ approvalId: z.string(), toolName: z.string() });
 const asked = z.object({
@@ -18,8 +18,6 @@ export function approvalRoutes(): readonly Route[] {
       path: "/api/approvals",
       action: "list",
       summary: "What waits for people and clients, over all sessions.",
-      query: noQuery,
-      body: noBody,
       answer: z.object({ waiting: z.array(asked.extend({ session: z.string() })) }),
       handle: async (call) => json({ waiting: await inbox(call) }),
     }),
@@ -28,8 +26,6 @@ export function approvalRoutes(): readonly Route[] {
       path: "/api/sessions/{session}/approvals",
       action: "read",
       summary: "Every approval and output request of the session, oldest first, with its answer.",
-      query: noQuery,
-      body: noBody,
       answer: asked,
       handle: async ({ open }) => {
         const { approvals, outputRequests } = await (await open()).view();
@@ -41,8 +37,6 @@ export function approvalRoutes(): readonly Route[] {
       path: "/api/sessions/{session}/approvals/{tool}",
       action: "approve",
       summary: "Removes the answer with `always` for a tool: its next call asks again.",
-      query: noQuery,
-      body: noBody,
       answer: z.object({}),
       handle: async ({ params: { tool = "" }, open }) => {
         await (await open()).forgetApproval(tool);
@@ -54,7 +48,6 @@ export function approvalRoutes(): readonly Route[] {
       path: "/api/approvals/{approvalId}",
       action: ({ approved }) => (approved ? "approve" : "deny"),
       summary: "Approves or denies a call. The same answer again changes nothing.",
-      query: noQuery,
       body: z.strictObject({
         approved: z.boolean(),
         reason: z.string().exactOptional(),
@@ -62,10 +55,9 @@ export function approvalRoutes(): readonly Route[] {
       }),
       answer: z.object({ status: z.enum(["recorded", "already-answered"]), approval }),
       sessionOf: ({ params }) => sessionOfAsked(params["approvalId"] ?? ""),
-      handle: async ({ body: { approved, ...answer }, params, open, actor }) => {
+      handle: async ({ body: { approved, ...answer }, params, open, by }) => {
         const { approvalId = "" } = params;
         const session = await open();
-        const by = actor === undefined ? {} : { by: actor };
         return json(
           await (approved
             ? session.approve(approvalId, { ...answer, ...by })
@@ -78,7 +70,6 @@ export function approvalRoutes(): readonly Route[] {
       path: "/api/outputs/{requestId}",
       action: "answer",
       summary: "Gives the output of a call that a client runs, or the text of its error.",
-      query: noQuery,
       body: z.union([
         z.strictObject({ output: z.unknown() }),
         z.strictObject({ error: z.string() }),
@@ -88,8 +79,7 @@ export function approvalRoutes(): readonly Route[] {
         request: z.looseObject({ requestId: z.string() }),
       }),
       sessionOf: ({ params }) => sessionOfAsked(params["requestId"] ?? ""),
-      handle: async ({ body, params: { requestId = "" }, open, actor }) => {
-        const by = actor === undefined ? {} : { by: actor };
+      handle: async ({ body, params: { requestId = "" }, open, by }) => {
         return json(await (await open()).answerCall(requestId, { ...body, ...by }));
       },
     }),
@@ -99,11 +89,15 @@ export function approvalRoutes(): readonly Route[] {
 async function inbox({
   runtime,
   mayRead,
-}: Pick<Call, "runtime" | "mayRead">): Promise<readonly Waiting[]> {
+  where,
+}: Pick<Call, "runtime" | "mayRead" | "where">): Promise<readonly Waiting[]> {
   const waiting: Waiting[] = [];
-  const questions = Map.groupBy(await runtime.approvals(), ({ session }) => session);
+  const questions = Map.groupBy(
+    await runtime.approvals(where === undefined ? {} : { where }),
+    ({ session }) => session,
+  );
   for (const [session, asked] of questions) {
-    if (!(await mayRead(session))) continue;
+    if (where === undefined && !(await mayRead(session))) continue;
     waiting.push({
       session,
       approvals: asked.flatMap((one) => (one.kind === "approval" ? [one.approval] : [])),

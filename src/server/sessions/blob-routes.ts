@@ -2,7 +2,7 @@
 
 import { readBlob, TurnlogError } from "../../events/index.ts";
 import { mediaTypeOf, UNKNOWN_TYPE } from "../../media/index.ts";
-import { noBody, noQuery, route, type Route } from "../route/index.ts";
+import { route, type Route } from "../route/index.ts";
 
 /** Types that browsers show without running anything. All others are downloads. */
 const shown = /^(?:image\/(?:png|jpeg|gif|webp|avif|bmp)|audio\/[\w.+-]+|video\/[\w.+-]+)$/;
@@ -14,8 +14,6 @@ export function blobRoutes(): readonly Route[] {
       path: "/api/blobs/{digest}",
       action: "read",
       summary: "A stored file by its SHA-256.",
-      query: noQuery,
-      body: noBody,
       answer: { kind: "media", mediaType: "application/octet-stream", words: "The bytes." },
       handle: async ({ params: { digest = "" }, runtime: { blobs } }) => {
         if (!/^[0-9a-f]{64}$/.test(digest)) {

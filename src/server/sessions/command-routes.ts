@@ -2,7 +2,7 @@
 
 import { z } from "zod";
 import { parseSessionId } from "../../events/index.ts";
-import { json, noBody, noQuery, numberQuery, route, type Route } from "../route/index.ts";
+import { json, numberQuery, route, type Route } from "../route/index.ts";
 import { seen } from "./posted-message.ts";
 
 const position = z.int().positive();
@@ -16,7 +16,6 @@ export function commandRoutes(): readonly Route[] {
       path: "/api/sessions/{session}/cancel",
       action: "cancel",
       summary: "Cancels the running turn, and says what is kept of it.",
-      query: noQuery,
       body: z
         .strictObject({
           mode: z.enum(["now", "after-tools"]).exactOptional(),
@@ -25,17 +24,15 @@ export function commandRoutes(): readonly Route[] {
         })
         .optional(),
       answer: z.looseObject({ was: z.string() }),
-      handle: async ({ body, open }) => json(await (await open()).cancel(body)),
+      handle: async ({ body, open, by }) => json(await (await open()).cancel({ ...body, ...by })),
     }),
     route({
       method: "post",
       path: "/api/sessions/{session}/compact",
       action: "compact",
       summary: "Compacts the context between turns, by the agent's strategy. Answers the event.",
-      query: noQuery,
-      body: noBody,
       answer: z.looseObject({ type: z.string(), position: z.int() }),
-      handle: async ({ open }) => json(await (await open()).compact()),
+      handle: async ({ open, by }) => json(await (await open()).compact(undefined, by)),
     }),
     route({
       method: "get",
@@ -43,7 +40,6 @@ export function commandRoutes(): readonly Route[] {
       action: "read",
       summary: "The prompt that a compaction would leave. Writes nothing.",
       query: z.strictObject({ position: numberQuery.optional() }),
-      body: noBody,
       answer: z.looseObject({ outcome: z.string() }),
       handle: async ({ query: { position: at }, open }) =>
         json(await (await open()).preview(at === undefined ? {} : { position: at })),
@@ -53,7 +49,6 @@ export function commandRoutes(): readonly Route[] {
       path: "/api/sessions/{session}/restore",
       action: "compact",
       summary: "Undoes the pruning, cut or compaction at a position. Default: the newest.",
-      query: noQuery,
       body: z.strictObject({ position: position.exactOptional() }).optional(),
       answer: z.object({ position: z.int() }),
       handle: async ({ body, open, runtime, session }) => {
@@ -66,32 +61,29 @@ export function commandRoutes(): readonly Route[] {
       path: "/api/sessions/{session}/rewind",
       action: "rewind",
       summary: "Goes back to a position between two turns; later events stay in the log.",
-      query: noQuery,
       body: z.union([
         z.strictObject({ to: position, ...moved }),
         z.strictObject({ beforeTurn: position, ...moved }),
         z.strictObject({ beforeMessage: z.string().min(1), ...moved }),
       ]),
       answer: rewound,
-      handle: async ({ body, open }) => json(await (await open()).rewind(body)),
+      handle: async ({ body, open, by }) => json(await (await open()).rewind({ ...body, ...by })),
     }),
     route({
       method: "post",
       path: "/api/sessions/{session}/checkout",
       action: "rewind",
       summary: "Makes another branch the active one.",
-      query: noQuery,
       body: z.strictObject({ branch: position, ...moved }),
       answer: rewound,
-      handle: async ({ body: { branch, ...options }, open }) =>
-        json(await (await open()).checkout(branch, options)),
+      handle: async ({ body: { branch, ...options }, open, by }) =>
+        json(await (await open()).checkout(branch, { ...options, ...by })),
     }),
     route({
       method: "post",
       path: "/api/sessions/{session}/fork",
       action: "fork",
       summary: "Creates a session that shares the events up to a position.",
-      query: noQuery,
       body: z
         .strictObject({
           position: position.exactOptional(),
@@ -110,7 +102,6 @@ export function commandRoutes(): readonly Route[] {
       path: "/api/sessions/{session}/rerun",
       action: "fork",
       summary: "Runs a turn again in a fork, from a position or a step within it.",
-      query: noQuery,
       body: z
         .union([
           z.strictObject({ position, id: z.string().min(1).exactOptional() }),
@@ -118,11 +109,11 @@ export function commandRoutes(): readonly Route[] {
           z.strictObject({ id: z.string().min(1).exactOptional() }),
         ])
         .optional(),
-      answer: z.object({ session: z.string(), messageId: z.string() }),
+      answer: z.object({ session: z.string(), messageId: z.string(), position: z.int() }),
       handle: async ({ body, open, allow }) => {
         if (body?.id !== undefined) await allow("create", parseSessionId(body.id));
-        const { session, turn } = await (await open()).rerun(body);
-        return json({ session: session.id, messageId: turn.messageId }, 201);
+        const { session, turn, position: last } = await (await open()).rerun(body);
+        return json({ session: session.id, messageId: turn.messageId, position: last }, 201);
       },
     }),
     route({
@@ -132,9 +123,9 @@ export function commandRoutes(): readonly Route[] {
       summary:
         "Deletes a session for good. `forks=copy` first copies shared events into its forks.",
       query: z.strictObject({ forks: z.enum(["refuse", "copy"]).exactOptional() }),
-      body: noBody,
       answer: z.looseObject({ session: z.string() }),
-      handle: async ({ query, runtime, session }) => json(await runtime.delete(session, query)),
+      handle: async ({ query, runtime, session, by }) =>
+        json(await runtime.delete(session, { ...query, ...by })),
     }),
   ];
 }

@@ -2,7 +2,7 @@
 
 import { z } from "zod";
 import { TurnlogError, type SessionEvent } from "../../events/index.ts";
-import { noBody, numberQuery, route, type Call, type Route } from "../route/index.ts";
+import { numberQuery, route, type Call, type Route } from "../route/index.ts";
 import { eventStream, withProblem, type ServerSentEvent } from "../streams/index.ts";
 
 export function eventRoutes(): readonly Route[] {
@@ -14,7 +14,6 @@ export function eventRoutes(): readonly Route[] {
       summary:
         "The events from a position (default 1): stored ones, then live ones. `Last-Event-ID` resumes behind a position.",
       query: z.strictObject({ from: numberQuery.optional() }),
-      body: noBody,
       answer: {
         kind: "media",
         mediaType: "text/event-stream",

@@ -1,7 +1,7 @@
 /** Routes of a session's queue: send, list, move, withdraw, resume. */
 
 import { z } from "zod";
-import { json, noBody, noQuery, route, type Route } from "../route/index.ts";
+import { json, route, type Route } from "../route/index.ts";
 import { messageInput, postedParts, seen } from "./posted-message.ts";
 
 /** What an edit or a regeneration left behind. */
@@ -17,8 +17,6 @@ export function queueRoutes(): readonly Route[] {
       action: "read",
       summary:
         "The messages that wait: those that may be delivered now in their order, then those for later.",
-      query: noQuery,
-      body: noBody,
       answer: z.object({ position: z.int(), messages: z.array(z.looseObject({ id: z.string() })) }),
       handle: async ({ open }) => {
         const { position, queue } = await (await open()).view();
@@ -31,7 +29,6 @@ export function queueRoutes(): readonly Route[] {
       action: "send",
       summary:
         "Accepts a message: it is durable when this answers. The same id again is the same message.",
-      query: noQuery,
       body: z.strictObject({
         message: z.union([z.string().min(1), postedParts]),
         id: z.string().min(1).exactOptional(),
@@ -46,10 +43,11 @@ export function queueRoutes(): readonly Route[] {
         position: z.int(),
         replaced: replaced.optional(),
       }),
-      handle: async ({ body: { message, ...options }, open, allow, runtime }) => {
+      handle: async ({ body: { message, ...options }, open, allow, runtime, by }) => {
         if (options.replaces !== undefined) await allow("rewind");
         const session = await open({ create: true });
-        const turn = await session.send(await messageInput(runtime, message), options);
+        const input = await messageInput(runtime, message);
+        const turn = await session.send(input, { ...options, ...by });
         const { messageId, queued, queuePosition: position } = turn;
         const left = options.replaces === undefined ? {} : { replaced: await turn.replaced };
         return json({ messageId, queued, position, ...left }, 202);
@@ -60,7 +58,6 @@ export function queueRoutes(): readonly Route[] {
       path: "/api/sessions/{session}/queue/{message}",
       action: "send",
       summary: "Changes when a waiting message is delivered.",
-      query: noQuery,
       body: z.strictObject({
         delivery: delivery.exactOptional(),
         notBefore: notBefore.exactOptional(),
@@ -76,11 +73,9 @@ export function queueRoutes(): readonly Route[] {
       path: "/api/sessions/{session}/queue/{message}",
       action: "send",
       summary: "Withdraws a waiting message.",
-      query: noQuery,
-      body: noBody,
       answer: z.object({}),
-      handle: async ({ params: { message = "" }, open }) => {
-        await (await open()).withdraw(message);
+      handle: async ({ params: { message = "" }, open, by }) => {
+        await (await open()).withdraw(message, by);
         return json({});
       },
     }),
@@ -90,7 +85,6 @@ export function queueRoutes(): readonly Route[] {
       action: "rewind",
       summary:
         "Runs a turn again for another reply, by default the last one. `Idempotency-Key` names the regeneration.",
-      query: noQuery,
       body: z
         .strictObject({
           messageId: z.string().min(1).exactOptional(),
@@ -98,11 +92,15 @@ export function queueRoutes(): readonly Route[] {
         })
         .optional(),
       answer: z.object({ messageId: z.string(), position: z.int(), replaced: replaced.optional() }),
-      handle: async ({ body = {}, open, request: { headers } }) => {
+      handle: async ({ body = {}, open, by, request: { headers } }) => {
         const idempotencyKey = headers.get("idempotency-key");
         const turn = await (
           await open()
-        ).regenerate({ ...body, ...(idempotencyKey === null ? {} : { idempotencyKey }) });
+        ).regenerate({
+          ...body,
+          ...(idempotencyKey === null ? {} : { idempotencyKey }),
+          ...by,
+        });
         const { messageId, queuePosition: position } = turn;
         return json({ messageId, position, replaced: await turn.replaced }, 202);
       },
@@ -112,8 +110,6 @@ export function queueRoutes(): readonly Route[] {
       path: "/api/sessions/{session}/resume",
       action: "send",
       summary: "Delivers the messages that wait behind a cancelled, failed or interrupted turn.",
-      query: noQuery,
-      body: noBody,
       answer: z.object({}),
       handle: async ({ open }) => {
         await (await open()).resume();

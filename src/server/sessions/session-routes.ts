@@ -2,16 +2,13 @@
 
 import { z } from "zod";
 import { jsonObjectSchema, type JsonObject } from "../../events/index.ts";
-import type { ListedSession, SessionQuery, SessionRow } from "../../state/index.ts";
 import {
-  json,
-  noBody,
-  noQuery,
-  numberQuery,
-  route,
-  type Call,
-  type Route,
-} from "../route/index.ts";
+  bothMetadata,
+  type ListedSession,
+  type SessionQuery,
+  type SessionRow,
+} from "../../state/index.ts";
+import { json, numberQuery, route, type Call, type Route } from "../route/index.ts";
 
 const statuses = ["idle", "running", "awaiting-approval", "awaiting-output", "closed"] as const;
 const row = z.looseObject({
@@ -73,7 +70,6 @@ export function sessionRoutes(): readonly Route[] {
         where: metadataQuery.optional(),
         limit: numberQuery.pipe(z.int().min(1).max(MOST_ROWS)).optional(),
       }),
-      body: noBody,
       answer: z.object({ sessions: z.array(row), next: z.string().optional() }),
       handle: async ({ query, ...call }) => json(await page(call, query)),
     }),
@@ -83,7 +79,6 @@ export function sessionRoutes(): readonly Route[] {
       action: "create",
       summary:
         "Creates a session, or opens the one of that id. Without `id`, a new id is made. `agent` names its agent.",
-      query: noQuery,
       body: z
         .strictObject({
           id: z.string().min(1).optional(),
@@ -104,7 +99,6 @@ export function sessionRoutes(): readonly Route[] {
       action: "read",
       summary: "The session now, or as it was at a position.",
       query: atPosition,
-      body: noBody,
       answer: view,
       handle: async ({ query: { position }, open }) => {
         const session = await open();
@@ -117,7 +111,6 @@ export function sessionRoutes(): readonly Route[] {
       action: "read",
       summary: "The messages that the next step would send, now or at a position.",
       query: atPosition,
-      body: noBody,
       answer: z.object({ position: z.int(), messages: z.array(z.unknown()) }),
       handle: async ({ query: { position }, open }) => {
         const session = await open();
@@ -131,7 +124,6 @@ export function sessionRoutes(): readonly Route[] {
       action: "read",
       summary: "The difference between the prompts at two positions.",
       query: z.strictObject({ before: numberQuery, after: numberQuery }),
-      body: noBody,
       answer: z.looseObject({}),
       handle: async ({ query: { before, after }, open }) =>
         json(await (await open()).diff(before, after)),
@@ -142,7 +134,6 @@ export function sessionRoutes(): readonly Route[] {
       action: "read",
       summary: "The size of the next prompt, its parts, the limits, and what was spent.",
       query: atPosition,
-      body: noBody,
       answer: z.looseObject({}),
       handle: async ({ query: { position }, open }) =>
         json(await (await open()).context(position === undefined ? {} : { position })),
@@ -152,8 +143,6 @@ export function sessionRoutes(): readonly Route[] {
       path: "/api/sessions/{session}/branches",
       action: "read",
       summary: "The branches of the session, oldest first.",
-      query: noQuery,
-      body: noBody,
       answer: z.object({ branches: z.array(z.looseObject({ id: z.int(), active: z.boolean() })) }),
       handle: async ({ open }) => json({ branches: await (await open()).branches() }),
     }),
@@ -170,10 +159,12 @@ interface Page {
 
 /** Rows of sessions that the client may not read are left out, and the page is filled with later ones. */
 async function page(
-  { runtime, mayRead }: Pick<Call, "runtime" | "mayRead">,
-  { after, prefix, status, where, limit = 50 }: Page,
+  { runtime, mayRead, where: permitted }: Pick<Call, "runtime" | "mayRead" | "where">,
+  { after, prefix, status, where: asked, limit = 50 }: Page,
 ): Promise<{ readonly sessions: readonly SessionRow[]; readonly next?: string }> {
   const sessions: SessionRow[] = [];
+  const where = permitted === undefined ? asked : bothMetadata(asked, permitted);
+  if (permitted !== undefined && where === undefined) return { sessions };
   const query = {
     ...(after === undefined ? {} : { after }),
     ...(prefix === undefined ? {} : { prefix }),
@@ -181,7 +172,7 @@ async function page(
     ...(where === undefined ? {} : { where }),
   };
   for await (const found of runtime.sessions(query)) {
-    if (!(await mayRead(found.session))) continue;
+    if (permitted === undefined && !(await mayRead(found.session))) continue;
     const last = sessions.at(-1);
     if (sessions.length === limit && last !== undefined) return { sessions, next: cursorOf(last) };
     sessions.push(found);

@@ -3,7 +3,7 @@
 import { z } from "zod";
 import { exportSession, importSession } from "../../archive/exchange/index.ts";
 import { checkPosition } from "../../state/index.ts";
-import { json, noBody, noQuery, route, streamedBody, type Route } from "../route/index.ts";
+import { json, route, streamedBody, type Route } from "../route/index.ts";
 import { readLines } from "../security/index.ts";
 
 export function transferRoutes(): readonly Route[] {
@@ -13,8 +13,6 @@ export function transferRoutes(): readonly Route[] {
       path: "/api/sessions/{session}/export",
       action: "export",
       summary: "The session as a file: a header, then one event a line. Its blobs are in it.",
-      query: noQuery,
-      body: noBody,
       answer: { kind: "media", mediaType: "application/x-ndjson", words: "One JSON value a line." },
       handle: async ({ runtime, session }) => {
         await checkPosition(runtime.log, session);
@@ -32,7 +30,6 @@ export function transferRoutes(): readonly Route[] {
       path: "/api/sessions/{session}/import",
       action: "import",
       summary: "Creates a session from an exported file: all of it or nothing.",
-      query: noQuery,
       body: streamedBody,
       answer: z.looseObject({ session: z.string() }),
       handle: async ({ runtime, session, request, bodyBytes }) =>

@@ -9,16 +9,12 @@ import type { Session } from "../../runtime/index.ts";
 import { problemOf } from "../problems/index.ts";
 import type { Call } from "../route/index.ts";
 import { messageInput, postedParts } from "../sessions/index.ts";
+import type { FrameReader, Socket } from "./server-socket.ts";
 
-/** The connection. `send` resolves when the frame has left, so a slow client holds back its own events. */
-interface Socket {
-  readonly send: (text: string) => Promise<void>;
-  readonly close: (code: number, reason: string) => void;
-  /** Aborts when the connection is closed. */
-  readonly closed: AbortSignal;
-}
-
-export type SocketCall = Pick<Call, "runtime" | "actor" | "allow">;
+export type SocketCall = Pick<Call, "runtime" | "by" | "allow"> & {
+  /** Counts a frame as a request. @throws TurnlogError `TOO_MANY_REQUESTS` */
+  readonly enter: () => Disposable;
+};
 
 const frame = z.discriminatedUnion("type", [
   of("get_context_info", z.strictObject({}).optional()),
@@ -51,12 +47,8 @@ function of<const Type extends string, Payload extends z.ZodType>(type: Type, pa
 type Frame = z.output<typeof frame>;
 type Compaction = SessionEvent<"context.compacted">;
 
-/** Serves a connection until it is closed. Returns the function that takes its frames. */
-export function serveSocket(
-  session: Session,
-  call: SocketCall,
-  socket: Socket,
-): (text: string) => Promise<void> {
+/** Serves a connection until it is closed. */
+export function serveSocket(session: Session, call: SocketCall, socket: Socket): FrameReader {
   const answer = async (id: Frame["id"] | null, type: string, payload: unknown): Promise<void> => {
     await socket.send(JSON.stringify({ id, type, payload }));
   };
@@ -70,7 +62,7 @@ export function serveSocket(
         return await answer(id, "context_info", await contextInfo(session));
       case "manual_compact": {
         await call.allow("compact");
-        const compaction = session.compact();
+        const compaction = session.compact(undefined, call.by);
         compacting = compaction.then(({ position }) => asked.add(position)).catch(() => {});
         const event = await compaction;
         if (event.type === "context.compacted")
@@ -84,20 +76,20 @@ export function serveSocket(
       case "send": {
         await call.allow("send");
         const { message, ...options } = payload;
-        const turn = await session.send(await messageInput(call.runtime, message), options);
+        const input = await messageInput(call.runtime, message);
+        const turn = await session.send(input, { ...options, ...call.by });
         const { messageId, queued, queuePosition: position } = turn;
         return await answer(id, "sent", { messageId, queued, position });
       }
       case "cancel":
         await call.allow("cancel");
-        return await answer(id, "cancelled", await session.cancel(payload));
+        return await answer(id, "cancelled", await session.cancel({ ...payload, ...call.by }));
       case "approve": {
         const { approvalId, approved, ...given } = payload;
         await call.allow(approved ? "approve" : "deny");
-        const by = call.actor === undefined ? {} : { by: call.actor };
         const recorded = await (approved
-          ? session.approve(approvalId, { ...given, ...by })
-          : session.deny(approvalId, { ...given, ...by }));
+          ? session.approve(approvalId, { ...given, ...call.by })
+          : session.deny(approvalId, { ...given, ...call.by }));
         return await answer(id, "approved", recorded);
       }
       case "subscribe": {
@@ -129,6 +121,7 @@ export function serveSocket(
       id = idOf(given);
       const parsed = frame.safeParse(given);
       if (!parsed.success) throw unreadable(z.prettifyError(parsed.error));
+      using _ = call.enter();
       await handle(parsed.data);
     } catch (error) {
       if (!socket.closed.aborted) await answer(id, "error", problemOf(error));

@@ -2,7 +2,7 @@
 
 import { z } from "zod";
 import type { StoreLog } from "../../store/leveldb/index.ts";
-import { json, noQuery, route, type Route } from "../route/index.ts";
+import { json, route, type Route } from "../route/index.ts";
 import { answerLines, logCall } from "./log-reading.ts";
 
 const position = z.int().positive();
@@ -15,7 +15,6 @@ export function storeRoutes(store: StoreLog): readonly Route[] {
       path: "/store/log",
       action: "read",
       summary: "One call of the log's port: its items, a line each.",
-      query: noQuery,
       body: logCall,
       answer: { kind: "media", mediaType: "application/x-ndjson", words: "One JSON value a line." },
       handle: async ({ body, request: { signal }, stream: { closing } }) =>
@@ -28,7 +27,6 @@ export function storeRoutes(store: StoreLog): readonly Route[] {
       path: "/store/backup",
       action: "export",
       summary: "Copies the store into an empty folder of this machine.",
-      query: noQuery,
       body: z.strictObject({ dir: z.string().min(1) }),
       answer: done,
       handle: async ({ body: { dir }, request: { signal } }) =>
@@ -39,7 +37,6 @@ export function storeRoutes(store: StoreLog): readonly Route[] {
       path: "/store/collect-blobs",
       action: "delete",
       summary: "Removes the blobs that no session uses.",
-      query: noQuery,
       body: z.strictObject({}),
       answer: done,
       handle: async ({ runtime }) => json(await runtime.collectBlobs()),
@@ -49,7 +46,6 @@ export function storeRoutes(store: StoreLog): readonly Route[] {
       path: "/store/redact",
       action: "delete",
       summary: "Redacts positions of a session for good.",
-      query: noQuery,
       body: z.strictObject({
         session: z.string(),
         positions: z.array(z.strictObject({ from: position, to: position })),
@@ -57,15 +53,14 @@ export function storeRoutes(store: StoreLog): readonly Route[] {
       }),
       answer: done,
       sessionOf: ({ body }) => body.session,
-      handle: async ({ body: { session, positions, ...options }, runtime }) =>
-        json(await runtime.redact(session, positions, options)),
+      handle: async ({ body: { session, positions, ...options }, runtime, by }) =>
+        json(await runtime.redact(session, positions, { ...options, ...by })),
     }),
     route({
       method: "post",
       path: "/store/trim",
       action: "delete",
       summary: "Drops delta boundaries or reasoning of a session's old steps for good.",
-      query: noQuery,
       body: z.strictObject({
         session: z.string(),
         drop: z.enum(["boundaries", "reasoning"]),

@@ -5,12 +5,16 @@ import type { SessionEvent } from "../../events/index.ts";
 /** An event, or several deltas of one block as one. */
 export interface MergedEvent {
   readonly event: SessionEvent;
-  /** Of several: the last position and its time, and how many there are. */
-  readonly last?: { readonly position: number; readonly time: number; readonly count: number };
+  /** Of several: the last position and its time, and the length of each delta's text, in UTF-16 units. */
+  readonly last?: {
+    readonly position: number;
+    readonly time: number;
+    readonly lengths: readonly number[];
+  };
 }
 
 export async function* mergedEvents(
-  events: AsyncIterable<SessionEvent>,
+  events: AsyncIterable<SessionEvent> | Iterable<SessionEvent>,
 ): AsyncGenerator<MergedEvent, void, void> {
   let run: Run | undefined;
   for await (const event of events) {
@@ -26,7 +30,6 @@ export async function* mergedEvents(
 class Run {
   readonly #first: SessionEvent;
   #last: SessionEvent;
-  #count = 1;
   readonly #texts: string[];
 
   constructor(first: SessionEvent) {
@@ -40,16 +43,15 @@ class Run {
     if (text === undefined || blockOf(event) !== blockOf(this.#first)) return false;
     this.#texts.push(text);
     this.#last = event;
-    this.#count++;
     return true;
   }
 
   merged(): MergedEvent {
     const { position, time } = this.#last;
-    if (this.#count === 1) return { event: this.#first };
+    if (this.#texts.length === 1) return { event: this.#first };
     return {
       event: withText(this.#first, this.#texts.join("")),
-      last: { position, time, count: this.#count },
+      last: { position, time, lengths: this.#texts.map(({ length }) => length) },
     };
   }
 }

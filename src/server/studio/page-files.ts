@@ -42,15 +42,20 @@ export async function studioFile(path: string): Promise<Response | undefined> {
     if (hasCode(error, "ENOENT")) return name === "/index.html" ? notBuilt() : undefined;
     throw error;
   }
-  const isHashed = name.startsWith("/assets/");
   return new Response(content, {
     headers: {
       "content-type": type,
       "content-security-policy": POLICY,
       "cross-origin-opener-policy": "same-origin",
-      "cache-control": isHashed ? "public, max-age=31536000, immutable" : "no-cache",
+      "cache-control": cacheRule(name),
     },
   });
+}
+
+/** Names of assets have a digest of their content. Browsers ask for the icon again at each place of the page. */
+function cacheRule(name: string): string {
+  if (name.startsWith("/assets/")) return "public, max-age=31536000, immutable";
+  return name === "/icon.svg" ? "public, max-age=86400" : "no-cache";
 }
 
 function notBuilt(): Response {

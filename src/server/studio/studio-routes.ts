@@ -1,6 +1,6 @@
 /**
- * The routes that the studio reads by. They read the log alone: unlike the routes of sessions, they never
- * activate a session, since that could record its recovery.
+ * The routes of the studio. Those that read use the log alone: unlike the routes of sessions, they never activate
+ * a session, since that could record its recovery.
  */
 
 import { z } from "zod";
@@ -9,25 +9,18 @@ import { readableEvents, TurnlogError, type EventLog } from "../../events/index.
 import {
   checkPosition,
   diffSession,
+  outlineOf,
   querySessions,
   sessionBranches,
-  stateAt,
-  viewOf,
   viewSession,
   type ListedSession,
 } from "../../state/index.ts";
-import {
-  json,
-  noBody,
-  noQuery,
-  numberQuery,
-  route,
-  type Call,
-  type Route,
-} from "../route/index.ts";
+import { json, numberQuery, route, type Call, type Route } from "../route/index.ts";
 import { eventStream, withProblem } from "../streams/index.ts";
 import { figuresOf, listedCost } from "./figures.ts";
 import { mergedEvents } from "./merged-events.ts";
+import { NearStates } from "./near-states.ts";
+import { newestTurns } from "./newest-turns.ts";
 
 const atPosition = z.strictObject({ position: numberQuery.optional() });
 const anything = z.looseObject({});
@@ -40,14 +33,13 @@ const MOST_TEXT = 2_000_000;
 const MOST_POSITIONS = 10_000;
 
 export function studioRoutes(canRun: boolean): readonly Route[] {
+  const near = new NearStates();
   return [
     route({
       method: "get",
       path: "/api/studio/about",
       action: "list",
       summary: "What the studio of this server may do.",
-      query: noQuery,
-      body: noBody,
       answer: z.object({ canRun: z.boolean() }),
       handle: async () => json({ canRun }),
     }),
@@ -61,7 +53,6 @@ export function studioRoutes(canRun: boolean): readonly Route[] {
         limit: numberQuery.pipe(z.int().min(1).max(500)).optional(),
         after: z.string().optional(),
       }),
-      body: noBody,
       answer: z.object({ sessions: z.array(anything), more: z.boolean() }),
       handle: async ({ query, ...call }) => json(await newest(call, query)),
     }),
@@ -72,7 +63,6 @@ export function studioRoutes(canRun: boolean): readonly Route[] {
       summary:
         "Events from a position, a page at a time; deltas of a block that follow each other are one.",
       query: z.strictObject({ from: numberQuery.optional(), to: numberQuery.optional() }),
-      body: noBody,
       answer: z.object({ rows: z.array(anything), revision: z.int(), next: z.int().optional() }),
       handle: async ({ query: { from = 1, to }, session, runtime: { log } }) => {
         await checkPosition(log, session);
@@ -81,11 +71,23 @@ export function studioRoutes(canRun: boolean): readonly Route[] {
     }),
     route({
       method: "get",
+      path: "/api/studio/sessions/{session}/newest",
+      action: "read",
+      summary: "The last turns, as `log` has them: all events from a position, 1 for a short log.",
+      answer: z.object({ rows: z.array(anything), from: z.int(), revision: z.int() }),
+      handle: async ({ session, runtime: { log } }) => {
+        await checkPosition(log, session);
+        const { from, events } = await newestTurns(log, session);
+        const rows = await Array.fromAsync(mergedEvents(events));
+        return json({ rows, from, revision: events.at(-1)?.position ?? from - 1 });
+      },
+    }),
+    route({
+      method: "get",
       path: "/api/studio/sessions/{session}/events",
       action: "read",
       summary: "Events from a position, stored ones and then live ones. Activates nothing.",
       query: z.strictObject({ from: numberQuery.optional() }),
-      body: noBody,
       answer: {
         kind: "media",
         mediaType: "text/event-stream",
@@ -101,15 +103,14 @@ export function studioRoutes(canRun: boolean): readonly Route[] {
       path: "/api/studio/sessions/{session}/state",
       action: "read",
       summary:
-        "The state at a position without its history: machine, queue, calls, usage, cost, branches.",
+        "The state at a position without its history: machine, queue, open calls, usage, cost, branches.",
       query: atPosition,
-      body: noBody,
       answer: anything,
-      handle: async ({ query: { position }, session, runtime: { log } }) => {
-        const state = await stateAt(log, session, position);
-        const { history: _, prompt, ...view } = viewOf(session, state);
+      handle: async ({ query: { position: at }, session, runtime: { log } }) => {
+        const position = at ?? (await log.revision(session));
+        const state = await near.at(log, session, position);
         const branches = sessionBranches(state);
-        return json({ ...view, messages: prompt.length, branches, ...(await figuresOf(state)) });
+        return json({ ...outlineOf(session, state), branches, ...(await figuresOf(state)) });
       },
     }),
     route({
@@ -118,7 +119,6 @@ export function studioRoutes(canRun: boolean): readonly Route[] {
       action: "read",
       summary: "The messages that a step would send at a position.",
       query: atPosition,
-      body: noBody,
       answer: z.object({ position: z.int(), messages: z.array(z.unknown()) }),
       handle: async ({ query: { position: at }, session, runtime: { log } }) => {
         const { position, prompt } = await viewSession(log, session, at);
@@ -131,18 +131,29 @@ export function studioRoutes(canRun: boolean): readonly Route[] {
       action: "read",
       summary: "The difference between the prompts at two positions.",
       query: z.strictObject({ before: numberQuery, after: numberQuery }),
-      body: noBody,
       answer: anything,
       handle: async ({ query: { before, after }, session, runtime: { log } }) =>
         json(await diffSession(log, session, before, after)),
+    }),
+    route({
+      method: "post",
+      path: "/api/studio/sessions/{session}/rerun",
+      action: "fork",
+      summary: "Runs a turn again in a fork, with another model of the AI Gateway or instructions.",
+      body: z.strictObject({
+        position: z.int().positive().exactOptional(),
+        model: z.string().min(1).exactOptional(),
+        instructions: z.string().min(1).exactOptional(),
+      }),
+      answer: z.object({ session: z.string() }),
+      handle: async ({ body, open }) =>
+        json({ session: (await (await open()).rerun(body)).session.id }, 201),
     }),
     route({
       method: "get",
       path: "/api/studio/sessions/{session}/verify",
       action: "read",
       summary: "Checks the log of the session, as `turnlog verify` does.",
-      query: noQuery,
-      body: noBody,
       answer: anything,
       handle: async ({ session, runtime: { log } }) => json(await verifySession(log, session)),
     }),
@@ -153,7 +164,7 @@ export function studioRoutes(canRun: boolean): readonly Route[] {
 type CostedSession = ListedSession & { readonly dollars?: number };
 
 async function newest(
-  { runtime: { log }, mayRead }: Pick<Call, "runtime" | "mayRead">,
+  { runtime: { log }, mayRead, where }: Pick<Call, "runtime" | "mayRead" | "where">,
   {
     limit = 200,
     after,
@@ -161,8 +172,8 @@ async function newest(
 ): Promise<{ readonly sessions: readonly CostedSession[]; readonly more: boolean }> {
   const sessions: CostedSession[] = [];
   let isAfter = after === undefined;
-  for await (const row of querySessions(log, {})) {
-    if (isAfter && (await mayRead(row.session))) {
+  for await (const row of querySessions(log, where === undefined ? {} : { where })) {
+    if (isAfter && (where !== undefined || (await mayRead(row.session)))) {
       if (sessions.length === limit) return { sessions, more: true };
       const dollars = await listedCost(row);
       sessions.push(dollars === undefined ? row : { ...row, dollars });

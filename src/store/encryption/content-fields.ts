@@ -69,7 +69,7 @@ const contentFields: ContentFields = {
   "session.resumed": { reason: out },
   "session.thinned": { drop: clear, spans: clear, shown: clear },
   "session.chained": { digest: clear },
-  "session.redacted": { ranges: clear, reason: out },
+  "session.redacted": { ranges: clear, reason: out, by: out },
   "session.rewound": {
     to: clear,
     branch: clear,
@@ -77,17 +77,18 @@ const contentFields: ContentFields = {
     edit: clear,
     key: clear,
     note: out,
+    by: out,
   },
   "session.approval-forgotten": { toolName: clear },
   "session.closed": { reason: out, digest: clear },
 
-  "message.queued": { id: clear, content: text, delivery: clear, notBefore: clear },
+  "message.queued": { id: clear, content: text, delivery: clear, notBefore: clear, by: out },
   "message.delivered": { ids: clear, turn: clear, boundary: clear },
   "message.rescheduled": { id: clear, delivery: clear, notBefore: clear },
-  "message.withdrawn": { ids: clear, reason: out },
+  "message.withdrawn": { ids: clear, reason: out, by: out },
 
   "turn.started": { turn: clear, maxSteps: clear },
-  "turn.cancel-requested": { turn: clear, mode: clear, reason: out },
+  "turn.cancel-requested": { turn: clear, mode: clear, reason: out, by: out },
   "turn.limit-reached": {
     turn: clear,
     limit: clear,
@@ -183,7 +184,7 @@ const contentFields: ContentFields = {
   "context.media-omitted": { before: clear, there: clear, media: clear, savedBytes: clear },
   "context.counted": { ...counted, tokens: clear },
   "context.count-failed": { ...counted, error },
-  "context.compaction-started": { trigger: clear, strategy: clear },
+  "context.compaction-started": { trigger: clear, strategy: clear, by: out },
   "context.compacted": {
     ...cost,
     strategy: clear,

@@ -5,10 +5,16 @@
  * equal. A wrong key and a changed text are detected. Pure.
  */
 
-import { createCipheriv, createDecipheriv, hash } from "node:crypto";
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHmac,
+  createSecretKey,
+  hash,
+  type KeyObject,
+} from "node:crypto";
 
 const VECTOR_BYTES = 8;
-const BLOCK_BYTES = 64;
 
 /** @param key - 32 bytes for one event or one snapshot. */
 export function encryptedContent(key: Buffer, kind: string, content: Buffer): string {
@@ -31,9 +37,13 @@ export function decryptedContent(key: Buffer, kind: string, encrypted: string): 
 
 const keysLabel = Buffer.from("turnlog content");
 
-function keysOf(key: Buffer): { readonly cipher: Buffer; readonly mac: Buffer } {
+/** Key objects: Node takes four times as long for a cipher or an HMAC with a key of bytes. */
+function keysOf(key: Buffer): { readonly cipher: KeyObject; readonly mac: KeyObject } {
   const both = hash("sha512", Buffer.concat([key, keysLabel]), "buffer");
-  return { cipher: both.subarray(0, 32), mac: both.subarray(32) };
+  return {
+    cipher: createSecretKey(both.subarray(0, 32)),
+    mac: createSecretKey(both.subarray(32)),
+  };
 }
 
 function blockOf(vector: Buffer): Buffer {
@@ -42,19 +52,7 @@ function blockOf(vector: Buffer): Buffer {
   return block;
 }
 
-function vectorOf(mac: Buffer, kind: string, content: Buffer): Buffer {
-  const message = Buffer.concat([Buffer.from(`${kind}\n`), content]);
-  return hmac(mac, message).subarray(0, VECTOR_BYTES);
-}
-
-/** HMAC-SHA-256 (RFC 2104) by two one-shot hashes: `createHmac` takes four times as long for a delta. */
-export function hmac(key: Buffer, message: Buffer): Buffer {
-  const inner = Buffer.alloc(BLOCK_BYTES, 0x36);
-  const outer = Buffer.alloc(BLOCK_BYTES, 0x5c);
-  for (const [index, byte] of key.entries()) {
-    inner[index] = byte ^ 0x36;
-    outer[index] = byte ^ 0x5c;
-  }
-  const within = hash("sha256", Buffer.concat([inner, message]), "buffer");
-  return hash("sha256", Buffer.concat([outer, within]), "buffer");
+function vectorOf(mac: KeyObject, kind: string, content: Buffer): Buffer {
+  const digest = createHmac("sha256", mac).update(`${kind}\n`).update(content).digest();
+  return digest.subarray(0, VECTOR_BYTES);
 }

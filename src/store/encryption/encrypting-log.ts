@@ -20,6 +20,8 @@ import {
   type ExpectedRevision,
   type ForkEvents,
   type GlobalEvent,
+  type Inbox,
+  type Ownership,
   type ReadRange,
   type SessionEntry,
   type Snapshot,
@@ -72,6 +74,8 @@ class EncryptingLog implements EncryptedLog {
   readonly stored: EventLog;
   readonly blobs: BlobStore | undefined;
   readonly cursors: CursorStore | undefined;
+  readonly ownership: Ownership | undefined;
+  readonly inbox: Inbox | undefined;
   readonly #ring: KeyRing | undefined;
   readonly #reading: DecryptOptions;
   readonly #encryption = new EventEncryption();
@@ -80,14 +84,21 @@ class EncryptingLog implements EncryptedLog {
   readonly #erasing: SessionErasing | undefined;
   readonly #forks = new PendingForks();
   readonly onChange?: NonNullable<EventLog["onChange"]>;
+  readonly loadSnapshots?: NonNullable<EventLog["loadSnapshots"]>;
   #closed: Promise<void> | undefined;
 
   constructor(log: LogWithBlobs, keys: KeyStore | undefined, withoutKey: WithoutKey) {
     this.stored = log;
     this.blobs = log.blobs;
     this.cursors = log.cursors;
+    this.ownership = log.ownership;
+    // Commands have content, which would not be encrypted.
+    this.inbox = keys === undefined ? log.inbox : undefined;
     const onChange = log.onChange?.bind(log);
     if (onChange !== undefined) this.onChange = onChange;
+    const load = log.loadSnapshots?.bind(log);
+    if (load !== undefined)
+      this.loadSnapshots = (...snapshots) => this.#loadSnapshots(load, ...snapshots);
     this.#ring = keys === undefined ? undefined : new KeyRing(log, keys);
     this.#reading = { log, ring: this.#ring, withoutKey };
     if (this.#ring === undefined) return;
@@ -198,7 +209,22 @@ class EncryptingLog implements EncryptedLog {
   }
 
   async loadSnapshot(session: string, projection: string): Promise<Snapshot | undefined> {
-    const snapshot = await this.stored.loadSnapshot(session, projection);
+    return await this.#decrypted(session, await this.stored.loadSnapshot(session, projection));
+  }
+
+  async #loadSnapshots(
+    load: NonNullable<EventLog["loadSnapshots"]>,
+    sessions: readonly string[],
+    projection: string,
+  ): Promise<readonly (Snapshot | undefined)[]> {
+    const snapshots = await load(sessions, projection);
+    const decrypting = sessions.map((session, index) => this.#decrypted(session, snapshots[index]));
+    const decrypted = await Promise.allSettled(decrypting);
+    // Reading the session throws the error of its key; the others have theirs.
+    return decrypted.map((one) => (one.status === "fulfilled" ? one.value : undefined));
+  }
+
+  async #decrypted(session: string, snapshot: Snapshot | undefined): Promise<Snapshot | undefined> {
     const by = snapshot && keyNameOf(snapshot);
     if (snapshot === undefined || by === undefined) return snapshot;
     const key = await this.#ring?.snapshotKey(session, by);

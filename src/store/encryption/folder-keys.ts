@@ -10,48 +10,52 @@ import { dirname, join, resolve } from "node:path";
 import { TurnlogError, parseSessionId, segmentOf } from "../../events/index.ts";
 import { makePrivateFolder, PRIVATE_FILE, syncAbove, syncFolder } from "../folder/index.ts";
 import { check, name } from "../../validation/index.ts";
-import { UNFINISHED, type KeyStore } from "./key-store.ts";
+import { jsonOf, UNFINISHED, type KeyStore } from "./key-store.ts";
 
 /** Keeps keys in a folder, which the first saved key creates. Only its owner can read the files (0600). */
 export function folderKeys(folder: string): KeyStore {
   check(name, folder, "folderKeys", { name: "folder" });
   const dir = resolve(folder);
-  /** By session, since two writers would write into one draft. */
+  /** By the older name, since two writers would write into one draft, or move one file. */
   const lines = new Map<string, Promise<unknown>>();
-  const inLine = async (session: string, act: (path: string) => Promise<void>): Promise<void> => {
-    const path = join(dir, `${fileName(session)}.key`);
-    const acting = (lines.get(session) ?? Promise.resolve()).then(() => act(path));
+  const inLine = async <Result>(
+    session: string,
+    act: (path: string, older: string) => Promise<Result>,
+  ): Promise<Result> => {
+    if (session !== UNFINISHED) parseSessionId(session);
+    const [path, older] = [pathOf(dir, session), pathOf(dir, session, OLDER_COLON)];
+    const acting = (lines.get(older) ?? Promise.resolve()).then(() => act(path, older));
     const settled = acting.catch(() => {});
-    lines.set(session, settled);
+    lines.set(older, settled);
     try {
-      await acting;
+      return await acting;
     } catch (error) {
       throw failure(dir, session, error);
     } finally {
-      if (lines.get(session) === settled) lines.delete(session);
+      if (lines.get(older) === settled) lines.delete(older);
     }
   };
   return {
     folder: dir,
-    async load(session) {
-      await lines.get(session);
-      try {
-        return await readFile(join(dir, `${fileName(session)}.key`), "utf8");
-      } catch (error) {
-        if (isMissing(error)) return undefined;
-        throw failure(dir, session, error);
-      }
-    },
+    load: (session) =>
+      inLine(session, async (path, older) => {
+        if (path !== older && existsSync(path)) return await textOf(path);
+        const text = await textOf(older);
+        if (text === undefined) return undefined;
+        return ownerOf(dir, older, text, session) === session ? text : undefined;
+      }),
     save: (session, key) =>
-      inLine(session, async (path) => {
+      inLine(session, async (path, older) => {
         const made = makePrivateFolder(dir);
+        await moveFromOlder(dir, older, session);
         await replace(path, key);
         await syncFolder(dir);
         // A lost folder would lose the key and all that it decrypts.
         if (made !== undefined) await syncAbove(dir, dirname(made));
       }),
     erase: (session) =>
-      inLine(session, async (path) => {
+      inLine(session, async (path, older) => {
+        await moveFromOlder(dir, older, session);
         // The draft of a dead process contains keys too.
         await overwrite(`${path}.new`);
         await rm(`${path}.new`, { force: true });
@@ -62,16 +66,46 @@ export function folderKeys(folder: string): KeyStore {
   };
 }
 
+const COLON = "+0";
+/** Release 0.1 wrote `:` as it wrote `C`: `a:b` and `aCb` shared a file, which has the key of one of them. */
+const OLDER_COLON = "+c";
+
 /** File systems take names of 255 bytes, with `.key.new`. A longer one becomes a digest after `=`, where no id begins. */
 const LONGEST_NAME = 247;
 
 /** Segments are safe file names, except on systems that ignore case or forbid colons. */
-function fileName(session: string): string {
-  const name = session === UNFINISHED ? session : segmentOf(parseSessionId(session));
-  const safe = name.replaceAll(/[A-Z:]/g, (found) =>
-    found === ":" ? "+c" : `+${found.toLowerCase()}`,
+function pathOf(dir: string, session: string, colon = COLON): string {
+  const safe = segmentOf(session).replaceAll(/[A-Z:]/g, (found) =>
+    found === ":" ? colon : `+${found.toLowerCase()}`,
   );
-  return safe.length <= LONGEST_NAME ? safe : `=${hash("sha256", session)}`;
+  const name = safe.length <= LONGEST_NAME ? safe : `=${hash("sha256", session)}`;
+  return join(dir, `${name}.key`);
+}
+
+/** Whose key a file is that several sessions may name: the text says so. A text that does not is that of who asks. */
+function ownerOf(dir: string, older: string, text: string, asking: string): string {
+  const named: unknown = Reflect.get(Object(jsonOf(text)), "session");
+  const isOne = typeof named === "string" && pathOf(dir, named, OLDER_COLON) === older;
+  return isOne ? named : asking;
+}
+
+/** Gives the key of a session with a colon its own name before anything is written: no former text stays behind. */
+async function moveFromOlder(dir: string, older: string, asking: string): Promise<void> {
+  const text = await textOf(older);
+  if (text === undefined) return;
+  const path = pathOf(dir, ownerOf(dir, older, text, asking));
+  if (path === older || existsSync(path)) return;
+  await rename(older, path);
+  await syncFolder(dir);
+}
+
+async function textOf(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
 }
 
 /** Writes the new key to disk, renames it into place, and overwrites the old one. */

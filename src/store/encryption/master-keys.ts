@@ -39,14 +39,16 @@ const FORMAT = 1;
 const CIPHER = "aes-256-gcm";
 const TAG_BYTES = 16;
 
-const wrappedSchema = z.object({
-  turnlog: z.literal("wrapped-key"),
-  format: z.literal(FORMAT),
-  /** Names the master key. */
-  by: z.string(),
-  nonce: z.base64url(),
-  text: z.base64url(),
-});
+const wrappedSchema = z.lazy(() =>
+  z.object({
+    turnlog: z.literal("wrapped-key"),
+    format: z.literal(FORMAT),
+    /** Names the master key. */
+    by: z.string(),
+    nonce: z.base64url(),
+    text: z.base64url(),
+  }),
+);
 
 const key = thing(
   "32 bytes, such as `randomBytes(32)`",
@@ -139,6 +141,7 @@ function wrapped(name: string, text: string, master: Buffer, by: string): string
   return JSON.stringify({
     turnlog: "wrapped-key",
     format: FORMAT,
+    session: name,
     by,
     nonce: nonce.toString("base64url"),
     text: body.toString("base64url"),

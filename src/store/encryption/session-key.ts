@@ -35,17 +35,19 @@ const partSchema = {
 /** Raised when earlier releases can no longer read a key. */
 const FORMAT = 1;
 
-const schema = z.object({
-  turnlog: z.literal("session-key"),
-  format: z.literal(FORMAT),
-  session: z.string(),
-  snapshots: seed,
-  ...partSchema,
-  inherited: z.array(
-    z.object({ of: z.string(), ...range, ...partSchema, snapshots: seed.exactOptional() }),
-  ),
-  erasing: z.object({ position: z.int(), ranges: z.array(z.object(range)) }).exactOptional(),
-});
+const schema = z.lazy(() =>
+  z.object({
+    turnlog: z.literal("session-key"),
+    format: z.literal(FORMAT),
+    session: z.string(),
+    snapshots: seed,
+    ...partSchema,
+    inherited: z.array(
+      z.object({ of: z.string(), ...range, ...partSchema, snapshots: seed.exactOptional() }),
+    ),
+    erasing: z.object({ position: z.int(), ranges: z.array(z.object(range)) }).exactOptional(),
+  }),
+);
 
 export class SessionKey {
   readonly session: string;

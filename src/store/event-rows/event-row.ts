@@ -2,6 +2,7 @@
 
 import {
   type NewEvent,
+  TurnlogError,
   type SessionEvent,
   CHECKSUM_LENGTH,
   checksum,
@@ -101,6 +102,27 @@ export function* eventRows(
       yield { position, events: run, row: encodeRun(run, first, { session, position }, replaces) };
     }
   }
+}
+
+/** As {@link eventRows}, all at once. @throws TurnlogError `EVENT_INVALID` for an event that is not JSON */
+export function encodedRows(
+  codec: Codec,
+  session: string,
+  revision: number,
+  events: readonly NewEvent[],
+): readonly EventRow[] {
+  const rows: EventRow[] = [];
+  try {
+    for (const row of eventRows(codec, session, revision, events)) rows.push(row);
+  } catch (error) {
+    const position = (rows.at(-1)?.position ?? revision) + 1;
+    throw new TurnlogError(
+      "EVENT_INVALID",
+      `An event of type ${events[position - revision - 1]?.type} cannot be stored in ${session}: its data is not JSON. Convert it before it is appended.`,
+      { session, position, cause: error },
+    );
+  }
+  return rows;
 }
 
 /** The deltas from an index on that can share a row; empty if there is no delta. */

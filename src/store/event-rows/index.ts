@@ -4,6 +4,7 @@ export { LONGEST_RUN } from "./delta-run.ts";
 export {
   type EventRow,
   decodeRow,
+  encodedRows,
   envelopesIn,
   eventRows,
   eventsIn,

@@ -2,7 +2,8 @@
 
 import { z } from "zod";
 import type { CursorStore } from "../../events/index.ts";
-import { check, name as nameSchema, thing } from "../../validation/index.ts";
+import { check, name as nameSchema } from "../../validation/index.ts";
+import { cursorPositionSchema } from "../log-rules/index.ts";
 import {
   checkedRow,
   commitDamage,
@@ -37,17 +38,12 @@ export function levelCursors(options: CursorOptions): CursorStore {
     async save(name, position) {
       assertWritable();
       check(nameSchema, name, "cursors.save", { name: "name" });
-      check(positionSchema, position, "cursors.save", { name: "position" });
+      check(cursorPositionSchema, position, "cursors.save", { name: "position" });
       const key = cursorKey(name);
       await committer.write((rows) => rows.put(key, withChecksum(key, position)));
     },
   };
 }
-
-const positionSchema = thing(
-  "a position, which is a whole number of at least 0",
-  (value) => Number.isSafeInteger(value) && Number(value) >= 0,
-);
 
 /** After a repair 0: the consumer begins again. */
 const cursorSchema = z.int().nonnegative();

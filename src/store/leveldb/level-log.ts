@@ -29,6 +29,8 @@ import {
   type ReadRange,
   type SessionEntry,
   type Snapshot,
+  oneProcess,
+  type Ownership,
   parseSessionId,
   rejected,
 } from "../../events/index.ts";
@@ -55,6 +57,7 @@ export class LevelLog implements StoreLog {
   readonly readOnly: boolean;
   readonly blobs: BlobStore;
   readonly cursors: CursorStore;
+  readonly ownership: Ownership = oneProcess;
   readonly #release: LevelLogOptions["release"];
   readonly #parts: LogParts;
   readonly #backups: RunningBackups;
@@ -203,6 +206,16 @@ export class LevelLog implements StoreLog {
       if (snapshot !== undefined) return snapshot;
     }
     return undefined;
+  }
+
+  async loadSnapshots(
+    sessions: readonly string[],
+    projection: string,
+  ): Promise<readonly (Snapshot | undefined)[]> {
+    this.#assertOpen();
+    const read = (session: string): Promise<Snapshot | undefined> =>
+      this.#parts.snapshots.read(parseSessionId(session), projection);
+    return await Promise.all(sessions.map(read));
   }
 
   async delete(session: string, options: DeleteOptions = {}): Promise<Deleted> {

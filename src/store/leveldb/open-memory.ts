@@ -5,7 +5,6 @@ import { chainStart } from "./rows/index.ts";
 import { LevelLog } from "./level-log.ts";
 import type { StoreLog } from "./store-log.ts";
 
-/** Opens a log that exists until it is closed. */
 export async function openMemoryLog(): Promise<StoreLog> {
   const { MemoryLevel } = await import("memory-level");
   const database = new MemoryLevel({ storeEncoding: "utf8" });

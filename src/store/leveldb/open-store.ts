@@ -94,14 +94,6 @@ const schema = optionsOf<OpenLogOptions>(
   { dir: name },
 );
 
-/**
- * Opens the log of a store. A store that is refused keeps its files as they were.
- * @example
- * await using log = await openLog({ dir: ".turnlog", readOnly: true });
- * for await (const { session, revision } of log.list()) console.log(session, revision);
- * @throws TurnlogError `LOG_NOT_FOUND` (with `create: false` or `readOnly`), `LOG_LOCKED`,
- * `LOG_FOREIGN`, `LOG_DAMAGED`, `LOG_TOO_NEW`, `LOG_FULL`, `LOG_READ_ONLY`, `LOG_FAILED`
- */
 export async function openLog(options: OpenLogOptions): Promise<StoreLog> {
   return await openServedLog(options);
 }

@@ -19,14 +19,6 @@ export interface KnownSession {
   readonly isDeleted: boolean;
 }
 
-export function refusedBefore(session: string, cause: unknown): TurnlogError {
-  return new TurnlogError(
-    "REVISION_CONFLICT",
-    `This append to session ${session} follows one that was refused. Read the events since, decide again and append as a new writer.`,
-    { session, cause },
-  );
-}
-
 export function hasIds(events: readonly NewEvent[]): boolean {
   for (const event of events) if (idOf(event) !== undefined) return true;
   return false;

@@ -2,7 +2,16 @@
 
 import { z } from "zod";
 import type { AppendOptions, DeleteOptions, ReadRange } from "../../events/index.ts";
-import { code, flag, implementation, oneOf, optionsOf } from "../../validation/index.ts";
+import {
+  code,
+  flag,
+  implementation,
+  many,
+  name,
+  oneOf,
+  optionsOf,
+  thing,
+} from "../../validation/index.ts";
 
 interface FollowOptions {
   readonly from?: number;
@@ -12,8 +21,13 @@ interface FollowOptions {
 const anything = z.unknown();
 const signal = implementation({ addEventListener: code });
 
-export const appendSchema: z.ZodType = optionsOf<AppendOptions>(
+/** Of a log that one process owns: it has no epochs. */
+export const appendSchema: z.ZodType = optionsOf<Omit<AppendOptions, "epoch">>(
   { writer: anything, origin: anything },
+  {},
+);
+export const ownedAppendSchema: z.ZodType = optionsOf<AppendOptions>(
+  { writer: anything, origin: anything, epoch: many },
   {},
 );
 export const readSchema: z.ZodType = optionsOf<ReadRange>(
@@ -30,6 +44,12 @@ export const listSchema: z.ZodType = optionsOf<{ readonly prefix?: string }>(
   {},
 );
 export const deleteSchema: z.ZodType = optionsOf<DeleteOptions>(
-  { forks: oneOf("refuse", "copy") },
+  { forks: oneOf("refuse", "copy"), by: name },
   {},
+);
+
+/** Of a consumer. */
+export const cursorPositionSchema: z.ZodType = thing(
+  "a position, which is a whole number of at least 0",
+  (value) => Number.isSafeInteger(value) && Number(value) >= 0,
 );

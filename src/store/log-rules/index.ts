@@ -1,5 +1,6 @@
 /** What every log demands of its calls, and the errors if they do not comply, in any store. */
 
+export { AppendLine } from "./append-line.ts";
 export {
   checkForkPoint,
   checkRevision,
@@ -7,13 +8,14 @@ export {
   hasIds,
   idConflict,
   nothingToAppend,
-  refusedBefore,
 } from "./append-rules.ts";
 export {
   appendSchema,
+  cursorPositionSchema,
   deleteSchema,
   followSchema,
   listSchema,
+  ownedAppendSchema,
   readAllSchema,
   readSchema,
 } from "./call-schemas.ts";
@@ -26,3 +28,4 @@ export {
   notFound,
   sharedDamage,
 } from "./log-errors.ts";
+export { RefusedWriters } from "./refused-writers.ts";

@@ -9,7 +9,9 @@ import {
   databaseFailure,
   migrate,
   migrationSql,
+  retrying,
 } from "./database/index.ts";
+import { logParts } from "./log-parts.ts";
 import { PostgresLog } from "./postgres-log.ts";
 
 /** Options of {@link openPostgresLog}. */
@@ -24,10 +26,21 @@ export interface PostgresLogOptions {
   readonly connections?: number;
   /** Milliseconds between two looks for what other processes wrote, while somebody follows. Default: 250. */
   readonly pollingMs?: number;
+  /**
+   * Milliseconds after which other processes take the sessions of this one, when it has died or the database
+   * does not hear of it. Renewed three times as often. Default: 5,000.
+   */
+  readonly leaseMs?: number;
 }
 
 const optionsSchema: z.ZodType = optionsOf<PostgresLogOptions>(
-  { schema: name, migrate: flag, connections: z.int().positive(), pollingMs: milliseconds },
+  {
+    schema: name,
+    migrate: flag,
+    connections: z.int().positive(),
+    pollingMs: milliseconds,
+    leaseMs: milliseconds,
+  },
   { connectionString: name },
 );
 
@@ -41,12 +54,14 @@ const optionsSchema: z.ZodType = optionsOf<PostgresLogOptions>(
  */
 export async function openPostgresLog(options: PostgresLogOptions): Promise<EventLog> {
   check(optionsSchema, options, "openPostgresLog", { name: "options" });
-  const { connectionString, connections = 4, pollingMs = 250 } = options;
+  const { connectionString, connections = 4, pollingMs = 250, leaseMs = 5000 } = options;
   const schema = quotedSchema(options.schema ?? "turnlog");
   const pool = await connectPg({ connectionString, connections });
   try {
-    await (options.migrate === false ? assertMigrated(pool, schema) : migrate(pool, schema));
-    return new PostgresLog({ pool, schema, pollingMs });
+    const sql = retrying(pool);
+    await (options.migrate === false ? assertMigrated(sql, schema) : migrate(sql, schema));
+    const parts = logParts({ pool, schema, pollingMs, leaseMs });
+    return new PostgresLog({ pool, schema, parts });
   } catch (error) {
     await pool.end();
     throw databaseFailure(error, "Opening the log");

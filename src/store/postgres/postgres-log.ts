@@ -3,7 +3,7 @@
 import {
   type Appended,
   type AppendOptions,
-  createCodec,
+  type CursorStore,
   type Deleted,
   type DeletedSession,
   type DeleteOptions,
@@ -11,7 +11,9 @@ import {
   type ExpectedRevision,
   type ForkEvents,
   type GlobalEvent,
+  type Inbox,
   type NewEvent,
+  type Ownership,
   parseSessionId,
   type ReadRange,
   rejected,
@@ -20,7 +22,6 @@ import {
   type Snapshot,
 } from "../../events/index.ts";
 import { check } from "../../validation/index.ts";
-import type { LiveTail } from "../following/index.ts";
 import {
   appendSchema,
   assertPositions,
@@ -29,69 +30,60 @@ import {
   deleteSchema,
   followSchema,
   listSchema,
+  ownedAppendSchema,
   readAllSchema,
   readSchema,
 } from "../log-rules/index.ts";
 import { databaseFailure, type SqlPool } from "./database/index.ts";
-import { Heads } from "./heads/index.ts";
-import { Following, horizon, readGlobal, Reading } from "./read/index.ts";
+import type { Heads } from "./heads/index.ts";
+import type { LogParts } from "./log-parts.ts";
+import { type Following, horizon, readGlobal, type Reading } from "./read/index.ts";
 import {
   deletedSessions,
   deleteSession,
   listSessions,
   loadSnapshot,
+  loadSnapshots,
+  postgresCursors,
   saveSnapshot,
 } from "./upkeep/index.ts";
-import { Appender, appendStaged, Committer, fork } from "./write/index.ts";
+import { type Appender, appendStaged, type Committer, fork } from "./write/index.ts";
 
-export interface PostgresLogParts {
+export interface PostgresLogOptions {
   readonly pool: SqlPool;
   /** The quoted name of the schema with the tables. */
   readonly schema: string;
-  readonly pollingMs: number;
+  readonly parts: LogParts;
 }
 
 export class PostgresLog implements EventLog {
   readonly #pool: SqlPool;
   readonly #schema: string;
-  readonly #codec = createCodec();
+  readonly #parts: LogParts;
   readonly #heads: Heads;
   readonly #committer: Committer;
   readonly #appender: Appender;
   readonly #reading: Reading;
   readonly #following: Following;
+  readonly ownership: Ownership;
+  readonly inbox: Inbox;
+  readonly cursors: CursorStore;
   readonly #working = new Set<Promise<unknown>>();
   #closed: Promise<void> | undefined;
 
-  constructor({ pool, schema, pollingMs }: PostgresLogParts) {
+  constructor({ pool, schema, parts }: PostgresLogOptions) {
     this.#pool = pool;
     this.#schema = schema;
-    const tails = new Map<string, LiveTail>();
-    const heads = new Heads(pool, schema, tails);
-    this.#heads = heads;
-    this.#committer = new Committer({
-      pool,
-      schema,
-      onRefused: (head, appends) => {
-        heads.reload(head);
-        this.#appender.again(head, appends);
-      },
-      onWritten: () => {
-        this.#following.notify();
-      },
-      onFailed: (head) => {
-        heads.reload(head);
-      },
-    });
-    const source = { sql: pool, schema, codec: this.#codec };
-    this.#appender = new Appender({ ...source, heads, committer: this.#committer });
-    this.#reading = new Reading({ source, heads });
-    this.#following = new Following({
-      ...source,
-      heads,
-      tails,
-      reading: this.#reading,
-      intervalMs: pollingMs,
+    this.#parts = parts;
+    this.#heads = parts.heads;
+    this.#committer = parts.committer;
+    this.#appender = parts.appender;
+    this.#reading = parts.reading;
+    this.#following = parts.following;
+    this.ownership = parts.claims;
+    this.inbox = parts.commands;
+    this.cursors = postgresCursors(parts.sql, schema, () => {
+      this.#assertOpen();
     });
   }
 
@@ -104,7 +96,7 @@ export class PostgresLog implements EventLog {
     try {
       this.#assertOpen();
       if (options !== undefined)
-        check(appendSchema, options, "append", { name: "options", session });
+        check(ownedAppendSchema, options, "append", { name: "options", session });
       return this.#appender.append(session, expected, events, options);
     } catch (error) {
       return rejected(error);
@@ -122,11 +114,11 @@ export class PostgresLog implements EventLog {
     const staging = {
       sql: this.#pool,
       schema: this.#schema,
-      codec: this.#codec,
+      codec: this.#parts.codec,
       heads: this.#heads,
     };
     return await this.#work(
-      this.#appender.inLine<Appended>(head, async () => {
+      this.#appender.line.run<Appended>(head, async () => {
         await this.#committer.idle();
         const appended = await this.#try(`Importing session ${session}`, () =>
           appendStaged(staging, session, parts, options),
@@ -147,7 +139,7 @@ export class PostgresLog implements EventLog {
           {
             pool: this.#pool,
             schema: this.#schema,
-            codec: this.#codec,
+            codec: this.#parts.codec,
             heads: this.#heads,
             appender: this.#appender,
             committer: this.#committer,
@@ -187,8 +179,8 @@ export class PostgresLog implements EventLog {
   async *readAll(options: { readonly from?: number } = {}): AsyncGenerator<GlobalEvent> {
     this.#assertOpen();
     check(readAllSchema, options, "readAll", { name: "options" });
-    const source = { sql: this.#pool, schema: this.#schema, codec: this.#codec };
-    const to = await horizon(this.#pool, this.#schema);
+    const source = { sql: this.#parts.sql, schema: this.#schema, codec: this.#parts.codec };
+    const to = await horizon(this.#parts.sql, this.#schema);
     yield* readGlobal(source, Math.max(options.from ?? 1, 1), to);
   }
 
@@ -210,14 +202,14 @@ export class PostgresLog implements EventLog {
   async *list(options: { readonly prefix?: string } = {}): AsyncGenerator<SessionEntry> {
     this.#assertOpen();
     check(listSchema, options, "list", { name: "options" });
-    yield* listSessions(this.#pool, this.#schema, options.prefix ?? "");
+    yield* listSessions(this.#parts.sql, this.#schema, options.prefix ?? "");
   }
 
   async saveSnapshot(session: string, snapshot: Snapshot): Promise<void> {
     this.#assertOpen();
     const stored = await this.#heads.stored(parseSessionId(session));
     await this.#try(`Saving a snapshot of ${session}`, () =>
-      saveSnapshot(this.#pool, this.#schema, session, stored, snapshot),
+      saveSnapshot(this.#parts.sql, this.#schema, session, stored, snapshot),
     );
   }
 
@@ -226,7 +218,17 @@ export class PostgresLog implements EventLog {
     const stored = await this.#heads.stored(parseSessionId(session));
     if (stored.revision === 0) return undefined;
     return await this.#try(`Reading a snapshot of ${session}`, () =>
-      loadSnapshot(this.#pool, this.#schema, session, stored, projection),
+      loadSnapshot(this.#parts.sql, this.#schema, session, stored, projection),
+    );
+  }
+
+  async loadSnapshots(
+    sessions: readonly string[],
+    projection: string,
+  ): Promise<readonly (Snapshot | undefined)[]> {
+    this.#assertOpen();
+    return await this.#try("Reading snapshots", () =>
+      loadSnapshots(this.#parts.sql, this.#schema, sessions, projection),
     );
   }
 
@@ -235,12 +237,12 @@ export class PostgresLog implements EventLog {
     check(deleteSchema, options, "delete", { name: "options", session });
     const head = this.#heads.of(session);
     return await this.#work(
-      this.#appender.inLine<Deleted>(head, async () => {
+      this.#appender.line.run<Deleted>(head, async () => {
         // Earlier appends to this session are deleted with it.
         await this.#committer.idle();
         const deleted = await this.#try(`Deleting session ${session}`, () =>
           this.#pool.transaction((sql) =>
-            deleteSession(sql, this.#schema, this.#codec, session, options.forks ?? "refuse"),
+            deleteSession(sql, this.#schema, this.#parts.codec, session, options),
           ),
         );
         head.tail?.fail(deletedError(session));
@@ -254,7 +256,7 @@ export class PostgresLog implements EventLog {
 
   async *deleted(): AsyncGenerator<DeletedSession> {
     this.#assertOpen();
-    yield* deletedSessions(this.#pool, this.#schema);
+    yield* deletedSessions(this.#parts.sql, this.#schema);
   }
 
   close(): Promise<void> {
@@ -267,9 +269,11 @@ export class PostgresLog implements EventLog {
   }
 
   async #close(): Promise<void> {
-    await this.#appender.settled();
+    await this.#appender.line.settled();
     await this.#committer.idle();
     await Promise.allSettled(this.#working);
+    await this.#parts.commands.end(closedError());
+    await this.#parts.claims.end();
     await this.#following.end();
     await this.#pool.end();
   }

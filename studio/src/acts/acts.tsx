@@ -11,11 +11,12 @@ import { go } from "../shell/place.ts";
 import { positionOf, type Seen } from "../shell/seen.ts";
 import { CompactDialog } from "./compact-dialog.tsx";
 import { CompareDialog } from "./compare-dialog.tsx";
+import { RerunDialog } from "./rerun-dialog.tsx";
 import { saveTranscript } from "./transcript.ts";
 import { VerifyDialog, type Verification } from "./verify-dialog.tsx";
 
 type Shown =
-  | { readonly kind: "compact" | "compare" }
+  | { readonly kind: "compact" | "compare" | "rerun" }
   | { readonly kind: "verified"; readonly verification: Verification }
   | { readonly kind: "said"; readonly words: string; readonly isError: boolean };
 
@@ -71,7 +72,7 @@ export function Acts({ seen }: { readonly seen: Seen }) {
                     feed.id,
                     at === undefined
                       ? feed.store.getSnapshot().context.messages
-                      : await feed.messagesAt(at),
+                      : feed.messagesAt(at),
                   ),
                 )
               }
@@ -116,17 +117,8 @@ export function Acts({ seen }: { readonly seen: Seen }) {
             >
               Rewind to {figure(position)}
             </Act>
-            <Act
-              refusal={canRun}
-              onAct={() =>
-                act(async () =>
-                  opened(
-                    (await session.rerun(at === undefined ? {} : { position: at })).session.id,
-                  ),
-                )
-              }
-            >
-              Rerun {at === undefined ? "the last turn" : `from ${figure(at)}`} in a fork
+            <Act refusal={canRun} onAct={() => show({ kind: "rerun" })}>
+              Rerun {at === undefined ? "the last turn" : `from ${figure(at)}`}…
             </Act>
             <Act refusal={canRun} onAct={() => show({ kind: "compact" })}>
               Compact: preview, do, undo…
@@ -156,6 +148,7 @@ export function Acts({ seen }: { readonly seen: Seen }) {
       {shown?.kind === "compact" && (
         <CompactDialog seen={seen} onClose={() => setShown(undefined)} />
       )}
+      {shown?.kind === "rerun" && <RerunDialog seen={seen} onClose={() => setShown(undefined)} />}
       {shown?.kind === "compare" && (
         <CompareDialog session={feed.id} onClose={() => setShown(undefined)} />
       )}

@@ -1,37 +1,32 @@
 /** The conversation at the position that is seen: one branch, the newest messages first shown. */
 
-import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { memo, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { useSelector } from "@xstate/store-react";
 import { readUIMessages, type UIMessagesState } from "../../../src/public/ui.ts";
 import { client } from "../data/client.ts";
 import { plural } from "../data/words.ts";
-import { Blank } from "../parts/loading.tsx";
+import { Blank, Loading } from "../parts/loading.tsx";
 import type { Seen } from "../shell/seen.ts";
 import { Composer, useRefusal } from "./composer.tsx";
 import { Message, type MessageActs } from "./message.tsx";
 import { leafOf, threadOf, type ThreadMessage } from "./thread.ts";
 
-const FIRST_SHOWN = 40;
+/** More come when one scrolls up to them. */
+const FIRST_SHOWN = 12;
 
-function useMessages({ feed, at }: Seen): UIMessagesState {
+function useMessages({ feed, at, isWhole }: Seen): UIMessagesState {
   const live = useSelector(feed.store, ({ context }) => context.messages);
-  const [past, setPast] = useState<UIMessagesState>();
-  useEffect(() => {
-    if (at === undefined) return setPast(undefined);
-    let isCurrent = true;
-    void feed.messagesAt(at).then((state) => {
-      if (isCurrent) setPast(state);
-    });
-    return () => {
-      isCurrent = false;
-    };
-  }, [feed, at]);
-  return at === undefined ? live : (past ?? live);
+  return useMemo(
+    () => (at === undefined ? live : feed.messagesAt(at)),
+    // The past does not change with the live end.
+    [feed, at, isWhole, at === undefined ? live : undefined],
+  );
 }
 
 export function Chat({ seen }: { readonly seen: Seen }) {
   const { feed, at } = seen;
-  const messages = readUIMessages(useMessages(seen));
+  const state = useMessages(seen);
+  const messages = useMemo(() => readUIMessages(state), [state]);
   const [leaf, setLeaf] = useState<string>();
   const refusal = useRefusal(seen);
   const all = useRef(messages);
@@ -39,7 +34,8 @@ export function Chat({ seen }: { readonly seen: Seen }) {
   // A branch that is looked at is left when the session goes on or the time changes.
   useEffect(() => setLeaf(undefined), [messages.headId, at]);
   const known = messages.messages.some(({ message }) => message.id === leaf) ? leaf : undefined;
-  const thread = threadOf(messages, known ?? messages.headId);
+  const shown = known ?? messages.headId;
+  const thread = useMemo(() => threadOf(messages, shown), [messages, shown]);
   const onBranch = useCallback((id: string) => setLeaf(leafOf(all.current, id)), []);
   const onEdit = useCallback(
     async (replaces: string, text: string) => {
@@ -55,27 +51,38 @@ export function Chat({ seen }: { readonly seen: Seen }) {
   return (
     <div className="chat">
       {isLeft && <LeftBranch seen={seen} thread={thread} onBack={() => setLeaf(undefined)} />}
-      <Thread thread={thread} acts={acts} follows={at === undefined && !isLeft} />
+      {seen.isWhole || at === undefined ? (
+        <Thread
+          thread={thread}
+          acts={acts}
+          follows={at === undefined && !isLeft}
+          isWhole={seen.isWhole}
+        />
+      ) : (
+        <Loading words="Reading the events up to here…" />
+      )}
       <Composer seen={seen} />
     </div>
   );
 }
 
-function Thread({
+const Thread = memo(function Thread({
   thread,
   acts,
   follows,
+  isWhole,
 }: {
   readonly thread: readonly ThreadMessage[];
   readonly acts: MessageActs;
   readonly follows: boolean;
+  readonly isWhole: boolean;
 }) {
   const [shown, setShown] = useState(FIRST_SHOWN);
   const scroller = useRef<HTMLDivElement>(null);
   const isAtEnd = useRef(true);
+  // The list is laid out from its end (`column-reverse`), so the browser itself keeps the end in sight.
   useLayoutEffect(() => {
-    const element = scroller.current;
-    if (element !== null && (isAtEnd.current || !follows)) element.scrollTop = element.scrollHeight;
+    if (!follows && !isAtEnd.current && scroller.current !== null) scroller.current.scrollTop = 0;
   }, [thread, follows]);
   const left = Math.max(0, thread.length - shown);
   return (
@@ -86,21 +93,26 @@ function Thread({
       aria-label="Messages"
       tabIndex={0}
       onScroll={({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) => {
-        isAtEnd.current = scrollHeight - scrollTop - clientHeight < 60;
+        isAtEnd.current = scrollTop > -2;
+        const above = scrollHeight - clientHeight + scrollTop;
+        if (left > 0 && above < clientHeight) setShown(shown + FIRST_SHOWN);
       }}
     >
-      {thread.length === 0 && <Blank title="No messages yet" />}
-      {left > 0 && (
-        <button type="button" className="link more" onClick={() => setShown(shown + FIRST_SHOWN)}>
-          {plural(left, "earlier message")}
-        </button>
-      )}
-      {thread.slice(left).map(({ message, siblings }) => (
-        <Message key={message.id} message={message} siblings={siblings} acts={acts} />
-      ))}
+      <div className="thread-messages">
+        {!isWhole && <Loading words="Reading earlier messages…" />}
+        {isWhole && thread.length === 0 && <Blank title="No messages yet" />}
+        {left > 0 && (
+          <button type="button" className="link more" onClick={() => setShown(shown + FIRST_SHOWN)}>
+            {plural(left, "earlier message")}
+          </button>
+        )}
+        {thread.slice(left).map(({ message, siblings }) => (
+          <Message key={message.id} message={message} siblings={siblings} acts={acts} />
+        ))}
+      </div>
     </div>
   );
-}
+});
 
 /** What a person sees who looks at a branch that the session has left. */
 function LeftBranch({

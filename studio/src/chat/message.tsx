@@ -17,15 +17,13 @@ export interface MessageActs {
   readonly onBranch: (messageId: string) => void;
 }
 
-export const Message = memo(function Message({
-  message,
-  siblings,
-  acts,
-}: {
+interface Shown {
   readonly message: SessionMessage;
   readonly siblings: readonly string[];
   readonly acts: MessageActs;
-}) {
+}
+
+export const Message = memo(function Message({ message, siblings, acts }: Shown) {
   const [isEditing, setEditing] = useState(false);
   const { role, parts, metadata, id } = message;
   const isUser = role === "user";
@@ -69,7 +67,17 @@ export const Message = memo(function Message({
       {!isUser && metadata !== undefined && <Foot metadata={metadata} />}
     </article>
   );
-});
+}, isSame);
+
+/** The thread makes its lists of siblings anew; messages that did not change are the same objects. */
+function isSame(one: Shown, other: Shown): boolean {
+  return (
+    one.message === other.message &&
+    one.acts === other.acts &&
+    one.siblings.length === other.siblings.length &&
+    one.siblings.every((id, index) => id === other.siblings[index])
+  );
+}
 
 function textOf({ parts }: SessionMessage): string {
   return parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n\n");

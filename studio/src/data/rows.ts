@@ -46,6 +46,24 @@ export function joined(row: Row | undefined, event: SessionEvent): Row | undefin
     return undefined;
   return {
     event: withText(row.event, before + added),
-    last: { position: event.position, time: event.time, count: (row.last?.count ?? 1) + 1 },
+    last: {
+      position: event.position,
+      time: event.time,
+      lengths: [...(row.last?.lengths ?? [before.length]), added.length],
+    },
   };
+}
+
+/** The event of a row with its text up to a position within it. */
+export function cutAt({ event, last }: Row, position: number): SessionEvent {
+  const text = deltaOf(event);
+  if (last === undefined || text === undefined || position >= last.position) return event;
+  const deltas = last.lengths.slice(0, position - event.position + 1);
+  return withText(
+    event,
+    text.slice(
+      0,
+      deltas.reduce((sum, length) => sum + length, 0),
+    ),
+  );
 }

@@ -1,13 +1,13 @@
 /**
- * The log of the session that is open: loaded a page at a time, then followed live. Each event is folded
- * into the messages once; live events are folded together once a frame.
+ * The log of the session that is open: its last turns first, then all of it a page at a time, then live. Each event is folded
+ * into the messages once; live events are folded together, ten times a second.
  */
 
 import { createStore } from "@xstate/store";
 import type { SessionEvent } from "../../../src/public/events.ts";
 import { uiMessages, type UIMessagesState } from "../../../src/public/ui.ts";
 import { codeOf, eventsUrl, messageOf, read } from "./client.ts";
-import { indexAt, joined } from "./rows.ts";
+import { cutAt, indexAt, joined } from "./rows.ts";
 import { endOf, type Problem, type Row } from "./types.ts";
 
 export type Connection = "loading" | "live" | "reconnecting" | "failed";
@@ -22,6 +22,8 @@ interface FeedState {
   /** Changes with each structural event, not with deltas. */
   readonly structure: number;
   readonly messages: UIMessagesState;
+  /** Whether the messages are those of the whole log; of its last turns otherwise. */
+  readonly isWhole: boolean;
   readonly problems: readonly Problem[];
 }
 
@@ -32,6 +34,12 @@ interface LogPage {
   readonly problems: readonly Problem[];
 }
 
+interface NewestTurns {
+  readonly rows: readonly Row[];
+  readonly from: number;
+  readonly revision: number;
+}
+
 /** An error as the server describes it. */
 interface ServerProblem {
   readonly code?: string;
@@ -39,8 +47,17 @@ interface ServerProblem {
 }
 
 /** Folded messages are kept at every so many rows: states share what did not change. */
-const ROWS_PER_CHECKPOINT = 200;
+const ROWS_PER_CHECKPOINT = 50;
 const RETRY_MS = 1_500;
+/** Errors of a server, or of the application that has the store open, that is not there now. */
+const passing: ReadonlySet<string> = new Set([
+  "SERVER_UNREACHABLE",
+  "RUNTIME_CLOSED",
+  "LOG_CLOSED",
+]);
+/** Text that grows faster than this is no easier to read, and each time the page lays it out again. */
+const LIVE_MS = 100;
+const HIDDEN_MS = 1_000;
 
 function newStore(messages: UIMessagesState) {
   const context: FeedState = {
@@ -49,6 +66,7 @@ function newStore(messages: UIMessagesState) {
     revision: 0,
     structure: 0,
     messages,
+    isWhole: false,
     problems: [],
   };
   return createStore({
@@ -70,42 +88,45 @@ export class SessionFeed {
   readonly #fold: ReturnType<typeof uiMessages>;
   readonly #checkpoints: { readonly row: number; readonly state: UIMessagesState }[] = [];
   readonly #closing = new AbortController();
+  /** Of all rows. */
+  #state: UIMessagesState;
   #source: EventSource | undefined;
   #waiting: SessionEvent[] = [];
-  #frame: number | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
   #structure = 0;
 
   constructor(id: string) {
     this.id = id;
     this.#fold = uiMessages({ session: id });
-    this.store = newStore(this.#fold.initial);
+    this.#state = this.#fold.initial;
+    this.store = newStore(this.#state);
     void this.#run();
   }
 
   close(): void {
     this.#closing.abort();
     this.#source?.close();
-    if (this.#frame !== undefined) cancelAnimationFrame(this.#frame);
+    clearTimeout(this.#timer);
+  }
+
+  get #signal(): AbortSignal {
+    return this.#closing.signal;
   }
 
   get position(): number {
     return this.store.getSnapshot().context.position;
   }
 
-  /** The messages at a position. Asks the server for the text so far if a block was being written. */
-  async messagesAt(position: number): Promise<UIMessagesState> {
+  get revision(): number {
+    return this.store.getSnapshot().context.revision;
+  }
+
+  /** The messages at a position, which may be within a block. */
+  messagesAt(position: number): UIMessagesState {
     const index = indexAt(this.rows, position);
     const row = this.rows[index];
     if (row === undefined) return this.#fold.initial;
-    if (endOf(row) <= position) return this.#foldedTo(index);
-    const { rows } = await read<LogPage>(this.id, "log", {
-      from: row.event.position,
-      to: position,
-    });
-    return rows.reduce(
-      (state, { event }) => this.#fold.fold(state, event),
-      this.#foldedTo(index - 1),
-    );
+    return this.#fold.fold(this.#foldedTo(index - 1), cutAt(row, position));
   }
 
   #foldedTo(index: number): UIMessagesState {
@@ -118,39 +139,54 @@ export class SessionFeed {
 
   async #run(): Promise<void> {
     try {
+      const newest = this.position === 0 ? await this.#newest() : undefined;
       let from: number | undefined = this.position + 1;
+      if (newest !== undefined && from === newest.from) from = undefined;
+      const to = newest === undefined ? undefined : newest.from - 1;
       while (from !== undefined) {
-        const page: LogPage = await read<LogPage>(this.id, "log", { from }, this.#closing.signal);
+        const page: LogPage = await read<LogPage>(this.id, "log", { from, to }, this.#signal);
         this.#add(page);
         from = page.next;
       }
+      if (newest !== undefined) this.#add({ ...newest, problems: [] });
+      this.#change({ messages: this.#state, isWhole: true });
       this.#follow();
     } catch (error) {
-      if (this.#closing.signal.aborted) return;
+      if (this.#signal.aborted) return;
       const code = codeOf(error);
-      if (code === "SERVER_UNREACHABLE" || code === "RUNTIME_CLOSED") this.#later();
+      if (code !== undefined && passing.has(code)) this.#later();
       else this.#change({ connection: "failed", error: { code, message: messageOf(error) } });
     }
+  }
+
+  /** Shows the last turns, so that a long log can be read before all of it is here. */
+  async #newest(): Promise<NewestTurns> {
+    const newest = await read<NewestTurns>(this.id, "newest", {}, this.#signal);
+    const { rows, revision } = newest;
+    const messages = rows.reduce(
+      (state, { event }) => this.#fold.fold(state, event),
+      this.#fold.initial,
+    );
+    if (newest.from > 1) this.#change({ messages, revision, structure: ++this.#structure });
+    return newest;
   }
 
   #later(): void {
     this.#change({ connection: "reconnecting" });
     setTimeout(() => {
-      if (!this.#closing.signal.aborted) void this.#run();
+      if (!this.#signal.aborted) void this.#run();
     }, RETRY_MS);
   }
 
   #add({ rows, revision, problems }: LogPage): void {
-    let state = this.store.getSnapshot().context.messages;
     for (const row of rows) {
-      state = this.#fold.fold(state, row.event);
+      this.#state = this.#fold.fold(this.#state, row.event);
       this.rows.push(row);
-      this.#keep(state);
+      this.#keep(this.#state);
     }
     this.#structure++;
     const last = this.rows.at(-1);
     this.#change({
-      messages: state,
       revision,
       structure: this.#structure,
       position: last === undefined ? 0 : Math.max(endOf(last), problems.at(-1)?.position ?? 0),
@@ -177,7 +213,7 @@ export class SessionFeed {
       });
     });
     source.addEventListener("error", () => {
-      if (this.#closing.signal.aborted) return;
+      if (this.#signal.aborted) return;
       // A refusal ends the source; a lost connection is opened again behind the last event.
       source.close();
       this.#flush();
@@ -187,19 +223,19 @@ export class SessionFeed {
 
   #take(event: SessionEvent): void {
     this.#waiting.push(event);
-    if (document.hidden) this.#frame ??= window.setTimeout(() => this.#flush(), 250);
-    else this.#frame ??= requestAnimationFrame(() => this.#flush());
+    this.#timer ??= setTimeout(() => this.#flush(), document.hidden ? HIDDEN_MS : LIVE_MS);
   }
 
   #flush(): void {
-    this.#frame = undefined;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
     const events = this.#waiting;
     if (events.length === 0) return;
     this.#waiting = [];
-    let { messages, position } = this.store.getSnapshot().context;
+    let { position } = this;
     for (const event of events) {
       if (event.position <= position) continue;
-      messages = this.#fold.fold(messages, event);
+      this.#state = this.#fold.fold(this.#state, event);
       position = event.position;
       const row = joined(this.rows.at(-1), event);
       if (row === undefined) {
@@ -207,6 +243,7 @@ export class SessionFeed {
         this.#structure++;
       } else this.rows[this.rows.length - 1] = row;
     }
+    const messages = this.#state;
     this.#change({ messages, position, revision: position, structure: this.#structure });
   }
 

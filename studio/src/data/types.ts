@@ -10,11 +10,10 @@ export type Preview = Awaited<ReturnType<SessionClient["preview"]>>;
 type Branch = Awaited<ReturnType<SessionClient["branches"]>>[number];
 type Figures = Pick<Awaited<ReturnType<SessionClient["context"]>>, "cost">;
 
-/** The state at a position, as `/state` answers it. */
-export type StateAt = Omit<View, "history" | "prompt"> &
+/** The state at a position, as `/state` answers it. Its calls are those that run or wait. */
+export type StateAt = Omit<View, "history" | "prompt" | "usage"> &
   Figures & {
-    /** The number of messages of the next prompt. */
-    readonly messages: number;
+    readonly usage: Pick<View["usage"], "total" | "inherited">;
     readonly branches: readonly Branch[];
     /** In tokens; absent if it is not known. */
     readonly window?: number;
@@ -37,7 +36,12 @@ export type ListedSession = Omit<View["summary"], never> & {
 /** An event of the log, or several deltas of one block as one. */
 export interface Row {
   readonly event: SessionEvent;
-  readonly last?: { readonly position: number; readonly time: number; readonly count: number };
+  readonly last?: {
+    readonly position: number;
+    readonly time: number;
+    /** Of each delta's text. */
+    readonly lengths: readonly number[];
+  };
 }
 
 /** An event that cannot be read. */

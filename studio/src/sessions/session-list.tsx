@@ -1,6 +1,6 @@
 /** The list of sessions with forks below their origins: one tab stop, arrow keys within. */
 
-import { useId, useMemo, useState, type KeyboardEvent } from "react";
+import { memo, useId, useMemo, useState, type KeyboardEvent } from "react";
 import { useSelector } from "@xstate/store-react";
 import { loadMoreSessions, sessionsStore } from "../data/sessions.ts";
 import { ago, dollars, exactTime, plural, tokens } from "../data/words.ts";
@@ -9,9 +9,12 @@ import { go, placeStore } from "../shell/place.ts";
 import { matches, sessionTree, type TreeRow } from "./session-tree.ts";
 import { StatusPill } from "./status.tsx";
 
-export function SessionList() {
+/** Does not follow the position in a session, which moves often. */
+export const SessionList = memo(function SessionList() {
   const { phase, sessions, hasMore } = useSelector(sessionsStore, ({ context }) => context);
-  const place = useSelector(placeStore, ({ context }) => context.place);
+  const chosen = useSelector(placeStore, ({ context: { place } }) =>
+    place.page === "session" ? place.session : undefined,
+  );
   const [search, setSearch] = useState("");
   const [waitingOnly, setWaitingOnly] = useState(false);
   const list = useId();
@@ -23,10 +26,10 @@ export function SessionList() {
       ),
     [sessions, search, waitingOnly],
   );
-  const chosen = place.page === "session" ? place.session : undefined;
   const index = rows.findIndex(({ session }) => session.session === chosen);
   const open = (row: TreeRow | undefined): void => {
     if (row === undefined) return;
+    const { place } = placeStore.getSnapshot().context;
     const view = place.page === "session" ? place.view : "chat";
     go({ page: "session", session: row.session.session, view });
   };
@@ -103,7 +106,7 @@ export function SessionList() {
       )}
     </>
   );
-}
+});
 
 function isWaiting({ status }: { readonly status: string }): boolean {
   return status === "awaiting-approval" || status === "awaiting-output";

@@ -12,6 +12,8 @@ export interface Seen {
   readonly end: number;
   /** Changes with each structural event. */
   readonly structure: number;
+  /** False while the beginning of a long log is loaded. */
+  readonly isWhole: boolean;
   readonly steps: readonly Step[];
   /** The state at the position, or the one before until it is there. */
   readonly state?: StateAt;

@@ -36,40 +36,38 @@ function useFeed(id: string): SessionFeed | undefined {
   return feed;
 }
 
+const shownKeys = ["connection", "error", "structure", "problems", "isWhole"] as const;
+
 export function SessionPage({ place }: { readonly place: SessionPlace }) {
   const feed = useFeed(place.session);
   return feed === undefined ? null : <Opened feed={feed} place={place} />;
 }
 
 function Opened({ feed, place }: { readonly feed: SessionFeed; readonly place: SessionPlace }) {
-  const {
-    connection,
-    error,
-    position: end,
-    revision,
-    structure,
-    problems,
-  } = useSelector(feed.store, ({ context }) => context);
-  // The beginning can be read while the rest of a long log is loaded.
+  // Not the messages and not the position: deltas change them, and most panels do not show deltas.
+  const { connection, error, structure, problems, isWhole } = useSelector(
+    feed.store,
+    ({ context }) => context,
+    (one, other) => shownKeys.every((key) => one?.[key] === other[key]),
+  );
+  const end = Math.max(feed.position, feed.revision);
   const isReady = end > 0;
-  const last = Math.max(end, revision);
-  const at = place.position === undefined || !isReady ? undefined : Math.min(place.position, last);
-  const key = !isReady ? undefined : at === undefined ? `live ${structure}` : `at ${at}`;
+  const at = place.position === undefined || !isReady ? undefined : Math.min(place.position, end);
+  const live = isWhole ? `live ${structure}` : "loading";
+  const key = !isReady ? undefined : at === undefined ? live : `at ${at}`;
   const asked = useAsked(key, (signal) =>
     read<StateAt>(feed.id, "state", { position: at }, signal),
   );
-  const steps = useMemo(() => stepsOf(feed.rows), [feed, structure]);
+  const steps = useMemo(() => (isWhole ? stepsOf(feed.rows) : []), [feed, structure, isWhole]);
   if (error !== undefined && end === 0)
     return <Failure title={`${feed.id} cannot be shown`} message={error.message} />;
-  if (!isReady) {
-    const done = revision === 0 ? "" : ` ${figure(end)} of ${figure(revision)} events`;
-    return <Loading words={`Reading ${feed.id}…${done}`} />;
-  }
+  if (!isReady) return <Loading words={`Reading ${feed.id}…`} />;
   const seen: Seen = {
     feed,
     at,
-    end: last,
+    end,
     structure,
+    isWhole,
     steps,
     ...(asked.answer === undefined ? {} : { state: asked.answer }),
     ...(asked.error === undefined ? {} : { stateError: asked.error }),
@@ -90,15 +88,36 @@ function Opened({ feed, place }: { readonly feed: SessionFeed; readonly place: S
           <Chat seen={seen} />
         </section>
         <section className="panel-time" aria-label="Time" id="panel" role="tabpanel">
-          {place.view === "events" && <Events seen={seen} />}
-          {place.view === "prompt" && <Prompt seen={seen} />}
-          {place.view === "state" && <State seen={seen} />}
-          {(place.view === "steps" || place.view === "chat") && <Steps seen={seen} />}
+          {isWhole || place.view === "state" ? (
+            <TimePanel view={place.view} seen={seen} />
+          ) : (
+            <Progress feed={feed} />
+          )}
         </section>
       </div>
       <Scrubber seen={seen} />
     </div>
   );
+}
+
+function TimePanel({ view, seen }: { readonly view: ViewName; readonly seen: Seen }) {
+  switch (view) {
+    case "events":
+      return <Events seen={seen} />;
+    case "prompt":
+      return <Prompt seen={seen} />;
+    case "state":
+      return <State seen={seen} />;
+    case "steps":
+    case "chat":
+      return <Steps seen={seen} />;
+  }
+}
+
+/** The last turns are there already, and their panels need the events before them. */
+function Progress({ feed }: { readonly feed: SessionFeed }) {
+  const { position, revision } = useSelector(feed.store, ({ context }) => context);
+  return <Loading words={`Reading… ${figure(position)} of ${figure(revision)} events`} />;
 }
 
 const labels: Readonly<Record<ViewName, string>> = {

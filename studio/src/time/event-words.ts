@@ -48,7 +48,7 @@ export function gistOf({ event, last }: Row): string {
   const count =
     last === undefined
       ? ""
-      : `${figure(last.count)} deltas in ${duration(last.time - event.time)}: `;
+      : `${figure(last.lengths.length)} deltas in ${duration(last.time - event.time)}: `;
   return count + oneLine(wordsOf(event), 240);
 }
 

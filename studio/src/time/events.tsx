@@ -124,7 +124,8 @@ function Chosen({
         <dt>Position</dt>
         <dd className="num">
           {figure(event.position)}
-          {last !== undefined && ` to ${figure(last.position)}, ${figure(last.count)} deltas`}
+          {last !== undefined &&
+            ` to ${figure(last.position)}, ${figure(last.lengths.length)} deltas`}
         </dd>
         <dt>Time</dt>
         <dd className="num">{exactTime(event.time)}</dd>

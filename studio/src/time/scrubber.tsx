@@ -1,11 +1,12 @@
 /** The bar of time: where in the log the page is, with marks of turns, failures, compactions and rewinds. */
 
-import { useEffect, useMemo, useRef, type SubmitEvent } from "react";
+import { memo, useEffect, useMemo, useRef, type SubmitEvent } from "react";
+import { useSelector } from "@xstate/store-react";
 import { indexAt } from "../data/rows.ts";
 import type { Row } from "../data/types.ts";
 import { exactTime, figure } from "../data/words.ts";
 import { moveIn } from "../shell/place.ts";
-import { positionOf, type Seen } from "../shell/seen.ts";
+import type { Seen } from "../shell/seen.ts";
 import { isFailure } from "./event-words.ts";
 import { moveBy, moveToEdge } from "./moving.ts";
 
@@ -34,9 +35,13 @@ function marksOf(rows: readonly Row[]): readonly Mark[] {
 }
 
 export function Scrubber({ seen }: { readonly seen: Seen }) {
-  const { feed, structure, end, at } = seen;
+  const { feed, structure, at } = seen;
   const marks = useMemo(() => marksOf(feed.rows), [feed, structure]);
-  const position = positionOf(seen);
+  // Deltas move the end too.
+  const end = useSelector(feed.store, ({ context }) =>
+    Math.max(context.position, context.revision),
+  );
+  const position = at ?? end;
   const row = feed.rows[indexAt(feed.rows, position)];
   const submit = (event: SubmitEvent<HTMLFormElement>): void => {
     event.preventDefault();
@@ -80,7 +85,11 @@ export function Scrubber({ seen }: { readonly seen: Seen }) {
         </button>
       </div>
       <div className="track">
-        <Track marks={marks} end={end} position={position} />
+        <Track marks={marks} end={end} />
+        <div
+          className="track-past"
+          style={{ inlineSize: `calc((100% - 16px) * ${(position - 1) / Math.max(1, end - 1)})` }}
+        />
         <input
           type="range"
           min={1}
@@ -117,34 +126,28 @@ export function Scrubber({ seen }: { readonly seen: Seen }) {
   );
 }
 
-function Track({
+/** Drawn when the log grows, not when the position moves. */
+const Track = memo(function Track({
   marks,
   end,
-  position,
 }: {
   readonly marks: readonly Mark[];
   readonly end: number;
-  readonly position: number;
 }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   useEffect(() => {
     const element = canvas.current;
     if (element === null) return undefined;
-    const draw = (): void => drawTrack(element, marks, end, position);
+    const draw = (): void => drawTrack(element, marks, end);
     draw();
     const observer = new ResizeObserver(draw);
     observer.observe(element);
     return () => observer.disconnect();
-  }, [marks, end, position]);
+  }, [marks, end]);
   return <canvas ref={canvas} className="track-canvas" aria-hidden="true" />;
-}
+});
 
-function drawTrack(
-  canvas: HTMLCanvasElement,
-  marks: readonly Mark[],
-  end: number,
-  position: number,
-): void {
+function drawTrack(canvas: HTMLCanvasElement, marks: readonly Mark[], end: number): void {
   const { clientWidth: width, clientHeight: height } = canvas;
   const scale = devicePixelRatio;
   canvas.width = width * scale;
@@ -159,9 +162,9 @@ function drawTrack(
   const middle = height / 2;
   context.fillStyle = colour("--line");
   context.fillRect(8, middle - 2, width - 16, 4);
+  context.fillStyle = colour("--line-strong");
   for (const { kind, from, to } of marks) {
     if (kind !== "turn") continue;
-    context.fillStyle = colour(from <= position ? "--accent-soft" : "--line-strong");
     const left = x(from);
     context.beginPath();
     context.roundRect(left, middle - 4, Math.max(2, x(to) - left - 1), 8, 2);

@@ -1,22 +1,30 @@
 /** The state at a position: the machine, what waits, what runs, the branches, the tokens. A fold; it runs nothing. */
 
-import type { ReactNode } from "react";
+import { memo, type ReactNode } from "react";
 import { indexAt } from "../data/rows.ts";
+import type { Row, StateAt } from "../data/types.ts";
 import { dollars, exactTime, figure, oneLine } from "../data/words.ts";
 import { JsonView } from "../parts/json-view.tsx";
 import { Failure, Loading } from "../parts/loading.tsx";
 import { moveIn } from "../shell/place.ts";
-import { positionOf, type Seen } from "../shell/seen.ts";
+import type { Seen } from "../shell/seen.ts";
 import { gistOf } from "./event-words.ts";
 
-export function State({ seen }: { readonly seen: Seen }) {
-  const { feed, state, stateError } = seen;
+export function State({ seen: { feed, state, stateError } }: { readonly seen: Seen }) {
   if (stateError !== undefined) return <Failure title="No state here" message={stateError} />;
   if (state === undefined) return <Loading words="Folding…" />;
-  const position = positionOf(seen);
+  return <StateOf state={state} row={feed.rows[indexAt(feed.rows, state.position)]} />;
+}
+
+const StateOf = memo(function StateOf({
+  state,
+  row,
+}: {
+  readonly state: StateAt;
+  readonly row: Row | undefined;
+}) {
   const { value, context } = state.state;
-  const row = feed.rows[indexAt(feed.rows, position)];
-  const calls = state.toolCalls.filter((call) => call.endedAt === undefined);
+  const calls = state.toolCalls;
   return (
     <div className="state scroll" data-position={state.position}>
       <section className="machine">
@@ -108,7 +116,7 @@ export function State({ seen }: { readonly seen: Seen }) {
       </section>
     </div>
   );
-}
+});
 
 function pathOf(value: unknown): readonly string[] {
   if (typeof value === "string") return [value];

@@ -18,6 +18,7 @@ import { differenceText, replay } from "../../../src/testing/index.ts";
 import { scriptedModel } from "../../../src/models/index.ts";
 import { agentOf } from "../../laws/recorded-scripts.ts";
 import { fixtureNames, readFixture } from "../../laws/session-fixture.ts";
+import { sampled } from "../../support/runs.ts";
 import { call } from "../../support/script.ts";
 
 async function logWith(events: readonly SessionEvent[]): Promise<EventLog> {
@@ -26,7 +27,7 @@ async function logWith(events: readonly SessionEvent[]): Promise<EventLog> {
   return log;
 }
 
-describe.each(fixtureNames)("the fixture of the session %s", (name) => {
+describe.each(sampled(fixtureNames, 2))("the fixture of the session %s", (name) => {
   it("keeps every law, replays, and is the same when it is made of itself", async () => {
     await using log = await logWith(await readFixture(name));
     const lines = await exportFixture(log, "s");

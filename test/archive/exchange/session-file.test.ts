@@ -15,9 +15,9 @@ import {
   loadSessionSnapshot,
   storedPositions,
 } from "../../../src/state/index.ts";
+import { forkSession } from "../../../src/archive/index.ts";
 import {
   exportSession,
-  forkSession,
   importModelMessages,
   importSession,
   openMemoryLog,

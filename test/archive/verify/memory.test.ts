@@ -14,7 +14,7 @@ import { temporaryFolder } from "../../cli/temporary-folder.ts";
 const child = fileURLToPath(new URL("memory-child.ts", import.meta.url));
 
 /** Megabytes of content, and of the heap of a process that has it once: its code takes some 25. */
-const CONTENT = 32;
+const CONTENT = 16;
 const HEAP = 25 + 1.75 * CONTENT;
 const RESULTS = 320;
 

@@ -318,16 +318,21 @@ describeAll("a chat in Chromium", () => {
   });
 });
 
+/** Reloads in the middle of a reply, then asks for another one. */
+async function expectResumedAndRegenerated(page: Page, id: string): Promise<void> {
+  await say(page, "tell 100");
+  await written(page, 50);
+  await stage.reload(page);
+  await expectSame(page, id, 2);
+  await page.evaluate(() => void chat.regenerate());
+  await page.waitForFunction(() => chat.messages.at(-1)?.id === "reply-2");
+  await expectSame(page, id, 2);
+}
+
 describeAll("the transport of the AI SDK in Chromium", () => {
   it("sends, regenerates, edits and resumes", async () => {
     const [page, id] = await opened("transport=default");
-    await say(page, "tell 100");
-    await written(page, 50);
-    await stage.reload(page);
-    await expectSame(page, id, 2);
-    await page.evaluate(() => void chat.regenerate());
-    await page.waitForFunction(() => chat.messages.at(-1)?.id === "reply-2");
-    await expectSame(page, id, 2);
+    await expectResumedAndRegenerated(page, id);
   });
 
   it("sends the answer to an approval", async () => {
@@ -350,5 +355,36 @@ describeAll("the transport of the AI SDK in Chromium", () => {
     await settled(page, 2);
     const shown = await page.evaluate(() => chat.messages);
     expect(shown[1]).toEqual((await stage.logged(id))[1]);
+  });
+});
+
+describeAll("the transport of the AI SDK over a WebSocket in Chromium", () => {
+  it("sends, resumes after a reload, regenerates and stops", async () => {
+    const [page, id] = await opened("transport=websocket");
+    await expectResumedAndRegenerated(page, id);
+    await say(page, "tell 10000");
+    await written(page, 10);
+    await page.evaluate(() => void chat.stop());
+    await page.waitForFunction(() => chat.status === "ready");
+    await stage.reload(page);
+    await expectSame(page, id, 4);
+  });
+
+  it("sends the answer to an approval, and all of the reply after a kill when it resumes", async () => {
+    const [page, id] = await opened("transport=websocket");
+    await say(page, "pay 6");
+    await answer(page, await approvalOf(page), true);
+    const [, reply] = await expectSame(page, id, 2);
+    expect(JSON.stringify(reply)).toContain("paid 6");
+    await say(page, "tell 150");
+    await written(page, 100);
+    await stage.kill();
+    await page.waitForFunction(() => chat.status === "error");
+    await stage.start();
+    await page.evaluate(() => void chat.resumeStream());
+    await page.waitForFunction(() => chat.status === "streaming");
+    await settled(page, 4);
+    const shown = await page.evaluate(() => chat.messages);
+    expect(shown.at(-1)).toEqual((await stage.logged(id)).at(-1));
   });
 });

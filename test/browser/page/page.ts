@@ -8,6 +8,8 @@ import {
   DefaultChatTransport,
   lastAssistantMessageIsCompleteWithApprovalResponses,
   lastAssistantMessageIsCompleteWithToolCalls,
+  WebSocketChatTransport,
+  type ChatTransport,
   type UIMessage,
 } from "ai";
 import { createElement, Fragment, StrictMode, type ReactNode } from "react";
@@ -21,10 +23,15 @@ const search = new URLSearchParams(location.search);
 const id = search.get("id") ?? "";
 const headers = { authorization: "Bearer token" };
 const client = createClient({ baseUrl: "", token: "token", silenceMs: 2_000 });
-const transport =
-  search.get("transport") === "default"
-    ? new DefaultChatTransport<UIMessage>({ headers })
-    : chatTransport(client);
+const transports: Readonly<Record<string, () => ChatTransport<UIMessage>>> = {
+  default: () => new DefaultChatTransport({ headers }),
+  websocket: () =>
+    new WebSocketChatTransport({
+      url: "/api/chat",
+      protocols: ["turnlog", "turnlog.token.token"],
+    }),
+};
+const transport = transports[search.get("transport") ?? ""]?.() ?? chatTransport(client);
 
 /** Every error that the page showed. */
 const errors: string[] = [];

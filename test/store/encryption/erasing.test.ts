@@ -8,10 +8,10 @@ import { memoryKeys, type KeyStore } from "../../../src/store/encryption/key-sto
 import type { EventLog, NewEvent } from "../../../src/events/index.ts";
 import { openLog } from "../../../src/store/leveldb/open-store.ts";
 import { openMemoryLog } from "../../../src/store/leveldb/open-memory.ts";
+import { listSessions } from "../../../src/state/index.ts";
 import {
   createRuntime,
   dropOldest,
-  listSessions,
   redactSession,
   tokens,
   verifyLog,

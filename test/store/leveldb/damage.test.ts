@@ -28,7 +28,7 @@ import {
 } from "./damaged-store.ts";
 import { startChild } from "./process.ts";
 
-const trials = times(2, 12);
+const trials = times(1, 12);
 
 /** // Closing empties LevelDB's log file, so only killed stores have one. */
 const cases: readonly (readonly [file: string, ending: RegExp, pasts: readonly Past[]])[] = [

@@ -10,7 +10,7 @@ import { long, randomFrom, temporaryFolder, timeout, times } from "./disk.ts";
 import { startChild, type Child } from "./process.ts";
 
 const script = fileURLToPath(new URL("fight-child.ts", import.meta.url));
-const rounds = times(2, 1);
+const rounds = times(1);
 const killsEach = long ? 15 : 3;
 
 it(

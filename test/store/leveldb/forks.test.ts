@@ -43,7 +43,7 @@ it(
         expect((await surveyStore(mended)).findings).toEqual([]);
         await expectGrove(grove, (await openOver(mended)).log, ranges);
       }),
-      runs(60),
+      runs(30),
     );
   },
   patience,
@@ -73,7 +73,7 @@ it(
         const copies = report.events - grove.order.length;
         expect(grove.deleted.length === 0 ? copies === 0 : copies >= 0).toBe(true);
       }),
-      runs(10),
+      runs(4),
     );
   },
   patience,

@@ -7,7 +7,7 @@ import type { Durability } from "../../../src/store/leveldb/files/owner.ts";
 import { randomFrom, temporaryFolder, timeout, times } from "./disk.ts";
 import { startChild } from "./process.ts";
 
-const kills = times(3, 8);
+const kills = times(2, 8);
 
 for (const durability of ["sync", "os"] satisfies Durability[]) {
   it(

@@ -105,7 +105,7 @@ it(
         await agreeLater(faulty, truth, from);
         await faulty.log.close();
       }),
-      runs(60),
+      runs(25),
     );
   },
   timeout,

@@ -191,7 +191,7 @@ describe("a fork of a session that was trimmed", () => {
           await soundRows(rows);
         },
       ),
-      runs(8),
+      runs(4),
     );
   });
 });
@@ -321,7 +321,7 @@ describe("a trimming that is interrupted", () => {
     "is gone on with after a kill at any moment; what was acknowledged is in no file",
     async () => {
       const root = await temporaryFolder();
-      const kills = times(3, 4);
+      const kills = times(2, 4);
       for (let kill = 0; kill < kills; kill++) {
         const dir = join(root, String(kill));
         const child = startChild(["thin", dir]);

@@ -43,13 +43,17 @@ export class SnapshotReader {
   }
 
   /** The stored snapshot, unless it is damaged or newer than the session. */
-  async read(session: string, projection: string, revision: number): Promise<Snapshot | undefined> {
+  async read(
+    session: string,
+    projection: string,
+    revision = Number.POSITIVE_INFINITY,
+  ): Promise<Snapshot | undefined> {
     const key = snapshotKey(session, projection);
     let row: string | undefined;
     try {
       row = await this.#row(key);
     } catch (error) {
-      throw readFailure(error, session, revision);
+      throw readFailure(error, session, 0);
     }
     const snapshot = row === undefined ? undefined : checkedSnapshot(key, row);
     return snapshot === undefined || snapshot.position > revision ? undefined : snapshot;

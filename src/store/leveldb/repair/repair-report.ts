@@ -84,7 +84,9 @@ export function reportOf(
 
 /** Events with any trace left; counts rather too many than too few. */
 function accounted({ sessions, deleted, strays }: Survey): number {
-  const ofDeleted = [...deleted].map(([session, row]) => readTombstone(session, row) ?? 0);
+  const ofDeleted = [...deleted].map(
+    ([session, row]) => readTombstone(session, row)?.revision ?? 0,
+  );
   const ofSessions = [...sessions.values()].map(
     ({ kept, known, after, shared, link }) =>
       Math.max(known, kept + after) - (link?.position ?? shared),

@@ -57,19 +57,28 @@ export function atLeast(entry: IndexEntry, known: NewerEnd | undefined): IndexEn
   return { ...entry, revision: known.committed, updatedAt: known.updatedAt };
 }
 
-const tombstoneSchema = z.tuple([z.int().positive()]);
+/** The session's last position, and the name of the person who deleted it. */
+const tombstoneSchema = z.tuple([z.int().positive()]).or(z.tuple([z.int().positive(), z.string()]));
+
+interface Tombstone {
+  readonly revision: number;
+  readonly by?: string;
+}
 
 export function tombstoneRow(
   session: string,
-  revision: number,
+  { revision, by }: Tombstone,
 ): { readonly key: string; readonly row: string } {
   const key = tombstoneKey(session);
-  return { key, row: withChecksum(key, [revision]) };
+  return { key, row: withChecksum(key, by === undefined ? [revision] : [revision, by]) };
 }
 
-/** The session's last position; undefined if the row is damaged. */
-export function readTombstone(session: string, row: string): number | undefined {
-  return checkedRow(tombstoneKey(session), row, tombstoneSchema)?.[0];
+/** Undefined if the row is damaged. */
+export function readTombstone(session: string, row: string): Tombstone | undefined {
+  const stored = checkedRow(tombstoneKey(session), row, tombstoneSchema);
+  if (stored === undefined) return undefined;
+  const [revision, by] = stored;
+  return { revision, ...(by === undefined ? {} : { by }) };
 }
 
 /** Whether a session was deleted. A damaged tombstone counts too: it brings no session back. */

@@ -39,7 +39,7 @@ export class Deletion {
   }
 
   /** @throws TurnlogError as `EventLog.delete` */
-  async delete(session: string, { forks = "refuse" }: DeleteOptions): Promise<Deleted> {
+  async delete(session: string, { forks = "refuse", by }: DeleteOptions): Promise<Deleted> {
     const { heads, appender, erasure } = this.#options;
     const head = heads.of(session);
     const done = await appender.alone(head, async () => {
@@ -48,7 +48,7 @@ export class Deletion {
       if (head.revision === 0) throw notFound(session);
       head.isLocked = true;
       try {
-        return await this.#deleteAlone(head, forks);
+        return await this.#deleteAlone(head, forks, by);
       } finally {
         head.isLocked = false;
       }
@@ -61,7 +61,7 @@ export class Deletion {
     try {
       for await (const [key, row] of allRows(database, under("d/"))) {
         const session = sessionIn(key);
-        yield { session, revision: revisionIn(session, row) };
+        yield { session, ...tombstoneIn(session, row) };
       }
     } catch (error) {
       throw readFailure(error, "deleted sessions", 0);
@@ -72,6 +72,7 @@ export class Deletion {
   async #deleteAlone(
     head: Head,
     mode: "refuse" | "copy",
+    by: string | undefined,
   ): Promise<Pick<Deleted, "revision" | "forks" | "repeated">> {
     const { committer, erasure, source } = this.#options;
     const { session, revision } = head;
@@ -86,7 +87,7 @@ export class Deletion {
     }
     await committer.write((rows) => {
       for (const key of keys) rows.del(key);
-      const { key, row } = tombstoneRow(session, revision);
+      const { key, row } = tombstoneRow(session, { revision, ...(by === undefined ? {} : { by }) });
       rows.put(key, row);
       const note = erasure.note(session);
       if (note !== undefined) rows.put(...note);
@@ -121,12 +122,12 @@ export class Deletion {
 
   async #revisionOf(session: string): Promise<number> {
     const row = await rowAt(this.#options.source.database, tombstoneKey(session));
-    return row === undefined ? 0 : revisionIn(session, row);
+    return row === undefined ? 0 : tombstoneIn(session, row).revision;
   }
 }
 
-function revisionIn(session: string, row: string): number {
-  const revision = readTombstone(session, row);
-  if (revision === undefined) throw damagedAt(session, 0, "the row of its deletion is altered");
-  return revision;
+function tombstoneIn(session: string, row: string): Omit<DeletedSession, "session"> {
+  const tombstone = readTombstone(session, row);
+  if (tombstone === undefined) throw damagedAt(session, 0, "the row of its deletion is altered");
+  return tombstone;
 }

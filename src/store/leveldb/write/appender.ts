@@ -4,6 +4,7 @@
  */
 
 import {
+  AppendLine,
   checkForkPoint,
   checkRevision,
   deletedError,
@@ -11,14 +12,13 @@ import {
   hasIds,
   idConflict,
   nothingToAppend,
-  refusedBefore,
+  RefusedWriters,
 } from "../../log-rules/index.ts";
-import { eventRows, type EventRow } from "../../event-rows/index.ts";
+import { encodedRows } from "../../event-rows/index.ts";
 import {
   assertAppendable,
   type NewEvent,
   type Codec,
-  TurnlogError,
   type Appended,
   type AppendOptions,
   type ExpectedRevision,
@@ -47,10 +47,8 @@ export interface AppenderOptions {
 
 export class Appender {
   readonly #options: AppenderOptions;
-  /** By session, the writers whose append was refused, and why: their later appends build on the refused one. */
-  readonly #without = new WeakMap<object, Map<string, unknown>>();
-  #waiting = 0;
-  #settled: PromiseWithResolvers<void> | undefined;
+  readonly #refused = new RefusedWriters();
+  readonly #line = new AppendLine();
   /** Settles when the session that comes in parts is written. All other appends are queued behind it. */
   #staging: Promise<void> | undefined;
 
@@ -72,29 +70,18 @@ export class Appender {
       try {
         return this.#queue(head, expected, events, options);
       } catch (error) {
-        throw this.#refused(session, error, writer);
+        throw this.#refused.remember(session, error, writer);
       }
     }
-    return this.#queueInLine<Appended>(head, async () => {
+    return this.#line.run<Appended>(head, async () => {
       try {
         const repeated = await findIds(this.#options, head, events);
         await this.staged();
-        // Wrapped, so that the line continues when the append is queued, not when it is written.
         return repeated ?? { appended: this.#queue(head, expected, events, options) };
       } catch (error) {
-        throw this.#refused(session, error, writer);
+        throw this.#refused.remember(session, error, writer);
       }
     });
-  }
-
-  /** Remembers that a writer was refused in a session, and returns the error to throw. */
-  #refused(session: string, error: unknown, writer: object | undefined): unknown {
-    if (writer === undefined) return error;
-    const refusals = this.#without.get(writer) ?? new Map<string, unknown>();
-    this.#without.set(writer, refusals);
-    // The first refusal is the reason of all later ones.
-    if (!refusals.has(session)) refusals.set(session, error);
-    return error;
   }
 
   /** Creates a session that shares another session's events up to the position that its first event names. */
@@ -102,7 +89,7 @@ export class Appender {
     const { heads } = this.#options;
     const link = forkPoint(session, events);
     const head = heads.of(session);
-    return this.#queueInLine<Appended>(head, async () => {
+    return this.#line.run<Appended>(head, async () => {
       await heads.load(link.session);
       const repeated = await findIds(this.#options, head, events, link);
       if (repeated !== undefined) return repeated;
@@ -120,7 +107,7 @@ export class Appender {
   }
 
   async alone<Result>(head: Head, act: () => Promise<Result>): Promise<Result> {
-    return await this.#queueInLine<Result>(head, async () => ({ appended: await act() }));
+    return await this.#line.run<Result>(head, async () => ({ appended: await act() }));
   }
 
   /** Resolves when no session is being written in parts. None begins before the caller's next step. */
@@ -188,9 +175,7 @@ export class Appender {
   }
 
   async settled(): Promise<void> {
-    if (this.#waiting === 0) return;
-    this.#settled ??= Promise.withResolvers();
-    await this.#settled.promise;
+    await this.#line.settled();
   }
 
   /** From here on the events have their positions. */
@@ -203,57 +188,14 @@ export class Appender {
     const { committer } = this.#options;
     if (committer.failure !== undefined) throw committer.failure;
     if (head.isDeleted) throw deletedError(head.session);
-    const before = writer && this.#without.get(writer);
-    if (before?.has(head.session)) throw refusedBefore(head.session, before.get(head.session));
+    this.#refused.assertNone(head.session, writer);
     checkRevision(head, expected);
     if (events.length === 0) throw nothingToAppend(head);
     const revision = link?.position ?? head.revision;
     for (const [index, event] of events.entries())
       assertAppendable(head.session, revision + 1 + index, event, { ...(origin && { origin }) });
-    const rows = this.#encode(head.session, revision, events);
+    const rows = encodedRows(this.#options.codec, head.session, revision, events);
     if (link !== undefined) Object.assign(head, { link, revision });
     return committer.append(head, rows);
-  }
-
-  async #queueInLine<Result>(
-    head: Head,
-    queue: () => Promise<{ readonly appended: Result | Promise<Result> }>,
-  ): Promise<Result> {
-    this.#waiting++;
-    head.waiting++;
-    const queued = head.line.then(async () => {
-      await head.loaded;
-      return await queue();
-    });
-    // The error goes to the caller of `append`; it does not concern the appends behind it.
-    head.line = queued.then(
-      () => undefined,
-      () => undefined,
-    );
-    const { appended } = await queued.finally(() => this.#leaveLine(head));
-    return appended;
-  }
-
-  #leaveLine(head: Head): void {
-    head.waiting--;
-    this.#waiting--;
-    if (this.#waiting > 0) return;
-    this.#settled?.resolve();
-    this.#settled = undefined;
-  }
-
-  #encode(session: string, revision: number, events: readonly NewEvent[]): readonly EventRow[] {
-    const rows: EventRow[] = [];
-    try {
-      for (const row of eventRows(this.#options.codec, session, revision, events)) rows.push(row);
-    } catch (error) {
-      const position = (rows.at(-1)?.position ?? revision) + 1;
-      throw new TurnlogError(
-        "EVENT_INVALID",
-        `An event of type ${events[position - revision - 1]?.type} cannot be stored in ${session}: its data is not JSON. Convert it before it is appended.`,
-        { session, position, cause: error },
-      );
-    }
-    return rows;
   }
 }

@@ -3,5 +3,6 @@
 export { databaseFailure, isUnknownOutcome, sqlState } from "./failures.ts";
 export { assertMigrated, migrate, migrationSql } from "./migrate.ts";
 export { connectPg } from "./pg-client.ts";
+export { retrying } from "./retrying.ts";
 export { parseRows, position } from "./rows.ts";
 export type { Sql, SqlPool } from "./sql.ts";

@@ -7,6 +7,9 @@
  *   runs       the global order: events of a session that follow each other in it
  *   event_ids  the positions of events with an id
  *   snapshots  folded states
+ *   nodes      the processes that run sessions, each with the end of its lease
+ *   cursors    the positions of consumers
+ *   commands   what sessions are asked to do, for the process that runs them
  *   staged     sessions that are being imported: their events are visible when the last one is written
  */
 
@@ -17,7 +20,11 @@ export interface Migration {
 
 /** `schema`: a quoted name. */
 export function migrations(schema: string): readonly Migration[] {
-  return [{ version: 1, sql: first(schema) }];
+  return [
+    { version: 1, sql: first(schema) },
+    { version: 2, sql: nodes(schema) },
+    { version: 3, sql: commands(schema) },
+  ];
 }
 
 const first = (schema: string): string => `
@@ -32,6 +39,7 @@ CREATE TABLE ${schema}.sessions (
   parent text COLLATE "C",
   parent_position bigint,
   is_deleted boolean NOT NULL DEFAULT false,
+  deleted_by text COLLATE "C",
   owner text,
   epoch bigint NOT NULL DEFAULT 0
 ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
@@ -204,4 +212,65 @@ BEGIN
   RETURN (SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM ${schema}.positions);
 END
 $$;
+`;
+
+const nodes = (schema: string): string => `
+CREATE TABLE ${schema}.nodes (
+  id text COLLATE "C" PRIMARY KEY,
+  expires_at timestamptz NOT NULL
+) WITH (fillfactor = 50);
+CREATE INDEX sessions_owner ON ${schema}.sessions (owner) WHERE owner IS NOT NULL;
+
+CREATE TABLE ${schema}.cursors (
+  name bytea PRIMARY KEY,
+  position bigint NOT NULL
+);
+
+-- Extends a lease that has not ended. A node whose lease has ended gets a new id.
+CREATE FUNCTION ${schema}.renew(p_node text, p_ms double precision) RETURNS boolean
+LANGUAGE plpgsql SET lock_timeout = '30s' AS $$
+BEGIN
+  UPDATE ${schema}.nodes SET expires_at = clock_timestamp() + p_ms * interval '1 millisecond'
+  WHERE id = p_node AND expires_at > clock_timestamp();
+  RETURN FOUND;
+END
+$$;
+
+-- Takes a session for a node, and answers its new epoch; null if another living node has it, 0 if the node's own
+-- lease has ended. A node ends when its row is deleted, never by a clock alone: a renewal under way is waited
+-- for, and one that comes later finds no row.
+CREATE FUNCTION ${schema}.claim(p_id text, p_node text) RETURNS bigint
+LANGUAGE plpgsql SET lock_timeout = '30s' AS $$
+DECLARE
+  v_owner text;
+  v_epoch bigint;
+BEGIN
+  INSERT INTO ${schema}.sessions (id, revision, created_at, updated_at) VALUES (p_id, 0, 0, 0)
+  ON CONFLICT (id) DO NOTHING;
+  SELECT owner INTO v_owner FROM ${schema}.sessions WHERE id = p_id FOR NO KEY UPDATE;
+  IF v_owner IS NOT NULL AND v_owner <> p_node THEN
+    DELETE FROM ${schema}.nodes WHERE id = v_owner AND expires_at < clock_timestamp();
+    IF EXISTS (SELECT 1 FROM ${schema}.nodes WHERE id = v_owner) THEN RETURN NULL; END IF;
+  END IF;
+  PERFORM 1 FROM ${schema}.nodes WHERE id = p_node AND expires_at > clock_timestamp();
+  IF NOT FOUND THEN RETURN 0; END IF;
+  UPDATE ${schema}.sessions SET owner = p_node, epoch = epoch + 1 WHERE id = p_id
+  RETURNING epoch INTO v_epoch;
+  RETURN v_epoch;
+END
+$$;
+`;
+
+const commands = (schema: string): string => `
+CREATE TABLE ${schema}.commands (
+  number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  session text COLLATE "C" NOT NULL,
+  id text COLLATE "C" NOT NULL,
+  name text COLLATE "C" NOT NULL,
+  args text COLLATE "C" NOT NULL,
+  answer text COLLATE "C",
+  answered_at timestamptz,
+  UNIQUE (session, id)
+);
+CREATE INDEX commands_unanswered ON ${schema}.commands (session) WHERE answer IS NULL;
 `;

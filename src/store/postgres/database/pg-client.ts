@@ -17,6 +17,10 @@ export async function connectPg({ connectionString, connections }: PgOptions): P
   const pool = new pg.Pool({ connectionString, max: connections, application_name: "turnlog" });
   // A connection that breaks while it is idle leaves the pool by itself; the next query opens another.
   pool.on("error", () => {});
+  // A client in use, or just given up, emits its errors itself; unheard, they end the process.
+  pool.on("connect", (client) => {
+    client.on("error", () => {});
+  });
   // A pool that ends forgets requests that wait for a connection, so they are answered first.
   const running = new Set<Promise<unknown>>();
   let isEnding = false;
@@ -29,20 +33,6 @@ export async function connectPg({ connectionString, connections }: PgOptions): P
   return {
     query: (text, values) => run(async () => rowsOf(await pool.query(text, [...(values ?? [])]))),
     transaction: (work) => run(() => inTransaction(work)),
-    async listen(channel, onMessage) {
-      const client = new pg.Client({ connectionString, application_name: "turnlog listen" });
-      client.on("error", () => {});
-      client.on("notification", ({ payload }) => {
-        onMessage(payload ?? "");
-      });
-      await client.connect();
-      await client.query(`LISTEN ${channel}`);
-      return {
-        [Symbol.dispose]() {
-          void client.end();
-        },
-      };
-    },
     async end() {
       isEnding = true;
       while (running.size > 0) await Promise.allSettled(running);
@@ -62,8 +52,8 @@ export async function connectPg({ connectionString, connections }: PgOptions): P
       await client.query("COMMIT");
       return result;
     } catch (error) {
-      await client.query("ROLLBACK").catch((broken: unknown) => {
-        failure = broken instanceof Error ? broken : new Error(String(broken));
+      await client.query("ROLLBACK").catch((again: unknown) => {
+        failure = again instanceof Error ? again : new Error(String(again));
       });
       throw error;
     } finally {

@@ -8,10 +8,5 @@ export interface Sql {
 export interface SqlPool extends Sql {
   /** Runs `work` in one transaction on one connection. Rolls back if it throws. */
   transaction<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result>;
-  /**
-   * Listens on a channel with a connection of its own, and calls `onMessage` for each notification.
-   * Messages may be lost at any time, so a listener polls too.
-   */
-  listen(channel: string, onMessage: (payload: string) => void): Promise<Disposable>;
   end(): Promise<void>;
 }

@@ -11,6 +11,8 @@ export interface StoredSession {
   readonly revision: number;
   readonly link: ForkPoint | undefined;
   readonly isDeleted: boolean;
+  /** Of the newest claim; 0 before the first. */
+  readonly epoch: number;
 }
 
 export interface Head {
@@ -20,6 +22,7 @@ export interface Head {
   ready: boolean;
   number: number;
   isDeleted: boolean;
+  epoch: number;
   /** The last position, including queued events. */
   revision: number;
   committed: number;

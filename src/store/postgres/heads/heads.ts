@@ -36,6 +36,7 @@ export class Heads {
       ready: false,
       number: 0,
       isDeleted: false,
+      epoch: 0,
       revision: 0,
       committed: 0,
       link: undefined,

@@ -12,6 +12,7 @@ const sessionSchema = z.object({
   parent: z.string().nullable(),
   parent_position: position.nullable(),
   is_deleted: z.boolean(),
+  epoch: position,
 });
 
 export const unknownSession: StoredSession = {
@@ -19,6 +20,7 @@ export const unknownSession: StoredSession = {
   revision: 0,
   link: undefined,
   isDeleted: false,
+  epoch: 0,
 };
 
 export async function storedSessions(
@@ -27,12 +29,12 @@ export async function storedSessions(
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, StoredSession>> {
   const rows = await sql.query(
-    `SELECT id, number, revision, parent, parent_position, is_deleted FROM ${schema}.sessions WHERE id = ANY ($1)`,
+    `SELECT id, number, revision, parent, parent_position, is_deleted, epoch FROM ${schema}.sessions WHERE id = ANY ($1)`,
     [ids],
   );
   return new Map(
-    parseRows(sessionSchema, rows).map(({ id, number, revision, is_deleted, ...parent }) => {
-      const stored = { number, isDeleted: is_deleted, link: linkOf(parent) };
+    parseRows(sessionSchema, rows).map(({ id, number, revision, is_deleted, epoch, ...parent }) => {
+      const stored = { number, epoch, isDeleted: is_deleted, link: linkOf(parent) };
       return [id, { ...stored, revision: is_deleted ? 0 : revision }];
     }),
   );

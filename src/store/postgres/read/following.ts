@@ -63,7 +63,7 @@ export class Following {
 
   all(from: number, signal: AbortSignal | undefined): AsyncIterableIterator<GlobalEvent> {
     const { sql, schema, codec } = this.#options;
-    const events = globalSubscription(
+    return globalSubscription(
       {
         written: () => horizon(sql, schema),
         more: () => this.#more.promise,
@@ -80,18 +80,12 @@ export class Following {
       from,
       signal,
     );
-    return events;
   }
 
   /** Wakes followers of all sessions. */
   notify(): void {
     this.#more.resolve();
     this.#more = Promise.withResolvers();
-  }
-
-  /** Another process has said that it wrote. */
-  hint(): void {
-    this.#polling.hint();
   }
 
   async end(): Promise<void> {

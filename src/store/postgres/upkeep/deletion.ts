@@ -1,7 +1,13 @@
 /** Deletes a session in one transaction: rows, ids and snapshots go, its name and length stay as a tombstone. */
 
 import { z } from "zod";
-import { checksum, CHECKSUM_LENGTH, type Codec, type Deleted } from "../../../events/index.ts";
+import {
+  checksum,
+  CHECKSUM_LENGTH,
+  type Codec,
+  type Deleted,
+  type DeleteOptions,
+} from "../../../events/index.ts";
 import { decodeRow, eventRows, eventsIn } from "../../event-rows/index.ts";
 import { damagedAt, hasForks, notFound } from "../../log-rules/index.ts";
 import { parseRows, position, type Sql } from "../database/index.ts";
@@ -27,7 +33,7 @@ export async function deleteSession(
   schema: string,
   codec: Codec,
   session: string,
-  forks: "refuse" | "copy",
+  { forks = "refuse", by }: DeleteOptions,
 ): Promise<Deleted> {
   const [stored] = parseRows(
     sessionSchema,
@@ -54,8 +60,8 @@ export async function deleteSession(
   for (const table of ["events", "event_ids", "snapshots"])
     await sql.query(`DELETE FROM ${schema}.${table} WHERE session = $1`, [number]);
   await sql.query(
-    `UPDATE ${schema}.sessions SET is_deleted = true, parent = NULL, parent_position = NULL, owner = NULL WHERE number = $1`,
-    [number],
+    `UPDATE ${schema}.sessions SET is_deleted = true, deleted_by = $2, parent = NULL, parent_position = NULL, owner = NULL WHERE number = $1`,
+    [number, by ?? null],
   );
   return { ...deleted, forks: names, repeated: false };
 }

@@ -14,6 +14,7 @@ const entrySchema = z.object({
   updated_at: z.number(),
   parent: z.string().nullable(),
   parent_position: position.nullable(),
+  deleted_by: z.string().nullable(),
 });
 
 /** By name, in the order of their characters. */
@@ -35,8 +36,8 @@ export async function* listSessions(
 }
 
 export async function* deletedSessions(sql: Sql, schema: string): AsyncGenerator<DeletedSession> {
-  for await (const { id, revision } of pages(sql, schema, "", true))
-    yield { session: id, revision };
+  for await (const { id, revision, deleted_by: by } of pages(sql, schema, "", true))
+    yield { session: id, revision, ...(by === null ? {} : { by }) };
 }
 
 async function* pages(
@@ -52,7 +53,7 @@ async function* pages(
       rows = parseRows(
         entrySchema,
         await sql.query(
-          `SELECT id, revision, created_at, updated_at, parent, parent_position FROM ${schema}.sessions
+          `SELECT id, revision, created_at, updated_at, parent, parent_position, deleted_by FROM ${schema}.sessions
            WHERE id > $1 AND starts_with(id, $2) AND is_deleted = $3 AND revision > 0
            ORDER BY id LIMIT ${PAGE}`,
           [after, prefix, isDeleted],

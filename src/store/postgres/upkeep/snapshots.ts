@@ -8,6 +8,7 @@ import type { StoredSession } from "../heads/index.ts";
 import { ancestors } from "../read/index.ts";
 
 const rowSchema = z.object({ snapshot: z.string() });
+const ownedSchema = rowSchema.extend({ id: z.string() });
 const snapshotSchema = z.object({
   projection: z.string(),
   version: z.number(),
@@ -51,6 +52,25 @@ export async function loadSnapshot(
   );
   const [row] = rows;
   return row === undefined ? undefined : parsed(row.snapshot);
+}
+
+/** Those stored under the names of several sessions, in their order. */
+export async function loadSnapshots(
+  sql: Sql,
+  schema: string,
+  sessions: readonly string[],
+  projection: string,
+): Promise<readonly (Snapshot | undefined)[]> {
+  const rows = parseRows(
+    ownedSchema,
+    await sql.query(
+      `SELECT s.id, n.snapshot FROM ${schema}.sessions s JOIN ${schema}.snapshots n ON n.session = s.number
+       WHERE s.id = ANY($1::text[]) AND n.projection = $2`,
+      [sessions, JSON.stringify(projection)],
+    ),
+  );
+  const found = new Map(rows.map(({ id, snapshot }) => [id, parsed(snapshot)]));
+  return sessions.map((session) => found.get(session));
 }
 
 function parsed(text: string): Snapshot | undefined {

@@ -7,19 +7,20 @@ import {
   type Appended,
   type AppendOptions,
   assertAppendable,
+  elsewhere,
   type Codec,
   type ExpectedRevision,
   idOf,
   type NewEvent,
-  TurnlogError,
 } from "../../../events/index.ts";
-import { eventRows, type EventRow } from "../../event-rows/index.ts";
+import { encodedRows } from "../../event-rows/index.ts";
 import {
+  AppendLine,
   checkRevision,
   deletedError,
   hasIds,
   nothingToAppend,
-  refusedBefore,
+  RefusedWriters,
 } from "../../log-rules/index.ts";
 import type { Sql } from "../database/index.ts";
 import type { Head, Heads } from "../heads/index.ts";
@@ -37,9 +38,8 @@ export interface AppenderOptions {
 
 export class Appender {
   readonly #options: AppenderOptions;
-  /** By session, the writers whose append was refused, and why: their later appends build on the refused one. */
-  readonly #without = new WeakMap<object, Map<string, unknown>>();
-  readonly #waiting = new Set<Promise<unknown>>();
+  readonly #refused = new RefusedWriters();
+  readonly line = new AppendLine();
 
   constructor(options: AppenderOptions) {
     this.#options = options;
@@ -55,12 +55,12 @@ export class Appender {
     const head = heads.of(session);
     if (head.ready && head.waiting === 0 && !hasIds(events))
       return this.#queue(head, expected, events, options);
-    return this.inLine(head, async () => {
+    return this.line.run(head, async () => {
       try {
         const repeated = await findIds(sql, schema, head, events);
         return repeated ?? { appended: this.#queue(head, expected, events, options) };
       } catch (error) {
-        throw this.#refused(session, error, options.writer);
+        throw this.#refused.remember(session, error, options.writer);
       }
     });
   }
@@ -68,41 +68,13 @@ export class Appender {
   /** Decides appends anew whose session another process has written to. */
   again(head: Head, appends: readonly QueuedAppend[]): void {
     for (const { expected, events, options, answer } of appends) {
-      const decided = this.inLine(head, async () => {
+      const decided = this.line.run(head, async () => {
         const { sql, schema } = this.#options;
         const repeated = await findIds(sql, schema, head, events);
         return repeated ?? { appended: this.#queue(head, expected, events, options) };
       });
       decided.then(answer.resolve, answer.reject);
     }
-  }
-
-  /** Runs `act` when the session is read and all earlier appends to it have their positions. */
-  async inLine<Result>(
-    head: Head,
-    act: () => Promise<{ readonly appended: Result | Promise<Result> }>,
-  ): Promise<Result> {
-    head.waiting++;
-    const queued = head.line.then(async () => {
-      await head.loaded;
-      return await act();
-    });
-    // The error goes to the caller of `append`; it does not concern the appends behind it.
-    head.line = queued.then(
-      () => undefined,
-      () => undefined,
-    );
-    this.#waiting.add(queued);
-    const { appended } = await queued.finally(() => {
-      head.waiting--;
-      this.#waiting.delete(queued);
-    });
-    return await appended;
-  }
-
-  /** Resolves when every append that waits has its positions or was refused. */
-  async settled(): Promise<void> {
-    while (this.#waiting.size > 0) await Promise.allSettled(this.#waiting);
   }
 
   /** From here on the events have their positions, unless another process writes first. */
@@ -116,18 +88,18 @@ export class Appender {
     let append: QueuedAppend;
     try {
       if (head.isDeleted) throw deletedError(head.session);
-      const before = writer && this.#without.get(writer);
-      if (before?.has(head.session)) throw refusedBefore(head.session, before.get(head.session));
+      if (options.epoch !== undefined && options.epoch < head.epoch) throw elsewhere(head.session);
+      this.#refused.assertNone(head.session, writer);
       checkRevision(head, expected);
       if (events.length === 0) throw nothingToAppend(head);
       const base = head.revision;
       for (const [index, event] of events.entries())
         assertAppendable(head.session, base + 1 + index, event, { ...(origin && { origin }) });
-      const rows = this.#encode(head.session, base, events);
+      const rows = encodedRows(this.#options.codec, head.session, base, events);
       const answer = Promise.withResolvers<Appended>();
       append = { head, expected, events, options, base, rows, answer };
     } catch (error) {
-      return Promise.reject(asError(this.#refused(head.session, error, writer)));
+      return Promise.reject(asError(this.#refused.remember(head.session, error, writer)));
     }
     head.revision += events.length;
     const appended = this.#options.committer.append(append);
@@ -140,31 +112,6 @@ export class Appender {
       head.ids.set(id, { position, written });
     }
     return appended;
-  }
-
-  /** Remembers that a writer was refused in a session, and returns the error to throw. */
-  #refused(session: string, error: unknown, writer: object | undefined): unknown {
-    if (writer === undefined) return error;
-    const refusals = this.#without.get(writer) ?? new Map<string, unknown>();
-    this.#without.set(writer, refusals);
-    // The first refusal is the reason of all later ones.
-    if (!refusals.has(session)) refusals.set(session, error);
-    return error;
-  }
-
-  #encode(session: string, revision: number, events: readonly NewEvent[]): readonly EventRow[] {
-    const rows: EventRow[] = [];
-    try {
-      for (const row of eventRows(this.#options.codec, session, revision, events)) rows.push(row);
-    } catch (error) {
-      const position = (rows.at(-1)?.position ?? revision) + 1;
-      throw new TurnlogError(
-        "EVENT_INVALID",
-        `An event of type ${events[position - revision - 1]?.type} cannot be stored in ${session}: its data is not JSON. Convert it before it is appended.`,
-        { session, position, cause: error },
-      );
-    }
-    return rows;
   }
 }
 

@@ -17,6 +17,8 @@ export interface SessionShare {
   readonly ids: { readonly id: string; readonly position: number }[];
   readonly base: number;
   readonly createdAt: number;
+  /** The epoch of the claim that its events need; undefined if they need none. */
+  epoch: number | undefined;
   revision: number;
   updatedAt: number;
 }
@@ -44,6 +46,7 @@ export function shareOf(append: QueuedAppend): SessionShare {
     ids: [],
     base: append.base,
     createdAt: append.rows[0]?.events[0]?.time ?? 0,
+    epoch: append.options.epoch,
     revision: append.base,
     updatedAt: 0,
   };
@@ -51,6 +54,7 @@ export function shareOf(append: QueuedAppend): SessionShare {
 
 export function addTo(share: SessionShare, append: QueuedAppend): void {
   share.appends.push(append);
+  share.epoch ??= append.options.epoch;
   for (const row of append.rows) {
     merge(share, append.head.session, append.head.loose.take(row));
     share.rows.set(row.position, row.row);
@@ -105,7 +109,7 @@ export async function writeBatch(
     [
       shares.map(([session]) => session),
       all.map(({ base }) => base),
-      all.map(() => null),
+      all.map(({ epoch }) => epoch ?? null),
       all.map(({ revision }) => revision),
       all.map(({ createdAt }) => createdAt),
       all.map(({ updatedAt }) => updatedAt),

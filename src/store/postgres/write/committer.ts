@@ -7,7 +7,7 @@
  */
 
 import type { Appended } from "../../../events/index.ts";
-import { databaseFailure, isUnknownOutcome, type SqlPool } from "../database/index.ts";
+import { databaseFailure, isUnknownOutcome, retrying, type SqlPool } from "../database/index.ts";
 import type { Head } from "../heads/index.ts";
 import { addTo, shareOf, writeBatch, type Outcome, type SessionShare } from "./batch.ts";
 import type { QueuedAppend } from "./queued-append.ts";
@@ -65,6 +65,7 @@ export class Committer {
     for (const append of this.#queue) {
       if (size > BATCH_SIZE) break;
       const share = shares.get(append.head) ?? shareOf(append);
+      if (isOfAnotherClaim(share, append)) break;
       shares.set(append.head, share);
       addTo(share, append);
       for (const { row } of append.rows) size += row.length;
@@ -81,7 +82,9 @@ export class Committer {
     try {
       outcomes = await writeBatch(pool, schema, entries);
     } catch (error) {
-      for (const [head, share] of shares) await this.#failed(head, share, error);
+      await Promise.all([...shares].map(([head, share]) => this.#failed(head, share, error)));
+      for (const [head] of shares) head.tail?.advance(head.committed);
+      onWritten([]);
       return;
     }
     const written: string[] = [];
@@ -110,33 +113,43 @@ export class Committer {
   }
 
   #refused(head: Head, share: SessionShare): void {
+    this.#options.onRefused(head, this.#withdraw(head, share));
+  }
+
+  async #failed(head: Head, share: SessionShare, error: unknown): Promise<void> {
+    const { pool, schema, onFailed } = this.#options;
+    let failure = error;
+    if (isUnknownOutcome(error)) {
+      try {
+        const global = await isCommitted(retrying(pool), schema, head.session, share);
+        if (global !== undefined) return this.#accepted(head, share, global);
+        // Nothing was written: what names its position may be written now, and only once.
+        if (
+          share.appends.every(({ expected }) => expected === "none" || typeof expected === "number")
+        )
+          return this.#refused(head, share);
+      } catch (again) {
+        failure = again;
+      }
+    }
+    const why = databaseFailure(failure, `Appending to session ${head.session}`);
+    for (const { answer } of this.#withdraw(head, share)) answer.reject(why);
+    onFailed(head);
+  }
+
+  /** The appends of a share and those behind it, which build on it. */
+  #withdraw(head: Head, share: SessionShare): readonly QueuedAppend[] {
     const behind = this.#queue.filter((append) => append.head === head);
     this.#queue = this.#queue.filter((append) => append.head !== head);
     const appends = [...share.appends, ...behind];
     head.queued -= appends.length;
     head.ids.clear();
     head.tail?.forget();
-    this.#options.onRefused(head, appends);
+    return appends;
   }
+}
 
-  async #failed(head: Head, share: SessionShare, error: unknown): Promise<void> {
-    const { pool, schema, onFailed } = this.#options;
-    const global = isUnknownOutcome(error)
-      ? await isCommitted(pool, schema, head.session, share).catch(() => undefined)
-      : undefined;
-    if (global !== undefined) {
-      this.#accepted(head, share, global);
-      return;
-    }
-    const failure = databaseFailure(error, `Appending to session ${head.session}`);
-    const behind = this.#queue.filter((append) => append.head === head);
-    this.#queue = this.#queue.filter((append) => append.head !== head);
-    for (const { answer } of [...share.appends, ...behind]) {
-      head.queued--;
-      answer.reject(failure);
-    }
-    head.ids.clear();
-    head.tail?.forget();
-    onFailed(head);
-  }
+/** All appends of a session's share are accepted, or none. */
+function isOfAnotherClaim({ epoch }: SessionShare, { options }: QueuedAppend): boolean {
+  return epoch !== undefined && options.epoch !== undefined && epoch !== options.epoch;
 }

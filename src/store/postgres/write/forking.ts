@@ -36,7 +36,7 @@ export async function fork(
   const link = forkPoint(session, events);
   const head = heads.of(session);
   const parent = heads.of(link.session);
-  return await appender.inLine<Appended>(head, async () => {
+  return await appender.line.run<Appended>(head, async () => {
     const repeated = await findIds(pool, schema, head, events, link);
     if (repeated !== undefined) return repeated;
     // What was appended to the parent before this call must be in the database.

@@ -1,0 +1,56 @@
+/** The site of the guides and the reference; `../build.ts` gathers its pages. A dead link ends the build. */
+
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { defineConfig, type DefaultTheme } from "vitepress";
+
+const pages = join(import.meta.dirname, "../pages");
+
+/** A link to a page, with its first heading. */
+function item(path: string): DefaultTheme.SidebarItem {
+  const [, title = path] = /^# (.+)$/m.exec(readFileSync(join(pages, path), "utf8")) ?? [];
+  return { text: title.replaceAll("`", ""), link: `/${path}` };
+}
+
+/** The guides, in the order in which the list of guides names them first. */
+function guides(): readonly string[] {
+  const list = readFileSync(join(pages, "docs/index.md"), "utf8");
+  return [...new Set([...list.matchAll(/\]\(([\w-]+\.md)/g)].map(([, name]) => `docs/${name}`))];
+}
+
+function folder(path: string): DefaultTheme.SidebarItem[] {
+  const names = readdirSync(join(pages, path)).filter((name) => /^(?!index).*\.md$/.test(name));
+  return names.toSorted().map((name) => item(`${path}/${name}`));
+}
+
+export default defineConfig({
+  title: "turnlog",
+  description: "A durable runtime for LLM agent sessions on the AI SDK.",
+  srcDir: "pages",
+  outDir: "dist",
+  themeConfig: {
+    search: { provider: "local" },
+    outline: [2, 3],
+    nav: [
+      { text: "Guides", link: "/docs/" },
+      { text: "Reference", link: "/reference/" },
+      { text: "Examples", link: "/examples/" },
+      { text: "Upgrading", link: "/UPGRADING.md" },
+    ],
+    sidebar: {
+      "/": [
+        { text: "Guides", items: guides().map(item) },
+        {
+          text: "Reference",
+          items: readdirSync(join(pages, "reference"), { withFileTypes: true })
+            .filter((entry) => entry.isDirectory())
+            .map(({ name }) => ({
+              text: name === "index" ? "turnlog" : `turnlog/${name}`,
+              link: `/reference/${name}/`,
+            })),
+        },
+        { text: "Decisions", collapsed: true, items: folder("docs/decisions") },
+      ],
+    },
+  },
+});

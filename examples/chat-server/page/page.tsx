@@ -1,0 +1,43 @@
+import { useChat, type UIMessage } from "@ai-sdk/react";
+import { useState, type ReactNode } from "react";
+import { createRoot } from "react-dom/client";
+import { chatTransport, createClient } from "../../../src/public/client.ts";
+
+const client = createClient({ baseUrl: "" });
+const transport = chatTransport(client);
+
+function Chat({ id, initial }: { readonly id: string; readonly initial: UIMessage[] }): ReactNode {
+  const [text, setText] = useState("");
+  const chat = useChat({ id, messages: initial, transport, resume: true });
+  return (
+    <main>
+      {chat.messages.map((message) => (
+        <p key={message.id} data-role={message.role}>
+          {message.parts.map((part) => (part.type === "text" ? part.text : "")).join("")}
+        </p>
+      ))}
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void chat.sendMessage({ text });
+          setText("");
+        }}
+      >
+        <input
+          aria-label="Message"
+          value={text}
+          onChange={(event) => setText(event.target.value)}
+        />
+        <button>Send</button>
+      </form>
+      {chat.status === "ready" ? null : <button onClick={() => void chat.stop()}>Stop</button>}
+      {chat.error === undefined ? null : <p role="alert">{chat.error.message}</p>}
+    </main>
+  );
+}
+
+const id = new URLSearchParams(location.search).get("id") ?? "first";
+const session = await client.createSession(id);
+const { messages } = await session.messages();
+const root = document.body.appendChild(document.createElement("div"));
+createRoot(root).render(<Chat id={id} initial={messages} />);

@@ -1,0 +1,5 @@
+import { answer } from "../../sessions";
+
+export const GET = answer;
+export const POST = answer;
+export const DELETE = answer;

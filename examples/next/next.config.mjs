@@ -1,0 +1,2 @@
+/** turnlog has native code, which Next.js must not bundle. */
+export default { serverExternalPackages: ["turnlog"] };

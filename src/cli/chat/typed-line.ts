@@ -1,0 +1,113 @@
+/** The line at the bottom of a chat: what is typed, the lines before it, and what can complete it. */
+
+import { readdir } from "node:fs/promises";
+import { resolve } from "node:path";
+import {
+  draftText,
+  edit,
+  emptyDraft,
+  InputHistory,
+  type Draft,
+  type Key,
+} from "../terminal/index.ts";
+import { TurnlogError } from "../../events/index.ts";
+import type { ChatStore } from "./chat-store.ts";
+import { completionOf, type Choice, type Completion } from "./completion.ts";
+
+export interface TypedLineOptions {
+  /** Text in the line at the start. */
+  readonly draft: string;
+  /** Lines of this session, oldest first. */
+  readonly earlier: readonly string[];
+  readonly folder: string;
+  /** Called when names have been read that may complete the line. */
+  readonly onNames: () => void;
+}
+
+export class TypedLine {
+  readonly #options: TypedLineOptions;
+  readonly #history: InputHistory;
+  readonly #entries = new Map<string, readonly string[] | undefined>();
+  #sessions: readonly Choice[] = [];
+  #draft: Draft;
+
+  constructor(options: TypedLineOptions) {
+    this.#options = options;
+    this.#history = new InputHistory(options.earlier);
+    this.#draft = edit(emptyDraft, { kind: "text", text: options.draft });
+  }
+
+  get draft(): Draft {
+    return this.#draft;
+  }
+
+  get text(): string {
+    return draftText(this.#draft);
+  }
+
+  get completion(): Completion | undefined {
+    return completionOf(this.#draft, {
+      sessions: this.#sessions,
+      entries: (folder) => this.#entriesOf(folder),
+    });
+  }
+
+  set(draft: Draft): void {
+    this.#draft = draft;
+  }
+
+  edit(key: Key): void {
+    this.#draft = edit(this.#draft, key);
+  }
+
+  step(direction: "up" | "down"): void {
+    this.#draft = this.#history.step(direction, this.#draft);
+  }
+
+  /** Adds a sent line to the history. Folders are read anew for the next line. */
+  add(line: string): void {
+    this.#entries.clear();
+    this.#history.add(line);
+  }
+
+  /** Reads the names of the store's sessions, and the texts of those but one, for Tab and Up. */
+  async learn(store: Pick<ChatStore, "list" | "earlierTexts">, but: string): Promise<void> {
+    try {
+      const sessions = await store.list();
+      this.#sessions = sessions.map(({ session, title }) => ({ name: session, what: title }));
+      this.#history.addOlder(await store.earlierTexts(but));
+      this.#options.onNames();
+    } catch (error) {
+      // A session that cannot be read, or a store that is closed meanwhile, completes nothing.
+      if (!TurnlogError.isInstance(error)) throw error;
+    }
+  }
+
+  /** Completes the line; false if nothing can be completed. */
+  complete(): boolean {
+    const { completion } = this;
+    if (completion === undefined) return false;
+    this.#draft = completion.completed;
+    return true;
+  }
+
+  #entriesOf(folder: string): readonly string[] | undefined {
+    if (!this.#entries.has(folder)) {
+      this.#entries.set(folder, undefined);
+      void this.#read(folder);
+    }
+    return this.#entries.get(folder);
+  }
+
+  async #read(folder: string): Promise<void> {
+    const found = await readdir(resolve(this.#options.folder, folder), {
+      withFileTypes: true,
+    }).catch(
+      // A folder that cannot be read completes nothing.
+      () => [],
+    );
+    const names = found.map((entry) => (entry.isDirectory() ? `${entry.name}/` : entry.name));
+    this.#entries.set(folder, names.toSorted());
+    this.#options.onNames();
+  }
+}

@@ -1,0 +1,52 @@
+/** `turnlog --demo`: a tour of two minutes. Its process dies by `kill -9` in the middle, and another one goes on. */
+
+import { spawn } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { TurnlogError } from "../../events/index.ts";
+import { INTERRUPTED, writeLine, type ExitCode, type Output } from "../output/index.ts";
+import { writeTourFolder } from "./tour-folder.ts";
+
+/** `words`: the rest of the command line of each process. */
+export async function tour(words: readonly string[], { progress }: Output): Promise<ExitCode> {
+  const folder = await mkdtemp(join(tmpdir(), "turnlog-tour-"));
+  // Ctrl-C ends the process that plays; this one then removes the folder.
+  const ignore = (): void => {};
+  process.on("SIGINT", ignore);
+  try {
+    await writeTourFolder(folder);
+    const first = await play(folder, words);
+    if (first.signal !== "SIGKILL") return ended(first);
+    const dead = `✗ Process ${first.pid} is dead: SIGKILL. Nothing was closed, nothing was saved.`;
+    await writeLine(progress, `\n\n${progress.style("red", dead)}`);
+    return ended(await play(folder, words));
+  } finally {
+    process.off("SIGINT", ignore);
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+interface Played {
+  readonly pid: number | undefined;
+  readonly code: number | null;
+  readonly signal: string | null;
+}
+
+/** One process of the tour, with the command line of this one. */
+async function play(folder: string, words: readonly string[]): Promise<Played> {
+  const { execPath, execArgv, argv } = process;
+  const main = argv[1] ?? "";
+  const args = [...execArgv, main, "--demo", "--demo-folder", folder, ...words];
+  const child = spawn(execPath, args, { stdio: "inherit" });
+  return await new Promise((resolve, reject) => {
+    child.once("error", reject);
+    child.once("close", (code, signal) => resolve({ pid: child.pid, code, signal }));
+  });
+}
+
+function ended({ code, signal }: Played): ExitCode {
+  if (signal === "SIGINT" || code === INTERRUPTED) return INTERRUPTED;
+  if (code === 0) return 0;
+  throw new TurnlogError("RUNTIME_CLOSED", `The tour ended early: ${signal ?? `code ${code}`}.`);
+}

@@ -1,0 +1,152 @@
+/**
+ * The functions of the entry `turnlog` that work on a store. Each loads its module at the first call, so that
+ * importing the package costs little. The library itself imports the modules.
+ */
+
+import { assertNodeVersion } from "../shared/index.ts";
+import type * as stored from "./stored-sessions.ts";
+
+function load(): Promise<typeof stored> {
+  assertNodeVersion();
+  return import("./stored-sessions.ts");
+}
+
+/**
+ * Opens the log of a store. A store that is refused keeps its files as they were.
+ * @example
+ * await using log = await openLog({ dir: ".turnlog", readOnly: true });
+ * for await (const { session, revision } of log.list()) console.log(session, revision);
+ * @throws TurnlogError `LOG_NOT_FOUND` (with `create: false` or `readOnly`), `LOG_LOCKED`,
+ * `LOG_FOREIGN`, `LOG_DAMAGED`, `LOG_TOO_NEW`, `LOG_FULL`, `LOG_READ_ONLY`, `LOG_FAILED`
+ */
+export const openLog: typeof stored.openLog = async (...given) =>
+  await (await load()).openLog(...given);
+
+/** Opens a log that exists until it is closed. */
+export const openMemoryLog: typeof stored.openMemoryLog = async (...given) =>
+  await (await load()).openMemoryLog(...given);
+
+/**
+ * Redacts content of a session that is not running: a block of text or reasoning with all its deltas; a call
+ * with its input, outcome and approval. Content that was redacted before stays as it is.
+ * @throws TurnlogError `SESSION_NOT_FOUND`, `INVALID_INPUT` (no such position, no content there),
+ * `COMMAND_REFUSED` (the log or the content is not encrypted; a turn is running; a message or a
+ * call waits; another session, `details.owner`, wrote it), `KEY_MISSING`, and the errors of `append`
+ */
+export const redactSession: typeof stored.redactSession = async (...given) =>
+  await (await load()).redactSession(...given);
+
+/**
+ * Deletes the blobs that no session of the log uses. Sessions may run meanwhile.
+ * @throws TurnlogError `LOG_DAMAGED` and other errors of reading; nothing is deleted then
+ */
+export const collectBlobs: typeof stored.collectBlobs = async (...given) =>
+  await (await load()).collectBlobs(...given);
+
+/**
+ * Drops boundaries or reasoning of old steps (default: of all turns but the last). It appends
+ * `session.thinned` first and then rewrites the rows; after an interruption, calling again finishes the work.
+ * Positions, text, state, calls, usage and figures stay; a prompt whose reasoning was dropped can no longer be
+ * checked by its digest. The session must be idle and not running: {@link Runtime.trimLog} ensures that. A
+ * fork does not trim the steps that it shares with its origin.
+ * @throws TurnlogError `SESSION_NOT_FOUND`, `INVALID_INPUT`, `COMMAND_REFUSED` (in the middle of a
+ * turn, with a hash chain, or encrypted), `SESSION_HAS_FORKS` (`details.forks` share the reasoning),
+ * and the errors of `StoreLog.trim`
+ */
+export const trimLog: typeof stored.trimLog = async (...given) =>
+  await (await load()).trimLog(...given);
+
+/**
+ * Checks the whole log of a session: sequence, checksums and schemas, the order of turns and steps, input
+ * exactly once, the end of every call, token sums, the digest of every prompt, the hash chain, the blobs, the
+ * link of a fork, and the stored states. Stops at an event that cannot be read.
+ * @throws TurnlogError `SESSION_NOT_FOUND`, `INVALID_INPUT`, `LOG_FAILED`, `LOG_CLOSED`
+ */
+export const verifySession: typeof stored.verifySession = async (...given) =>
+  await (await load()).verifySession(...given);
+
+/**
+ * Verifies every session of a log ({@link verifySession}), also those missing from the list, and checks that
+ * the global order contains each event once.
+ * @throws TurnlogError `INVALID_INPUT`, `LOG_FAILED`, `LOG_CLOSED`
+ */
+export const verifyLog: typeof stored.verifyLog = async (...given) =>
+  await (await load()).verifyLog(...given);
+
+/**
+ * Yields the lines of a session's file without line ends: a header, then one event a line, also those that a
+ * fork shares. Events recorded after the first line was read are not included. An encrypted session is
+ * exported in plain text; pass `EncryptedLog.stored` to export it encrypted, unless it shares events.
+ * @example
+ * for await (const line of exportSession(log, "s-1")) file.write(`${line}\n`);
+ * @throws TurnlogError `SESSION_NOT_FOUND`, `COMMAND_REFUSED` for encrypted events that it shares,
+ * `BLOB_MISSING`, `BLOB_DAMAGED`, and the errors of `EventLog.read`
+ */
+export const exportSession: typeof stored.exportSession = async function* (...given) {
+  const { exportSession: exporting } = await load();
+  yield* exporting(...given);
+};
+
+/**
+ * The lines of a fixture without line ends, for `readSessionFile`, `importSession` and `replay`.
+ * @throws TurnlogError `SESSION_NOT_FOUND`, `EVENT_INVALID` if the redaction leaves an invalid
+ * session, and the errors of `EventLog.read`
+ */
+export const exportFixture: typeof stored.exportFixture = async (...given) =>
+  await (await load()).exportFixture(...given);
+
+/**
+ * Reads all lines of an exported session and checks header, sequence, schemas, the number of events, and the
+ * laws (see {@link verifySession}).
+ * @throws TurnlogError `INVALID_INPUT`, `EVENT_INVALID`, `EVENT_TOO_NEW`, with the position
+ */
+export const readSessionFile: typeof stored.readSessionFile = async (...given) =>
+  await (await load()).readSessionFile(...given);
+
+/**
+ * Imports an exported session completely or not at all. It checks every line before it writes, then reads the
+ * lines again; lines that are not an array are kept in an encrypted temporary file.
+ * @throws TurnlogError as {@link readSessionFile} and `EventLog.append`; `REVISION_CONFLICT` if a
+ * session of this name exists; `KEY_WRONG` for encrypted events that its present key does not decrypt
+ */
+export const importSession: typeof stored.importSession = async (...given) =>
+  await (await load()).importSession(...given);
+
+/**
+ * Imports model messages (`ModelMessage[]`) as a session, all of them or none. A user message starts a turn,
+ * or steers it after tool results; every reply of the model is a step; a call without a result has an unknown
+ * outcome; a JSON error becomes text. Call ids and provider options are kept; token figures are estimates.
+ * `dropped` lists empty messages. A user message between the results of a reply moves behind them.
+ * @throws TurnlogError `INVALID_INPUT` for values that are not model messages, a result without its
+ * call, or a call id twice in one reply; `REVISION_CONFLICT` if a session of this name exists
+ */
+export const importModelMessages: typeof stored.importModelMessages = async (...given) =>
+  await (await load()).importModelMessages(...given);
+
+/**
+ * Imports the messages of a chat (`UIMessage[]`): converts them by the AI SDK's rules, then imports them as
+ * {@link importModelMessages}. User messages keep their ids; `dropped` lists other ids, metadata and parts
+ * that a model does not see (`data-*`, `source-*`).
+ * @throws TurnlogError as {@link importModelMessages}
+ */
+export const importUIMessages: typeof stored.importUIMessages = async (...given) =>
+  await (await load()).importUIMessages(...given);
+
+/**
+ * The messages that a step at a position would send, with media instead of references. Media that the
+ * model does not accept, and missing media, are notes, as in a call. URLs are not downloaded.
+ * @throws TurnlogError `SESSION_NOT_FOUND`, `INVALID_INPUT` for an unknown position
+ */
+export const promptWithMedia: typeof stored.promptWithMedia = async (...given) =>
+  await (await load()).promptWithMedia(...given);
+
+/** Reads a session's figures. @throws TurnlogError `SESSION_NOT_FOUND`, `INVALID_INPUT` for an unknown position */
+export const readContext: typeof stored.readContext = async (...given) =>
+  await (await load()).readContext(...given);
+
+/**
+ * Reads a session at a position from a log. Runs and writes nothing.
+ * @throws TurnlogError `SESSION_NOT_FOUND`, `SESSION_DELETED`, `INVALID_INPUT` if the position does not exist
+ */
+export const viewSession: typeof stored.viewSession = async (...given) =>
+  await (await load()).viewSession(...given);

@@ -1,0 +1,298 @@
+/** The open runtime: hands out sessions and does the work on stored ones. It never records an event. */
+
+import {
+  ownCopy,
+  parseSessionId,
+  TurnlogError,
+  type CollectedBlobs,
+  type DeleteOptions,
+  type EventLog,
+} from "../events/index.ts";
+import type { Backup, BackupOptions, StoreLog, StoreService } from "../store/leveldb/index.ts";
+import {
+  Consumers,
+  type Consumer,
+  type ConsumeOptions,
+  type ConsumerHandler,
+} from "./consumers.ts";
+import { LiveSessions } from "./live-sessions.ts";
+import {
+  openBlobs,
+  type OpenedBlobs,
+  collectBlobs,
+  type DeletedWithBlobs,
+} from "../media/index.ts";
+import type { AgentRegistry } from "./agent-registry.ts";
+import { openMcpServers, type OpenMcpServers } from "../mcp/index.ts";
+import { redactLive } from "./live-redaction.ts";
+import { deleteLive, trimLive, type UpkeepHost } from "./live-upkeep.ts";
+import {
+  inbox,
+  listSessions,
+  type ListedSession,
+  type SessionQuery,
+  type WaitingQuestion,
+} from "../state/index.ts";
+import {
+  deleteSessions,
+  type DeletedSessions,
+  type DeletionQuery,
+  type Redacted,
+  type RedactionTarget,
+  type RedactOptions,
+} from "../archive/index.ts";
+import { asWarning, warningsTo } from "./runtime-warnings.ts";
+import { closed } from "./runtime.ts";
+import type { SharedStore } from "./opened-store.ts";
+import { OpenedSessions } from "./opened-sessions.ts";
+import { LaterMessages } from "./later-messages.ts";
+import { resumeSessions } from "./resume-sessions.ts";
+import type {
+  ApprovalsOptions,
+  OpenSessionOptions,
+  ResumedSessions,
+  ResumeOptions,
+  Runtime,
+} from "./runtime.ts";
+import { check, code, name } from "../validation/index.ts";
+import { SessionLists, summaryKeeper } from "./session-lists.ts";
+import {
+  approvalsSchema,
+  consumeSchema,
+  consumerNameSchema,
+  deleteSchema,
+  deletionSchema,
+  redactedSchema,
+  sessionQuerySchema,
+  redactSchema,
+  resumeSchema,
+} from "./runtime-arguments.ts";
+import { DEFAULT_GRACE_MS, systemTimer, Unfinished } from "../shared/index.ts";
+import { subAgentRunner } from "./sub-agents.ts";
+import { hasLog, type RuntimeSettings } from "./runtime-options.ts";
+import { SessionInbox } from "./session-inbox.ts";
+import { openLedger } from "./opened-ledger.ts";
+import type { Session } from "./session.ts";
+import { trimLogSchema, type TrimmedLog, type TrimLogOptions } from "../archive/trim/index.ts";
+
+export class OpenRuntime implements Runtime {
+  readonly log: EventLog;
+  readonly #warn: (error: TurnlogError) => void;
+  /** Undefined if the user passed a log. */
+  readonly #store: StoreLog | undefined;
+  readonly #options: RuntimeSettings;
+  readonly #agents: AgentRegistry;
+  readonly #blobs: OpenedBlobs;
+  readonly #mcp: OpenMcpServers | undefined;
+  readonly #liveSessions: LiveSessions;
+  readonly #later: LaterMessages;
+  /** `close` waits for it: it reads the log. */
+  readonly #resuming = new Unfinished();
+  #inbox: SessionInbox | undefined;
+  readonly #closed = new AbortController();
+  #unshare: () => Promise<void> = async () => {};
+  readonly #consumers: Consumers;
+  readonly #lists: SessionLists;
+  readonly #sessions: OpenedSessions;
+  #closing: Promise<void> | undefined;
+
+  constructor(options: RuntimeSettings, agents: AgentRegistry, log: EventLog, store?: StoreLog) {
+    const onWarning = warningsTo(options.onWarning);
+    this.#warn = onWarning;
+    this.log = log;
+    this.#store = store;
+    this.#options = options;
+    this.#agents = agents;
+    this.#blobs = openBlobs(options, log);
+    const { toolNames: taken } = agents;
+    this.#mcp = openMcpServers(options.mcp, { clock: Date.now, ...options, onWarning, taken });
+    const { clock = Date.now, timer = systemTimer, replayGate, limits } = options;
+    const ledger = openLedger({ log, agents, limits, clock });
+    const live = (): LiveSessions => this.#liveSessions;
+    this.#later = new LaterMessages({ live, clock, timer, onWarning });
+    this.#liveSessions = new LiveSessions({
+      options,
+      log,
+      agents: this.#agents,
+      blobs: this.#blobs,
+      mcp: this.#mcp,
+      delegate: subAgentRunner((child, parent) => this.#sessions.child(child, parent)),
+      onRecorded: (actor, event) => {
+        this.#lists.recorded(actor, event);
+      },
+      ledger,
+      onWarning,
+      onLater: (actor) => {
+        // A replay records the coming of the time when the recording does.
+        if (replayGate === undefined) this.#later.observe(actor);
+      },
+    });
+    this.#sessions = new OpenedSessions({
+      log,
+      options,
+      agents,
+      live: this.#liveSessions,
+      onWarning,
+      redact: (name, what, given) => this.redact(name, what, given),
+      closing: this.#closed.signal,
+    });
+    const { indexed } = options;
+    this.#lists = new SessionLists({
+      log,
+      indexed,
+      isLive: (session) => this.#liveSessions.isLive(session),
+      keep: summaryKeeper(log, onWarning),
+    });
+    const { inbox } = log;
+    if (inbox !== undefined) {
+      const local = (session: string): Session => this.#sessions.local(session);
+      this.#inbox = new SessionInbox({ inbox, live: this.#liveSessions, local, onWarning });
+    }
+    if (options.resume === "all") void this.#resumeInBackground();
+    const { graceMs = DEFAULT_GRACE_MS } = options;
+    this.#consumers = new Consumers({ log, graceMs, onWarning });
+  }
+
+  share(service: StoreService, { accept, close }: SharedStore): void {
+    service.accept = accept;
+    this.#unshare = async () => {
+      service.accept = undefined;
+      await close();
+    };
+  }
+
+  async session(id?: string, options: OpenSessionOptions = {}): Promise<Session> {
+    return await this.#sessions.open(id, options);
+  }
+
+  get blobs(): OpenedBlobs["store"] {
+    return this.#blobs.store;
+  }
+
+  sessions(query?: SessionQuery): AsyncIterable<ListedSession> {
+    if (query === undefined) return listSessions(this.log);
+    check(sessionQuerySchema, query, "sessions", { name: "query" });
+    return this.#lists.page(ownCopy(query));
+  }
+
+  async approvals(options: ApprovalsOptions = {}): Promise<readonly WaitingQuestion[]> {
+    check(approvalsSchema, options, "approvals", { name: "options" });
+    const { where } = ownCopy(options);
+    const now = (this.#options.clock ?? Date.now)();
+    return await inbox(this.log, { where, now, onUnreadable: this.#warn });
+  }
+
+  async resumeAll(options: ResumeOptions = {}): Promise<ResumedSessions> {
+    check(resumeSchema, options, "resumeAll", { name: "options" });
+    const { log } = this;
+    const live = this.#liveSessions;
+    live.assertOpen("any");
+    const keep = summaryKeeper(log, this.#warn);
+    return await this.#resuming.add(
+      resumeSessions({ log, live, later: this.#later, keep }, ownCopy(options)),
+    );
+  }
+
+  async #resumeInBackground(): Promise<void> {
+    try {
+      const { failed } = await this.resumeAll();
+      for (const { error } of failed) this.#warn(error);
+    } catch (error) {
+      // The runtime is closed before all sessions were resumed: the next one resumes them.
+      if (this.#closing === undefined) this.#warn(asWarning(error));
+    }
+  }
+
+  async delete(id: string, options: DeleteOptions = {}): Promise<DeletedWithBlobs> {
+    const session = parseSessionId(id);
+    check(deleteSchema, options, "delete", { name: "options", session });
+    return await deleteLive(session, options, this.#upkeepHost());
+  }
+
+  async deleteSessions(query: DeletionQuery): Promise<DeletedSessions> {
+    check(deletionSchema, query, "deleteSessions", { name: "query" });
+    const { forks } = query;
+    const host = this.#upkeepHost();
+    return await deleteSessions(this.log, ownCopy(query), (session) =>
+      deleteLive(session, forks === undefined ? {} : { forks }, host),
+    );
+  }
+
+  async redact(
+    id: string,
+    what: readonly RedactionTarget[],
+    options: RedactOptions = {},
+  ): Promise<Redacted> {
+    const session = parseSessionId(id);
+    check(redactedSchema, what, "redact", { name: "what", session });
+    check(redactSchema, options, "redact", { name: "options", session });
+    const { clock = Date.now } = this.#options;
+    return await this.#liveSessions.whileInactive(session, (live, passivate) =>
+      redactLive(session, what, { ...options, log: this.log, now: clock(), live, passivate }),
+    );
+  }
+
+  async collectBlobs(): Promise<CollectedBlobs> {
+    const { store } = this.#blobs;
+    this.#liveSessions.assertOpen("any");
+    return store === undefined ? { removed: 0, bytes: 0 } : await collectBlobs(this.log, store);
+  }
+
+  async backup(dir: string, options: BackupOptions = {}): Promise<Backup> {
+    check(name, dir, "backup", { name: "dir" });
+    if (this.#store !== undefined) return await this.#store.backup(dir, options);
+    throw new TurnlogError(
+      "COMMAND_REFUSED",
+      "This runtime was given its log and does not know how to copy it. Copy it where you opened it: logs of `openLog` have `backup`.",
+    );
+  }
+
+  async trimLog(id: string, options: TrimLogOptions): Promise<TrimmedLog> {
+    const session = parseSessionId(id);
+    check(trimLogSchema, options, "trimLog", { name: "options", session });
+    return await trimLive(session, options, this.#store, this.#liveSessions);
+  }
+
+  async consume(
+    name: string,
+    handler: ConsumerHandler,
+    options: ConsumeOptions = {},
+  ): Promise<Consumer> {
+    check(consumerNameSchema, name, "consume", { name: "name" });
+    check(code, handler, "consume", { name: "handler" });
+    check(consumeSchema, options, "consume", { name: "options" });
+    return await this.#consumers.start(name, handler, { ...options });
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  #upkeepHost(): UpkeepHost {
+    return {
+      log: this.log,
+      blobs: this.#blobs.store,
+      live: this.#liveSessions,
+      onWarning: this.#warn,
+    };
+  }
+
+  async #close(): Promise<void> {
+    this.#later[Symbol.dispose]();
+    await this.#unshare();
+    this.#lists[Symbol.dispose]();
+    this.#inbox?.[Symbol.dispose]();
+    this.#closed.abort(closed("any"));
+    await this.#liveSessions.close();
+    await this.#inbox?.settled();
+    await this.#resuming.settled();
+    await this.#consumers.close();
+    await this.#mcp?.close();
+    if (!hasLog(this.#options)) await this.log.close();
+  }
+}

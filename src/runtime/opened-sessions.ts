@@ -1,0 +1,198 @@
+/** Opens sessions of a runtime, new ones, stored ones and forks, and hands out their checked handles. */
+
+import { randomUUID } from "node:crypto";
+import { safeValidateTypes, type FlexibleSchema } from "@ai-sdk/provider-utils";
+import {
+  ownCopy,
+  parseSessionId,
+  type ParentCall,
+  isElsewhere,
+  TurnlogError,
+  type JsonObject,
+  type EventLog,
+  type RecoveryPolicy,
+} from "../events/index.ts";
+import { checkPosition, readSummary } from "../state/index.ts";
+import { check } from "../validation/index.ts";
+import type { SessionSummary } from "../projections/index.ts";
+import { heldInput, receiveInput } from "../media/index.ts";
+import { withFullStop } from "../shared/index.ts";
+import { forkSession } from "../archive/index.ts";
+import type { AgentRegistry } from "./agent-registry.ts";
+import { assertOpenedAs, configureLive } from "./live-configure.ts";
+import type { OpenSessionOptions } from "./runtime.ts";
+import { openSessionSchema } from "./runtime-arguments.ts";
+import { checkedSession } from "./session-validation.ts";
+import { assertChildOf } from "./sub-agents.ts";
+import type { RuntimeSettings } from "./runtime-options.ts";
+import type { Session } from "./session.ts";
+import { sessionHandle, type SessionHost } from "./session-handle.ts";
+import type { Opening } from "./live-session.ts";
+import { forwarding } from "./forwarded-commands.ts";
+import type { ForkOptions } from "./session-options.ts";
+import type { SessionAgent } from "./session-agent.ts";
+
+interface OpeningHost extends Pick<SessionHost, "log" | "live" | "onWarning" | "redact"> {
+  readonly options: RuntimeSettings;
+  readonly agents: AgentRegistry;
+  /** Aborted when the runtime closes. */
+  readonly closing: AbortSignal;
+}
+
+export class OpenedSessions {
+  readonly #host: OpeningHost;
+
+  constructor(host: OpeningHost) {
+    this.#host = host;
+  }
+
+  async open(id: string = this.#newId(), options: OpenSessionOptions = {}): Promise<Session> {
+    const session = parseSessionId(id);
+    check(openSessionSchema, options, "session", { name: "options", session });
+    const { createIfMissing = true, ...opening } = ownCopy(options);
+    if (opening.agent !== undefined) this.#host.agents.named(opening.agent, "session", session);
+    const liveSessions = this.#host.live;
+    if (opening.metadata !== undefined && (await this.#host.log.revision(session)) === 0)
+      await assertMetadata(this.#host.options.metadataSchema, session, opening.metadata);
+    if (!createIfMissing) {
+      liveSessions.assertOpen(session);
+      await checkPosition(this.#host.log, session);
+    }
+    await this.#activate(session, opening);
+    return this.#handle(session);
+  }
+
+  /** Activates a session, unless another process runs it. */
+  async #activate(session: string, opening: Opening): Promise<SessionSummary> {
+    const { log, live } = this.#host;
+    try {
+      const { actor, agent } = await live.activate(session, opening);
+      const { summary } = actor.state;
+      assertOpenedAs(session, { agent: agent.name, metadata: summary.metadata }, opening);
+      return summary;
+    } catch (error) {
+      if (!isElsewhere(error) || log.inbox === undefined) throw error;
+      const summary = await readSummary(log, session, await log.revision(session));
+      assertOpenedAs(session, summary, opening);
+      return summary;
+    }
+  }
+
+  /** Its commands reach the process that runs the session. */
+  #handle(session: string): Session {
+    const local = this.local(session);
+    const { inbox } = this.#host.log;
+    if (inbox === undefined) return local;
+    const { attachments = {} } = this.#host.options;
+    return forwarding(local, {
+      inbox,
+      newId: () => this.#newId(),
+      received: (input) => receiveInput(session, heldInput(session, input), attachments),
+      closing: this.#host.closing,
+    });
+  }
+
+  /** The handle of a session that this process runs. */
+  local(session: string): Session {
+    const liveSessions = this.#host.live;
+    const opened = sessionHandle(session, {
+      log: this.#host.log,
+      newId: () => this.#newId(),
+      clock: this.#host.options.clock ?? Date.now,
+      attachments: this.#host.options.attachments ?? {},
+      live: liveSessions,
+      events: this.#host.options.events,
+      onWarning: this.#host.onWarning,
+      assertMetadata: (metadata) =>
+        assertMetadata(this.#host.options.metadataSchema, session, metadata),
+      redact: this.#host.redact,
+      configure: (name, changes) =>
+        liveSessions.working(name, () =>
+          configureLive(name, changes, { agents: this.#host.agents, live: liveSessions }),
+        ),
+      fork: (from, fork, recovery) =>
+        liveSessions.working(from, async () => {
+          const { agent } = await liveSessions.activate(from);
+          return await forkLive(from, agent, fork, this.#forkHost(), recovery);
+        }),
+    });
+    return checkedSession(opened);
+  }
+
+  /** The session of a sub-agent has the metadata of its parent: it belongs to the same tenant. */
+  async child(id: string, parent: ParentCall): Promise<Session> {
+    const child = parseSessionId(id);
+    const { log } = this.#host;
+    const { metadata } = await readSummary(log, parent.session, await log.revision(parent.session));
+    // The call runs, so the turn of its session does too, whatever the runtime does with other turns.
+    const opening = { parent, metadata, recovery: "continue" } as const;
+    assertChildOf(child, (await this.#activate(child, opening)).parent, parent);
+    return this.#handle(child);
+  }
+
+  #newId(): string {
+    return (this.#host.options.newId ?? randomUUID)();
+  }
+
+  #forkHost(): ForkHost {
+    return {
+      log: this.#host.log,
+      agents: this.#host.agents,
+      newId: () => this.#newId(),
+      clock: this.#host.options.clock ?? Date.now,
+      open: async (session, recovery) => {
+        // Without a snapshot the list of sessions reads the whole shared history until the first turn ends.
+        this.#host.live.keep(await this.#host.live.activate(session, { recovery }), "forked");
+        return await this.open(session);
+      },
+    };
+  }
+}
+
+/** @throws TurnlogError `INVALID_INPUT` */
+async function assertMetadata(
+  schema: FlexibleSchema<unknown> | undefined,
+  session: string,
+  metadata: JsonObject,
+): Promise<void> {
+  if (schema === undefined) return;
+  // A schema may change what it gets; the metadata are recorded as they are.
+  const checked = await safeValidateTypes({ value: ownCopy(metadata), schema });
+  if (checked.success) return;
+  throw new TurnlogError(
+    "INVALID_INPUT",
+    `The metadata of session ${session} do not fit \`metadataSchema\`: ${withFullStop(checked.error.message)}`,
+    { session, cause: checked.error, details: { option: "metadata" } },
+  );
+}
+
+interface ForkHost {
+  readonly log: EventLog;
+  readonly agents: AgentRegistry;
+  readonly newId: () => string;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
+  /** Activates the new session. `recovery` replaces the runtime's policy for a turn that is cut by the fork. */
+  readonly open: (session: string, recovery?: RecoveryPolicy) => Promise<Session>;
+}
+
+/** @throws TurnlogError as `Session.fork` */
+async function forkLive(
+  session: string,
+  before: SessionAgent,
+  options: ForkOptions,
+  { log, agents, newId, clock, open }: ForkHost,
+  recovery?: RecoveryPolicy,
+): Promise<Session> {
+  const { id = newId(), position } = options;
+  const as = parseSessionId(id);
+  const sessionAgent = await agents.changed(session, before, options, "fork");
+  await forkSession(log, session, {
+    as,
+    ...(position === undefined ? {} : { position }),
+    ...(sessionAgent === before ? {} : { agent: sessionAgent.prepared.description }),
+    now: clock(),
+  });
+  if (sessionAgent !== before || agents.isChanged(session)) agents.set(as, sessionAgent);
+  return await open(as, recovery);
+}

@@ -1,0 +1,142 @@
+/** What every request passes first: Host and Origin, then the token or the cookie of the studio. Knows no runtime. */
+
+import { TurnlogError } from "../events/index.ts";
+import { problemOf, problemResponse } from "./problems/index.ts";
+import {
+  assertNoTokenInUrl,
+  assertSource,
+  assertToken,
+  tokenOf,
+  withHeaders,
+} from "./security/index.ts";
+import type { ServerSettings } from "./server-options.ts";
+import { Entrance, studioFile } from "./studio/index.ts";
+
+/** What is known of a request that is being answered, for the log of requests. */
+export interface About {
+  session: string;
+  actor: string | undefined;
+}
+
+export class Door {
+  readonly #settings: ServerSettings;
+  readonly #closing: AbortSignal;
+  readonly #entrance: Entrance | undefined;
+
+  constructor(settings: ServerSettings, closing: AbortSignal) {
+    this.#settings = settings;
+    this.#closing = closing;
+    const { studio, token } = settings;
+    this.#entrance = studio && token !== undefined ? new Entrance(token) : undefined;
+  }
+
+  /** A route without a session, for clients with the token. */
+  async plain(request: Request, handle: () => Response | Promise<Response>): Promise<Response> {
+    return await this.answered(request, async () => {
+      this.assertKnown(request);
+      return await handle();
+    });
+  }
+
+  /** The path that signs a browser in. @throws TurnlogError `INVALID_INPUT` */
+  studioPath(): string {
+    if (!this.#settings.studio)
+      throw new TurnlogError("INVALID_INPUT", "The server has no studio: set its option `studio`.");
+    return this.#entrance === undefined ? "/" : `/?ticket=${this.#entrance.ticket()}`;
+  }
+
+  /** A file of the studio, which has nothing of the store; or the exchange of a ticket for a cookie. */
+  async studioPage(request: Request): Promise<Response> {
+    return await this.answered(request, async () => {
+      const { pathname, searchParams } = new URL(request.url);
+      const ticket = pathname === "/" ? searchParams.get("ticket") : null;
+      if (ticket !== null) {
+        const cookie = this.#entrance?.redeem(ticket, request.url);
+        const headers = {
+          location: "/",
+          ...(cookie === undefined ? {} : { "set-cookie": cookie }),
+        };
+        return new Response(null, { status: 303, headers });
+      }
+      const file = await studioFile(pathname);
+      if (file !== undefined) return file;
+      throw new TurnlogError("ROUTE_NOT_FOUND", `The studio has no file ${pathname}.`);
+    });
+  }
+
+  /** Gives the cookie of the studio to a browser that has the token. */
+  async signIn(request: Request): Promise<Response> {
+    return await this.plain(request, () => {
+      const cookie = this.#entrance?.cookie(request.url);
+      return new Response(null, {
+        status: 204,
+        headers: cookie === undefined ? {} : { "set-cookie": cookie },
+      });
+    });
+  }
+
+  /** A route that load balancers ask without a token. */
+  async open(request: Request, handle: () => Response | Promise<Response>): Promise<Response> {
+    return await this.answered(request, async () => await handle());
+  }
+
+  /** Answers what browsers ask before a request of another origin. */
+  async preflight(request: Request): Promise<Response> {
+    return await this.answered(request, async () => {
+      const headers = {
+        "access-control-allow-methods": "GET, POST, DELETE",
+        "access-control-allow-headers":
+          "authorization, content-type, idempotency-key, last-event-id",
+        "access-control-max-age": "600",
+      };
+      return new Response(null, { status: 204, headers });
+    });
+  }
+
+  /** The answer of a handler, or the problem that it threw, with the headers of all answers. */
+  async answered(request: Request, handle: (about: About) => Promise<Response>): Promise<Response> {
+    const startedAt = performance.now();
+    const about: About = { session: "", actor: undefined };
+    let origin: string | undefined;
+    let answer: Response;
+    let code: string | undefined;
+    try {
+      origin = assertSource(request, this.#settings);
+      answer = await handle(about);
+    } catch (error) {
+      answer = problemResponse(error);
+      ({ code } = problemOf(error));
+      if (answer.status >= 500) this.#settings.onError(error);
+    }
+    this.#settings.onRequest({
+      time: Date.now(),
+      method: request.method,
+      path: new URL(request.url).pathname,
+      status: answer.status,
+      ms: Math.round((performance.now() - startedAt) * 10) / 10,
+      ...(about.session === "" ? {} : { session: about.session }),
+      ...(about.actor === undefined ? {} : { actor: about.actor }),
+      ...(code === undefined ? {} : { code }),
+    });
+    return withHeaders(answer, origin);
+  }
+
+  /** @throws TurnlogError `UNAUTHORIZED`, `RUNTIME_CLOSED` */
+  assertKnown(request: Request): void {
+    const { url, headers } = request;
+    const { token } = this.#settings;
+    assertNoTokenInUrl(url, token);
+    const isAdmitted = this.#entrance?.admits(request) === true;
+    if (token !== undefined && !isAdmitted) assertToken(tokenOf(headers), token);
+    this.assertOpen();
+  }
+
+  /** @throws TurnlogError `RUNTIME_CLOSED` */
+  assertOpen(): void {
+    if (!this.#closing.aborted) return;
+    throw new TurnlogError(
+      "RUNTIME_CLOSED",
+      "The server is closing. Send the request again when it has started anew.",
+    );
+  }
+}

@@ -1,0 +1,79 @@
+/** Asks `authorize` about a request, and holds sessions against the metadata that it answers. Opens no session. */
+
+import { z } from "zod";
+import { jsonObjectSchema, TurnlogError, type JsonObject } from "../events/index.ts";
+import type { Runtime } from "../runtime/index.ts";
+import { differentKey, readSummary } from "../state/index.ts";
+import type { ServerAction } from "./route/index.ts";
+import type { Authorization, Permission, ServerSettings } from "./server-options.ts";
+
+const readingActions: ReadonlySet<ServerAction> = new Set(["list", "read", "export"]);
+
+const schema: z.ZodType<Authorization> = z.union([
+  z.boolean(),
+  z.strictObject({ actor: z.string().exactOptional(), where: jsonObjectSchema.exactOptional() }),
+]);
+
+export class Permissions {
+  readonly #runtime: Runtime;
+  readonly #settings: Pick<ServerSettings, "authorize" | "isReadOnly">;
+
+  constructor(runtime: Runtime, settings: Pick<ServerSettings, "authorize" | "isReadOnly">) {
+    this.#runtime = runtime;
+    this.#settings = settings;
+  }
+
+  /** `session`: empty for a request over all sessions. @throws TurnlogError `FORBIDDEN`, `CALLBACK_FAILED` */
+  async of(request: Request, action: ServerAction, session: string): Promise<Permission> {
+    if (this.#settings.isReadOnly && !readingActions.has(action)) {
+      throw new TurnlogError(
+        "FORBIDDEN",
+        `Nothing can run or change here (${action}): the server has no agent. Start it with --agent <module>.`,
+      );
+    }
+    const permission = await this.#asked(request, action, session);
+    if (permission !== undefined) return permission;
+    const what = session === "" ? "" : ` in session ${session}`;
+    throw new TurnlogError("FORBIDDEN", `You may not ${action}${what}.`);
+  }
+
+  async mayRead(request: Request, session: string): Promise<boolean> {
+    return (await this.#asked(request, "read", session)) !== undefined;
+  }
+
+  async #asked(
+    request: Request,
+    action: ServerAction,
+    session: string,
+  ): Promise<Permission | undefined> {
+    const { authorize } = this.#settings;
+    if (authorize === undefined) return {};
+    const requested = session === "" ? { action } : { action, session };
+    const permission = permissionOf(await authorize(request, requested));
+    if (permission?.where === undefined || session === "") return permission;
+    // An imported session has the metadata of its file.
+    const isAllowed = action !== "import" && (await this.#isOf(session, permission.where));
+    return isAllowed ? permission : undefined;
+  }
+
+  /** True for a session that does not exist: who creates it gives it the metadata. */
+  async #isOf(session: string, where: JsonObject): Promise<boolean> {
+    const { log } = this.#runtime;
+    const revision = await log.revision(session);
+    if (revision === 0) return true;
+    const { metadata } = await readSummary(log, session, revision);
+    return differentKey(metadata, where) === undefined;
+  }
+}
+
+/** Undefined for a refusal. */
+function permissionOf(answer: unknown): Permission | undefined {
+  const { data } = schema.safeParse(answer);
+  if (data === undefined)
+    throw new TurnlogError(
+      "CALLBACK_FAILED",
+      "The server's `authorize` must return true, false, or an object with `actor`, `where` or both.",
+    );
+  if (typeof data !== "boolean") return data;
+  return data ? {} : undefined;
+}

@@ -1,0 +1,61 @@
+/**
+ * The studio over the sessions of another process: its page and its sign-in are here, and each request for
+ * sessions is asked there.
+ */
+
+import type { Server } from "./create-server.ts";
+import { addStudioPages } from "./studio-pages.ts";
+import { Door } from "./door.ts";
+import { problemResponse } from "./problems/index.ts";
+import { listening, type NodeServer, type ServeOptions } from "./serve-node.ts";
+import { serverSettings } from "./server-options.ts";
+
+/** The headers that the studio sends and a route reads. The cookie stays here. */
+const passed = ["accept", "content-type", "idempotency-key", "last-event-id"] as const;
+
+/** @param ask - Asks the other process, which has routes of the studio. */
+export async function serveElsewhere(
+  ask: (request: Request) => Promise<Response>,
+  { port, onError }: Required<Pick<ServeOptions, "port" | "onError">>,
+): Promise<NodeServer> {
+  const settings = serverSettings({ studio: true, onError });
+  const closing = new AbortController();
+  const door = new Door(settings, closing.signal);
+  const { Hono } = await import("hono");
+  const app = new Hono();
+  addStudioPages(app, door);
+  app.all("/api/*", ({ req }) =>
+    door.plain(req.raw, async () => {
+      const { body, headers, status } = await ask(passedOn(req.raw, closing.signal));
+      return new Response(body, { status, headers });
+    }),
+  );
+  const server: Omit<Server, "upgrade"> = {
+    token: settings.token,
+    studioPath: () => door.studioPath(),
+    fetch: async (request) => {
+      try {
+        return await app.fetch(request);
+      } catch (error) {
+        onError(error);
+        return problemResponse(error);
+      }
+    },
+    close: (reason = "the server was closed") => closing.abort(reason),
+  };
+  const host = "127.0.0.1";
+  return await listening(server, undefined, { port, host, connections: 1_000, requestMs: 60_000 });
+}
+
+function passedOn({ url, method, headers, body, signal }: Request, closing: AbortSignal): Request {
+  const given = passed.flatMap((name): [string, string][] => {
+    const value = headers.get(name);
+    return value === null ? [] : [[name, value]];
+  });
+  return new Request(url, {
+    method,
+    headers: given,
+    signal: AbortSignal.any([signal, closing]),
+    ...(body === null ? {} : { body, duplex: "half" }),
+  });
+}

@@ -1,0 +1,83 @@
+/** A WebSocket that was admitted, whatever upgrades and carries it: ws, Hono or Bun. */
+
+import { setTimeout as wait } from "node:timers/promises";
+
+/** The connection as what reads frames sees it. */
+export interface Socket {
+  /** Resolves when the frame has left, so that a slow client holds back its own frames. */
+  readonly send: (text: string) => Promise<void>;
+  readonly close: (code: number, reason: string) => void;
+  /** Aborts when the connection is closed. */
+  readonly closed: AbortSignal;
+}
+
+/** Takes a frame, and resolves when all of its answer has left. */
+export type FrameReader = (text: string) => Promise<void>;
+
+/** An open connection of a framework. */
+interface SocketConnection {
+  /** A promise that it returns is waited for. */
+  readonly send: (text: string) => unknown;
+  readonly close: (code: number, reason: string) => void;
+  /** Bytes that wait to be sent. Without it, a client that does not read costs the memory of its events. */
+  readonly buffered?: () => number;
+}
+
+/** The server's side of a WebSocket. Give it what happens on the connection. */
+export interface ServerSocket {
+  readonly open: (connection: SocketConnection) => void;
+  /** A frame. Frames that are no text close the connection. */
+  readonly message: (data: unknown) => void;
+  readonly close: () => void;
+}
+
+interface ServedSocket {
+  readonly read: (socket: Socket) => FrameReader;
+  /** Called once, when the connection is closed. */
+  readonly ended: () => void;
+  /** Closes the connection; its reason is sent. */
+  readonly closing: AbortSignal;
+  /** A client that takes nothing for so many milliseconds is dropped. */
+  readonly stallMs: number;
+}
+
+const MOST_BUFFERED = 65_536;
+const LOOK_MS = 20;
+
+export function serverSocket({ read, ended, closing, stallMs }: ServedSocket): ServerSocket {
+  const closed = new AbortController();
+  let connection: SocketConnection | undefined;
+  let reader: FrameReader | undefined;
+  const end = (): void => {
+    connection?.close(1001, String(closing.reason).slice(0, 100));
+  };
+  const send = async (text: string): Promise<void> => {
+    if (connection === undefined || closed.signal.aborted) return;
+    await connection.send(text);
+    const since = performance.now();
+    while (!closed.signal.aborted && (connection.buffered?.() ?? 0) > MOST_BUFFERED) {
+      if (performance.now() - since >= stallMs)
+        return connection.close(1008, "The client stopped reading.");
+      await wait(LOOK_MS);
+    }
+  };
+  return {
+    open: (opened) => {
+      connection = opened;
+      const close = (code: number, reason: string): void => opened.close(code, reason);
+      reader = read({ send, close, closed: closed.signal });
+      if (closing.aborted) end();
+      else closing.addEventListener("abort", end, { once: true });
+    },
+    message: (data) => {
+      if (typeof data === "string") void reader?.(data).catch(() => {});
+      else connection?.close(1003, "Frames are text.");
+    },
+    close: () => {
+      if (closed.signal.aborted) return;
+      closing.removeEventListener("abort", end);
+      closed.abort();
+      ended();
+    },
+  };
+}

@@ -1,0 +1,97 @@
+/**
+ * The states of sessions that the studio asked for, for a short time: a page moves through time in small steps,
+ * and each step should fold only the events since the one before.
+ */
+
+import type { EventLog } from "../../events/index.ts";
+import {
+  checkPosition,
+  foldSession,
+  loadSessionSnapshot,
+  nothingKept,
+  type KeptState,
+  type SessionState,
+} from "../../state/index.ts";
+
+/** A state may hold content that was redacted since: none is used longer than this. */
+const KEPT_MS = 10_000;
+const MOST_SESSIONS = 3;
+const MOST_STATES = 400;
+/** A state is kept at every so many events. */
+const EVENTS_PER_STATE = 250;
+
+interface Near {
+  readonly since: number;
+  /** By position, in no order. */
+  readonly states: Map<number, SessionState>;
+  /** By the position of its snapshot. */
+  readonly snapshots: Map<number, KeptState>;
+}
+
+export class NearStates {
+  readonly #clock: () => number;
+  readonly #sessions = new Map<string, Near>();
+  #ending: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(clock: () => number = Date.now) {
+    this.#clock = clock;
+  }
+
+  /**
+   * The state at a position.
+   * @throws TurnlogError as `checkPosition`
+   */
+  async at(log: EventLog, session: string, position: number): Promise<SessionState> {
+    await checkPosition(log, session, position);
+    const near = this.#near(session);
+    let state = await this.#from(log, session, near, position);
+    for await (const event of log.read(session, { from: state.position + 1, to: position })) {
+      state = foldSession(state, event).state;
+      if (state.position % EVENTS_PER_STATE === 0) keep(near.states, state.position, state);
+    }
+    keep(near.states, position, state);
+    return state;
+  }
+
+  /** The nearest state before a position: a kept one, or a stored snapshot if that is nearer. */
+  async #from(
+    log: EventLog,
+    session: string,
+    { states, snapshots }: Near,
+    position: number,
+  ): Promise<SessionState> {
+    const kept = nearest(states, position);
+    if (kept !== undefined && position - kept.position <= 2 * EVENTS_PER_STATE) return kept;
+    const known = nearest(snapshots, position) ?? nothingKept;
+    const snapshot = await loadSessionSnapshot(log, session, position, known);
+    keep(snapshots, snapshot.state.position, snapshot);
+    return kept !== undefined && kept.position > snapshot.state.position ? kept : snapshot.state;
+  }
+
+  #near(session: string): Near {
+    const now = this.#clock();
+    for (const [name, { since }] of this.#sessions)
+      if (now - since >= KEPT_MS) this.#sessions.delete(name);
+    const near = this.#sessions.get(session) ?? {
+      since: now,
+      states: new Map(),
+      snapshots: new Map(),
+    };
+    keep(this.#sessions, session, near, MOST_SESSIONS);
+    clearTimeout(this.#ending);
+    this.#ending = setTimeout(() => this.#sessions.clear(), KEPT_MS).unref();
+    return near;
+  }
+}
+
+function nearest<Value>(kept: ReadonlyMap<number, Value>, position: number): Value | undefined {
+  const at = [...kept.keys()].filter((one) => one <= position);
+  return at.length === 0 ? undefined : kept.get(Math.max(...at));
+}
+
+function keep<Key, Value>(kept: Map<Key, Value>, key: Key, value: Value, most = MOST_STATES): void {
+  kept.delete(key);
+  kept.set(key, value);
+  const [oldest] = kept.keys();
+  if (kept.size > most && oldest !== undefined) kept.delete(oldest);
+}

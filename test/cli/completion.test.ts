@@ -1,0 +1,64 @@
+/** What Tab makes of a typed line, and what the panel lists meanwhile. */
+import { describe, expect, it } from "vitest";
+import { helpLines } from "../../src/cli/chat/chat-help.ts";
+import { readLine } from "../../src/cli/chat/chat-line.ts";
+import { completionOf } from "../../src/cli/chat/completion.ts";
+
+const folders: Readonly<Record<string, readonly string[]>> = {
+  "": [".env", "README.md", "my notes.md", "src/"],
+  "src/": ["main.ts", "map.ts"],
+};
+const names = {
+  sessions: [
+    { name: "talk-1", what: "zod" },
+    { name: "talk-2", what: "" },
+  ],
+  entries: (folder: string) => folders[folder],
+};
+
+function complete(before: string, after = "") {
+  const found = completionOf({ before, after }, names);
+  return found && { line: found.completed.before, choices: found.choices.map(({ name }) => name) };
+}
+
+describe("completion", () => {
+  it.each([
+    ["/sess", "/sessions ", ["/sessions"]],
+    ["/co", "/co", ["/compact", "/context", "/cost"]],
+    ["/resume t", "/resume talk-", ["talk-1", "talk-2"]],
+    ["/compact slid", "/compact sliding-window ", ["sliding-window"]],
+    ["read @READ", "read @README.md ", ["README.md"]],
+    ["read @read", "read @README.md ", ["README.md"]],
+    ["@s", "@src/", ["src/"]],
+    ["@src/ma", "@src/ma", ["src/main.ts", "src/map.ts"]],
+    ["@src/mai", "@src/main.ts ", ["src/main.ts"]],
+    ["see @my", 'see @"my notes.md" ', ["my notes.md"]],
+    ['see @"my', 'see @"my notes.md" ', ["my notes.md"]],
+    ["@.e", "@.env ", [".env"]],
+  ])("%s becomes %s", (before, line, choices) => {
+    expect(complete(before)).toEqual({ line, choices });
+  });
+
+  it("lists every command at a slash, each of which is one", () => {
+    const listed = complete("/")?.choices ?? [];
+    const inHelp = helpLines().flatMap((row) => row.match(/(?<= |\()\/[a-z]+/g) ?? []);
+    expect(new Set(listed)).toEqual(new Set([...inHelp, "/help"]));
+    expect(listed).toEqual([...new Set(listed)].toSorted());
+    for (const name of listed) {
+      const line = readLine(`${name} 1`, false);
+      expect(JSON.stringify(line)).not.toContain("There is no");
+    }
+  });
+
+  it.each(["which files?", "/sessions ", "mail@host", "@nothing", "@nowhere/a", "", "see @ and"])(
+    "leaves %j as it is",
+    (before) => {
+      expect(complete(before)).toBeUndefined();
+    },
+  );
+
+  it("offers no hidden file to those who did not type the dot, and nothing in the middle of a word", () => {
+    expect(complete("@")?.choices).not.toContain(".env");
+    expect(complete("@REA", "DME")).toBeUndefined();
+  });
+});

@@ -1,0 +1,72 @@
+/** `turnlog serve --postgres` as two processes: what one begins, the other shows, and goes on with when it ends. */
+
+import { afterAll, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { jsonLines, run, start, type Running } from "../cli/command-line.ts";
+import { temporaryFolder } from "../cli/temporary-folder.ts";
+import { installedPostgres, startPostgres, type TestServer } from "../support/postgres-server.ts";
+
+const programs = installedPostgres();
+const several = process.env["TURNLOG_POSTGRES"] !== undefined && programs !== undefined;
+const needs = several ? "" : " (needs `npm run test:postgres` and an installed server)";
+let server: TestServer | undefined;
+if (several) server = await startPostgres(programs);
+afterAll(() => server?.[Symbol.asyncDispose]());
+
+const headers = { authorization: "Bearer secret", "content-type": "application/json" };
+const serving = z.object({ event: z.literal("serving"), url: z.string() });
+
+async function served(cwd: string): Promise<{ readonly running: Running; readonly url: string }> {
+  const args = ["serve", "--json", "--port", "0", "--model", "offline", "--pace", "human"];
+  const running = start(
+    [...args, "--token", "secret", "--postgres", server?.connectionString ?? ""],
+    {
+      cwd,
+    },
+  );
+  let line = "";
+  running.child.stdout?.on("data", (piece: string) => (line += piece));
+  await running.until("stdout", /"serving".*\n/);
+  return { running, url: serving.parse(jsonLines(line)[0]).url };
+}
+
+it("refuses options that mean nothing for a database, and a token of one process", async () => {
+  await using folder = await temporaryFolder({});
+  const { path: cwd } = folder;
+  const url = ["--postgres", "postgres://nobody@127.0.0.1:1/none"];
+  const idle = await run(["serve", ...url, "--token", "t", "--leave-turns"], { cwd });
+  expect(idle).toMatchObject({ code: 2 });
+  expect(idle.stderr).toContain("--leave-turns");
+  const own = await run(["serve", ...url], { cwd });
+  expect(own).toMatchObject({ code: 2 });
+  expect(own.stderr).toContain("TURNLOG_TOKEN");
+});
+
+describe.skipIf(!several)(`two servers on one database${needs}`, () => {
+  it("show each other's sessions, and finish the turn of one that gets SIGTERM", async () => {
+    await using folder = await temporaryFolder({ "a.ts": "zod\n", "b.ts": "zod\n" });
+    const first = await served(folder.path);
+    const second = await served(folder.path);
+    const text = "which files mention zod?";
+    const body = JSON.stringify({
+      id: "c",
+      messages: [{ id: "m", role: "user", parts: [{ type: "text", text }] }],
+    });
+    const post = fetch(`${first.url}/api/chat`, { method: "POST", headers, body });
+    const cut = (await post).text().catch(() => "");
+    await expect
+      .poll(async () => (await fetch(`${second.url}/api/chat/c/messages`, { headers })).text())
+      .toContain('"assistant"');
+    first.running.child.kill("SIGTERM");
+    expect((await first.running.ended).code).toBe(0);
+    await cut;
+    const stream = await fetch(`${second.url}/api/chat/c/stream`, { headers });
+    const rest = await stream.text();
+    expect(rest).toContain('"type":"start"');
+    expect(rest).toContain('"type":"finish"');
+    const again = await fetch(`${second.url}/api/chat`, { method: "POST", headers, body });
+    expect(await again.text()).toContain('"type":"finish"');
+    second.running.child.kill("SIGTERM");
+    expect((await second.running.ended).code).toBe(0);
+  });
+});

@@ -1,0 +1,190 @@
+/**
+ * Several runtimes on one database, each with a log of its own, as on several machines: any of them takes any
+ * command for any session, follows it, and continues what another left.
+ */
+
+import { tool } from "ai";
+import pg from "pg";
+import { afterAll, describe, expect, it } from "vitest";
+import { verifySession } from "../../src/archive/verify/index.ts";
+import { gate, scriptedModel } from "../../src/models/index.ts";
+import { createRuntime, type Agent, type Runtime } from "../../src/public/index.ts";
+import { openPostgresLog } from "../../src/store/postgres/index.ts";
+import { call, calling, saying } from "../support/script.ts";
+import { installedPostgres, startPostgres, type TestServer } from "../support/postgres-server.ts";
+import { nothing } from "../runtime/tools.ts";
+
+const programs = installedPostgres();
+const several = process.env["TURNLOG_POSTGRES"] !== undefined && programs !== undefined;
+const needs = several ? "" : " (needs `npm run test:postgres` and an installed server)";
+let server: TestServer | undefined;
+if (several) server = await startPostgres(programs);
+afterAll(() => server?.[Symbol.asyncDispose]());
+
+interface Node extends AsyncDisposable {
+  readonly runtime: Runtime;
+}
+
+let schemas = 0;
+const schema = (): string => `n${schemas++}`;
+
+async function node(name: string, agent: Agent): Promise<Node> {
+  const { connectionString = "" } = server ?? {};
+  const log = await openPostgresLog({
+    connectionString,
+    schema: name,
+    pollingMs: 20,
+    leaseMs: 20_000,
+  });
+  const runtime = await createRuntime({ recovery: "continue", log, agent });
+  return {
+    runtime,
+    async [Symbol.asyncDispose]() {
+      await runtime.close();
+      await log.close();
+    },
+  };
+}
+
+async function sql(text: string): Promise<void> {
+  const client = new pg.Client({ connectionString: server?.connectionString });
+  await client.connect();
+  await client.query(text);
+  await client.end();
+}
+
+async function problems({ runtime }: Node, session: string): Promise<unknown> {
+  return (await verifySession(runtime.log, session)).problems;
+}
+
+describe.skipIf(!several)(`several runtimes on one database${needs}`, () => {
+  it("accept messages for a session that one of them runs, in order, and each gets its turn", async () => {
+    const name = schema();
+    const waits = gate();
+    const model = scriptedModel([saying("Hel", waits, "lo."), "Second."]);
+    await using one = await node(name, { model });
+    await using two = await node(name, { model: scriptedModel([]) });
+    const first = await (await one.runtime.session("s")).send("One");
+    await waits.reached;
+    const there = await two.runtime.session("s");
+    const second = await there.send("Two", { id: "m2" });
+    const third = await there.send("Three", { id: "m3" });
+    expect(second.queued).toBe(true);
+    const seen: string[] = [];
+    const following = (async () => {
+      for await (const event of second) seen.push(event.type);
+    })();
+    waits.open();
+    expect((await first.result).text).toBe("Hello.");
+    expect((await second.result).text).toBe("Second.");
+    // Both waited, so one turn takes them up.
+    expect((await third.result).turn).toBe((await second.result).turn);
+    await following;
+    expect(seen.at(0)).toBe("turn.started");
+    expect(seen.at(-1)).toBe("turn.ended");
+    // The same message again is the same turn.
+    expect((await (await there.send("Two", { id: "m2" })).result).text).toBe("Second.");
+    await expect(there.send("Other", { id: "m2" })).rejects.toMatchObject({
+      code: "MESSAGE_CONFLICT",
+    });
+    const { history, queue } = await there.view();
+    expect(history.filter(({ kind }) => kind === "user")).toHaveLength(3);
+    expect(queue).toEqual([]);
+    expect(await problems(one, "s")).toEqual([]);
+  });
+
+  it("cancel and answer on another node than the one that runs the turn", async () => {
+    const name = schema();
+    const ran: string[] = [];
+    const act = tool({ inputSchema: nothing, execute: () => ran.push("act") });
+    const waits = gate();
+    const model = scriptedModel([calling(call("act", "c1")), "Done.", saying("Long", waits)]);
+    const agent = { model, tools: { act }, toolApproval: () => "user-approval" as const };
+    await using one = await node(name, agent);
+    await using two = await node(name, agent);
+    const turn = await (await one.runtime.session("s")).send("Go");
+    await turn.untilRest();
+    const there = await two.runtime.session("s");
+    const { approvals } = await there.atRest();
+    const [approval] = approvals;
+    const id = approval?.approvalId ?? "";
+    expect(await there.approve(id, { by: "ann" })).toMatchObject({ status: "recorded" });
+    expect(await there.approve(id, { by: "ann" })).toMatchObject({ status: "already-answered" });
+    await expect(there.approve("s~9~9~9~9")).rejects.toMatchObject({ code: "COMMAND_REFUSED" });
+    expect((await turn.result).text).toBe("Done.");
+    expect(ran).toEqual(["act"]);
+    await there.send("More");
+    await waits.reached;
+    expect(await there.cancel({ reason: "enough" })).toMatchObject({
+      was: "streaming",
+      ended: "cancelled",
+    });
+    await there.setMetadata({ topic: "x" });
+    expect((await there.view()).summary.metadata).toEqual({ topic: "x" });
+    expect((await there.context()).due).toBe("wait");
+    expect(await problems(two, "s")).toEqual([]);
+  });
+
+  it("refuse what cannot be sent, and say so", async () => {
+    const name = schema();
+    const waits = gate();
+    await using one = await node(name, { model: scriptedModel([saying("a", waits)]) });
+    await using two = await node(name, { model: scriptedModel([]) });
+    await (await one.runtime.session("s")).send("Go");
+    await waits.reached;
+    const there = await two.runtime.session("s");
+    await expect(
+      there.send("x", { context: { runtimeContext: { now: () => 1 } } }),
+    ).rejects.toMatchObject({
+      code: "SESSION_ELSEWHERE",
+    });
+    await expect(two.runtime.delete("s")).rejects.toMatchObject({ code: "SESSION_ELSEWHERE" });
+    await there.cancel();
+  });
+
+  it("continue a turn elsewhere when its process closes, and when it falls silent; who waits gets the result", async () => {
+    const name = schema();
+    const waits = gate();
+    const cut = (): Agent => ({ model: scriptedModel([saying("Half", waits, " lost")]) });
+    const one = await node(name, cut());
+    await using two = await node(name, { model: scriptedModel(() => "Whole.") });
+    const closed = await (await one.runtime.session("a")).send("Go", { id: "m" });
+    closed.result.catch(() => {});
+    await waits.reached;
+    const waiting = (await (await two.runtime.session("a")).turn("m")).result;
+    await one[Symbol.asyncDispose]();
+    expect((await waiting).text).toContain("Whole.");
+    const silent = await node(name, cut());
+    const again = gate();
+    await using third = await node(name, {
+      model: scriptedModel([saying("Half", again, " lost")]),
+    });
+    const lost = await (await third.runtime.session("b")).send("Go", { id: "m" });
+    await again.reached;
+    await sql(
+      `DELETE FROM ${name}.nodes WHERE id = (SELECT owner FROM ${name}.sessions WHERE id = 'b')`,
+    );
+    await silent[Symbol.asyncDispose]();
+    // Its own caller follows the process that took the session.
+    expect((await lost.result).finishReason).toBe("stop");
+    expect(await problems(two, "a")).toEqual([]);
+    expect(await problems(two, "b")).toEqual([]);
+  });
+
+  it("execute a command that was left by a process that died before it could", async () => {
+    const name = schema();
+    await using one = await node(name, { model: scriptedModel(() => "Fine.") });
+    const session = await one.runtime.session("s");
+    await (
+      await session.send("One")
+    ).result;
+    await sql(
+      `INSERT INTO ${name}.commands (session, id, name, args) VALUES ('s', 'c', 'send', '["Two", {"id": "m2"}]'), ('t', 'c', 'send', '["New", {"id": "m"}]')`,
+    );
+    await expect
+      .poll(async () => (await session.view()).history.filter(({ kind }) => kind === "user").length)
+      .toBe(2);
+    await expect.poll(() => one.runtime.log.revision("t")).toBeGreaterThan(3);
+    expect((await (await (await one.runtime.session("t")).turn("m")).result).text).toBe("Fine.");
+  });
+});

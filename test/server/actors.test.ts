@@ -1,0 +1,136 @@
+/** The log names the person who did something, by the name that `authorize` gives. */
+
+import { once } from "node:events";
+import { expect, it } from "vitest";
+import { WebSocket } from "ws";
+import type { SessionEvent } from "../../src/events/index.ts";
+import { gate, scriptedModel } from "../../src/models/index.ts";
+import { saying } from "../support/script.ts";
+import { serving, type Serving } from "./serving.ts";
+
+const authorize = ({ headers }: Request) => ({ actor: headers.get("x-user") ?? "nobody" });
+const as = (user: string) => ({ headers: { "x-user": user } });
+
+async function named(): Promise<Serving> {
+  return await serving({ model: scriptedModel(() => "ok") }, { authorize });
+}
+
+/** The names in the log of session s, with what each did. */
+async function doneBy({ runtime }: Serving): Promise<readonly (readonly [string, unknown])[]> {
+  await (await runtime.session("s")).idle();
+  const events = await Array.fromAsync(runtime.log.read("s"));
+  return events.flatMap((event) => (isDone(event) ? [[event.type, event.data.by] as const] : []));
+}
+
+const commands = [
+  "message.queued",
+  "message.withdrawn",
+  "session.rewound",
+  "turn.cancel-requested",
+  "context.compaction-started",
+] as const;
+
+function isDone(event: SessionEvent): event is SessionEvent<(typeof commands)[number]> {
+  return commands.some((type) => type === event.type);
+}
+
+const parts = (text: string) => [{ type: "text", text }];
+const chat = (id: string, text: string, more: object = {}) => ({
+  body: { id: "s", messages: [{ id, role: "user", parts: parts(text) }], ...more },
+});
+
+it("messages, edits, regenerations, rewinds and checkouts", async () => {
+  await using open = await named();
+  const path = "/api/sessions/s";
+  const queue = (body: object, user: string) => open.ask(`${path}/queue`, { body, ...as(user) });
+  await queue({ message: "one", id: "m1" }, "ann");
+  await open.runtime.session("s").then((session) => session.idle());
+  await queue({ message: "two", id: "m2", replaces: "m1" }, "bob");
+  await open.ask(`${path}/regenerate`, { body: {}, ...as("cyd") });
+  await open.runtime.session("s").then((session) => session.idle());
+  await open.ask(`${path}/checkout`, { body: { branch: 1 }, ...as("dan") });
+  await open.ask(`${path}/rewind`, { body: { beforeTurn: 1 }, ...as("eve") });
+  expect(await doneBy(open)).toEqual([
+    ["message.queued", "ann"],
+    ["session.rewound", "bob"],
+    ["message.queued", "bob"],
+    ["session.rewound", "cyd"],
+    ["session.rewound", "dan"],
+    ["session.rewound", "eve"],
+  ]);
+});
+
+it("what a chat, a message stream and a WebSocket send", async () => {
+  await using open = await named();
+  const { url, token } = open.server;
+  await (await open.ask("/api/chat", { ...chat("m1", "one"), ...as("ann") })).text();
+  await (
+    await open.ask("/api/chat", { ...chat("m1", "1", { messageId: "m1" }), ...as("bob") })
+  ).text();
+  const again = { ...chat("m1", "1", { trigger: "regenerate-message" }), ...as("cyd") };
+  await (await open.ask("/api/chat", again)).text();
+  const streamed = { body: { sessionId: "s", message: "two" }, ...as("dan") };
+  await (await open.ask("/api/message-stream", streamed)).text();
+  const socket = new WebSocket(`${url.replace("http", "ws")}/ws?sessionId=s`, {
+    headers: { authorization: `Bearer ${token}`, "x-user": "eve" },
+  });
+  await once(socket, "open");
+  socket.send(JSON.stringify({ id: 1, type: "send", payload: { message: "three" } }));
+  await once(socket, "message");
+  socket.close();
+  expect(await doneBy(open)).toEqual([
+    ["message.queued", "ann"],
+    ["session.rewound", "bob"],
+    ["message.queued", "bob"],
+    ["session.rewound", "cyd"],
+    ["message.queued", "dan"],
+    ["message.queued", "eve"],
+  ]);
+});
+
+it("cancels, withdrawals and compactions, by each route", async () => {
+  const model = scriptedModel((_, index) => (index < 3 ? saying("Hel", gate()) : "ok"));
+  await using open = await serving({ model }, { authorize });
+  const queue = "/api/sessions/s/queue";
+  const running = async (user: string): Promise<void> => {
+    await open.ask(queue, { body: { message: "one" }, ...as(user) });
+  };
+  const cancels = [
+    ["/api/sessions/s/cancel", { reason: "enough" }],
+    ["/api/chat/s/stop", {}],
+    ["/api/message-cancel", { sessionId: "s" }],
+  ] as const;
+  for (const [path, body] of cancels) {
+    await running("ann");
+    await open.ask(path, { body, ...as("bob") });
+  }
+  await open.ask("/api/sessions/s/compact", { body: {}, ...as("cyd") });
+  const later = { message: "later", id: "later", notBefore: "2100-01-01T00:00:00Z" };
+  await open.ask(queue, { body: later, ...as("ann") });
+  await open.ask(`${queue}/later`, { method: "DELETE", ...as("dan") });
+  expect(await doneBy(open)).toEqual([
+    ...cancels.flatMap(() => [
+      ["message.queued", "ann"],
+      ["turn.cancel-requested", "bob"],
+    ]),
+    ["context.compaction-started", "cyd"],
+    ["message.queued", "ann"],
+    ["message.withdrawn", "dan"],
+  ]);
+});
+
+it("deletions", async () => {
+  await using open = await named();
+  await open.runtime.session("s");
+  const answer = await open.ask("/api/sessions/s", { method: "DELETE", ...as("ann") });
+  expect(answer.status).toBe(200);
+  expect(await Array.fromAsync(open.runtime.log.deleted())).toEqual([
+    { session: "s", revision: 1, by: "ann" },
+  ]);
+});
+
+it("nobody where `authorize` gives no name", async () => {
+  await using open = await serving({ model: scriptedModel(() => "ok") }, { authorize: () => true });
+  await open.ask("/api/sessions/s/queue", { body: { message: "one" } });
+  expect(await doneBy(open)).toEqual([["message.queued", undefined]]);
+});

@@ -1,0 +1,43 @@
+/** The states that the studio keeps for a short time equal those that are folded from the log. */
+
+import { describe, expect, it } from "vitest";
+import { scriptedModel } from "../../src/models/index.ts";
+import { createRuntime } from "../../src/runtime/index.ts";
+import { NearStates } from "../../src/server/studio/index.ts";
+import { outlineOf, stateAt } from "../../src/state/index.ts";
+
+const deltas = Array.from({ length: 400 }, () => "word ");
+const model = () => scriptedModel(() => ({ parts: [{ type: "text", deltas }] }));
+
+describe("the states near a position", () => {
+  it("are those of the log, in whatever order they are asked for, also from another snapshot", async () => {
+    await using runtime = await createRuntime({ memory: true, agent: { model: model() } });
+    const session = await runtime.session("s");
+    for (let turn = 0; turn < 8; turn++) await (await session.send(`Turn ${turn}`)).result;
+    const { log } = runtime;
+    const last = await log.revision("s");
+    const near = new NearStates();
+    for (let index = 0; index < 40; index++) {
+      const position = 1 + ((index * 7_919) % last);
+      const state = await near.at(log, "s", position);
+      const expected = await stateAt(log, "s", position);
+      expect(outlineOf("s", state), `position ${position}`).toEqual(outlineOf("s", expected));
+      expect(state.history, `position ${position}`).toEqual(expected.history);
+    }
+    await expect(near.at(log, "s", last + 1)).rejects.toMatchObject({ code: "INVALID_INPUT" });
+  });
+
+  it("are folded again after ten seconds", async () => {
+    await using runtime = await createRuntime({ memory: true, agent: { model: model() } });
+    await (
+      await (await runtime.session("s")).send("Hi")
+    ).result;
+    let now = 0;
+    const near = new NearStates(() => now);
+    const state = await near.at(runtime.log, "s", 300);
+    now = 9_999;
+    expect(await near.at(runtime.log, "s", 300)).toBe(state);
+    now = 10_000;
+    expect(await near.at(runtime.log, "s", 300)).not.toBe(state);
+  });
+});

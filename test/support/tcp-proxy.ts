@@ -1,0 +1,70 @@
+/** A TCP proxy in front of a server, whose connections a test cuts: before a request, or after it, without the answer. */
+
+import { once } from "node:events";
+import { connect, createServer, type Socket } from "node:net";
+
+/** What happens to the next request that contains the text. */
+export interface Cut {
+  /** `before`: the server never gets it. `after`: the server executes it, and its answer is lost. */
+  readonly at: "before" | "after";
+  readonly text: string;
+}
+
+export interface TcpProxy extends AsyncDisposable {
+  readonly port: number;
+  /** Resolves when a connection was cut. */
+  cutNext(cut: Cut): Promise<void>;
+}
+
+export async function tcpProxy(host: string, port: number): Promise<TcpProxy> {
+  const open = new Set<Socket>();
+  let next: (Cut & { readonly done: () => void }) | undefined;
+  const server = createServer((client) => {
+    const upstream = connect(port, host);
+    let isMute = false;
+    for (const socket of [client, upstream]) {
+      open.add(socket);
+      socket.on("error", () => {});
+      socket.on("close", () => {
+        open.delete(socket);
+        client.destroy();
+        upstream.destroy();
+      });
+    }
+    client.on("data", (data) => {
+      const cut = next;
+      if (cut !== undefined && data.includes(cut.text)) {
+        next = undefined;
+        if (cut.at === "before") {
+          client.destroy();
+          return cut.done();
+        }
+        isMute = true;
+        // The answer shows that it was executed.
+        upstream.once("data", () => {
+          client.destroy();
+          cut.done();
+        });
+      }
+      upstream.write(data);
+    });
+    upstream.on("data", (data) => {
+      if (!isMute) client.write(data);
+    });
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("no port");
+  return {
+    port: address.port,
+    cutNext: (cut) =>
+      new Promise((done) => {
+        next = { ...cut, done };
+      }),
+    async [Symbol.asyncDispose]() {
+      for (const socket of open) socket.destroy();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
