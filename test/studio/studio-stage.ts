@@ -15,13 +15,20 @@ import { browserPath } from "../browser/stage.ts";
 
 /** What of the page's globals the tests and the bench use: both are checked without the types of browsers. */
 declare global {
+  interface Shown {
+    getAttribute(name: string): string | null;
+  }
+  var getComputedStyle: (
+    element: object,
+    pseudo?: string,
+  ) => { readonly outlineStyle: string; readonly backgroundColor: string };
   var location: { hash: string };
   var requestAnimationFrame: (then: (time: number) => void) => number;
   var document: {
     readonly activeElement: { readonly id: string } | null;
     readonly documentElement: { readonly scrollWidth: number };
     querySelector(selector: string): { scrollTop: number; readonly scrollHeight: number } | null;
-    querySelectorAll(selector: string): { readonly length: number };
+    querySelectorAll(selector: string): ArrayLike<Shown> & Iterable<Shown>;
   };
 }
 
@@ -92,11 +99,18 @@ export class StudioStage {
   /** A new browser, signed in by a ticket, at a place of the studio. */
   async page(
     hash = "",
-    options: { readonly width?: number; readonly dark?: boolean } = {},
+    options: {
+      readonly width?: number;
+      readonly dark?: boolean;
+      readonly contrast?: boolean;
+      readonly forcedColors?: boolean;
+    } = {},
   ): Promise<Page> {
     const context = await this.#browser.newContext({
       viewport: { width: options.width ?? 1280, height: 800 },
       colorScheme: options.dark === true ? "dark" : "light",
+      contrast: options.contrast === true ? "more" : "no-preference",
+      forcedColors: options.forcedColors === true ? "active" : "none",
       reducedMotion: "reduce",
     });
     this.#contexts.push(context);

@@ -8,6 +8,7 @@ import type { AxeResults } from "axe-core";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
+import { importModelMessages } from "../../src/public/index.ts";
 import { jsonLines, run } from "../cli/command-line.ts";
 import { browserAbsent, browserPath } from "../browser/stage.ts";
 import { long, patience } from "../support/runs.ts";
@@ -217,9 +218,64 @@ describeAll("acts", () => {
   });
 });
 
+describeAll("a reply in Markdown", () => {
+  it("is drawn: tables, lists and links to the web alone; what a person typed stays as it is", async () => {
+    const reply =
+      "# Sales\n\n| region | revenue |\n|---|--:|\n| north | 447 |\n\n1. [docs](https://example.com/a) and [run](javascript:alert)\n2. <b>markup</b>";
+    await importModelMessages(
+      stage.runtime.log,
+      [
+        { role: "user", content: "# not a heading, **not bold**" },
+        { role: "assistant", content: reply },
+      ],
+      { as: "markdown" },
+    );
+    const page = await stage.page(at("markdown"));
+    await page.waitForSelector(".message-assistant");
+    expect(await page.textContent(".message-user .prose")).toBe("# not a heading, **not bold**");
+    const drawn = page.locator(".message-assistant .prose");
+    expect(await drawn.locator("h4").textContent()).toBe("Sales");
+    expect(await drawn.locator("td").allTextContents()).toEqual(["north", "447"]);
+    expect(await drawn.locator("ol li").allTextContents()).toEqual([
+      "docs and run (javascript:alert)",
+      "<b>markup</b>",
+    ]);
+    expect(await drawn.locator("a").count()).toBe(1);
+    const link = drawn.locator("a");
+    expect(await link.getAttribute("href")).toBe("https://example.com/a");
+    expect(await link.getAttribute("rel")).toBe("noreferrer noopener");
+  });
+});
+
 describeAll("everybody", () => {
-  it.each([false, true])("finds nothing serious with axe, dark: %s", async (dark) => {
-    const page = await stage.page("", { dark });
+  it("sees in colours of their own what is chosen, and the keys of the charts", async () => {
+    const page = await stage.page("", { forcedColors: true });
+    await stage.go(page, at("fix-flaky-test", "?position=197&view=prompt"));
+    await page.waitForSelector(".change");
+    const outlined = await page.evaluate(() =>
+      [...document.querySelectorAll(".session-row, .switch button")].map((one) => [
+        (one.getAttribute("aria-selected") ?? one.getAttribute("aria-pressed")) === "true",
+        getComputedStyle(one).outlineStyle === "solid",
+      ]),
+    );
+    expect(outlined.filter(([isChosen]) => isChosen)).toHaveLength(3);
+    for (const [isChosen, isOutlined] of outlined) expect(isOutlined).toBe(isChosen);
+    await stage.go(page, at("fix-flaky-test", "?view=steps"));
+    const swatches = page.locator(".legend li:not(.span-break, .span-compaction)");
+    await swatches.first().waitFor();
+    const colours = await swatches.evaluateAll((all) =>
+      all.map((one) => getComputedStyle(one, "::before").backgroundColor),
+    );
+    expect(new Set(colours).size).toBeGreaterThanOrEqual(9);
+  });
+
+  it.each([
+    ["light", {}],
+    ["dark", { dark: true }],
+    ["high contrast", { contrast: true }],
+    ["dark, high contrast", { dark: true, contrast: true }],
+  ])("finds nothing serious with axe: %s", async (_, look) => {
+    const page = await stage.page("", look);
     const axe = await readFile(
       createRequire(import.meta.url).resolve("axe-core/axe.min.js"),
       "utf8",
@@ -294,13 +350,23 @@ describeAll("a session made of attacks", () => {
         },
       ])
     ).untilRest();
+    const image = "![x](http://evil.invalid/x.png) [y]: http://evil.invalid";
+    await importModelMessages(
+      stage.runtime.log,
+      [
+        { role: "user", content: attack },
+        { role: "assistant", content: `${attack}\n\n${image}` },
+      ],
+      { as: "attacks-in-reply" },
+    );
     stage.faults.length = 0;
     const page = await stage.page();
-    for (const view of ["chat", "events", "prompt", "state", "steps"]) {
-      await stage.go(page, at("attacks", `?view=${view}`));
-      await page.waitForSelector(".figures");
-      await page.waitForTimeout(100);
-    }
+    for (const session of ["attacks", "attacks-in-reply"])
+      for (const view of ["chat", "events", "prompt", "state", "steps"]) {
+        await stage.go(page, at(session, `?view=${view}`));
+        await page.waitForSelector(".figures");
+        await page.waitForTimeout(100);
+      }
     expect(await page.evaluate(() => "pwned" in globalThis)).toBe(false);
     expect(
       await page

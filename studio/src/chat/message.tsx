@@ -4,7 +4,7 @@ import { memo, useState } from "react";
 import type { SessionMessage } from "../../../src/public/ui.ts";
 import { duration, exactTime, figure, timeOfDay, tokens } from "../data/words.ts";
 import { moveIn } from "../shell/place.ts";
-import { Prose } from "./prose.tsx";
+import { Prose } from "../parts/prose.tsx";
 import { ToolCall } from "./tool-call.tsx";
 import { Writer } from "./writer.tsx";
 
@@ -62,7 +62,13 @@ export const Message = memo(function Message({ message, siblings, acts }: Shown)
           }}
         />
       ) : (
-        parts.map((part, index) => <PartView key={index} part={part} refusal={acts.refusal} />)
+        parts.map((part, index) =>
+          isUser && part.type === "text" ? (
+            <Written key={index} text={part.text} />
+          ) : (
+            <PartView key={index} part={part} refusal={acts.refusal} />
+          ),
+        )
       )}
       {!isUser && metadata !== undefined && <Foot metadata={metadata} />}
     </article>
@@ -76,6 +82,15 @@ function isSame(one: Shown, other: Shown): boolean {
     one.acts === other.acts &&
     one.siblings.length === other.siblings.length &&
     one.siblings.every((id, index) => id === other.siblings[index])
+  );
+}
+
+/** What a person typed, letter by letter. */
+function Written({ text }: { readonly text: string }) {
+  return (
+    <div className="prose" dir="auto">
+      <p>{text}</p>
+    </div>
   );
 }
 
@@ -190,7 +205,7 @@ function Other({ part }: { readonly part: object & { readonly type: string } }) 
     return (
       <div className="steered">
         <b>You, meanwhile</b>
-        <Prose text={text} />
+        <Written text={text} />
       </div>
     );
   }

@@ -9,6 +9,7 @@ import type { StateAt } from "../data/types.ts";
 import { useAsked } from "../data/use-asked.ts";
 import { dollars, duration, figure, plural, tokens } from "../data/words.ts";
 import { Failure, Loading } from "../parts/loading.tsx";
+import { Prose } from "../parts/prose.tsx";
 import { go } from "../shell/place.ts";
 import { pairsOf, type Pair } from "./align.ts";
 
@@ -180,9 +181,9 @@ function StepCard({
         {status !== "finished" && <span className="pill status-troubled">△ {status}</span>}
       </p>
       {text !== "" && (
-        <p className={`text${text === other?.text ? " equal" : ""}`} dir="auto">
-          {text}
-        </p>
+        <div className={`text${text === other?.text ? " equal" : ""}`}>
+          <Prose text={text} />
+        </div>
       )}
       {calls.map((call) => (
         <p key={call.id} className="step-call">

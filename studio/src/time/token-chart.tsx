@@ -3,7 +3,7 @@
 import { useEffect, useRef } from "react";
 import UPlot from "uplot";
 import type { Step } from "../data/steps.ts";
-import { figure, tokens } from "../data/words.ts";
+import { figure, plural, tokens } from "../data/words.ts";
 import { moveIn } from "../shell/place.ts";
 
 const HEIGHT = 190;
@@ -54,12 +54,19 @@ export function TokenChart({
         role="img"
         aria-label={`Prompts of ${steps.length} steps, up to ${figure(largest)} tokens`}
       />
-      <p className="dim chart-words">
-        ▮ from the cache ▮ input ▮ output
-        {compactions.length > 0 && ` · ┆ ${compactions.length} compactions`}
-        {limit !== undefined &&
-          ` · window ${tokens(limit)}, largest prompt ${Math.round((largest / limit) * 100)} % of it`}
-      </p>
+      <ul className="legend">
+        <li className="span-cached">from the cache</li>
+        <li className="span-input-tokens">input</li>
+        <li className="span-text">output</li>
+        {compactions.length > 0 && (
+          <li className="span-compaction">{plural(compactions.length, "compaction")}</li>
+        )}
+      </ul>
+      {limit !== undefined && (
+        <p className="dim chart-words">
+          {`Window ${tokens(limit)}, largest prompt ${Math.round((largest / limit) * 100)} % of it`}
+        </p>
+      )}
     </>
   );
 }

@@ -2,7 +2,7 @@
 
 import { useEffect, useMemo, useRef, type KeyboardEvent } from "react";
 import type { StepTimeline } from "../../../src/public/projections.ts";
-import { duration } from "../data/words.ts";
+import { duration, figure } from "../data/words.ts";
 import { moveIn } from "../shell/place.ts";
 import { timeScale } from "./waterfall-layout.ts";
 import { drawWaterfall, rowAt, ROW_PX, TOP_PX } from "./waterfall-drawing.ts";
@@ -105,7 +105,9 @@ function wordsOf({
   return [
     `Step ${step} of turn ${turn}: ${outcome ?? "running"}, ${duration(totalMs)}`,
     ...(firstTokenMs === undefined ? [] : [`first token after ${duration(firstTokenMs)}`]),
-    ...(tokensPerSecond === undefined ? [] : [`${Math.round(tokensPerSecond)} tokens a second`]),
+    ...(tokensPerSecond === undefined
+      ? []
+      : [`${figure(Math.round(tokensPerSecond))} tokens a second`]),
     ...tools.map(
       ({ label, from, to, outcome: end }) =>
         `${label} ${to === undefined ? "runs" : duration(to - from)}${end === undefined ? "" : ` (${end})`}`,
