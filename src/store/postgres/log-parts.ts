@@ -4,7 +4,7 @@ import { createCodec, type Codec } from "../../events/index.ts";
 import type { LiveTail } from "../following/index.ts";
 import { retrying, type SqlPool } from "./database/index.ts";
 import { Heads } from "./heads/index.ts";
-import { Claims, Commands } from "./nodes/index.ts";
+import { Claims, Commands, Hints } from "./nodes/index.ts";
 import { Following, Reading } from "./read/index.ts";
 import { Appender, Committer } from "./write/index.ts";
 
@@ -12,6 +12,7 @@ export interface LogPartsOptions {
   readonly pool: SqlPool;
   /** The quoted name of the schema with the tables. */
   readonly schema: string;
+  readonly listen: boolean;
   readonly pollingMs: number;
   readonly leaseMs: number;
 }
@@ -27,15 +28,35 @@ export interface LogParts {
   readonly following: Following;
   readonly claims: Claims;
   readonly commands: Commands;
+  readonly hints: Hints;
 }
 
-export function logParts({ pool, schema, pollingMs, leaseMs }: LogPartsOptions): LogParts {
+export function logParts(options: LogPartsOptions): LogParts {
+  const { pool, schema, pollingMs, leaseMs } = options;
   const sql = retrying(pool);
   const source = { sql, schema, codec: createCodec() };
   const tails = new Map<string, LiveTail>();
   const heads = new Heads(sql, schema, tails);
   const reading = new Reading({ source, heads });
-  const following = new Following({ ...source, heads, tails, reading, intervalMs: pollingMs });
+  const hints: Hints = new Hints({
+    pool,
+    schema,
+    isOn: options.listen,
+    onEvents: (sessions) => {
+      following.hint(sessions);
+    },
+    onCommands: () => {
+      commands.hint();
+    },
+  });
+  const listen = (): void => {
+    hints.listen();
+  };
+  const tell = (): void => {
+    hints.commands();
+  };
+  const polled = { ...source, intervalMs: pollingMs, listen };
+  const following = new Following({ ...polled, heads, tails, reading });
   const committer: Committer = new Committer({
     pool,
     schema,
@@ -43,8 +64,9 @@ export function logParts({ pool, schema, pollingMs, leaseMs }: LogPartsOptions):
       heads.reload(head);
       appender.again(head, appends);
     },
-    onWritten: () => {
+    onWritten: (sessions) => {
       following.notify();
+      hints.events(sessions);
     },
     onFailed: (head) => {
       heads.reload(head);
@@ -54,6 +76,7 @@ export function logParts({ pool, schema, pollingMs, leaseMs }: LogPartsOptions):
   const claims = new Claims({
     ...source,
     leaseMs,
+    tell,
     between: (session, take) => {
       const head = heads.of(session);
       return appender.line.run(head, async () => {
@@ -66,11 +89,7 @@ export function logParts({ pool, schema, pollingMs, leaseMs }: LogPartsOptions):
       });
     },
   });
-  const commands = new Commands({
-    ...source,
-    intervalMs: pollingMs,
-    node: () => claims.node,
-  });
+  const commands: Commands = new Commands({ ...polled, tell, node: () => claims.node });
   return {
     sql,
     codec: source.codec,
@@ -81,5 +100,6 @@ export function logParts({ pool, schema, pollingMs, leaseMs }: LogPartsOptions):
     following,
     claims,
     commands,
+    hints,
   };
 }

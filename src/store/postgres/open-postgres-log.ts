@@ -27,6 +27,11 @@ export interface PostgresLogOptions {
   /** Milliseconds between two looks for what other processes wrote, while somebody follows. Default: 250. */
   readonly pollingMs?: number;
   /**
+   * Tell other processes of new events and commands by `NOTIFY`, and hear of theirs by `LISTEN` on one more
+   * connection. Default: true. A pooler in transaction mode delivers none: set it to false, and polling finds all.
+   */
+  readonly listen?: boolean;
+  /**
    * Milliseconds after which other processes take the sessions of this one, when it has died or the database
    * does not hear of it. Renewed three times as often. Default: 5,000.
    */
@@ -38,6 +43,7 @@ const optionsSchema: z.ZodType = optionsOf<PostgresLogOptions>(
     schema: name,
     migrate: flag,
     connections: z.int().positive(),
+    listen: flag,
     pollingMs: milliseconds,
     leaseMs: milliseconds,
   },
@@ -54,13 +60,19 @@ const optionsSchema: z.ZodType = optionsOf<PostgresLogOptions>(
  */
 export async function openPostgresLog(options: PostgresLogOptions): Promise<EventLog> {
   check(optionsSchema, options, "openPostgresLog", { name: "options" });
-  const { connectionString, connections = 4, pollingMs = 250, leaseMs = 5000 } = options;
+  const {
+    connectionString,
+    connections = 4,
+    pollingMs = 250,
+    leaseMs = 5000,
+    listen = true,
+  } = options;
   const schema = quotedSchema(options.schema ?? "turnlog");
   const pool = await connectPg({ connectionString, connections });
   try {
     const sql = retrying(pool);
     await (options.migrate === false ? assertMigrated(sql, schema) : migrate(sql, schema));
-    const parts = logParts({ pool, schema, pollingMs, leaseMs });
+    const parts = logParts({ pool, schema, listen, pollingMs, leaseMs });
     return new PostgresLog({ pool, schema, parts });
   } catch (error) {
     await pool.end();

@@ -126,6 +126,7 @@ export class PostgresLog implements EventLog {
         this.#heads.reload(head);
         await head.loaded;
         this.#following.notify();
+        this.#parts.hints.events([session]);
         return { appended };
       }),
     );
@@ -146,7 +147,9 @@ export class PostgresLog implements EventLog {
           },
           session,
           events,
-        ),
+        ).finally(() => {
+          this.#parts.hints.events([session]);
+        }),
       );
     } catch (error) {
       return rejected(error);
@@ -249,6 +252,7 @@ export class PostgresLog implements EventLog {
         this.#heads.reload(head);
         for (const copied of deleted.forks) this.#heads.reload(this.#heads.of(copied));
         await head.loaded;
+        this.#parts.hints.events([session]);
         return { appended: deleted };
       }),
     );
@@ -274,6 +278,7 @@ export class PostgresLog implements EventLog {
     await Promise.allSettled(this.#working);
     await this.#parts.commands.end(closedError());
     await this.#parts.claims.end();
+    this.#parts.hints.end();
     await this.#following.end();
     await this.#pool.end();
   }

@@ -5,4 +5,4 @@ export { assertMigrated, migrate, migrationSql } from "./migrate.ts";
 export { connectPg } from "./pg-client.ts";
 export { retrying } from "./retrying.ts";
 export { parseRows, position } from "./rows.ts";
-export type { Sql, SqlPool } from "./sql.ts";
+export type { Listening, Sql, SqlPool } from "./sql.ts";

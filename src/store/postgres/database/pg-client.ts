@@ -3,13 +3,16 @@
 import type * as Pg from "pg";
 import { TurnlogError } from "../../../events/index.ts";
 import { closedError } from "../../log-rules/index.ts";
-import type { Sql, SqlPool } from "./sql.ts";
+import type { Listening, Sql, SqlPool } from "./sql.ts";
 
 export interface PgOptions {
   readonly connectionString: string;
   /** The most connections of this process. Default: 4. */
   readonly connections: number;
 }
+
+/** The most that it takes to begin to listen. */
+const LISTEN_MS = 10_000;
 
 /** @throws TurnlogError `INVALID_INPUT` if `pg` is not installed */
 export async function connectPg({ connectionString, connections }: PgOptions): Promise<SqlPool> {
@@ -33,12 +36,43 @@ export async function connectPg({ connectionString, connections }: PgOptions): P
   return {
     query: (text, values) => run(async () => rowsOf(await pool.query(text, [...(values ?? [])]))),
     transaction: (work) => run(() => inTransaction(work)),
+    listen,
     async end() {
       isEnding = true;
       while (running.size > 0) await Promise.allSettled(running);
       await pool.end();
     },
   };
+
+  async function listen(channel: string, onMessage: (payload: string) => void): Promise<Listening> {
+    const client = new pg.Client({
+      connectionString,
+      application_name: "turnlog",
+      connectionTimeoutMillis: LISTEN_MS,
+      query_timeout: LISTEN_MS,
+    });
+    const ended = new Promise<void>((resolve) => {
+      client.on("end", resolve);
+      client.on("error", () => {
+        resolve();
+      });
+    });
+    client.on("notification", ({ payload }) => {
+      onMessage(payload ?? "");
+    });
+    const stop = (): void => {
+      // A server that is silent would not answer the goodbye.
+      client.connection.stream.destroy();
+    };
+    try {
+      await client.connect();
+      await client.query(`LISTEN "${channel}"`);
+    } catch (error) {
+      stop();
+      throw error;
+    }
+    return { ended, stop };
+  }
 
   async function inTransaction<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result> {
     const client = await pool.connect();

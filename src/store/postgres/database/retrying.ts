@@ -13,6 +13,7 @@ export function retrying(pool: SqlPool): SqlPool {
   return {
     query: (text, values) => repeated(() => pool.query(text, values)),
     transaction: (work) => repeated(() => pool.transaction(work)),
+    listen: (channel, onMessage) => pool.listen(channel, onMessage),
     end: () => pool.end(),
   };
 }

@@ -8,5 +8,14 @@ export interface Sql {
 export interface SqlPool extends Sql {
   /** Runs `work` in one transaction on one connection. Rolls back if it throws. */
   transaction<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result>;
+  /** Listens on a connection of its own, which may fall silent at any time without a sign. */
+  listen(channel: string, onMessage: (payload: string) => void): Promise<Listening>;
   end(): Promise<void>;
+}
+
+export interface Listening {
+  /** Resolves when the connection has ended. */
+  readonly ended: Promise<void>;
+  /** Ends the connection without waiting for the server. */
+  stop(): void;
 }

@@ -16,6 +16,8 @@ const claimedSchema = z.object({ epoch: position.nullable() });
 export interface ClaimsOptions extends LeaseOptions {
   /** Runs `take` when earlier appends to the session are written, and reads its entry anew afterwards. */
   readonly between: <Result>(session: string, take: () => Promise<Result>) => Promise<Result>;
+  /** Tells other processes that a session was given back unfinished. */
+  readonly tell: () => void;
 }
 
 export class Claims implements Ownership {
@@ -100,6 +102,7 @@ export class Claims implements Ownership {
           .catch((error: unknown) => {
             throw databaseFailure(error, `Giving back session ${session}`);
           });
+        if (unfinished) this.#options.tell();
       },
     };
   }

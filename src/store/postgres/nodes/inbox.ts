@@ -23,6 +23,10 @@ export interface CommandsOptions {
   readonly intervalMs: number;
   /** The id of this process's lease; an id that no process has before the first claim. */
   readonly node: () => string;
+  /** Begins to listen to other processes. */
+  readonly listen: () => void;
+  /** Tells other processes that something is posted or answered. */
+  readonly tell: () => void;
 }
 
 interface Waiting extends PromiseWithResolvers<JsonValue> {
@@ -51,6 +55,7 @@ export class Commands implements Inbox {
       [session, id, name, JSON.stringify(args)],
     );
     this.hint();
+    this.#options.tell();
   }
 
   async answerOf(session: string, id: string, signal?: AbortSignal): Promise<JsonValue> {
@@ -60,6 +65,7 @@ export class Commands implements Inbox {
       waiting.reject(signal?.reason);
     };
     this.#waiting.add(waiting);
+    this.#options.listen();
     signal?.addEventListener("abort", abandon, { once: true });
     this.hint();
     try {
@@ -93,10 +99,12 @@ export class Commands implements Inbox {
       [session, id, JSON.stringify(answer), node()],
     );
     this.hint();
+    this.#options.tell();
   }
 
   onDue(see: (session: string) => void): Disposable {
     this.#listeners.add(see);
+    this.#options.listen();
     this.hint();
     return {
       [Symbol.dispose]: () => {

@@ -2,3 +2,4 @@
 
 export { Commands } from "./inbox.ts";
 export { Claims } from "./claims.ts";
+export { Hints } from "./hints.ts";

@@ -22,6 +22,8 @@ export interface FollowingOptions {
   /** The tails of followed sessions, shared with `Heads`. */
   readonly tails: Map<string, LiveTail>;
   readonly intervalMs: number;
+  /** Begins to listen to other processes. */
+  readonly listen: () => void;
 }
 
 export class Following {
@@ -71,7 +73,7 @@ export class Following {
         read: (first, last) => readGlobal({ sql, schema, codec }, first, last),
         begin: () => {
           this.#globalFollowers++;
-          this.#polling.start();
+          this.#begin();
         },
         release: () => {
           this.#globalFollowers--;
@@ -88,9 +90,23 @@ export class Following {
     this.#more = Promise.withResolvers();
   }
 
+  /** Another process wrote to these sessions; to any if undefined. */
+  hint(sessions: readonly string[] | undefined): void {
+    const { tails } = this.#options;
+    const isFollowed =
+      this.#globalFollowers > 0 ||
+      (sessions === undefined ? tails.size > 0 : sessions.some((session) => tails.has(session)));
+    if (isFollowed) this.#polling.hint();
+  }
+
   async end(): Promise<void> {
     this.#closing.abort();
     await this.#polling.end();
+  }
+
+  #begin(): void {
+    this.#polling.start();
+    this.#options.listen();
   }
 
   #source(session: string): Source {
@@ -100,7 +116,7 @@ export class Following {
     tail.subscriptions++;
     tails.set(session, tail);
     head.tail = tail;
-    this.#polling.start();
+    this.#begin();
     return {
       tail,
       ready: heads.stored(session).then(({ revision, isDeleted }) => {
