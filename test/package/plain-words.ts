@@ -151,6 +151,7 @@ export const plainWords: ReadonlySet<string> = new Set(
     handle
     headers
     help
+    hints
     holds
     http
     id

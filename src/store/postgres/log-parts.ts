@@ -18,6 +18,8 @@ export interface LogPartsOptions {
 }
 
 export interface LogParts {
+  readonly pool: SqlPool;
+  readonly schema: string;
   /** The pool, for statements that may run twice. */
   readonly sql: SqlPool;
   readonly codec: Codec;
@@ -91,6 +93,8 @@ export function logParts(options: LogPartsOptions): LogParts {
   });
   const commands: Commands = new Commands({ ...polled, tell, node: () => claims.node });
   return {
+    pool,
+    schema,
     sql,
     codec: source.codec,
     heads,

@@ -111,12 +111,7 @@ export class PostgresLog implements EventLog {
     this.#assertOpen();
     check(appendSchema, options, "appendParts", { name: "options", session });
     const head = this.#heads.of(session);
-    const staging = {
-      sql: this.#pool,
-      schema: this.#schema,
-      codec: this.#parts.codec,
-      heads: this.#heads,
-    };
+    const staging = { ...this.#parts, sql: this.#pool };
     return await this.#work(
       this.#appender.line.run<Appended>(head, async () => {
         await this.#committer.idle();
@@ -136,18 +131,7 @@ export class PostgresLog implements EventLog {
     try {
       this.#assertOpen();
       return this.#work(
-        fork(
-          {
-            pool: this.#pool,
-            schema: this.#schema,
-            codec: this.#parts.codec,
-            heads: this.#heads,
-            appender: this.#appender,
-            committer: this.#committer,
-          },
-          session,
-          events,
-        ).finally(() => {
+        fork(this.#parts, session, events).finally(() => {
           this.#parts.hints.events([session]);
         }),
       );
