@@ -6,32 +6,14 @@ import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import type { AxeResults } from "axe-core";
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { z } from "zod";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { importModelMessages } from "../../src/public/index.ts";
-import { jsonLines, run } from "../cli/command-line.ts";
-import { browserAbsent, browserPath } from "../browser/stage.ts";
-import { long, patience } from "../support/runs.ts";
+import { describeAll, describeHere } from "../browser/in-browser.ts";
+import { browserPath } from "../browser/stage.ts";
+import { patience } from "../support/runs.ts";
 import { StudioStage } from "./studio-stage.ts";
 
 vi.setConfig({ testTimeout: patience });
-
-type Describe = (title: string, define: () => void) => void;
-
-const describeHere: Describe =
-  browserPath === undefined
-    ? (title) => {
-        console.warn(`${title}: ${browserAbsent}`);
-        describe.skipIf(browserPath === undefined)("needs Chromium", () => {});
-      }
-    : describe;
-
-const isAll = long || process.env["TURNLOG_BROWSER"] !== undefined;
-const describeAll: Describe = isAll
-  ? describeHere
-  : () => {
-      describe.skipIf(!isAll)("all of the studio: `npm run test:browser`", () => {});
-    };
 
 let stage: StudioStage;
 
@@ -44,9 +26,6 @@ afterAll(async () => {
 }, patience);
 
 const at = (session: string, query = ""): string => `#/sessions/${session}${query}`;
-
-/** A number as the page shows it. */
-const shown = (value: number): string => new Intl.NumberFormat("en-US").format(value);
 
 describeHere("the studio at first sight", () => {
   it("lists the sessions, shows a conversation, its past and a prompt, and asks nobody else", async () => {
@@ -95,61 +74,7 @@ describeAll("time", () => {
       0,
     );
   });
-
-  it("shows at drawn positions what `turnlog show` prints: state, prompt, tokens, queue", async () => {
-    const page = await stage.page();
-    const all: (readonly [string, number])[] = [];
-    for await (const { session, revision } of stage.runtime.log.list())
-      for (let position = 1; position <= revision; position++) all.push([session, position]);
-    const drawn = all.filter((_, index) => index % Math.ceil(all.length / (long ? 200 : 8)) === 0);
-    expect(drawn.length).toBeGreaterThan(6);
-    for (const [session, position] of drawn) {
-      const where = `${session} at ${position}`;
-      const [state, usage] = [
-        shownState.parse((await printed(session, position, "state"))[0]),
-        shownUsage.parse((await printed(session, position, "usage"))[0]),
-      ];
-      await stage.go(page, at(session, `?view=state&position=${position}`));
-      await page.waitForSelector(`.state[data-position="${position}"]`);
-      const value = await page.getAttribute(".active-states", "data-state");
-      expect(JSON.parse(value ?? ""), where).toEqual(state.value);
-      const tokens = await page.locator(".tokens td").allTextContents();
-      const { inputTokens, outputTokens } = usage.total;
-      expect([tokens[0], tokens[3]], where).toEqual([shown(inputTokens), shown(outputTokens)]);
-      const queue = await page.textContent(".state section:nth-of-type(2) .count");
-      expect(queue, where).toBe(String(state.queue.length));
-      await stage.go(page, at(session, `?view=prompt&position=${position}`));
-      await page.click(`text=Next at ${shown(position)}`);
-      await page.click("text=Whole prompt");
-      await page.waitForSelector(`.prompt-body[data-prompt="${position}"]`);
-      const heads = await page.locator(".messages .prompt-message header").allTextContents();
-      const prompt = z.array(shownMessage).parse(await printed(session, position, "prompt"));
-      const expected = prompt.map(
-        ({ role, content }, index) =>
-          `${role}${index + 1}${shown(JSON.stringify(content).length)} characters`,
-      );
-      expect(heads, where).toEqual(expected);
-    }
-  });
 });
-
-const shownState = z.looseObject({ value: z.unknown(), queue: z.array(z.unknown()) });
-const shownUsage = z.looseObject({
-  total: z.looseObject({ inputTokens: z.int(), outputTokens: z.int() }),
-});
-const shownMessage = z.looseObject({ role: z.string(), content: z.unknown() });
-
-/** What `turnlog show --json` prints, beside the runtime that has the store open. */
-async function printed(
-  session: string,
-  position: number,
-  view: string,
-): Promise<readonly unknown[]> {
-  const words = ["show", session, "--json", "--view", view, "--position", `${position}`];
-  const { code, stdout } = await run([...words, "--dir", stage.dir], { cwd: stage.dir });
-  expect(code).toBe(0);
-  return jsonLines(stdout);
-}
 
 describeAll("acts", () => {
   it("approves a call, and the turn goes on", async () => {

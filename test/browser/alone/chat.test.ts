@@ -5,30 +5,12 @@
 
 import type { UIMessage } from "ai";
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { long, patience, times } from "../../support/runs.ts";
-import { browserAbsent, browserPath, expectLogged, settled, Stage, written } from "../stage.ts";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { patience, times } from "../../support/runs.ts";
+import { describeAll, describeHere } from "../in-browser.ts";
+import { browserPath, expectLogged, settled, Stage, written } from "../stage.ts";
 
 vi.setConfig({ testTimeout: patience });
-
-type Describe = (title: string, define: () => void) => void;
-
-/** Where a browser is. */
-const describeHere: Describe =
-  browserPath === undefined
-    ? (title) => {
-        console.warn(`${title}: ${browserAbsent}`);
-        describe.skipIf(browserPath === undefined)("needs Chromium", () => {});
-      }
-    : describe;
-
-/** In `npm run test:browser` and the long tests. */
-const isAll = long || process.env["TURNLOG_BROWSER"] !== undefined;
-const describeAll: Describe = isAll
-  ? describeHere
-  : () => {
-      describe.skipIf(!isAll)("all other moments: `npm run test:browser`", () => {});
-    };
 
 /** Kills at moments that nobody chose. */
 const KILLS = times(10);
