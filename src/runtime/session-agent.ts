@@ -1,6 +1,6 @@
 /** An agent as sessions share it: prepared, with its catalogue and the tools of MCP servers. */
 
-import { TurnlogError, type McpOffer } from "../events/index.ts";
+import { TurnlogError, type McpOffer, type ModelName } from "../events/index.ts";
 import { modelCatalogue, type KnownLimits, type ModelCatalogue } from "../context/index.ts";
 import { guardedCatalogue, type Agent, type PreparedAgent } from "../agent/index.ts";
 import { equipAgent, type CallTool } from "../mcp/index.ts";
@@ -67,16 +67,27 @@ function lateCatalogue(own: ModelCatalogue | undefined): LateCatalogue {
   };
 }
 
-/** The shipped catalogue; without its package a warning, and a catalogue that knows no model. */
+/** The shipped catalogue; without its package one that knows no model. */
 async function shippedCatalogue(): Promise<ModelCatalogue> {
   try {
     return await modelCatalogue();
   } catch (error) {
     if (!TurnlogError.isInstance(error) || error.code !== "PACKAGE_MISSING") throw error;
+    return missingCatalogue(error.message);
+  }
+}
+
+/** Knows no model, and warns at the first one that has a price. */
+function missingCatalogue(reason: string): ModelCatalogue {
+  let isWarned = false;
+  const unknown = ({ provider }: ModelName): undefined => {
+    // The offline and the scripted model cost nothing,
+    if (isWarned || provider === "turnlog") return;
+    isWarned = true;
     process.emitWarning(
-      `${error.message} Until then turnlog knows a model's window and prices only from \`context.limits\` and \`context.catalogue\`.`,
+      `${reason} Until then turnlog knows a model's window and prices only from \`context.limits\` and \`context.catalogue\`.`,
       { code: "TURNLOG_PACKAGE_MISSING" },
     );
-    return { limits: () => undefined, cost: () => undefined };
-  }
+  };
+  return { limits: unknown, cost: unknown };
 }

@@ -235,24 +235,24 @@ describe("the published package", () => {
   });
 
   it("names the package to install where a feature needs one that is not there", async () => {
-    const program = `
+    const warnings = async (provider: string): Promise<string> => {
+      const program = `
       import { createRuntime } from "turnlog";
       import { scriptedModel } from "turnlog/testing";
       const mcp = { files: { command: "none" } };
-      await using runtime = await createRuntime({ memory: true, mcp, agent: { model: scriptedModel(["Yes."]) } });
+      const model = { ...scriptedModel(["Yes."]), provider: "${provider}" };
+      await using runtime = await createRuntime({ memory: true, mcp, agent: { model } });
       const session = await runtime.session("s");
       await (await session.send("Go.")).result;`;
-    const said = await output(
-      process.execPath,
-      [
-        "--input-type=module",
-        "--eval",
-        `process.on("warning", ({ message }) => console.log(message));${program}`,
-      ],
-      consumer,
-    );
+      const eager = `process.on("warning", ({ message }) => console.log(message));${program}`;
+      const args = ["--input-type=module", "--eval", eager];
+      return await output(process.execPath, args, consumer);
+    };
+    const said = await warnings("openai");
     expect(said).toContain("Run `npm install @ai-sdk/mcp`");
     expect(said).toContain("Run `npm install @pydantic/genai-prices`");
+    // The scripted model and the offline one have no price.
+    expect(await warnings("turnlog")).not.toContain("genai-prices");
   });
 
   it("runs the command with nothing but the required peers: a turn, and what was said", async () => {
