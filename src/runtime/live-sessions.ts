@@ -99,6 +99,11 @@ export class LiveSessions {
     const activation: Promise<LiveSession> = activate(session, this.#host, opening).then(
       (live) => {
         this.#entries.set(live.actor, activation);
+        // It failed before its entry was known, and an entry that has failed would never leave.
+        if (live.actor.failure !== undefined) {
+          this.#drop(live.actor);
+          throw live.actor.failure;
+        }
         if (live.actor.state.queue.later.length > 0) this.#onLater(live.actor);
         this.#passivateLater(live);
         return live;

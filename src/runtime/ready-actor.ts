@@ -15,6 +15,8 @@ export async function readyActor(
   if (known !== undefined && known.ended === undefined) return known;
   const { actor, agent } = await live.activate(session);
   await agent.catalogue.ready();
+  // A log that refuses each recovery would be asked for ever.
+  if (actor.failure !== undefined) throw actor.failure;
   return await readyActor(live, session, actor);
 }
 

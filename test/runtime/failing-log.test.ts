@@ -2,10 +2,17 @@
 
 import { describe, expect, it } from "vitest";
 import type { ExpectedRevision } from "../../src/events/index.ts";
-import { openMemoryLog, TurnlogError, type EventLog } from "../../src/public/index.ts";
+import {
+  createRuntime,
+  openMemoryLog,
+  TurnlogError,
+  type EventLog,
+} from "../../src/public/index.ts";
 import { gate, scriptedModel } from "../../src/models/index.ts";
 import { call, calling, saying } from "../support/script.ts";
+import { eventually } from "../support/eventually.ts";
 import { storedEvents } from "../support/replay.ts";
+import { severableLog } from "../support/severed-log.ts";
 import { openSession } from "../support/with-runtime.ts";
 import { wrapLog } from "../../src/testing/index.ts";
 import { echo } from "./tools.ts";
@@ -117,6 +124,44 @@ describe("a log that refuses one append", () => {
     await using open = await openSession({ model }, { log });
     expect(await (await open.session.send("Go.")).result).toMatchObject({ text: "Here I am." });
   });
+
+  it.each(["the first", "each"])(
+    "fails the opening of a session if %s append of its recovery is refused, which can be opened again",
+    async (which) => {
+      await using log = await openMemoryLog();
+      const dying = severableLog(log);
+      const hold = gate();
+      const first = await openSession(
+        { model: scriptedModel([saying("One ", hold)]) },
+        { log: dying },
+      );
+      await first.session.send("Go.");
+      await hold.reached;
+      await eventually(async () => (await storedEvents(log, "s")).length > 6);
+      dying.sever();
+      let tries = 0;
+      // At once: the actor fails before its activation is complete.
+      const refusing = wrapLog(log, {
+        append: (...append) => {
+          tries += 1;
+          if (tries > 20) return new Promise<never>(() => {});
+          if (which === "each" ? !isMended : tries === 1) return Promise.reject(full);
+          return log.append(...append);
+        },
+      });
+      let isMended = false;
+      const model = scriptedModel(["Here I am."]);
+      await using runtime = await createRuntime({ log: refusing, agent: { model } });
+      const failed = { code: "SESSION_FAILED", session: "s", cause: full };
+      await expect(runtime.session("s")).rejects.toMatchObject(failed);
+      const again = await runtime.resumeAll();
+      expect(again.failed).toMatchObject(which === "each" ? [{ error: failed }] : []);
+      isMended = true;
+      const session = await runtime.session("s");
+      expect(await (await session.send("Again.")).result).toMatchObject({ text: "Here I am." });
+      expect(tries).toBeLessThan(20);
+    },
+  );
 
   it("fails everything that waits on the session: results, cancels and answers", async () => {
     await using log = await openMemoryLog();
