@@ -4,6 +4,7 @@
  */
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import {
   mkdir,
   mkdtemp,
@@ -274,7 +275,7 @@ describe("the published package", () => {
     expect(await once(child, "exit")).toEqual([0, null]);
   });
 
-  it("carries its sources and its build, and no tests, fixtures or settings", async () => {
+  it("carries its sources, its build, its guides and its examples, and no settings", async () => {
     const installed = await readdir(join(consumer, "node_modules/turnlog"));
     expect(installed.toSorted()).toEqual([
       "LICENSE",
@@ -284,17 +285,19 @@ describe("the published package", () => {
       "bin",
       "dist",
       "docs",
+      "examples",
       "package.json",
       "src",
     ]);
   });
 
-  it("has files of the listed kinds only, no tests and no pictures", async () => {
+  it("has files of the listed kinds only, and no pictures", async () => {
     const files = await readdir(join(consumer, "node_modules/turnlog"), { recursive: true });
     const allowed = [
       /^(?:LICENSE|README\.md|SECURITY\.md|UPGRADING\.md|package\.json)$/,
       /^bin\/[\w-]+\.cjs$/,
       /^docs\/[\w-]+\.md$/,
+      /^examples\/(?:[\w.[\]-]+\/)*[\w.-]+\.(?:tsx?|mjs|md|json|jsonl)$/,
       /^src\/(?!cli\/)[\w/-]+\.ts$/,
       /^dist\/cli\/[\w.-]+\.js$/,
       /^dist\/browser\/[\w./-]+\.js$/,
@@ -307,15 +310,20 @@ describe("the published package", () => {
     expect(installed.filter((file) => !allowed.some((kind) => kind.test(file)))).toEqual([]);
   });
 
-  it("has the guides that its README names", async () => {
-    const readme = await readFile(join(consumer, "node_modules/turnlog/README.md"), "utf8");
-    const guides = [...readme.matchAll(/\]\(((?:docs\/)?[\w-]+\.md)(?:#[\w-]+)?\)/g)].map(
-      ([, path = ""]) => path,
+  it("has the guides and examples that its README and its guides name", async () => {
+    const installed = join(consumer, "node_modules/turnlog");
+    const files = await readdir(installed, { recursive: true });
+    const pages = files.filter((file) => file.endsWith(".md"));
+    const links = pages.flatMap((page) =>
+      [
+        ...readFileSync(join(installed, page), "utf8").matchAll(/\]\(([^):#\s]+)(?:#[^)]*)?\)/g),
+      ].map(([, path = ""]) => join(dirname(page), path)),
     );
-    expect(guides.length).toBeGreaterThan(10);
-    const here = await readdir(join(consumer, "node_modules/turnlog"), { recursive: true });
-    // Whoever changes turnlog has a clone.
-    const missing = guides.filter((path) => !here.includes(path) && path !== "CONTRIBUTING.md");
-    expect(missing).toEqual([]);
+    expect(pages.length).toBeGreaterThan(20);
+    expect(links.length).toBeGreaterThan(100);
+    // For people who change turnlog, who have a clone; and pictures.
+    const inClones = /^(?:CONTRIBUTING\.md|docs\/decisions\/.*|test\/.*|docs\/[\w-]+\.svg)$/;
+    const missing = links.filter((path) => !files.includes(path) && !inClones.test(path));
+    expect([...new Set(missing)]).toEqual([]);
   });
 });
