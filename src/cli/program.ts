@@ -10,6 +10,7 @@ import {
   addChatCommands,
   addKeepCommands,
   addLookCommands,
+  addCompletionCommand,
   addHelpCommand,
   refuseMistyped,
 } from "./commands/index.ts";
@@ -96,6 +97,7 @@ export function commandLine(output: Output, end: (code: ExitCode) => void): Comm
   addChatCommands(program, output, end);
   addLookCommands(program, output, end);
   addKeepCommands(program, output, end);
+  addCompletionCommand(program, output);
   addHelpCommand(program);
   return program;
 }

@@ -154,6 +154,7 @@ const uses: Readonly<Record<string, readonly Use[]>> = {
   "rotate-keys": [use(), { ...use(), store: "encrypted" }],
   gc: [use()],
   repair: [use()],
+  completion: [use("bash"), use("zsh", "--", "show", ""), use(unknown)],
   help: [use("show"), use(unknown)],
 };
 

@@ -28,14 +28,24 @@ export interface TerminalOptions {
   readonly pipedTo?: string;
 }
 
-export function startInTerminal(args: readonly string[], options: TerminalOptions): TerminalRun {
-  const { cwd, env = {}, pipedTo } = options;
+export function startInTerminal(
+  args: readonly string[],
+  { pipedTo, ...options }: TerminalOptions,
+): TerminalRun {
   const words = [process.execPath, main, ...args].map(
     (word) => `'${word.replaceAll("'", "'\\''")}'`,
   );
   const started =
     pipedTo === undefined ? `exec ${words.join(" ")}` : `${words.join(" ")} | ${pipedTo}`;
-  const command = `stty cols 100 rows 40; ${started}`;
+  return startShell(started, options);
+}
+
+/** Runs a line of `sh` there. */
+export function startShell(
+  line: string,
+  { cwd, env = {} }: Omit<TerminalOptions, "pipedTo">,
+): TerminalRun {
+  const command = `stty cols 100 rows 40; ${line}`;
   const child = spawn("script", ["-qec", command, "/dev/null"], {
     cwd,
     env: { ...cleanEnvironment(env), TERM: "xterm", SHELL: "/bin/sh" },

@@ -3,4 +3,4 @@
 export { addChatCommands } from "./chat-commands.ts";
 export { addKeepCommands } from "./keep-commands.ts";
 export { addLookCommands } from "./look-commands.ts";
-export { addHelpCommand, refuseMistyped } from "./mistyped-command.ts";
+export { addCompletionCommand, addHelpCommand, refuseMistyped } from "./shell-commands.ts";

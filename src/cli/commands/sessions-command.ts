@@ -3,7 +3,8 @@
 import { z } from "zod";
 import { listSessions, withQuestions, type SessionRow } from "../../state/index.ts";
 import { isOfOwner } from "../owner/index.ts";
-import { openSessions, sessionOptions } from "../settings/index.ts";
+import type { EncryptedLog } from "../../store/encryption/index.ts";
+import { openSessions, sessionOptions, type SessionsFolder } from "../settings/index.ts";
 import {
   writeLine,
   writeLines,
@@ -22,12 +23,8 @@ const optionsSchema = z.object({
 
 export async function sessions(given: unknown, { data, progress }: Output): Promise<void> {
   const { dir, keys, takeOver, json, limit } = optionsSchema.parse(given);
-  await using log = await openSessions(
-    { dir, keys, takeOver },
-    { readOnly: true, withoutKey: "redact" },
-  );
-  const found = await Array.fromAsync(listSessions(log));
-  const newest = found.toSorted((one, other) => other.updatedAt - one.updatedAt).slice(0, limit);
+  await using log = await openList({ dir, keys, takeOver });
+  const newest = (await newestFirst(log)).slice(0, limit);
   const rows = await Promise.all(newest.map((session) => withQuestions(log, session)));
   if (json)
     await writeLines(
@@ -36,6 +33,21 @@ export async function sessions(given: unknown, { data, progress }: Output): Prom
     );
   else if (rows.length === 0) await writeLine(progress, `The store in ${dir} has no sessions yet.`);
   else await writeLines(data, sessionTable(rows, data, isOfOwner(log.stored)));
+}
+
+/** The sessions as the list has them, without their questions. @throws as {@link openSessions} */
+export async function newestSessions(folder: SessionsFolder): Promise<readonly SessionRow[]> {
+  await using log = await openList(folder);
+  return await newestFirst(log);
+}
+
+async function openList(folder: SessionsFolder): Promise<EncryptedLog> {
+  return await openSessions(folder, { readOnly: true, withoutKey: "redact" });
+}
+
+async function newestFirst(log: EncryptedLog): Promise<readonly SessionRow[]> {
+  const found = await Array.fromAsync(listSessions(log));
+  return found.toSorted((one, other) => other.updatedAt - one.updatedAt);
 }
 
 /** The least width of the id column: generated names fit. */

@@ -1,8 +1,22 @@
-/** Refuses a mistyped command, which would otherwise go to a model as a message. */
+/** Defines the commands about the command line, and refuses a mistyped command, which would go to a model as a message. */
 
-import type { Command } from "commander";
-import { meantName } from "../output/index.ts";
-import { UsageError } from "../output/index.ts";
+import { type Command, Argument } from "commander";
+import { meantName, type Output, UsageError } from "../output/index.ts";
+import type { Shell } from "./completion-scripts.ts";
+
+/** Defines `turnlog completion <shell>`. After `--`, its scripts ask for the words that fit. */
+export function addCompletionCommand(program: Command, output: Output): void {
+  program
+    .command("completion")
+    .description("print the script that completes commands, options and sessions in a shell")
+    .usage("[options] <shell>")
+    .addArgument(new Argument("<shell>", "the shell").choices(["bash", "zsh", "fish"]))
+    .allowExcessArguments()
+    .action(async (shell: Shell, _options: unknown, command: Command) => {
+      const { completion } = await import("./completion-command.ts");
+      await completion(shell, command.args.slice(1), program, output);
+    });
+}
 
 /** Defines `turnlog help <command>`. */
 export function addHelpCommand(program: Command): void {

@@ -1,0 +1,48 @@
+/** `turnlog completion`: prints the script for a shell. After `--` it answers the script: the words that fit. */
+
+import { homedir } from "node:os";
+import type { Command } from "commander";
+import { visibleName, writeLines, type Output } from "../output/index.ts";
+import { dateAndTime } from "../wording/index.ts";
+import { FILES, fittingWords, shellWords, type Fitting } from "./completion-words.ts";
+import { scripts, type Shell } from "./completion-scripts.ts";
+import { newestSessions } from "./sessions-command.ts";
+
+/** `typed`: the words up to the cursor; from bash the line as it was typed. */
+export async function completion(
+  shell: Shell,
+  typed: readonly string[],
+  program: Command,
+  { data }: Output,
+): Promise<void> {
+  if (typed.length === 0) return await writeLines(data, [scripts[shell]]);
+  const words = shell === "bash" ? shellWords(typed.join(" ")).slice(1) : typed;
+  const { dir, keys } = program.opts<{ readonly dir: string; readonly keys?: string }>();
+  const found = await fittingWords(program, words, async (given) =>
+    sessionsIn(given.get("dir") ?? dir, given.get("keys") ?? keys),
+  );
+  const lines = found === FILES ? ["\t"] : found.map(({ word, about }) => `${word}\t${about}`);
+  await writeLines(data, lines);
+}
+
+/** None if the store cannot be read: an error has no place on a line that is being typed. */
+async function sessionsIn(dir: string, keys: string | undefined): Promise<readonly Fitting[]> {
+  try {
+    const found = await newestSessions({
+      dir: atHome(dir),
+      keys: keys === undefined ? undefined : atHome(keys),
+      takeOver: false,
+    });
+    return found.map(({ session, updatedAt, title }) => ({
+      word: session,
+      about: visibleName(`${dateAndTime(updatedAt)}  ${title}`).slice(0, 80),
+    }));
+  } catch {
+    return [];
+  }
+}
+
+/** The shell has not expanded the words yet. */
+function atHome(path: string): string {
+  return path.replace(/^~(?=\/|$)/, homedir());
+}
