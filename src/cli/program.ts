@@ -11,6 +11,7 @@ import {
   addKeepCommands,
   addLookCommands,
   addCompletionCommand,
+  addExamples,
   addHelpCommand,
   refuseMistyped,
 } from "./commands/index.ts";
@@ -99,6 +100,7 @@ export function commandLine(output: Output, end: (code: ExitCode) => void): Comm
   addKeepCommands(program, output, end);
   addCompletionCommand(program, output);
   addHelpCommand(program);
+  addExamples(program);
   return program;
 }
 
@@ -110,7 +112,7 @@ Examples:
   turnlog sessions
   turnlog show <id> --view events --json
 
-'turnlog chat --help' has the options of the chat.`;
+'turnlog chat --help' has the options of the chat, 'turnlog help <command>' those of a command.`;
 
 /** Parses by hand: loading zod would take longer than the rest of `--version`. */
 function packageVersion(): string {

@@ -14,7 +14,7 @@ export function addChatCommands(
       .command("chat", { isDefault: true })
       .description("ask an agent about this folder: one message, or a conversation")
       .argument("[message...]", "the message; without it: from a pipe, or typed in a terminal")
-      .option("--session <id>", "continue a session, or give a new one this name")
+      .option("--session <id>", "continue a session, or begin one with this id")
       .addOption(
         new Option("-c, --continue", "continue the session that was used last").conflicts(
           "session",
@@ -82,7 +82,10 @@ export function addChatCommands(
     .option("--agent <module>", "the agent: a module that exports it; without it nothing can run")
     .option("--port <n>", "the port; 0 takes a free one", wholeNumber, 4401)
     .option("--no-open", "print the address only")
-    .addHelpText("after", studioHelp)
+    .addHelpText(
+      "after",
+      "\nThe address that is printed signs one browser in, once, within ten minutes.",
+    )
     .action(async (_options: unknown, command: Command) => {
       const { studio } = await import("./studio-command.ts");
       end(await studio(command.optsWithGlobals(), output));
@@ -97,7 +100,7 @@ export function addChatCommands(
       .argument("<session>", "its id")
       .option("--step <n>", "the step to begin with, counted from 1", step)
       .option("--position <n>", "a position in the middle of a turn", position)
-      .option("--as <name>", "the fork's name (default: a new one)"),
+      .option("--as <id>", "the fork's id (default: a new one)"),
   ).action(async (session: string, _options: unknown, command: Command) => {
     const { rerun } = await import("./chat-command.ts");
     end(await rerun(session, command.optsWithGlobals(), output));
@@ -108,7 +111,7 @@ export function addChatCommands(
     .description("create a session that shares another's events up to a position; runs nothing")
     .argument("<session>", "its id")
     .option("--position <n>", "the last shared position (default: the end)", position)
-    .option("--as <name>", "the fork's name (default: a new one)")
+    .option("--as <id>", "the fork's id (default: a new one)")
     .action(async (session: string, _options: unknown, command: Command) => {
       const { fork } = await import("./fork-command.ts");
       await fork(session, command.optsWithGlobals(), output);
@@ -118,7 +121,7 @@ export function addChatCommands(
     .command("rewind")
     .description("go back to a place between two turns, on a new branch; runs nothing")
     .argument("<session>", "its id")
-    .option("--to <position>", "the last position to keep, counted from 1", position)
+    .option("--to <n>", "the last position to keep, counted from 1", position)
     .option("--before-turn <n>", "to before a turn, counted from 1", atLeastOne)
     .option("--before-message <id>", "to before the turn of a message")
     .option("--tell", "tell the model which calls of the turns that are left had run")
@@ -166,30 +169,12 @@ function agentOptions(command: Command): Command {
     );
 }
 
-const studioHelp = `
-Examples:
-  turnlog studio --demo                      sessions that were made for a first look
-  turnlog studio --session <id>
-  turnlog studio --agent ./agent.ts          messages, approvals, forks and reruns too
-
-The address that is printed signs one browser in, once, within ten minutes.`;
-
 const serveHelp = `
-Examples:
-  turnlog serve                              the chat's own agent, for pages of this machine
-  turnlog serve --agent ./agent.ts --port 8080
-  turnlog serve --host 0.0.0.0 --hosts chat.example.com --origins https://example.com
-
 The first line says the address and where the token is. Each request is a line; --json prints all of
 it as JSON. SIGTERM and Ctrl-C end streams and turns, and close the store. /openapi.json describes
 the routes.`;
 
 const rewindHelp = `
-Examples:
-  turnlog rewind <id> --before-turn 3
-  turnlog rewind <id> --before-message <message id> --tell
-  turnlog rewind <id> --to 120
-
 Nothing is deleted: what is left stays in the log, on its branch. 'turnlog branches <id>' lists the
 branches, and 'turnlog checkout <id> <branch>' returns to one. Effects of calls are not undone.`;
 

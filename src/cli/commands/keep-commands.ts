@@ -35,7 +35,7 @@ export function addKeepCommands(
         .choices(["session", "model-messages", "ui-messages"])
         .default("session"),
     )
-    .option("--as <name>", "the session's name (default: its own; messages need one)")
+    .option("--as <id>", "the session's id (default: its own; messages need one)")
     .option("--no-verify", "import even if it breaks a law or its media are missing")
     .option("--blobs <folder>", "the folder with media that are not in the file")
     .action(async (file: string, _options: unknown, command: Command) => {
@@ -45,7 +45,7 @@ export function addKeepCommands(
 
   program
     .command("delete")
-    .description("delete a session permanently, or all old ones; a name cannot be used again")
+    .description("delete a session permanently, or all old ones; its id cannot be used again")
     .argument("[session]", "its id")
     .option(
       "--older-than <date|days>",

@@ -104,7 +104,10 @@ export function addLookCommands(
     )
     .option("--max-gap <seconds>", "the longest wait between two events", positiveNumber)
     .option("--check", "run the agent against the recording; exit code 1 at a difference")
-    .option("--agent <file>", "the module with the agent to check (default: the chat's agent)")
+    .option(
+      "--agent <module>",
+      "the agent to check: a module that exports it (default: the chat's agent)",
+    )
     .addOption(
       new Option("--allow <what...>", "what may differ in a check").choices([
         "instructions",

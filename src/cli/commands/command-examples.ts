@@ -1,0 +1,107 @@
+/** The examples in the help of each command. */
+
+import type { Command } from "commander";
+
+type Example = string | readonly [line: string, about: string];
+
+const examples: Readonly<Record<string, readonly Example[]>> = {
+  chat: [
+    ["turnlog", "a conversation"],
+    ['turnlog "which files mention zod?"', "one question, one answer"],
+    ['turnlog --continue "and which tests?"', "in the session that was used last"],
+    'turnlog --attach plan.pdf "what does it cost?"',
+    "turnlog --model openai:gpt-6-astra --allow-write",
+    ["turnlog --demo", "a tour of two minutes, without a key"],
+  ],
+  serve: [
+    ["turnlog serve", "the chat's own agent, for pages of this machine"],
+    "turnlog serve --agent ./agent.ts --port 8080",
+    "turnlog serve --host 0.0.0.0 --hosts chat.example.com --origins https://example.com",
+  ],
+  studio: [
+    ["turnlog studio --demo", "sessions that were made for a first look"],
+    "turnlog studio --session <id>",
+    ["turnlog studio --agent ./agent.ts", "messages, approvals, forks and reruns too"],
+  ],
+  rerun: [
+    ["turnlog rerun <id>", "the last turn again, in a fork"],
+    "turnlog rerun <id> --step 3 --model google:gemini-4-argon",
+  ],
+  fork: [
+    ["turnlog fork <id> --position 120", "shares the events 1 to 120"],
+    "turnlog fork <id> --as second-try",
+  ],
+  rewind: [
+    "turnlog rewind <id> --before-turn 3",
+    "turnlog rewind <id> --before-message <message-id> --tell",
+    "turnlog rewind <id> --to 120",
+  ],
+  checkout: [["turnlog checkout <id> 2", "to branch 2 of `turnlog branches <id>`"]],
+  sessions: [
+    ["turnlog sessions --limit 10", "the ten newest"],
+    ["turnlog sessions --json", "with the calls that wait for an answer"],
+  ],
+  show: [
+    ["turnlog show <id>", "the conversation"],
+    ["turnlog show <id> --position 120 --view prompt", "the prompt at a position"],
+    ["turnlog show <id> --view events --json", "one event a line"],
+    "turnlog show <id> --view timeline --step 2",
+  ],
+  branches: ["turnlog branches <id>"],
+  context: ["turnlog context <id>", "turnlog context <id> --position 120 --json"],
+  diff: [["turnlog diff <id> 40 120", "what the prompt gained and lost in between"]],
+  log: [
+    "turnlog log --from 1000 --json",
+    ["turnlog log --session <id> --follow", "also the events to come"],
+  ],
+  verify: [["turnlog verify", "every session"], "turnlog verify <id> --chain 120:<digest>"],
+  replay: [
+    ["turnlog replay <id> --pace recorded --max-gap 2", "at the recorded speed"],
+    ["turnlog replay <id> --check --agent ./agent.ts", "does this agent repeat it?"],
+  ],
+  export: [
+    "turnlog export <id> --out talk.jsonl",
+    ["turnlog export <id> --fixture talk.jsonl", "for a test: without its secrets"],
+  ],
+  import: [
+    "turnlog import talk.jsonl",
+    "turnlog import messages.json --from ui-messages --as talk",
+  ],
+  delete: [
+    "turnlog delete <id>",
+    ["turnlog delete --older-than 30d --dry-run", "only says which"],
+    "turnlog delete --where tenant=acme --yes",
+  ],
+  trim: [
+    "turnlog trim <id> --drop boundaries",
+    "turnlog trim <id> --drop reasoning --before 30d --dry-run",
+  ],
+  redact: ['turnlog redact <id> 12-20 31 --keys ../keys --reason "an address"'],
+  backup: ["turnlog backup ../copy"],
+  "rotate-keys": [["turnlog rotate-keys --keys ../keys", "with the key in TURNLOG_MASTER_KEY"]],
+  gc: ["turnlog gc"],
+  repair: ["turnlog repair --dir ./copy/.turnlog"],
+  completion: [
+    ["turnlog completion bash", "in ~/.bashrc: source <(turnlog completion bash)"],
+    ["turnlog completion zsh", "in ~/.zshrc, after compinit: source <(turnlog completion zsh)"],
+    ["turnlog completion fish", "into ~/.config/fish/completions/turnlog.fish"],
+  ],
+  help: ["turnlog help show"],
+};
+
+export function addExamples(program: Command): void {
+  for (const command of program.commands) {
+    command.addHelpText("after", exampleText(examples[command.name()] ?? []));
+  }
+}
+
+function exampleText(given: readonly Example[]): string {
+  const rows = given.map((one) => (typeof one === "string" ? [one] : one));
+  const width = Math.max(
+    ...rows.map(([line = "", about]) => (about === undefined ? 0 : line.length)),
+  );
+  const lines = rows.map(([line = "", about = ""]) =>
+    `  ${line.padEnd(width)}  ${about}`.trimEnd(),
+  );
+  return ["\nExamples:", ...lines].join("\n");
+}
