@@ -116,6 +116,7 @@ export const plainWords: ReadonlySet<string> = new Set(
     error
     errors
     estimator
+    examples
     exchange
     execution
     expansion
@@ -329,6 +330,7 @@ export const plainWords: ReadonlySet<string> = new Set(
     scope
     scored
     screen
+    scripts
     sdk
     search
     secret
@@ -346,6 +348,7 @@ export const plainWords: ReadonlySet<string> = new Set(
     shapes
     shared
     sharing
+    shell
     show
     shown
     since
