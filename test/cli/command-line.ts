@@ -33,7 +33,7 @@ export interface Running {
 
 /** Nothing of the machine's own settings may decide what a test finds. */
 const settings =
-  /^(?:OPENAI_|GOOGLE_|CONTEXT_|MODEL$|INSTRUCTIONS$|NO_COLOR$|CI$|FORCE_COLOR$|NODE_DISABLE_COLORS$|NODE_OPTIONS$|npm_|VITEST|DEBUG$)/;
+  /_API_KEY$|^(?:OPENAI_|GOOGLE_|ANTHROPIC_|CONTEXT_|MODEL$|INSTRUCTIONS$|NO_COLOR$|CI$|FORCE_COLOR$|NODE_DISABLE_COLORS$|NODE_OPTIONS$|npm_|VITEST|DEBUG$)/;
 
 export function cleanEnvironment(extra: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(([name]) => !settings.test(name));

@@ -213,7 +213,7 @@ describe.each(Object.entries(uses).map(([name, ways], place) => [name, ways, pla
       if (texts.has(name)) return;
       // Whatever prints data prints it as JSON too.
       const values = jsonLines(json.data);
-      if (plain.data !== "") expect(values).not.toEqual([]);
+      expect(plain.data === "" || values.length > 0).toBe(true);
     });
   },
 );

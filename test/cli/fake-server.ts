@@ -1,6 +1,11 @@
-/** A server that speaks chat completions, as Ollama and vLLM do, for the real client of a provider. */
+/** A server for the real client of a provider: it answers chat completions as Ollama and vLLM do, or what a test streams. */
 import { once } from "node:events";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type ServerResponse,
+} from "node:http";
 import type { AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";
 import { z } from "zod";
@@ -8,17 +13,19 @@ import { z } from "zod";
 interface Request {
   readonly path: string | undefined;
   readonly authorization: string | undefined;
+  readonly headers: IncomingHttpHeaders;
   readonly body: RequestBody;
 }
 
 interface RequestBody {
+  /** Empty if the path or a header names it. */
   readonly model: string;
   readonly messages?: readonly { readonly role: string; readonly [name: string]: unknown }[];
   readonly tools?: readonly object[];
 }
 
 const bodySchema: z.ZodType<RequestBody> = z.looseObject({
-  model: z.string(),
+  model: z.string().default(""),
   messages: z.array(z.looseObject({ role: z.string() })).exactOptional(),
   tools: z.array(z.looseObject({})).exactOptional(),
 });
@@ -34,7 +41,12 @@ export async function fakeServer(reply: Reply): Promise<FakeServer> {
   const requests: Request[] = [];
   async function answer(message: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = bodySchema.parse(await json(message));
-    const request = { path: message.url, authorization: message.headers.authorization, body };
+    const request = {
+      path: message.url,
+      authorization: message.headers.authorization,
+      headers: message.headers,
+      body,
+    };
     requests.push(request);
     reply(request, response);
   }
@@ -53,6 +65,13 @@ export async function fakeServer(reply: Reply): Promise<FakeServer> {
       await once(server, "close");
     },
   };
+}
+
+/** Streams events as any protocol of server-sent events. */
+export function streamEvents(response: ServerResponse, events: readonly object[]): void {
+  response.writeHead(200, { "content-type": "text/event-stream" });
+  for (const event of events) response.write(`data: ${JSON.stringify(event)}\n\n`);
+  response.end();
 }
 
 /** Streams chunks of chat completions, and what they cost. */

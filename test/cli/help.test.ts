@@ -1,6 +1,7 @@
 /** The help of the commands: each has examples, and an example is a line that the command line takes. */
 import { describe, expect, it } from "vitest";
 import { shellWords } from "../../src/cli/commands/completion-words.ts";
+import { installedProviders, localServers } from "../../src/cli/chat/model-providers.ts";
 import { commandLine } from "../../src/cli/program.ts";
 import { run } from "./command-line.ts";
 import { recordedOutput } from "./recorded-output.ts";
@@ -38,6 +39,13 @@ describe("the examples in the help", () => {
     expect(examples.length).toBeGreaterThan(3);
     for (const line of examples) expect([line, await calledBy(line)]).not.toContain(undefined);
   });
+});
+
+it("the help of the chat names every provider of models", async () => {
+  const { stdout } = await run(["chat", "--help"], { cwd: process.cwd() });
+  const providers = installedProviders.map(({ name }) => name);
+  for (const name of [...providers, ...Object.keys(localServers)])
+    expect(stdout).toMatch(new RegExp(`\\b${name}\\b`));
 });
 
 it("the help of every command has --json and the other options of all commands", async () => {

@@ -7,12 +7,14 @@ import {
   chooseModel,
   DEFAULT_GOOGLE_MODEL,
   DEFAULT_OPENAI_MODEL,
-  modelLabel,
+  DEFAULT_ANTHROPIC_MODEL,
 } from "../../src/cli/chat/model-choice.ts";
+import { installedProviders } from "../../src/cli/chat/model-providers.ts";
 import { UsageError } from "../../src/cli/output/error-report.ts";
 
 const server = "http://localhost:11434/v1";
 const openai = { OPENAI_API_KEY: "o" };
+const anthropic = { ANTHROPIC_API_KEY: "a" };
 const google = { GOOGLE_GENERATIVE_AI_API_KEY: "g" };
 
 function choose(asked: string | undefined, variables: NodeJS.ProcessEnv): unknown {
@@ -20,7 +22,7 @@ function choose(asked: string | undefined, variables: NodeJS.ProcessEnv): unknow
 }
 
 describe("without --model", () => {
-  it("the provider answers whose key is there, OpenAI before Google, else the offline model", () => {
+  it("the provider answers whose key is there, OpenAI before Google before Anthropic, else the offline model", () => {
     expect(choose(undefined, openai)).toMatchObject({
       kind: "openai",
       api: "responses",
@@ -31,19 +33,27 @@ describe("without --model", () => {
       modelId: DEFAULT_GOOGLE_MODEL,
     });
     expect(choose(undefined, { ...openai, ...google })).toMatchObject({ kind: "openai" });
-    expect(choose(undefined, {})).toEqual({ kind: "offline", because: "no-key" });
+    expect(choose(undefined, { ...google, ...anthropic })).toMatchObject({ kind: "google" });
+    expect(choose(undefined, anthropic)).toMatchObject({
+      kind: "installed",
+      provider: { name: "anthropic" },
+      modelId: DEFAULT_ANTHROPIC_MODEL,
+    });
+    expect(choose(undefined, {})).toMatchObject({ kind: "offline", because: "no-key" });
   });
 
   it("a variable that is set to nothing is not set", () => {
     const nothing = { OPENAI_API_KEY: "", OPENAI_BASE_URL: " ", GOOGLE_GENERATIVE_AI_API_KEY: "" };
-    expect(choose(undefined, nothing)).toEqual({ kind: "offline", because: "no-key" });
+    expect(choose(undefined, nothing)).toMatchObject({ kind: "offline", because: "no-key" });
   });
 
   it.each([
     ["@ai-sdk/openai", DEFAULT_OPENAI_MODEL],
     ["@ai-sdk/google", DEFAULT_GOOGLE_MODEL],
+    ["@ai-sdk/anthropic", DEFAULT_ANTHROPIC_MODEL],
   ])("the default of %s, %s, is a model that the installed package knows", async (name, model) => {
-    const source = await readFile(fileURLToPath(import.meta.resolve(name)), "utf8");
+    const file = fileURLToPath(import.meta.resolve(name)).replace(/js$/, "d.ts");
+    const source = (await readFile(file, "utf8")).replaceAll("'", '"');
     expect(source).toContain(`"${model}"`);
   });
 });
@@ -60,6 +70,15 @@ describe("with --model", () => {
     ],
     ["google:gemini-x", google, { kind: "google", modelId: "gemini-x", apiKey: "g" }],
     ["offline", openai, { kind: "offline", because: "asked" }],
+    ["anthropic:claude-x", anthropic, { kind: "installed", modelId: "claude-x" }],
+    ["mistral:m:1", { MISTRAL_API_KEY: "m" }, { kind: "installed", modelId: "m:1" }],
+    ["openai/gpt-x", { AI_GATEWAY_API_KEY: "g" }, { kind: "gateway", modelId: "openai/gpt-x" }],
+    [
+      "ollama:llama3.2:3b",
+      openai,
+      { api: "chat", apiKey: "none", baseUrl: "http://127.0.0.1:11434/v1" },
+    ],
+    [`${server}#a/b:c`, openai, { api: "chat", apiKey: "none", baseUrl: server, modelId: "a/b:c" }],
   ])("%s is that model", (asked, variables, choice) => {
     expect(choose(asked, variables)).toMatchObject(choice);
   });
@@ -71,17 +90,41 @@ describe("with --model", () => {
     ["openai:", openai],
     ["gpt-x", openai],
     ["anthropic:claude", openai],
+    ["antropic:claude", anthropic],
+    ["anthropic/claude", anthropic],
+    [server, openai],
+    ["http://#m", openai],
     ["", openai],
   ])("%s cannot be had and is wrong usage", (asked, variables) => {
     expect(() => choose(asked, variables)).toThrow(UsageError);
   });
 
   it("the label of a choice asks for the same choice again", () => {
-    const variables = { ...openai, ...google, OPENAI_BASE_URL: server };
+    const gateway = { AI_GATEWAY_API_KEY: "g" };
+    const variables = { ...openai, ...google, ...anthropic, ...gateway, OPENAI_BASE_URL: server };
     const environment = readEnvironment(variables);
-    for (const asked of ["openai:a:b", "openai-responses:a", "google:g", "offline"]) {
-      expect(modelLabel(chooseModel(asked, environment))).toBe(asked);
+    for (const asked of [
+      "openai:a:b",
+      "openai-responses:a",
+      "google:g",
+      "anthropic:c",
+      "x/y",
+      "vllm:v",
+      `${server}#m`,
+      "offline",
+    ]) {
+      expect(chooseModel(asked, environment).label).toBe(asked);
     }
-    expect(modelLabel(chooseModel("openai:a", readEnvironment(openai)))).toBe("openai:a");
+    expect(chooseModel("openai-responses:a", readEnvironment(openai)).label).toBe("openai:a");
   });
 });
+
+it.each(installedProviders)(
+  "@ai-sdk/$name exports the provider by its name, and reads the key from $variable",
+  async ({ name, variable }) => {
+    const source = `@ai-sdk/${name}`;
+    expect(await import(source)).toHaveProperty(name, expect.any(Function));
+    const text = await readFile(fileURLToPath(import.meta.resolve(source)), "utf8");
+    expect(text).toContain(`environmentVariableName: "${variable}"`);
+  },
+);

@@ -1,8 +1,10 @@
 /** A real provider client against a server of our own: what it is sent, and what becomes of its answer. */
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { run, sessionOf } from "./command-line.ts";
-import { fakeServer, streamChunks, type Reply } from "./fake-server.ts";
+import { createGateway } from "ai";
+import { pathToFileURL } from "node:url";
+import { run, runProcess, sessionOf } from "./command-line.ts";
+import { fakeServer, streamChunks, streamEvents, type Reply } from "./fake-server.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 const readsTheFile: Reply = ({ body }, response) => {
@@ -120,5 +122,114 @@ describe("a server that OPENAI_BASE_URL names", () => {
     });
     expect(ended.code).toBe(2);
     expect(ended.stderr).toContain("--model openai:<model>");
+  });
+});
+
+describe("a provider by its name", () => {
+  const usage = { input_tokens: 9, output_tokens: 2 };
+  const claude: Reply = (_request, response) =>
+    streamEvents(response, [
+      {
+        type: "message_start",
+        message: {
+          id: "m",
+          type: "message",
+          role: "assistant",
+          model: "claude-opus-5-5",
+          content: [],
+          stop_reason: null,
+          stop_sequence: null,
+          usage,
+        },
+      },
+      { type: "content_block_start", index: 0, content_block: { type: "text", text: "" } },
+      {
+        type: "content_block_delta",
+        index: 0,
+        delta: { type: "text_delta", text: "I am Claude." },
+      },
+      { type: "content_block_stop", index: 0 },
+      { type: "message_delta", delta: { stop_reason: "end_turn", stop_sequence: null }, usage },
+      { type: "message_stop" },
+    ]);
+
+  it("is asked by its own protocol, with its key, when its package is installed", async () => {
+    await using server = await fakeServer(claude);
+    await using folder = await temporaryFolder();
+    const env = { ANTHROPIC_API_KEY: "key-a", ANTHROPIC_BASE_URL: server.url };
+    for (const model of [["--model", "anthropic:claude-opus-5-5"], []]) {
+      const ended = await run([...model, "who are you?"], { cwd: folder.path, env });
+      expect(ended).toMatchObject({ code: 0, stdout: "I am Claude.\n" });
+      expect(ended.stderr).toContain("anthropic:claude-opus-5-5");
+    }
+    expect(
+      server.requests.map(({ path, headers, body }) => [path, headers["x-api-key"], body.model]),
+    ).toEqual([
+      ["/v1/messages", "key-a", "claude-opus-5-5"],
+      ["/v1/messages", "key-a", "claude-opus-5-5"],
+    ]);
+  });
+
+  it("whose package is not installed is a question of usage that says how to install it", async () => {
+    const hook = `
+      import { registerHooks } from "node:module";
+      const missing = (name) => (name === "@ai-sdk/anthropic" ? "@ai-sdk/not-there" : name);
+      registerHooks({ resolve: (name, context, next) => next(missing(name), context) });`;
+    await using folder = await temporaryFolder({ "hook.mjs": hook });
+    const { code, stderr } = await runProcess(["--model", "anthropic:claude-opus-5-5", "hello"], {
+      cwd: folder.path,
+      env: { ANTHROPIC_API_KEY: "key-a" },
+      node: ["--import", pathToFileURL(folder.at("hook.mjs")).href],
+    });
+    expect(code).toBe(2);
+    expect(stderr).toMatch(
+      /@ai-sdk\/anthropic, which is not installed .*npm install @ai-sdk\/anthropic/,
+    );
+    expect(stderr).not.toMatch(/^\s+at /m);
+  });
+
+  it("of the gateway is asked there", async () => {
+    await using server = await fakeServer((_request, response) =>
+      streamEvents(response, [
+        { type: "stream-start", warnings: [] },
+        { type: "text-start", id: "0" },
+        { type: "text-delta", id: "0", delta: "Through the gateway." },
+        { type: "text-end", id: "0" },
+        {
+          type: "finish",
+          finishReason: { unified: "stop", raw: "stop" },
+          usage: { inputTokens: { total: 3 }, outputTokens: { total: 2 } },
+        },
+      ]),
+    );
+    await using folder = await temporaryFolder();
+    globalThis.AI_SDK_DEFAULT_PROVIDER = createGateway({ apiKey: "g", baseURL: server.url });
+    try {
+      const ended = await run(["--model", "anthropic/claude-opus-5-5", "hello"], {
+        cwd: folder.path,
+        env: { AI_GATEWAY_API_KEY: "g" },
+      });
+      expect(ended).toMatchObject({ code: 0, stdout: "Through the gateway.\n" });
+    } finally {
+      globalThis.AI_SDK_DEFAULT_PROVIDER = undefined;
+    }
+    expect(server.requests.map(({ headers }) => headers["ai-language-model-id"])).toEqual([
+      "anthropic/claude-opus-5-5",
+    ]);
+  });
+
+  it("is a server by its address, which gets no key of another one", async () => {
+    await using server = await fakeServer(readsTheFile);
+    await using folder = await temporaryFolder({ "secret.txt": "forty-two" });
+    const { code, stdout } = await run(
+      ["--model", `${server.url}#llama3.2:3b`, "what does secret.txt say?"],
+      { cwd: folder.path, env: { OPENAI_API_KEY: "key-of-mine" } },
+    );
+    expect({ code, stdout }).toEqual({ code: 0, stdout: "It says forty-two\n" });
+    expect(server.requests[0]).toMatchObject({
+      path: "/v1/chat/completions",
+      body: { model: "llama3.2:3b" },
+    });
+    expect(JSON.stringify(server.requests[0]?.headers)).not.toContain("key-of-mine");
   });
 });

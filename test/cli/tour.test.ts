@@ -15,7 +15,9 @@ it("the tour kills its own process, goes on from the log, and leaves nothing beh
   expect(stderr).toMatch(
     /✗ Process (\d+) is dead: SIGKILL[^]*5\. Process (?!\1)\d+ opens the store/,
   );
-  expect(stderr).toMatch(/there are 2 branches[^]*Compaction[^]*at 5: [^]*every law holds/);
+  expect(stderr).toMatch(
+    /there are 2 branches[^]*Compaction[^]*at 5: 1 turn, a prompt of 1 message\n[^]*every law holds/,
+  );
   // The reply goes on from the word where it stopped.
   expect(stderr).toMatch(
     /opens the store[^]*I have what I need to answer\.\n(?!.*I do not understand)/,

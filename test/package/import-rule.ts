@@ -425,6 +425,7 @@ const mayImport: Modules = {
     "archive/exchange",
     "runtime",
     "public",
+    "cli/wording",
     "cli/chat",
     "cli/output",
   ],
@@ -462,7 +463,10 @@ const mayImport: Modules = {
 const entries: ReadonlySet<string> = new Set(["public", "cli"]);
 
 /** Files that import a module which the user names. */
-const loaders: ReadonlySet<string> = new Set(["src/cli/settings/agent-module.ts"]);
+const loaders: ReadonlySet<string> = new Set([
+  "src/cli/settings/agent-module.ts",
+  "src/cli/chat/load-model.ts",
+]);
 
 /** Every import of a file, type imports included. Throws if the text does not parse. */
 export function readImports(file: string, text: string): readonly ImportSite[] {

@@ -2,7 +2,8 @@
 
 import type { Runtime } from "../../runtime/index.ts";
 import type { ChatModels } from "./chat-store.ts";
-import { loadModel, modelLabel, type ModelChoice } from "./model-choice.ts";
+import type { ModelChoice } from "./model-choice.ts";
+import { loadModel } from "./load-model.ts";
 
 export interface ChatModelsOptions {
   /** The model at the start. */
@@ -24,7 +25,7 @@ export function chatModels(
   };
   return {
     get current() {
-      return modelLabel(current);
+      return current.label;
     },
     async apply(session) {
       if (current !== choice) await configure(session, current);

@@ -31,7 +31,8 @@ import { ANSWERS, readAnswer } from "./chat-line.ts";
 import { conversationOf } from "./conversation-state.ts";
 import { takeInterrupts, type Interrupts } from "./interrupts.ts";
 import { mentionOf } from "./mentioned-files.ts";
-import { loadModel, modelLabel, type ModelChoice } from "./model-choice.ts";
+import type { ModelChoice } from "./model-choice.ts";
+import { loadModel } from "./load-model.ts";
 import { introduceSession, waitingForClients } from "./resumed-session.ts";
 import {
   beginRerun,
@@ -82,7 +83,7 @@ export interface ChatRun {
 }
 
 const OFFLINE_NOTE =
-  'No OPENAI_API_KEY or GOOGLE_GENERATIVE_AI_API_KEY is set: the offline model answers. It understands a few requests: to list, read and search files, to say what a project is for, and to explain what it did. Ask it "what does this project do?"';
+  'No OPENAI_API_KEY, GOOGLE_GENERATIVE_AI_API_KEY or ANTHROPIC_API_KEY is set: the offline model answers. It understands a few requests: to list, read and search files, to say what a project is for, and to explain what it did. Ask it "what does this project do?"';
 
 export async function runChat(run: ChatRun, output: Output): Promise<ExitCode> {
   const { progress } = output;
@@ -199,7 +200,7 @@ async function openSession(
   await introduceSession(progress, {
     session: id,
     resume: resumeCommand(run),
-    model: owner === undefined ? modelLabel(choice) : `the agent of process ${owner.pid}`,
+    model: owner === undefined ? choice.label : `the agent of process ${owner.pid}`,
     view: isNew ? undefined : await session.view(),
     recall: message === undefined,
     meant,

@@ -1,13 +1,15 @@
 /** Chooses the model: by the command line, else by the environment, else by the keys that are set. */
 
-import type { LanguageModel } from "ai";
-import { offlineModel } from "../../models/index.ts";
 import type { Environment } from "../settings/index.ts";
-import { UsageError } from "../output/index.ts";
+import { meantName, UsageError } from "../output/index.ts";
+import { installedProviders, localServers, type InstalledProvider } from "./model-providers.ts";
 
-type ModelEnvironment = Pick<Environment, "openaiKey" | "openaiBaseUrl" | "googleKey" | "model">;
+type ModelEnvironment = Pick<Environment, "keys" | "openaiBaseUrl" | "model">;
 
-export type ModelChoice =
+export type ModelChoice = {
+  /** Asks for the same choice again. */
+  readonly label: string;
+} & (
   | {
       readonly kind: "openai";
       /** The protocol: compatible servers speak chat completions. */
@@ -17,42 +19,37 @@ export type ModelChoice =
       readonly baseUrl?: string | undefined;
     }
   | { readonly kind: "google"; readonly modelId: string; readonly apiKey: string }
-  | { readonly kind: "offline"; readonly because: "asked" | "no-key" };
+  /** By a package of the AI SDK that the user installs. */
+  | { readonly kind: "installed"; readonly provider: InstalledProvider; readonly modelId: string }
+  /** By the gateway of the AI SDK, as `anthropic/claude-opus-5-5`. */
+  | { readonly kind: "gateway"; readonly modelId: string }
+  | { readonly kind: "offline"; readonly because: "asked" | "no-key" }
+);
 
 /** The first models in the guides of the providers' packages. */
 export const DEFAULT_OPENAI_MODEL = "gpt-6-astra";
 export const DEFAULT_GOOGLE_MODEL = "gemini-4-argon";
+export const DEFAULT_ANTHROPIC_MODEL = "claude-opus-5-5";
 
 /** The key for a server without keys: the client requires one. */
 const NO_KEY = "none";
 
-export function modelLabel(choice: ModelChoice): string {
-  switch (choice.kind) {
-    case "openai":
-      // For a compatible server, the plain name means chat completions.
-      return choice.api === "responses" && !isOpenAi(choice.baseUrl)
-        ? `openai-responses:${choice.modelId}`
-        : `openai:${choice.modelId}`;
-    case "google":
-      return `google:${choice.modelId}`;
-    case "offline":
-      return "offline";
-  }
-}
-
 /** @throws UsageError for an unknown model or a missing key */
 export function chooseModel(asked: string | undefined, environment: ModelEnvironment): ModelChoice {
   if (asked !== undefined) return askedModel(asked, environment);
-  const { openaiKey, openaiBaseUrl, googleKey, model } = environment;
+  const { keys, openaiBaseUrl, model } = environment;
   if (model !== undefined) return namedModel(model, environment);
-  if (openaiKey !== undefined) return openaiModel("openai", DEFAULT_OPENAI_MODEL, environment);
+  if (keys.has("OPENAI_API_KEY")) return askedModel(`openai:${DEFAULT_OPENAI_MODEL}`, environment);
   if (openaiBaseUrl !== undefined) {
     throw new UsageError(
       `OPENAI_BASE_URL is set, and only its server knows its models: name one with --model openai:<model>.`,
     );
   }
-  if (googleKey !== undefined) return googleModel(DEFAULT_GOOGLE_MODEL, environment);
-  return { kind: "offline", because: "no-key" };
+  if (keys.has("GOOGLE_GENERATIVE_AI_API_KEY"))
+    return askedModel(`google:${DEFAULT_GOOGLE_MODEL}`, environment);
+  if (keys.has("ANTHROPIC_API_KEY"))
+    return askedModel(`anthropic:${DEFAULT_ANTHROPIC_MODEL}`, environment);
+  return { label: "offline", kind: "offline", because: "no-key" };
 }
 
 /** The model of the variable MODEL; an error names the variable. */
@@ -68,66 +65,75 @@ function namedModel(model: string, environment: ModelEnvironment): ModelChoice {
 }
 
 function askedModel(asked: string, environment: ModelEnvironment): ModelChoice {
-  if (asked === "offline") return { kind: "offline", because: "asked" };
+  if (asked === "offline") return { label: asked, kind: "offline", because: "asked" };
+  const [, address, served] = /^(https?:\/\/[^#]+)#(.+)$/.exec(asked) ?? [];
+  if (address !== undefined && served !== undefined && URL.canParse(address))
+    return serverModel(asked, address, served);
   // The name of a model may hold colons, as in `llama3.2:3b`.
-  const [, provider, modelId] = /^([a-z-]+):(.+)$/.exec(asked) ?? [];
+  const [, provider = "", modelId] = /^([a-z-]+):(.+)$/.exec(asked) ?? [];
   if (modelId !== undefined) {
-    if (provider === "openai" || provider === "openai-responses") {
+    if (provider === "openai" || provider === "openai-responses")
       return openaiModel(provider, modelId, environment);
+    if (provider === "google") {
+      const apiKey = keyFor(asked, "GOOGLE_GENERATIVE_AI_API_KEY", environment);
+      return { label: asked, kind: "google", modelId, apiKey };
     }
-    if (provider === "google") return googleModel(modelId, environment);
+    const server = localServers[provider];
+    if (server !== undefined) return serverModel(asked, server, modelId);
+    const installed = installedProviders.find(({ name }) => name === provider);
+    if (installed !== undefined) {
+      keyFor(asked, installed.variable, environment);
+      return { label: asked, kind: "installed", provider: installed, modelId };
+    }
+  } else if (/^[a-z][\w.-]*\/[\w.:/-]+$/.test(asked)) {
+    keyFor(asked, "AI_GATEWAY_API_KEY", environment);
+    return { label: asked, kind: "gateway", modelId: asked };
   }
-  throw new UsageError(
-    `There is no model ${JSON.stringify(asked)}. Name one as openai:<model>, openai-responses:<model> or google:<model>, or offline.`,
-  );
+  throw new UsageError(unknownModel(asked, provider));
+}
+
+function unknownModel(asked: string, provider: string): string {
+  const installed = installedProviders.map(({ name }) => name);
+  const names = [
+    "openai",
+    "openai-responses",
+    "google",
+    ...installed,
+    ...Object.keys(localServers),
+  ];
+  const meant = meantName(provider, names);
+  const question = meant === undefined ? "" : ` Did you mean ${meant}?`;
+  return `There is no model ${JSON.stringify(asked)}.${question} Name one as <provider>:<model>, with ${names.join(", ")} as provider; as <creator>/<model> at the gateway of the AI SDK; as <address>#<model> at a server that is compatible with OpenAI; or offline.`;
 }
 
 function openaiModel(
   provider: "openai" | "openai-responses",
   modelId: string,
-  { openaiKey, openaiBaseUrl: baseUrl }: ModelEnvironment,
+  environment: ModelEnvironment,
 ): ModelChoice {
-  const own = isOpenAi(baseUrl);
-  if (own && openaiKey === undefined) throw missingKey(`${provider}:${modelId}`, "OPENAI_API_KEY");
+  const { keys, openaiBaseUrl: baseUrl } = environment;
+  const own = baseUrl === undefined || new URL(baseUrl).hostname === "api.openai.com";
+  const asked = `${provider}:${modelId}`;
+  const apiKey = own ? keyFor(asked, "OPENAI_API_KEY", environment) : keys.get("OPENAI_API_KEY");
   return {
+    // At OpenAI both names mean the same.
+    label: own ? `openai:${modelId}` : asked,
     kind: "openai",
     api: own || provider === "openai-responses" ? "responses" : "chat",
     modelId,
-    apiKey: openaiKey ?? NO_KEY,
+    apiKey: apiKey ?? NO_KEY,
     baseUrl,
   };
 }
 
-function isOpenAi(baseUrl: string | undefined): boolean {
-  return baseUrl === undefined || new URL(baseUrl).hostname === "api.openai.com";
+/** Without a key: one is sent only to the server that OPENAI_BASE_URL names. */
+function serverModel(label: string, baseUrl: string, modelId: string): ModelChoice {
+  return { label, kind: "openai", api: "chat", modelId, apiKey: NO_KEY, baseUrl };
 }
 
-function googleModel(modelId: string, { googleKey: apiKey }: ModelEnvironment): ModelChoice {
-  if (apiKey === undefined) throw missingKey(`google:${modelId}`, "GOOGLE_GENERATIVE_AI_API_KEY");
-  return { kind: "google", modelId, apiKey };
-}
-
-function missingKey(model: string, variable: string): UsageError {
-  return new UsageError(`${model} needs a key: set ${variable}, or use --model offline.`);
-}
-
-/** Loads the package of the model's provider and of no other. `pace`: milliseconds before each word of the offline model. */
-export async function loadModel(choice: ModelChoice, pace: number): Promise<LanguageModel> {
-  switch (choice.kind) {
-    case "openai": {
-      const { createOpenAI } = await import("@ai-sdk/openai");
-      const { api, modelId, apiKey, baseUrl } = choice;
-      const openai = createOpenAI({
-        apiKey,
-        ...(baseUrl === undefined ? {} : { baseURL: baseUrl }),
-      });
-      return api === "chat" ? openai.chat(modelId) : openai.responses(modelId);
-    }
-    case "google": {
-      const { createGoogle } = await import("@ai-sdk/google");
-      return createGoogle({ apiKey: choice.apiKey })(choice.modelId);
-    }
-    case "offline":
-      return offlineModel({ delay: pace });
-  }
+/** @throws UsageError without the key */
+function keyFor(model: string, variable: string, { keys }: ModelEnvironment): string {
+  const key = keys.get(variable);
+  if (key !== undefined) return key;
+  throw new UsageError(`${model} needs a key: set ${variable}, or use --model offline.`);
 }

@@ -71,7 +71,9 @@ async function sessionLines(store: ChatStore, present: string): Promise<readonly
 
 function modelHint({ models }: ChatStore): Outcome {
   if (models === undefined) return otherAgent;
-  return hint(`${models.current} answers. /model <model> changes that: openai:<model>, offline, …`);
+  return hint(
+    `${models.current} answers. /model <model> changes that: openai:<model>, ollama:<model>, <address>#<model>, offline, …`,
+  );
 }
 
 const otherAgent = hint("The agent of the process that has the store open answers.");

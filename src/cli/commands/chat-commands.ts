@@ -147,7 +147,7 @@ function agentOptions(command: Command): Command {
   return command
     .option(
       "--model <model>",
-      "openai:<model>, openai-responses:<model>, google:<model> or offline",
+      "<provider>:<model>, like openai:gpt-6-astra; <creator>/<model> at the gateway of the AI SDK; <address>#<model>; or offline",
     )
     .option("--allow-write", "let the agent write files in this folder")
     .option("--mcp <command>", "an MCP server: its command, or its address (repeatable)", collect)
@@ -179,9 +179,14 @@ Nothing is deleted: what is left stays in the log, on its branch. 'turnlog branc
 branches, and 'turnlog checkout <id> <branch>' returns to one. Effects of calls are not undone.`;
 
 const chatHelp = `
-Models: OPENAI_API_KEY or GOOGLE_GENERATIVE_AI_API_KEY selects that provider; without a key the
-offline model answers. OPENAI_BASE_URL names a compatible server (Ollama, vLLM), which is called
-by chat completions; openai-responses:<model> selects the other protocol.
+Models: OPENAI_API_KEY, GOOGLE_GENERATIVE_AI_API_KEY or ANTHROPIC_API_KEY selects that provider;
+without a key the offline model answers. --model names any of openai, openai-responses, google;
+ollama, lmstudio, llamacpp, vllm on this machine; and alibaba, anthropic, cerebras, cohere, deepseek,
+groq, mistral, moonshotai, perplexity, xai, if @ai-sdk/<provider> is installed and <PROVIDER>_API_KEY
+is set (MOONSHOT_API_KEY for moonshotai). <creator>/<model> asks the gateway of the AI SDK
+(AI_GATEWAY_API_KEY); <address>#<model> a server that is compatible with OpenAI, without a key.
+OPENAI_BASE_URL names one for openai:<model>, with OPENAI_API_KEY as its key; it is called by chat
+completions, and by openai-responses:<model> by the other protocol.
 
 Further variables: MODEL is the default of --model; INSTRUCTIONS replaces the agent's instructions;
 CONTEXT_STRATEGY=threshold|overflow|manual and CONTEXT_COMPACTION_THRESHOLD=0.8, a share of the

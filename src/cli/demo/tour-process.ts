@@ -7,6 +7,7 @@ import { offlineModel } from "../../models/index.ts";
 import { manual, slidingWindow, verifySession } from "../../public/index.ts";
 import { createRuntime, type Runtime, type Session } from "../../runtime/index.ts";
 import { agentParts, redrawn, TurnScreen } from "../chat/index.ts";
+import { amount, figure } from "../wording/index.ts";
 import { DONE, writeLine, type ExitCode, type Output } from "../output/index.ts";
 
 export interface TourOptions {
@@ -92,11 +93,14 @@ async function secondHalf(tour: Tour, runtime: Runtime, revision: number): Promi
   const compacted = (await session.context()).tokens;
   await session.restore();
   const after = (await session.context()).tokens;
-  await tour.tell(`~${before} tokens → ~${compacted}; after the undo ~${after} again.`);
+  await tour.tell(
+    `~${figure(before)} tokens → ~${figure(compacted)}; after the undo ~${figure(after)} again.`,
+  );
   await tour.say("8. Time travel: what the session was at any position.");
   for (const at of [5, Math.floor(position / 2), position]) {
     const { prompt, summary } = await session.at(at);
-    await tour.tell(`at ${at}: ${summary.turns} turns, a prompt of ${prompt.length} messages`);
+    const messages = amount(prompt.length, "message");
+    await tour.tell(`at ${at}: ${amount(summary.turns, "turn")}, a prompt of ${messages}`);
   }
   await session.idle();
   const verified = await verifySession(runtime.log, SESSION);

@@ -4,9 +4,9 @@ import { z } from "zod";
 import { UsageError } from "../output/index.ts";
 
 export interface Environment {
-  readonly openaiKey?: string | undefined;
+  /** The keys of providers, by their variables. */
+  readonly keys: ReadonlyMap<string, string>;
   readonly openaiBaseUrl?: string | undefined;
-  readonly googleKey?: string | undefined;
   /** The model, in the form of `--model`. */
   readonly model?: string | undefined;
   /** Instructions that replace those of the chat's agent. */
@@ -63,11 +63,9 @@ function startedBy(command: string | undefined): Environment["startedBy"] {
   return command === "npx" ? "npx turnlog" : "turnlog";
 }
 
-const schema: z.ZodType<Environment> = z
+const schema: z.ZodType<Omit<Environment, "keys">> = z
   .object({
-    OPENAI_API_KEY: text,
     OPENAI_BASE_URL: text.pipe(z.url({ protocol: /^https?$/ }).optional()),
-    GOOGLE_GENERATIVE_AI_API_KEY: text,
     MODEL: text,
     INSTRUCTIONS: text,
     CONTEXT_STRATEGY: strategy,
@@ -77,9 +75,7 @@ const schema: z.ZodType<Environment> = z
     npm_lifecycle_event: text,
   })
   .transform((variables) => ({
-    openaiKey: variables.OPENAI_API_KEY,
     openaiBaseUrl: variables.OPENAI_BASE_URL,
-    googleKey: variables.GOOGLE_GENERATIVE_AI_API_KEY,
     model: variables.MODEL,
     instructions: variables.INSTRUCTIONS,
     compaction: compactionOf(variables.CONTEXT_STRATEGY, variables.CONTEXT_COMPACTION_THRESHOLD),
@@ -90,9 +86,16 @@ const schema: z.ZodType<Environment> = z
 /** @throws UsageError for a variable that cannot be used */
 export function readEnvironment(variables: NodeJS.ProcessEnv): Environment {
   const parsed = schema.safeParse(variables);
-  if (parsed.success) return parsed.data;
+  if (parsed.success) return { ...parsed.data, keys: keysOf(variables) };
   const [issue] = parsed.error.issues;
   throw new UsageError(
     `The environment variable ${issue?.path.join(".")} cannot be used: ${issue?.message}.`,
   );
+}
+
+function keysOf(variables: NodeJS.ProcessEnv): ReadonlyMap<string, string> {
+  const keys = Object.entries(variables).map(
+    ([name, value]) => [name, text.parse(value) ?? ""] as const,
+  );
+  return new Map(keys.filter(([name, key]) => name.endsWith("_API_KEY") && key !== ""));
 }
