@@ -465,7 +465,7 @@ const entries: ReadonlySet<string> = new Set(["public", "cli"]);
 /** Files that import a module which the user names. */
 const loaders: ReadonlySet<string> = new Set([
   "src/cli/settings/agent-module.ts",
-  "src/cli/chat/load-model.ts",
+  "src/cli/chat/model-loading.ts",
 ]);
 
 /** Every import of a file, type imports included. Throws if the text does not parse. */

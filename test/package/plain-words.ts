@@ -275,6 +275,7 @@ export const plainWords: ReadonlySet<string> = new Set(
     process
     processes
     program
+    providers
     progress
     projected
     provider

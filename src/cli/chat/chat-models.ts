@@ -3,7 +3,7 @@
 import type { Runtime } from "../../runtime/index.ts";
 import type { ChatModels } from "./chat-store.ts";
 import type { ModelChoice } from "./model-choice.ts";
-import { loadModel } from "./load-model.ts";
+import { loadModel } from "./model-loading.ts";
 
 export interface ChatModelsOptions {
   /** The model at the start. */

@@ -32,7 +32,7 @@ import { conversationOf } from "./conversation-state.ts";
 import { takeInterrupts, type Interrupts } from "./interrupts.ts";
 import { mentionOf } from "./mentioned-files.ts";
 import type { ModelChoice } from "./model-choice.ts";
-import { loadModel } from "./load-model.ts";
+import { loadModel } from "./model-loading.ts";
 import { introduceSession, waitingForClients } from "./resumed-session.ts";
 import {
   beginRerun,
