@@ -4,14 +4,19 @@ import { isElsewhere, TurnlogError, type EventLog } from "../events/index.ts";
 import {
   differentKey,
   isAtRest,
+  isIdle,
   listSessions,
   readSessionState,
   type KeepSummary,
   type ListedSession,
+  type SessionState,
 } from "../state/index.ts";
 import type { LaterMessages } from "./later-messages.ts";
 import type { LiveSessions } from "./live-sessions.ts";
+import type { Watched } from "./session/index.ts";
 import type { ResumedSessions, ResumeOptions } from "./runtime.ts";
+
+type WatchHost = Pick<ResumeHost, "log" | "live">;
 
 interface ResumeHost {
   readonly log: EventLog;
@@ -48,7 +53,7 @@ export async function resumeSessions(
     for (const session of sessions) {
       try {
         await live.activate(session);
-        await live.watch(session, ({ state }) => isAtRest(state) || undefined);
+        await comesToRest({ log, live }, session);
         resumed.push(session);
       } catch (error) {
         live.assertOpen(session);
@@ -61,6 +66,60 @@ export async function resumeSessions(
   await Promise.all(Array.from({ length: Math.min(concurrency, unfinished.length) }, work));
   return { resumed, scheduled, failed };
 }
+
+/**
+ * Resolves when a session is at rest, or waits for nothing but sub-agents that wait for people: their answers may
+ * take days.
+ */
+async function comesToRest(host: WatchHost, session: string, call?: AbortSignal): Promise<void> {
+  const ended = new Set<string>();
+  for (;;) {
+    const look = ({ state }: Watched): readonly string[] | undefined => {
+      // A sub-agent is idle before its task is sent, and once its call ends.
+      if (isAtRest(state)) return call !== undefined && isIdle(state) ? undefined : [];
+      const running = onlyChildren(state);
+      return running?.some((child) => ended.has(child)) === true ? undefined : running;
+    };
+    const children = await host.live.watch(session, look, call);
+    const asks = await Promise.all(
+      children.map(async (child) => await comesToAsk(host, session, child)),
+    );
+    if (asks.every(Boolean)) return;
+    for (const [index, child] of children.entries()) if (asks[index] !== true) ended.add(child);
+  }
+}
+
+/** True when a sub-agent waits for people, false when its call has ended. */
+async function comesToAsk(host: WatchHost, session: string, child: string): Promise<boolean> {
+  const stop = new AbortController();
+  const { signal } = stop;
+  const look = ({ state }: Watched): true | undefined =>
+    onlyChildren(state)?.includes(child) === true ? undefined : true;
+  const ends = host.live.watch(session, look, signal).then(() => false);
+  const asks = (async () => {
+    // Its session may not be created yet.
+    for await (const _ of host.log.subscribe(child, { signal })) break;
+    await comesToRest(host, child, signal);
+    return true;
+  })();
+  try {
+    // What fails a sub-agent fails its call.
+    return await Promise.race([ends, asks.catch(() => ends)]);
+  } finally {
+    stop.abort();
+    ends.catch(() => {});
+  }
+}
+
+/** The sub-agents that a session waits for; undefined if something else of it runs. */
+function onlyChildren({ machine, toolCalls }: SessionState): readonly string[] | undefined {
+  if (machine.value !== "tools") return undefined;
+  const running = toolCalls.open.filter(({ status }) => !isAsked.has(status));
+  const children = running.flatMap(({ child }) => child ?? []);
+  return children.length === running.length ? children : undefined;
+}
+
+const isAsked: ReadonlySet<string> = new Set(["awaiting-approval", "awaiting-output"]);
 
 /** The time of its next message for later. */
 function nextTime({ status, waiting = [] }: ListedSession): number | undefined {

@@ -4,6 +4,7 @@ import { tool } from "ai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import {
+  agentTool,
   createRuntime,
   openMemoryLog,
   type Agent,
@@ -289,4 +290,49 @@ describe("after an upgrade", () => {
       ["LOG_FAILED", "b"],
     ]);
   });
+});
+
+it("does not wait for people who answer a sub-agent, nor hold up the sessions behind it", async () => {
+  await using log = await openMemoryLog();
+  // The call of `c` is on record, and the session of its sub-agent is not there yet.
+  const mortal = severableLog(
+    wrapLog(log, {
+      append: (session, ...append) =>
+        session.startsWith("c/") ? new Promise<never>(() => {}) : log.append(session, ...append),
+    }),
+  );
+  const paying: Agent = {
+    model: scriptedModel(({ prompt }) =>
+      prompt.at(-1)?.role === "tool" ? "Paid." : calling(call("pay", "1")),
+    ),
+    tools: { pay },
+    toolApproval: { pay: "user-approval" },
+  };
+  const agent: Agent = {
+    model: scriptedModel(({ prompt }) =>
+      prompt.at(-1)?.role === "tool"
+        ? "All is done."
+        : calling(call("help", "1", { task: "Pay." })),
+    ),
+    tools: { help: agentTool({ agent: paying, description: "Pays." }) },
+  };
+  const dead = await createRuntime({ log: mortal, agent, graceMs: 1 });
+  for (const id of ["a", "b", "c"]) await (await dead.session(id)).send("Go.");
+  await eventually(async () => expect(await dead.approvals()).toHaveLength(2));
+  await seen(await dead.session("c"), "tool.started");
+  mortal.sever();
+  await using runtime = await createRuntime({ log, agent, recovery: "continue" });
+  const { resumed, failed } = await runtime.resumeAll({ concurrency: 1 });
+  expect(failed).toEqual([]);
+  expect(resumed.filter((id) => !id.includes("/"))).toEqual(["a", "b", "c"]);
+  const questions = await runtime.approvals();
+  expect(questions).toHaveLength(3);
+  for (const question of questions)
+    if (question.kind === "approval")
+      await (await runtime.session(question.session)).approve(question.approval.approvalId);
+  for (const id of ["a", "b", "c"]) {
+    const session = await runtime.session(id);
+    await session.idle();
+    expect((await session.view()).summary.lastEnd).toBe("stop");
+  }
 });

@@ -21,7 +21,6 @@ import {
   folderKeys,
   openLog,
 } from "../../src/public/index.ts";
-import { fixtureNames } from "../laws/session-fixture.ts";
 import {
   meaningsOf,
   readMeanings,
@@ -40,9 +39,15 @@ import {
   playToTheDeath,
   playUnknown,
 } from "./store-sessions.ts";
+import { playConsumed, playService, playServiceToTheDeath } from "./service-sessions.ts";
 
 // Stacks name files of the machine on which they were made.
 Error.stackTraceLimit = 0;
+
+/** Short ones, since all stores stay in the repository, and none that waits by a timer for sessions in memory. */
+const recorded = ["approvals", "second-thoughts", "steering"] as const;
+
+const exported = ["branches", "delegated", "killed-working", "later", "noted", "prepared"];
 
 const [, , release = "", doomed] = process.argv;
 if (doomed === undefined) await record(release);
@@ -54,20 +59,22 @@ async function makePlain(dir: string): Promise<void> {
   // Closed once, so that there are tables, and what comes after is in the database's log file.
   {
     await using log = await openLog({ dir: join(dir, "plain") });
-    await playRecorded({ log }, fixtureNames);
+    await playRecorded({ log }, recorded);
     await playMedia({ log });
-    await playThoughts({ log }, "thoughts");
+    await playService({ log });
   }
   const log = await openLog({ dir: join(dir, "plain") });
-  await playForks({ log }, "reasoning", "tools");
+  await playConsumed({ log });
+  await playForks({ log }, "steering", "approvals");
   await playDeleted({ log });
-  await playImported({ log }, "compactions");
+  await playImported({ log }, "steering");
   await playUnknown({ log });
   for (const drop of ["boundaries", "reasoning"] as const) {
     await playThoughts({ log }, `without-${drop}`);
     await trimLog(log, `without-${drop}`, { drop, shown: drop === "reasoning" });
   }
   await playToTheDeath({ log });
+  await playServiceToTheDeath({ log });
   await log.backup(join(dir, "backup"));
   process.stdout.write("ready\n");
 }
@@ -75,9 +82,9 @@ async function makePlain(dir: string): Promise<void> {
 async function makeEncrypted(dir: string): Promise<void> {
   const keys = folderKeys(join(dir, "keys"));
   await using log = await openLog({ dir: join(dir, "encrypted") });
-  await playRecorded({ log, keys }, ["tools", "approvals", "compactions", "crashes", "steering"]);
-  await playMedia({ log, keys });
-  await playForks({ log, keys }, "steering", "tools");
+  await playRecorded({ log, keys }, ["approvals", "steering"]);
+  await playService({ log, keys });
+  await playForks({ log, keys }, "steering", "approvals");
   await playDeleted({ log, keys });
   await playUnknown({ log, keys });
   await playRedacted({ log, keys });
@@ -93,9 +100,9 @@ async function exportSome(dir: string): Promise<void> {
   const write = (file: string, lines: readonly string[]): void => {
     writeFileSync(join(dir, "exports", file), `${lines.join("\n")}\n`);
   };
-  for (const name of ["media", "fork-of-fork", "without-reasoning", "killed-working"])
+  for (const name of exported)
     write(`${name}.jsonl`, await Array.fromAsync(exportSession(log, name)));
-  write("fixture.jsonl", await exportFixture(log, "tools"));
+  write("fixture.jsonl", await exportFixture(log, "approvals"));
 }
 
 async function record(name: string): Promise<void> {

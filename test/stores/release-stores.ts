@@ -23,6 +23,15 @@ import { viewSession, type EventLog } from "../../src/public/index.ts";
 /** Oldest first. */
 export const releases: readonly string[] = ["0.1.0"];
 
+/** Before its release, a form is kept as a pre-release. */
+const preReleases: readonly string[] = ["0.2.0-pre.1"];
+
+/** All whose stores are kept. */
+export const kept: readonly string[] = [...releases, ...preReleases];
+
+/** Those with named agents, messages for later and sub-agents. */
+export const withService: readonly string[] = kept.filter((release) => release !== "0.1.0");
+
 /** What a session means: what is stored to the byte, and what is made of it. */
 export interface Meaning {
   /** Over all events as they are stored, at their positions. */

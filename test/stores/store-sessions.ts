@@ -29,7 +29,7 @@ import { seen } from "../support/seen.ts";
 import { stageOn } from "../laws/stage.ts";
 
 /** A log that stores are made in, and how sessions run on it. */
-interface StoreGround {
+export interface StoreGround {
   readonly log: EventLog;
   /** Where its content is encrypted. */
   readonly keys?: KeyStore;
