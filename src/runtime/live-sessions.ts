@@ -83,9 +83,7 @@ export class LiveSessions {
         // The next activation must read the appends that are still on their way.
         this.#waits.add(actor.session, release(actor, claim, this.#host.onWarning));
       },
-      onRecorded: (live, event) => {
-        this.#recorded(live, event);
-      },
+      onRecorded: this.#recorded.bind(this),
     };
   }
 
@@ -261,27 +259,24 @@ export class LiveSessions {
   }
 
   #drop(actor: SessionActor): void {
-    const place = this.#entries.get(actor);
-    if (place !== undefined && this.#live.get(actor.session) === place)
-      this.#live.delete(actor.session);
+    const { session } = actor;
+    if (this.#live.get(session) === this.#entries.get(actor)) this.#live.delete(session);
   }
 
   #recorded(live: LiveSession, event: SessionEvent): void {
-    this.#metrics?.recorded(live.actor.session, event, live.actor.state);
+    const { session, state } = live.actor;
+    this.#metrics?.recorded(session, event, state);
     if (event.type.startsWith("part.")) return;
     this.#onRecorded(live.actor, event);
     live.watchers.look();
-    this.#host.ledger?.observe(live.actor.session, live.actor.state, live.agent.prices);
-    if (laterEvents.has(event.type)) this.#scheduled(live);
+    this.#host.ledger?.observe(session, state, live.agent.prices);
+    if (laterEvents.has(event.type)) {
+      this.#onLater(live.actor);
+      if (state.queue.later.length > 0 && isAtRest(state)) this.keep(live, "scheduled");
+    }
     if (event.type === "turn.ended" || event.type === "session.closed") this.held.tidy(live.actor);
     if (event.type === "step.started" || event.type === "turn.ended") this.keep(live, event.type);
     this.#passivateLater(live);
-  }
-
-  #scheduled(live: LiveSession): void {
-    this.#onLater(live.actor);
-    const { state } = live.actor;
-    if (state.queue.later.length > 0 && isAtRest(state)) this.keep(live, "scheduled");
   }
 
   #passivateLater(live: LiveSession): void {
