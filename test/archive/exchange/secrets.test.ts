@@ -135,6 +135,18 @@ describe("of ordinary words", () => {
       "ids of providers",
       "toolu_01A09q90qw90lq917835lq9 msg_01XFDUDYJgAACzvnptvVoYEL call_Xy7Qp2Lm9Rt4",
     ],
+    [
+      "a user with a port",
+      "docker run -u 1000 -p 8080:80/tcp a; psql -U me -p 5432; ssh -u me -p 22",
+    ],
+    ["a database", "mysql -u root -p shop2 < dump.sql; net use; net user bob"],
+    [
+      "a package's version",
+      "npm:React18@18.2.0 file:Archive2B@latest git@github.com:Acme/Repo1.git",
+    ],
+    ["an image", "registry.acme.com/team/App1Server:RC2Build9@sha256:abc"],
+    ["a table without secrets", "| password | token |\n|---|---|\n| required | optional |"],
+    ["a sentence with commas", "The password, the token, and the key\nare secret, each of them,"],
   ])("%s stays", (_name, text) => {
     expect(redacted([text])).toBe(text);
   });

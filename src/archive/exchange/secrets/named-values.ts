@@ -11,7 +11,7 @@ const HINT =
 
 /** Between a name and its value: quotation marks, spaces, and one sign or verb. */
 const BETWEEN =
-  /(?:\\*["'`\]*]|&quot;)*(?:[ \t]*[:=]?[ \t]*\r?\n[ \t]*```\w*\r?\n[ \t]*|[ \t]*:[ \t]*\r?\n[ \t]*|[ \t]*(?:=>|:=|\?=|==|=|:|：|%3D|%3A|\|)[ \t]*(?:\[\s{0,20}(?=\\*["'`]))?|[ \t]*,[ \t]*(?=\\*["'`])|[ \t]+(?:is|was|to|set to|lautet|ist|est|es|é|=)[ \t]*:?[ \t]+|[ \t]*>(?=[^\s<>])|[ \t]+value[ \t]*=[ \t]*|[ \t]+(?=\S))/iy;
+  /(?:\\*["'`\]*]|&quot;)*(?:[ \t]*[:=]?[ \t]*\r?\n[ \t]*```\w*\r?\n[ \t]*|[ \t]*:[ \t]*\r?\n[ \t]*|[ \t]*(?:=>|:=|\?=|==|=|:|：|%3D|%3A|\|)[ \t]*(?:\[\s{0,20}(?=\\*["'`]))?|[ \t]*,[ \t]*(?=\\*["'`])|[ \t]+(?:is|was|to|set to|lautet|ist|est|es|é|=)[ \t]*:?[ \t]+|(?:\s{1,9}[\w:-]{1,40}=\\*["'][^"'<>\n]{0,100}["']){0,5}[ \t]*>(?=[^\s<>])|[ \t]+value[ \t]*=[ \t]*|[ \t]+(?=\S))/iy;
 
 const MOST_NAME = 80;
 const MOST_VALUE = 8192;
@@ -226,6 +226,19 @@ export const spelledOut: readonly SecretRule[] = [
   ]),
   patternRule("named-secrets", [
     /\bcurl\b[^\n]{0,400}?\s(?:-u|--user|--proxy-user)[ =]{0,3}["']?[^\s:"']{0,80}:(?!\$\{?\w+\}?["'\s])(?<secret>[^\s"']+)/,
+    // Programs that take a user and a password after one letter each; a port is none, a word neither.
+    /\s-{1,2}x?u(?:ser(?:name)?)?[ =]["']?[\w.@\\/-]{1,60}["']?\s{1,9}-{1,2}x?p[ =]?["']?(?!\d+(?::\d+)?(?:\/\w+)?[\s"'])(?=[^\s"']{0,60}\d)(?=[^\s"']{0,60}[a-z])(?<secret>[^\s"']{6,})/i,
+    // `domain/user:password@host`.
+    /(?<![\w:@/.-])[\w.-]{1,40}(?:[\\/][\w.-]{1,40})?[:/](?=[^\s"'@:/]{0,60}\d)(?=[^\s"'@:/]{0,60}[a-z])(?=[^\s"'@:/]{0,60}[A-Z])(?<secret>[^\s"'@:/]{8,60})@(?=(?:\d{1,3}\.){3}\d|[a-z][\w-]{0,60}\.[a-z]|localhost\b)/,
+    /\b(?:sqlplus|sqlldr|rman|(?:exp|imp)(?:dp)?)\s[^\n]{0,100}?\b\w{1,40}\/(?<secret>[^\s"'@:/]{4,60})@\w/i,
+    /\bnet\s+user?\s[^\n]{0,200}?(?:(?<!\S)\/user:\S{1,100}\s+|(?<=\buser\s+)[\w.\\-]{1,60}\s+)(?<secret>[^\s/*"'][^\s"']{5,})/i,
+    /\bnet\s+use\s+(?:\S{1,3}\s+)?\\\\\S{1,200}\s+(?<secret>[^\s/*"'][^\s"']{5,})(?=[^\n]{0,100}\s\/user:)/i,
+    /\b(?:wpa_passphrase|(?:add_user|change_password|authenticate_user))\s+["']?[\w.-]{1,60}["']?\s+["']?(?<secret>[^\s"'-][^\s"']{5,})/,
+    /\bcommunity\s+(?!public\b|private\b)(?<secret>(?=\S{0,40}\d)[^\s"']{6,})(?=\s+R[OW]\b)/,
+    /\bgrub\.pbkdf2\.(?<secret>[\w.]{60,})/,
+    // Programs that read a password from a pipe or a prompt.
+    /\b(?:echo|printf)\s+(?:-\w\s+)?\\*["']?(?<secret>[^\s"'|\\]{6,})\\*["']?\s{0,3}\|\s{0,3}(?:sudo\s+-\w{0,4}S|(?:sudo\s+)?cryptsetup|pass\s+insert|passwd\s+--stdin)\b/,
+    /\bassword[^"'\n]{0,20}["'}][\s;]{1,9}send(?:line)?\s{0,3}\(?\\*["'](?:--\s)?(?<secret>[^"'\\\n]{4,})/,
     // Programs that take `user:password`.
     /\s(?:-[ua]|--user|--auth|--credentials)[ =]["']?[\w.@-]{1,60}:(?=[^\s"'/]{0,60}[A-Za-z])(?=[^\s"'/]{0,60}\d)(?<secret>[^\s"'/:]{6,})/,
     /["'`][\w.-]{1,60}:(?<secret>[^\s"'/]{4,100})@(?:tcp|unix)\(/,

@@ -4,6 +4,7 @@ import type { Range, SecretRule } from "./pattern-rule.ts";
 import { keyBlocks } from "./key-blocks.ts";
 import { likelySecrets } from "./likely-secrets.ts";
 import { namedValues, spelledOut } from "./named-values.ts";
+import { secretColumn } from "./secret-column.ts";
 import { jsonWebTokens, tokenShapes } from "./token-shapes.ts";
 
 /**
@@ -18,6 +19,7 @@ export async function secretRules(): Promise<readonly SecretRule[]> {
     jsonWebTokens,
     ...spelledOut,
     namedValues,
+    secretColumn,
     secretlint,
     likelySecrets,
   ];
