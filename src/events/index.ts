@@ -164,7 +164,7 @@ export {
   preparedMessageSchema,
   stepOverridesSchema,
 } from "./prepared-events.ts";
-export { parseSessionId } from "./session-id.ts";
+export { isSessionId, parseSessionId } from "./session-id.ts";
 export { fromSegment, segmentOf, shellWord } from "./segment.ts";
 export { deepFreeze, ownCopy } from "./shared-value.ts";
 export {

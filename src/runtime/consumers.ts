@@ -9,7 +9,7 @@ import {
   type EventLog,
   type GlobalEvent,
 } from "../events/index.ts";
-import { toStoredError, unlessAborted, withFullStop } from "../shared/index.ts";
+import { settledWithin, toStoredError, withFullStop } from "../shared/index.ts";
 
 /** Gets one event. The next one comes once it has returned. */
 export type ConsumerHandler = (entry: GlobalEvent) => void | PromiseLike<void>;
@@ -33,7 +33,7 @@ export interface Consumer extends AsyncDisposable {
    * when the consumer is started again.
    */
   readonly done: Promise<void>;
-  /** Waits for the handler that runs, and stores its position. */
+  /** Waits for the handler that runs, and stores its position: a handler that waits for it waits for itself. */
   stop(): Promise<void>;
 }
 
@@ -85,7 +85,7 @@ export class Consumers {
   async close(): Promise<void> {
     this.#isClosing = true;
     const stopped = Promise.all([...this.#running.values()].map(async (one) => await one?.stop()));
-    await unlessAborted(stopped, AbortSignal.timeout(this.#options.graceMs)).catch(() => {});
+    await settledWithin(this.#options.graceMs, stopped);
   }
 
   #assertOpen(name: string): void {

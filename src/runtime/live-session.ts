@@ -28,7 +28,7 @@ import { foldedStates, isAtRest, loadSessionSnapshot } from "../state/index.ts";
 import { closed } from "./runtime.ts";
 import type { Delegate } from "./tools/index.ts";
 import type { RuntimeSettings, SessionIdentity } from "./runtime-options.ts";
-import { DEFAULT_GRACE_MS, systemTimer, unlessAborted } from "../shared/index.ts";
+import { DEFAULT_GRACE_MS, settledWithin, systemTimer } from "../shared/index.ts";
 
 /** Loaded at the first activation: a program that only reads a store does not load the AI SDK. */
 const sources: Readonly<Record<StepSource["name"], () => Promise<StepSource>>> = {
@@ -270,7 +270,7 @@ export async function stop(
   if (actor.failure === undefined) await actor.durable();
   await actor.settled();
   // A callback that never answers must not hold the runtime.
-  await unlessAborted(actor.callbacks, AbortSignal.timeout(graceMs)).catch(() => {});
+  await settledWithin(graceMs, actor.callbacks);
   await claim.release({ unfinished: !isAtRest(actor.state) });
   // Watchers of an approval that may come after a restart must not hang.
   watchers.fail(why);

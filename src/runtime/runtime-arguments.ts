@@ -60,7 +60,14 @@ export const resumeSchema: z.ZodType = optionsOf<ResumeOptions>(
   { concurrency: several, where: metadataSchema },
   {},
 );
-export const consumeSchema: z.ZodType = optionsOf<ConsumeOptions>({ from: position, signal }, {});
+const globalPosition = thing(
+  "a global position, which is a whole number from 1 on",
+  (value) => z.int().min(1).safeParse(value).success,
+);
+export const consumeSchema: z.ZodType = optionsOf<ConsumeOptions>(
+  { from: globalPosition, signal },
+  {},
+);
 export const consumerNameSchema: z.ZodType = shortText(128);
 export const deleteSchema: z.ZodType = optionsOf<DeleteOptions>(
   { forks: oneOf("refuse", "copy"), by: name },

@@ -11,6 +11,7 @@ export {
   type Timer,
   type Wait,
   after,
+  settledWithin,
   systemTimer,
   waited,
 } from "./timer.ts";

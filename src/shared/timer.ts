@@ -56,6 +56,20 @@ export function after(milliseconds: number, due: () => void, holds = true): Disp
   });
 }
 
+/** Resolves when the promise settles, or when the time is up. Keeps the process alive until then. */
+export async function settledWithin(
+  milliseconds: number,
+  promise: PromiseLike<unknown>,
+): Promise<void> {
+  const over = Promise.withResolvers<void>();
+  using _ = after(milliseconds, over.resolve);
+  promise.then(
+    () => over.resolve(),
+    () => over.resolve(),
+  );
+  await over.promise;
+}
+
 /** Resolves with true when the time is up, with false as soon as the signal aborts. */
 export async function waited(
   timer: Timer,

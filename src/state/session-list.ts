@@ -26,7 +26,9 @@ export function differentKey(
   metadata: JsonObject = {},
   asked: JsonObject = {},
 ): string | undefined {
-  return Object.keys(asked).find((key) => !isDeepStrictEqual(metadata[key], asked[key]));
+  const hasIt = (key: string): boolean =>
+    Object.hasOwn(metadata, key) && isDeepStrictEqual(metadata[key], asked[key]);
+  return Object.keys(asked).find((key) => !hasIt(key));
 }
 
 /** What sessions of both metadata have; undefined if no session has both. */

@@ -65,7 +65,9 @@ function sentence(
   const unknown = unknownKeySchema.safeParse(issue?.code === "custom" ? issue.params : undefined);
   if (!unknown.success) {
     const value = shown(valueAt(given, issue?.path ?? []));
-    return { text: `${option} must be ${issue?.message ?? "something else"}, not ${value}.` };
+    const wanted = issue?.message ?? "something else";
+    const instead = wanted.startsWith(value) ? "; this one is not" : `, not ${value}`;
+    return { text: `${option} must be ${wanted}${instead}.` };
   }
   const { unknown: key, known, hint } = unknown.data;
   if (hint !== undefined) return { text: `${option} is not supported: ${hint}` };

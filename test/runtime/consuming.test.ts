@@ -1,9 +1,12 @@
 /** Consumers: every event of every session, in order, at least once, from where the last process stopped. */
 
+import { spawn } from "node:child_process";
 import { readdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { setImmediate } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import {
@@ -18,6 +21,7 @@ import {
 import type { GlobalEvent } from "../../src/public/events.ts";
 import { gate, scriptedModel } from "../../src/models/index.ts";
 import { wrapLog } from "../../src/testing/index.ts";
+import { cleanEnvironment } from "../cli/command-line.ts";
 import { ask } from "../support/asking.ts";
 
 const notes = defineEvents({ "app.noted": z.object({ n: z.number() }) });
@@ -138,6 +142,24 @@ describe("a consumer", () => {
     await setImmediate();
     await using again = await runtime.consume("c", () => {});
     expect(again.name).toBe("c");
+  });
+
+  it("is refused from a place before the first event", async () => {
+    await using runtime = await createRuntime({ memory: true, agent });
+    for (const from of [0, -5, 1.5])
+      await expect(runtime.consume("c", () => {}, { from })).rejects.toMatchObject({
+        code: "INVALID_INPUT",
+        details: { option: "options.from" },
+      });
+  });
+
+  it("lets its process close and end, also if nothing else happens there any more", async () => {
+    const child = fileURLToPath(new URL("hanging-handler-child.ts", import.meta.url));
+    const running = spawn(process.execPath, [child], {
+      env: cleanEnvironment({}),
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    expect(await text(running.stdout)).toBe("closed\n");
   });
 
   it("ends with its runtime, also if its handler never returns", async () => {

@@ -94,6 +94,13 @@ describe("the metadata of a session", () => {
     await expect(session.setMetadata(given)).rejects.toMatchObject({ code: "INVALID_INPUT" });
   });
 
+  it("say what is wrong with an object that is too large", async () => {
+    await using runtime = await createRuntime({ memory: true, agent });
+    await expect(runtime.session("s", { metadata: { text: "x".repeat(1e6) } })).rejects.toThrow(
+      "`options.metadata` must be an object of JSON values, at most 16 KiB; this one is not.",
+    );
+  });
+
   it("are encrypted with the rest, and gone when they are redacted", async () => {
     await using log = await openMemoryLog();
     const keys = memoryKeys();

@@ -185,6 +185,19 @@ it("bounds how deep agents call agents, by name or within each other", async () 
   expect(await Array.fromAsync(runtime.sessions())).toHaveLength(3);
 });
 
+it("fails a call whose session would have too long an id, and no reader of the parent", async () => {
+  const model = scriptedModel([calling(call("work", "c", task("x"))), "Alone."]);
+  const tools = { work: agentTool({ agent: { model: scriptedModel(["x"]) }, description }) };
+  await using runtime = await createRuntime({ memory: true, agent: { model, tools } });
+  const session = await runtime.session("p".repeat(500));
+  expect(await (await session.send("Go")).result).toMatchObject({ text: "Alone." });
+  const { toolCalls } = await session.view();
+  expect(toolCalls).toMatchObject([{ status: "failed", attempts: 0 }]);
+  expect(toolCalls[0]?.reason).toContain("too long");
+  expect((await session.subAgents()).subAgents).toEqual([]);
+  expect(await problemsOf(runtime.log)).toEqual([]);
+});
+
 it("waits for an approval in the session of the sub-agent, and goes on", async () => {
   const payer: Agent = {
     model: scriptedModel([calling(call("pay", "1")), "Paid."]),

@@ -5,6 +5,7 @@
 
 import { hash } from "node:crypto";
 import {
+  isSessionId,
   segmentOf,
   type JsonValue,
   type ParentCall,
@@ -54,11 +55,18 @@ export function delegationOf(
 }
 
 /** Why the call may not have a session. */
-export function depthFault(tool: AnyTool, { parent }: Delegation): StoredError | undefined {
+export function delegationFault(
+  tool: AnyTool,
+  { child, parent }: Delegation,
+): StoredError | undefined {
   const { maxDepth = DEFAULT_MAX_DEPTH } = agentToolOptions(tool) ?? {};
-  if (parent.depth <= maxDepth) return undefined;
-  return {
-    name: "Error",
-    message: `The agent ${parent.toolName} was not called: ${maxDepth} agents may run within each other (\`maxDepth\`). Do the task without it.`,
-  };
+  const why =
+    parent.depth > maxDepth
+      ? `${maxDepth} agents may run within each other (\`maxDepth\`)`
+      : isSessionId(child)
+        ? undefined
+        : `with that of the call, the id of session ${parent.session} is too long for another session`;
+  if (why === undefined) return undefined;
+  const message = `The agent ${parent.toolName} was not called: ${why}. Do the task without it.`;
+  return { name: "Error", message };
 }

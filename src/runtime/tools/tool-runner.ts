@@ -13,7 +13,7 @@ import { approvalOf, type Approval, type Decision } from "./approval.ts";
 import { recordOffloaded, type SessionBlobs } from "../../media/index.ts";
 import { denialReason, executed } from "./call-ending.ts";
 import type { CallIdentity } from "./call-identity.ts";
-import { delegationOf, depthFault, type Delegate, type Delegation } from "./delegation.ts";
+import { delegationOf, delegationFault, type Delegate, type Delegation } from "./delegation.ts";
 import { toJson, toStoredError, type Timer } from "../../shared/index.ts";
 import { CallParts, RunningCalls } from "./running-calls.ts";
 import { recordProgress, releaseWhenDurable } from "./tool-progress.ts";
@@ -181,7 +181,7 @@ export class ToolRunner {
     if (runnable === undefined) return;
     if (runnable.tool.execute === undefined) return this.#calls.requestOutput(call);
     const delegation = delegationOf(runnable.tool, call, this.#step, recorder);
-    const fault = delegation && depthFault(runnable.tool, delegation);
+    const fault = delegation && delegationFault(runnable.tool, delegation);
     if (fault !== undefined) return this.#calls.fail(call, fault);
     if (!this.#running.take(call)) return;
     const attempt = this.#calls.attempts(call) + 1;
