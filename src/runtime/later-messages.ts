@@ -93,6 +93,7 @@ export class LaterMessages implements Disposable {
       } catch (error) {
         // The process that runs the session delivers its messages.
         if (isElsewhere(error) && !isBack(error)) return;
+        if (TurnlogError.isInstance(error) && error.code === "SESSION_DELETED") return;
         if (!isBack(error)) throw error;
       }
     }

@@ -125,15 +125,15 @@ async function activateClaimed(
   // An unfinished turn may begin its next step at once.
   const continues = !isAtRest(state) && recovery === "continue";
   const names = { recorded: state.summary.agent, asked };
+  const { summary } = state;
+  const parent = state.position === 0 ? (opening.parent ?? options.recordedParent) : summary.parent;
   const agent = await host.sessionAgent(
-    { id: session, metadata: state.summary.metadata ?? opening.metadata ?? {} },
+    { id: session, metadata: summary.metadata ?? opening.metadata ?? {} },
     names,
-    state.position === 0
-      ? (opening.parent ?? options.recordedParent)
-      : (state.summary.parent ?? state.summary.agentFrom),
+    parent ?? summary.agentFrom,
     continues,
   );
-  await host.ledger?.load();
+  await host.ledger?.load(session, parent);
   const { prepared, catalogue } = agent;
   const watchers = new Watchers();
   const blobs = new SessionBlobs({

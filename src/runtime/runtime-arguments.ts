@@ -77,8 +77,9 @@ export const deletionSchema: z.ZodType = optionsOf<DeletionQuery>(
   { olderThan: moment, where: metadataSchema, forks: oneOf("refuse", "copy"), dryRun: flag },
   {},
 ).and(
-  thing("with one of `olderThan` and `where`: without, it would delete all sessions", (value) =>
-    ["olderThan", "where"].some((key) => Reflect.get(Object(value), key) !== undefined),
+  thing(
+    "an object with one of `olderThan` and `where`: without, it would delete all sessions",
+    (value) => ["olderThan", "where"].some((key) => Reflect.get(Object(value), key) !== undefined),
   ),
 );
 export const redactedSchema: z.ZodType = thing(

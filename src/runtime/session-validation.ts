@@ -64,7 +64,7 @@ const sendSchema = optionsOf<SendOptions>(
   {},
 ).and(
   thing(
-    "without `notBefore` if it `replaces` a message: an edit is sent at once",
+    "an object without `notBefore` if it `replaces` a message: an edit is sent at once",
     (value) =>
       Reflect.get(Object(value), "notBefore") === undefined ||
       Reflect.get(Object(value), "replaces") === undefined,

@@ -1,7 +1,7 @@
 /**
- * Keeps what each session has spent, and sums it over the sessions of a value in their metadata. It asks
- * before each model call whether a limit would be passed. Its sums come from the log: a snapshot of each session
- * saves reading its events at the next start.
+ * Keeps what each session has spent, and sums it over a session with its sub-agents, and over the sessions of a
+ * value in their metadata. It asks before each model call whether a limit would be passed. Its sums come from the
+ * log: a snapshot of each session saves reading its events at the next start.
  */
 
 import {
@@ -18,12 +18,20 @@ import {
   type KnownLimits,
   type Spent,
 } from "../context/index.ts";
-import type { EventBody, EventLog, JsonObject, ModelName, Snapshot } from "../events/index.ts";
+import type {
+  EventBody,
+  EventLog,
+  JsonObject,
+  ModelName,
+  ParentCall,
+  Snapshot,
+} from "../events/index.ts";
 import { toJson } from "../shared/index.ts";
 import {
   listSessions,
   problemOf,
   readSessionState,
+  readSummary,
   withSnapshots,
   type ListedSession,
   type SessionState,
@@ -31,7 +39,7 @@ import {
 
 /** Limits of spending. A turn that would pass one ends as `out-of-budget` before its next model call. */
 export interface SpendingLimits {
-  /** For each session. */
+  /** For each session together with its sub-agents. */
   readonly session?: Budget;
   /** For all sessions together that have the same value under a key of their metadata, by key. */
   readonly perKey?: Readonly<Record<string, Budget>>;
@@ -42,13 +50,17 @@ export interface LedgerOptions {
   readonly limits: SpendingLimits;
   readonly clock: () => number;
   /** The prices for a session that is not live. */
-  readonly prices: (row: ListedSession) => Promise<KnownLimits>;
+  readonly prices: (row: Pick<ListedSession, "agent">) => Promise<KnownLimits>;
 }
 
 const SNAPSHOT = { projection: "spending", version: 1 };
 
+type Row = Pick<ListedSession, "session" | "revision" | "agent" | "metadata" | "parent">;
+
 interface Entry {
   readonly metadata: JsonObject;
+  /** The session that its limit is that of: its own, or the one whose sub-agent it is. */
+  readonly root: string;
   readonly usage: SessionState["usage"] | undefined;
   readonly spent: Spent;
 }
@@ -56,34 +68,32 @@ interface Entry {
 export class SpendingLedger {
   readonly #options: LedgerOptions;
   readonly #entries = new Map<string, Entry>();
-  /** The sessions by key and value of their metadata. */
+  /** The sessions by key and value of their metadata, and by their root. */
   readonly #members = new Map<string, Set<string>>();
   /** What the running calls of sessions cost at least. */
   readonly #reserved = new Map<string, Amount>();
-  #loading: Promise<void> | undefined;
+  /** What was read from the log, or is being read: all sessions of keys, and those of a root. */
+  readonly #loaded = new Map<string, Promise<void>>();
 
   constructor(options: LedgerOptions) {
     this.#options = options;
   }
 
-  /** Reads what all sessions have spent, once, if limits depend on it. Later calls do nothing. */
-  async load(): Promise<void> {
-    if (this.#keys.length === 0) return;
-    this.#loading ??= this.#load();
-    try {
-      await this.#loading;
-    } catch (error) {
-      this.#loading = undefined;
-      throw error;
-    }
+  /** Reads what the sessions have spent whose sums a session counts for, once. Later calls do nothing. */
+  async load(session: string, parent: ParentCall | undefined): Promise<void> {
+    if (this.#keys.length > 0) await this.#once("", () => this.#ofKeys());
+    if (this.#options.limits.session === undefined) return;
+    const root = rootOf(session, parent);
+    await this.#once(root, () => this.#ofRoot(root, session));
   }
 
   /** Notes the usage of a live session. @param known - Its prices */
   observe(session: string, { usage, summary }: SessionState, known: KnownLimits): void {
-    const { metadata = {} } = summary;
+    const { metadata = {}, parent } = summary;
+    const root = rootOf(session, parent);
     const before = this.#entries.get(session);
     if (before?.usage === undefined)
-      return this.#set(session, { metadata, usage, spent: spentBy(usage, known) });
+      return this.#set(session, { metadata, root, usage, spent: spentBy(usage, known) });
     const { steps, beside } = before.usage;
     const isBilled = steps !== usage.steps || beside !== usage.beside;
     if (!isBilled && before.metadata === metadata) return;
@@ -91,12 +101,13 @@ export class SpendingLedger {
     const spent = isBilled
       ? spentSince({ ...before, usage: before.usage }, usage, known)
       : before.spent;
-    this.#set(session, { metadata, usage, spent });
+    this.#set(session, { metadata, root, usage, spent });
   }
 
   forget(session: string): void {
     this.#leave(session);
     this.#entries.delete(session);
+    this.#loaded.delete(session);
     this.#reserved.delete(session);
   }
 
@@ -142,9 +153,10 @@ export class SpendingLedger {
     readonly sessions: Iterable<string>;
   }[] {
     const { session: own, perKey = {} } = this.#options.limits;
-    const metadata = this.#entries.get(session)?.metadata ?? {};
+    const { metadata = {}, root = session } = this.#entries.get(session) ?? {};
+    const family = this.#members.get(familyOf(root)) ?? [session];
     return [
-      ...(own === undefined ? [] : [{ of: "session", budget: own, sessions: [session] }]),
+      ...(own === undefined ? [] : [{ of: "session", budget: own, sessions: family }]),
       ...Object.entries(perKey).flatMap(([of, budget]) => {
         const sessions = this.#members.get(member(of, metadata));
         return sessions === undefined ? [] : [{ of, budget, sessions }];
@@ -164,44 +176,78 @@ export class SpendingLedger {
   }
 
   #set(session: string, entry: Entry): void {
-    if (this.#entries.get(session)?.metadata !== entry.metadata) this.#leave(session);
+    this.#leave(session);
     this.#entries.set(session, entry);
-    for (const key of this.#keys) {
-      if (!Object.hasOwn(entry.metadata, key)) continue;
-      const place = member(key, entry.metadata);
+    for (const place of this.#placesOf(entry)) {
       const sessions = this.#members.get(place) ?? new Set<string>();
       this.#members.set(place, sessions.add(session));
     }
   }
 
   #leave(session: string): void {
-    const { metadata = {} } = this.#entries.get(session) ?? {};
-    for (const key of this.#keys) this.#members.get(member(key, metadata))?.delete(session);
+    const entry = this.#entries.get(session);
+    if (entry === undefined) return;
+    for (const place of this.#placesOf(entry)) {
+      const sessions = this.#members.get(place);
+      sessions?.delete(session);
+      if (sessions?.size === 0) this.#members.delete(place);
+    }
   }
 
-  async #load(): Promise<void> {
+  #placesOf({ metadata, root }: Entry): readonly string[] {
+    const named = this.#keys.filter((key) => Object.hasOwn(metadata, key));
+    return [familyOf(root), ...named.map((key) => member(key, metadata))];
+  }
+
+  async #once(name: string, read: () => Promise<void>): Promise<void> {
+    const loading = this.#loaded.get(name) ?? read();
+    this.#loaded.set(name, loading);
+    try {
+      await loading;
+    } catch (error) {
+      this.#loaded.delete(name);
+      throw error;
+    }
+  }
+
+  /** The sessions with a key of the limits. */
+  async #ofKeys(): Promise<void> {
+    await this.#readAll(listSessions(this.#options.log), ({ metadata = {} }) =>
+      this.#keys.some((key) => Object.hasOwn(metadata, key)),
+    );
+  }
+
+  /** A session and its sub-agents. */
+  async #ofRoot(root: string, opened: string): Promise<void> {
     const { log } = this.#options;
-    for await (const [row, stored] of withSnapshots(log, this.#rows(), SNAPSHOT.projection)) {
-      const { metadata = {}, session } = row;
-      try {
-        this.#set(session, { metadata, usage: undefined, spent: await this.#read(row, stored) });
-      } catch (error) {
-        // A session that cannot be read must not stop the others; its list row has the problem.
-        problemOf(error);
-      }
+    const below = listSessions(log, undefined, `${root}/`);
+    await this.#readAll(below, ({ session, parent }) => rootOf(session, parent) === root);
+    const revision = root === opened ? 0 : await log.revision(root);
+    if (revision === 0) return;
+    await this.#note({ ...(await readSummary(log, root, revision)), session: root, revision });
+  }
+
+  /** Those that are not known from their actors. */
+  async #readAll(rows: AsyncIterable<ListedSession>, counts: (row: Row) => boolean): Promise<void> {
+    const isRead = (row: Row): boolean => !this.#entries.has(row.session) && counts(row);
+    const chosen = rowsOf(rows, isRead);
+    for await (const [row, stored] of withSnapshots(this.#options.log, chosen, SNAPSHOT.projection))
+      await this.#note(row, stored);
+  }
+
+  async #note(row: Row, stored?: Snapshot): Promise<void> {
+    const { metadata = {}, session, parent } = row;
+    const root = rootOf(session, parent);
+    try {
+      const spent = await this.#read(row, stored);
+      this.#set(session, { metadata, root, usage: undefined, spent });
+    } catch (error) {
+      // A session that cannot be read must not stop the others; its list row has the problem.
+      problemOf(error);
     }
   }
 
-  /** The sessions that count for a key, and are not known from their actors. */
-  async *#rows(): AsyncGenerator<ListedSession> {
-    for await (const row of listSessions(this.#options.log)) {
-      const { metadata = {}, session } = row;
-      const counts = this.#keys.some((key) => Object.hasOwn(metadata, key));
-      if (counts && !this.#entries.has(session)) yield row;
-    }
-  }
-
-  async #read(row: ListedSession, known: Snapshot | undefined): Promise<Spent> {
+  async #read(row: Row, known: Snapshot | undefined): Promise<Spent> {
     const { log, prices } = this.#options;
     const { session, revision } = row;
     const stored = known ?? (await log.loadSnapshot(session, SNAPSHOT.projection));
@@ -218,4 +264,20 @@ export class SpendingLedger {
 
 function member(key: string, metadata: JsonObject): string {
   return JSON.stringify([key, metadata[key]]);
+}
+
+function familyOf(root: string): string {
+  return JSON.stringify([root]);
+}
+
+/** The session at the top: the id of a sub-agent has one segment more than its parent's. */
+function rootOf(session: string, parent: ParentCall | undefined): string {
+  return parent === undefined ? session : session.split("/").slice(0, -parent.depth).join("/");
+}
+
+async function* rowsOf(
+  rows: AsyncIterable<ListedSession>,
+  isChosen: (row: ListedSession) => boolean,
+): AsyncGenerator<ListedSession> {
+  for await (const row of rows) if (isChosen(row)) yield row;
 }

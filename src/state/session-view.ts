@@ -282,14 +282,16 @@ export async function listedSession(
 }
 
 /**
- * All sessions of a log by name. Reads of each only the events after its stored summary. A session that
+ * The sessions of a log by name, or those whose ids begin with a text. Reads of each only the events after its stored summary. A session that
  * cannot be read is a row with its `problem`.
  */
 export async function* listSessions(
   log: EventLog,
   keep?: KeepSummary,
+  prefix = "",
 ): AsyncGenerator<ListedSession> {
-  for await (const [entry, stored] of withSnapshots(log, log.list(), sessionSummary.name)) {
+  const entries = log.list({ prefix });
+  for await (const [entry, stored] of withSnapshots(log, entries, sessionSummary.name)) {
     const row = await listedSession(log, entry, stored, keep);
     // Deleted after its name was read.
     if (row.problem?.code !== "SESSION_DELETED") yield row;

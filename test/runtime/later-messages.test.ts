@@ -7,6 +7,7 @@ import {
   openMemoryLog,
   type EventLog,
   type Runtime,
+  type TurnlogError,
 } from "../../src/public/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
 import { verifySession } from "../../src/archive/verify/index.ts";
@@ -215,6 +216,22 @@ describe("a message for later", () => {
     expect([...(await delivered(log)), ...(await delivered(log, "t"))]).toEqual([]);
     await using next = await open(log, time);
     expect((await next.resumeAll()).scheduled).toEqual(["t"]);
+  });
+
+  it("is gone with its session: nothing is delivered, and nobody is warned", async () => {
+    const [log, time] = [await openMemoryLog(), new Time()];
+    const warnings: TurnlogError[] = [];
+    const onWarning = (warning: TurnlogError): void => void warnings.push(warning);
+    const runtime = await open(log, time, { onWarning });
+    for (const id of ["s", "t"])
+      await (await runtime.session(id)).send("Later.", { id: "m", notBefore: time.at(1000) });
+    await runtime.delete("s");
+    time.pass(1000);
+    await (
+      await (await runtime.session("t")).turn("m")
+    ).result;
+    await runtime.close();
+    expect(warnings).toEqual([]);
   });
 
   it("waits for one timer, however many sessions have one", async () => {

@@ -53,7 +53,7 @@ describe("a list of sessions", () => {
     expect(await names(runtime, { where: { userId: "u-1" } })).toEqual(["y1", "x.1"]);
     expect(await names(runtime, { where: { tags: ["a"] } })).toEqual(["x.2", "x.1"]);
     expect(await names(runtime, { where: { toString: "u-1" } })).toEqual([]);
-    expect(await names(runtime, { where: JSON.parse('{"__proto__":{}}') })).toEqual([]);
+    expect(await names(runtime, { where: { ["__proto__"]: {} } })).toEqual([]);
     expect(await names(runtime, { prefix: "x." })).toEqual(["x.2", "x.1"]);
     expect(await names(runtime, { status: "closed" })).toEqual(["y1"]);
     expect(await names(runtime, { status: ["closed", "idle"], prefix: "x" })).toEqual([

@@ -3,9 +3,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
+  agentTool,
   createRuntime,
   openMemoryLog,
   sessionCost,
+  type Agent,
   type EventLog,
   type Runtime,
   type RuntimeOptions,
@@ -15,7 +17,7 @@ import { scriptedModel } from "../../src/models/index.ts";
 import { replay } from "../../src/testing/index.ts";
 import { runs } from "../support/runs.ts";
 import { storedEvents } from "../support/replay.ts";
-import { saying } from "../support/script.ts";
+import { call, calling, saying } from "../support/script.ts";
 import { severableLog } from "../support/severed-log.ts";
 
 const DAY = 86_400_000;
@@ -23,13 +25,25 @@ const prices = { input: 10, output: 50 };
 type Limits = NonNullable<RuntimeOptions["limits"]>;
 
 /** Each reply costs 1000 tokens of prompt and 100 of reply: 1100 tokens, 1.5 cents. */
+const usage = {
+  inputTokens: { total: 1000, noCache: 1000, cacheRead: 0, cacheWrite: 0 },
+  outputTokens: { total: 100, text: 100, reasoning: 0 },
+};
+
 function agent() {
-  const usage = {
-    inputTokens: { total: 1000, noCache: 1000, cacheRead: 0, cacheWrite: 0 },
-    outputTokens: { total: 100, text: 100, reasoning: 0 },
-  };
   const model = scriptedModel(() => ({ ...saying("Done."), usage }));
   return { model, context: { limits: { scripted: { prices } } } };
+}
+
+/** An agent that calls another one in each turn, by calls of the same cost. */
+function caller(subAgent: Agent): Agent {
+  const { context } = agent();
+  const model = scriptedModel(({ prompt }) =>
+    prompt.at(-1)?.role === "user"
+      ? { ...calling(call("help", "1", { task: "Go." })), usage }
+      : { ...saying("Done."), usage },
+  );
+  return { model, context, tools: { help: agentTool({ agent: subAgent, description: "Helps." }) } };
 }
 
 async function open(log: EventLog, limits: Limits, now = { time: 0 }): Promise<Runtime> {
@@ -78,6 +92,35 @@ describe("a limit of a session", () => {
     );
     expect(reached?.data).toMatchObject({ budget: { unit: "dollars", unpriced: true } });
     expect(model.calls).toHaveLength(0);
+  });
+
+  it("counts what sub-agents spend at every depth, after a restart too, and nothing of others", async () => {
+    const log = await openMemoryLog();
+    const opened = (tokens: number): Promise<Runtime> =>
+      createRuntime({
+        log,
+        agent: ({ id }) => (id === "s/1" ? caller(caller(agent())) : agent()),
+        limits: { session: { tokens } },
+      });
+    {
+      await using runtime = await opened(4000);
+      // A call of each of the three agents, and the fifth one would be its own second.
+      expect(await ends(runtime, "s/1")).toBe("out-of-budget");
+      for (const id of ["s", "s/2", "s/10"]) expect(await ends(runtime, id)).toBe("stop");
+    }
+    const sessions = (await Array.fromAsync(log.list({ prefix: "s/1" }))).map((one) => one.session);
+    const family = sessions.filter((id) => id === "s/1" || id.startsWith("s/1/"));
+    expect(family).toHaveLength(3);
+    for (const id of family.toReversed()) {
+      {
+        await using tight = await opened(4000);
+        expect(await ends(tight, id)).toBe("out-of-budget");
+      }
+      await using wide = await opened(40_000);
+      expect(await (await (await wide.session(id)).send("Go.")).result).toMatchObject({
+        text: "Done.",
+      });
+    }
   });
 
   it("does not count what a fork inherited", async () => {
