@@ -95,7 +95,7 @@ describe("a line in a chat", () => {
   );
 
   it("has a line in /help for each command", () => {
-    const help = helpLines().join("\n");
+    const help = helpLines(80).join("\n");
     const names = [
       "queue",
       "steer",

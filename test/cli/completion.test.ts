@@ -41,7 +41,7 @@ describe("completion", () => {
 
   it("lists every command at a slash, each of which is one", () => {
     const listed = complete("/")?.choices ?? [];
-    const inHelp = helpLines().flatMap((row) => row.match(/(?<= |\()\/[a-z]+/g) ?? []);
+    const inHelp = helpLines(80).flatMap((row) => row.match(/(?<= |\()\/[a-z]+/g) ?? []);
     expect(new Set(listed)).toEqual(new Set([...inHelp, "/help"]));
     expect(listed).toEqual([...new Set(listed)].toSorted());
     for (const name of listed) {

@@ -378,8 +378,9 @@ const mayImport: Modules = {
   ],
   "cli/owner": ["events", "store/leveldb", "server/store", "client"],
   "cli/folder": ["events"],
-  "cli/output": [],
-  "cli/markdown": ["cli/output"],
+  "cli/terminal": [],
+  "cli/output": ["cli/terminal"],
+  "cli/markdown": ["cli/terminal", "cli/output"],
   "cli/settings": [
     "events",
     "agent",
@@ -391,9 +392,8 @@ const mayImport: Modules = {
     "cli/owner",
     "cli/output",
   ],
-  "cli/wording": ["events", "runtime", "cli/output"],
+  "cli/wording": ["events", "runtime", "cli/terminal", "cli/output"],
   "cli/show": ["events", "projections", "state", "cli/output", "cli/wording"],
-  "cli/terminal": [],
   "cli/chat": [
     "events",
     "projections",

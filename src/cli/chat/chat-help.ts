@@ -1,5 +1,6 @@
 /** The text of `/help`: keys, answers and commands of a chat. */
 
+import { wrapped } from "../terminal/index.ts";
 import { compactionWays } from "./compaction-ways.ts";
 
 const keys: readonly (readonly [string, string])[] = [
@@ -60,18 +61,28 @@ export const commandNames: readonly { readonly name: string; readonly what: stri
   .flatMap(([names, what]) => [...names.matchAll(/\/[a-z]+/g)].map(([name]) => ({ name, what })))
   .toSorted((one, other) => (one.name < other.name ? -1 : 1));
 
-/** One row for each key, answer and command. */
-export function helpLines(): readonly string[] {
+/** A row for each key, answer and command; more where the window is narrow. */
+export function helpLines(columns: number): readonly string[] {
+  const rows = (listed: typeof keys): readonly string[] =>
+    listed.flatMap((one) => rowsOf(one, columns));
   return [
-    ...keys.map(row),
+    ...rows(keys),
     "",
     "When a call waits for your answer:",
-    ...answers.map(row),
+    ...rows(answers),
     "",
-    ...commands.map(row),
+    ...rows(commands),
   ];
 }
 
-function row([name, what]: readonly [string, string]): string {
-  return `  ${name.padEnd(14)} ${what}`;
+/** Cells before the texts. */
+const NAMES = 17;
+
+function rowsOf([name, what]: (typeof keys)[number], columns: number): readonly string[] {
+  const begin = `  ${name.padEnd(NAMES - 3)} `;
+  // A narrow window gets whole lines, which are wrapped below the name.
+  if (columns < 60) return [begin + what];
+  return wrapped(what, columns - NAMES).map(
+    (row, index) => (index === 0 ? begin : " ".repeat(NAMES)) + row,
+  );
 }

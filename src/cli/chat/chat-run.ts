@@ -23,7 +23,7 @@ import {
   INTERRUPTED,
   TERMINATED,
   type ExitCode,
-  writeLine,
+  writeSentence,
   type Output,
   visibleName,
 } from "../output/index.ts";
@@ -90,7 +90,7 @@ export async function runChat(run: ChatRun, output: Output): Promise<ExitCode> {
   const { owner } = run;
   if (owner !== undefined) {
     const words = `Process ${owner.pid} has the store open: its agent answers.`;
-    await writeLine(progress, progress.style("dim", words));
+    await writeSentence(progress, progress.style("dim", words));
     const host = ownerHost(owner);
     return await runOn(host, chatStore(host), (place) => ownerRerun(owner, place), run, output);
   }
@@ -144,7 +144,7 @@ async function untilStopped(
 async function ownRuntime(run: ChatRun, { progress }: Output): Promise<Runtime> {
   const { choice, durability, allowWrite, canAsk, debug, instructions, compaction } = run;
   if (choice.kind === "offline" && choice.because === "no-key") {
-    await writeLine(progress, progress.style("dim", OFFLINE_NOTE));
+    await writeSentence(progress, progress.style("dim", OFFLINE_NOTE));
   }
   // Provider warnings are events here; the SDK must not write them again.
   globalThis.AI_SDK_LOG_WARNINGS = false;
@@ -252,7 +252,7 @@ async function runSession(
     });
     if (interrupts.ending.aborted) return TERMINATED;
     const { progress } = output;
-    await writeLine(
+    await writeSentence(
       progress,
       progress.style("dim", `Continue later with: ${resumeCommand({ ...run, session: id })}`),
     );
@@ -271,7 +271,7 @@ async function runSession(
   const { finishReason } = await runTurn(session, message, view, interrupts);
   const warning = contextWarning(await session.context());
   if (warning !== undefined) {
-    await writeLine(output.progress, output.progress.style("yellow", warning));
+    await writeSentence(output.progress, output.progress.style("yellow", warning));
   }
   // A failed turn has thrown; a turn that reached a limit still has an answer.
   return finishReason === "cancelled" ? INTERRUPTED : DONE;

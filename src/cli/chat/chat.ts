@@ -216,7 +216,7 @@ export class Chat {
         this.#hint = line.why;
         return;
       case "help":
-        return await this.#screen.notes(helpLines());
+        return await this.#screen.notes(helpLines(this.#screen.columns));
       case "quit":
         return await this.#quit();
       case "cancel":

@@ -3,7 +3,7 @@
 import type { StoredUserContent } from "../../events/index.ts";
 import type { HistoryItem } from "../../projections/index.ts";
 import type { SessionView } from "../../state/index.ts";
-import { writeLine, type Channel, visibleText } from "../output/index.ts";
+import { writeSentence, type Channel, visibleText } from "../output/index.ts";
 import { amount, contentText, excerpt } from "../wording/index.ts";
 
 const LAST_MESSAGES = 4;
@@ -28,22 +28,25 @@ export async function introduceSession(
 ): Promise<void> {
   const what = view === undefined ? "New session" : "Session";
   const dim = (text: string): string => progress.style("dim", text);
-  await writeLine(
+  await writeSentence(
     progress,
     `${dim(what)} ${session} ${dim(`· ${model} · continue later with: ${resume}`)}`,
   );
   if (meant !== undefined) {
     const slip = `There was no session ${session} until now; did you mean ${meant}?`;
-    await writeLine(progress, progress.style("yellow", slip));
+    await writeSentence(progress, progress.style("yellow", slip));
   }
   if (view === undefined) return;
   if (recall) {
     for (const { who, text } of lastMessages(view)) {
-      await writeLine(progress, `${progress.style("bold", who.padEnd(5))}  ${visibleText(text)}`);
+      await writeSentence(
+        progress,
+        `${progress.style("bold", who.padEnd(5))}  ${visibleText(text)}`,
+      );
     }
   }
   for (const sentence of openIssues(view)) {
-    await writeLine(progress, progress.style("yellow", sentence));
+    await writeSentence(progress, progress.style("yellow", sentence));
   }
 }
 

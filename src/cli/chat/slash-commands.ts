@@ -87,7 +87,7 @@ export async function carryOut(
     case "sessions":
     case "model":
     case "cost":
-      return await carryOutStore(line, session, state, store);
+      return await carryOutStore(line, session, state, store, columns);
     case "queue":
       return { kind: "lines", lines: queueLines(state) };
   }

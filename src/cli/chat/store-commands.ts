@@ -2,6 +2,7 @@
 
 import type { ContextFigures } from "../../runtime/index.ts";
 import { UsageError, meantName, visibleText } from "../output/index.ts";
+import { cutToCells } from "../terminal/index.ts";
 import { amount, dateAndTime, excerpt, tokens } from "../wording/index.ts";
 import type { StoreLine } from "./chat-line.ts";
 import type { ChatSession } from "./chat-session.ts";
@@ -12,16 +13,19 @@ import { lastMessages, openIssues } from "./resumed-session.ts";
 import { newSessionName } from "./session-name.ts";
 
 const LISTED = 15;
+/** Cells that a title needs to say something. */
+const SHORTEST_TITLE = 12;
 
 export async function carryOutStore(
   line: StoreLine,
   session: ChatSession,
   { activity }: ConversationState,
   store: ChatStore,
+  columns: number,
 ): Promise<Outcome> {
   if (line.kind === "cost") return { kind: "lines", lines: costLines(await session.context()) };
   if (line.kind === "sessions")
-    return { kind: "lines", lines: await sessionLines(store, session.id) };
+    return { kind: "lines", lines: await sessionLines(store, session.id, columns) };
   if (line.kind === "model" && line.model === undefined) return modelHint(store);
   // The screen may not have the event of a message that was just sent.
   const now = activity === "idle" ? conversationOf(await session.view()).activity : activity;
@@ -54,12 +58,18 @@ async function moveTo(store: ChatStore, id: string): Promise<Outcome> {
   return { kind: "moved", session, view, lines: [...lines, ...openIssues(view)] };
 }
 
-async function sessionLines(store: ChatStore, present: string): Promise<readonly string[]> {
+async function sessionLines(
+  store: ChatStore,
+  present: string,
+  columns: number,
+): Promise<readonly string[]> {
   const found = await store.list();
   const rows = found.slice(0, LISTED).map(({ session, updatedAt, turns, title }) => {
     const mark = session === present ? "*" : " ";
+    const row = `${mark} ${session}  ${dateAndTime(updatedAt)}  ${amount(turns, "turn")}`;
     const about = excerpt(visibleText(title), 60);
-    return `${mark} ${session}  ${dateAndTime(updatedAt)}  ${amount(turns, "turn")}  ${about}`.trimEnd();
+    const left = columns - row.length - 2;
+    return left < SHORTEST_TITLE ? row : `${row}  ${cutToCells(about, left)}`.trimEnd();
   });
   const left = found.length - rows.length;
   return [

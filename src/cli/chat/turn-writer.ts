@@ -5,6 +5,7 @@
  */
 
 import { MarkdownStream } from "../markdown/index.ts";
+import { wrappedLines } from "../terminal/index.ts";
 import {
   replyText,
   type Channel,
@@ -32,17 +33,24 @@ export class TurnWriter {
   #hasWritten = false;
   #hasText = false;
   #hasStatus = false;
-  /** Of the open text. Absent where replies go on as the model wrote them. */
-  readonly #markdown: MarkdownStream | undefined;
+  #endsBlank = false;
+  /** Undefined where blocks go on as the model wrote them. */
+  readonly #markdown: Readonly<Record<Block["kind"], MarkdownStream | undefined>>;
 
   constructor(output: Output) {
     this.#output = output;
-    const { data } = output;
-    if (data.isTerminal)
-      this.#markdown = new MarkdownStream({
-        columns: () => Math.max(20, data.columns || 80),
-        style: (style, text) => data.style(style, text),
-      });
+    const { data, progress } = output;
+    const columns = (): number => Math.max(20, data.columns || 80);
+    this.#markdown = {
+      text: data.isTerminal
+        ? new MarkdownStream({ columns, style: (style, text) => data.style(style, text) })
+        : undefined,
+      // Reasoning is dim as a whole.
+      reasoning:
+        progress.writeAbove === undefined
+          ? undefined
+          : new MarkdownStream({ columns, style: (_style, text) => text }),
+    };
   }
 
   /** Writes a piece of a block. A piece of another block begins a new paragraph. */
@@ -54,12 +62,9 @@ export class TurnWriter {
     }
     this.#open = { kind, id, endsLine: text.endsWith("\n") };
     this.#hasWritten = true;
-    if (kind === "text") {
-      this.#hasText = true;
-      writes.push(this.#reply(text));
-    } else {
-      writes.push(this.#progress(this.#styled("dim", text)));
-    }
+    this.#endsBlank = false;
+    if (kind === "text") this.#hasText = true;
+    writes.push(this.#piece(kind, text));
     await Promise.all(writes);
   }
 
@@ -71,8 +76,11 @@ export class TurnWriter {
     const writes = this.#endBlock();
     this.#hasWritten = true;
     // The note may quote several lines: unindented, they would pass for notes of ours.
-    const text = line.replaceAll(/\r?\n(?=[^])/g, "\n  ");
-    await Promise.all([...writes, this.#progress(`${this.#styled(style, text)}\n`)]);
+    const text = visibleText(line.replaceAll(/\r?\n(?=[^])/g, "\n  "));
+    const { progress } = this.#output;
+    const shown = progress.isTerminal ? wrappedLines(text, progress.columns || 80) : text;
+    this.#endsBlank = line === "";
+    await Promise.all([...writes, this.#progress(`${progress.style(style, shown)}\n`)]);
   }
 
   /** Shows what the turn waits for, until the next write. Terminals only. */
@@ -106,30 +114,38 @@ export class TurnWriter {
     const writes = this.#eraseStatus();
     const open = this.#open;
     this.#open = undefined;
-    if (open?.kind === "text" && this.#markdown !== undefined)
-      writes.push(this.#rows(this.#markdown.end(), []));
+    const markdown = open && this.#markdown[open.kind];
+    if (open !== undefined && markdown !== undefined)
+      writes.push(this.#rows(open.kind, markdown.end(), []));
     else if (open?.endsLine === false) writes.push(this.#channelOf(open.kind).write("\n"));
     return writes;
   }
 
-  #reply(text: string): Promise<void> {
+  #piece(kind: Block["kind"], text: string): Promise<void> {
     const { data } = this.#output;
-    if (this.#markdown === undefined) return data.write(replyText(data, text));
-    const { final, open } = this.#markdown.add(visibleText(text));
-    return this.#rows(final, open);
+    const markdown = this.#markdown[kind];
+    if (markdown !== undefined) {
+      const { final, open } = markdown.add(visibleText(text));
+      return this.#rows(kind, final, open);
+    }
+    if (kind === "text") return data.write(replyText(data, text));
+    return this.#progress(this.#styled("dim", text));
   }
 
-  #rows(final: readonly string[], open: readonly string[]): Promise<void> {
-    const { data } = this.#output;
-    const text = final.map((row) => `${row}\n`).join("");
-    if (data.writeAbove !== undefined) return data.writeAbove(text, open);
-    return text === "" ? Promise.resolve() : data.write(text);
+  #rows(kind: Block["kind"], final: readonly string[], open: readonly string[]): Promise<void> {
+    const channel = this.#channelOf(kind);
+    const shown = (row: string): string =>
+      kind === "text" || row === "" ? row : channel.style("dim", row);
+    const text = final.map((row) => `${shown(row)}\n`).join("");
+    if (channel.writeAbove !== undefined) return channel.writeAbove(text, open.map(shown));
+    return text === "" ? Promise.resolve() : channel.write(text);
   }
 
   /** An empty line between two texts; on one screen, before a text that follows anything. */
   #paragraph(kind: Block["kind"]): Promise<void>[] {
     if (kind !== "text") return [];
-    if (this.#isOneScreen) return this.#hasWritten ? [this.#progress("\n")] : [];
+    if (this.#isOneScreen)
+      return this.#hasWritten && !this.#endsBlank ? [this.#progress("\n")] : [];
     return this.#hasText ? [this.#output.data.write("\n")] : [];
   }
 

@@ -39,6 +39,6 @@ function ownAgents(dir: string): readonly ReturnType<typeof agentParts>[] {
 
 function textLines(found: LoggedContext, data: Output["data"]): readonly string[] {
   const title = `${found.session} at ${found.position}`;
-  const lines = contextLines(found, data.columns ?? 80);
+  const lines = contextLines(found, data.columns ?? Number.POSITIVE_INFINITY);
   return [data.style("bold", title), ...lines.map(visibleName)];
 }

@@ -2,7 +2,8 @@
 
 import type { Token, Tokens } from "marked";
 import { codeRows } from "./code-rows.ts";
-import { wrapped, type Look } from "./look.ts";
+import { wrapped } from "../terminal/index.ts";
+import type { Look } from "./look.ts";
 import { isOwn, spanText } from "./span-text.ts";
 import { tableRows } from "./table-rows.ts";
 

@@ -2,7 +2,8 @@
 
 import type { Tokens } from "marked";
 import stringWidth from "string-width";
-import { wrapped, type Look } from "./look.ts";
+import { wrapped } from "../terminal/index.ts";
+import type { Look } from "./look.ts";
 import { spanText } from "./span-text.ts";
 
 const BETWEEN = " │ ";

@@ -1,7 +1,7 @@
 /** Reports an error on the terminal in one or two lines, and maps it to an exit code. */
 
 import { inspect } from "node:util";
-import { writeLine, type Channel } from "./output.ts";
+import { writeLine, writeSentence, type Channel } from "./output.ts";
 import { visibleText } from "./visible-text.ts";
 
 /** 0 done, 1 error, 2 wrong usage, 130 interrupted by Ctrl-C, 143 ended by SIGTERM or SIGHUP. */
@@ -33,7 +33,7 @@ export async function reportError(
   const message = error instanceof Error ? error.message : String(error);
   const label = progress.style("red", "error:");
   const suffix = code === undefined ? "" : ` ${progress.style("dim", `[${code}]`)}`;
-  await writeLine(progress, `${label} ${withIndent(message)}${suffix}`);
+  await writeSentence(progress, `${label} ${withIndent(message)}${suffix}`);
   if (debug) {
     await writeLine(progress, visibleText(inspect(error, { depth: 4 })));
   } else if (code === undefined && !(error instanceof UsageError)) {

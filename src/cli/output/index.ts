@@ -22,6 +22,7 @@ export {
   writeData,
   writeLine,
   writeLines,
+  writeSentence,
 } from "./output.ts";
 export { askLine, assertCanConfirm, isConfirmed } from "./question.ts";
 export { jsonText, visibleName, visibleText } from "./visible-text.ts";

@@ -92,6 +92,15 @@ export async function writeLine(channel: Channel, line: string): Promise<void> {
   await channel.write(`${safeLine(line)}\n`);
 }
 
+/** Writes a line for a person to read. A terminal gets it with breaks between words. */
+export async function writeSentence(channel: Channel, line: string): Promise<void> {
+  const safe = safeLine(line);
+  if (!channel.isTerminal) return await channel.write(`${safe}\n`);
+  // Loaded when it is needed: help and version load nothing.
+  const { wrappedLines } = await import("../terminal/index.ts");
+  await channel.write(`${wrappedLines(safe, channel.columns || 80)}\n`);
+}
+
 const CHUNK = 65_536;
 
 /** Writes many lines in chunks, and waits for the reader after each. */

@@ -3,13 +3,12 @@
  * sequences are our own styles, which take no cell. Pure.
  */
 
+import stringWidth from "string-width";
+
 const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" });
 // oxlint-disable-next-line no-control-regex
 const styles = /(\u001B\[[\d;]*m)/;
 const plain = /^[\u0020-\u007E]*$/;
-const wide =
-  /[\u1100-\u115F\u2E80-\u303E\u3041-\uA4CF\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF01-\uFF60\uFFE0-\uFFE6\u{20000}-\u{3FFFD}]|\p{Emoji_Presentation}|\uFE0F/u;
-const zeroWidth = /^[\p{Mark}\p{Default_Ignorable_Code_Point}]*$/u;
 
 /** A unit of cursor movement: a visible character, or a style. */
 export interface Piece {
@@ -23,15 +22,10 @@ export function* piecesOf(text: string): Generator<Piece> {
     else if (plain.test(section)) for (const letter of section) yield { text: letter, cells: 1 };
     else {
       for (const { segment } of graphemes.segment(section)) {
-        yield { text: segment, cells: graphemeCells(segment) };
+        yield { text: segment, cells: stringWidth(segment) };
       }
     }
   }
-}
-
-function graphemeCells(grapheme: string): number {
-  if (zeroWidth.test(grapheme)) return 0;
-  return wide.test(grapheme) ? 2 : 1;
 }
 
 export function cellsOf(text: string): number {

@@ -6,3 +6,4 @@ export type { Key } from "./key.ts";
 export { InputHistory } from "./input-history.ts";
 export { openKeyboard } from "./keyboard.ts";
 export { LiveScreen, type Panel } from "./live-screen.ts";
+export { wrapped, wrappedLines } from "./wrapped-text.ts";

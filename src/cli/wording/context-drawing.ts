@@ -1,6 +1,7 @@
 /** Draws the size of the next prompt: a bar, its parts, and how the figure was determined. Pure. */
 
 import type { ContextFigures, LoggedContext } from "../../runtime/index.ts";
+import { wrappedLines } from "../terminal/index.ts";
 import { figure } from "./wording.ts";
 
 /** The figures of a live session, or of its log. */
@@ -16,22 +17,26 @@ const FREE = "·";
 const REPLY = "-";
 const LARGEST_BAR = 60;
 
-/** @param columns - Characters in a line. */
+/** @param columns - Cells in a row; without a terminal infinite. */
 export function contextLines(figures: DrawnFigures, columns: number): readonly string[] {
   const { model, room, bytes, warnings } = figures;
   const slices = slicesOf(figures);
   const whole = room?.window ?? figures.tokens;
-  return [
+  const rows = [...slices, ...roomSlices(room)];
+  const lines = [
     `${about(figures)}${figure(figures.tokens)} tokens for ${model.provider}:${model.modelId}${share(figures)}, ${byteSize(bytes)}${knowsAgent(figures) ? "" : " of messages"}`,
     `[${bar(slices, room, Math.max(10, Math.min(LARGEST_BAR, columns - 4)), figures.tokens)}]`,
-    ...slices.map((slice) => row(slice, whole)),
-    ...roomRows(figures),
+    ...sliceRows(rows, whole, columns),
+    ...(room === undefined
+      ? [`The window of ${model.provider}:${model.modelId} is not known, nor what is free.`]
+      : []),
     ...basisLines(figures),
     ...(figures.standing === "unknown"
       ? ["What instructions and tools take is not known before the agent's first step."]
       : []),
     ...warnings,
   ];
+  return lines.map((line) => wrappedLines(line, columns));
 }
 
 /** Without the agent, a log gives only the sum of instructions and tools. */
@@ -74,20 +79,21 @@ function bar(
   return drawn + FREE.repeat(width - drawn.length - kept) + REPLY.repeat(kept);
 }
 
-function row({ mark, name, tokens }: Slice, whole: number): string {
-  const part = whole === 0 ? "" : `  ${percent(tokens / whole).padStart(6)}`;
-  return `  ${mark} ${name.padEnd(22)} ${figure(tokens).padStart(11)}${part}`;
+function sliceRows(slices: readonly Slice[], whole: number, columns: number): readonly string[] {
+  const isNarrow = columns < 50;
+  const names = isNarrow ? Math.max(...slices.map(({ name }) => name.length)) : 22;
+  return slices.map(({ mark, name, tokens }) => {
+    const part = whole === 0 ? "" : percent(tokens / whole).padStart(isNarrow ? 7 : 8);
+    const long = mark === FREE && tokens < 0 ? "  too long" : "";
+    return `  ${mark} ${name.padEnd(names)} ${figure(tokens).padStart(isNarrow ? 9 : 11)}${part}${long}`;
+  });
 }
 
-function roomRows({ room, model }: DrawnFigures): readonly string[] {
-  if (room === undefined) {
-    return [`The window of ${model.provider}:${model.modelId} is not known, nor what is free.`];
-  }
-  const { window, outputBuffer, free } = room;
-  const left = row({ mark: FREE, name: "free", tokens: free }, window);
+function roomSlices(room: DrawnFigures["room"]): readonly Slice[] {
+  if (room === undefined) return [];
   return [
-    free < 0 ? `${left}  too long` : left,
-    row({ mark: REPLY, name: "kept for the reply", tokens: outputBuffer }, window),
+    { mark: FREE, name: "free", tokens: room.free },
+    { mark: REPLY, name: "kept for the reply", tokens: room.outputBuffer },
   ];
 }
 
