@@ -1,5 +1,6 @@
 /** The port that every log implements, checked by the contract suite in `turnlog/testing`. */
 
+import type { BlobStore } from "./blob-store.ts";
 import type { NewEvent, SessionEvent } from "./catalogue.ts";
 import type { JsonValue } from "./json.ts";
 import type { Inbox } from "./inbox.ts";
@@ -229,6 +230,9 @@ export interface EventLog extends AsyncDisposable {
 
   /** Carries commands to the process that runs a session. Optional: without it, no command leaves its process. */
   readonly inbox?: Inbox | undefined;
+
+  /** Large content beside the events. Optional: without it, and without `blobs` of the runtime, it stays in the events. */
+  readonly blobs?: BlobStore | undefined;
 
   /** The positions of consumers. Optional: without it, `Runtime.consume` is refused. */
   readonly cursors?: CursorStore | undefined;

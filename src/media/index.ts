@@ -7,13 +7,7 @@ export { base64Of, certainBase64, dataUrlContent } from "./base64-text.ts";
 export { contentIdentity } from "./content-identity.ts";
 export { called, fileData } from "./file-data.ts";
 export { UNKNOWN_TYPE, isTextType, mediaTypeOf } from "./media-type.ts";
-export {
-  type BlobOptions,
-  type OpenedBlobs,
-  blobsOf,
-  openBlobs,
-  withExpansion,
-} from "./opened-blobs.ts";
+export { type BlobOptions, type OpenedBlobs, openBlobs, withExpansion } from "./opened-blobs.ts";
 export { promptWithMedia } from "./prompt-with-media.ts";
 export { SessionBlobs, type Offloaded, recordOffloaded } from "./session-blobs.ts";
 export {

@@ -6,7 +6,7 @@ import type { BlobLimits, RecordedBlobs } from "./blob-offload.ts";
 import type { SessionBlobs } from "./session-blobs.ts";
 
 export interface BlobOptions extends BlobLimits {
-  /** Default: the blob store of the log. A custom log has none unless `openLog` made it. */
+  /** Default: the blob store of the log (`EventLog.blobs`). */
   readonly store?: BlobStore;
   /** For replays only. */
   readonly recorded?: RecordedBlobs;
@@ -21,12 +21,6 @@ export interface OpenedBlobs {
   readonly recorded?: RecordedBlobs | undefined;
 }
 
-export function blobsOf(
-  log: EventLog & { readonly blobs?: BlobStore | undefined },
-): BlobStore | undefined {
-  return log.blobs;
-}
-
 export function openBlobs(
   {
     blobs = {},
@@ -36,8 +30,8 @@ export function openBlobs(
 ): OpenedBlobs {
   // Blobs are not encrypted, so an encrypted session keeps its content in events.
   if (blobs === false || encryption !== undefined)
-    return { store: blobsOf(log), isKept: false, limits: {} };
-  const { store = blobsOf(log), recorded, ...limits } = blobs;
+    return { store: log.blobs, isKept: false, limits: {} };
+  const { store = log.blobs, recorded, ...limits } = blobs;
   return { store, isKept: store !== undefined, limits, recorded };
 }
 

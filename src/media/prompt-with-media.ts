@@ -5,7 +5,6 @@ import type { BlobStore, EventLog, ModelName } from "../events/index.ts";
 import { modelMedia } from "../context/index.ts";
 import { promptMessages } from "../projections/index.ts";
 import { type SessionState, stateAt } from "../state/index.ts";
-import { blobsOf } from "./opened-blobs.ts";
 import { SessionBlobs } from "./session-blobs.ts";
 import type { ModelMessage } from "ai";
 
@@ -32,7 +31,7 @@ export async function promptWithMedia(
   options: PromptWithMediaOptions = {},
 ): Promise<readonly ModelMessage[]> {
   check(schema, options, "promptWithMedia", { name: "options", session });
-  const { model, blobs: store = blobsOf(log) } = options;
+  const { model, blobs: store = log.blobs } = options;
   const state = await stateAt(log, session, options.position);
   const shownTo = model ?? lastModel(state);
   const blobs = new SessionBlobs({

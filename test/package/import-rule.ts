@@ -40,6 +40,7 @@ const mayImport: Modules = {
   "store/following": ["events", "store/event-rows"],
   "store/log-rules": ["events", "validation"],
   "store/postgres/database": ["events", "store/log-rules"],
+  "store/postgres/blobs": ["events", "validation", "store/blobs", "store/postgres/database"],
   "store/postgres/heads": [
     "events",
     "store/event-rows",
@@ -78,6 +79,7 @@ const mayImport: Modules = {
     "store/following",
     "store/log-rules",
     "store/postgres/database",
+    "store/postgres/blobs",
     "store/postgres/heads",
     "store/postgres/read",
     "store/postgres/write",

@@ -12,7 +12,7 @@ import {
   type BlobStore,
   type EventLog,
 } from "../../events/index.ts";
-import { blobsOf, blobsOfSession } from "../../media/index.ts";
+import { blobsOfSession } from "../../media/index.ts";
 import { linkOf, checkPosition, readSummary } from "../../state/index.ts";
 import { relinkedPlain } from "./relinked.ts";
 
@@ -38,7 +38,7 @@ export async function* exportSession(
   options: ExportOptions = {},
 ): AsyncGenerator<string> {
   check(schema, options, "exportSession", { name: "options", session });
-  const { blobs = "inline", store = blobsOf(log), onLost } = options;
+  const { blobs = "inline", store = log.blobs, onLost } = options;
   await checkPosition(log, session);
   const events = await log.revision(session);
   await assertOwnKey(log, session);

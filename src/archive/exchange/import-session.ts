@@ -1,7 +1,7 @@
 /** Imports a session file: checks all of it, then reads it again and appends it in parts. */
 
 import { check, code, flag, implementation, name, optionsOf } from "../../validation/index.ts";
-import { asEncrypted, type LogWithBlobs } from "../../store/encryption/index.ts";
+import { asEncrypted, type LogInFolder } from "../../store/encryption/index.ts";
 import {
   TurnlogError,
   type BlobStore,
@@ -9,7 +9,6 @@ import {
   type FileBlob,
   type SessionEvent,
 } from "../../events/index.ts";
-import { blobsOf } from "../../media/index.ts";
 import { appendFile, type Imported } from "./import-append.ts";
 import { checkSessionFile, invalid, type ImportOptions, type Lines } from "./file-reader.ts";
 import { Spool } from "./spool.ts";
@@ -42,7 +41,7 @@ export async function importSession(
 export async function importTwice(
   log: EventLog,
   read: () => Lines,
-  { blobs = blobsOf(log), blobsFrom, ...options }: ImportSessionOptions,
+  { blobs = log.blobs, blobsFrom, ...options }: ImportSessionOptions,
 ): Promise<Imported> {
   const held: Disposable[] = [];
   try {
@@ -65,7 +64,7 @@ export async function importTwice(
 }
 
 function folderOf(log: EventLog): string | undefined {
-  const { dir }: LogWithBlobs = asEncrypted(log)?.stored ?? log;
+  const { dir }: LogInFolder = asEncrypted(log)?.stored ?? log;
   return dir;
 }
 

@@ -11,7 +11,6 @@ import {
   type SessionEvent,
   type TurnlogErrorCode,
 } from "../../events/index.ts";
-import { blobsOf } from "../../media/index.ts";
 import { linkOf, checkPosition } from "../../state/index.ts";
 import { Inspection, type CheckedChain, type Finding } from "./inspection.ts";
 import type { RedactedContent } from "./prompt-check.ts";
@@ -78,7 +77,7 @@ export async function verifySession(
     for (const finding of found) problems.push({ session, ...finding });
   };
   let prompts = 0;
-  const blobs = options.blobs ?? blobsOf(log);
+  const blobs = options.blobs ?? log.blobs;
   try {
     await checkPosition(log, session);
     const last = await log.revision(session);

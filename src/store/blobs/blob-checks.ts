@@ -31,7 +31,7 @@ export function tooLarge(limit: number): TurnlogError {
 export function missing(sha256: string, cause?: unknown): TurnlogError {
   return new TurnlogError(
     "BLOB_MISSING",
-    `Blob ${sha256} is missing. Put it back from a backup: it is under its name in the folder \`blobs\`.`,
+    `Blob ${sha256} is missing. Put it back from a backup, or store the same content again.`,
     { details: { sha256 }, cause },
   );
 }

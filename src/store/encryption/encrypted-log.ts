@@ -45,9 +45,8 @@ export interface EncryptedLog extends EventLog {
   encryptor(session: string): Promise<(event: SessionEvent) => void>;
 }
 
-/** A log that may have blobs. */
-export type LogWithBlobs = EventLog & {
-  readonly blobs?: BlobStore | undefined;
+/** A log that may be in a folder. */
+export type LogInFolder = EventLog & {
   /** The folder of its store, if it has one. */
   readonly dir?: string | undefined;
   /** Whether it is open for reading only: then keys do not change either. */

@@ -30,7 +30,7 @@ import {
   rejected,
 } from "../../events/index.ts";
 import { AppendLines } from "./append-lines.ts";
-import type { EncryptedLog, EncryptedLogOptions, Erasure, LogWithBlobs } from "./encrypted-log.ts";
+import type { EncryptedLog, EncryptedLogOptions, Erasure, LogInFolder } from "./encrypted-log.ts";
 import { keyMissing } from "./key-errors.ts";
 import { PendingForks } from "./pending-forks.ts";
 import { assertKeysOutside, unsavedKeys, type KeyStore } from "./key-store.ts";
@@ -58,7 +58,7 @@ const schema = optionsOf<EncryptedLogOptions>({ withoutKey: oneOf("refuse", "red
  * @throws TurnlogError `INVALID_INPUT` for keys inside the log's store
  */
 export function encryptedLog(
-  log: LogWithBlobs,
+  log: LogInFolder,
   keys: KeyStore | undefined,
   options: EncryptedLogOptions = {},
 ): EncryptedLog {
@@ -87,7 +87,7 @@ class EncryptingLog implements EncryptedLog {
   readonly loadSnapshots?: NonNullable<EventLog["loadSnapshots"]>;
   #closed: Promise<void> | undefined;
 
-  constructor(log: LogWithBlobs, keys: KeyStore | undefined, withoutKey: WithoutKey) {
+  constructor(log: LogInFolder, keys: KeyStore | undefined, withoutKey: WithoutKey) {
     this.stored = log;
     this.blobs = log.blobs;
     this.cursors = log.cursors;

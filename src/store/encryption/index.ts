@@ -1,7 +1,7 @@
 /** An event log that encrypts the content of another log, and its keys. */
 
 export { hasContent, isEncrypted, decryptedEvent } from "./encrypted-event.ts";
-export type { EncryptedLog, LogWithBlobs } from "./encrypted-log.ts";
+export type { EncryptedLog, LogInFolder } from "./encrypted-log.ts";
 export { asEncrypted, encryptedLog } from "./encrypting-log.ts";
 export { folderKeys } from "./folder-keys.ts";
 export { type MasterKeys, masterKeys } from "./master-keys.ts";

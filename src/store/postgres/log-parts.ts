@@ -2,6 +2,7 @@
 
 import { createCodec, type Codec } from "../../events/index.ts";
 import type { LiveTail } from "../following/index.ts";
+import { PostgresBlobs } from "./blobs/index.ts";
 import { retrying, type SqlPool } from "./database/index.ts";
 import { Heads } from "./heads/index.ts";
 import { Claims, Commands, Hints } from "./nodes/index.ts";
@@ -31,6 +32,7 @@ export interface LogParts {
   readonly claims: Claims;
   readonly commands: Commands;
   readonly hints: Hints;
+  readonly blobs: PostgresBlobs;
 }
 
 export function logParts(options: LogPartsOptions): LogParts {
@@ -105,5 +107,6 @@ export function logParts(options: LogPartsOptions): LogParts {
     claims,
     commands,
     hints,
+    blobs: new PostgresBlobs(source),
   };
 }

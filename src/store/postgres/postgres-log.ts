@@ -3,6 +3,7 @@
 import {
   type Appended,
   type AppendOptions,
+  type BlobStore,
   type CursorStore,
   type Deleted,
   type DeletedSession,
@@ -68,6 +69,7 @@ export class PostgresLog implements EventLog {
   readonly ownership: Ownership;
   readonly inbox: Inbox;
   readonly cursors: CursorStore;
+  readonly blobs: BlobStore;
   readonly #working = new Set<Promise<unknown>>();
   #closed: Promise<void> | undefined;
 
@@ -82,6 +84,7 @@ export class PostgresLog implements EventLog {
     this.#following = parts.following;
     this.ownership = parts.claims;
     this.inbox = parts.commands;
+    this.blobs = parts.blobs;
     this.cursors = postgresCursors(parts.sql, schema, () => {
       this.#assertOpen();
     });
@@ -260,6 +263,7 @@ export class PostgresLog implements EventLog {
     await this.#appender.line.settled();
     await this.#committer.idle();
     await Promise.allSettled(this.#working);
+    await this.#parts.blobs.end();
     await this.#parts.commands.end(closedError());
     await this.#parts.claims.end();
     this.#parts.hints.end();

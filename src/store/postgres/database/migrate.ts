@@ -16,16 +16,16 @@ export function migrationSql(schema: string): string {
   return ["BEGIN;", ledger(schema), ...applied, "COMMIT;"].join("\n");
 }
 
-/** @throws TurnlogError `LOG_TOO_NEW` if a later release has changed the schema in a way that this one does not know */
+/** @throws TurnlogError `LOG_TOO_NEW` for a schema that more than one later release has changed */
 export async function migrate(pool: SqlPool, schema: string): Promise<void> {
   const known = migrations(schema);
   const newest = known.at(-1)?.version ?? 0;
-  if ((await versionOf(pool, schema)) === newest) return;
+  if (isUsable(await versionOf(pool, schema), schema, newest)) return;
   await pool.transaction(async (sql) => {
     await sql.query("SELECT pg_advisory_xact_lock(hashtextextended($1, 1))", [`turnlog ${schema}`]);
     await sql.query(ledger(schema));
     const version = (await versionOf(sql, schema)) ?? 0;
-    if (version > newest) throw tooNew(schema, version, newest);
+    if (isUsable(version, schema, newest)) return;
     for (const migration of known) {
       if (migration.version <= version) continue;
       await sql.query(migration.sql);
@@ -40,12 +40,18 @@ export async function migrate(pool: SqlPool, schema: string): Promise<void> {
 export async function assertMigrated(sql: Sql, schema: string): Promise<void> {
   const newest = migrations(schema).at(-1)?.version ?? 0;
   const version = await versionOf(sql, schema);
-  if (version === newest) return;
-  if (version !== undefined && version > newest) throw tooNew(schema, version, newest);
+  if (isUsable(version, schema, newest)) return;
   throw new TurnlogError(
     "LOG_FOREIGN",
-    `The schema ${schema} of this database has version ${version ?? 0} of turnlog's tables, this release needs ${newest}. Run the SQL of \`postgresSchemaSql()\`, or open the log with \`migrate: true\`.`,
+    `The schema ${schema} of this database has version ${version ?? 0} of turnlog's tables, this release needs ${newest}. Run \`turnlog postgres migrate\` as a role that may change it, or the SQL that \`turnlog postgres migrate --sql\` prints.`,
   );
+}
+
+/** A release works on its own schema and on the next, so that processes of both run during an update. */
+function isUsable(version: number | undefined, schema: string, newest: number): boolean {
+  if (version === undefined || version < newest) return false;
+  if (version <= newest + 1) return true;
+  throw tooNew(schema, version, newest);
 }
 
 function ledger(schema: string): string {

@@ -1,6 +1,6 @@
 /**
- * The tables and functions of the log, as SQL. A migration only adds, never rewrites a table, and leaves a
- * schema on which the release before it works too. `migrate.ts` runs them.
+ * The tables and functions of the log, as SQL. A release adds one migration at most, which only adds, never
+ * rewrites a table, and leaves a schema on which the release before it works too. `migrate.ts` runs them.
  *
  *   sessions   each session: its last position, times, link, tombstone, owner and epoch
  *   events     rows of events by session and last position (`store/event-rows`)
@@ -10,8 +10,11 @@
  *   nodes      the processes that run sessions, each with the end of its lease
  *   cursors    the positions of consumers
  *   commands   what sessions are asked to do, for the process that runs them
+ *   blobs      large content by its SHA-256; blob_holds: what no collection may remove
  *   staged     sessions that are being imported: their events are visible when the last one is written
  */
+
+import { blobTables } from "./blob-tables.ts";
 
 export interface Migration {
   readonly version: number;
@@ -24,6 +27,7 @@ export function migrations(schema: string): readonly Migration[] {
     { version: 1, sql: first(schema) },
     { version: 2, sql: nodes(schema) },
     { version: 3, sql: commands(schema) },
+    { version: 4, sql: blobTables(schema) },
   ];
 }
 

@@ -1,0 +1,3 @@
+/** Blobs in the database. */
+
+export { PostgresBlobs } from "./postgres-blobs.ts";
