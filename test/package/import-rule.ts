@@ -173,7 +173,7 @@ const mayImport: Modules = {
   mcp: ["events", "shared", "agent", "media"],
   archive: ["events", "validation", "projections", "store/encryption", "state"],
   "archive/exchange/secrets": [],
-  "archive/verify": ["events", "validation", "projections", "state", "media"],
+  "archive/verify": ["events", "validation", "projections", "state"],
   "archive/exchange": [
     "events",
     "validation",

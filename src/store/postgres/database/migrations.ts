@@ -14,7 +14,7 @@
  *   staged     sessions that are being imported: their events are visible when the last one is written
  */
 
-import { blobTables } from "./blob-tables.ts";
+import { blobTables } from "./blobs.ts";
 
 export interface Migration {
   readonly version: number;
