@@ -1,121 +1,109 @@
 /**
- * `npm run bench:studio`: how soon the studio shows a session of 100,000 events in Chromium, how fast one moves
- * through it, and what following a stream of 200 deltas a second costs.
+ * `npm run bench:studio`: how soon the studio shows sessions of 100,000 events in Chromium, how fast one moves
+ * through them, and what following a stream of 200 deltas a second costs. Times on a clock need an idle
+ * machine; beside them is the CPU time of the page's thread, which other programs change less.
  */
 
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { chromium, type CDPSession, type Page } from "playwright-core";
-import { createRuntime, type Runtime } from "../src/public/index.ts";
-import { serveNode } from "../src/public/server.ts";
-import { scriptedModel } from "../src/public/testing.ts";
+import { makeStore } from "./studio-store.ts";
 
-const EVENTS = 100_000;
-const DELTAS = 390;
 const POSITIONS = 100;
+const FRAMES = 120;
 const LIVE_MS = 8_000;
+const PATIENCE_MS = 180_000;
 
 const root = fileURLToPath(new URL("../", import.meta.url));
 execFileSync(process.execPath, [join(root, "studio/build.ts")], { cwd: root });
 const dir = await mkdtemp(join(tmpdir(), "turnlog-bench-studio-"));
-const words = Array.from({ length: DELTAS }, (_, index) => (index % 9 === 0 ? "delta " : "words "));
-let isLive = false;
-/** A gate that opens by itself after 5 ms: 200 deltas a second. */
-const pause = () =>
-  ({
-    type: "gate",
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-    until: {
-      // oxlint-disable-next-line unicorn/no-thenable
-      then: <Result>(open: (value: unknown) => Result | PromiseLike<Result>) =>
-        new Promise<void>((resolve) => setTimeout(resolve, 5)).then(open),
-    } as PromiseLike<unknown>,
-  }) as const;
-const model = scriptedModel(() => ({
-  parts: [
-    {
-      type: "text",
-      deltas: isLive
-        ? Array.from({ length: LIVE_MS / 2.5 }, () => ["live ", pause()]).flat()
-        : words,
-    },
-  ],
-}));
-
-const runtime = await createRuntime({
-  dir,
-  durability: "os",
-  agent: { model, context: { compact: false, prune: false } },
+await makeStore(dir);
+const child = spawn(process.execPath, [join(root, "bench/studio-child.ts"), dir], {
+  stdio: ["pipe", "pipe", "inherit"],
 });
-await fill(runtime);
-const server = await serveNode(runtime, { port: 0, studio: true });
+let address = "";
+for await (const line of createInterface({ input: child.stdout })) {
+  address = line;
+  break;
+}
 const browser = await chromium.launch({
   executablePath: process.env["TURNLOG_CHROMIUM"] ?? "/usr/bin/chromium",
   args: ["--headless", "--no-sandbox", "--disable-gpu"],
 });
 try {
   const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
-  const from = performance.now();
-  await page.goto(`${server.studioUrl()}#/sessions/big`);
-  await page.waitForSelector(".message", { timeout: 120_000 });
-  say("first messages of 100,000 events", performance.now() - from, "ms", 1_000);
-  await page.waitForSelector(".figures", { timeout: 120_000 });
-  await page.waitForSelector(".steps", { timeout: 120_000 });
-  say("all of them", performance.now() - from, "ms");
-  const last = await runtime.log.revision("big");
-  const times = await scrubbed(page, last);
-  say("a position, median", at(times, 0.5), "ms");
-  say("a position, p95", at(times, 0.95), "ms", 50);
-  say("longest frame of scrolling", await longestFrame(page), "ms", 50);
+  page.setDefaultTimeout(PATIENCE_MS);
   const debug = await page.context().newCDPSession(page);
-  await debug.send("HeapProfiler.collectGarbage");
-  const { usedSize } = await debug.send("Runtime.getHeapUsage");
-  say("heap", usedSize / 1e6, "MB", 150);
-  isLive = true;
-  const live = await runtime.session("live");
-  await live.send("Go.");
-  await page.goto(`${server.url}/#/sessions/live`);
-  await page.reload();
-  await page.waitForSelector(".message-assistant >> text=live live", { timeout: 60_000 });
-  // CPU time of the page's thread: other programs of the machine do not count.
   await debug.send("Performance.enable", { timeDomain: "threadTicks" });
-  const before = await busy(debug);
-  const started = performance.now();
-  await page.waitForTimeout(LIVE_MS);
-  const share = ((await busy(debug)) - before) / ((performance.now() - started) / 1_000);
-  say("following 200 deltas a second, share of a core", share * 100, "%", 30);
-  await live.cancel();
+  console.log(`load of the machine ${loadavg()[0]?.toFixed(1)}`);
+  await page.goto(address);
+  await page.waitForSelector(".session-row");
+  for (const session of ["streamed", "calls"]) await measure(page, debug, session);
+  await follow(page, debug, child);
   say("the page, gzipped", (await gzipped()) / 1_000, "kB", 250);
+  console.log(`load of the machine ${loadavg()[0]?.toFixed(1)}`);
 } finally {
   await browser.close();
-  await server.close("the bench is over", 200);
-  await runtime.close();
+  child.stdin?.end();
+  await once(child, "exit");
   await rm(dir, { recursive: true, force: true });
 }
 
-async function fill({ log }: Runtime): Promise<void> {
-  const big = await runtime.session("big");
-  while ((await log.revision("big")) < EVENTS)
-    await (
-      await big.send("Tell me more, at some length.")
-    ).result;
+async function measure(page: Page, debug: CDPSession, session: string): Promise<void> {
+  console.log(`\n${session}, 100,000 events`);
+  let before = await busy(debug);
+  const since = async (): Promise<number> => {
+    const from = before;
+    before = await busy(debug);
+    return (before - from) * 1_000;
+  };
+  // The page is loaded anew at the session, as from a link.
+  await page.goto(`${new URL(address).origin}/#/sessions/${session}?view=state`);
+  const from = performance.now();
+  await page.reload({ waitUntil: "commit" });
+  // A page that is loaded anew counts from 0.
+  before = 0;
+  await page.waitForSelector(".message");
+  say("  first messages", performance.now() - from, "ms", 1_000, await since());
+  await page.waitForFunction(() => document.querySelector(".thread .spinner") === null);
+  say("  all of it", performance.now() - from, "ms", undefined, await since());
+  await page.waitForSelector(".state[data-position]");
+  const last = Number(await page.locator(".scrubber input[type=range]").getAttribute("max"));
+  await since();
+  const times = await scrubbed(page, session, last);
+  const each = (await since()) / POSITIONS;
+  say("  a position, median", at(times, 0.5), "ms", undefined, each);
+  say("  a position, p95", at(times, 0.95), "ms", 50);
+  await page.evaluate((to) => {
+    location.hash = to;
+  }, `#/sessions/${session}?view=events`);
+  await page.waitForSelector(".event-row");
+  await page.waitForTimeout(500);
+  await since();
+  const frames = await scrolled(page);
+  say("  longest frame of scrolling", at(frames, 1), "ms", 50, (await since()) / FRAMES);
+  await debug.send("HeapProfiler.collectGarbage");
+  const { usedSize } = await debug.send("Runtime.getHeapUsage");
+  say("  heap", usedSize / 1e6, "MB", 150);
 }
 
 /** Milliseconds from a new position to its state on the page. */
-async function scrubbed(page: Page, last: number): Promise<readonly number[]> {
+async function scrubbed(page: Page, session: string, last: number): Promise<readonly number[]> {
   const times: number[] = [];
   for (let index = 0; index < POSITIONS; index++) {
     const position = 1 + ((index * 7_919_317) % last);
     times.push(
       await page.evaluate(
-        (to) =>
+        ([id, to]) =>
           new Promise<number>((resolve) => {
             const began = performance.now();
-            location.hash = `#/sessions/big?view=state&position=${to}`;
+            location.hash = `#/sessions/${id}?view=state&position=${to}`;
             const look = (): void => {
               if (document.querySelector(`.state[data-position="${to}"]`) === null)
                 requestAnimationFrame(look);
@@ -123,38 +111,50 @@ async function scrubbed(page: Page, last: number): Promise<readonly number[]> {
             };
             look();
           }),
-        position,
+        [session, position] as const,
       ),
     );
   }
   return times;
 }
 
-async function longestFrame(page: Page): Promise<number> {
-  await page.evaluate(() => {
-    location.hash = "#/sessions/big?view=events";
-  });
-  await page.waitForSelector(".event-row");
-  await page.waitForTimeout(500);
+/** Milliseconds of each frame while the list of events is scrolled far at each. */
+async function scrolled(page: Page): Promise<readonly number[]> {
   return await page.evaluate(
-    () =>
-      new Promise<number>((resolve) => {
+    (frames) =>
+      new Promise<readonly number[]>((resolve) => {
         const rows = document.querySelector(".event-rows");
-        let [frames, longest, last] = [0, 0, performance.now()];
+        const times: number[] = [];
+        let last = performance.now();
         const step = (): void => {
           const now = performance.now();
-          if (frames > 2) longest = Math.max(longest, now - last);
+          times.push(now - last);
           last = now;
-          if (rows !== null) rows.scrollTop = (rows.scrollHeight * ((frames * 37) % 120)) / 120;
-          if (++frames < 120) requestAnimationFrame(step);
-          else resolve(longest);
+          const count = times.length;
+          if (rows !== null)
+            rows.scrollTop = (rows.scrollHeight * ((count * 37) % frames)) / frames;
+          if (count < frames) requestAnimationFrame(step);
+          else resolve(times.slice(2));
         };
         requestAnimationFrame(step);
       }),
+    FRAMES,
   );
 }
 
-/** Seconds that the page's thread was busy. */
+async function follow(page: Page, debug: CDPSession, { stdin }: ChildProcess): Promise<void> {
+  console.log("\na turn that streams 200 deltas a second");
+  stdin?.write("go\n");
+  await page.goto(`${new URL(address).origin}/#/sessions/live`);
+  await page.waitForSelector(".message-assistant >> text=word");
+  const before = await busy(debug);
+  const started = performance.now();
+  await page.waitForTimeout(LIVE_MS);
+  const share = ((await busy(debug)) - before) / ((performance.now() - started) / 1_000);
+  say("  share of a core", share * 100, "%", 30);
+}
+
+/** CPU seconds of the page's thread. */
 async function busy(debug: CDPSession): Promise<number> {
   const { metrics } = await debug.send("Performance.getMetrics");
   return metrics.find(({ name }) => name === "TaskDuration")?.value ?? 0;
@@ -174,10 +174,11 @@ function at(values: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
 }
 
-function say(what: string, value: number, unit: string, bar?: number): void {
-  const verdict =
-    bar === undefined ? "" : value <= bar ? `  (bar ${bar})` : `  OVER the bar of ${bar}`;
+function say(what: string, value: number, unit: string, bar?: number, cpuMs?: number): void {
+  const verdict = bar === undefined ? "" : value <= bar ? `(bar ${bar})` : `OVER the bar of ${bar}`;
+  const cpu = cpuMs === undefined ? "" : `${cpuMs.toFixed(cpuMs < 10 ? 1 : 0)} ms of CPU`;
+  const shown = value.toFixed(value < 10 ? 1 : 0).padStart(7);
   console.log(
-    `${what.padEnd(48)} ${value.toFixed(value < 10 ? 1 : 0).padStart(7)} ${unit}${verdict}`,
+    `${what.padEnd(32)} ${shown} ${unit.padEnd(3)} ${cpu.padEnd(16)} ${verdict}`.trimEnd(),
   );
 }

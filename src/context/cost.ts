@@ -8,7 +8,7 @@ import {
   noUsage,
   type HistoryState,
 } from "../projections/index.ts";
-import { callCost, type KnownLimits } from "./model-limits.ts";
+import { uncheckedCallCost, type KnownLimits } from "./model-limits.ts";
 import { textTokens } from "./text-tokens.ts";
 
 /** US dollars, as far as prices are known. */
@@ -49,7 +49,7 @@ function add(left: Cost, right: Cost): Cost {
 }
 
 function costOf({ model, time, usage }: Call, known: KnownLimits): Cost {
-  const dollars = model === undefined ? undefined : callCost(model, usage, time, known);
+  const dollars = model === undefined ? undefined : uncheckedCallCost(model, usage, time, known);
   return dollars === undefined
     ? { ...free, unpriced: 1 }
     : { dollars, basis: usage.basis, unpriced: 0 };

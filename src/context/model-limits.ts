@@ -89,6 +89,16 @@ export function callCost(
   known: KnownLimits,
 ): number | undefined {
   check(knownSchema, known, "callCost", { name: "known" });
+  return uncheckedCallCost(model, usage, time, known);
+}
+
+/** `callCost` for a loop over many calls. */
+export function uncheckedCallCost(
+  model: ModelName,
+  usage: TokenUsage,
+  time: number,
+  known: KnownLimits,
+): number | undefined {
   const { prices } = overridden(model, known);
   return prices === undefined ? known.catalogue?.cost(model, usage, time) : priced(usage, prices);
 }

@@ -297,6 +297,7 @@ const mayImport: Modules = {
   ],
   "server/studio": [
     "events",
+    "projections",
     "context",
     "state",
     "archive/verify",

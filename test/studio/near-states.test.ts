@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { scriptedModel } from "../../src/models/index.ts";
-import { createRuntime } from "../../src/runtime/index.ts";
+import { createRuntime, memoryKeys } from "../../src/public/index.ts";
 import { NearStates } from "../../src/server/studio/index.ts";
 import { outlineOf, stateAt } from "../../src/state/index.ts";
 
@@ -27,17 +27,23 @@ describe("the states near a position", () => {
     await expect(near.at(log, "s", last + 1)).rejects.toMatchObject({ code: "INVALID_INPUT" });
   });
 
-  it("are folded again after ten seconds", async () => {
-    await using runtime = await createRuntime({ memory: true, agent: { model: model() } });
+  it("are folded again after content of the session or of its origin was redacted", async () => {
+    await using runtime = await createRuntime({
+      memory: true,
+      agent: { model: model() },
+      encryption: { keys: memoryKeys() },
+    });
+    const { log } = runtime;
+    const session = await runtime.session("s");
     await (
-      await (await runtime.session("s")).send("Hi")
+      await session.send("The password is 1234.")
     ).result;
-    let now = 0;
-    const near = new NearStates(() => now);
-    const state = await near.at(runtime.log, "s", 300);
-    now = 9_999;
-    expect(await near.at(runtime.log, "s", 300)).toBe(state);
-    now = 10_000;
-    expect(await near.at(runtime.log, "s", 300)).not.toBe(state);
+    const { id } = await session.fork({ position: await log.revision("s") });
+    const near = new NearStates();
+    const outline = async (of: string) => JSON.stringify(outlineOf(of, await near.at(log, of, 3)));
+    expect(await near.at(log, "s", 3)).toBe(await near.at(log, "s", 3));
+    for (const of of ["s", id]) expect(await outline(of)).toContain("1234");
+    await session.redact({ from: 2, to: 4 });
+    for (const of of ["s", id]) expect(await outline(of)).not.toContain("1234");
   });
 });

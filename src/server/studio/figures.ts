@@ -8,7 +8,7 @@ import {
   type ModelCatalogue,
   type SessionCost,
 } from "../../context/index.ts";
-import { hasCode } from "../../events/index.ts";
+import { hasCode, type TokenUsage } from "../../events/index.ts";
 import type { ListedSession, SessionState } from "../../state/index.ts";
 
 interface Figures {
@@ -20,9 +20,25 @@ interface Figures {
 
 let loaded: Promise<{ readonly catalogue?: ModelCatalogue }> | undefined;
 
+/** A cache of costs: the states of a session share the usage of their steps, and a price takes long to find. */
+function withKnownCosts(catalogue: ModelCatalogue): ModelCatalogue {
+  const known = new WeakMap<TokenUsage, { readonly key: string; readonly cost?: number }>();
+  return {
+    ...catalogue,
+    cost: (model, usage, time) => {
+      const key = `${model.provider} ${model.modelId} ${time}`;
+      const before = known.get(usage);
+      if (before?.key === key) return before.cost;
+      const cost = catalogue.cost(model, usage, time);
+      known.set(usage, cost === undefined ? { key } : { key, cost });
+      return cost;
+    },
+  };
+}
+
 async function known(): Promise<{ readonly catalogue?: ModelCatalogue }> {
   loaded ??= modelCatalogue().then(
-    (catalogue) => ({ catalogue }),
+    (catalogue) => ({ catalogue: withKnownCosts(catalogue) }),
     (error: unknown) => {
       // Without the catalogue's package, windows and prices are not known.
       if (hasCode(error, "PACKAGE_MISSING")) return {};

@@ -6,13 +6,12 @@
 import { z } from "zod";
 import { verifySession } from "../../archive/verify/index.ts";
 import { readableEvents, TurnlogError, type EventLog } from "../../events/index.ts";
+import { promptDiff, promptMessages } from "../../projections/index.ts";
 import {
   checkPosition,
-  diffSession,
   outlineOf,
   querySessions,
   sessionBranches,
-  viewSession,
   type ListedSession,
 } from "../../state/index.ts";
 import { json, numberQuery, route, type Call, type Route } from "../route/index.ts";
@@ -121,8 +120,9 @@ export function studioRoutes(canRun: boolean): readonly Route[] {
       query: atPosition,
       answer: z.object({ position: z.int(), messages: z.array(z.unknown()) }),
       handle: async ({ query: { position: at }, session, runtime: { log } }) => {
-        const { position, prompt } = await viewSession(log, session, at);
-        return json({ position, messages: prompt });
+        const position = at ?? (await log.revision(session));
+        const { history, view } = await near.at(log, session, position);
+        return json({ position, messages: promptMessages(history, view) });
       },
     }),
     route({
@@ -132,8 +132,11 @@ export function studioRoutes(canRun: boolean): readonly Route[] {
       summary: "The difference between the prompts at two positions.",
       query: z.strictObject({ before: numberQuery, after: numberQuery }),
       answer: anything,
-      handle: async ({ query: { before, after }, session, runtime: { log } }) =>
-        json(await diffSession(log, session, before, after)),
+      handle: async ({ query: { before, after }, session, runtime: { log } }) => {
+        const one = await near.at(log, session, before);
+        const other = await near.at(log, session, after);
+        return json({ session, before, after, ...promptDiff(one, other) });
+      },
     }),
     route({
       method: "post",

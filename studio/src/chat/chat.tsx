@@ -23,7 +23,7 @@ function useMessages({ feed, at, isWhole }: Seen): UIMessagesState {
   );
 }
 
-export function Chat({ seen }: { readonly seen: Seen }) {
+export const Chat = memo(function Chat({ seen }: { readonly seen: Seen }) {
   const { feed, at } = seen;
   const state = useMessages(seen);
   const messages = useMemo(() => readUIMessages(state), [state]);
@@ -64,7 +64,7 @@ export function Chat({ seen }: { readonly seen: Seen }) {
       <Composer seen={seen} />
     </div>
   );
-}
+});
 
 const Thread = memo(function Thread({
   thread,

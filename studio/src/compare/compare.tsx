@@ -4,7 +4,7 @@ import { useEffect, useMemo, useState } from "react";
 import { useSelector } from "@xstate/store-react";
 import { read } from "../data/client.ts";
 import { SessionFeed } from "../data/session-feed.ts";
-import { stepsOf, type Step } from "../data/steps.ts";
+import type { Step } from "../data/steps.ts";
 import type { StateAt } from "../data/types.ts";
 import { useAsked } from "../data/use-asked.ts";
 import { dollars, duration, figure, plural, tokens } from "../data/words.ts";
@@ -32,7 +32,7 @@ function Both({ left, right }: { readonly left: SessionFeed; readonly right: Ses
   ).answer;
   const shared = sharedUpTo(left.id, right.id, states);
   const pairs = useMemo(
-    () => pairsOf(stepsOf(left.rows), stepsOf(right.rows), shared),
+    () => pairsOf(left.steps.all, right.steps.all, shared),
     [left, right, one.structure, other.structure, shared],
   );
   const failure = one.error ?? other.error;

@@ -8,6 +8,7 @@ import type { SessionEvent } from "../../../src/public/events.ts";
 import { uiMessages, type UIMessagesState } from "../../../src/public/ui.ts";
 import { codeOf, eventsUrl, messageOf, read } from "./client.ts";
 import { cutAt, indexAt, joined } from "./rows.ts";
+import { StepList } from "./steps.ts";
 import { endOf, type Problem, type Row } from "./types.ts";
 
 export type Connection = "loading" | "live" | "reconnecting" | "failed";
@@ -84,6 +85,7 @@ export class SessionFeed {
   readonly id: string;
   /** Grows, and its last row is replaced; `position` of the store says when. */
   readonly rows: Row[] = [];
+  readonly steps = new StepList();
   readonly store: ReturnType<typeof newStore>;
   readonly #fold: ReturnType<typeof uiMessages>;
   readonly #checkpoints: { readonly row: number; readonly state: UIMessagesState }[] = [];
@@ -181,6 +183,7 @@ export class SessionFeed {
   #add({ rows, revision, problems }: LogPage): void {
     for (const row of rows) {
       this.#state = this.#fold.fold(this.#state, row.event);
+      this.steps.add(row.event);
       this.rows.push(row);
       this.#keep(this.#state);
     }
@@ -236,6 +239,7 @@ export class SessionFeed {
     for (const event of events) {
       if (event.position <= position) continue;
       this.#state = this.#fold.fold(this.#state, event);
+      this.steps.add(event);
       position = event.position;
       const row = joined(this.rows.at(-1), event);
       if (row === undefined) {

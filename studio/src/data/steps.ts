@@ -1,7 +1,6 @@
-/** The steps of a log: what each was asked, answered, called and billed. Pure. */
+/** The steps of a log: what each was asked, answered, called and billed. */
 
 import type { SessionEvent } from "../../../src/public/events.ts";
-import type { Row } from "./types.ts";
 
 type Usage = SessionEvent<"step.finished">["data"]["usage"];
 
@@ -32,11 +31,18 @@ export interface Step {
 
 type Writable = { -readonly [Key in keyof Step]: Step[Key] };
 
-/** Each attempt of each step, in order. */
-export function stepsOf(rows: readonly Row[]): readonly Step[] {
-  const steps: Writable[] = [];
-  for (const { event } of rows) take(steps, event);
-  return steps;
+/** Each attempt of each step, in order. A log that is followed adds to it, so that it is not read again each time. */
+export class StepList {
+  readonly #steps: Writable[] = [];
+
+  /** All steps so far: another list at each call, of the same steps. */
+  get all(): readonly Step[] {
+    return this.#steps.slice();
+  }
+
+  add(event: SessionEvent): void {
+    take(this.#steps, event);
+  }
 }
 
 function take(steps: Writable[], event: SessionEvent): void {

@@ -1,11 +1,10 @@
 /** The page of a session: its head, its conversation, the panel of time, and the scrubber. */
 
-import { useEffect, useMemo, useState } from "react";
+import { useDeferredValue, useEffect, useMemo, useState } from "react";
 import { useSelector } from "@xstate/store-react";
 import { Chat } from "../chat/chat.tsx";
 import { read } from "../data/client.ts";
 import { SessionFeed } from "../data/session-feed.ts";
-import { stepsOf } from "../data/steps.ts";
 import type { StateAt } from "../data/types.ts";
 import { useAsked } from "../data/use-asked.ts";
 import { figure } from "../data/words.ts";
@@ -18,6 +17,7 @@ import { Scrubber } from "../time/scrubber.tsx";
 import { State } from "../time/state.tsx";
 import { Steps } from "../time/steps.tsx";
 import { moveIn, views, type Place, type ViewName } from "./place.ts";
+import { useIsWide } from "./wide.ts";
 import type { Seen } from "./seen.ts";
 
 type SessionPlace = Extract<Place, { readonly page: "session" }>;
@@ -58,10 +58,7 @@ function Opened({ feed, place }: { readonly feed: SessionFeed; readonly place: S
   const asked = useAsked(key, (signal) =>
     read<StateAt>(feed.id, "state", { position: at }, signal),
   );
-  const steps = useMemo(() => (isWhole ? stepsOf(feed.rows) : []), [feed, structure, isWhole]);
-  if (error !== undefined && end === 0)
-    return <Failure title={`${feed.id} cannot be shown`} message={error.message} />;
-  if (!isReady) return <Loading words={`Reading ${feed.id}…`} />;
+  const steps = useMemo(() => (isWhole ? feed.steps.all : []), [feed, structure, isWhole]);
   const seen: Seen = {
     feed,
     at,
@@ -72,6 +69,11 @@ function Opened({ feed, place }: { readonly feed: SessionFeed; readonly place: S
     ...(asked.answer === undefined ? {} : { state: asked.answer }),
     ...(asked.error === undefined ? {} : { stateError: asked.error }),
   };
+  // A person who moves fast through time waits for no conversation that is gone already.
+  const chatSeen = useDeferredValue(seen);
+  if (error !== undefined && end === 0)
+    return <Failure title={`${feed.id} cannot be shown`} message={error.message} />;
+  if (!isReady) return <Loading words={`Reading ${feed.id}…`} />;
   return (
     <div className={`session view-${place.view}`}>
       <SessionHead seen={seen} connection={connection} />
@@ -85,7 +87,7 @@ function Opened({ feed, place }: { readonly feed: SessionFeed; readonly place: S
       <Tabs view={place.view} />
       <div className="panels">
         <section className="panel-chat" aria-label="Conversation">
-          <Chat seen={seen} />
+          <Chat seen={chatSeen} />
         </section>
         <section className="panel-time" aria-label="Time" id="panel" role="tabpanel">
           {isWhole || place.view === "state" ? (
@@ -128,10 +130,13 @@ const labels: Readonly<Record<ViewName, string>> = {
   steps: "Steps",
 };
 
-/** On a wide page the conversation is always there, and its tab is hidden. */
-function Tabs({ view }: { readonly view: ViewName }) {
+/** On a wide page the conversation is always there, beside the panel of another view. */
+function Tabs({ view: asked }: { readonly view: ViewName }) {
+  const isWide = useIsWide();
+  const shown: readonly ViewName[] = isWide ? views.filter((name) => name !== "chat") : views;
+  const view = isWide && asked === "chat" ? "steps" : asked;
   const move = (by: number): void => {
-    const next = views[(views.indexOf(view) + by + views.length) % views.length];
+    const next = shown[(shown.indexOf(view) + by + shown.length) % shown.length];
     if (next !== undefined) moveIn({ view: next });
   };
   return (
@@ -144,18 +149,18 @@ function Tabs({ view }: { readonly view: ViewName }) {
         if (key === "ArrowLeft") move(-1);
       }}
     >
-      {views.map((name, index) => (
+      {shown.map((name) => (
         <button
           key={name}
           type="button"
           role="tab"
-          className={`tab tab-${name}`}
+          className="tab"
           aria-selected={view === name}
           aria-controls="panel"
           tabIndex={view === name ? 0 : -1}
           onClick={() => moveIn({ view: name })}
         >
-          {labels[name]} <kbd>{index + 1}</kbd>
+          {labels[name]} <kbd>{views.indexOf(name) + 1}</kbd>
         </button>
       ))}
     </div>

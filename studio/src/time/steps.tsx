@@ -2,17 +2,28 @@
 
 import { useMemo } from "react";
 import { stepTimelines } from "../../../src/public/projections.ts";
+import { indexAt } from "../data/rows.ts";
+import { figure } from "../data/words.ts";
 import { Blank } from "../parts/loading.tsx";
 import { positionOf, type Seen } from "../shell/seen.ts";
 import { TokenChart } from "./token-chart.tsx";
 import { Waterfall } from "./waterfall.tsx";
 
+/** Of the waterfall: a canvas may not be higher than browsers allow. */
+const MOST_DRAWN = 600;
+
 export function Steps({ seen }: { readonly seen: Seen }) {
   const { feed, structure, steps, state } = seen;
-  const timelines = useMemo(
-    () => stepTimelines(feed.rows.map(({ event }) => event)),
-    [feed, structure],
-  );
+  const position = positionOf(seen);
+  const starts = useMemo(() => steps.filter(({ attempt }) => attempt === 1), [steps]);
+  const here = starts.findLastIndex((step) => step.position <= position);
+  const first = Math.max(0, here - (here % MOST_DRAWN));
+  const timelines = useMemo(() => {
+    const [from, to] = [starts[first], starts[first + MOST_DRAWN]].map((step) =>
+      step === undefined ? undefined : indexAt(feed.rows, step.position),
+    );
+    return stepTimelines(feed.rows.slice(from, to).map(({ event }) => event));
+  }, [feed, starts, first]);
   const compactions = useMemo(
     () =>
       feed.rows.flatMap(({ event }) =>
@@ -21,7 +32,6 @@ export function Steps({ seen }: { readonly seen: Seen }) {
     [feed, structure],
   );
   if (steps.length === 0) return <Blank title="No step was run yet" />;
-  const position = positionOf(seen);
   return (
     <div className="steps scroll">
       <section>
@@ -35,6 +45,12 @@ export function Steps({ seen }: { readonly seen: Seen }) {
       </section>
       <section>
         <h3>Time of each step</h3>
+        {starts.length > MOST_DRAWN && (
+          <p className="dim">
+            Steps {figure(first + 1)} to {figure(first + timelines.length)} of{" "}
+            {figure(starts.length)}, around the position.
+          </p>
+        )}
         <Waterfall timelines={timelines} position={position} />
       </section>
     </div>

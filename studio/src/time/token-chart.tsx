@@ -112,6 +112,7 @@ function optionsOf(element: HTMLElement, shown: () => Shown): UPlot.Options {
     axes: [
       {
         ...axis,
+        size: 28,
         grid: { show: false },
         values: (_chart, splits) =>
           splits.map((at) => (Number.isInteger(at) ? `${shown().steps[at - 1]?.step ?? ""}` : "")),

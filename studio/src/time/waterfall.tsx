@@ -17,18 +17,14 @@ const legend = [
   ["retry", "before another attempt"],
 ] as const;
 
-/** A canvas may not be higher than browsers allow; the table below has every step. */
-const MOST_ROWS = 600;
-
 export function Waterfall({
-  timelines: all,
+  timelines,
   position,
 }: {
   readonly timelines: readonly StepTimeline[];
   readonly position: number;
 }) {
   const canvas = useRef<HTMLCanvasElement>(null);
-  const timelines = all.length > MOST_ROWS ? all.slice(-MOST_ROWS) : all;
   const scale = useMemo(() => timeScale(timelines), [timelines]);
   const chosen = timelines.findLastIndex((one) => one.position <= position);
   useEffect(() => {
@@ -66,11 +62,6 @@ export function Waterfall({
         ))}
         <li className="span-break">idle time left out</li>
       </ul>
-      {all.length > timelines.length && (
-        <p className="dim">
-          The last {MOST_ROWS} of {all.length} steps.
-        </p>
-      )}
       <canvas
         ref={canvas}
         className="waterfall"
