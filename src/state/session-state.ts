@@ -61,12 +61,29 @@ const none: readonly Effect[] = [];
  * The state after an event, and the effects that the machine asks for. Pure: folding a log without running the
  * effects gives the state of the live session. An event that was folded before changes nothing.
  * @throws TurnlogError `LOG_DAMAGED` if a position is missing; `KEY_MISSING` if the event is encrypted
- * and was not read through `encryptedLog`
+ * and was not read through `encryptedLog`; `EVENT_INVALID` if the log did not check the event, and its data
+ * is of another form
  */
-export function foldSession(
-  state: SessionState,
-  event: SessionEvent,
-): { readonly state: SessionState; readonly effects: readonly Effect[] } {
+export function foldSession(state: SessionState, event: SessionEvent): Folded {
+  try {
+    return folded(state, event);
+  } catch (error) {
+    if (TurnlogError.isInstance(error)) throw error;
+    const { position, type } = event;
+    throw new TurnlogError(
+      "EVENT_INVALID",
+      `The event ${type} at position ${position} has data of another form than its type. A log must check what it stores: test it with \`eventLogContract\` of turnlog/testing.`,
+      { position, cause: error },
+    );
+  }
+}
+
+interface Folded {
+  readonly state: SessionState;
+  readonly effects: readonly Effect[];
+}
+
+function folded(state: SessionState, event: SessionEvent): Folded {
   if (event.position <= state.position) return { state, effects: none };
   if (event.position !== state.position + 1) {
     throw new TurnlogError(
@@ -97,7 +114,6 @@ export function foldSession(
   return { state: { ...next, boundaries }, effects };
 }
 
-type Folded = ReturnType<typeof foldSession>;
 type BranchPart = "history" | "view" | "calibration" | "compactions" | "counts";
 
 function foldedByLog(state: ProjectedState, event: SessionEvent): Omit<ProjectedState, BranchPart> {

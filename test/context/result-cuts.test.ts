@@ -354,6 +354,23 @@ describe("the size of a cut", () => {
     expect(Math.min(head, tail)).toBeGreaterThan(0);
   });
 
+  it("ends exactly at a line's end and begins exactly at a line, where it would without lines too", () => {
+    const budget = { ...ground, meter: meter(lengthEstimator, gpt) };
+    const plain = "x".repeat(40_000);
+    const { head = 0, tail = 0 } = cut(withResults(plain), { budget })?.calls[0] ?? {};
+    const characters = plain.split("");
+    // Where the plan tries first, and a tenth less, where the note fits too.
+    for (const [first, last] of [
+      [head / 0.9, tail / 0.9],
+      [head, tail],
+    ] as const)
+      for (const end of [first - 4, first, plain.length - last, plain.length - last + 4])
+        characters[Math.round(end) - 1] = "\n";
+    const calls = cut(withResults(characters.join("")), { budget })?.calls;
+    expect(head).toBeGreaterThan(tail);
+    expect(calls).toMatchObject([{ head, tail }]);
+  });
+
   it("is none for the call whose cut was undone, and for no other", () => {
     const session = withResults(long, long);
     const plan = cut(session);

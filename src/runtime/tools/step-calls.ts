@@ -5,6 +5,8 @@ import type { CallPart } from "../../projections/index.ts";
 import { attemptsAt, type SessionRecorder } from "../../state/index.ts";
 import { denied, skipped } from "./call-ending.ts";
 
+type CallId = Pick<CallPart, "callId">;
+
 export class StepCalls {
   readonly #recorder: SessionRecorder;
   readonly #step: number;
@@ -14,12 +16,12 @@ export class StepCalls {
     this.#step = step;
   }
 
-  key({ callId }: CallPart): { readonly step: number; readonly callId: string } {
+  key({ callId }: CallId): { readonly step: number; readonly callId: string } {
     return { step: this.#step, callId };
   }
 
   /** How often the call was started, also by processes that died. */
-  attempts({ callId }: CallPart): number {
+  attempts({ callId }: CallId): number {
     return attemptsAt(this.#recorder.state, callId);
   }
 
@@ -45,7 +47,7 @@ export class StepCalls {
     this.#end(call, { type: "tool.output-requested", data });
   }
 
-  skip(call: CallPart): void {
+  skip(call: CallId): void {
     this.#end(call, skipped(this.key(call), this.#recorder.state.machine.context));
   }
 
@@ -64,7 +66,7 @@ export class StepCalls {
   }
 
   /** Records what the call ends with here. If a dead process had started it, its outcome is unknown. */
-  #end(call: CallPart, ending: EventBody): void {
+  #end(call: CallId, ending: EventBody): void {
     const unknown = { ...this.key(call), reason: "recovered" } as const;
     this.#recorder.record(
       this.attempts(call) === 0 ? ending : { type: "tool.unknown", data: unknown },
