@@ -5,7 +5,8 @@ export interface FoundContent {
   readonly declared: string | undefined;
 }
 
-const DATA_URL = /^data:([^,;]*)((?:;[^,;]*)*),/i;
+/** The quantifiers are bounded: a hostile text must not exhaust the stack of the match. */
+const DATA_URL = /^data:([^,;]{0,1000})((?:;[^,;]{0,1000}){0,20}),/i;
 
 /** The content of a `data:` URL; undefined for any other text. */
 export function dataUrlContent(text: string): FoundContent | undefined {
@@ -28,7 +29,8 @@ function percentContent(body: string): Uint8Array | undefined {
 
 /** Decodes base64 and base64url, also with line ends; undefined for other text. */
 export function base64Content(text: string): Uint8Array | undefined {
-  if (!/^[A-Za-z0-9+/_\s-]*={0,2}\s*$/.test(text)) return undefined;
+  // The spaces at the end are cut first: a pattern that also takes them needs the square of their number.
+  if (!/^[A-Za-z0-9+/_\s-]*={0,2}$/.test(text.trimEnd())) return undefined;
   return Buffer.from(text, "base64");
 }
 
@@ -54,7 +56,8 @@ export function certainBase64(text: string): Uint8Array | undefined {
 }
 
 /** A `data:` URL within other text. */
-export const embeddedDataUrl = /data:[\w.+-]+\/[\w.+-]+(?:;[\w=.-]+)*;base64,[A-Za-z0-9+/]+={0,2}/g;
+export const embeddedDataUrl =
+  /data:[\w.+-]{1,100}\/[\w.+-]{1,100}(?:;[\w=.-]{1,100}){0,20};base64,[A-Za-z0-9+/]+={0,2}/g;
 
 /** Bytes as `JSON.stringify` writes a `Buffer`. */
 export function bufferContent(value: object): Uint8Array | undefined {
