@@ -83,7 +83,9 @@ class Connection {
     this.wasOpen = true;
     const reader = body?.getReader();
     const decoder = new TextDecoder();
-    let text = "";
+    /** The lines of the event that comes, and the pieces of its last line. */
+    let lines: string[] = [];
+    let open: string[] = [];
     let endsWithCr = false;
     for (;;) {
       const bytes = await this.#bytes(reader);
@@ -92,10 +94,18 @@ class Connection {
       // A CR ends a line; the LF that may follow it belongs to it.
       const piece = endsWithCr ? decoded.replace(/^\n/, "") : decoded;
       if (decoded !== "") endsWithCr = decoded.endsWith("\r");
-      const blocks = (text + piece.replaceAll(/\r\n?/g, "\n")).split("\n\n");
-      text = blocks.pop() ?? "";
-      for (const block of blocks) {
-        const event = parsed(block);
+      const [first = "", ...others] = piece.replaceAll(/\r\n?/g, "\n").split("\n");
+      open.push(first);
+      for (const next of others) {
+        // Joined once: a long line arrives in many pieces.
+        const line = open.join("");
+        open = [next];
+        if (line !== "") {
+          lines.push(line);
+          continue;
+        }
+        const event = parsed(lines);
+        lines = [];
         if (event !== undefined) yield event;
       }
     }
@@ -129,11 +139,11 @@ class Connection {
   }
 }
 
-function parsed(block: string): ServerEvent | undefined {
+function parsed(lines: readonly string[]): ServerEvent | undefined {
   let id: string | undefined;
   let event = "message";
   const data: string[] = [];
-  for (const line of block.split("\n")) {
+  for (const line of lines) {
     const [, field, value = ""] = /^(\w+)(?:: ?(.*))?$/s.exec(line) ?? [];
     if (field === "id") id = value;
     else if (field === "event") event = value;

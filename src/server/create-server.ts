@@ -89,7 +89,8 @@ export function serverCore(
     fetch: async (request) => {
       try {
         app ??= application(gates, settings, more);
-        return await (await app).fetch(request);
+        const answer = await (await app).fetch(withBody(request));
+        return request.method === "HEAD" ? await withoutBody(answer) : answer;
       } catch (error) {
         settings.onError(error);
         return problemResponse(error);
@@ -182,6 +183,17 @@ async function application(
     }),
   );
   return app;
+}
+
+/** A HEAD as a GET: hono drops the body of a HEAD without an end, so its stream would stay open. */
+function withBody(request: Request): Request {
+  const { method, url, headers, signal } = request;
+  return method === "HEAD" ? new Request(url, { headers, signal }) : request;
+}
+
+async function withoutBody(answer: Response): Promise<Response> {
+  await answer.body?.cancel();
+  return new Response(null, answer);
 }
 
 const jsonType = { headers: { "content-type": "application/json" } };

@@ -5,6 +5,7 @@ import type { Runtime, Session } from "../runtime/index.ts";
 import { Door } from "./door.ts";
 import { assertSource, RateLimit, readJsonBody } from "./security/index.ts";
 import { streamedBody, type Call, type Route, type ServerAction } from "./route/index.ts";
+import { isEventStream } from "./streams/index.ts";
 import type { SocketCall } from "./sockets/index.ts";
 import { Permissions } from "./permissions.ts";
 import { bothMetadata } from "../state/index.ts";
@@ -49,7 +50,7 @@ export class Gates {
       try {
         const call = this.#call(request, params, session, permission, open);
         const answer = await checked.handle(call);
-        isStream = answer.headers.get("content-type")?.startsWith("text/event-stream") === true;
+        isStream = isEventStream(answer);
         return answer;
       } finally {
         if (!isStream) open[Symbol.dispose]();
@@ -94,7 +95,7 @@ export class Gates {
     request: Request,
     route: Route,
   ): Promise<{ readonly query: unknown; readonly body: unknown }> {
-    const query = Object.fromEntries(new URL(request.url).searchParams);
+    const query = queryOf(request);
     if (route.method === "get" || route.body === streamedBody) return { query, body: undefined };
     return { query, body: await readJsonBody(request, this.#settings.limits.bodyBytes) };
   }
@@ -142,6 +143,17 @@ function ownMetadata(
   const both = bothMetadata(metadata, where);
   if (both !== undefined) return { metadata: both };
   throw new TurnlogError("FORBIDDEN", "You may not create a session with this metadata.");
+}
+
+/** @throws TurnlogError `INVALID_INPUT` for a field that is given twice */
+function queryOf({ url }: Request): Readonly<Record<string, string>> {
+  const { searchParams } = new URL(url);
+  const query = Object.fromEntries(searchParams);
+  const twice = Object.keys(query).find((name) => searchParams.getAll(name).length > 1);
+  if (twice === undefined) return query;
+  throw new TurnlogError("INVALID_INPUT", `\`${twice}\` is given twice. Give it once.`, {
+    details: { option: twice },
+  });
 }
 
 function named(actor: string | undefined): Call["by"] {

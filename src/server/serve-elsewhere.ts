@@ -44,7 +44,9 @@ export async function serveElsewhere(
     close: (reason = "the server was closed") => closing.abort(reason),
   };
   const host = "127.0.0.1";
-  return await listening(server, undefined, { port, host, connections: 1_000, requestMs: 60_000 });
+  const { stallMs } = settings;
+  const listen = { port, host, connections: 1_000, requestMs: 60_000, stallMs };
+  return await listening(server, undefined, listen);
 }
 
 function passedOn({ url, method, headers, body, signal }: Request, closing: AbortSignal): Request {

@@ -3,6 +3,7 @@
 import { createServer as createHttpServer, type Server as HttpServer } from "node:http";
 import { once } from "node:events";
 import { isIPv6 } from "node:net";
+import type { Http2Bindings, HttpBindings } from "@hono/node-server";
 import { TurnlogError } from "../events/index.ts";
 import type { Runtime } from "../runtime/index.ts";
 import { after, optionalPackage } from "../shared/index.ts";
@@ -10,6 +11,7 @@ import { check, many, milliseconds, name, optionsOf } from "../validation/index.
 import { serverCore, type Server } from "./create-server.ts";
 import { upgrades } from "./node-sockets.ts";
 import { isLoopbackName } from "./security/index.ts";
+import { isEventStream } from "./streams/index.ts";
 import { serverFields, type ServerOptions } from "./server-options.ts";
 
 /** Options of {@link serveNode}. */
@@ -69,23 +71,33 @@ export async function serveNode(runtime: Runtime, options: ServeOptions = {}): P
   }
   const hosts = rest.hosts ?? ["localhost", "127.0.0.1", "[::1]", ...ownName(host)];
   const core = serverCore(runtime, { ...rest, hosts });
-  return await listening(core.server, upgrades(core), { port, host, connections, requestMs });
+  const { stallMs } = core.settings;
+  const listen = { port, host, connections, requestMs, stallMs };
+  return await listening(core.server, upgrades(core), listen);
 }
 
+type ListenSettings = Required<Omit<ServeOptions, Exclude<keyof ServerOptions, "stallMs">>>;
+type Bindings = HttpBindings | Http2Bindings;
 type Upgrades = ReturnType<typeof upgrades>;
 
 /** Answers the requests to a port by a server, until it is closed. */
 export async function listening(
   core: Omit<Server, "upgrade">,
   upgrade: Upgrades | undefined,
-  { port, host, connections, requestMs }: Required<Omit<ServeOptions, keyof ServerOptions>>,
+  { port, host, connections, requestMs, stallMs }: ListenSettings,
 ): Promise<NodeServer> {
   const { getRequestListener } = await optionalPackage(
     "@hono/node-server",
     "serveNode",
     () => import("@hono/node-server"),
   );
-  const listener = getRequestListener(core.fetch, { overrideGlobalObjects: false });
+  const fetch = async (request: Request, { incoming }: Bindings): Promise<Response> => {
+    const answer = await core.fetch(request);
+    // Node destroys a connection whose client takes nothing for so long. A stream of events has quiet times.
+    if (!isEventStream(answer)) incoming.socket.setTimeout(stallMs);
+    return answer;
+  };
+  const listener = getRequestListener(fetch, { overrideGlobalObjects: false });
   const server = createHttpServer(
     {
       requestTimeout: requestMs,

@@ -18,4 +18,5 @@ export {
 export { assertNodeVersion } from "./node-version.ts";
 export { optionalPackage } from "./optional-package.ts";
 export { streamOf } from "./stream.ts";
+export { textLines } from "./text-lines.ts";
 export { Unfinished } from "./unfinished.ts";

@@ -142,6 +142,16 @@ describe("the events of a session", () => {
     );
   });
 
+  it("may be long, and come in many pieces", async () => {
+    const text = "x".repeat(2_000_000);
+    const pieces = frameOf(1, text).match(/.{1,20}|\n/gs) ?? [];
+    const server = new ScriptedServer(stream(pieces));
+    for await (const one of clientOf(server).session("s").events()) {
+      expect(one).toMatchObject({ data: { text } });
+      break;
+    }
+  });
+
   it("of a silent connection come from a new one", async () => {
     const server = new ScriptedServer(
       stream([frameOf(1)], { end: "hang" }),

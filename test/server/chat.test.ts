@@ -70,6 +70,26 @@ describe("useChat's client", () => {
     expect(await (await open.runtime.session("c")).branches()).toHaveLength(3);
   });
 
+  it("edits a message in a page that was loaded after an edit, and goes on", async () => {
+    errors = [];
+    await using open = await serving(texts("1", "1b", "1c", "2"));
+    const first = chatOf(open);
+    await first.sendMessage({ text: "one" });
+    await first.sendMessage({ text: "one, changed", messageId: first.messages[0]?.id ?? "" });
+    const chat = chatOf(open, { messages: (await page(open)).messages });
+    const messageId = chat.messages[0]?.id ?? "";
+    await chat.sendMessage({ text: "one, changed again", messageId });
+    await chat.sendMessage({ text: "two" });
+    expect(errors).toEqual([]);
+    const { messages } = await page(open);
+    expect(messages.map(textOf)).toEqual(["one, changed again", "1c", "two", "2"]);
+    expect(chat.messages.map(textOf)).toEqual(messages.map(textOf));
+    // The page shows a message of a branch that another tab left.
+    await (await open.runtime.session("c")).checkout(1);
+    await chat.sendMessage({ text: "three" });
+    expect(errors.map(String)).toEqual([expect.stringContaining("STALE")]);
+  });
+
   it("regenerates a reply, and the page that still shows the former one gets the new one", async () => {
     errors = [];
     await using open = await serving(texts("first", "second", "third"));

@@ -4,6 +4,7 @@ import { z } from "zod";
 import { type Client, problemError } from "../../client/index.ts";
 import type { LogCall } from "../../server/store/index.ts";
 import { TurnlogError } from "../../events/index.ts";
+import { textLines } from "../../shared/index.ts";
 
 const line = z.union([
   z.strictObject({ item: z.unknown() }),
@@ -29,16 +30,12 @@ export async function* calledItems(
   };
   try {
     const { body } = await http.open(given);
-    let rest = "";
-    for await (const piece of body?.pipeThrough(new TextDecoderStream()) ?? []) {
-      const lines = (rest + piece).split("\n");
-      rest = lines.pop() ?? "";
-      for (const text of lines) {
-        const read = line.parse(JSON.parse(text));
-        if ("end" in read) return;
-        if ("problem" in read) throw problemError(read.problem);
-        yield read.item;
-      }
+    if (body === null) throw ownerGone(pid);
+    for await (const text of textLines(body.pipeThrough(new TextDecoderStream()))) {
+      const read = line.parse(JSON.parse(text));
+      if ("end" in read) return;
+      if ("problem" in read) throw problemError(read.problem);
+      yield read.item;
     }
   } catch (error) {
     if (signal.aborted) return;

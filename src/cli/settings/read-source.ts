@@ -4,6 +4,7 @@ import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { Spool } from "../../archive/exchange/index.ts";
+import { textLines } from "../../shared/index.ts";
 
 export interface ReadSource extends AsyncDisposable {
   /** The name for messages. */
@@ -46,21 +47,4 @@ async function* unmarked(pieces: AsyncIterable<string>): AsyncGenerator<string> 
     yield isFirst && piece.startsWith(MARK) ? piece.slice(MARK.length) : piece;
     isFirst = false;
   }
-}
-
-/** Only `\n` ends a line: Node's `readline` also breaks at U+2028 and U+2029, which JSON allows in strings. */
-async function* textLines(pieces: AsyncIterable<string>): AsyncGenerator<string> {
-  let open: string[] = [];
-  for await (const piece of pieces) {
-    const [first = "", ...lines] = piece.split("\n");
-    open.push(first);
-    const next = lines.pop();
-    if (next === undefined) continue;
-    // Joined once: a long line may arrive in many pieces.
-    yield open.join("");
-    yield* lines;
-    open = [next];
-  }
-  const rest = open.join("");
-  if (rest !== "") yield rest;
 }

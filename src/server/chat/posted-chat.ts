@@ -110,16 +110,20 @@ export function answersIn({ parts }: PostedMessage): readonly PostedAnswer[] {
 /** The ids that a page may show: those of the active branch and of the queue. */
 export class ActiveIds {
   readonly #turns = new Set<number>();
-  readonly #messages: readonly string[];
+  readonly #messages: ReadonlySet<string>;
+  /** The newest revision of each message, by the id without its revision. */
+  readonly #newest = new Map<string, string>();
   readonly #session: string;
   readonly #head: object;
 
   constructor({ session, history, queue, position }: SessionView) {
     for (const { turn } of history) this.#turns.add(turn);
     const delivered = history.flatMap((item) => (item.kind === "user" ? [item.id] : []));
-    this.#messages = [...delivered, ...queue.map(({ id }) => id)];
+    const ids = [...delivered, ...queue.map(({ id }) => id)];
+    this.#messages = new Set(ids);
+    for (const id of ids) this.#newest.set(revisionOf(id).base, id);
     this.#session = session;
-    const messageId = this.#messages.at(-1);
+    const messageId = ids.at(-1);
     this.#head = { turn: history.at(-1)?.turn ?? 0, position, ...(messageId && { messageId }) };
   }
 
@@ -128,8 +132,10 @@ export class ActiveIds {
    * keeps the id of a message that it edits, and a session never uses an id for other content.
    */
   current(id: string): string | undefined {
-    if (this.#messages.includes(id)) return id;
-    return this.#messages.findLast((one) => one.startsWith(`${id}~`) && /~\d+$/.test(one));
+    if (this.#messages.has(id)) return id;
+    const { base, revision } = revisionOf(id);
+    const newest = this.#newest.get(base);
+    return newest !== undefined && revisionOf(newest).revision > revision ? newest : undefined;
   }
 
   /** The turn of a reply on the active branch. */
@@ -159,8 +165,13 @@ export class ActiveIds {
 
 /** The id of the next revision of a message. */
 export function nextRevision(current: string): string {
-  const [, base = current, revision = "1"] = /^(.*)~(\d+)$/.exec(current) ?? [];
-  return `${base}~${Number(revision) + 1}`;
+  const { base, revision } = revisionOf(current);
+  return `${base}~${revision + 1}`;
+}
+
+function revisionOf(id: string): { readonly base: string; readonly revision: number } {
+  const [, base = id, revision = "1"] = /^(.*)~(\d+)$/s.exec(id) ?? [];
+  return { base, revision: Number(revision) };
 }
 
 /** Whether the session ever accepted a message of that id. */

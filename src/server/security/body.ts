@@ -1,6 +1,7 @@
 /** Reads bodies up to a limit: one that is longer is not read to its end. */
 
 import { TurnlogError } from "../../events/index.ts";
+import { textLines } from "../../shared/index.ts";
 import { refusedMedia } from "../problems/index.ts";
 
 /**
@@ -8,9 +9,8 @@ import { refusedMedia } from "../problems/index.ts";
  * @throws TurnlogError `REQUEST_TOO_LARGE`, `INVALID_INPUT`
  */
 export async function readJsonBody(request: Request, maxBytes: number): Promise<unknown> {
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of limited(request, maxBytes)) chunks.push(chunk);
-  const text = new TextDecoder().decode(Buffer.concat(chunks));
+  const pieces = await Array.fromAsync(decoded(limited(request, maxBytes)));
+  const text = pieces.join("");
   if (text.trim() === "") return undefined;
   const mediaType = request.headers.get("content-type");
   if (!/^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(mediaType ?? ""))
@@ -26,14 +26,22 @@ export async function readJsonBody(request: Request, maxBytes: number): Promise<
 
 /** The lines of a body. @throws TurnlogError `REQUEST_TOO_LARGE` */
 export async function* readLines(request: Request, maxBytes: number): AsyncGenerator<string> {
-  const decoder = new TextDecoder();
-  let rest = "";
-  for await (const chunk of limited(request, maxBytes)) {
-    const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
-    rest = lines.pop() ?? "";
-    yield* lines.filter((line) => line.trim() !== "");
-  }
-  if (rest.trim() !== "") yield rest;
+  for await (const line of textLines(decoded(limited(request, maxBytes))))
+    if (line.trim() !== "") yield line;
+}
+
+/** @throws TurnlogError `INVALID_INPUT` for bytes that are no UTF-8: replaced, they would be other content */
+async function* decoded(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  const decode = (chunk?: Uint8Array): string => {
+    try {
+      return decoder.decode(chunk, { stream: chunk !== undefined });
+    } catch (cause) {
+      throw new TurnlogError("INVALID_INPUT", "The body must be UTF-8.", { cause });
+    }
+  };
+  for await (const chunk of chunks) yield decode(chunk);
+  yield decode();
 }
 
 async function* limited(request: Request, maxBytes: number): AsyncGenerator<Uint8Array> {

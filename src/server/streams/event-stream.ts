@@ -121,6 +121,11 @@ export function eventStream(
   });
 }
 
+/** Whether an answer is one of {@link eventStream}. */
+export function isEventStream({ headers }: Response): boolean {
+  return headers.get("content-type")?.startsWith("text/event-stream") === true;
+}
+
 function written({ id, event, data }: ServerSentEvent): string {
   const lines = data.split(/\r\n|\r|\n/).map((line) => `data: ${line}\n`);
   return [

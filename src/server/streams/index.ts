@@ -2,6 +2,7 @@
 
 export {
   eventStream,
+  isEventStream,
   withProblem,
   type ServerSentEvent,
   type StreamSettings,
