@@ -1,7 +1,7 @@
 /**
- * Real processes, killed where a step is prepared and not begun, where a client runs a tool, and where an
- * output is read: the laws hold, and the turn goes on as the policy says. A long run takes both policies
- * at each moment.
+ * Real processes, killed where a step is prepared and not begun, where a client or a sub-agent runs a tool, and
+ * where an output is read: the laws hold, and the turn goes on as the policy says. A long run takes both
+ * policies at each moment.
  */
 
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
@@ -29,6 +29,9 @@ const moments: readonly { readonly die: Death; readonly leaves: string }[] = [
   { die: { at: "written", of: '"tool.output-requested"', after: 1 }, leaves: "output-requested" },
   { die: { at: "append", of: '"by":"client"', after: 1 }, leaves: "" },
   { die: { at: "written", of: '"by":"client"', after: 1 }, leaves: '"by":"client"' },
+  { die: { at: "written", of: '"child":', after: 1 }, leaves: '"child":' },
+  // The session of a sub-agent is there, and has no task.
+  { die: { at: "written", of: '"parent":', after: 1 }, leaves: "" },
   { die: { at: "parse", after: 1 }, leaves: "" },
   { die: { at: "written", of: '"turn.ended"', after: 1 }, leaves: '"turn.ended"' },
 ];

@@ -1,6 +1,6 @@
 /**
  * The agent of the kill tests: the same in the process that dies and in the one that looks. It prepares its
- * steps, has a tool that a client runs, and reads an output from its replies.
+ * steps, has a tool that a client runs and one that a sub-agent runs, and reads an output from its replies.
  */
 
 import { createHash } from "node:crypto";
@@ -9,7 +9,7 @@ import { tool, type OutputInterface } from "ai";
 import { z } from "zod";
 import { improvisedModel } from "../support/improvised-model.ts";
 import { workPolicies, workshop, workTools, type Work } from "../support/workshop.ts";
-import type { Agent } from "../../src/public/index.ts";
+import { agentTool, type Agent } from "../../src/public/index.ts";
 
 export interface CrashAgentOptions {
   readonly works: string;
@@ -21,19 +21,41 @@ export interface CrashAgentOptions {
 export function crashAgent({ works, onWork, onCall, onParse }: CrashAgentOptions): Agent {
   return {
     model: improvisedModel({
-      tools: [...workTools, "ask"],
+      tools: [...workTools, "ask", "delegate"],
+      agents: ["delegate"],
       onCall: ({ prompt }) => {
         onCall?.(prompt);
       },
     }),
     instructions: "Improvise.",
-    tools: { ...workshop({ file: works, ...(onWork === undefined ? {} : { onWork }) }), ask },
+    tools: {
+      ...workshop({ file: works, ...(onWork === undefined ? {} : { onWork }) }),
+      ask,
+      delegate: delegateTo(worksOfSubAgents(works)),
+    },
     toolPolicies: workPolicies,
     maxSteps: 12,
     toolCallConcurrency: 2,
     prepareStep,
     output: wordCount(onParse),
   };
+}
+
+/** Where sub-agents note their work: the log of their session announces it. */
+export function worksOfSubAgents(works: string): string {
+  return `${works}.below`;
+}
+
+/** A sub-agent, with tools that nobody has to be asked about. */
+function delegateTo(works: string): ReturnType<typeof agentTool> {
+  const { note, settle } = workshop({ file: works });
+  const agent: Agent = {
+    model: improvisedModel({ tools: ["note", "settle"], rounds: 1 }),
+    tools: { ...(note && { note }), ...(settle && { settle }) },
+    toolPolicies: workPolicies,
+    maxSteps: 4,
+  };
+  return agentTool({ agent, description: "Improvises further." });
 }
 
 /** A client runs it. */

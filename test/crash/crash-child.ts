@@ -65,6 +65,7 @@ const runtime = await createRuntime({
   recovery: plan.recovery,
   stepSource: plan.stepSource,
   graceMs: 50,
+  ...(plan.limit === undefined ? {} : { limits: { session: { tokens: plan.limit } } }),
   agent: crashAgent({
     works: plan.works,
     onWork: () => {
@@ -110,6 +111,9 @@ function show(shown: Session): { readonly until: (position: number) => Promise<v
       if (waiting !== undefined && seen >= waiting.position) waiting.resolve();
       if (event.type === "tool.approval-requested") answer(shown, event.position);
       if (event.type === "tool.output-requested") answerCall(shown, event.position);
+      // What waited is held then; its turn ends at the limit too.
+      if (event.type === "turn.limit-reached")
+        side.push(shown.idle().then(() => shown.resume().catch(refused)));
     }
   })();
   return {

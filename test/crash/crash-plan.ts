@@ -19,6 +19,8 @@ export interface CrashPlan {
   readonly durability: "sync" | "os";
   readonly recovery: "stop" | "continue";
   readonly stepSource: "language-model-call" | "stream-text";
+  /** The most tokens that the session may use. */
+  readonly limit?: number;
   /** A place in the code at which the process kills itself; without it, the parent does it. */
   readonly die?: Death;
 }
@@ -50,6 +52,7 @@ export const crashPlanSchema: z.ZodType<CrashPlan> = z.object({
   durability: z.enum(["sync", "os"]),
   recovery: z.enum(["stop", "continue"]),
   stepSource: z.enum(["language-model-call", "stream-text"]),
+  limit: z.int().exactOptional(),
   die: z
     .object({ at: z.enum(places), after: z.int(), of: z.string().exactOptional() })
     .exactOptional(),

@@ -11,7 +11,8 @@ import { lawProblems } from "../support/law-problems.ts";
 import { reopeningProblems } from "../support/reopening.ts";
 import { replayLog } from "../support/replay.ts";
 import { repetitions, wholeLines, workDone } from "../support/workshop.ts";
-import { crashAgent } from "./crash-agent.ts";
+import { crashAgent, worksOfSubAgents } from "./crash-agent.ts";
+import { subAgentProblems } from "./sub-agent-problems.ts";
 import type { CrashPlan, Told } from "./crash-plan.ts";
 import { shownProblems, wrongOutputs } from "./shown-problems.ts";
 
@@ -35,7 +36,8 @@ export async function crashVerdict(
   // The killed process has left its socket, which cannot be copied.
   const filter = (path: string): boolean => !path.endsWith(".sock");
   await cp(plan.store, join(scratch, "store"), { recursive: true, filter });
-  if (existsSync(plan.works)) await copyFile(plan.works, works);
+  for (const of of [(file: string) => file, worksOfSubAgents])
+    if (existsSync(of(plan.works))) await copyFile(of(plan.works), of(works));
   await using log = await openLog({ dir: join(scratch, "store"), durability });
   const left = await replayLog(log, session);
   const witnessed = { told, works: workDone(works), calls: wholeLines(plan.calls) };
@@ -45,6 +47,8 @@ export async function crashVerdict(
     ...(await reopeningProblems({ log, session, recovery, agent: crashAgent({ works }) })),
     ...repetitions(workDone(works)).map((work) => `recovered: ${work}`),
     ...wrongOutputs(await replayLog(log, session)).map((problem) => `recovered: ${problem}`),
+    ...(await subAgentProblems(log, session)),
+    ...repetitions(workDone(worksOfSubAgents(works))).map((work) => `sub-agent: ${work}`),
   ];
   const [doing] = JSON.stringify(left.last.machine.value).match(/[a-z]+/) ?? ["nothing"];
   const last = JSON.stringify(left.events.at(-1));

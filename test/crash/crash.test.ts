@@ -57,6 +57,7 @@ describe.concurrent.each(kinds)(
             durability,
             recovery,
             stepSource: random.chance(1 / 3) ? "stream-text" : "language-model-call",
+            ...(random.chance(1 / 4) ? { limit: 2000 + random.below(20_000) } : {}),
           };
           const moment = drawMoment(random);
           const run = await crashRun(child, plan, moment);

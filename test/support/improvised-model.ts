@@ -14,6 +14,8 @@ import { seededRandom, type Random } from "./random.ts";
 export interface ImprovisedModelOptions {
   /** Tools that it may call. Each takes `{ key: string }`, and no key is used twice. */
   readonly tools: readonly [string, ...string[]];
+  /** Those of them that take `{ task: string }`: sub-agents. */
+  readonly agents?: readonly string[];
   /** Told of each call before anything is said. */
   readonly onCall?: (options: LanguageModelV4CallOptions) => void;
   /** Rounds of tools in a turn, at most. Default 3. */
@@ -37,7 +39,7 @@ const words = [
 ] as const;
 
 export function improvisedModel(options: ImprovisedModelOptions): ScriptedModel {
-  const { tools, onCall, rounds = 3 } = options;
+  const { tools, agents = [], onCall, rounds = 3 } = options;
   const refused = new Set<string>();
   return scriptedModel((call) => {
     onCall?.(call);
@@ -54,7 +56,7 @@ export function improvisedModel(options: ImprovisedModelOptions): ScriptedModel 
       const name = random.below(2 ** 32).toString(36);
       const calls = 1 + random.below(3);
       for (let index = 0; index < calls; index++) {
-        parts.push(toolCall(random, tools, index, `${name}-${index}`));
+        parts.push(toolCall(random, { tools, agents }, index, `${name}-${index}`));
       }
     } else {
       parts.push(text(random));
@@ -93,18 +95,19 @@ function reasoning(random: Random): ScriptedPart {
 
 function toolCall(
   random: Random,
-  tools: ImprovisedModelOptions["tools"],
+  { tools, agents }: Required<Pick<ImprovisedModelOptions, "tools" | "agents">>,
   index: number,
   key: string,
 ): ScriptedPart {
   const call = { type: "tool-call", toolCallId: `call-${index}` } as const;
   if (random.chance(0.05)) return { ...call, toolName: "absent", input: { key } };
   if (random.chance(0.05)) return { ...call, toolName: tools[0], input: "{ not JSON" };
-  const input = JSON.stringify({ key });
+  const toolName = random.pick(tools);
+  const input = JSON.stringify(agents.includes(toolName) ? { task: key } : { key });
   const cut = random.below(input.length);
   return {
     ...call,
-    toolName: random.pick(tools),
+    toolName,
     input,
     deltas: [input.slice(0, cut), input.slice(cut)],
   };

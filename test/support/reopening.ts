@@ -77,8 +77,10 @@ function settledProblems(
     if (started.length > 0) {
       // A person was asked whether it is to be run again, and answers for it.
       if (isAsked(left, step, callId, started.at(-1)?.position)) return [];
-      const mayRepeat = agent.toolPolicies?.[call.data.toolName]?.idempotent === true;
-      const isRepeated = mayRepeat && recovery === "continue" && end === "tool.succeeded";
+      const isSubAgent = started.some(({ data }) => data.child !== undefined);
+      const mayRepeat = agent.toolPolicies?.[call.data.toolName]?.idempotent === true || isSubAgent;
+      const isOver = end === "tool.succeeded" || (isSubAgent && end === "tool.failed");
+      const isRepeated = mayRepeat && recovery === "continue" && isOver;
       return end === "tool.unknown" || isRepeated
         ? []
         : [`${name} had been started and is ${end ?? "open"}`];
