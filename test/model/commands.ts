@@ -7,12 +7,15 @@ import { foundBy } from "./acts.ts";
 import { command, type Command, type Known } from "./command.ts";
 import {
   closeAndReopen,
+  configure,
   crash,
   crashSoon,
+  letTimePass,
   moveLater,
   note,
   sayAgain,
   sendLater,
+  setMetadata,
   sleep,
 } from "./disturbances.ts";
 import { make } from "./finale.ts";
@@ -173,7 +176,10 @@ export const anyCommand: fc.Arbitrary<Command> = fc.oneof(
   { weight: 1, arbitrary: closeAndReopen },
   { weight: 1, arbitrary: sleep },
   { weight: 2, arbitrary: note },
+  { weight: 1, arbitrary: configure },
+  { weight: 1, arbitrary: setMetadata },
   { weight: 2, arbitrary: sendLater },
+  { weight: 2, arbitrary: letTimePass },
   { weight: 3, arbitrary: moveLater },
   { weight: 1, arbitrary: sayAgain },
   { weight: 2, arbitrary: refused },

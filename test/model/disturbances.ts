@@ -4,8 +4,9 @@ import fc from "fast-check";
 import type { RecoveryPolicy } from "../../src/events/index.ts";
 import { command, reopen, type Command, type Known } from "./command.ts";
 import { endProcess } from "./finale.ts";
-import { IDLE_MS, time } from "./held-time.ts";
+import { IDLE_MS, SOON_MS, time } from "./held-time.ts";
 import { isAtRest } from "./possible-moves.ts";
+import { idleTool } from "./process.ts";
 import type { Stage } from "./stage.ts";
 
 const policy: fc.Arbitrary<RecoveryPolicy> = fc.constantFrom("stop", "continue");
@@ -73,16 +74,49 @@ async function recorded(stage: Stage, what: string, answer: Promise<unknown>): P
   await stage.until(what, () => stage.situations.length > before || !stage.isAlive);
 }
 
-/** A message is sent for later. */
-export const sendLater: fc.Arbitrary<Command> = fc.constant("send for later").map((name) =>
+/** A message is sent for later: for a time that no test reaches, or one that comes when a test lets it. */
+export const sendLater: fc.Arbitrary<Command> = fc.integer({ min: 0, max: 2 }).map((waits) =>
   command(
-    name,
+    `send for later, ${waits}`,
     ({ situation: { machine } }) => !machine.matches("closed") && machine.context.later.length < 3,
     async (stage, { situation }) => {
       const id = `later-${situation.postponed + 1}`;
-      const sent = stage.session.send(`Later: ${id}.`, { id, notBefore: FAR });
-      await recorded(stage, `send ${id}`, sent);
-      return `send ${id}`;
+      const notBefore = waits === 0 ? FAR : new Date(Date.now() + waits * SOON_MS);
+      await recorded(stage, `send ${id}`, stage.session.send(`Later: ${id}.`, { id, notBefore }));
+      return `send ${id} for ${waits === 0 ? "a time that does not come" : `in ${waits}`}`;
+    },
+  ),
+);
+
+/** Time passes: the runtime delivers what is due, the next process what became due in between. */
+export const letTimePass: fc.Arbitrary<Command> = fc.constant("let time pass").map((name) =>
+  command(
+    name,
+    ({ situation: { machine } }) => machine.context.later.length > 0,
+    async () => time.pass(SOON_MS),
+  ),
+);
+
+/** The agent gets another tool, which nobody calls, or loses it. The next process has the first agent again. */
+export const configure: fc.Arbitrary<Command> = fc.boolean().map((isMore) =>
+  command(
+    `configure, ${isMore ? "one tool more" : "as before"}`,
+    ({ situation: { machine } }) => machine.matches({ idle: "waiting" }),
+    async (stage) => {
+      const { tools } = stage.process.tools;
+      const changed = isMore ? { ...tools, idle: idleTool } : tools;
+      stage.ask("configure", stage.session.configure({ tools: changed }));
+    },
+  ),
+);
+
+/** The program notes something about the session. */
+export const setMetadata: fc.Arbitrary<Command> = fc.nat(3).map((n) =>
+  command(
+    `metadata ${n}`,
+    ({ situation }) => !situation.machine.matches("closed"),
+    async (stage) => {
+      stage.ask(`metadata ${n}`, stage.session.setMetadata({ n }));
     },
   ),
 );

@@ -16,6 +16,9 @@ export const IDLE_MS = 3_000_000;
 /** Milliseconds that a turn may take: more than all that passes for its tools. */
 export const TURN_MS = 1_000_000;
 
+/** Milliseconds until a message for later is due, where a test waits for it: less than any other wait. */
+export const SOON_MS = 20;
+
 interface Delay {
   readonly end: () => void;
 }
@@ -50,7 +53,7 @@ export const time = {
     delays = [];
   },
   hold(): void {
-    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
   },
   release(): void {
     delays = [];

@@ -1,6 +1,6 @@
 /** One life of the runtime, with its own model and tools: what dies when it is killed. */
 
-import { Output } from "ai";
+import { Output, tool } from "ai";
 import type { RecoveryPolicy } from "../../src/events/index.ts";
 import { z } from "zod";
 import { defineEvents } from "../../src/events/index.ts";
@@ -16,6 +16,9 @@ import type { World } from "./situation.ts";
 
 /** Events of the program, which may come in any state. */
 const notes = defineEvents({ "app.noted": z.object({ n: z.number() }) });
+
+/** A tool that is configured and never called. */
+export const idleTool = tool({ inputSchema: z.object({}), execute: () => 0 });
 
 /** The one session of every test. */
 export const SESSION = "staged";

@@ -4,21 +4,28 @@
  */
 
 import type { CompactionStrategy } from "../../src/context/index.ts";
-import type { SessionEvent } from "../../src/events/index.ts";
+import type { AgentDescription, SessionEvent } from "../../src/events/index.ts";
 import type { Agent } from "../../src/agent/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
 import { conductedModel } from "./conducted-model.ts";
 import { ConductedTools } from "./conducted-tools.ts";
-import { agentOf } from "./process.ts";
+import { agentOf, idleTool } from "./process.ts";
 import type { World } from "./situation.ts";
 
-export function replayedAgent(world: World, events: readonly SessionEvent[]): Agent {
+export function replayedAgent(
+  world: World,
+  events: readonly SessionEvent[],
+): (recorded: AgentDescription) => Agent {
   const { tools } = new ConductedTools(
     () => {},
     (key) => decision(key, events),
   );
   const { model } = conductedModel(() => {});
-  return agentOf(world, { model, tools, strategy: recordedStrategy(events) });
+  const strategy = recordedStrategy(events);
+  return ({ tools: names }) => {
+    const configured = names.includes("idle") ? { ...tools, idle: idleTool } : tools;
+    return agentOf(world, { model, tools: configured, strategy });
+  };
 }
 
 /** The same agent where nobody conducts: its model says one word, its tools end at once. */

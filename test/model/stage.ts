@@ -11,6 +11,7 @@ import { isStructural, type MachineState, type MachineStep } from "../../src/mac
 import type { SessionSummary } from "../../src/projections/index.ts";
 import type { Session, Turn } from "../../src/runtime/index.ts";
 import { time } from "./held-time.ts";
+import { LaterTimes } from "./later-times.ts";
 import { MortalLog, type Store } from "./mortal-log.ts";
 import { eventOf, play, type Move } from "./moves.ts";
 import { isAtRest, movesAfterCrash, owedMoves, toleratedMoves } from "./possible-moves.ts";
@@ -37,6 +38,7 @@ export class Stage {
   nextPolicy: RecoveryPolicy = "stop";
   /** By message: the process that has promised a result for it. */
   readonly #promised = new Map<string, Process>();
+  readonly #later = new LaterTimes();
   #running: { readonly process: Process; readonly session: Session } | undefined;
   /** The policy of a process that has recorded nothing yet. */
   #opening: RecoveryPolicy | undefined;
@@ -140,6 +142,8 @@ export class Stage {
 
   /** Waits until there is nothing more that the session does by itself, or its process has died. */
   async rest(): Promise<void> {
+    // What became due while no process lived.
+    time.pass(0);
     await this.until("the session comes to rest", () => !this.isAlive || this.#rests());
     if (!this.isAlive) return;
     const { state, summary } = await this.session.view();
@@ -202,15 +206,23 @@ export class Stage {
         : move.type === event.type &&
           json(play(before, move, this.world).machine) === json(situation.machine);
     const isOfLater = afterCrash.length === 0 && movesLater(event, before);
+    const isAsked = event.type === "message.rescheduled" && this.#isAsked(`due ${event.data.id}`);
+    if (!isAsked) this.problems.push(...this.#later.problems(event));
+    this.#later.fold(event);
     if (!isRewind && !isOfLater && !moves.some(leadsHere)) {
       this.problems.push(`${event.position} ${event.type} may not come here.`);
     }
     this.situations.push(situation);
   }
 
+  #isAsked(what: string): boolean {
+    return this.#running?.process.asked.has(what) === true;
+  }
+
   #rests(): boolean {
     const { model, tools } = this.process;
     const { machine, kinds, started } = this.situation;
+    if (!machine.matches("closed") && this.#later.due().length > 0) return false;
     if (owedMoves(this.situation, this.world).length > 0) return false;
     if (machine.matches({ streaming: "calling" })) return model.waits;
     if (machine.matches({ streaming: "backingOff" })) return time.isBackingOff;
