@@ -18,7 +18,7 @@ export interface Crowd {
   readonly steers: number;
   readonly cpuMsPerStep: number;
   readonly wallMs: number;
-  /** The largest that the process has been, all sessions awake. */
+  /** The largest that the process has been, all sessions live. */
   readonly peakMegabytes: number;
   /** What stays on the heap when all of them are over. */
   readonly keptMegabytes: number;

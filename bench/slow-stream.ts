@@ -18,15 +18,15 @@ export interface SlowStream {
   readonly writtenBytes: number | undefined;
   /** Microseconds of CPU for a delta, the opening and closing of the store included. */
   readonly cpuUs: number;
-  /** The same where each delta is in a block of its own, so that nothing is put together but commits. */
+  /** The same where each delta is in a block of its own, so that only commits are merged. */
   readonly looseCpuUs: number;
   readonly looseDiskBytes: number;
 }
 
 export async function measureSlowStream(): Promise<SlowStream> {
   const loose = await inFolder((dir) => stream(dir, (index) => `${index}`));
-  const sealed = await inFolder((dir) => stream(dir, () => "0"));
-  return { ...sealed, looseCpuUs: loose.cpuUs, looseDiskBytes: loose.diskBytes };
+  const merged = await inFolder((dir) => stream(dir, () => "0"));
+  return { ...merged, looseCpuUs: loose.cpuUs, looseDiskBytes: loose.diskBytes };
 }
 
 async function stream(dir: string, blockOf: (index: number) => string) {

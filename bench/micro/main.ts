@@ -1,6 +1,6 @@
 /**
  * `npm run bench:micro`: what the parts cost that a session stands on. Figures go to stdout (`--json`
- * for programs), progress to stderr. Prompts, estimates, sealing and positions are in `npm run bench`.
+ * for programs), progress to stderr. Prompts, estimates, merged rows and positions are in `npm run bench`.
  */
 
 import { parseArgs } from "node:util";

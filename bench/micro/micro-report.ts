@@ -126,8 +126,8 @@ function memory({ known, idle, active, sleeping, waiting, speaking }: SessionMem
   ];
   return table([
     ["sessions of one runtime", "MB of memory", "KB each", "MB the process grew by"],
-    row("known, asleep", known, sleeping),
-    row("awake, idle", idle, waiting),
+    row("known, passivated", known, sleeping),
+    row("live, idle", idle, waiting),
     row("in the middle of a step, 200 deltas in", active, speaking),
   ]);
 }

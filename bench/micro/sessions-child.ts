@@ -73,18 +73,18 @@ function answer(count: number): Parameters<typeof scriptedModel>[0] {
 
 await runTurnlog(createWorkload(10), { stepSource: "language-model-call", durability: "os" }, dir);
 
-// Sessions that were opened once and have fallen asleep; their handles are held.
+// Sessions that were opened once and passivated; their handles are held.
 const sleeping = await taken({ name: "known", idleAfterMs: 0 }, 0, async (runtime) => {
   const handles: Session[] = [];
   await inGroups(known, async (index) => {
     handles.push(await runtime.session(`known-${index}`));
   });
-  // Each falls asleep when its timer is over.
+  // Each is passivated when its timer ends.
   await setTimeout(50);
   return [() => (handles.length = 0)];
 });
 
-// Sessions that are awake and wait for their first message.
+// Sessions that are live and wait for their first message.
 const waiting = await taken({ name: "idle", idleAfterMs: LONG_MS }, 0, async (runtime) => {
   const handles: Session[] = [];
   await inGroups(idle, async (index) => {

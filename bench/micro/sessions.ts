@@ -1,4 +1,4 @@
-/** What sessions take of a process's memory: known to a runtime, awake, and in the middle of a step. */
+/** What sessions take of a process's memory: known to a runtime, live, and in the middle of a step. */
 
 import { execFile } from "node:child_process";
 import { join } from "node:path";

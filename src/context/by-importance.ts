@@ -1,4 +1,4 @@
-/** A compaction without a model: the least important stretch of the prompt gives way to a note. */
+/** A compaction without a model: a note replaces the least important range of the prompt. */
 
 import { amount, check, code, optionsOf } from "../validation/index.ts";
 import type { HistoryState, UserItem } from "../projections/index.ts";
@@ -37,11 +37,11 @@ const REQUESTS_SHARE = 0.125;
 /** With fewer tokens each, requests are left out: a few words say nothing. */
 const LEGIBLE_TOKENS = 20;
 
-/** Times that a plan makes room for its own note. */
+/** Times that a plan may grow to free tokens for its own note. */
 const ROUNDS = 3;
 
 /**
- * Covers the stretch of messages that is long enough and has the lowest score, spread evenly over a turn's
+ * Covers the range of messages that is long enough and has the lowest score, spread evenly over a turn's
  * tokens. A note in its place has the number of hidden messages and their requests. The newest half of the
  * kept messages always stays.
  * @example
@@ -60,23 +60,23 @@ export function byImportance(options: ByImportanceOptions = {}): CompactionStrat
       const end = keptWithin(prompt, keep * NEWEST_SHARE);
       if (excess <= 0 || end === 0) return undefined;
       const weights = weightsOf(prompt, end, score);
-      const replacement = (by: Stretch): Note =>
+      const replacement = (by: UnitRange): Note =>
         noteOf(prompt, by, history, budget ?? usualBudget, keep * REQUESTS_SHARE);
-      let stretch = leastImportant(prompt, weights, excess);
-      let note = replacement(stretch);
+      let range = leastImportant(prompt, weights, excess);
+      let note = replacement(range);
       for (let round = 1; round < ROUNDS; round++) {
         const wider = leastImportant(prompt, weights, excess + note.tokens);
-        if (wider.first === stretch.first && wider.end === stretch.end) break;
-        stretch = wider;
-        note = replacement(stretch);
+        if (wider.first === range.first && wider.end === range.end) break;
+        range = wider;
+        note = replacement(range);
       }
-      return covering(prompt, stretch.first, stretch.end, note.text);
+      return covering(prompt, range.first, range.end, note.text);
     },
   };
 }
 
 /** Units from `first` to `end` (not included). */
-interface Stretch {
+interface UnitRange {
   readonly first: number;
   readonly end: number;
 }
@@ -118,22 +118,22 @@ function scoreOf(turn: ScoredTurn, score: (turn: ScoredTurn) => number): number 
 }
 
 /**
- * The stretch of at least `least` tokens with the lowest sum, the oldest of equal ones; all if there are
- * fewer tokens. A stretch of summaries alone would gain nothing.
+ * The range of at least `least` tokens with the lowest sum, the oldest of equal ones; all if there are
+ * fewer tokens. A range of summaries alone would gain nothing.
  */
 function leastImportant(
   { units, tokens }: Cuttable,
   weights: readonly number[],
   least: number,
-): Stretch {
-  let best: (Stretch & { readonly weight: number }) | undefined;
+): UnitRange {
+  let best: (UnitRange & { readonly weight: number }) | undefined;
   let [first, size, weight, fresh] = [0, 0, 0, 0];
   const isFresh = (index: number): boolean => units[index]?.kind !== "summary";
   for (let end = 1; end <= weights.length; end++) {
     size += tokens[end - 1] ?? 0;
     weight += weights[end - 1] ?? 0;
     if (isFresh(end - 1)) fresh++;
-    // The shortest stretch that ends here: weights are never negative.
+    // The shortest range that ends here: weights are never negative.
     while (
       size - (tokens[first] ?? 0) >= least &&
       first < end - 1 &&
@@ -154,7 +154,7 @@ function leastImportant(
 /** The requests of earlier turns share `most` tokens and are cut to their beginning and end. */
 function noteOf(
   { units }: Cuttable,
-  { first, end }: Stretch,
+  { first, end }: UnitRange,
   { turn: running }: HistoryState,
   { meter: measure, factor }: Pick<PlanBudget, "meter" | "factor">,
   most: number,

@@ -1,10 +1,10 @@
-/** The server: a web-standard `fetch` over the routes. Each request passes the same gates. */
+/** The server: a web-standard `fetch` over the routes. Each request passes the same checks. */
 
 import type { Hono } from "hono";
 import { TurnlogError } from "../events/index.ts";
 import type { Runtime } from "../runtime/index.ts";
 import { describeRoutes } from "./description.ts";
-import { Gates } from "./gates.ts";
+import { RouteHandler } from "./route-handler.ts";
 import { addStudioPages } from "./studio-pages.ts";
 import { problemResponse } from "./problems/index.ts";
 import type { Route } from "./route/index.ts";
@@ -81,14 +81,14 @@ export function serverCore(
 ): ServerCore {
   const settings = serverSettings(options);
   const closing = new AbortController();
-  const gates = new Gates(runtime, settings, closing.signal);
+  const handler = new RouteHandler(runtime, settings, closing.signal);
   let app: Promise<Hono> | undefined;
   const server: Server = {
     token: settings.token,
-    studioPath: () => gates.door.studioPath(),
+    studioPath: () => handler.guard.studioPath(),
     fetch: async (request) => {
       try {
-        app ??= application(gates, settings, more);
+        app ??= application(handler, settings, more);
         const answer = await (await app).fetch(withBody(request));
         return request.method === "HEAD" ? await withoutBody(answer) : answer;
       } catch (error) {
@@ -98,7 +98,7 @@ export function serverCore(
     },
     upgrade: async (request) => {
       try {
-        return await admitted(request, gates, settings, closing.signal, server.fetch);
+        return await admitted(request, handler, settings, closing.signal, server.fetch);
       } catch (error) {
         const answer = problemResponse(error);
         if (answer.status >= 500) settings.onError(error);
@@ -114,14 +114,14 @@ export function serverCore(
 
 async function admitted(
   request: Request,
-  gates: Gates,
+  handler: RouteHandler,
   { stallMs }: ServerSettings,
   closing: AbortSignal,
   ask: Ask,
 ): Promise<ServerSocket> {
   switch (new URL(request.url).pathname) {
     case "/ws": {
-      const upgrade = await gates.upgrade(request);
+      const upgrade = await handler.upgrade(request);
       return serverSocket({
         read: (socket) => serveSocket(upgrade.session, upgrade.call, socket),
         ended: () => upgrade[Symbol.dispose](),
@@ -130,7 +130,7 @@ async function admitted(
       });
     }
     case "/api/chat":
-      gates.assertMayConnect(request);
+      handler.assertMayConnect(request);
       return serverSocket({
         read: (socket) => serveChatSocket(socket, request, ask),
         ended: () => {},
@@ -146,7 +146,7 @@ async function admitted(
 }
 
 async function application(
-  gates: Gates,
+  handler: RouteHandler,
   settings: ServerSettings,
   more: readonly Route[],
 ): Promise<Hono> {
@@ -156,26 +156,28 @@ async function application(
   const all = [...routes(settings), ...more];
   for (const one of all)
     app.on(one.method.toUpperCase(), pathOf(one), ({ req }) =>
-      gates.serve(req.raw, req.param(), one),
+      handler.serve(req.raw, req.param(), one),
     );
   const description = JSON.stringify(describeRoutes(all));
   app.get("/openapi.json", ({ req }) =>
-    gates.door.plain(req.raw, () => new Response(description, jsonType)),
+    handler.guard.plain(req.raw, () => new Response(description, jsonType)),
   );
-  app.get("/healthz", ({ req }) => gates.door.open(req.raw, () => Response.json({ status: "ok" })));
-  app.get("/readyz", ({ req }) => gates.door.open(req.raw, () => gates.readiness()));
+  app.get("/healthz", ({ req }) =>
+    handler.guard.open(req.raw, () => Response.json({ status: "ok" })),
+  );
+  app.get("/readyz", ({ req }) => handler.guard.open(req.raw, () => handler.readiness()));
   app.on("GET", ["/ws", "/api/chat"], ({ req }) =>
-    gates.door.plain(req.raw, () => {
+    handler.guard.plain(req.raw, () => {
       throw new TurnlogError(
         "UPGRADE_REQUIRED",
         "This address speaks WebSocket, with a server of `serveNode` or by `server.upgrade`. Use server-sent events elsewhere: GET /api/sessions/<id>/events, POST /api/chat.",
       );
     }),
   );
-  if (settings.studio) addStudioPages(app, gates.door);
-  app.options("*", ({ req }) => gates.door.preflight(req.raw));
+  if (settings.studio) addStudioPages(app, handler.guard);
+  app.options("*", ({ req }) => handler.guard.preflight(req.raw));
   app.notFound(({ req }) =>
-    gates.door.plain(req.raw, () => {
+    handler.guard.plain(req.raw, () => {
       throw new TurnlogError(
         "ROUTE_NOT_FOUND",
         `There is no route ${req.method} ${req.path}. /openapi.json lists them.`,

@@ -5,7 +5,7 @@
 
 import type { Server } from "./create-server.ts";
 import { addStudioPages } from "./studio-pages.ts";
-import { Door } from "./door.ts";
+import { RequestGuard } from "./request-guard.ts";
 import { problemResponse } from "./problems/index.ts";
 import { listening, type NodeServer, type ServeOptions } from "./serve-node.ts";
 import { serverSettings } from "./server-options.ts";
@@ -20,19 +20,19 @@ export async function serveElsewhere(
 ): Promise<NodeServer> {
   const settings = serverSettings({ studio: true, onError });
   const closing = new AbortController();
-  const door = new Door(settings, closing.signal);
+  const guard = new RequestGuard(settings, closing.signal);
   const { Hono } = await import("hono");
   const app = new Hono();
-  addStudioPages(app, door);
+  addStudioPages(app, guard);
   app.all("/api/*", ({ req }) =>
-    door.plain(req.raw, async () => {
+    guard.plain(req.raw, async () => {
       const { body, headers, status } = await ask(passedOn(req.raw, closing.signal));
       return new Response(body, { status, headers });
     }),
   );
   const server: Omit<Server, "upgrade"> = {
     token: settings.token,
-    studioPath: () => door.studioPath(),
+    studioPath: () => guard.studioPath(),
     fetch: async (request) => {
       try {
         return await app.fetch(request);

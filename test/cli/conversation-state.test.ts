@@ -8,7 +8,7 @@ import {
   questionsOf,
   type ConversationState,
 } from "../../src/cli/chat/conversation-state.ts";
-import { nextCancel } from "../../src/cli/chat/cancel-words.ts";
+import { nextCancel } from "../../src/cli/chat/turn-cancel.ts";
 import type { SessionEvent } from "../../src/events/index.ts";
 import { newConversation } from "./new-conversation.ts";
 import { gate, scriptedModel } from "../../src/models/index.ts";

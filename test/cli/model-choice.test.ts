@@ -9,7 +9,7 @@ import {
   DEFAULT_OPENAI_MODEL,
   DEFAULT_ANTHROPIC_MODEL,
 } from "../../src/cli/chat/model-choice.ts";
-import { installedProviders } from "../../src/cli/chat/model-providers.ts";
+import { installedProviders } from "../../src/cli/chat/model-choice.ts";
 import { UsageError } from "../../src/cli/output/error-report.ts";
 
 const server = "http://localhost:11434/v1";

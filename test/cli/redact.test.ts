@@ -61,16 +61,16 @@ it("redacts a message and a call from a session that only its keys open, and eve
   expect(sound.stdout).toMatch(/not readable: \d+ events/);
 });
 
-it("takes plain and sealed files to where they can be read, and keys that lie in the store nowhere", async () => {
+it("takes plain and encrypted files to where they can be read, and keys that lie in the store nowhere", async () => {
   await using folder = await temporaryFolder({ "a.txt": "one" });
   const cwd = folder.path;
   await run([...keys, "--session", "one", "hello-there"], { cwd });
   await run([...keys, "export", "one", "--out", "plain.jsonl"], { cwd });
-  await run(["export", "one", "--sealed", "--out", "sealed.jsonl"], { cwd });
+  await run(["export", "one", "--encrypted", "--out", "encrypted.jsonl"], { cwd });
   const plain = await run(["--dir", "other", "import", "plain.jsonl"], { cwd });
   expect(plain).toMatchObject({ code: 0 });
   expect((await run(["--dir", "other", "show", "one"], { cwd })).stdout).toContain("hello-there");
-  await run(["--dir", "third", "import", "sealed.jsonl"], { cwd });
+  await run(["--dir", "third", "import", "encrypted.jsonl"], { cwd });
   expect((await run(["--dir", "third", "show", "one"], { cwd })).code).toBe(1);
   const read = await run([...keys, "--dir", "third", "show", "one"], { cwd });
   expect(read.stdout).toContain("hello-there");

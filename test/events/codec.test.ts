@@ -97,7 +97,7 @@ it("takes no result as the end of a call that failed", () => {
   );
 });
 
-it("refuses a row that was sealed over something that is no JSON", () => {
+it("refuses a row whose checksum is right and whose text is not JSON", () => {
   const forged = '["turn.ended",1,2,{}';
   expect(codeOf(() => codec.decode(checksum(forged, place) + forged, place))).toBe("LOG_DAMAGED");
 });

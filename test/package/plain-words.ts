@@ -88,7 +88,6 @@ export const plainWords: ReadonlySet<string> = new Set(
     dir
     disjoint
     dispatcher
-    door
     download
     draft
     drawing
@@ -107,7 +106,6 @@ export const plainWords: ReadonlySet<string> = new Set(
     endings
     endpoints
     ends
-    entrance
     entry
     environment
     erasing
@@ -144,7 +142,7 @@ export const plainWords: ReadonlySet<string> = new Set(
     format
     full
     functions
-    gates
+    handler
     gathered
     gc
     global
@@ -353,6 +351,7 @@ export const plainWords: ReadonlySet<string> = new Set(
     show
     shown
     since
+    sign
     size
     slash
     socket

@@ -56,7 +56,7 @@ it("refuses to delete a session while it runs a turn, which goes on", async () =
   await expect(runtime.delete("never")).rejects.toMatchObject({ code: "SESSION_NOT_FOUND" });
 });
 
-it("refuses to delete a session whose turn waits for an approval, awake or asleep, until it is cancelled", async () => {
+it("refuses to delete a session whose turn waits for an approval, live or not, until it is cancelled", async () => {
   const log = await openMemoryLog();
   const asking = (): Agent => ({
     model: scriptedModel([calling(call("ask", "1"))]),
@@ -73,7 +73,7 @@ it("refuses to delete a session whose turn waits for an approval, awake or aslee
   await expect(first.delete("s")).rejects.toMatchObject(refused);
   await first.close();
   await using second = await createRuntime({ log, agent: asking() });
-  // Nobody has it awake here.
+  // It is live nowhere.
   await expect(second.delete("s")).rejects.toMatchObject(refused);
   expect(await log.revision("s")).toBeGreaterThan(0);
   await (await second.session("s")).cancel();

@@ -14,14 +14,14 @@ it("a session that is asked for with `createIfMissing: false` is not begun by th
   expect(await Array.fromAsync(log.list())).toEqual([]);
 });
 
-it("a session that there is is opened so, asleep or awake; one that was deleted is not", async () => {
+it("opens an existing session by its name, live or not, and refuses a deleted one", async () => {
   await using log = await openMemoryLog();
   await using writer = await createRuntime({ log, agent });
   const turn = await (await writer.session("release")).send("Go.");
   await turn.result;
   await writer.close();
   await using runtime = await createRuntime({ log, agent });
-  for (const state of ["asleep", "awake"]) {
+  for (const state of ["passivated", "live"]) {
     const session = await runtime.session("release", { createIfMissing: false });
     expect((await session.view()).prompt, state).toHaveLength(2);
   }

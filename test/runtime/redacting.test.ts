@@ -139,15 +139,15 @@ describe("an encrypted session", () => {
     await plain.runtime.close();
     await using later = await openSession(agentOf("Two reply."), { log });
     await (
-      await later.session.send("sealed-question")
+      await later.session.send("secret-question")
     ).result;
     expect(await text(stored)).toContain("plain-question");
-    expect(await text(stored)).not.toContain("sealed-question");
+    expect(await text(stored)).not.toContain("secret-question");
     await expectSound(log);
     const refusal = { code: "COMMAND_REFUSED", position: 2 };
     await expect(later.session.redact(2)).rejects.toMatchObject(refusal);
     await later.session.redact(await find(log, "message.queued", 1));
-    expect(await text(log)).not.toContain("sealed-question");
+    expect(await text(log)).not.toContain("secret-question");
   });
 });
 
@@ -265,7 +265,7 @@ describe("a redaction", () => {
     await expectSound(log);
   });
 
-  it("counts in every fork, awake or not, and is done where the event was written", async () => {
+  it("counts in every fork, live or not, and is done where the event was written", async () => {
     const { log } = await open();
     await using one = await openSession(agentOf(...script), { log });
     const { session } = one;
@@ -334,8 +334,8 @@ describe("a session of which anything at all is redacted", () => {
             }
             const read = await storedEvents(log, "s");
             const gone = read.filter(isRedacted).map(({ position }) => position);
-            const sealed = (await storedEvents(stored, "s")).filter(isEncrypted);
-            const asked = sealed
+            const encrypted = (await storedEvents(stored, "s")).filter(isEncrypted);
+            const asked = encrypted
               .filter(({ position }) => done.includes(position))
               .map(({ position }) => position);
             expect(gone).toEqual(expect.arrayContaining(asked));

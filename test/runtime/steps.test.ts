@@ -98,7 +98,7 @@ describe.each(["language-model-call", "stream-text"] as const)("by way of %s", (
   });
 
   it.each(["error", "break"] as const)(
-    "after an error that may pass (%s), what was said is sealed, its calls are given up, and a new attempt goes on",
+    "after an error that may pass (%s), the text so far is kept, its calls are skipped, and a new attempt follows",
     async (type) => {
       const model = scriptedModel([
         calling({ type: "text", deltas: ["So "] }, call("echo", "1", { value: 1 }), {

@@ -1,6 +1,6 @@
 /**
  * Chats over a WebSocket, by the AI SDK's own `WebSocketChatTransport`, unmodified: what its page shows is what
- * the log says, and its frames pass the same gates as requests.
+ * the log says, and its frames pass the same checks as requests.
  */
 
 import { once } from "node:events";
@@ -237,7 +237,7 @@ describe("a frame of a chat", () => {
   });
 });
 
-it("is refused by the same gates as a request, before it is a WebSocket", async () => {
+it("is refused by the same checks as a request, before it is a WebSocket", async () => {
   await using open = await serving(agent());
   const attempt = async (
     headers: Readonly<Record<string, string>>,

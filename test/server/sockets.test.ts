@@ -176,7 +176,7 @@ describe("a WebSocket", () => {
     await once(socket, "close");
   });
 
-  it("is refused by the same gates as a request", async () => {
+  it("is refused by the same checks as a request", async () => {
     await using open = await serving(agent(), {
       authorize: ({ headers }) => headers.get("x-user") === "ann",
     });

@@ -3,7 +3,7 @@
 import { describe, expect, it } from "vitest";
 import { uiMessages } from "../../src/public/ui.ts";
 import { gate, scriptedModel } from "../../src/models/index.ts";
-import { Entrance } from "../../src/server/studio/index.ts";
+import { StudioSignIn } from "../../src/server/studio/index.ts";
 import { serving } from "../server/serving.ts";
 import { cutAt, indexAt } from "../../studio/src/data/rows.ts";
 import type { Row } from "../../studio/src/data/types.ts";
@@ -48,12 +48,12 @@ describe("who gets in", () => {
 
   it("a ticket ends after ten minutes", () => {
     let now = 0;
-    const entrance = new Entrance("token", () => now);
-    const [first, second] = [entrance.ticket(), entrance.ticket()];
+    const signIn = new StudioSignIn("token", () => now);
+    const [first, second] = [signIn.ticket(), signIn.ticket()];
     now = 10 * 60_000;
-    expect(entrance.redeem(first, "http://localhost/")).toBeDefined();
+    expect(signIn.redeem(first, "http://localhost/")).toBeDefined();
     now += 1;
-    expect(entrance.redeem(second, "http://localhost/")).toBeUndefined();
+    expect(signIn.redeem(second, "http://localhost/")).toBeUndefined();
   });
 
   it("the token gives the cookie, another one does not", async () => {

@@ -69,7 +69,7 @@ async function assertOwnKey(log: EventLog, session: string): Promise<void> {
     if (!isEncrypted(event)) continue;
     throw new TurnlogError(
       "COMMAND_REFUSED",
-      `Session ${session} shares its events up to ${link.position} with ${link.session}, and they are encrypted with the key of that session: an encrypted export could not be read again. Export it in plain text (from the encrypted log, without \`--sealed\`), or export ${link.session}; or give it its own copy by deleting ${link.session} (\`forks: "copy"\`, \`turnlog delete ${shellWord(link.session)} --forks copy\`) first.`,
+      `Session ${session} shares its events up to ${link.position} with ${link.session}, and they are encrypted with the key of that session: an encrypted export could not be read again. Export it in plain text (from the encrypted log, without \`--encrypted\`), or export ${link.session}; or give it its own copy by deleting ${link.session} (\`forks: "copy"\`, \`turnlog delete ${shellWord(link.session)} --forks copy\`) first.`,
       { session, position: event.position, details: { from: link } },
     );
   }

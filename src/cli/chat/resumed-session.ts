@@ -33,8 +33,8 @@ export async function introduceSession(
     `${dim(what)} ${session} ${dim(`· ${model} · continue later with: ${resume}`)}`,
   );
   if (meant !== undefined) {
-    const slip = `There was no session ${session} until now; did you mean ${meant}?`;
-    await writeSentence(progress, progress.style("yellow", slip));
+    const hint = `There was no session ${session} until now; did you mean ${meant}?`;
+    await writeSentence(progress, progress.style("yellow", hint));
   }
   if (view === undefined) return;
   if (recall) {

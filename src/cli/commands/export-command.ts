@@ -11,7 +11,7 @@ import { writeData, writeLine, writeLines, type Output, UsageError } from "../ou
 
 const optionsSchema = z.object({
   ...sessionOptions,
-  sealed: z.boolean().default(false),
+  encrypted: z.boolean().default(false),
   out: z.string().exactOptional(),
   fixture: z.union([z.literal(true), z.string()]).exactOptional(),
   redact: z.array(z.string()).default([]),
@@ -27,7 +27,7 @@ export async function exportTo(
   const { data, progress } = output;
   const options = optionsSchema.parse(given);
   const { session, redact } = exported(words, options);
-  const { dir, keys, takeOver, sealed, fixture, blobs } = options;
+  const { dir, keys, takeOver, encrypted, fixture, blobs } = options;
   if (typeof fixture === "string" && options.out !== undefined) {
     throw new UsageError(
       `--fixture ${fixture} and --out ${options.out} both name a file: give one of them.`,
@@ -37,8 +37,8 @@ export async function exportTo(
   if (redact.length > 0 && fixture === undefined) {
     throw new UsageError("--redact is for fixtures: add --fixture. An export is always complete.");
   }
-  if (sealed && fixture !== undefined)
-    throw new UsageError("--sealed is for exports: a fixture is always readable.");
+  if (encrypted && fixture !== undefined)
+    throw new UsageError("--encrypted is for exports: a fixture is always readable.");
   if (blobs !== undefined && fixture !== undefined) {
     throw new UsageError("--blobs is for exports: a fixture has references and no blobs.");
   }
@@ -51,7 +51,7 @@ export async function exportTo(
   await using log = await openSessions({ dir, keys, takeOver }, { readOnly: true });
   const lines =
     fixture === undefined
-      ? exportSession(sealed ? log.stored : log, session, {
+      ? exportSession(encrypted ? log.stored : log, session, {
           blobs: blobs === undefined ? "inline" : "none",
           store: log.blobs,
           onLost,

@@ -17,7 +17,7 @@ export function addKeepCommands(
     .argument("[session]", "its id")
     .allowExcessArguments()
     .option("--out <file>", "the file (default: stdout)")
-    .option("--sealed", "export an encrypted session that shares no events as it is stored")
+    .option("--encrypted", "export an encrypted session that shares no events as it is stored")
     .option("--fixture [file]", "short ids, times from a fixed start, and no secrets")
     .option("--redact <regex>", "redact further matches in a fixture (repeatable)", collect)
     .option("--blobs <folder>", "write media into this folder (default: into the file)")

@@ -1,12 +1,11 @@
 /** `turnlog --demo`: a tour of two minutes. Its process dies by `kill -9` in the middle, and another one goes on. */
 
 import { spawn } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { TurnlogError } from "../../events/index.ts";
 import { INTERRUPTED, writeLine, type ExitCode, type Output } from "../output/index.ts";
-import { writeTourFolder } from "./tour-folder.ts";
 
 /** `words`: the rest of the command line of each process. */
 export async function tour(words: readonly string[], { progress }: Output): Promise<ExitCode> {
@@ -49,4 +48,26 @@ function ended({ code, signal }: Played): ExitCode {
   if (signal === "SIGINT" || code === INTERRUPTED) return INTERRUPTED;
   if (code === 0) return 0;
   throw new TurnlogError("RUNTIME_CLOSED", `The tour ended early: ${signal ?? `code ${code}`}.`);
+}
+
+/** The small project that the tour talks about. */
+const files: Readonly<Record<string, string>> = {
+  "README.md": `# jobs
+
+A small queue: it collects jobs for five milliseconds and writes them to a sink together. A job that comes while a batch is being written waits for the next batch, and none is lost.
+
+It has no dependencies. Its users are the workers of one process, which share one queue. Whatever the sink does with a batch is its own affair: the queue tries a failed batch again, in order, until the sink takes it or the process ends.
+`,
+  "src/queue.ts": `export class Queue {
+  #jobs: Job[] = [];
+  push(job: Job): void {
+    this.#jobs.push(job);
+  }
+}
+`,
+};
+
+async function writeTourFolder(folder: string): Promise<void> {
+  await mkdir(join(folder, "src"), { recursive: true });
+  for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
 }

@@ -12,6 +12,7 @@ export {
 } from "./error-report.ts";
 export { interleaved, writingBy } from "./interleaved-output.ts";
 export {
+  DEFAULT_DIR,
   type Channel,
   type Output,
   type Style,
@@ -26,5 +27,4 @@ export {
 } from "./output.ts";
 export { askLine, assertCanConfirm, isConfirmed } from "./question.ts";
 export { jsonText, visibleName, visibleText } from "./visible-text.ts";
-export { DEFAULT_DIR } from "./default-dir.ts";
 export { meantName } from "./did-you-mean.ts";

@@ -8,6 +8,9 @@ import { isatty } from "node:tty";
 import { styleText } from "node:util";
 import { safeJson, visibleText } from "./visible-text.ts";
 
+/** The folder of the store without `--dir`, relative to the current folder. */
+export const DEFAULT_DIR = ".turnlog";
+
 export type Style = Parameters<typeof styleText>[0];
 
 export interface Channel {

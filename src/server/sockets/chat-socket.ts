@@ -1,6 +1,6 @@
 /**
  * A WebSocket for many chats, by the protocol of the AI SDK's `WebSocketChatTransport`. Each frame becomes a
- * request to the chat's routes, so it passes the same gates and does the same; the chunks of the answer are
+ * request to the chat's routes, so it passes the same checks and does the same; the chunks of the answer are
  * frames.
  */
 

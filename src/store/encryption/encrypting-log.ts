@@ -158,7 +158,7 @@ class EncryptingLog implements EncryptedLog {
   async readAt(session: string, positions: readonly number[]): Promise<readonly SessionEvent[]> {
     const decrypter = new EventDecrypter(this.#reading);
     const events: SessionEvent[] = [];
-    // One by one: the first event of a stretch finds the key for all of it.
+    // One by one: the first event of a range finds the key for all of them.
     for (const event of await this.stored.readAt(session, positions))
       events.push(await decrypter.decrypt(session, event));
     return events;

@@ -11,8 +11,8 @@ import {
   readAllSchema,
   readSchema,
 } from "../log-rules/index.ts";
-import { check, name } from "../../validation/index.ts";
-import { backupSchema, trimSchema } from "./log-schemas.ts";
+import { z } from "zod";
+import { check, code, flag, implementation, name, optionsOf } from "../../validation/index.ts";
 import {
   type NewEvent,
   type SessionEvent,
@@ -42,6 +42,14 @@ import type { TrimmedSession, TrimOptions } from "./upkeep/index.ts";
 import { readGlobal, snapshotRow } from "./read/index.ts";
 import { logParts, type LogParts, type LogPartsOptions } from "./log-parts.ts";
 import type { StoreLog } from "./store-log.ts";
+
+const anything = z.unknown();
+const signal = implementation({ addEventListener: code });
+const backupSchema = optionsOf<BackupOptions>({ onProgress: code, signal }, {});
+const trimSchema = optionsOf<TrimOptions>(
+  { event: anything, dryRun: flag },
+  { expected: anything },
+);
 
 export interface LevelLogOptions extends LogPartsOptions {
   readonly dir?: string;

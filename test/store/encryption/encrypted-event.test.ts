@@ -27,7 +27,7 @@ const codec = createCodec();
 const key = Buffer.alloc(32, 1);
 const place = { session: "s", position: 3 };
 
-/** The event as a log has it that was given its sealed form, read back from a row. */
+/** The event as it is read back from a row that has its encrypted form. */
 function logged(event: NewEvent): SessionEvent {
   return codec.decode(
     codec.encode(
@@ -68,9 +68,9 @@ function leftIn({ type, data }: SessionEvent): readonly string[] {
 }
 
 it("reads as a legal event when its key is gone, the same in all that is not content", () => {
-  const sealed = newEvent.filter((event) => isEncrypted(logged(event)));
+  const encrypted = newEvent.filter((event) => isEncrypted(logged(event)));
   fc.assert(
-    fc.property(sealed, (event) => {
+    fc.property(encrypted, (event) => {
       const stored = logged(event);
       const read = decryptedEvent(stored, undefined) ?? stored;
       expect(isRedacted(read)).toBe(true);
@@ -140,11 +140,11 @@ describe("encrypted content", () => {
   it("is decrypted by no other key, as no other kind, and not when a bit of it has changed", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 50 }), fc.nat(), (bytes, at) => {
-        const sealed = encryptedContent(key, "kind", Buffer.from(bytes));
-        expect(decryptedContent(key, "kind", sealed)).toEqual(Buffer.from(bytes));
-        expect(decryptedContent(other, "kind", sealed)).toBeUndefined();
-        expect(decryptedContent(key, "other", sealed)).toBeUndefined();
-        const changed = Buffer.from(sealed, "base64url");
+        const encrypted = encryptedContent(key, "kind", Buffer.from(bytes));
+        expect(decryptedContent(key, "kind", encrypted)).toEqual(Buffer.from(bytes));
+        expect(decryptedContent(other, "kind", encrypted)).toBeUndefined();
+        expect(decryptedContent(key, "other", encrypted)).toBeUndefined();
+        const changed = Buffer.from(encrypted, "base64url");
         const place = at % changed.length;
         changed[place] = (changed[place] ?? 0) ^ 1;
         expect(decryptedContent(key, "kind", changed.toString("base64url"))).toBeUndefined();

@@ -1,6 +1,6 @@
 /**
- * How a page of the studio is known without a token in its scripts: a one-time ticket, or the token once,
- * becomes a cookie. Requests that change something must also have a header, which no form can send.
+ * Signs a browser in to the studio, so that no script of the page has the token: a one-time ticket, or the
+ * token once, becomes a cookie. Requests that change something must also have a header, which no form can send.
  */
 
 import { createHmac, randomBytes } from "node:crypto";
@@ -11,7 +11,7 @@ const HEADER = "turnlog-client";
 
 const TICKET_MS = 10 * 60_000;
 
-export class Entrance {
+export class StudioSignIn {
   readonly #token: string;
   readonly #clock: () => number;
   /** The end of each ticket that was not used. */

@@ -1,8 +1,8 @@
-/** What each request passes before its route, behind the door: body, `authorize`, limits. */
+/** Answers requests by the routes, after the guard, the body, `authorize` and the limits. */
 
 import { parseSessionId, TurnlogError, type JsonObject } from "../events/index.ts";
 import type { Runtime, Session } from "../runtime/index.ts";
-import { Door } from "./door.ts";
+import { RequestGuard } from "./request-guard.ts";
 import { assertSource, RateLimit, readJsonBody } from "./security/index.ts";
 import { streamedBody, type Call, type Route, type ServerAction } from "./route/index.ts";
 import { isEventStream } from "./streams/index.ts";
@@ -19,8 +19,8 @@ interface Upgrade extends Disposable {
   readonly call: SocketCall;
 }
 
-export class Gates {
-  readonly door: Door;
+export class RouteHandler {
+  readonly guard: RequestGuard;
   readonly #runtime: Runtime;
   readonly #settings: ServerSettings;
   readonly #closing: AbortSignal;
@@ -28,7 +28,7 @@ export class Gates {
   readonly #permissions: Permissions;
 
   constructor(runtime: Runtime, settings: ServerSettings, closing: AbortSignal) {
-    this.door = new Door(settings, closing);
+    this.guard = new RequestGuard(settings, closing);
     this.#runtime = runtime;
     this.#settings = settings;
     this.#closing = closing;
@@ -38,8 +38,8 @@ export class Gates {
 
   /** A route of the table. */
   async serve(request: Request, params: PathParameters, route: Route): Promise<Response> {
-    return await this.door.answered(request, async (about) => {
-      this.door.assertKnown(request);
+    return await this.guard.answered(request, async (about) => {
+      this.guard.assertKnown(request);
       const checked = route.check({ params, ...(await this.#given(request, route)) });
       const session = checked.session === undefined ? "" : parseSessionId(checked.session);
       about.session = session;
@@ -61,7 +61,7 @@ export class Gates {
   /** The session of a request to upgrade its connection. @throws TurnlogError as for a route */
   async upgrade(request: Request): Promise<Upgrade> {
     assertSource(request, this.#settings);
-    this.door.assertKnown(request);
+    this.guard.assertKnown(request);
     const id = parseSessionId(new URL(request.url).searchParams.get("sessionId"));
     const { actor } = await this.#permissions.of(request, "read", id);
     const open = this.#rate.enter(actor ?? "");
@@ -81,12 +81,12 @@ export class Gates {
   /** A connection for chats: `authorize` is asked about each frame. @throws TurnlogError as for a route */
   assertMayConnect(request: Request): void {
     assertSource(request, this.#settings);
-    this.door.assertKnown(request);
+    this.guard.assertKnown(request);
   }
 
   /** Whether the store can be read and the server takes requests. */
   async readiness(): Promise<Response> {
-    this.door.assertOpen();
+    this.guard.assertOpen();
     for await (const _ of this.#runtime.log.list()) break;
     return Response.json({ status: "ready" });
   }

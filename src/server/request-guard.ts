@@ -1,4 +1,4 @@
-/** What every request passes first: Host and Origin, then the token or the cookie of the studio. Knows no runtime. */
+/** Checks every request first: Host and Origin, then the token or the cookie of the studio. Knows no runtime. */
 
 import { TurnlogError } from "../events/index.ts";
 import { problemOf, problemResponse } from "./problems/index.ts";
@@ -10,7 +10,7 @@ import {
   withHeaders,
 } from "./security/index.ts";
 import type { ServerSettings } from "./server-options.ts";
-import { Entrance, studioFile } from "./studio/index.ts";
+import { StudioSignIn, studioFile } from "./studio/index.ts";
 
 /** What is known of a request that is being answered, for the log of requests. */
 export interface About {
@@ -18,16 +18,16 @@ export interface About {
   actor: string | undefined;
 }
 
-export class Door {
+export class RequestGuard {
   readonly #settings: ServerSettings;
   readonly #closing: AbortSignal;
-  readonly #entrance: Entrance | undefined;
+  readonly #signIn: StudioSignIn | undefined;
 
   constructor(settings: ServerSettings, closing: AbortSignal) {
     this.#settings = settings;
     this.#closing = closing;
     const { studio, token } = settings;
-    this.#entrance = studio && token !== undefined ? new Entrance(token) : undefined;
+    this.#signIn = studio && token !== undefined ? new StudioSignIn(token) : undefined;
   }
 
   /** A route without a session, for clients with the token. */
@@ -42,7 +42,7 @@ export class Door {
   studioPath(): string {
     if (!this.#settings.studio)
       throw new TurnlogError("INVALID_INPUT", "The server has no studio: set its option `studio`.");
-    return this.#entrance === undefined ? "/" : `/?ticket=${this.#entrance.ticket()}`;
+    return this.#signIn === undefined ? "/" : `/?ticket=${this.#signIn.ticket()}`;
   }
 
   /** A file of the studio, which has nothing of the store; or the exchange of a ticket for a cookie. */
@@ -51,7 +51,7 @@ export class Door {
       const { pathname, searchParams } = new URL(request.url);
       const ticket = pathname === "/" ? searchParams.get("ticket") : null;
       if (ticket !== null) {
-        const cookie = this.#entrance?.redeem(ticket, request.url);
+        const cookie = this.#signIn?.redeem(ticket, request.url);
         const headers = {
           location: "/",
           ...(cookie === undefined ? {} : { "set-cookie": cookie }),
@@ -67,7 +67,7 @@ export class Door {
   /** Gives the cookie of the studio to a browser that has the token. */
   async signIn(request: Request): Promise<Response> {
     return await this.plain(request, () => {
-      const cookie = this.#entrance?.cookie(request.url);
+      const cookie = this.#signIn?.cookie(request.url);
       return new Response(null, {
         status: 204,
         headers: cookie === undefined ? {} : { "set-cookie": cookie },
@@ -126,7 +126,7 @@ export class Door {
     const { url, headers } = request;
     const { token } = this.#settings;
     assertNoTokenInUrl(url, token);
-    const isAdmitted = this.#entrance?.admits(request) === true;
+    const isAdmitted = this.#signIn?.admits(request) === true;
     if (token !== undefined && !isAdmitted) assertToken(tokenOf(headers), token);
     this.assertOpen();
   }

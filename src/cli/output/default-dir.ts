@@ -1,3 +1,0 @@
-/** The folder of the store without `--dir`, relative to the current folder. */
-
-export const DEFAULT_DIR = ".turnlog";
