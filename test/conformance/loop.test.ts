@@ -207,4 +207,29 @@ const among: ConformanceCase = {
   },
 };
 
-conforms([...stopping, ...prepared, among]);
+const begun: ConformanceCase = {
+  name: "onStart before prepareStep is asked, with the settings of the agent",
+  make: (heard) => ({
+    script,
+    settings: {
+      tools,
+      instructions: "Be kind.",
+      onStart: async ({ instructions, messages, temperature, activeTools }) => {
+        await new Promise(setImmediate);
+        heard.push({ instructions, messages, temperature, activeTools });
+      },
+      onStepStart: ({ instructions, messages }) => void heard.push({ instructions, messages }),
+      prepareStep: ({ messages, stepNumber }) => {
+        heard.push("prepared");
+        const changed = { instructions: "Be brief.", messages: [...messages, note("Hurry.")] };
+        return {
+          temperature: 0,
+          activeTools: ["clock", "weather"],
+          ...(stepNumber === 0 ? changed : {}),
+        };
+      },
+    },
+  }),
+};
+
+conforms([...stopping, ...prepared, among, begun]);

@@ -101,6 +101,66 @@ it("a callback that never answers does not hold a cancelled turn, nor the end of
   expect((await turn.result).finishReason).toBe("cancelled");
 });
 
+describe("a turn that ends before its first step", () => {
+  function preparing(heard: string[], prepareStep: NonNullable<Agent["prepareStep"]>): Agent {
+    const onAbort = ({ reason }: { readonly reason?: unknown }): void =>
+      void heard.push(`${reason}`);
+    const listeners = { ...listening(heard), onAbort };
+    return { model: scriptedModel(() => "Hello."), ...listeners, prepareStep };
+  }
+  const run = ["onStart", "onStepStart 0", "onStepEnd 0", "onEnd 2"];
+
+  it("is aborted for the callbacks when it is cancelled in prepareStep, and the next one begins anew", async () => {
+    const heard: string[] = [];
+    const asked = Promise.withResolvers<void>();
+    const prepareStep = async (): Promise<undefined> => {
+      asked.resolve();
+      if (heard.length === 1) await new Promise(() => {});
+    };
+    await using open = await openSession(preparing(heard, prepareStep));
+    const turn = await open.session.send("Go.");
+    await asked.promise;
+    await open.session.cancel();
+    expect((await turn.result).finishReason).toBe("cancelled");
+    await (
+      await open.session.send("Again.")
+    ).result;
+    await open.runtime.close();
+    expect(heard).toEqual(["onStart", "AbortError: The turn was stopped.", ...run]);
+  });
+
+  it("is aborted when its first call would pass a limit", async () => {
+    const heard: string[] = [];
+    const agent = preparing(heard, () => undefined);
+    await using open = await openSession(agent, { limits: { session: { tokens: 500 } } });
+    const long = await open.session.send("A long message. ".repeat(1000));
+    expect((await long.result).finishReason).toBe("out-of-budget");
+    await open.runtime.close();
+    expect(heard).toEqual(["onStart", "AbortError: The turn was stopped."]);
+  });
+
+  it("does not begin for the callbacks when it is cancelled before they are called", async () => {
+    const heard: string[] = [];
+    const asked = Promise.withResolvers<void>();
+    const answer = Promise.withResolvers<undefined>();
+    const agent = preparing(heard, () => undefined);
+    await using open = await openSession(agent, {
+      contextFor: () => {
+        asked.resolve();
+        return answer.promise;
+      },
+    });
+    const turn = await open.session.send("Go.");
+    await asked.promise;
+    await open.session.cancel();
+    await turn.result;
+    answer.resolve(undefined);
+    await new Promise(setImmediate);
+    await open.runtime.close();
+    expect(heard).toEqual([]);
+  });
+});
+
 it("the end of a runtime waits for callbacks that are due", async () => {
   const heard: string[] = [];
   const agent: Agent = {

@@ -20,6 +20,7 @@ export type OpenOptions = Partial<
     | "blobs"
     | "contextFor"
     | "hashChain"
+    | "limits"
     | "mcp"
     | "meter"
     | "recovery"

@@ -49,3 +49,11 @@ function retryError(errors: readonly unknown[]): AISDKError {
     lastError,
   });
 }
+
+export function stopped(): DOMException {
+  return new DOMException("The turn was stopped.", "AbortError");
+}
+
+export function timeIsUp(): DOMException {
+  return new DOMException("The turn's time is up.", "TimeoutError");
+}

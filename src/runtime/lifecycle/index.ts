@@ -1,3 +1,3 @@
 /** Lifecycle callbacks and telemetry of a live session. */
 
-export { TurnLifecycle } from "./turn-lifecycle.ts";
+export { TurnLifecycle, type StepSetup } from "./turn-lifecycle.ts";

@@ -16,7 +16,7 @@ import {
 } from "../../telemetry/index.ts";
 import type { ToolObserver, ToolSetup } from "../tools/index.ts";
 import { callObserver, quietly } from "./call-observer.ts";
-import { stepEnding } from "./ending.ts";
+import { stepEnding, stopped, timeIsUp } from "./ending.ts";
 import { Operation, type OpenStep, type OperationSetup } from "./operation.ts";
 import { invalidCall, ObservedTool, sdkCall } from "./observed-tool.ts";
 
@@ -46,6 +46,13 @@ export class TurnLifecycle {
   /** Resolves when all callbacks that are due have answered. */
   async settled(): Promise<void> {
     await this.#ends;
+  }
+
+  /** Before `prepareStep` is asked. `setup` resolves to undefined if the turn has moved on. */
+  async beforeStep(setup: () => Promise<StepSetup | undefined>): Promise<void> {
+    const isHeard = dispatcherOf(this.#agent(), () => this.#identity) !== undefined;
+    const own = this.#running === undefined && isHeard ? await setup() : undefined;
+    if (own !== undefined) await this.begin(own);
   }
 
   /** Before a model call. Undefined if nothing listens or the call was aborted meanwhile. */
@@ -209,8 +216,7 @@ export class TurnLifecycle {
       case "aborted":
         operation.step = undefined;
         if (!ending.goesOn) return;
-        const error = new DOMException("The turn's time is up.", "TimeoutError");
-        return this.#tell(running, "onStepError", { ...open.start, error });
+        return this.#tell(running, "onStepError", { ...open.start, error: timeIsUp() });
     }
   }
 
@@ -220,9 +226,9 @@ export class TurnLifecycle {
     switch (reason) {
       case "cancelled":
       case "interrupted":
-        return this.#abort(running, new DOMException("The turn was stopped.", "AbortError"));
+        return this.#abort(running, stopped());
       case "timed-out":
-        return this.#abort(running, new DOMException("The turn's time is up.", "TimeoutError"));
+        return this.#abort(running, timeIsUp());
       case "failed":
         if (running.abort !== undefined) return this.#abort(running, running.abort);
         if (running.operation.steps.length > 0) return this.#end(running);
@@ -241,7 +247,7 @@ export class TurnLifecycle {
 
   #end(running: Running): void {
     const event = running.operation.end();
-    if (event === undefined) return;
+    if (event === undefined) return this.#abort(running, stopped());
     this.#running = undefined;
     const { output } = running.operation.start;
     if (output === undefined) return this.#tell(running, "onEnd", event);

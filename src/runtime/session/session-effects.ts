@@ -63,6 +63,7 @@ export class SessionEffects implements Disposable {
       turn: this.turn,
       prepared: () => this.#agent.own,
       callbacks: () => this.callbacks,
+      begin: async (setup) => await this.#lifecycle?.beforeStep(setup),
     });
     if (options.replayGate === undefined)
       this.#lifecycle = new TurnLifecycle(options.recorder, agent);

@@ -2,8 +2,10 @@
 
 import { metCondition, type PreparedAgent } from "../../agent/index.ts";
 import { byId } from "../../events/index.ts";
+import { promptMessages } from "../../projections/index.ts";
 import type { SessionBlobs } from "../../media/index.ts";
 import { stepResults, type SessionRecorder } from "../../state/index.ts";
+import type { StepSetup } from "../lifecycle/index.ts";
 import type { RunningTurn } from "./running-turn.ts";
 import { prepareTurn, type TurnPreparation } from "./call-preparation.ts";
 import {
@@ -21,6 +23,8 @@ export interface StepBoundaryOptions {
   readonly recordedPreparation: RecordedPreparation | undefined;
   /** Resolves when the callbacks of the steps before have answered. */
   readonly callbacks: () => Promise<void>;
+  /** Calls `onStart` if the turn has not begun for the callbacks. */
+  readonly begin: (setup: () => Promise<StepSetup | undefined>) => Promise<void>;
 }
 
 export class StepBoundary {
@@ -171,7 +175,11 @@ export class StepBoundary {
     const isSame = call?.overrides === undefined && prepared.description.digest === digest;
     const isPlain = prepared.agent.prepareStep === undefined && (isSame || isOfCall);
     if (isPlain && recorded === undefined) return undefined;
-    return this.#atOnePlace(async () => {
+    return this.#atOnePlace(async (isHere) => {
+      await options.begin(async () => {
+        const setup = await this.#setup();
+        return isHere() ? setup : undefined;
+      });
       const next = await prepareStep(state, prepared, {
         ...options,
         session,
@@ -187,8 +195,21 @@ export class StepBoundary {
     });
   }
 
+  /** The turn before `prepareStep` changes it. */
+  async #setup(): Promise<StepSetup> {
+    const { recorder, blobs, turn } = this.#options;
+    const { history, view } = recorder.state;
+    const prepared = this.#agent;
+    const { signal } = new AbortController();
+    const context = await turn.context();
+    const messages = await blobs.forAgent(prepared).expand(promptMessages(history, view));
+    return { agent: prepared.agent, messages, context, output: turn.output, signal };
+  }
+
   /** Applies an answer if the session still waits for it; otherwise drops it, or the error in its place. */
-  async #atOnePlace<Answer>(ask: () => Promise<() => Answer>): Promise<Answer | undefined> {
+  async #atOnePlace<Answer>(
+    ask: (isHere: () => boolean) => Promise<() => Answer>,
+  ): Promise<Answer | undefined> {
     this.#visit += 1;
     const visit = this.#visit;
     const { recorder } = this.#options;
@@ -197,7 +218,7 @@ export class StepBoundary {
     try {
       // As in the AI SDK: the agent's functions see what its callbacks have changed.
       await this.#options.callbacks();
-      const apply = await ask();
+      const apply = await ask(isHere);
       return isHere() ? apply() : undefined;
     } catch (error) {
       if (!isHere()) return undefined;
