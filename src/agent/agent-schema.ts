@@ -1,6 +1,13 @@
 /** The schema of an agent, as `createRuntime` and forks accept it. */
 
-import type { Instructions, PrepareStepFunction, ToolChoice, ToolSet, TelemetryOptions } from "ai";
+import type {
+  Instructions,
+  LanguageModelCallOptions,
+  PrepareStepFunction,
+  ToolChoice,
+  ToolSet,
+  TelemetryOptions,
+} from "ai";
 import { z } from "zod";
 import {
   cutSchema,
@@ -129,20 +136,22 @@ const contextSchema = z.lazy(() =>
   ),
 );
 
-const callFields = {
-  maxOutputTokens: anything,
-  temperature: anything,
-  topP: anything,
-  topK: anything,
-  presencePenalty: anything,
-  frequencyPenalty: anything,
-  stopSequences: list,
-  seed: anything,
-  reasoning: anything,
-};
-
 const whole = (from: number): z.ZodType<number> =>
   thing(`a whole number from ${from} on`, (n) => Number.isSafeInteger(n) && Number(n) >= from);
+const finite = thing("a number", Number.isFinite);
+
+/** Providers know their ranges. */
+const callFields: Readonly<Record<keyof LanguageModelCallOptions, z.ZodType>> = {
+  maxOutputTokens: whole(1),
+  temperature: finite,
+  topP: finite,
+  topK: finite,
+  presencePenalty: finite,
+  frequencyPenalty: finite,
+  stopSequences: list,
+  seed: thing("a whole number", Number.isSafeInteger),
+  reasoning: text,
+};
 const names = thing(
   "a list of names of tools",
   (value) => Array.isArray(value) && value.every((one) => typeof one === "string"),

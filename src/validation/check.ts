@@ -30,7 +30,7 @@ export function check(
     ({ error } = schema.safeParse(given, uncompiled));
   } catch {
     // A getter or a proxy threw; reading its error may throw too.
-    const option = name ?? "what it is given";
+    const option = name ?? "the value";
     throw new TurnlogError(
       "INVALID_INPUT",
       `${who}: \`${option}\` cannot be read: reading it throws.`,
@@ -61,7 +61,7 @@ function sentence(
   path: readonly string[],
   given: unknown,
 ): Sentence {
-  const option = path.length === 0 ? "what it is given" : `\`${path.join(".")}\``;
+  const option = path.length === 0 ? "the value" : `\`${path.join(".")}\``;
   const unknown = unknownKeySchema.safeParse(issue?.code === "custom" ? issue.params : undefined);
   if (!unknown.success) {
     const value = shown(valueAt(given, issue?.path ?? []));

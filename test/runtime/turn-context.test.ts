@@ -208,6 +208,33 @@ describe("after a restart", () => {
       expect(JSON.stringify(failed?.data)).toContain("`contextFor`");
     },
   );
+
+  it.each([
+    ["cancelled", {}],
+    ["timed-out", { timeout: 1000 }],
+  ] as const)(
+    "a `contextFor` that never answers leaves a turn that can be %s",
+    async (reason, own) => {
+      const asked = Promise.withResolvers<void>();
+      const contextFor = async (): Promise<never> => {
+        asked.resolve();
+        return await new Promise(() => {});
+      };
+      const agent = { model: scriptedModel(["Paid."]), ...own };
+      const timer = (_: number, ring: () => void): Disposable => {
+        void asked.promise.then(ring);
+        return { [Symbol.dispose]: () => {} };
+      };
+      await using open = await openSession(agent, {
+        contextFor,
+        ...(reason === "timed-out" ? { timer } : {}),
+      });
+      const turn = await open.session.send("Go.");
+      await asked.promise;
+      if (reason === "cancelled") await open.session.cancel();
+      expect((await turn.result).finishReason).toBe(reason);
+    },
+  );
 });
 
 describe("the async context", () => {

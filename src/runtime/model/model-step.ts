@@ -27,7 +27,7 @@ import {
 import { recordOffloaded, type SessionBlobs } from "../../media/index.ts";
 import { deferredCalls } from "../../projections/index.ts";
 import { emptyReply } from "./empty-reply.ts";
-import { toStoredError, type Timer } from "../../shared/index.ts";
+import { toStoredError, unlessAborted, type Timer } from "../../shared/index.ts";
 import { brokenStream, providerFailure, retryDelayMs } from "./provider-failure.ts";
 import type { SessionRecorder } from "../../state/index.ts";
 
@@ -85,7 +85,8 @@ async function stream(run: ModelStep): Promise<Streamed> {
   let error: StoredError | undefined;
   let hasContent = false;
   let contentType: string | undefined;
-  const context = await run.context();
+  const context = await contextOf(run, signal);
+  if (context === undefined) return { end, error: latenessOf(watch), hasContent };
   const messages = await blobs.expand(run.messages, signal);
   const { output } = run;
   const observer = await run.observe?.({ agent, messages, context, signal, output: run.output });
@@ -139,9 +140,25 @@ async function stream(run: ModelStep): Promise<Streamed> {
       return { end: undefined, error, hasContent };
     }
   }
-  const { lateness } = watch;
-  if (end === undefined && lateness !== undefined) error = toStoredError(lateness);
+  if (end === undefined) error = latenessOf(watch) ?? error;
   return { end, error, hasContent };
+}
+
+function latenessOf({ lateness }: CallWatch): StoredError | undefined {
+  return lateness === undefined ? undefined : toStoredError(lateness);
+}
+
+/** Undefined after an abort: `contextFor` may never answer. */
+async function contextOf(
+  { context }: ModelStep,
+  signal: AbortSignal,
+): Promise<Required<TurnContext> | undefined> {
+  try {
+    return await unlessAborted(context(), signal);
+  } catch (error) {
+    if (signal.aborted) return undefined;
+    throw error;
+  }
 }
 
 async function release(outputs: AsyncGenerator<StepOutput, void, void>): Promise<void> {
