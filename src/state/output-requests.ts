@@ -26,7 +26,7 @@ export interface OutputRequest {
   /** `lapsed`: the call ended before an answer, for instance because its turn was cancelled. */
   readonly status: "waiting" | "answered" | "lapsed";
   /** The position and the time (epoch milliseconds) of the answer, and who gave it. */
-  readonly answered?: { readonly position: number; readonly at: number; readonly by?: string };
+  readonly answered?: { readonly position: number; readonly time: number; readonly by?: string };
 }
 
 export interface RequestedCall {
@@ -87,8 +87,10 @@ function requestsOf(
       input,
       ...asked,
     };
-    if (settled !== undefined && (outcome.status === "succeeded" || outcome.status === "failed"))
-      return [{ request: { ...about, status: "answered", answered: settled }, call }];
+    if (settled !== undefined && (outcome.status === "succeeded" || outcome.status === "failed")) {
+      const { at: time, ...answer } = settled;
+      return [{ request: { ...about, status: "answered", answered: { ...answer, time } }, call }];
+    }
     const waits = step.step === state.machine.context.step && isAwaited(state, callId);
     const status = settled === undefined && waits ? "waiting" : "lapsed";
     return [{ request: { ...about, status }, call }];
