@@ -1,4 +1,4 @@
-/** Temporary folders for stores, and what lies in them. */
+/** Temporary folders for stores, and their sizes. */
 
 import { mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-/** The one tool of the workload, run by whoever runs the loop. */
+/** The one tool of the workload, run by the loop that is measured. */
 
 import { tool, type ToolSet } from "ai";
 import { z } from "zod";

@@ -23,7 +23,7 @@ export interface Workload {
   readonly request: string;
   /** What the session says, byte by byte: the request, the deltas, the calls' inputs and results. */
   readonly contentBytes: number;
-  /** Characters of all deltas: whoever does the work must have seen as many. */
+  /** Characters of all deltas: each contender must have seen as many. */
   readonly deltaCharacters: number;
   /** The deltas of each step. */
   readonly texts: readonly (readonly string[])[];

@@ -21,7 +21,7 @@ const loading = mark();
 const contender = await load();
 const loadMs = mark().wallMs - loading.wallMs;
 
-/** At once: whoever called the model goes on. */
+/** At once: the caller of the model goes on. */
 function tell(measured: object): never {
   writeSync(1, `${JSON.stringify(measured)}\n`);
   process.exit(0);

@@ -1,6 +1,6 @@
 /**
  * What the model of every contender says, and what is noted of the session meanwhile. A contender's
- * model asks it for each step, its tool for each result, and whoever consumes tells it of each delta.
+ * model asks it for each step, its tool for each result, and the consumer reports each delta to it.
  * It belongs to no SDK: each contender brings its own model that reads from it.
  */
 
@@ -88,13 +88,13 @@ export class Script {
   }
 }
 
-/** Each call has to be told the whole conversation: who leaves some of it out does less work. */
+/** Each prompt must have the whole conversation: a contender that leaves out a part does less work. */
 export function assertWhole(prompt: unknown, { texts, results }: Workload, steps: number): void {
   const told = JSON.stringify(prompt);
   for (let step = 0; step < steps; step++) {
     const said = [(texts[step] ?? []).join(""), results[step] ?? ""];
     if (!said.every((text) => told.includes(JSON.stringify(text).slice(1, -1)))) {
-      throw new Error(`The model was not told of step ${step + 1}.`);
+      throw new Error(`The prompt lacks step ${step + 1}.`);
     }
   }
 }

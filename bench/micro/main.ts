@@ -1,5 +1,5 @@
 /**
- * `npm run bench:micro`: what the parts cost that a session stands on. Figures go to stdout (`--json`
+ * `npm run bench:micro`: what the parts of a session cost. Figures go to stdout (`--json`
  * for programs), progress to stderr. Prompts, estimates, merged rows and positions are in `npm run bench`.
  */
 

@@ -1,4 +1,4 @@
-/** What a tool of `agentTool` was made of, found again on copies of the tool. */
+/** The settings that a tool of `agentTool` was made with. Copies of the tool keep them. */
 
 import type { JsonValue } from "../events/index.ts";
 import type { Agent } from "./agent.ts";

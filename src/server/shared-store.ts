@@ -1,5 +1,5 @@
 /**
- * Serves a store to other processes of its user, by HTTP over the socket in its folder. Whoever may connect
+ * Serves a store to other processes of its user, by HTTP over the socket in its folder. A process that may connect
  * owns the files too: the modes of the folder (0700) and the socket (0600) are the check, since Node does not
  * give the user of a peer. Loaded at the first connection.
  */

@@ -34,7 +34,7 @@ const notEvents: readonly (readonly [what: string, event: unknown])[] = [
     { type: "turn.started", time: 1, data: { turn: 1, maxSteps: Infinity } },
   ],
   [
-    "an answer of a kind that there is not",
+    "an answer of an unknown kind",
     {
       type: "tool.succeeded",
       time: 1,

@@ -108,7 +108,7 @@ export const deleteContract: readonly Promised[] = [
     },
   ],
   [
-    "tells whoever follows a session that it was deleted, and lets others go on",
+    "tells the followers of a session that it was deleted, and lets others go on",
     async (log) => {
       await appendInTurn(log, ["s", "t"], 3);
       const events = log.subscribe("s")[Symbol.asyncIterator]();
@@ -231,7 +231,7 @@ export const deleteContract: readonly Promised[] = [
     },
   ],
   [
-    "shows whoever reads a session while it is deleted a beginning of it, and never damage",
+    "shows readers of a session that is being deleted a beginning of it, and never damage",
     async (log) => {
       await log.append("s", "none", numberedUpTo(3000));
       await log.append("t", "none", numberedUpTo(3000));

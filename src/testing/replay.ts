@@ -100,7 +100,7 @@ export async function replay(
   if (gone !== undefined) {
     throw new TurnlogError(
       "INVALID_INPUT",
-      `What stands at ${gone.position} was redacted: nobody can tell whether an agent does it again. Replay a session of which nothing is gone.`,
+      `The event at ${gone.position} was redacted, so it cannot be compared. Replay a session without redacted events.`,
       { position: gone.position },
     );
   }

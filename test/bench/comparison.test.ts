@@ -125,5 +125,5 @@ it("refuses figures of a contender that did less than the work", () => {
   }).not.toThrow();
   expect(() => {
     assertWhole(told, workload, 2);
-  }).toThrow("The model was not told of step 2.");
+  }).toThrow("The prompt lacks step 2.");
 });

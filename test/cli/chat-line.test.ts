@@ -83,7 +83,7 @@ describe("a line in a chat", () => {
     ["n not now", answer(false, false, "not now")],
     ["a", answer(true, true)],
     ["never: too risky", answer(false, true, "too risky")],
-  ])("%j answers a question that stands", (typed, meant) => {
+  ])("%j answers an open question", (typed, meant) => {
     expect(readLine(typed, true)).toEqual(meant);
   });
 

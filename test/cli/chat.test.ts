@@ -80,7 +80,7 @@ describe("a chat", () => {
     expect(shown).toMatch(
       /^> go$[^]*^one more word$[^]*^> first$[^]*^after the steering$[^]*^tokens: [^]*^> second$[^]*^after the turn$/m,
     );
-    // What was being typed stands there still, and nothing waits any more.
+    // The typed text is still there, and nothing waits any more.
     await chat.until(/^> half a li$/m);
     expect(chat.screen()).not.toMatch(/^\d (?:next step|after the turn):/m);
   });

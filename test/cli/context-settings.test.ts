@@ -116,7 +116,7 @@ describe("a process", () => {
     await talk(["--session", "two"], { INSTRUCTIONS: long });
     const context = (args: readonly string[], INSTRUCTIONS = ""): Promise<Ended> =>
       run(["context", ...args, "--json"], { cwd: folder.path, env: { INSTRUCTIONS } });
-    // Whoever says the same instructions is the same agent.
+    // The same instructions make the same agent.
     const [one] = jsonLines((await context(["one"])).stdout);
     const [two] = jsonLines((await context(["two"], long)).stdout);
     expect(one).toMatchObject({ standing: "agent" });
@@ -138,7 +138,7 @@ describe("a process", () => {
     const log = await events(folder.path);
     const compacted = log.filter(({ type }) => type === "context.compacted");
     expect(compacted[0]).toMatchObject({ data: { strategy: "summarize", rung: "whole" } });
-    // Between the steps before it and those after it lies the limit, 0.3 of 8,192.
+    // The limit, 0.3 of 8,192, is between the steps before it and those after it.
     for (const [index, event] of log.entries()) {
       if (event.type !== "context.compacted") continue;
       const before = z.object({ beforeTokens: z.number(), afterTokens: z.number() });

@@ -64,7 +64,7 @@ const told: readonly (readonly [EventBody, string])[] = [
   ],
   [
     { type: "context.count-failed", data: { ...asked, error: { name: "E", message: "busy" } } },
-    "Not counted by provider: busy. The estimate of ~12,300 tokens stands.",
+    "Not counted by provider: busy. The estimate of ~12,300 tokens holds.",
   ],
   [
     { type: "context.compaction-started", data: { strategy: "s", trigger: "asked" } },

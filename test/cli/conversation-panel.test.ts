@@ -1,4 +1,4 @@
-/** The rows at the bottom of a chat, by how the session stands and how large the window is. */
+/** The rows at the bottom of a chat, by the state of the session and the size of the window. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { panel } from "../../src/cli/chat/conversation-panel.ts";

@@ -5,7 +5,7 @@ import { cellsOf } from "../../src/cli/terminal/cells.ts";
 import { draftRow, draftText, edit, emptyDraft, type Draft } from "../../src/cli/terminal/draft.ts";
 import type { Press } from "../../src/cli/terminal/key.ts";
 
-/** What stands there after keys; words in brackets are pressed, all else is typed. The cursor is `|`. */
+/** The line after keys; words in brackets are pressed, all else is typed. The cursor is `|`. */
 function after(keys: string): string {
   let draft: Draft = emptyDraft;
   for (const [, name, text] of keys.matchAll(/\[([a-z-]+)\]|([^[]+)/g)) {

@@ -7,7 +7,7 @@ import { recordedOutput } from "./recorded-output.ts";
 
 interface Terminal {
   readonly output: Output;
-  /** What stands on it. */
+  /** The text on it. */
   screen: string;
   /** The pipe's reader shows what it has read. */
   readonly passOn: () => Promise<void>;

@@ -23,7 +23,7 @@ const places = (stdout: string): readonly string[] =>
     .parse(jsonLines(stdout))
     .map(({ position, session, event }) => `${position} ${session}:${event.position}`);
 
-/** Whoever follows a store has it while it reads. */
+/** A follower has the store while it reads. */
 const opened = (dir: string): Promise<EventLog> => eventually(() => openLog({ dir }));
 
 async function write(dir: string, sessions: readonly string[]): Promise<void> {

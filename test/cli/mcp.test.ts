@@ -128,7 +128,7 @@ describe("turnlog chat --mcp-config", () => {
             args: ["${PROGRAM:-nothing}", path],
             env: { SECRET: "${SECRET:-none}" },
           },
-          // Would be told of, and its variable be missed.
+          // Would be reported, with its variable as missing.
           other: { command: "/nowhere/at/all", args: ["${UNSET}"], disabled: true },
         },
       });

@@ -1,4 +1,4 @@
-/** Files that a user names: what `export --out` and `--fixture` do with what stands there already. */
+/** Files that a user names: what `export --out` and `--fixture` do with an existing file. */
 
 import { execFileSync } from "node:child_process";
 import { chmod, mkdir, readdir, readFile, readlink, stat } from "node:fs/promises";

@@ -138,7 +138,7 @@ describe("a word that is like a command", () => {
     ["behind --", ["--", "shwo", "nope"], "shwo nope"],
     ["with what follows it, as one argument", ["shwo nope"], "shwo nope"],
     ["behind the name of the command", ["chat", "shwo"], "shwo"],
-  ])("is sent as it stands %s", async (_where, args, message) => {
+  ])("is sent unchanged %s", async (_where, args, message) => {
     await using folder = await temporaryFolder(files);
     const { code, stdout } = await run(args, { cwd: folder.path });
     expect(code).toBe(0);

@@ -187,7 +187,7 @@ describe("diff", () => {
     ]);
   });
 
-  it("refuses a position that there is not", async () => {
+  it("refuses a position that does not exist", async () => {
     const ended = await run(["diff", session, "1", "99999"], { cwd: folder.path });
     expect(ended).toMatchObject({ code: 1, stdout: "" });
     expect(ended.stderr).toContain("[INVALID_INPUT]");
@@ -197,7 +197,7 @@ describe("diff", () => {
 });
 
 describe("what cannot be shown", () => {
-  it("refuses a session that there is not, with the code and how to find one", async () => {
+  it("refuses a session that does not exist, with the code and how to find one", async () => {
     const ended = await run(["show", "nobody"], { cwd: folder.path });
     expect(ended).toMatchObject({ code: 1, stdout: "" });
     expect(ended.stderr).toMatch(

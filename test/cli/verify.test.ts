@@ -52,7 +52,7 @@ describe("verify", () => {
     await using folder = await folderWithStore();
     {
       await using store = new Level(join(folder.at(".turnlog"), "log"));
-      // Of a session that was deleted, it is known how many places it leaves empty: this one is none.
+      // Of a session that was deleted, the number of its positions is known: this gap is not one of them.
       await store.put("d/none", "not what anybody wrote");
     }
     const { code, stdout } = await run(["verify"], { cwd: folder.path });
@@ -64,7 +64,7 @@ describe("verify", () => {
     expect(jsonLines(json.stdout)[0]).toMatchObject({ problems: [{ position: 0 }] });
   });
 
-  it("refuses a session that there is not, and a sample of nothing", async () => {
+  it("refuses a session that does not exist, and a sample of nothing", async () => {
     await using folder = await folderWithStore();
     const nobody = await run(["verify", "nobody"], { cwd: folder.path });
     expect(nobody).toMatchObject({ code: 1, stdout: "" });

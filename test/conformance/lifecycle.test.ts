@@ -194,7 +194,7 @@ function comparable(value: unknown, depth = 0): unknown {
   if (typeof value === "function") return "a function";
   if (typeof value !== "object" || value === null || depth > 9) return value;
   if (value instanceof Error || value instanceof Date) return value;
-  // The model is told of an error in other words.
+  // The model gets an error in other words.
   if ("type" in value && value.type === "error-text") return value.type;
   if (Array.isArray(value)) return value.map((one) => comparable(one, depth + 1));
   const fields: Record<string, unknown> = {};

@@ -39,7 +39,7 @@ interface Case {
   readonly script: readonly ScriptedStep[];
   readonly settings?: Omit<Agent, "model">;
   readonly fails?: boolean;
-  /** The model is told of a failed tool in other words, and the SDK drops the usage of a failed run. */
+  /** The model gets the error of a failed tool in other words, and the SDK drops the usage of a failed run. */
   readonly otherUsage?: boolean;
 }
 

@@ -1,5 +1,5 @@
 /**
- * Whoever looks at a session with cut results plans as if its tools had said no more than what is
+ * A plan for a session with cut results is made as if its tools had said no more than what is
  * shown: compared with a twin whose tools did.
  */
 

@@ -130,7 +130,7 @@ export class Session {
     this.record({ type: "tool.failed", data: { step: this.#step, callId, error } });
   }
 
-  /** The prompt as it stands is counted. */
+  /** The present prompt is counted. */
   count(tokens: number, model: ModelName = gpt): void {
     const counter = "provider";
     this.record({ type: "context.counted", data: { counter, model, tokens, estimatedTokens: 1 } });

@@ -7,7 +7,7 @@
 import { defaultEstimator } from "../../src/context/index.ts";
 import type { ScriptedReply, ScriptedTurn } from "./recorded-script.ts";
 
-/** Tokens by the text that they are of: what stands for a message in a prompt. */
+/** Tokens by text: the text is the form of a message in a prompt. */
 export interface BilledTexts {
   readonly tokens: ReadonlyMap<string, number>;
   /** Tokens that were billed for one of our estimator's. */
@@ -16,7 +16,7 @@ export interface BilledTexts {
   readonly known: number;
 }
 
-/** What lies between two bills. */
+/** The messages between two bills. */
 interface Stretch {
   readonly texts: readonly string[];
   readonly tokens: number;

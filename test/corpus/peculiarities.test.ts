@@ -132,7 +132,7 @@ const peculiarities: readonly Peculiarity[] = [
   },
 ];
 
-/** Every string, as it stands in JSON, that a value has in it. */
+/** Every string, in its JSON form, that a value contains. */
 function stringsOf(value: unknown): readonly string[] {
   if (typeof value === "string") return value === "" ? [] : [JSON.stringify(value)];
   if (typeof value !== "object" || value === null) return [];

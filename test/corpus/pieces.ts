@@ -18,7 +18,7 @@ export function* cutIntoPieces(bytes: Uint8Array, seed: number): Generator<Uint8
   }
 }
 
-/** Whether a byte stands inside a UTF-8 sequence: a piece that begins with one was cut through a character. */
+/** Whether a byte is inside a UTF-8 sequence: a piece that begins with one was cut through a character. */
 export function isContinuation(byte: number | undefined): boolean {
   return byte !== undefined && (byte & 0b1100_0000) === 0b1000_0000;
 }

@@ -27,7 +27,7 @@ export interface ScriptedTurn {
   readonly replies: readonly ScriptedReply[];
 }
 
-/** Stands where it was not recorded what a reply answers. */
+/** The message where the question to a reply was not recorded. */
 export const GO_ON = "Go on.";
 
 /** A session's turns. A reply that calls tools is followed by another one of the same turn. */

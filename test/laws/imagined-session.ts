@@ -138,7 +138,7 @@ export class ImaginedSession {
     }
   }
 
-  /** As configured by whoever opens the session now. */
+  /** As configured by the process that opens the session now. */
   #agent(): Agent {
     const onInterrupted = this.#choices.pick(["report", "retry", "ask"] as const);
     return { model: AGENT.model.modelId, toolPolicies: { work: { onInterrupted } } };

@@ -1,4 +1,4 @@
-/** A diff of two prompts says all of what lies between them, over any two positions of any log. */
+/** A diff of two prompts has everything between them, over any two positions of any log. */
 
 import * as fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";

@@ -45,7 +45,7 @@ function held(before: readonly SessionEvent[], after: readonly SessionEvent[]) {
   );
 }
 
-/** What is told of every landmark, and of the end, is what was told. */
+/** The views at every landmark and at the end are the same as before. */
 function sameAtLandmarks(
   before: readonly SessionEvent[],
   after: readonly SessionEvent[],

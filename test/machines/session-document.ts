@@ -25,7 +25,7 @@ export function sessionDocument(): string {
   return `# The session machine
 
 The statechart of a session, drawn from its own definition by \`npm run diagram\`: change \`src/machines/session-machine.ts\`, not this page.
-It is fed logged events only, and what stands after a slash is an effect: data that the runtime acts on and answers with further events.
+It is fed logged events only, and the name after a slash is an effect: data that the runtime acts on and answers with further events.
 
 \`\`\`mermaid
 ${sessionDiagram()}

@@ -1,4 +1,4 @@
-/** Servers over HTTP: told of a cancel, and odd answers concern their own call as they do over a pipe. */
+/** Servers over HTTP: they get a cancel, and odd answers concern their own call as they do over a pipe. */
 
 import { describe, expect, it } from "vitest";
 import { RunningServer } from "../../src/mcp/mcp-server.ts";
@@ -104,7 +104,7 @@ describe.each([
     });
     const line = json({ content: [{ type: "image", data: "aGVsbG8=" }], isError: null });
     expect(await server.call("raw", { line })).toMatchObject({ isError: false });
-    // The call that runs there is none the worse for it, and no other connection was made.
+    // The call that runs there goes on, and no other connection was made.
     expect(end).toBeUndefined();
     expect(own.noted).not.toContain("closed");
     expect(own.noted.filter((method) => method === "server/discover")).toHaveLength(1);

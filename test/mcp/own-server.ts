@@ -1,5 +1,5 @@
 /**
- * An MCP server that does what real ones do on bad days, spoken by hand: no library stands between a
+ * An MCP server that does what real ones do on bad days, spoken by hand: no library is between a
  * test and what goes over the pipe. Run as `node own-server.ts <folder> [habit…]`; every start notes its
  * pid in `<folder>/pids`.
  */

@@ -1,4 +1,4 @@
-/** Structured content of a result: the model is told of it wherever it says more than the content. */
+/** Structured content of a result: the model gets it wherever it says more than the content. */
 
 import { expect, it } from "vitest";
 import { replay } from "../../src/testing/index.ts";
@@ -9,7 +9,7 @@ import { png } from "../support/media.ts";
 import { openSession } from "../support/with-runtime.ts";
 import { ownServer } from "./own-servers.ts";
 
-/** What the model is told of each of these results, by a server that gives them and a session. */
+/** The model output of each of these results, by a server that gives them and a session. */
 async function told(...results: readonly object[]): Promise<readonly unknown[]> {
   await using folder = await temporaryFolder();
   const calls = results.map((result, index) => {

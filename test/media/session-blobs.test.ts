@@ -38,7 +38,7 @@ const reference = blobReference(sha256);
 const measures = { bytes: shot.length, width: 200, height: 100 };
 
 function shows(answer: unknown, more: Partial<ToolSet[string]> = {}): ToolSet {
-  // The SDK infers a tool's types from its schema, of which there is none here.
+  // The SDK infers a tool's types from its schema, and these have none.
   return { look: tool({ inputSchema: jsonSchema({}), execute: () => answer, ...more } as never) };
 }
 

@@ -1,4 +1,4 @@
-/** What all blobs of a session may have together, whoever brings them and however many come at once. */
+/** The limit of all blobs of a session together, from any source and however many come at once. */
 import { hash } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
 import { tool } from "ai";

@@ -31,7 +31,7 @@ export class ConductedTools {
   #ends = 0;
   readonly #asked = new Map<string, PromiseWithResolvers<boolean>>();
 
-  /** `onRun` is told of each run; `decide` says of a call whether it needs approval where nobody else does. */
+  /** `onRun` is called with each run; `decide` says whether a call needs approval if no rule does. */
   constructor(onRun: (key: string) => void, decide?: (key: string) => Promise<boolean>) {
     const execute = ({ key }: Input): Promise<unknown> => {
       onRun(key);

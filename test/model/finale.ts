@@ -106,7 +106,7 @@ function recoveryProblems(events: readonly SessionEvent[]): readonly string[] {
   });
 }
 
-/** The output of a turn is its last reply as JSON, or why it is none, whichever process read it. */
+/** The output of a turn is its last reply as JSON, or why it is not valid, whichever process read it. */
 function isOutputOf({ reason, output }: EventMap["turn.ended"], text: string): boolean {
   const isReply = reason === "stop" || reason === "length" || reason === "content-filter";
   const isWanted = isReply && (reason === "stop" || text !== "");

@@ -86,7 +86,7 @@ export const haste: fc.Arbitrary<Command> = fc
           const request = requests[name]?.(stage, messages);
           if (request !== undefined) stage.ask(name, unlessRefused(request));
         }
-        // Whoever looks after them sees what they did.
+        // A later look sees what they did.
         stage.ask("a look", stage.session.view());
         const { asked } = stage.process;
         await stage.until("a look", () => !asked.has("a look") || !stage.isAlive);

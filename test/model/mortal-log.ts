@@ -27,7 +27,7 @@ export interface Store {
   readonly events: SessionEvent[];
   /** The position up to which the writers were told that it is durable. */
   durable: number;
-  /** Told of every event as it is taken. */
+  /** Called with every event as it is taken. */
   readonly onEvent: (event: SessionEvent) => void;
 }
 

@@ -40,7 +40,7 @@ const unbounded: Bounds = {
   always: true,
 };
 
-/** Every move that may come, whoever is quicker: until a model has stopped that was told to, all may. */
+/** Every move that may come, in any order: until a model has stopped, all may. */
 export function toleratedMoves(situation: Situation, world: World): readonly Move[] {
   const moves = possibleMoves(situation, world);
   const { machine, settling, told } = situation;
@@ -83,7 +83,7 @@ export function movesAfterCrash(
   return policies.map((policy) => ({ type: "session.recovered", policy }));
 }
 
-/** Nothing runs and nothing is about to: whoever opens the session finds it as it was. */
+/** Nothing runs and nothing is about to: opening the session changes nothing. */
 export function isAtRest(situation: Situation): boolean {
   const { machine } = situation;
   const { calls, skipCalls, stopping } = machine.context;

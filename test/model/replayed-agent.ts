@@ -44,7 +44,7 @@ export function plainAgent(world: World): Agent {
   return agentOf(world, { model, tools: conducted.tools, strategy });
 }
 
-/** Whether a call needed approval, by what came of it first; whoever decides may fail to. */
+/** Whether a call needed approval, by its first outcome; the decision may fail. */
 async function decision(key: string, events: readonly SessionEvent[]): Promise<boolean> {
   const first = events.find((event) => {
     switch (event.type) {

@@ -1,6 +1,6 @@
 /**
  * Where a session is: the machine, with what is known of the runtime around it. Pure. Folded from
- * the events of a log, whoever recorded them.
+ * the events of a log, recorded by any process.
  */
 
 import { entriesOf, type CancelMode, type SessionEvent } from "../../src/events/index.ts";
@@ -47,7 +47,7 @@ export interface Situation {
   readonly lastTurn: readonly string[];
   /** The step's prompt was too long: what came of it. */
   readonly overflow?: "refused" | "compacting" | "compacted" | "rejected" | "recovered";
-  /** The process is dead, and an event stands in the log that it would not have recorded. */
+  /** The process is dead, and the log has an event that it would not have recorded. */
   readonly cut: boolean;
 }
 
@@ -68,7 +68,7 @@ export const beginning: Situation = {
   cut: false,
 };
 
-/** The situation after an event of the log, whoever recorded it. Events that mean nothing change nothing. */
+/** The situation after an event of the log. Events that mean nothing change nothing. */
 export function after(situation: Situation, event: SessionEvent): Situation {
   const machine = machineFold(situation.machine, event).snapshot;
   const moved = { ...situation, machine };

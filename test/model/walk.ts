@@ -42,7 +42,7 @@ export async function walk(
       await stage.rest();
       if (stage.situations.length === step + 1) {
         if (isAtRest(situation) && random.chance(0.3)) {
-          // Whoever opens a session at rest finds it as it was and records nothing.
+          // Opening a session at rest changes and records nothing.
           stage.process.log.kill();
           await stage.start(random.pick(["stop", "continue"]), lifetime(step));
           await stage.rest();

@@ -1,4 +1,4 @@
-/** What one call of the offline model promises to whoever calls it: a well-behaved language model. */
+/** A call of the offline model behaves as the AI SDK expects of a language model. */
 import type {
   LanguageModelV4CallOptions,
   LanguageModelV4FunctionTool,

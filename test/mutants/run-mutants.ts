@@ -84,7 +84,7 @@ const { values } = parseArgs({
   },
 });
 
-/** What stands in the place of a file. */
+/** The content that replaces a file. */
 let now: { readonly file: string; readonly text: string } | undefined;
 
 const vitest = await createVitest(

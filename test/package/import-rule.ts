@@ -464,7 +464,7 @@ const mayImport: Modules = {
   cli: ["cli/output", "cli/commands"],
 };
 
-/** Folders of entry points: each file in them is one, and no `index.ts` stands for the others. */
+/** Folders of entry points: each file in them is one, and none has an `index.ts` for the others. */
 const entries: ReadonlySet<string> = new Set(["public", "cli"]);
 
 /** Files that import a module which the user names. */

@@ -1,4 +1,4 @@
-/** The program that the README shows runs as it stands there, on a store of its own. */
+/** The program that the README shows runs unchanged, on a store of its own. */
 
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";

@@ -1,4 +1,4 @@
-/** The code that some pages of docs show runs as it stands there. */
+/** The code that some pages of docs show runs unchanged. */
 
 import { expect, it } from "vitest";
 import { shownPrograms } from "../support/shown-blocks.ts";

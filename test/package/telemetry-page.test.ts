@@ -1,4 +1,4 @@
-/** The code that docs/telemetry.md shows runs as it stands there. */
+/** The code that docs/telemetry.md shows runs unchanged. */
 
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";

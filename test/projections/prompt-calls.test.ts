@@ -1,4 +1,4 @@
-/** What the model is told of its calls. */
+/** The results that the model gets of its calls. */
 
 import { describe, expect, it } from "vitest";
 import type { EventBody } from "../../src/events/index.ts";
@@ -12,7 +12,7 @@ function afterCall(...then: readonly EventBody[]): readonly EventBody[] {
   return [...asked("Go."), stepStarted(1), called("1"), stepFinished(1, "tool-calls"), ...then];
 }
 
-/** What the model is told of that call. */
+/** The result that the model gets of that call. */
 function told(...then: readonly EventBody[]): unknown {
   const last = promptOf(...afterCall(...then)).at(-1);
   return last?.role === "tool" && last.content[0]?.type === "tool-result"

@@ -200,18 +200,23 @@ describe("whatever a tool gives the model", () => {
     });
   });
 
-  it.each(["custom", "file-data"])("a %s part may have a text that is none", async (type) => {
-    const part = { type, data: "aGk=", mediaType: "image/png", text: {} };
-    const odd = tool({
-      inputSchema,
-      toModelOutput: () => ({ type: "content", value: [part] }) as unknown as ModelOutput,
-      execute: () => "done",
-    });
-    const model = scriptedModel((_, index) => (index === 0 ? calling(call("odd", "c")) : "Fine."));
-    await using log = await openMemoryLog();
-    expect(await say(log, { model, tools: { odd } }, 3)).toEqual(stop(3));
-    await goesOn(log);
-  });
+  it.each(["custom", "file-data"])(
+    "a %s part may have a text field of another type",
+    async (type) => {
+      const part = { type, data: "aGk=", mediaType: "image/png", text: {} };
+      const odd = tool({
+        inputSchema,
+        toModelOutput: () => ({ type: "content", value: [part] }) as unknown as ModelOutput,
+        execute: () => "done",
+      });
+      const model = scriptedModel((_, index) =>
+        index === 0 ? calling(call("odd", "c")) : "Fine.",
+      );
+      await using log = await openMemoryLog();
+      expect(await say(log, { model, tools: { odd } }, 3)).toEqual(stop(3));
+      await goesOn(log);
+    },
+  );
 
   it("bytes and addresses are kept as text", async () => {
     const odd = tool({

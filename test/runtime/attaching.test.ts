@@ -91,7 +91,7 @@ describe("a message with files", () => {
     await expect(sent).rejects.toMatchObject({ code: "INVALID_INPUT", session: "s" });
     await expect(sent).rejects.toThrow(message);
     expect(await open.types()).toEqual(["session.created"]);
-    // The session is none the worse for it.
+    // The session works as before.
     expect((await (await open.session.send("Without it.")).result).text).toBe("Yes.");
   });
 

@@ -18,9 +18,9 @@ const broken = [
   ["a letter too few", "QUJDRA="],
   ["a letter too many", "QUJDR"],
   ["nothing", ""],
-  ["a data URL that is none", "data:image/png;base64,@@@@"],
+  ["an invalid data URL", "data:image/png;base64,@@@@"],
   ["a data URL with nothing in it", "data:image/png;base64,"],
-  ["an address that is none", "https://"],
+  ["an invalid address", "https://"],
 ] as const;
 
 it.each(broken)("send refuses %s for a file, and says which part", async (_, data) => {

@@ -233,7 +233,7 @@ function proxy(modelId: string) {
 
 type Prompt = ScriptedModel["calls"][number]["prompt"];
 
-/** The calls of a prompt, each with what was asked and what was told of it. */
+/** The calls of a prompt, each with its input and its result. */
 function seen(prompt: Prompt) {
   return prompt.flatMap((message, index) => {
     if (message.role !== "assistant") return [];
@@ -316,7 +316,7 @@ function isPlain(id: string, name: number): boolean {
   return (names[name]?.provider === "mistral.chat" ? /^[a-zA-Z0-9]{9}$/ : /^[\w-]{1,40}$/).test(id);
 }
 
-/** In letters that all take, or an id that whoever answers has once given itself. */
+/** In letters that all accept, or an id that the provider itself once gave. */
 function isLegal(
   id: string,
   name: number,

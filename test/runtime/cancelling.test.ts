@@ -13,7 +13,7 @@ import { echo } from "./tools.ts";
 const nothing = z.object({});
 const sources = ["language-model-call", "stream-text"] as const;
 
-/** A model whose stream stands still after some words and does not care for its signal. */
+/** A model whose stream stops after some words and ignores its signal. */
 function deafModel(after: ScriptedModel, words: readonly string[]) {
   let deaf = true;
   return {

@@ -18,7 +18,7 @@ function asking(...ids: readonly string[]): ScriptedModel {
   return scriptedModel([calling(...ids.map((id) => call("locate", id))), "You are there."]);
 }
 
-/** What the model was told of the calls in its last prompt. */
+/** The results of the calls in the model's last prompt. */
 function told(model: ScriptedModel): string {
   return JSON.stringify(model.calls.at(-1)?.prompt.filter(({ role }) => role === "tool"));
 }

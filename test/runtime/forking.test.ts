@@ -75,7 +75,7 @@ describe("a fork at the end", () => {
     expect(await ask(await open.session.fork(), "Second?")).toBe("Two.");
   });
 
-  it("is refused under a name that is taken, and at a position that there is not", async () => {
+  it("is refused under a name that is taken, and at a position that does not exist", async () => {
     await using open = await openSession({ model: scriptedModel([]) });
     await expect(open.session.fork({ id: "s" })).rejects.toMatchObject({
       code: "REVISION_CONFLICT",

@@ -1,4 +1,4 @@
-/** What a session hands out is not its memory: whoever edits it changes neither the session nor another runtime. */
+/** The values that a session hands out are not its memory: a change of them changes neither the session nor another runtime. */
 
 import { jsonSchema, tool, wrapLanguageModel, type LanguageModelMiddleware } from "ai";
 import { describe, expect, it } from "vitest";

@@ -104,7 +104,7 @@ it("a callback that never answers does not hold a cancelled turn, nor the end of
 describe("a turn that ends before its first step", () => {
   function preparing(heard: string[], prepareStep: NonNullable<Agent["prepareStep"]>): Agent {
     const onAbort = ({ reason }: { readonly reason?: unknown }): void =>
-      void heard.push(`${reason}`);
+      void heard.push(String(reason));
     const listeners = { ...listening(heard), onAbort };
     return { model: scriptedModel(() => "Hello."), ...listeners, prepareStep };
   }

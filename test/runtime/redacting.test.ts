@@ -187,7 +187,7 @@ describe("a redaction", () => {
     expect(found.problems).toEqual([]);
     expect(found.redacted?.prompts).toBeGreaterThan(0);
     expect(found.redacted?.prompts).toBeLessThan(found.prompts);
-    // By whoever opens it next, and by nobody who has what lies in the store.
+    // By the next process that opens it, and by nobody who has the files of the store.
     const again = encryptedLog(stored, keys);
     expect(await storedEvents(again, "s")).toEqual(await storedEvents(log, "s"));
     const reason = (await storedEvents(log, "s")).find(

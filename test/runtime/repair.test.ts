@@ -19,7 +19,7 @@ const weather = tool({
 const calls = [call("whether", "1", { city: "Ulm" }), call("weather", "2", { town: "Ulm" })];
 
 describe.each(["language-model-call", "stream-text"] as const)("By way of %s", (stepSource) => {
-  /** What the model is told of both calls. */
+  /** The results that the model gets of both calls. */
   async function told(repairToolCall?: Repair): Promise<readonly unknown[]> {
     const model = scriptedModel([calling(...calls), "I see."]);
     const mending = repairToolCall === undefined ? {} : { repairToolCall };

@@ -1,4 +1,4 @@
-/** A message id stands for one message: the same message again is that one, another one is refused. */
+/** A message id names one message: the same message again is that one, another one is refused. */
 
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -94,7 +94,7 @@ describe("undoing", () => {
           for (const { position, before } of prompts.toReversed()) {
             await open.session.restore(position);
             const now = (await open.session.view()).prompt;
-            // What was said since stands behind what was there before.
+            // New messages come behind those from before.
             expect(JSON.stringify(now).startsWith(before.slice(0, -1))).toBe(true);
             expect(promptProblems(now).filter(({ rule }) => rule !== "ends-with-input")).toEqual(
               [],

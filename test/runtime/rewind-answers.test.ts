@@ -196,7 +196,7 @@ describe("basedOn", () => {
     await expect(session.send("c", { basedOn: { turn: 3 } })).rejects.toMatchObject({
       code: "STALE",
     });
-    // Whoever saw the first reply sees it again.
+    // A client that saw the first reply sees it again.
     await session.checkout(1);
     await session.rewind({ beforeMessage: "b", basedOn: { messageId: "b" } });
     await expect(session.checkout(1, { basedOn: { messageId: "b" } })).rejects.toMatchObject({

@@ -37,7 +37,7 @@ const MOST_TO_FOLD = 2000 + 2 * DELTAS;
 
 const talk = Array.from({ length: DELTAS }, (_, index) => `word ${index} `);
 
-/** A turn of many steps; `hold` stands in the middle of the last one. */
+/** A turn of many steps; `hold` comes in the middle of the last one. */
 function longTurn(hold?: ReturnType<typeof gate>) {
   return scriptedModel((_, step) =>
     step < STEPS - 1

@@ -69,7 +69,7 @@ it("has the type of the output that the message asks for", async () => {
   expectTypeOf((await plain.result).output).toBeUnknown();
 });
 
-it("fails the result of a turn whose text is none, keeps the text, and the next message works", async () => {
+it("fails the result of a turn whose text does not fit, keeps the text, and the next message works", async () => {
   const model = scriptedModel(['{"city":"Ulm"}', "No JSON", said]);
   await using open = await openSession({ model, output: trip });
   const { session } = open;

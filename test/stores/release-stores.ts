@@ -82,7 +82,7 @@ export async function meaningsOf(log: EventLog): Promise<Record<string, Meaning>
   return meanings;
 }
 
-/** Type, version and data are what lies in the log, whatever a later release reads them as. */
+/** Type, version and data are those of the log, whatever a later release reads them as. */
 function storedLine(event: SessionEvent): string {
   const { type, version, data } = loggedForm(event);
   return JSON.stringify([event.position, event.time, type, version, data, event.id]);

@@ -16,7 +16,7 @@ import { call, calling, saying } from "../support/script.ts";
 import { seen } from "../support/seen.ts";
 import type { StoreGround } from "./store-sessions.ts";
 
-/** The clock of these sessions stands still, so that what is for later waits when their process dies. */
+/** The clock of these sessions does not move, so that later messages still wait when their process dies. */
 const NOW = Date.UTC(2026, 0, 1);
 const DAY = 86_400_000;
 

@@ -16,7 +16,7 @@ export interface ImprovisedModelOptions {
   readonly tools: readonly [string, ...string[]];
   /** Those of them that take `{ task: string }`: sub-agents. */
   readonly agents?: readonly string[];
-  /** Told of each call before anything is said. */
+  /** Called with each call before the model answers. */
   readonly onCall?: (options: LanguageModelV4CallOptions) => void;
   /** Rounds of tools in a turn, at most. Default 3. */
   readonly rounds?: number;

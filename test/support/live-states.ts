@@ -1,6 +1,6 @@
 /**
  * What a live session held in memory at every position. Each event is recorded by a session that
- * stands at the position before it, so looking in at the one door, before anything else is done,
+ * is at the position before it, so a look at `record`, before anything else is done,
  * finds the state exactly as the events so far have left it.
  */
 

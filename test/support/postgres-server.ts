@@ -1,6 +1,6 @@
 /**
  * A PostgreSQL server for tests: Debian's, started in a folder of its own on a free port of the loopback
- * address, by another user if this is root. PGlite, one connection in this process, where there is none.
+ * address, by another user if this is root. PGlite, one connection in this process, where no server is installed.
  */
 
 import { execFileSync, spawn, type ChildProcess } from "node:child_process";

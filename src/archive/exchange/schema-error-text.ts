@@ -37,7 +37,7 @@ function issueWords(issue: Issue, before: readonly PropertyKey[]): string {
     const [kind] = kinds;
     if (kind !== undefined) {
       const known = [...new Set(kinds.flatMap(valuesOf))].map((value) => JSON.stringify(value));
-      return `${place([...path, ...kind.path])}it is none of ${known.join(", ")}`;
+      return `${place([...path, ...kind.path])}it must be one of ${known.join(", ")}`;
     }
   }
   return place(path) + issue.message;

@@ -1,6 +1,6 @@
 /**
  * Finds the files that a typed message mentions: `@shot.png`, `@"my notes.md"` (`\"` for a quotation mark),
- * `@https://example.org/plan.pdf`. Only for typed messages: text from a pipe may name files that nobody means.
+ * `@https://example.org/plan.pdf`. Only for typed messages: text from a pipe may name files that the user does not mean.
  */
 
 import { stat } from "node:fs/promises";

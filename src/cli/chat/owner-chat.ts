@@ -100,7 +100,7 @@ async function messageParts(
 function noFile(session: string): TurnlogError {
   return new TurnlogError(
     "INVALID_INPUT",
-    "A file that lies with a provider cannot be sent to the process that has the store open.",
+    "A file that is uploaded to a provider cannot be sent to the process that has the store open.",
     { session },
   );
 }

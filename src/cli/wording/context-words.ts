@@ -73,7 +73,7 @@ export function contextWords(event: SessionEvent, after?: number): string | unde
     }
     case "context.count-failed": {
       const { counter, estimatedTokens, error } = event.data;
-      return `Not counted by ${counter}: ${excerpt(error.message, MESSAGE_LENGTH)}. The estimate of ~${figure(estimatedTokens)} tokens stands.`;
+      return `Not counted by ${counter}: ${excerpt(error.message, MESSAGE_LENGTH)}. The estimate of ~${figure(estimatedTokens)} tokens holds.`;
     }
     case "context.compaction-started": {
       const { strategy, trigger } = event.data;

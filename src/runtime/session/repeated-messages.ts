@@ -1,4 +1,4 @@
-/** Messages that wait again, when the branch that repeats them is left: they are withdrawn. Pure. */
+/** The messages that a branch runs again. Those that still wait when it is left are withdrawn. Pure. */
 
 import type { EventBody } from "../../events/index.ts";
 import { allWaiting } from "../../projections/index.ts";

@@ -445,9 +445,17 @@ describe("messages that do not fit", () => {
   const fits = { role: "user", content: text, id: "1", parts: [{ type: "text", text }] };
 
   it.each([
-    ["role", { role: "nobody" }, /: role: it is none of "system", "user", "assistant", "tool"; 1/],
+    [
+      "role",
+      { role: "nobody" },
+      /: role: it must be one of "system", "user", "assistant", "tool"; 1/,
+    ],
     ["text", { role: "assistant", content: [{ type: "text", text: 1 }] }, /: content\[0\]\.text: /],
-    ["part", { role: "user", content: [{ type: "tool-call" }] }, /content\[0\]\.type: it is none/],
+    [
+      "part",
+      { role: "user", content: [{ type: "tool-call" }] },
+      /content\[0\]\.type: it must be one of/,
+    ],
     [
       "output",
       { role: "tool", content: [{ type: "tool-result", output: {} }] },

@@ -155,7 +155,7 @@ describe("verify", () => {
     expect(found).toMatchObject({ prompts: 5, problems: [] });
   });
 
-  it("is refused for a session that there is not, and for a sample of nothing", async () => {
+  it("is refused for a session that does not exist, and for a sample of nothing", async () => {
     await using log = await logOf(await readFixture("tools"));
     const nobody = verifySession(log, "nobody");
     await expect(nobody).rejects.toMatchObject({ code: "SESSION_NOT_FOUND" });

@@ -221,7 +221,7 @@ describe("what a server answers", () => {
     ["no content", 204, {}, /^$/],
     ["a coding that nobody knows", 200, { "content-encoding": "own" }, /compressed by own/],
     ["an error", 404, {}, /404/],
-    ["a status that is none", 999, {}, /status/i],
+    ["an invalid status", 999, {}, /status/i],
     ["what is not compressed as it says", 200, { "content-encoding": "gzip" }, /TypeError/],
   ])("ends the download when it is %s", async (_what, status, headers, said) => {
     await using server = await serverOn((_request, response) => {

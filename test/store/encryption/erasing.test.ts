@@ -114,7 +114,7 @@ describe("a process that dies at any of its writes", () => {
         const fork = await said(again, "f");
         expect(fork).toContain("secret goes");
         expect(fork).toContain("secret own");
-        // Whoever has what it shares, loses it: in a deletion that was begun, too.
+        // Forks that share its events lose them, also in a deletion that was only begun.
         await again.erase(isThere ? "s" : "f", { ranges: [{ from: 2, to: 2 }] }, 9);
         expect(await said(again, "f")).not.toContain("secret goes");
         expect(await said(encryptedLog(log, keys), "f")).not.toContain("secret goes");

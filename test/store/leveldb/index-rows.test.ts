@@ -373,7 +373,7 @@ describe("a killed store", () => {
       /s:26.*end at 25.*says 26/,
     ],
     ["its index row is lost", sessionKey("s"), undefined, /s:25.*index row/],
-  ])("is damaged for whoever reads the session where %s", async (_what, key, row, message) => {
+  ])("is damaged for readers of the session where %s", async (_what, key, row, message) => {
     const dir = await killedStore();
     await change(dir, async (rows) => {
       if (row !== undefined) await rows.put(key, row);

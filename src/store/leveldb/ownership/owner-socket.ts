@@ -1,5 +1,5 @@
 /**
- * A listening socket that names the owner of a store, and hands its connections to whoever serves the store.
+ * A listening socket that names the owner of a store, and hands its connections to the server of the store.
  * It ends with its process only, and keeps no process alive.
  */
 
