@@ -92,9 +92,12 @@ export class Http {
       ...(signal === undefined ? {} : { signal }),
       ...(keepalive === true ? { keepalive } : {}),
     };
+    const request = new Request(this.#address(path, query), settings);
+    // Node does not end the body of an answer whose request was collected as garbage: the signal holds it.
+    signal?.addEventListener("abort", () => request, { once: true });
     let answer: Response;
     try {
-      answer = await (own ?? fetch)(new Request(this.#address(path, query), settings));
+      answer = await (own ?? fetch)(request);
     } catch (error) {
       signal?.throwIfAborted();
       throw unreachable(`${method} ${path} got no answer.`, error);
