@@ -1,5 +1,7 @@
 /** `turnlog serve --postgres` as two processes: what one begins, the other shows, and goes on with when it ends. */
 
+import { tmpdir } from "node:os";
+import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { jsonLines, run, start, type Running } from "../cli/command-line.ts";
@@ -68,5 +70,32 @@ describe.skipIf(!several)(`two servers on one database${needs}`, () => {
     expect(await again.text()).toContain('"type":"finish"');
     second.running.child.kill("SIGTERM");
     expect((await second.running.ended).code).toBe(0);
+  });
+
+  it("is what the example starts: a message to one node is shown by the other", async () => {
+    const program = fileURLToPath(new URL("../../examples/cluster/node.ts", import.meta.url));
+    const node = async (): Promise<Running & { readonly url: string }> => {
+      const running = start([], {
+        cwd: tmpdir(),
+        program,
+        env: { DATABASE_URL: server?.connectionString ?? "", TOKEN: "secret", PORT: "0" },
+      });
+      let url = "";
+      running.child.stdout?.on("data", (piece: string) => (url += piece));
+      await running.until("stdout", /http.*\n/);
+      return { ...running, url: url.trim() };
+    };
+    const [first, second] = await Promise.all([node(), node()]);
+    const at = "/api/sessions/example";
+    const body = JSON.stringify({ message: "Hello", id: "m" });
+    const sent = await fetch(`${first.url}${at}/queue`, { method: "POST", headers, body });
+    expect(sent.status).toBe(202);
+    await expect
+      .poll(async () => (await fetch(`${second.url}${at}`, { headers })).text())
+      .toContain('"status":"idle"');
+    for (const { child, ended } of [first, second]) {
+      child.kill("SIGTERM");
+      expect((await ended).code).toBe(0);
+    }
   });
 });

@@ -14,7 +14,8 @@ export interface TestServer extends AsyncDisposable {
   readonly connectionString: string;
   /** The most connections that it takes. */
   readonly connections: number;
-  readonly process: ChildProcess | undefined;
+  /** Kills the server, and starts it again on the same port. */
+  crash(): Promise<void>;
 }
 
 /** The newest of the installed servers' folders of programs. */
@@ -37,13 +38,26 @@ export async function startPostgres(programs: string): Promise<TestServer> {
   });
   const port = await freePort();
   const options = ["-D", data, "-p", String(port), "-k", dir, "-h", "127.0.0.1"];
-  const child = spawn(join(programs, "postgres"), options, { ...as, stdio: "ignore" });
+  const launch = (): ChildProcess =>
+    spawn(join(programs, "postgres"), options, { ...as, stdio: "ignore" });
+  let child = launch();
   const connectionString = `postgres://turnlog@127.0.0.1:${port}/postgres`;
   await untilReady(programs, port, child);
   return {
     connectionString,
     connections: 4,
-    process: child,
+    async crash() {
+      child.kill("SIGKILL");
+      await once(child, "exit");
+      // It does not start before the last process of the killed one has ended.
+      for (let isReady = false; !isReady;) {
+        child = launch();
+        isReady = await untilReady(programs, port, child).then(
+          () => true,
+          () => false,
+        );
+      }
+    },
     async [Symbol.asyncDispose]() {
       if (child.exitCode === null && child.signalCode === null) {
         child.kill("SIGINT");
@@ -66,7 +80,7 @@ export async function startPglite(): Promise<TestServer> {
   return {
     connectionString: `postgres://postgres@127.0.0.1:${port}/postgres`,
     connections: 1,
-    process: undefined,
+    crash: () => Promise.reject(new Error("PGlite is part of this process.")),
     async [Symbol.asyncDispose]() {
       await server.stop();
       await db.close();
@@ -75,14 +89,14 @@ export async function startPglite(): Promise<TestServer> {
 }
 
 /** PostgreSQL refuses to run as root; Debian's package brings a user for it. */
-function serverUser(): { readonly uid: number; readonly gid: number } | undefined {
+export function serverUser(): { readonly uid: number; readonly gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const id = (flag: string): number =>
     Number(execFileSync("id", [flag, "postgres"], { encoding: "utf8" }));
   return { uid: id("-u"), gid: id("-g") };
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   const address = server.address();

@@ -23,6 +23,8 @@ export async function migrate(pool: SqlPool, schema: string): Promise<void> {
   if (isUsable(await versionOf(pool, schema), schema, newest)) return;
   await pool.transaction(async (sql) => {
     await sql.query("SELECT pg_advisory_xact_lock(hashtextextended($1, 1))", [`turnlog ${schema}`]);
+    // The connection may remember that there was no such schema. A look into the catalogue makes it forget that.
+    await sql.query("SELECT count(*) FROM pg_namespace");
     await sql.query(ledger(schema));
     const version = (await versionOf(sql, schema)) ?? 0;
     if (isUsable(version, schema, newest)) return;

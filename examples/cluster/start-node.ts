@@ -1,0 +1,26 @@
+/** Starts a node: any number of them on one database, behind any proxy. SIGTERM hands its sessions over. */
+
+import type { EventLog, Runtime } from "../../src/public/index.ts";
+import { openPostgresLog, type PostgresLogOptions } from "../../src/public/postgres.ts";
+import { serveNode, type NodeServer, type ServeOptions } from "../../src/public/server.ts";
+
+export interface NodeOptions {
+  readonly database: PostgresLogOptions;
+  readonly runtime: (log: EventLog) => Promise<Runtime>;
+  readonly server: ServeOptions;
+}
+
+export async function startNode(options: NodeOptions): Promise<NodeServer> {
+  const log = await openPostgresLog(options.database);
+  const runtime = await options.runtime(log);
+  const server = await serveNode(runtime, options.server);
+  process.once("SIGTERM", () => {
+    void (async () => {
+      await server.close();
+      await runtime.close();
+      await log.close();
+      process.exit(0);
+    })();
+  });
+  return server;
+}

@@ -1,0 +1,41 @@
+/** Starts processes of `slow-node.ts`. */
+
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { z } from "zod";
+
+export interface SlowNode extends AsyncDisposable {
+  readonly url: string;
+  readonly kill: () => void;
+}
+
+export async function startSlowNode({
+  program,
+  connectionString,
+  schema,
+  listen = false,
+}: {
+  /** Bundled. */
+  readonly program: string;
+  readonly connectionString: string;
+  readonly schema: string;
+  readonly listen?: boolean;
+}): Promise<SlowNode> {
+  const child = spawn(process.execPath, [program, connectionString, schema, `${listen}`], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const [url] = z
+    .tuple([z.string()])
+    .parse(await once(createInterface({ input: child.stdout }), "line"));
+  return {
+    url,
+    kill: () => {
+      child.kill("SIGKILL");
+    },
+    async [Symbol.asyncDispose]() {
+      child.kill("SIGKILL");
+      if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
+    },
+  };
+}
