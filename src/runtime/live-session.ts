@@ -97,8 +97,18 @@ export async function activate(
   } catch (error) {
     // Another process may have the agent, or the key.
     await claim.release({ unfinished: true });
-    throw error;
+    throw host.log.inbox !== undefined && needsOtherRelease(error)
+      ? elsewhere(session, false, error)
+      : error;
   }
+}
+
+/** While a new release is rolled out, only its processes have its agents and can read its events. */
+function needsOtherRelease(error: unknown): boolean {
+  return (
+    TurnlogError.isInstance(error) &&
+    (error.code === "AGENT_MISSING" || error.code === "EVENT_TOO_NEW")
+  );
 }
 
 /** @throws TurnlogError `SESSION_ELSEWHERE` */

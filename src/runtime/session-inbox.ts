@@ -94,10 +94,11 @@ export class SessionInbox implements Disposable {
         if (!line.begun.has(command.id)) this.#begin(session, line, command);
       if (line.begun.size === 0) this.#lines.delete(session);
     } catch (error) {
-      if (this.#isClosed || isElsewhere(error)) return;
+      const why = causeOf(error);
+      if (this.#isClosed || isElsewhere(why)) return;
       this.#left.set(session, performance.now() + BACK_OFF_MS);
-      await this.#refuseAll(session, error);
-      onWarning(notAttended(session, error));
+      await this.#refuseAll(session, why);
+      onWarning(notAttended(session, why));
     } finally {
       line.looking = false;
     }
@@ -184,6 +185,11 @@ function unknownCommand(session: string, name: string): TurnlogError {
     `Session ${session} was sent the command ${JSON.stringify(name)}, which this release does not know. Update all processes to one release.`,
     { session },
   );
+}
+
+/** A session that this release cannot run is elsewhere for the reason that it gives. */
+function causeOf(error: unknown): unknown {
+  return isElsewhere(error) && error instanceof Error ? (error.cause ?? error) : error;
 }
 
 function notAttended(session: string, cause: unknown): TurnlogError {

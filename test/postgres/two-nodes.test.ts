@@ -187,4 +187,35 @@ describe.skipIf(!several)(`several runtimes on one database${needs}`, () => {
     await expect.poll(() => one.runtime.log.revision("t")).toBeGreaterThan(3);
     expect((await (await (await one.runtime.session("t")).turn("m")).result).text).toBe("Fine.");
   });
+
+  it("leave a session to the processes whose release has its agent, and send it their commands", async () => {
+    const name = schema();
+    const agents = (...names: readonly string[]): Record<string, Agent> =>
+      Object.fromEntries(names.map((one) => [one, { model: scriptedModel(() => `By ${one}.`) }]));
+    const open = async (...names: readonly string[]): Promise<Node> => {
+      const { connectionString = "" } = server ?? {};
+      const log = await openPostgresLog({ connectionString, schema: name, pollingMs: 20 });
+      const runtime = await createRuntime({ log, agents: agents(...names), idleAfterMs: 10 });
+      return {
+        runtime,
+        async [Symbol.asyncDispose]() {
+          await runtime.close();
+          await log.close();
+        },
+      };
+    };
+    await using older = await open("first");
+    const newer = await open("first", "second");
+    const begun = await newer.runtime.session("s", { agent: "second" });
+    await (
+      await begun.send("One")
+    ).result;
+    // Nobody runs it now, so the older release tries, and leaves it.
+    await newer[Symbol.asyncDispose]();
+    const session = await older.runtime.session("s");
+    const sent = session.send("Two", { id: "m" });
+    await using again = await open("first", "second");
+    expect((await (await sent).result).text).toBe("By second.");
+    expect(await problems(again, "s")).toEqual([]);
+  });
 });
