@@ -1,5 +1,5 @@
 /**
- * The server of the browser's tests, a process that they kill: `node chat-server.mjs <folder> <port>`. Its
+ * The server of the browser's tests, a process that they kill: `node chat-server.mjs <store> <port>`. Its
  * model does what the last message says, word by word, so that a turn goes on as before after a restart.
  */
 
@@ -7,6 +7,7 @@ import type { LanguageModelV4Message } from "@ai-sdk/provider";
 import { tool } from "ai";
 import { z } from "zod";
 import { createRuntime, type Agent } from "../../src/public/index.ts";
+import { openPostgresLog } from "../../src/public/postgres.ts";
 import { serveNode } from "../../src/public/server.ts";
 import { scriptedModel, type ScriptedStep } from "../../src/public/testing.ts";
 
@@ -86,7 +87,14 @@ const agent: Agent = {
   toolPolicies: { pay: { idempotent: true }, work: { idempotent: true } },
 };
 
-const [, , dir = "", port = "0"] = process.argv;
-const runtime = await createRuntime({ dir, agent, recovery: "continue", maxRecoveries: 100 });
+/** A folder, or the address of a database. */
+const [, , store = "", port = "0"] = process.argv;
+const settings = { agent, recovery: "continue", maxRecoveries: 100 } as const;
+const runtime = await (store.startsWith("postgres:")
+  ? createRuntime({
+      ...settings,
+      log: await openPostgresLog({ connectionString: store, leaseMs: 2000 }),
+    })
+  : createRuntime({ ...settings, dir: store }));
 const server = await serveNode(runtime, { port: Number(port), token: "token" });
 process.send?.({ port: server.port });

@@ -35,18 +35,26 @@ declare global {
 export class Stage {
   readonly front: Front;
   readonly #dir: string;
+  /** A folder, or the address of a database. */
+  readonly #store: string;
   readonly #program: string;
   readonly #browser: Browser;
   #server: ChildProcess | undefined;
 
-  private constructor(dir: string, program: string, front: Front, browser: Browser) {
+  private constructor(
+    { dir, store, program }: { dir: string; store: string; program: string },
+    front: Front,
+    browser: Browser,
+  ) {
     this.#dir = dir;
+    this.#store = store;
     this.#program = program;
     this.front = front;
     this.#browser = browser;
   }
 
-  static async open(): Promise<Stage> {
+  /** `database`: the servers keep their sessions there. Default: in a folder. */
+  static async open(database?: string): Promise<Stage> {
     const dir = await mkdtemp(join(tmpdir(), "turnlog-browser-test-"));
     const program = await bundled(new URL("chat-server.ts", import.meta.url), join(dir, "program"));
     const guide = join(dir, "program", "guide.tsx");
@@ -71,18 +79,34 @@ export class Stage {
         "--disable-sync",
       ],
     });
-    const stage = new Stage(dir, program, front, browser);
+    const store = database ?? join(dir, "store");
+    const stage = new Stage({ dir, store, program }, front, browser);
     await stage.start();
     return stage;
   }
 
   /** Starts the server, on the port that it had before. */
   async start(): Promise<void> {
-    const args = [join(this.#dir, "store"), String(this.front.target)];
-    const server = fork(this.#program, args, { stdio: ["ignore", "inherit", "inherit", "ipc"] });
+    const { server, port } = await this.#launch(this.front.target);
     this.#server = server;
-    const [{ port }] = (await once(server, "message")) as [{ port: number }];
     this.front.target = port;
+  }
+
+  /** Starts another server on the database, and returns what kills the first one and leads the front to the other. */
+  async startBeside(): Promise<() => Promise<void>> {
+    const { server, port } = await this.#launch(0);
+    return async () => {
+      await this.kill();
+      this.#server = server;
+      this.front.target = port;
+    };
+  }
+
+  async #launch(wanted: number): Promise<{ readonly server: ChildProcess; readonly port: number }> {
+    const args = [this.#store, String(wanted)];
+    const server = fork(this.#program, args, { stdio: ["ignore", "inherit", "inherit", "ipc"] });
+    const [{ port }] = (await once(server, "message")) as [{ port: number }];
+    return { server, port };
   }
 
   async kill(): Promise<void> {
