@@ -1,109 +1,107 @@
-/** The node processes of a cluster test: start, commands, faults. A node that was killed is started again. */
+/** The node processes of a cluster test: start, faults, and what they said. A node that was killed is started again. */
 
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { z } from "zod";
 import { cleanEnvironment } from "../cli/command-line.ts";
+import type { TcpProxy } from "../support/tcp-proxy.ts";
 
-const answerSchema = z.object({
-  id: z.string().optional(),
-  ready: z.boolean().optional(),
-  accepted: z.boolean().optional(),
-  ended: z.string().optional(),
-  failed: z.string().optional(),
-  warning: z.string().optional(),
-});
-type Answer = z.infer<typeof answerSchema>;
+const lineSchema = z.union([
+  z.strictObject({ port: z.number() }),
+  z.strictObject({ warning: z.string() }),
+  z.strictObject({ problem: z.string() }),
+]);
+
+export interface Life {
+  /** The program of a release. */
+  readonly program: string;
+  /** Milliseconds by which its clock is wrong. */
+  readonly clock: number;
+}
 
 export class ClusterNode {
   readonly #args: readonly string[];
-  readonly #answers = new Map<string, PromiseWithResolvers<Answer>>();
+  /** Between the node and the database. */
+  readonly database: TcpProxy;
   readonly warnings: string[] = [];
-  /** Exits that nobody asked for. */
+  /** What the program found wrong itself. */
+  readonly problems: string[] = [];
+  /** Exits that nobody asked for. One that finds no database when it starts is started again, as by any supervisor. */
   readonly crashes: string[] = [];
+  #life: Life;
   #isAsked = false;
-  #isReady = false;
-  readonly ended: Map<string, string>;
-  #child: ChildProcess | undefined;
-  #ready = Promise.withResolvers<void>();
+  #port: number | undefined;
+  #child: ChildProcess;
 
-  constructor(args: readonly string[], ended: Map<string, string>) {
+  constructor(args: readonly string[], database: TcpProxy, life: Life) {
     this.#args = args;
-    this.ended = ended;
-    this.start();
+    this.database = database;
+    this.#life = life;
+    this.#child = this.#start();
   }
 
-  start(): void {
-    // Callers that wait for a node that was killed wait for the next one.
-    if (this.#isReady) this.#ready = Promise.withResolvers<void>();
-    this.#isReady = false;
-    this.#isAsked = false;
-    const child = spawn(process.execPath, [...this.#args], {
-      env: cleanEnvironment({}),
-      stdio: ["pipe", "pipe", "inherit"],
-    });
-    this.#child = child;
-    child.stdin.on("error", () => {});
-    createInterface({ input: child.stdout }).on("line", (line) => {
-      this.#answered(answerSchema.parse(JSON.parse(line)));
-    });
-    child.on("exit", (code, signal) => {
-      if (!this.#isAsked) {
-        this.crashes.push(`${code ?? signal}`);
-        this.start();
-      }
-      for (const [id, answer] of this.#answers) answer.resolve({ id, failed: "the node died" });
-      this.#answers.clear();
-    });
+  /** Undefined while it starts. */
+  get port(): number | undefined {
+    return this.#port;
   }
 
-  /** Whether the node accepted the message; it may have, if it did not answer. */
-  async send(session: string, id: string): Promise<boolean> {
-    await this.#ready.promise;
-    const answer = Promise.withResolvers<Answer>();
-    this.#answers.set(id, answer);
-    this.#child?.stdin?.write(`${JSON.stringify({ session, id })}\n`);
-    return (await answer.promise).accepted === true;
-  }
-
-  async kill(): Promise<void> {
+  /** Ends with SIGKILL, and begins its next life. */
+  async kill(next: Partial<Life> = {}): Promise<void> {
     const child = this.#child;
-    if (child === undefined) return;
     this.#isAsked = true;
+    this.#life = { ...this.#life, ...next };
     child.kill("SIGKILL");
-    await once(child, "exit");
-    this.start();
+    if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
+    this.#child = this.#start();
   }
 
   pause(): void {
-    this.#child?.kill("SIGSTOP");
+    this.#child.kill("SIGSTOP");
   }
 
   resume(): void {
-    this.#child?.kill("SIGCONT");
+    this.#child.kill("SIGCONT");
   }
 
   /** Resolves with its exit code. */
   async stop(): Promise<number | null> {
     const child = this.#child;
-    if (child === undefined) return 0;
     this.#isAsked = true;
     child.kill("SIGTERM");
-    await once(child, "exit");
+    if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
     return child.exitCode;
   }
 
-  #answered(answer: Answer): void {
-    const { id, ready, ended, warning } = answer;
-    if (ready === true) {
-      this.#isReady = true;
-      this.#ready.resolve();
-    }
-    if (warning !== undefined) this.warnings.push(warning);
-    if (id === undefined) return;
-    if (ended !== undefined) this.ended.set(id, ended);
-    this.#answers.get(id)?.resolve(answer);
-    this.#answers.delete(id);
+  /** Ends it if it still runs. */
+  async end(): Promise<void> {
+    const child = this.#child;
+    this.#isAsked = true;
+    child.kill("SIGKILL");
+    if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
+  }
+
+  #start(): ChildProcess {
+    this.#isAsked = false;
+    this.#port = undefined;
+    const { program, clock } = this.#life;
+    const child = spawn(process.execPath, [program, ...this.#args, `${clock}`], {
+      env: cleanEnvironment({}),
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    createInterface({ input: child.stdout }).on("line", (line) => {
+      const said = lineSchema.parse(JSON.parse(line));
+      if ("warning" in said) this.warnings.push(said.warning);
+      else if ("problem" in said) this.problems.push(said.problem);
+      else if (child === this.#child) this.#port = said.port;
+    });
+    const errors: string[] = [];
+    createInterface({ input: child.stderr }).on("line", (line) => errors.push(line));
+    child.on("exit", (code, signal) => {
+      if (this.#isAsked || child !== this.#child) return;
+      if (this.#port !== undefined) this.crashes.push(`${code ?? signal}: ${errors.join("\n")}`);
+      this.#child = this.#start();
+    });
+    return child;
   }
 }

@@ -8,8 +8,15 @@ import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "rolldown";
 
-/** Bundles a program into an empty folder of the test's own. Returns the file to start. */
-export async function bundled(program: URL, folder: string): Promise<string> {
+/**
+ * Bundles a program into an empty folder of the test's own. Returns the file to start.
+ * `define`: names in the program, and the code in their place.
+ */
+export async function bundled(
+  program: URL,
+  folder: string,
+  define: Readonly<Record<string, string>> = {},
+): Promise<string> {
   const name = basename(program.pathname, ".ts");
   await mkdir(folder, { recursive: true });
   // Native code stays where it is.
@@ -23,6 +30,7 @@ export async function bundled(program: URL, folder: string): Promise<string> {
     external: ["level", "sharp"],
     tsconfig: fileURLToPath(new URL("../../tsconfig.json", import.meta.url)),
     logLevel: "silent",
+    transform: { define: { ...define } },
     output: { dir: folder, format: "esm", entryFileNames: "[name].mjs" },
   });
   return join(folder, `${name}.mjs`);

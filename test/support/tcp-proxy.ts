@@ -1,7 +1,8 @@
-/** A TCP proxy in front of a server, whose connections a test cuts: before a request, or after it, without the answer. */
+/** A TCP proxy in front of a server, whose connections a test holds back and cuts, also within one request. */
 
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
+import { setTimeout } from "node:timers/promises";
 
 /** What happens to the next request that contains the text. */
 export interface Cut {
@@ -14,6 +15,10 @@ export interface TcpProxy extends AsyncDisposable {
   readonly port: number;
   /** Resolves when a connection was cut. */
   cutNext(cut: Cut): Promise<void>;
+  /** Ends all connections. */
+  drop(): void;
+  /** Passes on nothing for so many milliseconds, and then all of it. */
+  holdBack(ms: number): Promise<void>;
 }
 
 export async function tcpProxy(host: string, port: number): Promise<TcpProxy> {
@@ -61,6 +66,15 @@ export async function tcpProxy(host: string, port: number): Promise<TcpProxy> {
       new Promise((done) => {
         next = { ...cut, done };
       }),
+    drop: () => {
+      for (const socket of open) socket.destroy();
+    },
+    holdBack: async (ms) => {
+      const held = [...open];
+      for (const socket of held) socket.pause();
+      await setTimeout(ms);
+      for (const socket of held) socket.resume();
+    },
     async [Symbol.asyncDispose]() {
       for (const socket of open) socket.destroy();
       server.close();

@@ -1,0 +1,95 @@
+/** What the database holds, read by SQL and decoded here: nothing of the log's own reading. */
+
+import pg from "pg";
+import { z } from "zod";
+
+export interface StoredEvent {
+  readonly position: number;
+  readonly type: string;
+  readonly time: number;
+  readonly data: unknown;
+}
+
+export interface Stored {
+  readonly sessions: ReadonlyMap<string, readonly StoredEvent[]>;
+  /** Names `<session>:<position>` in global order. */
+  readonly order: ReadonlyMap<number, string>;
+  readonly problems: readonly string[];
+}
+
+const count = z.coerce.number();
+const rowSchema = z.object({
+  id: z.string(),
+  revision: count,
+  position: count,
+  line: z.string(),
+});
+const runSchema = z.object({ position: count, id: z.string(), first: count, count });
+const single = z.tuple([z.string(), z.number(), z.number(), z.unknown()]).rest(z.unknown());
+const deltas = z
+  .tuple([z.number(), z.string(), z.number(), z.number(), z.string(), z.string(), z.string()])
+  .rest(z.unknown())
+  .and(z.array(z.unknown()));
+/** Seven characters of a checksum precede the JSON. */
+const JSON_FROM = 7;
+
+export async function readDatabase(connectionString: string, schema: string): Promise<Stored> {
+  const client = new pg.Client({ connectionString });
+  await client.connect();
+  const query = async <Row>(text: string, row: z.ZodType<Row>): Promise<readonly Row[]> =>
+    z.array(row).parse((await client.query(text)).rows);
+  const rows = await query(
+    `SELECT s.id, s.revision, e.position, e.line FROM ${schema}.sessions s
+     JOIN ${schema}.events e ON e.session = s.number ORDER BY s.id, e.position`,
+    rowSchema,
+  );
+  const runs = await query(
+    `SELECT r.position, s.id, r.first, r.count FROM ${schema}.runs r
+     JOIN ${schema}.sessions s ON s.number = r.session ORDER BY r.position`,
+    runSchema,
+  );
+  await client.end();
+  const problems: string[] = [];
+  const sessions = new Map<string, StoredEvent[]>();
+  const revisions = new Map<string, number>();
+  for (const { id, revision, position, line } of rows) {
+    const events = sessions.get(id) ?? [];
+    sessions.set(id, events);
+    revisions.set(id, revision);
+    const stored = eventsOf(position, line);
+    if (stored[0]?.position !== events.length + 1)
+      problems.push(`${id}: a gap or a duplicate at ${events.length + 1}`);
+    events.push(...stored);
+  }
+  for (const [id, revision] of revisions)
+    if (sessions.get(id)?.length !== revision) problems.push(`${id}: not ${revision} events`);
+  const order = new Map<number, string>();
+  const next = new Map<string, number>();
+  for (const run of runs)
+    for (let index = 0; index < run.count; index++) {
+      const at = run.first + index;
+      if (order.has(run.position + index)) problems.push(`${run.position + index} is given twice`);
+      if (at !== (next.get(run.id) ?? 1)) problems.push(`${run.id}:${at} is out of order`);
+      order.set(run.position + index, `${run.id}:${at}`);
+      next.set(run.id, at + 1);
+    }
+  for (const [id, events] of sessions)
+    if (next.get(id) !== events.length + 1) problems.push(`${id}: the global order has no end`);
+  return { sessions, order, problems };
+}
+
+function eventsOf(last: number, line: string): readonly StoredEvent[] {
+  const fields: unknown = JSON.parse(line.slice(JSON_FROM));
+  const one = single.safeParse(fields).data;
+  if (one !== undefined) {
+    const [type, , time, data] = one;
+    return [{ position: last, type, time, data }];
+  }
+  const [length, type, , time] = deltas.parse(fields);
+  return Array.from({ length }, (_, index) => ({
+    position: last - length + 1 + index,
+    type,
+    time,
+    data: undefined,
+  }));
+}
