@@ -33,8 +33,7 @@ const act = tool({
 const model = scriptedModel(async ({ prompt }) => {
   // The parts of a provider's prompt that the rules are about have the same fields.
   const messages = prompt.filter(({ role }) => role !== "system");
-  for (const { what } of promptProblems(messages as Parameters<typeof promptProblems>[0]))
-    say({ problem: what });
+  for (const { what } of promptProblems(messages)) say({ problem: what });
   await setTimeout(5);
   if (prompt.at(-1)?.role === "user")
     return { parts: [{ type: "tool-call", toolName: "act", toolCallId: "c", input: {} }] };

@@ -75,6 +75,8 @@ describe.skipIf(!isHere)(`behind PgBouncer${needs}`, () => {
     for (let time = 0; time < 5; time++) {
       const schema = `p${count++}`;
       const logs = await Promise.all(Array.from({ length: 4 }, () => open(schema)));
+      await logs[0]?.append("s", "any", [numbered(1)]);
+      expect(await logs[1]?.revision("s")).toBe(1);
       await Promise.all(logs.map((log) => log.close()));
     }
   });

@@ -14,6 +14,8 @@ export interface TestServer extends AsyncDisposable {
   readonly connectionString: string;
   /** The most connections that it takes. */
   readonly connections: number;
+  /** Undefined for PGlite. */
+  readonly process: ChildProcess | undefined;
   /** Kills the server, and starts it again on the same port. */
   crash(): Promise<void>;
 }
@@ -46,6 +48,9 @@ export async function startPostgres(programs: string): Promise<TestServer> {
   return {
     connectionString,
     connections: 4,
+    get process() {
+      return child;
+    },
     async crash() {
       child.kill("SIGKILL");
       await once(child, "exit");
@@ -80,6 +85,7 @@ export async function startPglite(): Promise<TestServer> {
   return {
     connectionString: `postgres://postgres@127.0.0.1:${port}/postgres`,
     connections: 1,
+    process: undefined,
     crash: () => Promise.reject(new Error("PGlite is part of this process.")),
     async [Symbol.asyncDispose]() {
       await server.stop();

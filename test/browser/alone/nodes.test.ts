@@ -11,6 +11,11 @@ import { expectLogged, Stage, written } from "../stage.ts";
 
 vi.setConfig({ testTimeout: patience });
 
+/** What \`watchSilence\` keeps in the page. */
+declare global {
+  var silence: number;
+}
+
 const programs = installedPostgres();
 const WORDS = 700;
 const text = Array.from({ length: WORDS }, (_, index) => `w${index} `).join("");
@@ -30,8 +35,8 @@ describeAll("`useChat` before several nodes", () => {
         await page.evaluate(watchSilence);
         await failOver();
         const [, reply] = await expectLogged(stage, page, id, 2);
-        const silence = await page.evaluate(() => Reflect.get(globalThis, "silence"));
-        console.log(`The longest silence of the page was ${Math.round(Number(silence))} ms.`);
+        const silence = await page.evaluate(() => Math.round(globalThis.silence));
+        console.log(`The longest silence of the page was ${silence} ms.`);
         const said = reply?.parts.flatMap((part) => (part.type === "text" ? [part.text] : []));
         expect(said?.join("").endsWith(text.slice(-400))).toBe(true);
         await page.close();
