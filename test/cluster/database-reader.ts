@@ -3,7 +3,7 @@
 import pg from "pg";
 import { z } from "zod";
 
-export interface StoredEvent {
+interface StoredEvent {
   readonly position: number;
   readonly type: string;
   readonly time: number;
