@@ -38,12 +38,19 @@ function begin(): void {
     writeFileSync(owner, String(process.pid), { flag: "wx" });
   } catch {
     const other = Number(readFileSync(owner, "utf8"));
-    try {
-      process.kill(other, 0);
-      print(`wrong ${other} owns the store too`);
-    } catch {
-      writeFileSync(owner, String(process.pid));
-    }
+    if (isAlive(other)) print(`wrong ${other} owns the store too`);
+    writeFileSync(owner, String(process.pid));
+  }
+}
+
+/** A killed process has a pid until its parent notices, but no memory: the kernel takes that before it closes sockets. */
+function isAlive(pid: number): boolean {
+  try {
+    if (process.platform === "linux")
+      return !readFileSync(`/proc/${pid}/statm`, "utf8").startsWith("0 ");
+    return process.kill(pid, 0);
+  } catch {
+    return false;
   }
 }
 
