@@ -2,7 +2,8 @@
 import { EventEmitter } from "node:events";
 import { takeInterrupts } from "../../src/cli/chat/interrupts.ts";
 import { chatStore } from "../../src/cli/chat/chat-store.ts";
-import { Chat, type ChatOptions } from "../../src/cli/chat/chat.ts";
+import { Chat } from "../../src/cli/chat/chat.ts";
+import type { ChatOptions } from "../../src/cli/chat/chat-options.ts";
 import type { ExitCode } from "../../src/cli/output/error-report.ts";
 import type { Channel, Output } from "../../src/cli/output/output.ts";
 import { endKeys, noKeys, readKeys } from "../../src/cli/terminal/key.ts";

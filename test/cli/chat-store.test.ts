@@ -143,7 +143,7 @@ describe("the line of a chat", () => {
     chat.interrupt();
     expect(chat.screen()).toBe(before);
     written.resolve("two\nlines");
-    await chat.until(/^a reply$[^]*^> two⏎lines$/m);
+    await chat.until(/^a reply$[^]*^> two\n {2}lines$/m);
     expect(chat.screen()).not.toContain("lost");
   });
 });

@@ -8,11 +8,18 @@ import { emptyDraft } from "../../src/cli/terminal/draft.ts";
 import { newConversation } from "./new-conversation.ts";
 
 const window = { columns: 80, rows: 24, style: (_style: unknown, text: string) => text };
+const plain = {
+  ...window,
+  draft: emptyDraft,
+  hint: undefined,
+  choices: [],
+  standing: [],
+  elapsed: undefined,
+};
 
 function rows(state: Partial<ConversationState>, more: Partial<Parameters<typeof panel>[0]> = {}) {
   const all = { ...newConversation, ...state };
-  return panel({ state: all, draft: emptyDraft, hint: undefined, choices: [], ...window, ...more })
-    .lines;
+  return panel({ ...plain, state: all, ...more }).lines;
 }
 
 function waiting(
@@ -33,11 +40,37 @@ const asked = {
 
 describe("the panel of a chat", () => {
   it("says what can be pressed when nothing runs", () => {
-    expect(rows({})).toEqual([
-      "",
-      "Ask about this folder · Enter sends · /help · Ctrl-D leaves",
-      "> ",
-    ]);
+    expect(rows({})).toEqual(["", "Ask about this folder · /help · Ctrl-D leaves", "> "]);
+  });
+
+  it("says at rest what answers and how full its context is, and at work how long it takes", () => {
+    expect(rows({}, { standing: ["tiny", "3.4 % full"] }).at(-2)).toMatch(
+      /Ctrl-D leaves · tiny · 3\.4 % full$/,
+    );
+    expect(rows({ activity: "turn" }, { elapsed: 1900 }).at(-2)).toMatch(/^Working · /);
+    expect(rows({ activity: "turn" }, { elapsed: 12_900 }).at(-2)).toMatch(/^Working 12 s · /);
+    expect(rows({ activity: "turn" }, { elapsed: 65_000 }).at(-2)).toMatch(/^Working 1 min 5 s · /);
+  });
+
+  it("shows a long message on several rows, and marks those next to hidden ones", () => {
+    const typed = (lines: number, after = "") => {
+      const before = Array.from({ length: lines }, (_, line) => `line ${line}`).join("\n");
+      const { lines: shown, below } = panel({
+        ...plain,
+        state: newConversation,
+        draft: { before, after },
+      });
+      return { shown: shown.slice(2), below };
+    };
+    expect(typed(3, "\nmore")).toEqual({
+      shown: ["> line 0", "  line 1", "  line 2", "  more"],
+      below: 1,
+    });
+    const { shown, below } = typed(20, "\nmore");
+    expect(shown).toHaveLength(8);
+    expect(shown.at(0)).toBe("… line 12");
+    expect(shown.at(-1)).toBe("… line 19");
+    expect(below).toBe(0);
   });
 
   it("shows what waits, in its order, and when it goes to the model", () => {
@@ -106,17 +139,19 @@ describe("the panel of a chat", () => {
       draft: fc.record({ before: text, after: text }),
       hint: fc.option(text, { nil: undefined }),
       choices: fc.array(fc.record({ name: text, what: text }), { maxLength: 12 }),
+      standing: fc.array(text, { maxLength: 2 }),
+      elapsed: fc.option(fc.nat(), { nil: undefined }),
       columns: fc.integer({ min: 12, max: 120 }),
       rows: fc.integer({ min: 2, max: 50 }),
     });
     fc.assert(
       fc.property(options, (given) => {
-        const { lines, column } = panel({ ...window, ...given });
+        const { lines, below, column } = panel({ ...window, ...given });
         expect(lines.length).toBeLessThan(given.rows);
         for (const line of lines) expect(cellsOf(line)).toBeLessThan(given.columns);
         for (const line of lines) expect(line).not.toMatch(/[\n\t]/);
         expect(column).toBeLessThan(given.columns);
-        expect(lines.at(-1)).toMatch(/^> /);
+        expect(lines.at(-1 - below)).toMatch(/^[> …] /);
       }),
     );
   });

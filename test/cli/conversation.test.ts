@@ -300,7 +300,7 @@ describe.skipIf(!hasTerminals)("a conversation in a terminal (`script` of util-l
     const terminal = startInTerminal(quick, { cwd: folder.path });
     await terminal.until(asks);
     terminal.type("\u001B[200~hello\nthere\u001B[201~");
-    await terminal.until(/> hello⏎there/);
+    await terminal.until(/> hello\s+there/);
     terminal.type(ENTER);
     await terminal.until(/tokens: /);
     await terminal.until(asks);

@@ -2,7 +2,14 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { cellsOf } from "../../src/cli/terminal/cells.ts";
-import { draftRow, draftText, edit, emptyDraft, type Draft } from "../../src/cli/terminal/draft.ts";
+import {
+  draftRows,
+  draftText,
+  edit,
+  emptyDraft,
+  lineStep,
+  type Draft,
+} from "../../src/cli/terminal/draft.ts";
 import type { Press } from "../../src/cli/terminal/key.ts";
 
 /** The line after keys; words in brackets are pressed, all else is typed. The cursor is `|`. */
@@ -37,26 +44,57 @@ describe("a draft", () => {
     }
   });
 
-  it("shows the cursor and what is around it on one row, however long it is", () => {
-    const text = fc.string({ unit: "grapheme", maxLength: 50 });
+  it("goes from line to line, and to the ends of one", () => {
+    expect(after("one\ntwo[home]-")).toBe("one\n-|two");
+    const draft = { before: "longer\nab", after: "c" };
+    expect(lineStep(draft, "up")).toEqual({ before: "lo", after: "nger\nabc" });
+    expect(lineStep(draft, "down")).toBeUndefined();
+    expect(lineStep({ before: "longer", after: "\nabc" }, "down")).toEqual({
+      before: "longer\nabc",
+      after: "",
+    });
+    expect(lineStep({ before: "longer", after: "\nabc" }, "up")).toBeUndefined();
+  });
+
+  it("shows the cursor and what is around it, broken between words, however long it is", () => {
+    const text = fc.string({ unit: "grapheme", maxLength: 200 });
+    const most = fc.integer({ min: 1, max: 9 });
     fc.assert(
-      fc.property(text, text, fc.integer({ min: 5, max: 60 }), (before, behind, cells) => {
-        const row = draftRow({ before, after: behind }, cells);
-        expect(row.text).not.toContain("\n");
-        expect(cellsOf(row.text)).toBeLessThanOrEqual(cells);
-        expect(row.column).toBeLessThan(cells);
-        const all = draftText({ before, after: behind });
-        const fits = cellsOf(all) < cells && !/[\n\t]/.test(all);
-        expect(row.text === all || !fits).toBe(true);
-      }),
+      fc.property(
+        text,
+        text,
+        fc.integer({ min: 5, max: 60 }),
+        most,
+        (before, behind, cells, rows) => {
+          const shown = draftRows({ before, after: behind }, cells, rows);
+          expect(shown.rows.length).toBeLessThanOrEqual(rows);
+          for (const row of shown.rows) {
+            expect(row).not.toMatch(/[\n\t]/);
+            expect(cellsOf(row)).toBeLessThan(cells);
+          }
+          expect(shown.column).toBeLessThan(cells);
+          expect(shown.rows[shown.row]).toBeDefined();
+          const all = draftText({ before, after: behind }).replaceAll(/[\n\t]/g, "");
+          const seen = shown.rows.join("").replaceAll("\t", "");
+          const isWhole = !shown.above && !shown.below;
+          expect(all.replaceAll(" ", "")).toContain(seen.replaceAll(" ", ""));
+          expect(isWhole && seen.length < all.length).toBe(false);
+        },
+      ),
     );
   });
 
-  it("shows the end of a long input, and a mark for the hidden beginning", () => {
-    expect(draftRow({ before: "one two three", after: "" }, 8)).toEqual({
-      text: "… three",
-      column: 7,
+  it("breaks after a space, and has the cursor where the next letter goes", () => {
+    const rows = (before: string, behind = "") => draftRows({ before, after: behind }, 8, 3);
+    expect(rows("one two three")).toMatchObject({
+      rows: ["one ", "two ", "three"],
+      row: 2,
+      column: 5,
+      above: false,
     });
-    expect(draftRow({ before: "a\nb", after: "" }, 8).text).toBe("a⏎b");
+    expect(rows("one two ", "three")).toMatchObject({ row: 2, column: 0 });
+    expect(rows("a\n", "b")).toMatchObject({ rows: ["a", "b"], row: 1, column: 0 });
+    expect(rows("a", "\nb")).toMatchObject({ row: 0, column: 1 });
+    expect(rows("1\n2\n3\n4")).toMatchObject({ rows: ["2", "3", "4"], row: 2, above: true });
   });
 });

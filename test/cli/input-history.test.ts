@@ -44,7 +44,7 @@ it("a chat brings back what was typed in it, commands too, to be sent again", as
   chat.type(UP);
   await chat.until(/^> \/queue$/m);
   chat.type(UP);
-  await chat.until(/Ctrl-D leaves\n> is it so\?$/m);
+  await chat.until(/Ctrl-D leaves[^>]*\n> is it so\?$/m);
   chat.type(DOWN + DOWN);
   await chat.until(/^> half$/m);
   chat.type(`\u0015${UP}${UP}${ENTER}`);

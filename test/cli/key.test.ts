@@ -30,6 +30,8 @@ describe("keys", () => {
     ["\t", "tab"],
     ["\u0003", "ctrl-c"],
     ["\u0004", "ctrl-d"],
+    ["\f", "ctrl-l"],
+    ["\u001A", "ctrl-z"],
     ["\u007F", "backspace"],
     [ESC, "escape"],
     [`${ESC}[A`, "up"],
@@ -61,8 +63,13 @@ describe("keys", () => {
     ]);
   });
 
-  it("takes Alt-Enter as a line end in the text", () => {
-    expect(read([`one${ESC}\rtwo`])).toEqual([{ kind: "text", text: "one\ntwo" }]);
+  it.each([
+    ["Alt-Enter", `${ESC}\r`],
+    ["Ctrl-J", "\n"],
+    ["Shift-Enter of kitty", `${ESC}[13;2u`],
+    ["Shift-Enter of xterm", `${ESC}[27;2;13~`],
+  ])("takes %s as a line end in the text", (_key, input) => {
+    expect(read([`one${input}two`])).toEqual([{ kind: "text", text: "one\ntwo" }]);
   });
 
   it("reads the same however the input is cut into pieces", () => {

@@ -16,8 +16,15 @@ function panels(most: number): fc.Arbitrary<Panel> {
     .array(fc.constantFrom(...letters), { maxLength: most })
     .map((parts) => cutToCells(parts.join(""), most - 1));
   return fc
-    .record({ lines: fc.array(line, { minLength: 1, maxLength: 5 }), at: fc.nat(most - 1) })
-    .map(({ lines, at }) => ({ lines, column: Math.min(at, cellsOf(lines.at(-1) ?? "")) }));
+    .record({
+      lines: fc.array(line, { minLength: 1, maxLength: 5 }),
+      at: fc.nat(most - 1),
+      under: fc.nat(4),
+    })
+    .map(({ lines, at, under }) => {
+      const below = Math.min(under, lines.length - 1);
+      return { lines, below, column: Math.min(at, cellsOf(lines.at(-1 - below) ?? "")) };
+    });
 }
 
 /** What is to be seen: the text as a terminal wraps it by itself, then the panel on rows of its own. */
@@ -85,7 +92,7 @@ describe("a screen with a panel", () => {
         const wanted = await expected(width, text, { ...last, lines: [...rows, ...last.lines] });
         expect(screen.rows()).toEqual(wanted.rows());
         const [lastRow] = wanted.cursor();
-        expect(screen.cursor()).toEqual([lastRow, last.column]);
+        expect(screen.cursor()).toEqual([lastRow - last.below, last.column]);
       }),
     );
   });
@@ -115,11 +122,11 @@ describe("a screen with a panel", () => {
     const wide = emulatedScreen(20);
     const live = new LiveScreen({ write: wide.write, columns: () => width, rows: () => 1000 });
     await live.write("text\n");
-    const panel = { lines: ["a".repeat(30), "> typed"], column: 7 };
+    const panel = { lines: ["a".repeat(30), "> typed"], below: 0, column: 7 };
     // As a terminal of 20 columns shows it after it was made narrower.
     await live.draw(panel);
     width = 20;
-    await live.draw({ lines: ["b", "> typed"], column: 7 });
+    await live.draw({ lines: ["b", "> typed"], below: 0, column: 7 });
     expect(wide.rows()).toEqual(["text", "b", "> typed"]);
   });
 
@@ -131,7 +138,7 @@ describe("a screen with a panel", () => {
       rows: () => 1000,
     });
     await live.write("\u001B[2mone\ntwo\u001B[22m");
-    await live.draw({ lines: [">"], column: 1 });
+    await live.draw({ lines: [">"], below: 0, column: 1 });
     expect(written.at(-1)).toContain("\u001B[2mtwo\u001B[22m");
   });
 });

@@ -5,7 +5,7 @@ import { compactionWays } from "./compaction-ways.ts";
 
 const keys: readonly (readonly [string, string])[] = [
   ["Enter", "sends; while the agent works, the message waits until the turn has ended"],
-  ["Alt-Enter", "begins a new line in what you type"],
+  ["Alt-Enter", "begins a new line in what you type (also Ctrl-J)"],
   ["Up, Down", "bring back earlier lines, also of other sessions"],
   [
     "Tab",
@@ -13,6 +13,7 @@ const keys: readonly (readonly [string, string])[] = [
   ],
   ["Esc, Ctrl-C", "cancels; while tools run it waits for them, and a second one does not"],
   ["Ctrl-G", "opens what you type in your editor (VISUAL or EDITOR)"],
+  ["Ctrl-Z, Ctrl-L", "gives the terminal back to the shell until fg; clears the screen"],
   ["Ctrl-D", "leaves, as Ctrl-C twice does when nothing runs"],
 ];
 

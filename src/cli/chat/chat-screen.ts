@@ -2,15 +2,17 @@
 
 import { TurnlogError, type SessionEvent } from "../../events/index.ts";
 import { reportError, type Output } from "../output/index.ts";
-import type { Draft, LiveScreen } from "../terminal/index.ts";
-import { contentText } from "../wording/index.ts";
-import type { Choice } from "./completion.ts";
+import type { LiveScreen } from "../terminal/index.ts";
+import { contentText, shortened } from "../wording/index.ts";
 import { questionLines } from "./call-lines.ts";
-import { panel } from "./conversation-panel.ts";
+import { panel, type PanelOptions } from "./conversation-panel.ts";
 import { foldConversation, questionsOf, type ConversationState } from "./conversation-state.ts";
 import { liveOutput, windowOf } from "./live-output.ts";
 import { ReplyCopy } from "./reply-copy.ts";
 import { TurnScreen } from "./turn-screen.ts";
+
+/** Most characters of a message that are shown again: pasted texts may be long. */
+const MESSAGE_LENGTH = 1000;
 
 export interface ChatScreenOptions {
   readonly output: Output;
@@ -71,13 +73,14 @@ export class ChatScreen {
       case "message.delivered":
         for (const { id, content } of before.queue) {
           if (!event.data.ids.includes(id)) continue;
-          await this.notes(["", `> ${contentText(content)}`, ""], "bold");
+          const text = shortened(contentText(content), MESSAGE_LENGTH);
+          await this.notes(["", `> ${text}`, ""], "bold");
         }
         return;
       case "message.withdrawn":
         for (const { id, content } of before.queue) {
           if (event.data.ids.includes(id))
-            await this.notes([`Taken back: ${contentText(content)}`]);
+            await this.notes([`Taken back: ${shortened(contentText(content), MESSAGE_LENGTH)}`]);
         }
         return;
       case "tool.approval-requested": {
@@ -116,11 +119,20 @@ export class ChatScreen {
   }
 
   /** Draws the panel for the present state. */
-  async draw(draft: Draft, hint: string | undefined, choices: readonly Choice[]): Promise<void> {
+  async draw(typed: Omit<PanelOptions, "state" | "columns" | "rows" | "style">): Promise<void> {
     const { progress } = this.#options.output;
     const style = progress.style.bind(progress);
-    const { state } = this;
-    await this.#live.draw(panel({ state, draft, hint, choices, ...windowOf(progress), style }));
+    await this.#live.draw(panel({ ...typed, state: this.#state, ...windowOf(progress), style }));
+  }
+
+  /** Erases what the terminal shows; the next drawing is on top. */
+  async clear(): Promise<void> {
+    await this.#live.clear();
+  }
+
+  /** Removes the panel until the next drawing. */
+  async hide(): Promise<void> {
+    await this.#live.close();
   }
 
   /** Removes the panel and leaves the text on the screen. */

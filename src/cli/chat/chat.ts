@@ -2,39 +2,21 @@
 
 import type { CancelMode, Delivery, SessionEvent } from "../../events/index.ts";
 import type { ChatSession } from "./chat-session.ts";
-import type { SessionView } from "../../state/index.ts";
-import type { Output } from "../output/index.ts";
-import { contextWarning } from "../wording/index.ts";
 import { emptyDraft, type Key } from "../terminal/index.ts";
 import { TurnCancel } from "./turn-cancel.ts";
 import { OpenEditor } from "./text-editor.ts";
 import { helpLines } from "./chat-help.ts";
 import { readLine, type ChatLine } from "./chat-line.ts";
-import type { ChatStore } from "./chat-store.ts";
 import { followSession, type FollowedSession } from "./followed-session.ts";
 import { LineOrder } from "./line-order.ts";
 import { TypedLine } from "./typed-line.ts";
 import { carryOut } from "./slash-commands.ts";
 import { ChatScreen } from "./chat-screen.ts";
 import { conversationOf, questionsOf } from "./conversation-state.ts";
-import type { Interrupts } from "./interrupts.ts";
 import { isShownByEvents, isWrongCommand, type Moved } from "./command-outcome.ts";
+import type { ChatOptions } from "./chat-options.ts";
 import { earlierInputs } from "./resumed-session.ts";
-
-export interface ChatOptions {
-  /** The first session; `/fork`, `/new` and `/resume` switch to another one. */
-  readonly session: ChatSession;
-  readonly view: SessionView;
-  readonly store: ChatStore;
-  readonly output: Output;
-  readonly interrupts: Interrupts;
-  /** Text to put into the line at the start. */
-  readonly draft?: string;
-  /** Opens a text in the editor of the person; undefined if that failed. Absent if none is set. */
-  readonly editText?: (text: string) => Promise<string | undefined>;
-  /** Whether to print the stacks of errors. */
-  readonly debug: boolean;
-}
+import { SessionFigures } from "./session-figures.ts";
 
 export class Chat {
   readonly #options: ChatOptions;
@@ -47,6 +29,7 @@ export class Chat {
   #hint: string | undefined;
   readonly #cancel: TurnCancel;
   readonly #editor = new OpenEditor();
+  readonly #figures: SessionFigures;
   /** Whether Ctrl-C was pressed on an empty line: once more leaves. */
   #asksToLeave = false;
   /** Whether the person has left: the chat then writes nothing. */
@@ -64,26 +47,26 @@ export class Chat {
     });
     this.#screen = new ChatScreen({ output, debug, state: conversationOf(view) });
     this.#cancel = new TurnCancel(this.#screen);
+    this.#figures = new SessionFigures(this.#screen, () => this.redraw());
   }
 
   /** Runs until the person leaves or a signal ends the process. @returns the session at the end */
   async run(): Promise<ChatSession> {
     const { view, interrupts } = this.#options;
-    const over = new AbortController();
-    interrupts.ending.addEventListener("abort", () => this.#left.resolve(), {
-      signal: over.signal,
-    });
+    interrupts.ending.addEventListener("abort", () => this.#left.resolve(), { once: true });
     await this.#screen.begin();
     this.redraw();
     this.#background(() => this.#line.learn(this.#options.store, this.#session.id));
     // A failed log ends the session but not its event stream.
     if (!this.#isIdle) this.#watch(this.#session.idle());
+    this.#figures.follow(this.#isIdle);
+    this.#measure(false);
     this.#follow(view.position);
     try {
       await this.#left.promise;
     } finally {
       this.#isOver = true;
-      over.abort();
+      this.#figures[Symbol.dispose]();
       await this.#followed?.stop();
       await this.#screen.close();
     }
@@ -132,7 +115,11 @@ export class Chat {
   redraw(): void {
     if (this.#editor.isOpen) return;
     const { draft, completion } = this.#line;
-    this.#background(() => this.#screen.draw(draft, this.#hint, completion?.choices ?? []));
+    const { standing, elapsed } = this.#figures;
+    const choices = completion?.choices ?? [];
+    this.#background(() =>
+      this.#screen.draw({ draft, hint: this.#hint, choices, standing, elapsed }),
+    );
   }
 
   get #isIdle(): boolean {
@@ -150,6 +137,12 @@ export class Chat {
         return true;
       case "ctrl-g":
         this.#background(() => this.#edit());
+        return true;
+      case "ctrl-l":
+        this.#background(() => this.#screen.clear());
+        return true;
+      case "ctrl-z":
+        this.#background(() => this.#suspend());
         return true;
       case "up":
       case "down":
@@ -188,6 +181,16 @@ export class Chat {
     this.redraw();
   }
 
+  async #suspend(): Promise<void> {
+    const { suspend } = this.#options;
+    if (suspend === undefined) return;
+    await this.#editor.use(async () => {
+      await this.#screen.hide();
+      await suspend();
+    });
+    this.redraw();
+  }
+
   #enter(delivery: Delivery): void {
     const typed = this.#line.draft;
     const text = this.#line.text;
@@ -204,6 +207,7 @@ export class Chat {
         if (this.#line.text === "") this.#line.set(typed);
         await this.#screen.showError(error);
       }
+      if (this.#isIdle) this.#measure(false);
       this.redraw();
     });
     this.#background(() => done);
@@ -239,21 +243,15 @@ export class Chat {
   async #show(event: SessionEvent): Promise<void> {
     await this.#editor.closed;
     await this.#screen.show(event);
-    if (event.type === "turn.ended") {
-      this.#hint = undefined;
-      this.#background(() => this.#warn());
-    }
     this.#cancel.follow(event);
     // Deltas do not change the panel.
-    if (!event.type.endsWith("-delta")) this.redraw();
-  }
-
-  /** Warns in time where only the person compacts the prompt. */
-  async #warn(): Promise<void> {
-    const warning = contextWarning(await this.#session.context());
-    if (warning === undefined || this.#isOver) return;
-    await this.#screen.notes([`${warning} /compact shortens it.`], "yellow");
-    if (!this.#isOver) this.redraw();
+    if (event.type.endsWith("-delta")) return;
+    this.#figures.follow(this.#isIdle);
+    if (event.type === "turn.ended") {
+      this.#hint = undefined;
+      this.#measure(true);
+    }
+    this.redraw();
   }
 
   /** Cancels by the next mode; false if the turn is already stopping at once. */
@@ -289,6 +287,10 @@ export class Chat {
     ended.catch((error: unknown) => {
       if (!isShownByEvents(error)) this.#left.reject(error);
     });
+  }
+
+  #measure(warns: boolean): void {
+    this.#background(() => this.#figures.measure(this.#session, warns));
   }
 
   #background(work: () => Promise<void>): void {

@@ -1,8 +1,8 @@
 /** The last rows of a chat: the open question, the queue, the keys, and the line being typed. Pure. */
 
 import { type Style, visibleName, visibleText } from "../output/index.ts";
-import { cutToCells, rowsOfWords, draftRow, type Draft, type Panel } from "../terminal/index.ts";
-import { amount, contentText, callLabel, figure } from "../wording/index.ts";
+import { cutToCells, rowsOfWords, draftRows, type Draft, type Panel } from "../terminal/index.ts";
+import { amount, contentText, callLabel, duration, figure } from "../wording/index.ts";
 import type { QueuedMessage } from "../../projections/index.ts";
 import type { Choice } from "./completion.ts";
 import { questionsOf, runningCalls, type ConversationState } from "./conversation-state.ts";
@@ -10,6 +10,10 @@ import { questionsOf, runningCalls, type ConversationState } from "./conversatio
 export interface PanelOptions {
   readonly state: ConversationState;
   readonly draft: Draft;
+  /** What answers, and how full its context is, once known. */
+  readonly standing: readonly string[];
+  /** Milliseconds since the turn began; undefined at rest. */
+  readonly elapsed: number | undefined;
   /** A sentence about the last key or line, until the next one. */
   readonly hint: string | undefined;
   /** What Tab can complete the line to. */
@@ -20,36 +24,48 @@ export interface PanelOptions {
 }
 
 const PROMPT = "> ";
+const INDENT = "  ";
+/** Before a row next to hidden ones. */
+const CUT = "… ";
+/** Most rows of what is typed. */
+const MOST_DRAFT = 10;
 const MOST_CHOICES = 8;
 
-export function panel({ state, draft, hint, choices, columns, rows, style }: PanelOptions): Panel {
+export function panel(options: PanelOptions): Panel {
+  const { state, draft, hint, choices, columns, rows, style } = options;
   // The last cell stays free: terminals wrap differently after it.
   const cells = Math.max(1, columns - 1);
-  const typed = draftRow(
+  const typed = draftRows(
     { before: visibleText(draft.before), after: visibleText(draft.after) },
     cells - PROMPT.length,
+    Math.max(1, Math.min(MOST_DRAFT, Math.floor(rows / 3))),
   );
+  const last = typed.rows.length - 1;
   const listed = choiceRows(choices, cells, Math.max(0, Math.min(MOST_CHOICES, rows - 6)));
   const help = [
     ...listed.map((row) => style("dim", row)),
     ...(hint === undefined
       ? []
       : rowsOfWords(hint.split(" "), cells, " ").map((row) => style("yellow", row))),
-    ...rowsOfWords(keysFor(state), cells, " · ").map((row) => style("dim", row)),
+    ...rowsOfWords(keysFor(options), cells, " · ").map((row) => style("dim", row)),
   ];
   const question = questionRow(state, cells);
-  const fixed = (question === undefined ? 0 : 1) + help.length + 1;
+  const fixed = (question === undefined ? 0 : 1) + help.length + typed.rows.length;
   const queue = queueRows(state, cells, Math.max(0, rows - fixed - 3));
   const lines = [
     "",
     ...(question === undefined ? [] : [style("yellow", question)]),
     ...queue.map((row) => style("cyan", row)),
     ...help,
-    `${PROMPT}${typed.text}`,
+    ...typed.rows.map((row, index) => {
+      const isCut = (index === 0 && typed.above) || (index === last && typed.below);
+      return (isCut ? CUT : index === 0 ? PROMPT : INDENT) + row;
+    }),
   ];
   return {
     // Rows above the window could not be redrawn.
     lines: lines.slice(-Math.max(1, rows - 1)),
+    below: last - typed.row,
     column: PROMPT.length + typed.column,
   };
 }
@@ -106,13 +122,13 @@ export function whenDelivered(
 }
 
 /** The activity and the keys that apply now, the most important first. */
-function keysFor(state: ConversationState): readonly string[] {
+function keysFor({ state, standing, elapsed = 0 }: PanelOptions): readonly string[] {
   const { activity, queue, held, stopping } = state;
   if (activity === "idle") {
     if (held && queue.length > 0) {
       return [`Enter delivers ${queue.length === 1 ? "it" : "them"}`, "/withdraw", "/help"];
     }
-    return ["Ask about this folder", "Enter sends", "/help", "Ctrl-D leaves"];
+    return ["Ask about this folder", "/help", "Ctrl-D leaves", ...standing];
   }
   if (stopping === "after-tools") return ["Stopping after the tools", "Esc stops them now"];
   if (stopping === "now") return ["Stopping", "Ctrl-C leaves at once"];
@@ -126,7 +142,7 @@ function keysFor(state: ConversationState): readonly string[] {
       "Esc cancels",
     ];
   }
-  return [activityText(state), "Enter queues", "Tab steers", "Esc cancels"];
+  return [activityText(state) + elapsedText(elapsed), "Enter queues", "Tab steers", "Esc cancels"];
 }
 
 function activityText(state: ConversationState): string {
@@ -136,6 +152,13 @@ function activityText(state: ConversationState): string {
   if (first !== undefined) return `Running ${visibleName(first.toolName)}`;
   if (state.activity === "retrying") return "Waiting to try again";
   return state.activity === "compacting" ? "Compacting" : "Working";
+}
+
+/** In whole seconds, once there is something to wait for. */
+function elapsedText(milliseconds: number): string {
+  if (milliseconds < 2000) return "";
+  const seconds = Math.floor(milliseconds / 1000);
+  return ` ${seconds < 60 ? `${seconds} s` : duration(seconds * 1000)}`;
 }
 
 function oneLine(text: string): string {

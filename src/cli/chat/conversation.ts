@@ -1,12 +1,17 @@
 /** A chat at the terminal of this process: opens the keyboard and follows the window's size. */
 
+import { once } from "node:events";
 import type { ChatSession } from "./chat-session.ts";
 import { openKeyboard } from "../terminal/index.ts";
 import { questionScreen } from "../output/index.ts";
 import { editText } from "./text-editor.ts";
-import { Chat, type ChatOptions } from "./chat.ts";
+import { Chat } from "./chat.ts";
+import type { ChatOptions } from "./chat-options.ts";
 
-export interface ConversationOptions extends Omit<ChatOptions, "editText"> {
+/** A process that goes on for so long was not stopped. */
+const ORPHANED_MS = 200;
+
+export interface ConversationOptions extends Omit<ChatOptions, "editText" | "suspend"> {
   /** The command of the person's editor. */
   readonly editor?: string | undefined;
 }
@@ -15,7 +20,12 @@ export interface ConversationOptions extends Omit<ChatOptions, "editText"> {
 export async function converse(options: ConversationOptions): Promise<ChatSession> {
   const { interrupts } = options;
   const { editor, ...rest } = options;
-  const chat = new Chat(editor === undefined ? rest : { ...rest, editText: outside });
+  const chat = new Chat({
+    ...rest,
+    ...(editor === undefined ? {} : { editText: outside }),
+    // Windows has no such signal.
+    ...(process.platform === "win32" ? {} : { suspend }),
+  });
   const redraw = (): void => chat.redraw();
   const open = (): Disposable =>
     openKeyboard({
@@ -35,6 +45,15 @@ export async function converse(options: ConversationOptions): Promise<ChatSessio
     } finally {
       keyboard = open();
     }
+  }
+  async function suspend(): Promise<void> {
+    keyboard[Symbol.dispose]();
+    const continued = once(process, "SIGCONT", { signal: AbortSignal.timeout(ORPHANED_MS) });
+    // npm and its shell are of the same group: if one went on, the person's shell would wait for it.
+    process.kill(0, "SIGTSTP");
+    // Nothing stops a process that no shell could continue.
+    await continued.catch(() => {});
+    keyboard = open();
   }
   questionScreen.on("resize", redraw);
   try {

@@ -7,6 +7,7 @@ import {
   edit,
   emptyDraft,
   InputHistory,
+  lineStep,
   type Draft,
   type Key,
 } from "../terminal/index.ts";
@@ -60,8 +61,9 @@ export class TypedLine {
     this.#draft = edit(this.#draft, key);
   }
 
+  /** To the line above or below, from the first and the last to earlier and later messages. */
   step(direction: "up" | "down"): void {
-    this.#draft = this.#history.step(direction, this.#draft);
+    this.#draft = lineStep(this.#draft, direction) ?? this.#history.step(direction, this.#draft);
   }
 
   /** Adds a sent line to the history. Folders are read anew for the next line. */

@@ -1,7 +1,7 @@
 /** The terminal: keys, the line being typed, and a panel below the output. Imports no other module. */
 
 export { cutToCells, rowsOfWords } from "./cells.ts";
-export { type Draft, draftRow, draftText, edit, emptyDraft } from "./draft.ts";
+export { type Draft, draftRows, draftText, edit, emptyDraft, lineStep } from "./draft.ts";
 export type { Key } from "./key.ts";
 export { InputHistory } from "./input-history.ts";
 export { openKeyboard } from "./keyboard.ts";

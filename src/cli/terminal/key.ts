@@ -11,6 +11,8 @@ export type Press =
   | "ctrl-c"
   | "ctrl-d"
   | "ctrl-g"
+  | "ctrl-l"
+  | "ctrl-z"
   | "backspace"
   | "delete"
   | "up"
@@ -40,7 +42,6 @@ const PASTE_ENDS = `${ESCAPE}[201~`;
 
 const controls: Readonly<Record<string, Press>> = {
   "\r": "enter",
-  "\n": "enter",
   "\t": "tab",
   "\u0001": "home",
   "\u0002": "left",
@@ -49,6 +50,8 @@ const controls: Readonly<Record<string, Press>> = {
   "\u0005": "end",
   "\u0006": "right",
   "\u0007": "ctrl-g",
+  "\f": "ctrl-l",
+  "\u001A": "ctrl-z",
   "\b": "backspace",
   "\u000B": "erase-after",
   "\u000E": "down",
@@ -85,6 +88,9 @@ const sequences: Readonly<Record<string, Press>> = {
   "\u007F": "erase-word",
   "\b": "erase-word",
 };
+
+/** Alt-Enter, and Shift-Enter where a terminal tells it from Enter. */
+const lineEnds: ReadonlySet<string> = new Set(["\r", "\n", "[13;2u", "[27;2;13~"]);
 
 // oxlint-disable-next-line no-control-regex
 const sequence = /^\u001B(\[[0-?]*[ -/]*[@-~]|O[@-~]|[^\u001B[O])/su;
@@ -150,10 +156,12 @@ function markBegun(text: string): number {
 function nextKey(rest: string): readonly [Key | undefined, number] {
   const text = typed.exec(rest)?.[0];
   if (text !== undefined) return [{ kind: "text", text }, text.length];
+  // Ctrl-J; also a line end of pasted text that the terminal does not mark.
+  if (rest.startsWith("\n")) return [{ kind: "text", text: "\n" }, 1];
   if (!rest.startsWith(ESCAPE)) return [pressOf(controls, rest.charAt(0)), 1];
   const [whole, name] = sequence.exec(rest) ?? [];
-  // Alt-Enter is a line end in the text.
-  if (name === "\r") return [{ kind: "text", text: "\n" }, whole?.length ?? 1];
+  if (name !== undefined && lineEnds.has(name))
+    return [{ kind: "text", text: "\n" }, whole?.length ?? 1];
   // Escape, followed by another escape.
   if (whole === undefined || name === undefined) return [{ kind: "press", name: "escape" }, 1];
   return [pressOf(sequences, name), whole.length];

@@ -5,9 +5,11 @@
 
 import { breakRow, cellsOf, withoutTabs } from "./cells.ts";
 
-/** The last rows of the screen. The cursor is in the last one. */
+/** The last rows of the screen. */
 export interface Panel {
   readonly lines: readonly string[];
+  /** Lines below the one with the cursor. */
+  readonly below: number;
   /** Cells before the cursor. */
   readonly column: number;
 }
@@ -18,9 +20,10 @@ export interface LiveScreenOptions {
   readonly rows: () => number;
 }
 
-const emptyPanel: Panel = { lines: [], column: 0 };
+const emptyPanel: Panel = { lines: [], below: 0, column: 0 };
 
 const ERASE_BELOW = "\u001B[J";
+const ERASE_SCREEN = "\u001B[H\u001B[2J";
 // oxlint-disable-next-line no-control-regex
 const style = /\u001B\[([\d;]*)m/g;
 const endsStyle = /^(?:0?|2\d|39|49)$/;
@@ -66,6 +69,11 @@ export class LiveScreen {
     return this.#options.write(erase + this.#drawn());
   }
 
+  /** Erases the screen, and draws what is drawn anew on top of it. */
+  clear(): Promise<void> {
+    return this.#options.write(ERASE_SCREEN + this.#drawn());
+  }
+
   /** Removes the panel, keeps the rows above it, and ends the unfinished line. */
   async close(): Promise<void> {
     await this.draw(emptyPanel);
@@ -75,21 +83,22 @@ export class LiveScreen {
 
   /** Moves to the start of the unfinished line's last row, at any width. */
   #erase(): string {
-    const { lines, column } = this.#panel;
+    const { lines, below, column } = this.#panel;
     const columns = this.#options.columns();
     const rows = (line: string): number => Math.max(1, Math.ceil(cellsOf(line) / columns));
     const drawn = this.#lines();
-    let up = drawn.slice(0, -1).reduce((sum, line) => sum + rows(line), 0);
+    let up = drawn.slice(0, -1 - below).reduce((sum, line) => sum + rows(line), 0);
     if (lines.length > 0) up += Math.floor(column / columns);
     else if (this.#changing.length > 0) up += rows(drawn.at(-1) ?? "") - 1;
     return `\r${up > 0 ? `\u001B[${up}A` : ""}${ERASE_BELOW}`;
   }
 
   #drawn(): string {
-    const { lines, column } = this.#panel;
+    const { lines, below, column } = this.#panel;
     const drawn = this.#lines().join("\n");
     if (lines.length === 0) return drawn;
-    return `${drawn}\r${column > 0 ? `\u001B[${column}C` : ""}`;
+    const up = below > 0 ? `\u001B[${below}A` : "";
+    return `${drawn}\r${up}${column > 0 ? `\u001B[${column}C` : ""}`;
   }
 
   /** What is drawn anew with each change. */

@@ -2,7 +2,7 @@
 
 import type { ContextFigures, LoggedContext } from "../../runtime/index.ts";
 import { wrappedLines } from "../terminal/index.ts";
-import { figure } from "./wording.ts";
+import { figure, percent } from "./wording.ts";
 
 /** The figures of a live session, or of its log. */
 export type DrawnFigures = Omit<ContextFigures, "due"> & Partial<Pick<LoggedContext, "standing">>;
@@ -36,7 +36,7 @@ export function contextLines(figures: DrawnFigures, columns: number): readonly s
       : []),
     ...warnings,
   ];
-  return lines.map((line) => wrappedLines(line, columns));
+  return lines.flatMap((line) => wrappedLines(line, columns).split("\n"));
 }
 
 /** Without the agent, a log gives only the sum of instructions and tools. */
@@ -135,10 +135,6 @@ function errorLine({ step, estimated, billed }: NonNullable<DrawnFigures["lastEr
 
 function about({ basis }: DrawnFigures): string {
   return basis === "measured" || basis === "counted" ? "" : "~";
-}
-
-function percent(part: number): string {
-  return `${(part * 100).toFixed(1)} %`;
 }
 
 function byteSize(bytes: number): string {

@@ -17,6 +17,7 @@ export {
   fileText,
   indented,
   jsonExcerpt,
+  percent,
   shortened,
   shortenedJson,
   timeOfDay,

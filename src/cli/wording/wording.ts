@@ -23,6 +23,10 @@ export function figure(count: number): string {
   return count.toLocaleString("en-US");
 }
 
+export function percent(part: number): string {
+  return `${(part * 100).toFixed(1)} %`;
+}
+
 /** Milliseconds as `250 ms`, `1.2 s` or `2 min 5 s`. */
 export function duration(milliseconds: number): string {
   if (milliseconds < 1000) return `${Math.max(0, Math.round(milliseconds))} ms`;
