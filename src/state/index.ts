@@ -36,7 +36,7 @@ export {
   saveSessionSnapshot,
   storedPositions,
 } from "./session-snapshot.ts";
-export { type SessionState, foldSession, initialSessionState } from "./session-state.ts";
+export { type SessionState, foldSession, initialSessionState, unfitting } from "./session-state.ts";
 export {
   type SessionQuery,
   type SessionRow,

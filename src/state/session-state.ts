@@ -68,14 +68,18 @@ export function foldSession(state: SessionState, event: SessionEvent): Folded {
   try {
     return folded(state, event);
   } catch (error) {
-    if (TurnlogError.isInstance(error)) throw error;
-    const { position, type } = event;
-    throw new TurnlogError(
-      "EVENT_INVALID",
-      `The event ${type} at position ${position} has data of another form than its type. A log must check what it stores: test it with \`eventLogContract\` of turnlog/testing.`,
-      { position, cause: error },
-    );
+    throw unfitting(event, error);
   }
+}
+
+/** The error for an event that a log handed over without a check. A typed error stays what it is. */
+export function unfitting({ position, type }: SessionEvent, cause: unknown): TurnlogError {
+  if (TurnlogError.isInstance(cause)) return cause;
+  return new TurnlogError(
+    "EVENT_INVALID",
+    `The event ${type} at position ${position} has data of another form than its type. A log must check what it stores: test it with \`eventLogContract\` of turnlog/testing.`,
+    { position, cause },
+  );
 }
 
 interface Folded {

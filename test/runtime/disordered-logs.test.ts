@@ -13,6 +13,7 @@ import {
   importSession,
   openMemoryLog,
   TurnlogError,
+  verifySession,
   type Agent,
   type EventLog,
   type SessionEvent,
@@ -126,14 +127,9 @@ it.each([
     await using log = await recorded();
     const events = await Array.fromAsync(log.read("s"));
     const position = events.find((event) => event.type === type)?.position;
-    const unchecked = wrapLog(log, {
-      loadSnapshot: async () => undefined,
-      async *read(session, range): AsyncGenerator<SessionEvent> {
-        for await (const event of log.read(session, range))
-          // What a log of somebody else hands over has no type.
-          yield event.type === type ? ({ ...event, data } as unknown as SessionEvent) : event;
-      },
-    });
+    const unchecked = handingOver(log, type, data);
+    const problem = { position, rule: "readable" };
+    expect((await verifySession(unchecked, "s")).problems).toMatchObject([problem]);
     await using runtime = await createRuntime({ log: unchecked, agent: { model: fine, tools } });
     await expect(runtime.session("s")).rejects.toMatchObject({
       code: "EVENT_INVALID",
@@ -143,3 +139,28 @@ it.each([
     });
   },
 );
+
+it("a log that hands over a bigint, as drivers of databases do, is named by `verify`", async () => {
+  await using log = await recorded();
+  const queued = {
+    id: "m",
+    content: [{ type: "text", text: "Go.", providerOptions: { p: { n: 5n } } }],
+  };
+  const data = { ...queued, delivery: "follow-up" };
+  const { problems } = await verifySession(handingOver(log, "message.queued", data), "s");
+  expect(problems).toMatchObject([
+    { rule: "readable", what: expect.stringContaining("message.queued") as unknown },
+  ]);
+});
+
+/** The log, with other data in all events of a type. */
+function handingOver(log: EventLog, type: string, data: unknown): EventLog {
+  return wrapLog(log, {
+    loadSnapshot: async () => undefined,
+    async *read(session, range): AsyncGenerator<SessionEvent> {
+      for await (const event of log.read(session, range))
+        // What a log of somebody else hands over has no type.
+        yield event.type === type ? ({ ...event, data } as unknown as SessionEvent) : event;
+    },
+  });
+}

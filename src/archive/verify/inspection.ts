@@ -1,7 +1,12 @@
 /** Runs all checks over the events of one session. Pure: `verifySession` and imports feed it. */
 
 import { HashChain, type ChainEnd, type SessionEvent } from "../../events/index.ts";
-import { foldSession, initialSessionState, type SessionState } from "../../state/index.ts";
+import {
+  foldSession,
+  initialSessionState,
+  unfitting,
+  type SessionState,
+} from "../../state/index.ts";
 import { branchCheck } from "./branch-check.ts";
 import { callCheck } from "./call-check.ts";
 import { chainCheck } from "./chain-check.ts";
@@ -67,15 +72,19 @@ export class Inspection {
     return this.#prompts.trimmed;
   }
 
-  /** Folds the next event and answers its faults. @throws TurnlogError `LOG_DAMAGED` after a gap */
+  /** Folds the next event and answers its faults. @throws TurnlogError `LOG_DAMAGED` after a gap, `EVENT_INVALID` */
   check(event: SessionEvent): readonly Finding[] {
     const before = this.#state;
     this.#state = foldSession(before, event).state;
     const findings: Finding[] = [];
-    for (const check of this.#checks) {
-      for (const what of check.onEvent(event, before)) {
-        findings.push({ position: event.position, rule: check.rule, what });
+    try {
+      for (const check of this.#checks) {
+        for (const what of check.onEvent(event, before)) {
+          findings.push({ position: event.position, rule: check.rule, what });
+        }
       }
+    } catch (error) {
+      throw unfitting(event, error);
     }
     return findings;
   }
