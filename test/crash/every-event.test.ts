@@ -18,7 +18,7 @@ import { crashVerdict } from "./crash-verdict.ts";
 const sessions = [
   { name: "stopping", recovery: "stop", stepSource: "language-model-call", turns: 2 },
   { name: "going on", recovery: "continue", stepSource: "language-model-call", turns: 5 },
-  { name: "going on by streamText", recovery: "continue", stepSource: "stream-text", turns: 1 },
+  { name: "going on by streamText", recovery: "continue", stepSource: "stream-text", turns: 2 },
 ] as const;
 const places = ["shown", "append"] as const;
 
@@ -87,6 +87,6 @@ describe.each(drawn)("a session that recovers by $name", ({ taken, ...session })
     await Promise.all(Array.from({ length: availableParallelism() }, worker));
     kills += killed;
     expect(found).toEqual([]);
-    expect(killed).toBeGreaterThan(times(2));
+    expect(killed).toBeGreaterThan(times(1));
   });
 });
