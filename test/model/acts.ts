@@ -8,10 +8,17 @@ import { approvalIdOf, requestIdOf } from "./asked-calls.ts";
 import type { ScriptedPart } from "../../src/models/index.ts";
 import type { CallAnswer } from "../../src/runtime/index.ts";
 import { SLOW_LIMIT_MS } from "./conducted-tools.ts";
-import { GRACE_MS, time, TURN_MS } from "./held-time.ts";
+import { FAR, GRACE_MS, time, TURN_MS } from "./held-time.ts";
 import type { Move } from "./moves.ts";
 import { owedMoves } from "./possible-moves.ts";
-import { callKey, messageId, nextCallId, nextSearchId, type Situation } from "./situation.ts";
+import {
+  callKey,
+  laterId,
+  messageId,
+  nextCallId,
+  nextSearchId,
+  type Situation,
+} from "./situation.ts";
 import type { Stage } from "./stage.ts";
 
 /** What cannot be seen in a move: which of several ways leads to it, and what comes of it. */
@@ -34,10 +41,16 @@ export function provoke(stage: Stage, move: Move, manner: Manner = {}): void {
   const key = "callId" in move ? callKey(situation, move.callId) : "";
   switch (move.type) {
     case "message.queued":
-      return send(stage, move.delivery);
-    case "message.withdrawn":
-      return stage.ask("withdraw", session.withdraw(oldestMessage(situation)));
+      return move.later === true ? sendLater(stage) : send(stage, move.delivery);
+    case "message.withdrawn": {
+      const id = move.later === true ? oldestLater(situation) : oldestMessage(situation);
+      return stage.ask("withdraw", session.withdraw(id));
+    }
     case "message.rescheduled": {
+      if (move.later === true) {
+        const id = oldestLater(situation);
+        return stage.ask(`due ${id}`, session.reschedule(id, { notBefore: new Date(0) }));
+      }
       const [oldest] = situation.machine.context.queue;
       const delivery = oldest?.delivery === "steer" ? "follow-up" : "steer";
       return stage.ask("reschedule", session.reschedule(oldestMessage(situation), delivery));
@@ -169,11 +182,21 @@ function send(stage: Stage, delivery: "steer" | "follow-up"): void {
   );
 }
 
+/** Its time does not come by itself: time passes for other things too. */
+function sendLater(stage: Stage): void {
+  const id = laterId(stage.situation);
+  stage.ask(`message ${id}`, stage.session.send(text, { id, notBefore: FAR }));
+}
+
 /** Long enough that leaving it out gains something. */
 const text = "Go on with it, please. ".repeat(100);
 
 function oldestMessage({ machine }: Situation): string {
   return machine.context.queue[0]?.id ?? "none";
+}
+
+function oldestLater({ machine }: Situation): string {
+  return machine.context.later[0] ?? "none";
 }
 
 const everything: CompactionStrategy = {

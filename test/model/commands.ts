@@ -82,6 +82,7 @@ function boundsOf({ kinds }: Situation, { toolConcurrency }: World): Bounds {
     ],
     callsInStep: 4,
     waitingMessages: 3,
+    laterMessages: 0,
     always: true,
   };
 }

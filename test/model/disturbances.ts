@@ -4,9 +4,10 @@ import fc from "fast-check";
 import type { RecoveryPolicy } from "../../src/events/index.ts";
 import { command, reopen, type Command, type Known } from "./command.ts";
 import { endProcess } from "./finale.ts";
-import { IDLE_MS, SOON_MS, time } from "./held-time.ts";
+import { FAR, IDLE_MS, SOON_MS, time } from "./held-time.ts";
 import { isAtRest } from "./possible-moves.ts";
 import { idleTool } from "./process.ts";
+import { laterId } from "./situation.ts";
 import type { Stage } from "./stage.ts";
 
 const policy: fc.Arbitrary<RecoveryPolicy> = fc.constantFrom("stop", "continue");
@@ -64,9 +65,6 @@ export const note: fc.Arbitrary<Command> = fc.nat(3).map((n) =>
   ),
 );
 
-/** A time that no test reaches. */
-const FAR = new Date(2 ** 42);
-
 /** Waits until what was asked is in the log. */
 async function recorded(stage: Stage, what: string, answer: Promise<unknown>): Promise<void> {
   const before = stage.situations.length;
@@ -80,7 +78,7 @@ export const sendLater: fc.Arbitrary<Command> = fc.integer({ min: 0, max: 2 }).m
     `send for later, ${waits}`,
     ({ situation: { machine } }) => !machine.matches("closed") && machine.context.later.length < 3,
     async (stage, { situation }) => {
-      const id = `later-${situation.postponed + 1}`;
+      const id = laterId(situation);
       const notBefore = waits === 0 ? FAR : new Date(Date.now() + waits * SOON_MS);
       await recorded(stage, `send ${id}`, stage.session.send(`Later: ${id}.`, { id, notBefore }));
       return `send ${id} for ${waits === 0 ? "a time that does not come" : `in ${waits}`}`;

@@ -19,6 +19,9 @@ export const TURN_MS = 1_000_000;
 /** Milliseconds until a message for later is due, where a test waits for it: less than any other wait. */
 export const SOON_MS = 20;
 
+/** A time that no test reaches. */
+export const FAR = new Date(2 ** 42);
+
 interface Delay {
   readonly end: () => void;
 }

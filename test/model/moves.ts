@@ -21,6 +21,7 @@ import type { ToolKind } from "./conducted-tools.ts";
 import {
   after,
   dueMessages,
+  laterId,
   messageId,
   nextCallId,
   nextSearchId,
@@ -40,7 +41,9 @@ type CallMove =
 
 /** An event without what follows from the situation in which it comes. */
 export type Move =
-  | { readonly type: "message.queued"; readonly delivery: Delivery }
+  | { readonly type: "message.queued"; readonly delivery: Delivery; readonly later?: true }
+  /** The oldest message that waits, or the oldest for later: its time comes, or it is taken back. */
+  | { readonly type: "message.rescheduled" | "message.withdrawn"; readonly later?: true }
   | { readonly type: "part.tool-call"; readonly kind: ToolKind }
   | {
       readonly type: "step.finished";
@@ -64,6 +67,8 @@ export type Move =
         StructuralType,
         | CallMove
         | "message.queued"
+        | "message.rescheduled"
+        | "message.withdrawn"
         | "part.tool-call"
         | "step.finished"
         | "tool.approval-answered"
@@ -81,8 +86,13 @@ function bodyOf(move: Move, situation: Situation, world: World): EventBody<Struc
   const { context } = situation.machine;
   const { turn, step, attempt, queue } = context;
   const oldest = queue[0]?.id ?? "none";
+  const oldestLater = context.later[0] ?? "none";
   switch (move.type) {
     case "message.queued":
+      if (move.later === true) {
+        const data = { id: laterId(situation), content: "Go on.", delivery: move.delivery };
+        return { type: move.type, data: { ...data, notBefore: 1 } };
+      }
       return {
         type: move.type,
         data: { id: messageId(situation), content: "Go on.", delivery: move.delivery },
@@ -92,11 +102,13 @@ function bodyOf(move: Move, situation: Situation, world: World): EventBody<Struc
       return { type: move.type, data: { ids: dueMessages(situation), turn, boundary } };
     }
     case "message.rescheduled": {
+      if (move.later === true)
+        return { type: move.type, data: { id: oldestLater, delivery: "follow-up" } };
       const delivery = queue[0]?.delivery === "steer" ? "follow-up" : "steer";
       return { type: move.type, data: { id: oldest, delivery } };
     }
     case "message.withdrawn":
-      return { type: move.type, data: { ids: [oldest] } };
+      return { type: move.type, data: { ids: [move.later === true ? oldestLater : oldest] } };
     case "turn.started":
       return { type: move.type, data: { turn: turn + 1, maxSteps: world.maxSteps } };
     case "turn.cancel-requested":

@@ -16,7 +16,7 @@ import { walk } from "./walk.ts";
 
 /**
  * Two tools at a time and all kinds of calls; one at a time, so that calls have to wait for a place;
- * and what may be run again after a crash, with answers for good, prepared steps and outputs.
+ * what may be run again after a crash, with answers for good, prepared steps and outputs; and messages for later.
  */
 const settings: readonly (StageSettings & Bounds)[] = [
   {
@@ -30,6 +30,7 @@ const settings: readonly (StageSettings & Bounds)[] = [
     kinds: ["plain", "guarded", "missing"],
     callsInStep: 2,
     waitingMessages: 1,
+    laterMessages: 0,
     always: false,
   },
   {
@@ -43,6 +44,7 @@ const settings: readonly (StageSettings & Bounds)[] = [
     kinds: ["plain", "guarded", "remote"],
     callsInStep: 2,
     waitingMessages: 1,
+    laterMessages: 0,
     always: false,
   },
   {
@@ -56,7 +58,22 @@ const settings: readonly (StageSettings & Bounds)[] = [
     kinds: ["repeatable", "doubtful"],
     callsInStep: 2,
     waitingMessages: 1,
+    laterMessages: 0,
     always: true,
+  },
+  {
+    maxSteps: 1,
+    maxAttempts: 2,
+    toolConcurrency: 1,
+    lastStep: false,
+    prepares: false,
+    output: false,
+    stepSource: "language-model-call",
+    kinds: ["guarded"],
+    callsInStep: 1,
+    waitingMessages: 1,
+    laterMessages: 1,
+    always: false,
   },
 ];
 
@@ -68,31 +85,34 @@ afterAll(() => time.release());
 
 const [transitions, heard] = [new Set<string>(), new Set<string>()];
 
-describe.each(settings)("With $toolConcurrency tools at a time, by $stepSource", (setting) => {
-  const all = pathsThrough(setting, setting);
-  const kinds = someOfEach(all, (path) => kindOf(path, setting), 1);
-  const step = stepOf(32);
-  // Those that say or take what none before them does, and one of 32 others.
-  const walked = kinds.filter(({ moves }, index) => {
-    const before = heard.size + transitions.size;
-    let situation = beginning;
-    for (const move of moves) {
-      const event = eventOf(move, situation, setting);
-      heard.add(`${leafOf(situation.machine)} ${event.type}`);
-      for (const taken of takenTransitions(situation.machine, event)) transitions.add(taken);
-      situation = play(situation, move, setting);
-    }
-    return heard.size + transitions.size > before || index % step === 0;
-  });
+describe.each(settings)(
+  "With $toolConcurrency tools at a time and $laterMessages messages for later, by $stepSource",
+  (setting) => {
+    const all = pathsThrough(setting, setting);
+    const kinds = someOfEach(all, (path) => kindOf(path, setting), 1);
+    const step = stepOf(32);
+    // Those that say or take what none before them does, and one of 32 others.
+    const walked = kinds.filter(({ moves }, index) => {
+      const before = heard.size + transitions.size;
+      let situation = beginning;
+      for (const move of moves) {
+        const event = eventOf(move, situation, setting);
+        heard.add(`${leafOf(situation.machine)} ${event.type}`);
+        for (const taken of takenTransitions(situation.machine, event)) transitions.add(taken);
+        situation = play(situation, move, setting);
+      }
+      return heard.size + transitions.size > before || index % step === 0;
+    });
 
-  it.each(walked.map(({ moves }, place) => [place + 1, storyOf(moves), moves] as const))(
-    `path %i of ${walked.length} goes as the machine says: %s`,
-    async (place, _, moves) => {
-      const walking = walk(moves, setting, seededRandom(`path ${place}`));
-      await expect(walking).resolves.toBeUndefined();
-    },
-  );
-});
+    it.each(walked.map(({ moves }, place) => [place + 1, storyOf(moves), moves] as const))(
+      `path %i of ${walked.length} goes as the machine says: %s`,
+      async (place, _, moves) => {
+        const walking = walk(moves, setting, seededRandom(`path ${place}`));
+        await expect(walking).resolves.toBeUndefined();
+      },
+    );
+  },
+);
 
 describe("All paths together", () => {
   it("take every transition that the chart has, but for those that are listed with a reason", () => {

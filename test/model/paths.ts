@@ -39,13 +39,14 @@ export function pathsThrough(world: World, bounds: Bounds): readonly Path[] {
 function essence(situation: Situation): string {
   const { machine, kinds, started, tried, always, told } = situation;
   const { settling, graceOver, bulky, cut, overflow } = situation;
-  const { queue, held, calls, skipCalls, finishReason, stopping, attempt } = machine.context;
+  const { queue, later, held, calls, skipCalls, finishReason, stopping, attempt } = machine.context;
   const { lastStep } = machine.context;
   const { stepsInTurn, maxSteps, compactingFrom } = machine.context;
   const inTurn = !machine.matches("idle") && !machine.matches("closed");
   return JSON.stringify([
     machine.value,
     queue.map(({ delivery }) => delivery),
+    later.length,
     held,
     bulky,
     cut,

@@ -19,6 +19,7 @@ export interface Bounds {
   readonly kinds: readonly ToolKind[];
   readonly callsInStep: number;
   readonly waitingMessages: number;
+  readonly laterMessages: number;
   /** People answer for good, too. */
   readonly always: boolean;
 }
@@ -37,6 +38,8 @@ const unbounded: Bounds = {
   ],
   callsInStep: Number.POSITIVE_INFINITY,
   waitingMessages: Number.POSITIVE_INFINITY,
+  // Those come beside all other moves.
+  laterMessages: 0,
   always: true,
 };
 
@@ -209,7 +212,7 @@ function owedToCall(callId: string, situation: Situation, world: World): readonl
 function freeMoves(situation: Situation, world: World, bounds: Bounds): readonly Move[] {
   const { machine, told } = situation;
   const { queue, held, calls, stopping, attempt } = machine.context;
-  const messages = messageMoves(situation, bounds.waitingMessages);
+  const messages = messageMoves(situation, bounds);
   const atWork = callsAtWork(situation);
   // When time passes for the turn, it passes for its tools.
   const passes = !atWork.some((id) => told || situation.kinds[id] === "slow");
@@ -266,10 +269,20 @@ const endings = ["stop", "tool-calls", "length", "content-filter"] as const;
 
 function messageMoves(
   { machine }: Situation,
-  waitingMessages: number = Number.POSITIVE_INFINITY,
+  { waitingMessages, laterMessages }: Bounds = unbounded,
 ): readonly Move[] {
-  const { queue } = machine.context;
+  const { queue, later } = machine.context;
   return [
+    ...(later.length < laterMessages
+      ? ([{ type: "message.queued", delivery: "follow-up", later: true }] as const)
+      : []),
+    ...(later.length > 0 && laterMessages > 0
+      ? ([{ type: "message.withdrawn", later: true }] as const)
+      : []),
+    // One whose time comes takes a place in the queue.
+    ...(later.length > 0 && laterMessages > 0 && queue.length < waitingMessages
+      ? ([{ type: "message.rescheduled", later: true }] as const)
+      : []),
     ...(queue.length < waitingMessages
       ? ([
           { type: "message.queued", delivery: "steer" },

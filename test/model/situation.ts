@@ -231,6 +231,11 @@ export function messageId({ accepted }: Situation): string {
   return `message-${accepted + 1}`;
 }
 
+/** The id of the next message that is sent for later. */
+export function laterId({ postponed }: Situation): string {
+  return `later-${postponed + 1}`;
+}
+
 /** The messages that are delivered where the machine is now. */
 export function dueMessages({ machine }: Situation): readonly string[] {
   const { queue, stepsInTurn } = machine.context;
