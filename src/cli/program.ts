@@ -13,6 +13,7 @@ import {
   addCompletionCommand,
   addExamples,
   addHelpCommand,
+  chooseStore,
   refuseMistyped,
 } from "./commands/index.ts";
 import { DEFAULT_DIR } from "./output/index.ts";
@@ -37,7 +38,10 @@ export async function run(
   const program = commandLine(output, (exitCode) => {
     code = exitCode;
   });
-  program.hook("preAction", (_, acting) => refuseMistyped(program, acting, args));
+  program.hook("preAction", (_, acting) => {
+    refuseMistyped(program, acting, args);
+    chooseStore(program, acting);
+  });
   try {
     await program.parseAsync([...args], { from: "user" });
     return code;
@@ -66,6 +70,13 @@ export function commandLine(output: Output, end: (code: ExitCode) => void): Comm
     .version(packageVersion(), "--version", "print the version")
     .helpOption("-h, --help", "print this help")
     .option("--dir <folder>", "the folder of the store", DEFAULT_DIR)
+    .addOption(
+      new Option(
+        "--postgres <url>",
+        "the sessions of this database instead of a folder's; other processes may use them too",
+      ).env("TURNLOG_POSTGRES_URL"),
+    )
+    .option("--no-migrate", "do not create or update the tables of the database")
     .addOption(
       new Option(
         "--keys <folder>",

@@ -48,8 +48,10 @@ export function elsewhere(session: string, isLost = false, cause?: unknown): Tur
   );
 }
 
-export function isElsewhere(error: unknown): boolean {
-  return TurnlogError.isInstance(error) && error.code === "SESSION_ELSEWHERE";
+/** @param session - Whether it is the error of this session. Default: of any. */
+export function isElsewhere(error: unknown, session?: string): boolean {
+  if (!TurnlogError.isInstance(error) || error.code !== "SESSION_ELSEWHERE") return false;
+  return session === undefined || error.session === session;
 }
 
 const never: AbortSignal = new AbortController().signal;

@@ -11,6 +11,7 @@ import {
   plainJson,
   TurnlogError,
   type Inbox,
+  type InboxCommand,
   type JsonValue,
   type TurnlogErrorCode,
 } from "../events/index.ts";
@@ -82,15 +83,7 @@ export function forwarding(session: Session, host: ForwardingHost): Session {
     const { inbox, newId, closing } = host;
     if (inbox === undefined) throw elsewhere(id);
     const command = { id: newId(), name, args: plainArgs(id, name, args) };
-    await inbox.post(id, command);
-    const answer = answerSchema.parse(await inbox.answerOf(id, command.id, closing));
-    if (!("error" in answer)) return answer.value;
-    const { code, message, position, details } = answer.error;
-    throw new TurnlogError(code, message, {
-      session: id,
-      ...(position === undefined ? {} : { position }),
-      ...(details === undefined ? {} : { details }),
-    });
+    return await forwardCommand(inbox, id, command, closing);
   }
 
   /** Begins a turn there, and follows it here. */
@@ -131,6 +124,24 @@ export function forwarding(session: Session, host: ForwardingHost): Session {
   });
 }
 
+/** Sends a command to the process that runs the session, and waits for its answer, an error too. */
+export async function forwardCommand(
+  inbox: Inbox,
+  session: string,
+  command: InboxCommand,
+  signal?: AbortSignal,
+): Promise<JsonValue | undefined> {
+  await inbox.post(session, command);
+  const answer = answerSchema.parse(await inbox.answerOf(session, command.id, signal));
+  if (!("error" in answer)) return answer.value;
+  const { code, message, position, details } = answer.error;
+  throw new TurnlogError(code, message, {
+    session,
+    ...(position === undefined ? {} : { position }),
+    ...(details === undefined ? {} : { details }),
+  });
+}
+
 /** A time as text: a Date is no JSON. */
 function withTime(options: unknown): object {
   if (typeof options !== "object" || options === null) return {};
@@ -138,7 +149,11 @@ function withTime(options: unknown): object {
   return time instanceof Date ? { ...options, notBefore: time.toISOString() } : { ...options };
 }
 
-function plainArgs(session: string, name: string, args: readonly unknown[]): readonly JsonValue[] {
+export function plainArgs(
+  session: string,
+  name: string,
+  args: readonly unknown[],
+): readonly JsonValue[] {
   const count = args.findLastIndex((given) => given !== undefined) + 1;
   return args.slice(0, count).map((given) => {
     const plain = plainJson(given ?? null);

@@ -6,6 +6,7 @@
 import { setImmediate } from "node:timers/promises";
 import { TurnlogError, type EventLog } from "../events/index.ts";
 import { linkOf } from "../state/index.ts";
+import { whileClaimed } from "./stored-command.ts";
 import type { SnapshotWriter, SessionActor } from "./session/index.ts";
 import {
   redactSession,
@@ -22,7 +23,8 @@ interface Holder {
 export interface LiveRedactionOptions<Live extends Holder> extends RedactSessionOptions {
   readonly log: EventLog;
   readonly live: ReadonlyMap<string, Promise<Live>>;
-  readonly passivate: (holder: Live) => void;
+  /** Resolves when the session is given back. */
+  readonly passivate: (holder: Live) => Promise<void>;
 }
 
 /** @throws TurnlogError as `Session.redact` */
@@ -52,8 +54,8 @@ export async function redactLive<Live extends Holder>(
       { session, position: actor.state.position },
     );
   }
-  for (const holder of holders) passivate(holder);
-  return await redactSession(log, session, what, options);
+  await Promise.all(holders.map((holder) => passivate(holder)));
+  return await whileClaimed(log, session, () => redactSession(log, session, what, options));
 }
 
 async function shares(log: EventLog, name: string, session: string): Promise<boolean> {

@@ -7,7 +7,6 @@ import type { SessionEvent, TurnlogError } from "../events/index.ts";
 import { ActivationWaits } from "./activation-waits.ts";
 import {
   activate,
-  claimOf,
   release,
   stop,
   type ActivationHost,
@@ -25,6 +24,7 @@ import type { OpenMcpServers } from "../mcp/index.ts";
 import { isAtRest, type SessionState } from "../state/index.ts";
 import { FollowedSessions } from "./followed-sessions.ts";
 import { asGone, closed, reopened } from "./runtime.ts";
+import { whileClaimed } from "./stored-command.ts";
 import { after, DEFAULT_GRACE_MS, Unfinished } from "../shared/index.ts";
 import { agentOf } from "./sub-agents.ts";
 import { RuntimeMetrics } from "./runtime-metrics.ts";
@@ -166,15 +166,15 @@ export class LiveSessions {
     session: string,
     change: (
       live: ReadonlyMap<string, Promise<LiveSession>>,
-      passivate: (one: LiveSession) => void,
+      passivate: (one: LiveSession) => Promise<void>,
     ) => Promise<Result>,
   ): Promise<Result> {
     for (let any = this.#waits.any(); any !== undefined; any = this.#waits.any()) await any;
     this.assertOpen(session);
     const passivated: string[] = [];
-    const changing = change(this.#live, (one) => {
+    const changing = change(this.#live, async (one) => {
       passivated.push(one.actor.session);
-      this.#forget(one);
+      await this.#forget(one);
     });
     try {
       return await this.#waits.exclusively(changing);
@@ -226,12 +226,7 @@ export class LiveSessions {
     change: () => Promise<Result>,
   ): Promise<Result> {
     await this.#passivate(session, refusal);
-    const claim = await claimOf(this.#host.log, session);
-    try {
-      return await change();
-    } finally {
-      await claim.release();
-    }
+    return await whileClaimed(this.#host.log, session, change);
   }
 
   async #passivate(session: string, refusal: Refusal): Promise<void> {
@@ -243,19 +238,21 @@ export class LiveSessions {
     if (actor.failure !== undefined) return await actor.settled();
     const refused = refusal(live);
     if (refused !== undefined) throw refused;
-    this.#forget(live);
+    const released = this.#forget(live);
     await actor.durable();
     await snapshots.stored;
-    await release(actor, live.claim, this.#host.onWarning);
+    await released;
   }
 
-  #forget({ actor, claim, watchers, idleTimer }: LiveSession): void {
+  #forget({ actor, claim, watchers, idleTimer }: LiveSession): Promise<void> {
     const why = reopened(actor.session);
     idleTimer?.[Symbol.dispose]();
     actor.passivate(why);
     this.#drop(actor);
-    this.#waits.add(actor.session, release(actor, claim, this.#host.onWarning));
+    const released = release(actor, claim, this.#host.onWarning);
+    this.#waits.add(actor.session, released);
     watchers.fail(why);
+    return released;
   }
 
   #drop(actor: SessionActor): void {

@@ -1,5 +1,6 @@
 /** Changes stored sessions that a runtime may have live: deletes them, and trims their logs. */
 
+import { z } from "zod";
 import {
   TurnlogError,
   type BlobStore,
@@ -10,6 +11,7 @@ import { deleteSession, type DeletedWithBlobs } from "../media/index.ts";
 import { trimLog, type TrimmedLog, type TrimLogOptions } from "../archive/trim/index.ts";
 import { childrenOf, waitsForAnswer } from "../state/index.ts";
 import type { StoreLog } from "../store/leveldb/index.ts";
+import { elsewhereIfNotHere } from "./stored-command.ts";
 import type { LiveSession } from "./live-session.ts";
 import type { LiveSessions } from "./live-sessions.ts";
 
@@ -39,6 +41,23 @@ export async function deleteLive(
     }
     return { ...(await deleteSession(log, blobs, session, options, onWarning)), children };
   });
+}
+
+/** Made by a process of a neighbouring release. */
+const deletedSchema = z.custom<DeletedWithBlobs>();
+
+/** Deletes the session here, or in the process that runs it. @param signal - Aborts when the runtime closes. */
+export async function deleteAnywhere(
+  session: string,
+  options: DeleteOptions,
+  host: UpkeepHost,
+  signal: AbortSignal,
+): Promise<DeletedWithBlobs> {
+  const read = (answer: unknown): DeletedWithBlobs => deletedSchema.parse(answer);
+  const command = { name: "delete", args: [options], read };
+  return await elsewhereIfNotHere(host.log, session, command, signal, () =>
+    deleteLive(session, options, host),
+  );
 }
 
 /** @throws TurnlogError `COMMAND_REFUSED` while the session is in use, and without a store of the runtime's own */

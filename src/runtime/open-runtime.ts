@@ -25,7 +25,7 @@ import {
 import type { AgentRegistry } from "./agent-registry.ts";
 import { openMcpServers, type OpenMcpServers } from "../mcp/index.ts";
 import { redactLive } from "./live-redaction.ts";
-import { deleteLive, trimLive, type UpkeepHost } from "./live-upkeep.ts";
+import { deleteAnywhere, trimLive, type UpkeepHost } from "./live-upkeep.ts";
 import {
   inbox,
   listSessions,
@@ -146,7 +146,8 @@ export class OpenRuntime implements Runtime {
     const { inbox } = log;
     if (inbox !== undefined) {
       const local = (session: string): Session => this.#sessions.local(session);
-      this.#inbox = new SessionInbox({ inbox, live: this.#liveSessions, local, onWarning });
+      const upkeep = this.#upkeepHost();
+      this.#inbox = new SessionInbox({ inbox, local, upkeep });
     }
     if (options.resume === "all") void this.#resumeInBackground();
     const { graceMs = DEFAULT_GRACE_MS } = options;
@@ -206,15 +207,16 @@ export class OpenRuntime implements Runtime {
   async delete(id: string, options: DeleteOptions = {}): Promise<DeletedWithBlobs> {
     const session = parseSessionId(id);
     check(deleteSchema, options, "delete", { name: "options", session });
-    return await deleteLive(session, options, this.#upkeepHost());
+    return await deleteAnywhere(session, options, this.#upkeepHost(), this.#closed.signal);
   }
 
   async deleteSessions(query: DeletionQuery): Promise<DeletedSessions> {
     check(deletionSchema, query, "deleteSessions", { name: "query" });
     const { forks } = query;
     const host = this.#upkeepHost();
+    const options = forks === undefined ? {} : { forks };
     return await deleteSessions(this.log, ownCopy(query), (session) =>
-      deleteLive(session, forks === undefined ? {} : { forks }, host),
+      deleteAnywhere(session, options, host, this.#closed.signal),
     );
   }
 

@@ -6,16 +6,18 @@
  * message, the approval, the call, the regeneration), so a repeated one changes nothing.
  */
 
+import { z } from "zod";
 import {
   isElsewhere,
   TurnlogError,
+  type DeleteOptions,
   type Inbox,
   type InboxCommand,
   type JsonValue,
 } from "../events/index.ts";
 import { toJson } from "../shared/index.ts";
 import { forwardedCommands, type CommandAnswer } from "./forwarded-commands.ts";
-import type { LiveSessions } from "./live-sessions.ts";
+import { deleteLive, type UpkeepHost } from "./live-upkeep.ts";
 import type { Session } from "./session.ts";
 
 /** A session that could not be opened is left to other processes for so long. */
@@ -23,10 +25,9 @@ const BACK_OFF_MS = 10_000;
 
 export interface SessionInboxOptions {
   readonly inbox: Inbox;
-  readonly live: Pick<LiveSessions, "activate">;
   /** The session as this process runs it: its commands are not forwarded. */
   readonly local: (session: string) => Session;
-  readonly onWarning: (error: TurnlogError) => void;
+  readonly upkeep: UpkeepHost;
 }
 
 /** A session with commands. */
@@ -83,9 +84,9 @@ export class SessionInbox implements Disposable {
   }
 
   async #attend(session: string, line: Line): Promise<void> {
-    const { inbox, live, onWarning } = this.#options;
+    const { inbox, upkeep } = this.#options;
     try {
-      await live.activate(session);
+      await upkeep.live.activate(session);
       this.#left.delete(session);
       const commands = await inbox.unanswered(session);
       const listed = new Set(commands.map(({ id }) => id));
@@ -98,7 +99,7 @@ export class SessionInbox implements Disposable {
       if (this.#isClosed || isElsewhere(why)) return;
       this.#left.set(session, performance.now() + BACK_OFF_MS);
       await this.#refuseAll(session, why);
-      onWarning(notAttended(session, why));
+      upkeep.onWarning(notAttended(session, why));
     } finally {
       line.looking = false;
     }
@@ -112,14 +113,31 @@ export class SessionInbox implements Disposable {
   }
 
   async #execute(session: string, line: Line, command: InboxCommand): Promise<void> {
-    const { inbox, local, onWarning } = this.#options;
+    const { inbox, upkeep } = this.#options;
     try {
-      const answer = await answerOf(local(session), command);
+      const answer = await this.#answerOf(session, command);
       await inbox.answer(session, command.id, toJson(answer));
     } catch (error) {
       // The next process that has the session executes it.
       line.begun.delete(command.id);
-      if (!this.#isClosed && !isElsewhere(error)) onWarning(notAttended(session, error));
+      if (!this.#isClosed && !isElsewhere(error)) upkeep.onWarning(notAttended(session, error));
+    }
+  }
+
+  async #answerOf(session: string, { name, args }: InboxCommand): Promise<CommandAnswer> {
+    const { local, upkeep } = this.#options;
+    try {
+      const result: unknown =
+        name === "delete"
+          ? await deleteLive(session, deletionSchema.parse(args[0] ?? {}), upkeep)
+          : await called(local(session), name, args);
+      if (result === undefined) return {};
+      return { value: isTurn(result) ? { messageId: result.messageId } : toJson(result) };
+    } catch (error) {
+      if (!TurnlogError.isInstance(error)) throw error;
+      const isOfChild = isElsewhere(error) && !isElsewhere(error, session);
+      if (leftToOthers.has(error.code) && !isOfChild) throw error;
+      return { error: answerError(error) };
     }
   }
 
@@ -147,17 +165,17 @@ const leftToOthers: ReadonlySet<string> = new Set([
   "LOG_FAILED",
 ]);
 
-async function answerOf(session: Session, { name, args }: InboxCommand): Promise<CommandAnswer> {
-  try {
-    const method: unknown = forwardedCommands.has(name) ? Reflect.get(session, name) : undefined;
-    if (typeof method !== "function") throw unknownCommand(session.id, name);
-    const result: unknown = await Reflect.apply(method, session, args);
-    if (result === undefined) return {};
-    return { value: isTurn(result) ? { messageId: result.messageId } : toJson(result) };
-  } catch (error) {
-    if (!TurnlogError.isInstance(error) || leftToOthers.has(error.code)) throw error;
-    return { error: answerError(error) };
-  }
+/** Checked by the runtime. */
+const deletionSchema = z.custom<DeleteOptions>();
+
+async function called(
+  session: Session,
+  name: string,
+  args: readonly JsonValue[],
+): Promise<unknown> {
+  const method: unknown = forwardedCommands.has(name) ? Reflect.get(session, name) : undefined;
+  if (typeof method !== "function") throw unknownCommand(session.id, name);
+  return await Reflect.apply(method, session, args);
 }
 
 function isTurn(value: unknown): value is { readonly messageId: string } {

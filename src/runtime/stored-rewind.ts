@@ -1,5 +1,6 @@
-/** Rewinds a session of a store that no process runs: its events are written straight to the log. */
+/** Rewinds a stored session: its events are written straight to the log, unless another process runs it. */
 
+import { z } from "zod";
 import { shellWord, type EventBody, type EventLog } from "../events/index.ts";
 import { isAtBoundary, stateAt } from "../state/index.ts";
 import {
@@ -14,6 +15,10 @@ import {
   type RewindPlace,
   type Rewound,
 } from "./session/index.ts";
+import { changeStored, type StoredCommand } from "./stored-command.ts";
+
+/** Made by the other process, of a neighbouring release. */
+const rewoundSchema = z.custom<Rewound>();
 
 interface StoredMove extends RewindManner {
   /** Epoch milliseconds. */
@@ -21,7 +26,8 @@ interface StoredMove extends RewindManner {
 }
 
 /**
- * Rewinds as `Session.rewind` does, but runs nothing: an unfinished turn is not cancelled.
+ * Rewinds as `Session.rewind` does, but runs nothing: an unfinished turn is not cancelled. If another process
+ * runs the session, that process rewinds it.
  * @throws TurnlogError `SESSION_NOT_FOUND`, `SESSION_CLOSED`, `COMMAND_REFUSED` (in the middle of a
  * turn; no place to rewind to), and the errors of `EventLog.append`
  */
@@ -31,7 +37,13 @@ export async function rewindSession(
   place: RewindPlace,
   { now, ...manner }: StoredMove = {},
 ): Promise<Rewound> {
-  return await moveStored(log, session, "rewind", (target) => rewind(target, place, manner), now);
+  return await moveStored(
+    log,
+    session,
+    { name: "rewind", args: [{ ...place, ...manner }] },
+    (target) => rewind(target, place, manner),
+    now,
+  );
 }
 
 /** Makes another branch active as `Session.checkout` does. Otherwise as {@link rewindSession}. */
@@ -44,7 +56,7 @@ export async function checkoutSession(
   return await moveStored(
     log,
     session,
-    "checkout",
+    { name: "checkout", args: [branch, manner] },
     (target) => checkout(target, branch, manner),
     now,
   );
@@ -53,9 +65,25 @@ export async function checkoutSession(
 async function moveStored(
   log: EventLog,
   session: string,
-  command: string,
+  asked: Omit<StoredCommand<Rewound>, "read">,
   decide: (target: CommandTarget) => RewindDecision,
   now: number = Date.now(),
+): Promise<Rewound> {
+  const change = (): Promise<Rewound> => moveHere(log, session, asked.name, decide, now);
+  return await changeStored(
+    log,
+    session,
+    { ...asked, read: (answer) => rewoundSchema.parse(answer) },
+    change,
+  );
+}
+
+async function moveHere(
+  log: EventLog,
+  session: string,
+  command: string,
+  decide: (target: CommandTarget) => RewindDecision,
+  now: number,
 ): Promise<Rewound> {
   const append = async ({ state }: CommandTarget, body: EventBody): Promise<void> => {
     await log.append(session, state.position, [{ ...body, time: now }]);

@@ -151,6 +151,8 @@ const uses: Readonly<Record<string, readonly Use[]>> = {
     use("s", "4", "--yes"),
   ],
   backup: [use(`./backup${HOSTILE}`), use("./plain")],
+  copy: [use("--from", "./plain", "--to", "./copied"), use("--from", unknown, "--to", "./copied")],
+  postgres: [use("migrate", "--sql"), use("migrate")],
   "rotate-keys": [use(), { ...use(), store: "encrypted" }],
   gc: [use()],
   repair: [use()],

@@ -1,6 +1,7 @@
 /** Exports and imports stored sessions, fixtures and messages of the AI SDK. */
 
 export type { DroppedContent } from "./dropped-content.ts";
+export { type CopiedLog, copyLog } from "./copy-log.ts";
 export { copyBlobs, exportSession } from "./export-session.ts";
 export { type FixtureOptions, exportFixture } from "./fixture.ts";
 export {

@@ -9,7 +9,13 @@ import type { McpServers } from "../../mcp/index.ts";
 import type { SessionView } from "../../state/index.ts";
 import type { UserInput } from "../../media/index.ts";
 import type { StoreOwner } from "../owner/index.ts";
-import { type ContextStrategy, keysIn } from "../settings/index.ts";
+import {
+  type ContextStrategy,
+  type Database,
+  keysIn,
+  runtimeStore,
+  type RuntimeStore,
+} from "../settings/index.ts";
 import { DEFAULT_DIR, meantName } from "../output/index.ts";
 import { chatAgent } from "./chat-agent.ts";
 import { chatModels } from "./chat-models.ts";
@@ -47,6 +53,7 @@ import { jsonView, textView, type AskApproval } from "./turn-view.ts";
 
 export interface ChatRun {
   readonly dir: string;
+  readonly database: Database | undefined;
   readonly takeOver: boolean;
   readonly durability: "sync" | "os";
   readonly hashChain: boolean;
@@ -94,7 +101,8 @@ export async function runChat(run: ChatRun, output: Output): Promise<ExitCode> {
     const host = ownerHost(owner);
     return await runOn(host, chatStore(host), (place) => ownerRerun(owner, place), run, output);
   }
-  await using runtime = await ownRuntime(run, output);
+  await using opened = await runtimeStore(run);
+  await using runtime = await ownRuntime(run, opened.options, output);
   const store = chatStore(runtime, chatModels(runtime, run));
   return await runOn(runtime, store, (place) => beginRerun(runtime, place), run, output);
 }
@@ -141,8 +149,12 @@ async function untilStopped(
   }
 }
 
-async function ownRuntime(run: ChatRun, { progress }: Output): Promise<Runtime> {
-  const { choice, durability, allowWrite, canAsk, debug, instructions, compaction } = run;
+async function ownRuntime(
+  run: ChatRun,
+  store: RuntimeStore["options"],
+  { progress }: Output,
+): Promise<Runtime> {
+  const { choice, allowWrite, canAsk, debug, instructions, compaction } = run;
   if (choice.kind === "offline" && choice.because === "no-key") {
     await writeSentence(progress, progress.style("dim", OFFLINE_NOTE));
   }
@@ -166,9 +178,7 @@ async function ownRuntime(run: ChatRun, { progress }: Output): Promise<Runtime> 
     compaction,
   });
   return await createRuntime({
-    dir,
-    durability,
-    takeOver: run.takeOver,
+    ...store,
     hashChain: run.hashChain,
     ...(keys === undefined ? {} : { encryption: { keys } }),
     agent,
@@ -222,8 +232,10 @@ function isAsking({ approvals }: SessionView): boolean {
   return approvals.some(({ status }) => status === "waiting");
 }
 
-function resumeCommand({ session, startedBy, dir, keys }: ChatRun): string {
-  const where = dir === DEFAULT_DIR ? "" : ` --dir ${JSON.stringify(dir)}`;
+function resumeCommand({ session, startedBy, dir, database, keys }: ChatRun): string {
+  // An address may have a password.
+  const inFolder = dir === DEFAULT_DIR ? "" : ` --dir ${JSON.stringify(dir)}`;
+  const where = database === undefined ? inFolder : " --postgres <url>";
   const by = keys === undefined ? "" : ` --keys ${JSON.stringify(keys)}`;
   return `${startedBy} --session ${session}${where}${by}`;
 }

@@ -3,7 +3,7 @@
 import { resolve } from "node:path";
 import { z } from "zod";
 import { DONE, type ExitCode, writeLine, type Output, jsonText } from "../output/index.ts";
-import { unlessInterrupted, openStore, storeOptions } from "../settings/index.ts";
+import { unlessInterrupted, openFolder, storeOptions } from "../settings/index.ts";
 import { amount, figure } from "../wording/index.ts";
 
 const optionsSchema = z.object(storeOptions);
@@ -20,7 +20,7 @@ export async function backup(
   { data, progress }: Output,
 ): Promise<ExitCode> {
   const { dir, takeOver, json } = optionsSchema.parse(given);
-  await using log = await openStore(
+  await using log = await openFolder(
     { dir, takeOver },
     { readOnly: true, elsewhere: inTheOtherProcess },
   );

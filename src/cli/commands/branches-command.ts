@@ -9,9 +9,9 @@ import { branchLine } from "../show/index.ts";
 const optionsSchema = z.object(sessionOptions);
 
 export async function branches(session: string, given: unknown, { data }: Output): Promise<void> {
-  const { dir, keys, takeOver, json } = optionsSchema.parse(given);
+  const { dir, database, keys, takeOver, json } = optionsSchema.parse(given);
   await using log = await openSessions(
-    { dir, keys, takeOver },
+    { dir, database, keys, takeOver },
     { readOnly: true, withoutKey: "redact" },
   );
   const found = sessionBranches(await stateAt(log, session));

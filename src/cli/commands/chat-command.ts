@@ -19,10 +19,12 @@ import {
   mcpServers,
   openSessions,
   openStore,
-  type SessionsFolder,
+  ownerOf,
+  storeName,
+  type SessionsPlace,
 } from "../settings/index.ts";
 import { humanPace } from "./option-values.ts";
-import { storeOwner, type StoreOwner } from "../owner/index.ts";
+import type { StoreOwner } from "../owner/index.ts";
 import { type ExitCode, type Output, UsageError } from "../output/index.ts";
 import { receiveInput } from "../../media/index.ts";
 import { listSessions } from "../../state/index.ts";
@@ -53,7 +55,7 @@ export async function chat(
   output: Output,
 ): Promise<ExitCode> {
   const { session: named, continue: isContinued, ...options } = optionsSchema.parse(given);
-  const owner = await storeOwner(options.dir);
+  const owner = await ownerOf(options);
   if (owner !== undefined) assertNoAgent(options, owner);
   const settings = await settingsOf(options, output);
   const session = isContinued ? await lastSession(options) : sessionName(named);
@@ -78,7 +80,7 @@ export async function rerun(session: string, given: unknown, output: Output): Pr
   const { position, step, as, ...options } = rerunSchema.parse(given);
   if (position !== undefined && step !== undefined)
     throw new UsageError("--position and --step both name the start: give one of them.");
-  const owner = await storeOwner(options.dir);
+  const owner = await ownerOf(options);
   if (owner !== undefined) assertNoAgent(options, owner);
   // Fails without a store; the chat would create one.
   else await (await openStore(options, { readOnly: true })).close();
@@ -158,7 +160,7 @@ function sessionName(named: string | undefined): string {
  * For `--continue`: the session written to last that is not closed.
  * @throws TurnlogError `SESSION_NOT_FOUND`, and what `openSessions` throws
  */
-async function lastSession(folder: SessionsFolder): Promise<string> {
+async function lastSession(folder: SessionsPlace): Promise<string> {
   await using log = await openSessions(folder, { readOnly: true, withoutKey: "redact" });
   const found = await Array.fromAsync(listSessions(log));
   const [last] = found
@@ -167,7 +169,7 @@ async function lastSession(folder: SessionsFolder): Promise<string> {
   if (last !== undefined) return last.session;
   throw new TurnlogError(
     "SESSION_NOT_FOUND",
-    `The store in ${folder.dir} has no session to continue. Leave out --continue to begin one.`,
+    `${storeName(folder)} has no session to continue. Leave out --continue to begin one.`,
   );
 }
 

@@ -57,12 +57,6 @@ export function addChatCommands(
         "at SIGTERM, leave running turns to the next process instead of cancelling them",
         false,
       )
-      .addOption(
-        new Option(
-          "--postgres <url>",
-          "keep the sessions in this database, which other processes may serve too",
-        ).env("TURNLOG_POSTGRES_URL"),
-      )
       .option("--origins <origin>", "a site whose pages may use it (repeatable)", collect)
       .option("--agent <module>", "the agent: a module that exports it as agent or as default"),
   )

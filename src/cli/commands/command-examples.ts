@@ -78,6 +78,17 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
   ],
   redact: ['turnlog redact <id> 12-20 31 --keys ../keys --reason "an address"'],
   backup: ["turnlog backup ../copy"],
+  copy: [
+    "turnlog copy --from .turnlog --to postgres://localhost/agents",
+    [
+      "turnlog copy --from .turnlog --to postgres://localhost/agents --follow",
+      "and what comes later",
+    ],
+  ],
+  postgres: [
+    ["turnlog postgres migrate --postgres postgres://localhost/agents", "as a role that may"],
+    ["turnlog postgres migrate --sql > schema.sql", "to run it by psql"],
+  ],
   "rotate-keys": [["turnlog rotate-keys --keys ../keys", "with the key in TURNLOG_MASTER_KEY"]],
   gc: ["turnlog gc"],
   repair: ["turnlog repair --dir ./copy/.turnlog"],

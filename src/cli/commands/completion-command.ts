@@ -17,19 +17,34 @@ export async function completion(
 ): Promise<void> {
   if (typed.length === 0) return await writeLines(data, [scripts[shell]]);
   const words = shell === "bash" ? shellWords(typed.join(" ")).slice(1) : typed;
-  const { dir, keys } = program.opts<{ readonly dir: string; readonly keys?: string }>();
-  const found = await fittingWords(program, words, async (given) =>
-    sessionsIn(given.get("dir") ?? dir, given.get("keys") ?? keys),
-  );
+  const own = program.opts<{
+    readonly dir: string;
+    readonly keys?: string;
+    readonly postgres?: string;
+  }>();
+  const found = await fittingWords(program, words, async (given) => {
+    const unlessFolder = given.has("dir") ? undefined : own.postgres;
+    const postgres = given.get("postgres") ?? unlessFolder;
+    return await sessionsIn(
+      given.get("dir") ?? own.dir,
+      postgres === undefined || postgres === "" ? undefined : postgres,
+      given.get("keys") ?? own.keys,
+    );
+  });
   const lines = found === FILES ? ["\t"] : found.map(({ word, about }) => `${word}\t${about}`);
   await writeLines(data, lines);
 }
 
 /** None if the store cannot be read: an error has no place on a line that is being typed. */
-async function sessionsIn(dir: string, keys: string | undefined): Promise<readonly Fitting[]> {
+async function sessionsIn(
+  dir: string,
+  postgres: string | undefined,
+  keys: string | undefined,
+): Promise<readonly Fitting[]> {
   try {
     const found = await newestSessions({
       dir: atHome(dir),
+      database: postgres === undefined ? undefined : { connectionString: postgres, migrate: false },
       keys: keys === undefined ? undefined : atHome(keys),
       takeOver: false,
     });

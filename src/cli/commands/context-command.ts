@@ -14,8 +14,8 @@ const optionsSchema = z.object({
 });
 
 export async function context(session: string, given: unknown, { data }: Output): Promise<void> {
-  const { dir, keys, takeOver, json, position } = optionsSchema.parse(given);
-  await using log = await openSessions({ dir, keys, takeOver }, { readOnly: true });
+  const { dir, database, keys, takeOver, json, position } = optionsSchema.parse(given);
+  await using log = await openSessions({ dir, database, keys, takeOver }, { readOnly: true });
   const found = await readContext(log, session, {
     ...(position === undefined ? {} : { position }),
     agents: ownAgents(dir),

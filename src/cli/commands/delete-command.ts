@@ -3,6 +3,7 @@
 import { z } from "zod";
 import { shellWord, TurnlogError, type EventLog } from "../../events/index.ts";
 import { deleteSession as deleteWithBlobs, type DeletedWithBlobs } from "../../media/index.ts";
+import { changeStored } from "../../runtime/index.ts";
 import { waitsForAnswer } from "../../state/index.ts";
 import {
   DONE,
@@ -15,8 +16,8 @@ import {
   isConfirmed,
   jsonText,
 } from "../output/index.ts";
-import { storeOwner, type StoreOwner } from "../owner/index.ts";
-import { openSessions, sessionOptions } from "../settings/index.ts";
+import type { StoreOwner } from "../owner/index.ts";
+import { openSessions, sessionOptions, ownerOf } from "../settings/index.ts";
 import { amount } from "../wording/index.ts";
 
 const optionsSchema = z.object({
@@ -38,7 +39,8 @@ export async function deleteSession(
   given: unknown,
   { data, progress }: Output,
 ): Promise<ExitCode> {
-  const { dir, keys, takeOver, json, yes, cancel, forks, ...query } = optionsSchema.parse(given);
+  const { dir, database, keys, takeOver, json, yes, cancel, forks, ...query } =
+    optionsSchema.parse(given);
   if (query.olderThan !== undefined || query.where !== undefined || query.dryRun)
     throw new UsageError(
       "--older-than, --where and --dry-run choose among all sessions: give them without the name of a session.",
@@ -48,11 +50,11 @@ export async function deleteSession(
       progress,
       `Nothing was deleted: it needs a confirmation, and there is no terminal to ask at. Add --yes to delete ${session}.`,
     );
-  const owner = await storeOwner(dir);
+  const owner = await ownerOf({ dir, database });
   await using log =
     owner?.log ??
     (await openSessions(
-      { dir, keys, takeOver },
+      { dir, database, keys, takeOver },
       { readOnly: false, elsewhere: inTheOtherProcess },
     ));
   if (!cancel && (await waitsForAnswer(log, session))) throw waiting(session);
@@ -66,7 +68,7 @@ export async function deleteSession(
   };
   const deleted =
     owner === undefined
-      ? await deleteWithBlobs(log, log.blobs, session, { forks }, warn)
+      ? await deleteStored(log, session, { forks }, warn)
       : await deleteThere(owner, session, { forks, cancel });
   for (const warning of warnings) await writeLine(progress, warning);
   if (json) {
@@ -100,6 +102,24 @@ async function deleteThere(
   const path = `/api/sessions/${encodeURIComponent(session)}`;
   return await client.http.json({ method: "DELETE", path, query: { forks } });
 }
+
+/** By the process that runs the session, if there is one. */
+export async function deleteStored(
+  log: EventLog,
+  session: string,
+  options: { readonly forks: "refuse" | "copy" },
+  warn: (error: TurnlogError) => void,
+): Promise<DeletedWithBlobs> {
+  return await changeStored(
+    log,
+    session,
+    { name: "delete", args: [options], read: (answer) => deletedSchema.parse(answer) },
+    () => deleteWithBlobs(log, log.blobs, session, options, warn),
+  );
+}
+
+/** Made by a process of a neighbouring release. */
+const deletedSchema = z.custom<DeletedWithBlobs>();
 
 async function confirmDelete(log: EventLog, session: string): Promise<boolean> {
   const events = await log.revision(session);

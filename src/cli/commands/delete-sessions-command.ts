@@ -3,7 +3,6 @@
 import { z } from "zod";
 import { deleteSessions, type DeletedSessions, type DeletionQuery } from "../../archive/index.ts";
 import { jsonObjectSchema, type TurnlogError } from "../../events/index.ts";
-import { deleteSession } from "../../media/index.ts";
 import {
   DONE,
   INTERRUPTED,
@@ -19,6 +18,7 @@ import {
 } from "../output/index.ts";
 import { openSessions, sessionOptions } from "../settings/index.ts";
 import { amount, dateAndTime } from "../wording/index.ts";
+import { deleteStored } from "./delete-command.ts";
 import { momentBefore } from "./option-values.ts";
 
 const optionsSchema = z.object({
@@ -39,7 +39,8 @@ export async function deleteOldSessions(
   given: unknown,
   { data, progress }: Output,
 ): Promise<ExitCode> {
-  const { dir, keys, takeOver, json, yes, dryRun, ...options } = optionsSchema.parse(given);
+  const { dir, database, keys, takeOver, json, yes, dryRun, ...options } =
+    optionsSchema.parse(given);
   const { olderThan, where, forks, cancel } = options;
   if (olderThan === undefined && where === undefined)
     throw new UsageError("Name a session, or choose some by --older-than and --where.");
@@ -57,7 +58,7 @@ export async function deleteOldSessions(
       : { olderThan: new Date(momentBefore("--older-than", olderThan, Date.now())) }),
   };
   await using log = await openSessions(
-    { dir, keys, takeOver },
+    { dir, database, keys, takeOver },
     { readOnly: dryRun, elsewhere: inTheOtherProcess },
   );
   const warnings: string[] = [];
@@ -66,7 +67,7 @@ export async function deleteOldSessions(
   };
   const run = (isDry: boolean): Promise<DeletedSessions> =>
     deleteSessions(log, { ...query, dryRun: isDry }, (session) =>
-      deleteSession(log, log.blobs, session, { forks }, warn),
+      deleteStored(log, session, { forks }, warn),
     );
   if (!dryRun && !yes) {
     const would = await run(true);

@@ -5,8 +5,8 @@ import { z } from "zod";
 import { forkSession, type ForkedSession } from "../../archive/index.ts";
 import { forkName } from "../chat/index.ts";
 import { writeLine, writeLines, type Output, jsonText } from "../output/index.ts";
-import { storeOwner, type StoreOwner } from "../owner/index.ts";
-import { openSessions, type SessionsFolder, sessionOptions } from "../settings/index.ts";
+import type { StoreOwner } from "../owner/index.ts";
+import { openSessions, type SessionsPlace, sessionOptions, ownerOf } from "../settings/index.ts";
 
 const optionsSchema = z.object({
   ...sessionOptions,
@@ -21,6 +21,7 @@ export async function fork(
 ): Promise<void> {
   const {
     dir,
+    database,
     keys,
     takeOver,
     json,
@@ -28,10 +29,10 @@ export async function fork(
     as = forkName(session),
   } = optionsSchema.parse(given);
   const options = { as, ...(position === undefined ? {} : { position }) };
-  const owner = await storeOwner(dir);
+  const owner = await ownerOf({ dir, database });
   const forked =
     owner === undefined
-      ? await forkHere({ dir, keys, takeOver }, session, options)
+      ? await forkHere({ dir, database, keys, takeOver }, session, options)
       : await forkThere(owner, session, options);
   await writeLines(data, [json ? jsonText(forked) : forked.session]);
   if (json) return;
@@ -48,7 +49,7 @@ interface ForkOptions {
 }
 
 async function forkHere(
-  folder: SessionsFolder,
+  folder: SessionsPlace,
   session: string,
   options: ForkOptions,
 ): Promise<ForkedSession> {

@@ -4,8 +4,7 @@ import { z } from "zod";
 import type { CollectedBlobs } from "../../events/index.ts";
 import { collectBlobs } from "../../media/index.ts";
 import { DONE, type ExitCode, writeLine, type Output, jsonText } from "../output/index.ts";
-import { storeOwner } from "../owner/index.ts";
-import { openStore, type StoreFolder, storeOptions } from "../settings/index.ts";
+import { openStore, type StorePlace, storeOptions, ownerOf } from "../settings/index.ts";
 import { amount, figure } from "../wording/index.ts";
 
 const optionsSchema = z.object(storeOptions);
@@ -15,11 +14,11 @@ const inTheOtherProcess =
 
 /** Deletes nothing if a session cannot be read. */
 export async function collectGarbage(given: unknown, { data }: Output): Promise<ExitCode> {
-  const { dir, takeOver, json } = optionsSchema.parse(given);
-  const owner = await storeOwner(dir);
+  const { dir, database, takeOver, json } = optionsSchema.parse(given);
+  const owner = await ownerOf({ dir, database });
   const collected =
     owner === undefined
-      ? await collectHere({ dir, takeOver })
+      ? await collectHere({ dir, database, takeOver })
       : await owner.post<CollectedBlobs>("/store/collect-blobs", {});
   const { removed, bytes } = collected;
   const sentence = `${amount(removed, "blob")} of no session deleted, ${figure(bytes)} bytes.`;
@@ -27,7 +26,8 @@ export async function collectGarbage(given: unknown, { data }: Output): Promise<
   return DONE;
 }
 
-async function collectHere(folder: StoreFolder): Promise<CollectedBlobs> {
-  await using log = await openStore(folder, { readOnly: false, elsewhere: inTheOtherProcess });
-  return await collectBlobs(log, log.blobs);
+async function collectHere(place: StorePlace): Promise<CollectedBlobs> {
+  await using log = await openStore(place, { readOnly: false, elsewhere: inTheOtherProcess });
+  const { blobs } = log;
+  return blobs === undefined ? { removed: 0, bytes: 0 } : await collectBlobs(log, blobs);
 }

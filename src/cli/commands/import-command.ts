@@ -4,9 +4,8 @@ import { resolve } from "node:path";
 import { z } from "zod";
 import { problemError } from "../../client/index.ts";
 import { parseSessionId, TurnlogError, type EventLog } from "../../events/index.ts";
-import { encryptedLog } from "../../store/encryption/index.ts";
 import { folderBlobs } from "../../store/blobs/index.ts";
-import { openLog, openMemoryLog } from "../../store/leveldb/index.ts";
+import { openMemoryLog } from "../../store/leveldb/index.ts";
 import {
   appendFile,
   appendImported,
@@ -19,8 +18,14 @@ import {
   type Imported,
   type ImportSessionOptions,
 } from "../../archive/exchange/index.ts";
-import { storeOwner, type StoreOwner } from "../owner/index.ts";
-import { keysIn, readSource, type ReadSource, sessionOptions } from "../settings/index.ts";
+import type { StoreOwner } from "../owner/index.ts";
+import {
+  openSessions,
+  readSource,
+  type ReadSource,
+  sessionOptions,
+  ownerOf,
+} from "../settings/index.ts";
 import { writeLine, type Output, jsonText, visibleText, UsageError } from "../output/index.ts";
 import { amount } from "../wording/index.ts";
 
@@ -42,8 +47,8 @@ export async function importFrom(
   const options = optionsSchema.parse(given);
   await using source = await readSource(file);
   const { session, bring, lines, instructions, dropped } = await read(source, options);
-  const { dir, takeOver } = options;
-  const owner = takeOver ? undefined : await storeOwner(dir);
+  const { dir, database, takeOver } = options;
+  const owner = takeOver ? undefined : await ownerOf({ dir, database });
   const imported =
     owner === undefined
       ? await bringHere(bring, options)
@@ -65,12 +70,8 @@ export async function importFrom(
   await writeLine(progress, `${what}\n${visibleText(instructions)}`);
 }
 
-async function bringHere(
-  bring: Read["bring"],
-  { dir, takeOver, keys: folder }: Options,
-): Promise<Imported> {
-  const keys = keysIn(folder, dir);
-  await using log = encryptedLog(await openLog({ dir: resolve(dir), takeOver }), keys);
+async function bringHere(bring: Read["bring"], options: Options): Promise<Imported> {
+  await using log = await openSessions(options, { readOnly: false, creates: true });
   return await bring(log);
 }
 

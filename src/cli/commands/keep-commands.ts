@@ -127,6 +127,30 @@ export function addKeepCommands(
     });
 
   program
+    .command("copy")
+    .description(
+      "copy all sessions between a folder and a database, exactly; run again, it goes on",
+    )
+    .requiredOption("--from <store>", "the folder or the database to read")
+    .requiredOption("--to <store>", "the folder or the database to copy into")
+    .option("--follow", "also copy what is written later; Ctrl-C ends")
+    .action(async (_options: unknown, command: Command) => {
+      const { copy } = await import("./copy-command.ts");
+      end(await copy(command.optsWithGlobals(), output));
+    });
+
+  program
+    .command("postgres")
+    .description("commands about the database of --postgres")
+    .command("migrate")
+    .description("create or update the tables of the database")
+    .option("--sql", "print the SQL instead, for a role that may change the schema")
+    .action(async (_options: unknown, command: Command) => {
+      const { migrateDatabase } = await import("./postgres-command.ts");
+      await migrateDatabase(command.optsWithGlobals(), output);
+    });
+
+  program
     .command("rotate-keys")
     .description("wrap the keys of encrypted sessions by the master key in TURNLOG_MASTER_KEY")
     .action(async (_options: unknown, command: Command) => {

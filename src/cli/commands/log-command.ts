@@ -59,7 +59,7 @@ export async function showLog(given: unknown, output: Output): Promise<ExitCode>
     for (;;) {
       next = await followOwner(options, next, output, signal);
       await wait(POLL_MS, undefined, { signal });
-      if ((await storeReached(resolve(options.dir))) < next) continue;
+      if ((await reached(options)) < next) continue;
       next = await printIfUnlocked(options, next, output);
     }
   });
@@ -92,7 +92,12 @@ async function print(
   };
   await writeLines(data, lines());
   for (const message of missing) await writeLine(progress, `Left out: ${message}`);
-  return Math.max(next, (await storeReached(resolve(options.dir))) + 1);
+  return Math.max(next, (await reached(options)) + 1);
+}
+
+/** The last global position of the store when it was closed. A database is followed without a break. */
+async function reached({ dir, database }: Options): Promise<number> {
+  return database === undefined ? await storeReached(resolve(dir)) : 0;
 }
 
 /**

@@ -3,6 +3,7 @@
 import { z } from "zod";
 import type { PositionRange } from "../../events/index.ts";
 import { redactSession, type Redacted } from "../../archive/index.ts";
+import { whileClaimed } from "../../runtime/index.ts";
 import {
   DONE,
   INTERRUPTED,
@@ -13,8 +14,7 @@ import {
   isConfirmed,
   jsonText,
 } from "../output/index.ts";
-import { storeOwner } from "../owner/index.ts";
-import { openSessions, sessionOptions } from "../settings/index.ts";
+import { openSessions, sessionOptions, ownerOf } from "../settings/index.ts";
 import { amount } from "../wording/index.ts";
 
 const optionsSchema = z.object({
@@ -33,18 +33,18 @@ export async function redact(
   given: unknown,
   { data, progress }: Output,
 ): Promise<ExitCode> {
-  const { dir, keys, takeOver, json, yes, ...options } = optionsSchema.parse(given);
+  const { dir, database, keys, takeOver, json, yes, ...options } = optionsSchema.parse(given);
   if (!yes)
     assertCanConfirm(
       progress,
       `Nothing was redacted: it needs a confirmation, and there is no terminal to ask at. Add --yes to redact ${session}.`,
     );
-  const owner = await storeOwner(dir);
+  const owner = await ownerOf({ dir, database });
   // Opened before the question: a store that cannot be opened needs no answer.
   await using log =
     owner?.log ??
     (await openSessions(
-      { dir, keys, takeOver },
+      { dir, database, keys, takeOver },
       { readOnly: false, elsewhere: inTheOtherProcess },
     ));
   if (!yes && !(await confirmRedaction(session, positions))) {
@@ -53,7 +53,7 @@ export async function redact(
   }
   const { ranges, summaries, ...redacted } =
     owner === undefined
-      ? await redactSession(log, session, positions, options)
+      ? await whileClaimed(log, session, () => redactSession(log, session, positions, options))
       : await owner.post<Redacted>("/store/redact", { session, positions, ...options });
   if (json) {
     await writeLine(data, jsonText({ ...redacted, ranges, summaries }));

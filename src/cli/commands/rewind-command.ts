@@ -17,8 +17,7 @@ import {
   writeLines,
   type Output,
 } from "../output/index.ts";
-import { storeOwner } from "../owner/index.ts";
-import { openSessions, sessionOptions } from "../settings/index.ts";
+import { openSessions, sessionOptions, ownerOf } from "../settings/index.ts";
 import { amount } from "../wording/index.ts";
 
 const moveSchema = z.object({
@@ -66,15 +65,15 @@ interface Move {
 
 async function move(
   session: string,
-  { dir, keys, takeOver, json }: z.infer<typeof moveSchema>,
+  { dir, database, keys, takeOver, json }: z.infer<typeof moveSchema>,
   { data, progress }: Output,
   words: typeof sentence,
   { here, there }: Move,
 ): Promise<void> {
-  const owner = await storeOwner(dir);
+  const owner = await ownerOf({ dir, database });
   const moveHere = async (): Promise<Rewound> => {
     await using log = await openSessions(
-      { dir, keys, takeOver },
+      { dir, database, keys, takeOver },
       { readOnly: false, elsewhere: inTheOtherProcess },
     );
     return await here(log);

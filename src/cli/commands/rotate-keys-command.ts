@@ -9,7 +9,7 @@ import {
   UsageError,
   jsonText,
 } from "../output/index.ts";
-import { masterKeysIn, openStore, sessionOptions } from "../settings/index.ts";
+import { masterKeysIn, openFolder, sessionOptions } from "../settings/index.ts";
 import { amount } from "../wording/index.ts";
 
 const optionsSchema = z.object({ ...sessionOptions, json: z.boolean().default(false) });
@@ -24,7 +24,7 @@ export async function rotateKeys(given: unknown, { data }: Output): Promise<Exit
     throw new UsageError(
       "Name the folder of the keys (--keys or TURNLOG_KEYS), and set TURNLOG_MASTER_KEY to the new master key and TURNLOG_FORMER_MASTER_KEYS to the former ones.",
     );
-  await using log = await openStore(
+  await using log = await openFolder(
     { dir, takeOver },
     { readOnly: false, elsewhere: inTheOtherProcess },
   );

@@ -4,7 +4,7 @@ import { randomBytes } from "node:crypto";
 import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { z } from "zod";
-import { hasCode, type EventLog } from "../../events/index.ts";
+import { hasCode } from "../../events/index.ts";
 import type { RuntimeOptions } from "../../runtime/index.ts";
 import { createRuntime } from "../../sharing/index.ts";
 import { serveNode, type NodeServer, type ServeOptions } from "../../server/index.ts";
@@ -18,7 +18,13 @@ import {
   type ExitCode,
   type Output,
 } from "../output/index.ts";
-import { agentOptions, keysIn, mcpServers, readEnvironment } from "../settings/index.ts";
+import {
+  agentOptions,
+  keysIn,
+  mcpServers,
+  readEnvironment,
+  runtimeStore,
+} from "../settings/index.ts";
 
 const optionsSchema = z.object({
   ...agentOptions,
@@ -28,7 +34,6 @@ const optionsSchema = z.object({
   hosts: z.array(z.string()).optional(),
   origins: z.array(z.string()).optional(),
   leaveTurns: z.boolean(),
-  postgres: z.string().optional(),
   agent: z.string().optional(),
 });
 
@@ -36,7 +41,7 @@ type Options = z.infer<typeof optionsSchema>;
 
 export async function serve(given: unknown, output: Output): Promise<ExitCode> {
   const options = optionsSchema.parse(given);
-  const { json, debug, durability, hashChain, takeOver } = options;
+  const { json, debug, database, hashChain } = options;
   assertForDatabase(options);
   const dir = resolve(options.dir);
   const keys = keysIn(options.keys, dir);
@@ -45,10 +50,9 @@ export async function serve(given: unknown, output: Output): Promise<ExitCode> {
   const report = async (error: unknown): Promise<void> => {
     await reportError(output.progress, error, debug);
   };
-  await using log = await databaseLog(options);
-  const store = log === undefined ? { dir, durability, takeOver } : { log };
+  await using store = await runtimeStore(options);
   await using runtime = await createRuntime({
-    ...store,
+    ...store.options,
     hashChain,
     ...(keys === undefined ? {} : { encryption: { keys } }),
     agent,
@@ -83,7 +87,7 @@ export async function serve(given: unknown, output: Output): Promise<ExitCode> {
     output.data,
     json
       ? jsonText({ event: "serving", url: server.url, ...told })
-      : `Serving ${log === undefined ? options.dir : "the database"} at ${server.url}. ${where}`,
+      : `Serving ${database === undefined ? options.dir : "the database"} at ${server.url}. ${where}`,
   );
   const signal = await stopSignal();
   const reason = `the server was stopped (${signal})`;
@@ -102,11 +106,9 @@ const tokenWords: Readonly<Record<string, string>> = {
 
 /** Each process of a database would have another token, and hands its turns over by itself. */
 function assertForDatabase(options: Options): void {
-  if (options.postgres === undefined) return;
+  if (options.database === undefined) return;
   const idle = [
     ...(options.leaveTurns ? ["--leave-turns"] : []),
-    ...(options.takeOver ? ["--take-over"] : []),
-    ...(options.durability === "os" ? ["--durability"] : []),
     ...(options.keys === undefined ? [] : ["--keys"]),
   ];
   if (idle.length > 0)
@@ -117,12 +119,6 @@ function assertForDatabase(options: Options): void {
     throw new UsageError(
       "With --postgres all processes need the same token: give --token, or TURNLOG_TOKEN.",
     );
-}
-
-async function databaseLog({ postgres }: Options): Promise<EventLog | undefined> {
-  if (postgres === undefined) return undefined;
-  const { openPostgresLog } = await import("../../store/postgres/index.ts");
-  return await openPostgresLog({ connectionString: postgres });
 }
 
 /** @throws UsageError if it cannot listen there */

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { listSessions, withQuestions, type SessionRow } from "../../state/index.ts";
 import { isOfOwner } from "../owner/index.ts";
 import type { EncryptedLog } from "../../store/encryption/index.ts";
-import { openSessions, sessionOptions, type SessionsFolder } from "../settings/index.ts";
+import { openSessions, storeName, sessionOptions, type SessionsPlace } from "../settings/index.ts";
 import {
   writeLine,
   writeLines,
@@ -22,8 +22,8 @@ const optionsSchema = z.object({
 });
 
 export async function sessions(given: unknown, { data, progress }: Output): Promise<void> {
-  const { dir, keys, takeOver, json, limit } = optionsSchema.parse(given);
-  await using log = await openList({ dir, keys, takeOver });
+  const { dir, database, keys, takeOver, json, limit } = optionsSchema.parse(given);
+  await using log = await openList({ dir, database, keys, takeOver });
   const newest = (await newestFirst(log)).slice(0, limit);
   const rows = await Promise.all(newest.map((session) => withQuestions(log, session)));
   if (json)
@@ -31,17 +31,22 @@ export async function sessions(given: unknown, { data, progress }: Output): Prom
       data,
       rows.map((session) => jsonText(session)),
     );
-  else if (rows.length === 0) await writeLine(progress, `The store in ${dir} has no sessions yet.`);
-  else await writeLines(data, sessionTable(rows, data, isOfOwner(log.stored)));
+  else if (rows.length === 0)
+    await writeLine(progress, `${storeName({ dir, database })} has no sessions yet.`);
+  else
+    await writeLines(
+      data,
+      sessionTable(rows, data, isOfOwner(log.stored) || database !== undefined),
+    );
 }
 
 /** The sessions as the list has them, without their questions. @throws as {@link openSessions} */
-export async function newestSessions(folder: SessionsFolder): Promise<readonly SessionRow[]> {
+export async function newestSessions(folder: SessionsPlace): Promise<readonly SessionRow[]> {
   await using log = await openList(folder);
   return await newestFirst(log);
 }
 
-async function openList(folder: SessionsFolder): Promise<EncryptedLog> {
+async function openList(folder: SessionsPlace): Promise<EncryptedLog> {
   return await openSessions(folder, { readOnly: true, withoutKey: "redact" });
 }
 

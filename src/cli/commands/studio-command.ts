@@ -21,8 +21,7 @@ import {
   type ExitCode,
   type Output,
 } from "../output/index.ts";
-import { storeOwner } from "../owner/index.ts";
-import { keysIn, sessionOptions } from "../settings/index.ts";
+import { keysIn, ownerOf, runtimeStore, sessionOptions } from "../settings/index.ts";
 import { listening, stopSignal } from "./serve-command.ts";
 
 const optionsSchema = z.object({
@@ -44,7 +43,8 @@ export async function studio(given: unknown, output: Output): Promise<ExitCode> 
   await buildOnce(output);
   await using temporary = demo ? await temporaryFolder() : undefined;
   const dir = temporary?.path ?? resolve(options.dir);
-  if (temporary === undefined && !existsSync(dir))
+  const database = demo ? undefined : options.database;
+  if (temporary === undefined && database === undefined && !existsSync(dir))
     throw new UsageError(
       `There is no store at ${options.dir}. Name another with --dir, or look at one with --demo.`,
     );
@@ -53,7 +53,7 @@ export async function studio(given: unknown, output: Output): Promise<ExitCode> 
     await makeDemoStore(dir, Date.now());
   }
   const report = (error: unknown): void => void reportError(output.progress, error, debug);
-  const owner = temporary === undefined && !takeOver ? await storeOwner(dir) : undefined;
+  const owner = temporary === undefined && !takeOver ? await ownerOf({ dir, database }) : undefined;
   if (owner !== undefined) {
     if (agent !== undefined)
       throw new UsageError(
@@ -63,9 +63,9 @@ export async function studio(given: unknown, output: Output): Promise<ExitCode> 
     return await shown(await listening(port, start), options, output);
   }
   const keys = keysIn(options.keys, dir);
+  await using store = await runtimeStore({ dir, database, takeOver });
   await using runtime = await createRuntime({
-    dir,
-    takeOver,
+    ...store.options,
     ...(keys === undefined ? {} : { encryption: { keys } }),
     agent: agent ?? noAgent,
     recovery: "continue",

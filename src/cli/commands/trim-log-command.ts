@@ -15,7 +15,7 @@ import {
   jsonText,
 } from "../output/index.ts";
 import { storeOwner } from "../owner/index.ts";
-import { openStore, storeOptions } from "../settings/index.ts";
+import { openFolder, storeOptions } from "../settings/index.ts";
 import { amount, figure } from "../wording/index.ts";
 import { momentBefore } from "./option-values.ts";
 
@@ -55,7 +55,7 @@ export async function trimStoredLog(
   const owner = await storeOwner(dir);
   await using log =
     owner?.log ??
-    (await openStore({ dir, takeOver }, { readOnly: false, elsewhere: inTheOtherProcess }));
+    (await openFolder({ dir, takeOver }, { readOnly: false, elsewhere: inTheOtherProcess }));
   const trim = async (isDry: boolean): Promise<TrimmedLog> =>
     owner === undefined
       ? await trimLog(log, session, { ...options, dryRun: isDry })

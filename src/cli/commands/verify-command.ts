@@ -30,13 +30,13 @@ export async function verify(
   given: unknown,
   { data }: Output,
 ): Promise<ExitCode> {
-  const { dir, keys, takeOver, json, chain, ...options } = optionsSchema.parse(given);
+  const { dir, database, keys, takeOver, json, chain, ...options } = optionsSchema.parse(given);
   const noted = chain === undefined ? {} : { chain: chainEnd(chain) };
   if (chain !== undefined && session === undefined) {
     throw new UsageError("--chain is about one session: name it.");
   }
   await using log = await openSessions(
-    { dir, keys, takeOver },
+    { dir, database, keys, takeOver },
     { readOnly: true, withoutKey: "redact" },
   );
   const found: LogVerification =

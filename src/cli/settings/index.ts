@@ -5,12 +5,19 @@ export { unlessInterrupted } from "./interrupted.ts";
 export { mcpServers } from "./mcp-config.ts";
 export { namedFile } from "./named-file.ts";
 export { type ReadSource, readSource } from "./read-source.ts";
+export { type Database, openDatabase } from "./database.ts";
 export {
-  type SessionsFolder,
-  type StoreFolder,
+  type SessionsPlace,
+  type StorePlace,
+  type StoreUse,
   keysIn,
   masterKeysIn,
+  openFolder,
   openSessions,
+  ownerOf,
+  type RuntimeStore,
+  runtimeStore,
+  storeName,
   openStore,
   agentOptions,
   sessionOptions,

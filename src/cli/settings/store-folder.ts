@@ -13,15 +13,19 @@ import {
   type KeyStore,
   type MasterKeys,
 } from "../../store/encryption/index.ts";
-import { TurnlogError } from "../../events/index.ts";
+import { TurnlogError, type EventLog } from "../../events/index.ts";
 import { openLog, type StoreLog } from "../../store/leveldb/index.ts";
 import { isWithin } from "../../store/folder/index.ts";
-import { storeOwner } from "../owner/index.ts";
+import type { RuntimeOptions } from "../../runtime/index.ts";
+import { storeOwner, type StoreOwner } from "../owner/index.ts";
 import { UsageError } from "../output/index.ts";
+import { databaseSchema, openDatabase, type Database } from "./database.ts";
 
 /** The options of every command that opens a store. */
 export const storeOptions = {
   dir: z.string(),
+  // A transform makes the key required: a command that forgets to pass it on does not compile.
+  database: databaseSchema.optional().transform((database) => database),
   takeOver: z.boolean().default(false),
   json: z.boolean().default(false),
 };
@@ -50,7 +54,12 @@ export interface StoreFolder {
   readonly takeOver: boolean;
 }
 
-export interface SessionsFolder extends StoreFolder {
+/** A folder, or a database instead. */
+export interface StorePlace extends StoreFolder {
+  readonly database: Database | undefined;
+}
+
+export interface SessionsPlace extends StorePlace {
   /** The folder of the keys of encrypted sessions. */
   readonly keys?: string | undefined;
 }
@@ -58,6 +67,8 @@ export interface SessionsFolder extends StoreFolder {
 export interface StoreUse {
   /** Whether the command changes nothing. */
   readonly readOnly: boolean;
+  /** Whether to create the store if it is missing. Default: false. */
+  readonly creates?: boolean;
   /** Advice for the error message when another process has the store open and does not share it. */
   readonly elsewhere?: string;
 }
@@ -67,14 +78,21 @@ export interface SessionsUse extends StoreUse {
   readonly withoutKey?: "refuse" | "redact";
 }
 
+/** @throws TurnlogError `LOG_NOT_FOUND`, and what `openLog` and `openPostgresLog` throw */
+export async function openStore(place: StorePlace, use: StoreUse): Promise<EventLog> {
+  const { database } = place;
+  if (database === undefined) return await openFolder(place, use);
+  return await openDatabase(database, { creates: use.creates ?? false });
+}
+
 /** @throws TurnlogError `LOG_NOT_FOUND`, and what `openLog` throws */
-export async function openStore(
+export async function openFolder(
   { dir, takeOver }: StoreFolder,
-  { readOnly, elsewhere }: StoreUse,
+  { readOnly, elsewhere, creates = false }: StoreUse,
 ): Promise<StoreLog> {
   try {
     const folder = { dir: resolve(dir), takeOver };
-    return await openLog(readOnly ? { ...folder, readOnly } : { ...folder, create: false });
+    return await openLog(readOnly ? { ...folder, readOnly } : { ...folder, create: creates });
   } catch (error) {
     const isLocked = TurnlogError.isInstance(error) && error.code === "LOG_LOCKED";
     if (!isLocked) throw error;
@@ -88,23 +106,59 @@ export async function openStore(
 
 /** For commands that read or write contents of sessions. @throws UsageError, and as {@link openStore} */
 export async function openSessions(
-  folder: SessionsFolder,
+  place: SessionsPlace,
   { withoutKey = "refuse", ...use }: SessionsUse,
 ): Promise<EncryptedLog> {
-  const keys = keysIn(folder.keys, folder.dir);
-  const log = encryptedLog(await openStore(folder, use), keys, { withoutKey });
+  const keys = keysIn(place.keys, place.dir);
+  const log = encryptedLog(await openStore(place, use), keys, { withoutKey });
   await log.settled();
   return log;
 }
 
-/** The sessions of the process that has the store open; undefined if none shares it. */
+/** The sessions that other processes write: of the one that has the store open, if it shares it, or of all of a database. */
 export async function sharedSessions(
-  folder: SessionsFolder,
+  place: SessionsPlace,
   withoutKey: NonNullable<SessionsUse["withoutKey"]>,
 ): Promise<EncryptedLog | undefined> {
-  const owner = await storeOwner(folder.dir);
+  if (place.database !== undefined)
+    return await openSessions(place, { readOnly: true, withoutKey });
+  const owner = await storeOwner(place.dir);
   if (owner === undefined) return undefined;
-  return encryptedLog(owner.log, keysIn(folder.keys, folder.dir), { withoutKey });
+  return encryptedLog(owner.log, keysIn(place.keys, place.dir), { withoutKey });
+}
+
+/** The process that has the store open. A database has none: it may be open in many. */
+export async function ownerOf({
+  dir,
+  database,
+}: Pick<StorePlace, "dir" | "database">): Promise<StoreOwner | undefined> {
+  return database === undefined ? await storeOwner(dir) : undefined;
+}
+
+/** The store of a runtime that a command starts. Dispose of it after the runtime. */
+export interface RuntimeStore extends AsyncDisposable {
+  readonly options:
+    | Pick<Extract<RuntimeOptions, { readonly dir: string }>, "dir" | "durability" | "takeOver">
+    | { readonly log: EventLog };
+}
+
+export async function runtimeStore({
+  dir,
+  database,
+  takeOver,
+  durability = "sync",
+}: StorePlace & { readonly durability?: "sync" | "os" }): Promise<RuntimeStore> {
+  if (database === undefined) {
+    const options = { dir: resolve(dir), durability, takeOver };
+    return { options, [Symbol.asyncDispose]: async () => {} };
+  }
+  const log = await openDatabase(database, { creates: true });
+  return { options: { log }, [Symbol.asyncDispose]: () => log.close() };
+}
+
+/** For messages: a connection string may have a password. */
+export function storeName({ dir, database }: Pick<StorePlace, "dir" | "database">): string {
+  return database === undefined ? `The store in ${dir}` : "The database";
 }
 
 /** The key store in the folder of `--keys` or TURNLOG_KEYS; undefined if unset or empty. @throws UsageError */

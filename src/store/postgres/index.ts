@@ -1,6 +1,7 @@
 /** The event log on PostgreSQL: one database for many processes. */
 
 export {
+  missingSchemaSql,
   openPostgresLog,
   postgresSchemaSql,
   type PostgresLogOptions,

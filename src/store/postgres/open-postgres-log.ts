@@ -10,6 +10,7 @@ import {
   migrate,
   migrationSql,
   retrying,
+  versionOf,
 } from "./database/index.ts";
 import { logParts } from "./log-parts.ts";
 import { PostgresLog } from "./postgres-log.ts";
@@ -91,6 +92,19 @@ export function postgresSchemaSql({
   schema = "turnlog",
 }: { readonly schema?: string } = {}): string {
   return migrationSql(quotedSchema(schema));
+}
+
+/** The SQL that a database lacks; empty if its tables are up to date. @throws TurnlogError as {@link openPostgresLog} */
+export async function missingSchemaSql(connectionString: string): Promise<string> {
+  const schema = quotedSchema("turnlog");
+  const pool = await connectPg({ connectionString, connections: 1 });
+  try {
+    return migrationSql(schema, await versionOf(retrying(pool), schema));
+  } catch (error) {
+    throw databaseFailure(error, "Reading the version of the tables");
+  } finally {
+    await pool.end();
+  }
 }
 
 /** Part of SQL texts, which have no parameters for names. */

@@ -1,7 +1,7 @@
 /** The database: its tables and functions, the driver, and its errors. */
 
 export { databaseFailure, isUnknownOutcome, sqlState } from "./failures.ts";
-export { assertMigrated, migrate, migrationSql } from "./migrate.ts";
+export { assertMigrated, migrate, migrationSql, versionOf } from "./migrate.ts";
 export { connectPg } from "./pg-client.ts";
 export { retrying } from "./retrying.ts";
 export { parseRows, position } from "./rows.ts";

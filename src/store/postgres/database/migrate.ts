@@ -8,9 +8,11 @@ import type { Sql, SqlPool } from "./sql.ts";
 
 const versionSchema = z.object({ version: z.int().nullable() });
 
-/** The SQL of all migrations, for a database role that may not change schemas itself. */
-export function migrationSql(schema: string): string {
-  const applied = migrations(schema).map(
+/** The SQL of the migrations behind a version, for a database role that may not change schemas itself. Empty if there are none. */
+export function migrationSql(schema: string, after = 0): string {
+  const missing = migrations(schema).filter(({ version }) => version > after);
+  if (missing.length === 0) return "";
+  const applied = missing.map(
     ({ version, sql }) => `${sql}\nINSERT INTO ${schema}.migrations (version) VALUES (${version});`,
   );
   return ["BEGIN;", ledger(schema), ...applied, "COMMIT;"].join("\n");
@@ -60,7 +62,8 @@ function ledger(schema: string): string {
   return `CREATE SCHEMA IF NOT EXISTS ${schema};\nCREATE TABLE IF NOT EXISTS ${schema}.migrations (version int PRIMARY KEY, at timestamptz NOT NULL DEFAULT now());`;
 }
 
-async function versionOf(sql: Sql, schema: string): Promise<number | undefined> {
+/** Undefined without tables. */
+export async function versionOf(sql: Sql, schema: string): Promise<number | undefined> {
   const [found] = await sql.query("SELECT to_regclass($1) IS NOT NULL AS found", [
     `${schema}.migrations`,
   ]);

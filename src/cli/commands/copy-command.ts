@@ -1,0 +1,72 @@
+/** `turnlog copy`: copies all sessions between a folder and a database. */
+
+import { resolve } from "node:path";
+import { z } from "zod";
+import { copyLog, type CopiedLog } from "../../archive/exchange/index.ts";
+import type { TurnlogError } from "../../events/index.ts";
+import {
+  DONE,
+  jsonText,
+  UsageError,
+  writeLine,
+  type ExitCode,
+  type Output,
+} from "../output/index.ts";
+import {
+  openStore,
+  storeOptions,
+  unlessInterrupted,
+  type StorePlace,
+  type StoreUse,
+} from "../settings/index.ts";
+import { amount, figure } from "../wording/index.ts";
+
+const optionsSchema = z.object({
+  ...storeOptions,
+  from: z.string().min(1),
+  to: z.string().min(1),
+  migrate: z.boolean(),
+  follow: z.boolean().default(false),
+});
+
+export async function copy(given: unknown, { data, progress }: Output): Promise<ExitCode> {
+  const { from, to, migrate, follow, takeOver, json } = optionsSchema.parse(given);
+  const [source, target] = [from, to].map((store) => placeOf(store, migrate, takeOver));
+  if (source === undefined || target === undefined || nameOf(source) === nameOf(target))
+    throw new UsageError("--from and --to name the same store: name another one with --to.");
+  await using read = await openStore(source, { readOnly: true });
+  await using written = await openStore(target, creating);
+  const say = (text: string): void => void writeLine(progress, text).catch(() => {});
+  const options = {
+    follow,
+    onProgress: (done: number, remaining: number) => {
+      say(`${amount(done, "event")} copied, ${figure(remaining)} to go.`);
+    },
+    onLost: (error: TurnlogError) => {
+      say(`Left out: ${error.message}`);
+    },
+  };
+  return await unlessInterrupted(async (signal) => {
+    const copied = await copyLog(read, written, { ...options, signal });
+    await writeLine(data, json ? jsonText(copied) : sentence(copied));
+    return DONE;
+  });
+}
+
+function sentence({ sessions, events, blobs }: CopiedLog): string {
+  if (events === 0) return "Nothing to copy: the target has all that the source has.";
+  const media = blobs === 0 ? "" : ` and ${amount(blobs, "blob")}`;
+  return `${amount(events, "event")}${media} of ${amount(sessions, "session")} copied. The target has all that the source has.`;
+}
+
+const creating: StoreUse = { readOnly: false, creates: true };
+
+function placeOf(store: string, migrate: boolean, takeOver: boolean): StorePlace {
+  const isUrl = /^postgres(?:ql)?:\/\//.test(store);
+  const database = isUrl ? { connectionString: store, migrate } : undefined;
+  return { dir: store, database, takeOver };
+}
+
+function nameOf({ dir, database }: StorePlace): string {
+  return database?.connectionString ?? resolve(dir);
+}

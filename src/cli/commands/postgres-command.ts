@@ -1,0 +1,29 @@
+/** `turnlog postgres migrate`: creates or updates the tables of a database, or prints the SQL that does. */
+
+import { z } from "zod";
+import { missingSchemaSql, postgresSchemaSql } from "../../store/postgres/index.ts";
+import { jsonText, UsageError, writeLine, type Output } from "../output/index.ts";
+import { openDatabase, storeOptions } from "../settings/index.ts";
+
+const optionsSchema = z.object({ ...storeOptions, sql: z.boolean().default(false) });
+
+/** With `--sql` and a database, prints what this database lacks; without a database, all. */
+export async function migrateDatabase(given: unknown, { data, progress }: Output): Promise<void> {
+  const { database, sql, json } = optionsSchema.parse(given);
+  if (sql) {
+    const text =
+      database === undefined
+        ? postgresSchemaSql()
+        : await missingSchemaSql(database.connectionString);
+    if (text === "") await writeLine(progress, "Nothing to do: the tables are up to date.");
+    else await writeLine(data, json ? jsonText({ sql: text }) : text);
+    return;
+  }
+  if (database === undefined)
+    throw new UsageError("Name the database by --postgres <url> or TURNLOG_POSTGRES_URL.");
+  if (!database.migrate)
+    throw new UsageError("--no-migrate forbids what this command does: leave it out.");
+  await (await openDatabase(database, { creates: true })).close();
+  const done = "The tables of the database are those of this release, or of the next one.";
+  await writeLine(data, json ? jsonText({ migrated: true }) : done);
+}
