@@ -9,13 +9,8 @@ import type { McpServers } from "../../mcp/index.ts";
 import type { SessionView } from "../../state/index.ts";
 import type { UserInput } from "../../media/index.ts";
 import type { StoreOwner } from "../owner/index.ts";
-import {
-  type ContextStrategy,
-  type Database,
-  keysIn,
-  runtimeStore,
-  type RuntimeStore,
-} from "../settings/index.ts";
+import { keysIn, runtimeStore, type RuntimeStore, type StorePlace } from "../settings/index.ts";
+import type { ContextStrategy } from "../settings/index.ts";
 import { DEFAULT_DIR, meantName } from "../output/index.ts";
 import { chatAgent } from "./chat-agent.ts";
 import { chatModels } from "./chat-models.ts";
@@ -51,10 +46,7 @@ import {
 import { ownerHost, ownerRerun } from "./owner-chat.ts";
 import { jsonView, textView, type AskApproval } from "./turn-view.ts";
 
-export interface ChatRun {
-  readonly dir: string;
-  readonly database: Database | undefined;
-  readonly takeOver: boolean;
+export interface ChatRun extends StorePlace {
   readonly durability: "sync" | "os";
   readonly hashChain: boolean;
   /** The folder of the keys, as given; undefined without encryption. */

@@ -87,7 +87,7 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
   ],
   postgres: [
     ["turnlog postgres migrate --postgres postgres://localhost/agents", "as a role that may"],
-    ["turnlog postgres migrate --sql > schema.sql", "to run it by psql"],
+    ["turnlog postgres migrate --sql", "the SQL, to run it by psql"],
   ],
   "rotate-keys": [["turnlog rotate-keys --keys ../keys", "with the key in TURNLOG_MASTER_KEY"]],
   gc: ["turnlog gc"],

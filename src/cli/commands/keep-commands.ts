@@ -1,6 +1,6 @@
 /** Defines the commands that import, export, delete and maintain. */
 
-import { type Command, Option } from "commander";
+import { Argument, type Command, Option } from "commander";
 import type { ExitCode, Output } from "../output/index.ts";
 import type { PositionRange } from "../../events/index.ts";
 import { collect, metadataValue, positionRange, wholeNumber } from "./option-values.ts";
@@ -141,11 +141,10 @@ export function addKeepCommands(
 
   program
     .command("postgres")
-    .description("commands about the database of --postgres")
-    .command("migrate")
-    .description("create or update the tables of the database")
+    .description("create or update the tables of the database of --postgres")
+    .addArgument(new Argument("<work>", "what to do").choices(["migrate"]))
     .option("--sql", "print the SQL instead, for a role that may change the schema")
-    .action(async (_options: unknown, command: Command) => {
+    .action(async (_work: "migrate", _options: unknown, command: Command) => {
       const { migrateDatabase } = await import("./postgres-command.ts");
       await migrateDatabase(command.optsWithGlobals(), output);
     });

@@ -5,7 +5,7 @@ export { unlessInterrupted } from "./interrupted.ts";
 export { mcpServers } from "./mcp-config.ts";
 export { namedFile } from "./named-file.ts";
 export { type ReadSource, readSource } from "./read-source.ts";
-export { type Database, openDatabase } from "./database.ts";
+export { openDatabase } from "./database.ts";
 export {
   type SessionsPlace,
   type StorePlace,
