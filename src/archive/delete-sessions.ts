@@ -3,9 +3,11 @@
 import { TurnlogError, type EventLog, type JsonObject } from "../events/index.ts";
 import { differentKey, listSessions, type ListedSession } from "../state/index.ts";
 
-/** Which sessions are deleted. At least one of `olderThan` and `where`. */
+/** Which sessions are deleted, with their sub-agents. At least one of `olderThan` and `where`. */
 export interface DeletionQuery {
-  /** Only sessions without an event since then: a Date, or an ISO time with its zone. */
+  /**
+   * Only sessions without an event since then, of their sub-agents too: a Date, or an ISO time with its zone.
+   */
   readonly olderThan?: Date | string;
   /** Only sessions whose metadata have these values. */
   readonly where?: JsonObject;
@@ -43,10 +45,12 @@ export async function deleteSessions(
   const plan = deletionPlan(await Array.fromAsync(listSessions(log)), query);
   const deleted: DeletedSessions["deleted"][number][] = [];
   const kept = [...plan.kept];
-  for (const { session, revision, updatedAt } of plan.sessions) {
+  for (const { root, members } of plan.sessions) {
+    const { session } = root;
     try {
       if (!dryRun) await deleteOne(session);
-      deleted.push({ session, revision, updatedAt });
+      for (const { session: name, revision, updatedAt } of members)
+        deleted.push({ session: name, revision, updatedAt });
     } catch (error) {
       if (!TurnlogError.isInstance(error) || error.code === "RUNTIME_CLOSED") throw error;
       kept.push({ session, error });
@@ -56,62 +60,91 @@ export async function deleteSessions(
 }
 
 interface DeletionPlan {
-  readonly sessions: readonly ListedSession[];
+  readonly sessions: readonly Family[];
   readonly kept: readonly KeptFromDeletion[];
 }
 
-/** Pure. */
+/** A session with its sub-agents, theirs included. */
+interface Family {
+  readonly root: ListedSession;
+  readonly members: readonly ListedSession[];
+}
+
+/** Pure. A session goes with its sub-agents or stays with them, so they are not looked at by themselves. */
 function deletionPlan(
   rows: readonly ListedSession[],
   { olderThan, where, forks = "refuse" }: DeletionQuery,
 ): DeletionPlan {
   const before = olderThan === undefined ? Infinity : new Date(olderThan).getTime();
-  const matching = rows.filter(
-    (row) => row.updatedAt < before && differentKey(row.metadata, where) === undefined,
-  );
-  const parents = new Map(rows.map(({ session, forkedFrom }) => [session, forkedFrom?.session]));
-  const chosen = new Map(matching.map((row) => [row.session, row]));
+  const byName = new Map(rows.map((row) => [row.session, row]));
+  const parentOf = ({ parent }: ListedSession): ListedSession | undefined =>
+    parent && byName.get(parent.session);
+  const rootOf = (row: ListedSession): string => {
+    const parent = parentOf(row);
+    return parent === undefined ? row.session : rootOf(parent);
+  };
+  const chosen = new Map<string, Family>();
+  for (const [name, members] of Map.groupBy(rows, rootOf)) {
+    const root = byName.get(name);
+    const isOld = members.every(({ updatedAt }) => updatedAt < before);
+    if (root !== undefined && isOld && differentKey(root.metadata, where) === undefined)
+      chosen.set(name, { root, members });
+  }
   const kept: KeptFromDeletion[] = [];
   const keep = (session: string, error: TurnlogError): void => {
     chosen.delete(session);
     kept.push({ session, error });
   };
-  for (const row of matching) {
-    const why = refusal(row);
-    if (why !== undefined) keep(row.session, why);
+  for (const [name, { members }] of chosen) {
+    const [why] = members.flatMap((member) => refusal(name, member) ?? []);
+    if (why !== undefined) keep(name, why);
   }
-  // A session that stays keeps the one whose events it shares, and that one its own parent.
-  const staying = forks === "copy" ? [] : rows.filter(({ session }) => !chosen.has(session));
-  for (const { session } of staying) {
-    let parent = parents.get(session);
-    for (; parent !== undefined; parent = parents.get(parent))
-      if (chosen.has(parent)) keep(parent, shared(parent, session));
+  // A session that stays keeps the one whose events it shares, and that one its own origin.
+  const originOf = ({ forkedFrom }: ListedSession): ListedSession | undefined =>
+    forkedFrom && byName.get(forkedFrom.session);
+  const staying = forks === "copy" ? [] : rows.filter((row) => !chosen.has(rootOf(row)));
+  for (const fork of staying) {
+    for (let origin = originOf(fork); origin !== undefined; origin = originOf(origin)) {
+      const name = rootOf(origin);
+      const family = chosen.get(name);
+      if (family === undefined) continue;
+      keep(name, shared(name, fork.session));
+      staying.push(...family.members);
+    }
   }
-  const depth = (session: string): number => {
-    const parent = parents.get(session);
-    return parent === undefined ? 0 : depth(parent) + 1;
+  const depth = (row: ListedSession): number => {
+    const origin = originOf(row);
+    if (origin !== undefined) return depth(origin) + 1;
+    const parent = parentOf(row);
+    return parent === undefined ? 0 : depth(parent);
   };
   const sessions = [...chosen.values()].toSorted(
-    (one, other) => depth(other.session) - depth(one.session),
+    (one, other) => depth(other.root) - depth(one.root),
   );
   return { sessions, kept };
 }
 
-function refusal({ session, status, waiting, problem }: ListedSession): TurnlogError | undefined {
+/** Why a session stays, by itself or by one of its sub-agents. */
+function refusal(
+  session: string,
+  { session: member, status, waiting, problem }: ListedSession,
+): TurnlogError | undefined {
+  const isOwn = member === session;
   if (problem !== undefined) {
     const { code, message } = problem;
+    const whose = isOwn ? "it" : `its sub-agent ${member}`;
     return new TurnlogError(
       code,
-      `Session ${session} was not deleted, since it cannot be read: ${message} Delete it by its name.`,
+      `Session ${session} was not deleted, since ${whose} cannot be read: ${message} Delete it by its name.`,
       { session },
     );
   }
   const why =
     waiting !== undefined
-      ? "Messages wait in it: withdraw them"
+      ? `Messages wait in ${isOwn ? "it" : `its sub-agent ${member}`}: withdraw them`
       : status === "idle" || status === "closed"
         ? undefined
-        : "It is in a turn: wait, or cancel it";
+        : `${isOwn ? "It" : `Its sub-agent ${member}`} is in a turn: wait, or cancel it`;
   if (why === undefined) return undefined;
   return new TurnlogError(
     "COMMAND_REFUSED",

@@ -97,7 +97,9 @@ describe.each(settings)(
       let situation = beginning;
       for (const move of moves) {
         const event = eventOf(move, situation, setting);
-        heard.add(`${leafOf(situation.machine)} ${event.type}`);
+        const pair = `${leafOf(situation.machine)} ${event.type}`;
+        heard.add(pair);
+        if ("later" in move) heard.add(`${pair} for later`);
         for (const taken of takenTransitions(situation.machine, event)) transitions.add(taken);
         situation = play(situation, move, setting);
       }

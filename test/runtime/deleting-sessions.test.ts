@@ -4,7 +4,13 @@ import { tool } from "ai";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { createRuntime, openMemoryLog, type Runtime } from "../../src/public/index.ts";
+import {
+  agentTool,
+  createRuntime,
+  openMemoryLog,
+  type Agent,
+  type Runtime,
+} from "../../src/public/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
 import { ask } from "../support/asking.ts";
 import { runs } from "../support/runs.ts";
@@ -108,4 +114,44 @@ it("deletes whole families, and keeps what a fork that stays shares", async () =
     ),
     runs(20),
   );
+});
+
+it("deletes sub-agents with the session that called them, and keeps them with it", async () => {
+  let now = 1000;
+  const agent: Agent = {
+    model: scriptedModel(({ prompt }) =>
+      prompt.at(-1)?.role === "tool" ? "Done." : calling(call("help", "1", { task: "Help." })),
+    ),
+    tools: {
+      help: agentTool({ agent: { model: scriptedModel(() => "Fine.") }, description: "Helps." }),
+    },
+  };
+  await using runtime = await createRuntime({ memory: true, agent, testing: { clock: () => now } });
+  const withSubAgent = async (id: string): Promise<string> => {
+    const session = await runtime.session(id, { metadata: { userId: "u" } });
+    await ask(session, "Hello.");
+    return (await session.subAgents()).subAgents[0]?.session ?? "";
+  };
+  const [gone, waits, used, forked] = [
+    await withSubAgent("gone"),
+    await withSubAgent("waits"),
+    await withSubAgent("used"),
+    await withSubAgent("forked"),
+  ];
+  const later = { notBefore: new Date(2 ** 42) };
+  await (await runtime.session("waits")).send("Later.", later);
+  await (await runtime.session("gone")).setMetadata({ userId: "u", topic: "cats" });
+  now = 9000;
+  await ask(await runtime.session(used), "Do you still know?");
+  await ask(await (await runtime.session(forked)).fork({ id: "fork" }), "And you?");
+  const query = { olderThan: new Date(5000), where: { userId: "u" } };
+  for (const dryRun of [true, false]) {
+    const { deleted, kept } = await runtime.deleteSessions({ ...query, dryRun });
+    expect(deleted.map(({ session }) => session)).toEqual(["gone", gone]);
+    expect(kept.map(({ session, error }) => [session, error.code])).toEqual([
+      ["waits", "COMMAND_REFUSED"],
+      ["forked", "SESSION_HAS_FORKS"],
+    ]);
+  }
+  expect(await left(runtime)).toEqual(["fork", "forked", forked, "used", used, "waits", waits]);
 });
