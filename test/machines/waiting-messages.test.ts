@@ -3,7 +3,11 @@
 import { describe, expect, it } from "vitest";
 import type { EventBody } from "../../src/events/index.ts";
 import type { StructuralType } from "../../src/machines/structural-events.ts";
-import { machineStateSchema } from "../../src/machines/machine-fold.ts";
+import {
+  machineFold,
+  machineStateSchema,
+  resolveMachineState,
+} from "../../src/machines/machine-fold.ts";
 import {
   call,
   calling,
@@ -16,6 +20,7 @@ import {
   reached,
   rescheduled,
   stepStarted,
+  succeeded,
   turnEnded,
   turnStarted,
   twoCalls,
@@ -186,4 +191,13 @@ it.each([
 ])("a state %s is stored and read as it is", (_, { value, context }) => {
   const stored: unknown = JSON.parse(JSON.stringify({ value, context }));
   expect(machineStateSchema.parse(stored)).toEqual({ value, context });
+});
+
+it("a stored state counts the calls that have not ended as the live one does", () => {
+  const { value, context } = given(twoCalls).when(succeeded("a"));
+  const stored: unknown = JSON.parse(JSON.stringify({ value, context }));
+  const restored = resolveMachineState(machineStateSchema.parse(stored));
+  const { snapshot, effects } = machineFold(restored, { position: 9, time: 1, ...succeeded("b") });
+  expect(snapshot.value).toEqual({ streaming: "boundary" });
+  expect(effects.map(({ type }) => type)).toEqual(["startStep"]);
 });
