@@ -98,8 +98,7 @@ export class SessionInbox implements Disposable {
       const why = causeOf(error);
       if (this.#isClosed || isElsewhere(why)) return;
       this.#left.set(session, performance.now() + BACK_OFF_MS);
-      await this.#refuseAll(session, why);
-      upkeep.onWarning(notAttended(session, why));
+      if (await this.#isRefused(session, line, why)) upkeep.onWarning(notAttended(session, why));
     } finally {
       line.looking = false;
     }
@@ -141,16 +140,27 @@ export class SessionInbox implements Disposable {
     }
   }
 
-  /** A session that cannot be opened by its content refuses its commands; one that lacks its agent waits. */
-  async #refuseAll(session: string, error: unknown): Promise<void> {
-    if (!TurnlogError.isInstance(error) || !forGood.has(error.code)) return;
+  /**
+   * A session that cannot be opened by its content refuses its commands; one that lacks its agent waits. A deleted
+   * session still answers its deletion. @returns whether that is worth a warning
+   */
+  async #isRefused(session: string, line: Line, error: unknown): Promise<boolean> {
+    if (!TurnlogError.isInstance(error) || !forGood.has(error.code)) return true;
     const { inbox } = this.#options;
+    let refused = 0;
     try {
-      for (const { id } of await inbox.unanswered(session))
-        await inbox.answer(session, id, toJson({ error: answerError(error) }));
+      for (const command of await inbox.unanswered(session)) {
+        if (line.begun.has(command.id)) continue;
+        if (command.name === "delete") this.#begin(session, line, command);
+        else {
+          await inbox.answer(session, command.id, toJson({ error: answerError(error) }));
+          refused += 1;
+        }
+      }
     } catch {
-      // The warning of the session names the first error.
+      return true;
     }
+    return error.code !== "SESSION_DELETED" || refused > 0;
   }
 }
 

@@ -138,8 +138,23 @@ describe.skipIf(!several)(`several runtimes on one database${needs}`, () => {
     ).rejects.toMatchObject({
       code: "SESSION_ELSEWHERE",
     });
-    await expect(two.runtime.delete("s")).rejects.toMatchObject({ code: "SESSION_ELSEWHERE" });
     await there.cancel();
+  });
+
+  it("delete a session that another one runs there, unless a turn runs", async () => {
+    const name = schema();
+    const waits = gate();
+    await using one = await node(name, { model: scriptedModel([saying("a", waits)]) });
+    await using two = await node(name, { model: scriptedModel([]) });
+    const session = await one.runtime.session("s");
+    await session.send("Go");
+    await waits.reached;
+    await expect(two.runtime.delete("s")).rejects.toMatchObject({ code: "COMMAND_REFUSED" });
+    await session.cancel();
+    await session.idle();
+    expect(await two.runtime.delete("s")).toMatchObject({ session: "s", repeated: false });
+    await expect(session.send("Again")).rejects.toMatchObject({ code: "SESSION_DELETED" });
+    expect(await two.runtime.delete("s")).toMatchObject({ repeated: true });
   });
 
   it("continue a turn elsewhere when its process closes, and when it falls silent; who waits gets the result", async () => {
