@@ -15,6 +15,8 @@ it("the tour kills its own process, goes on from the log, and leaves nothing beh
   expect(stderr).toMatch(
     /✗ Process (\d+) is dead: SIGKILL[^]*5\. Process (?!\1)\d+ opens the store/,
   );
+  // The message that steers is answered in the same turn.
+  expect(stderr).toMatch(/\(Tab\)\n[^]*→ list_files path="\." recursive=true[^]*\n4\. kill -9/);
   expect(stderr).toMatch(
     /there are 2 branches[^]*Compaction[^]*at 5: 1 turn, a prompt of 1 message\n[^]*every law holds/,
   );

@@ -3,6 +3,9 @@
 import { vi } from "vitest";
 import { patience } from "./runs.ts";
 
-export async function eventually<Value>(assertion: () => Value | Promise<Value>): Promise<Value> {
-  return await vi.waitFor(assertion, { timeout: patience, interval: 5 });
+export async function eventually<Value>(
+  assertion: () => Value | Promise<Value>,
+  interval = 5,
+): Promise<Value> {
+  return await vi.waitFor(assertion, { timeout: patience, interval });
 }

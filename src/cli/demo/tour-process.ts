@@ -62,10 +62,13 @@ async function firstHalf(tour: Tour): Promise<void> {
     await tour.approve();
   });
   await tour.say("3. While the agent works, Tab steers: a message enters at the next step.");
-  await tour.ask("which files mention queue?", async (event) => {
-    if (event.type !== "tool.started" || event.data.toolName !== "search_files") return;
-    await tour.say("> list all files   (Tab)");
+  let isSteered = false;
+  await tour.ask("which files mention queue?", async ({ type }) => {
+    if (type !== "step.started" || isSteered) return;
+    isSteered = true;
+    // Without a pause before it: the message must be there when the call has ended.
     await tour.session.send("list all files", { delivery: "steer" });
+    await tour.tell("> list all files   (Tab)");
   });
   await tour.say(`4. kill -9: in the middle of the next reply this process, ${process.pid}, dies.`);
   let words = 0;
