@@ -1,6 +1,6 @@
 /** A chat at the terminal of this process: opens the keyboard and follows the window's size. */
 
-import { once } from "node:events";
+import { setTimeout as wait } from "node:timers/promises";
 import type { ChatSession } from "./chat-session.ts";
 import { openKeyboard } from "../terminal/index.ts";
 import { questionScreen } from "../output/index.ts";
@@ -8,8 +8,8 @@ import { editText } from "./text-editor.ts";
 import { Chat } from "./chat.ts";
 import type { ChatOptions } from "./chat-options.ts";
 
-/** A process that goes on for so long was not stopped. */
-const ORPHANED_MS = 200;
+/** Within this time a process is stopped that has asked for it. */
+const STOPPING_MS = 200;
 
 export interface ConversationOptions extends Omit<ChatOptions, "editText" | "suspend"> {
   /** The command of the person's editor. */
@@ -48,11 +48,10 @@ export async function converse(options: ConversationOptions): Promise<ChatSessio
   }
   async function suspend(): Promise<void> {
     keyboard[Symbol.dispose]();
-    const continued = once(process, "SIGCONT", { signal: AbortSignal.timeout(ORPHANED_MS) });
     // npm and its shell are of the same group: if one went on, the person's shell would wait for it.
     process.kill(0, "SIGTSTP");
-    // Nothing stops a process that no shell could continue.
-    await continued.catch(() => {});
+    // The time of a stopped process is over once it goes on. Where no shell could continue it, it is not stopped.
+    await wait(STOPPING_MS);
     keyboard = open();
   }
   questionScreen.on("resize", redraw);

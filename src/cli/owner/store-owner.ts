@@ -1,7 +1,7 @@
 /** The process that has a store open: its sessions by the client, its log, and what keeps the store. */
 
 import { resolve } from "node:path";
-import { request as httpRequest, type IncomingMessage } from "node:http";
+import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -70,7 +70,9 @@ function ownerFetch(connect: () => Promise<Socket>): (request: Request) => Promi
     const socket = await connect();
     const { pathname, search } = new URL(url);
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-    const outgoing = httpRequest(
+    // Loaded for a store in use only: an import of it loads a client of the web, which takes 30 ms.
+    const { request } = await import("node:http");
+    const outgoing = request(
       {
         method,
         path: pathname + search,
