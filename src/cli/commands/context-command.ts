@@ -6,7 +6,7 @@ import { readContext, type LoggedContext } from "../../runtime/index.ts";
 import { agentParts } from "../chat/index.ts";
 import { contextLines } from "../wording/index.ts";
 import { readEnvironment, openSessions, sessionOptions } from "../settings/index.ts";
-import { writeLines, type Output, jsonText, visibleName } from "../output/index.ts";
+import { writeLines, type Output, jsonText } from "../output/index.ts";
 
 const optionsSchema = z.object({
   ...sessionOptions,
@@ -40,5 +40,5 @@ function ownAgents(dir: string): readonly ReturnType<typeof agentParts>[] {
 function textLines(found: LoggedContext, data: Output["data"]): readonly string[] {
   const title = `${found.session} at ${found.position}`;
   const lines = contextLines(found, data.columns ?? Number.POSITIVE_INFINITY);
-  return [data.style("bold", title), ...lines.map(visibleName)];
+  return [data.style("bold", title), ...lines];
 }

@@ -1,6 +1,7 @@
 /** Draws the size of the next prompt: a bar, its parts, and how the figure was determined. Pure. */
 
 import type { ContextFigures, LoggedContext } from "../../runtime/index.ts";
+import { visibleName } from "../output/index.ts";
 import { wrappedLines } from "../terminal/index.ts";
 import { figure, percent } from "./wording.ts";
 
@@ -36,7 +37,8 @@ export function contextLines(figures: DrawnFigures, columns: number): readonly s
       : []),
     ...warnings,
   ];
-  return lines.flatMap((line) => wrappedLines(line, columns).split("\n"));
+  // Before lines are split: a line end in a model's name would forge one.
+  return lines.flatMap((line) => wrappedLines(visibleName(line), columns).split("\n"));
 }
 
 /** Without the agent, a log gives only the sum of instructions and tools. */
