@@ -23,6 +23,8 @@ export class LiveTail {
   subscriptions = 0;
   readonly #decode: (row: EventRow) => readonly SessionEvent[];
   #committed = 0;
+  /** The last position whose queued row is known to be written. */
+  #written = 0;
   readonly #rows: TailRow[] = [];
   #next: PromiseWithResolvers<void> = Promise.withResolvers();
 
@@ -63,7 +65,25 @@ export class LiveTail {
     return deepFreeze(this.#decode(row));
   }
 
+  /** Queued rows up to this position are written. */
   advance(committed: number): void {
+    this.#written = Math.max(this.#written, committed);
+    this.#show(committed);
+  }
+
+  /**
+   * The store has events up to this position, which another process may have written: a row that is queued here
+   * for one of these positions may be refused. Subscribers read the store.
+   */
+  learn(committed: number): void {
+    if (committed > this.#written) {
+      const doubtful = this.#rows.findIndex(({ to }) => to > this.#written);
+      if (doubtful !== -1) this.#rows.length = doubtful;
+    }
+    this.#show(committed);
+  }
+
+  #show(committed: number): void {
     if (committed <= this.#committed) return;
     this.#committed = committed;
     this.notify();

@@ -62,7 +62,7 @@ export class Heads {
     head.loaded = this.stored(head.session).then((stored) => {
       head.loose.clear();
       Object.assign(head, stored, { committed: stored.revision, ready: true });
-      head.tail?.advance(stored.revision);
+      head.tail?.learn(stored.revision);
       after();
     });
     head.loaded.catch(() => {

@@ -49,7 +49,7 @@ export class Following {
         for (const { id, revision, is_deleted } of moved) {
           const tail = tails.get(id);
           if (is_deleted) tail?.fail(deletedError(id));
-          else tail?.advance(revision);
+          else tail?.learn(revision);
         }
       },
     });
@@ -121,7 +121,7 @@ export class Following {
       tail,
       ready: heads.stored(session).then(({ revision, isDeleted }) => {
         if (isDeleted) throw deletedError(session);
-        tail.advance(revision);
+        tail.learn(revision);
       }),
       closing: this.#closing.signal,
       read: (first, last) => reading.span(session, first, last),
