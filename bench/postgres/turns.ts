@@ -19,13 +19,13 @@ export interface Turns {
 }
 
 /** A gate that opens by itself. */
-const pause = {
+const pause: { readonly type: "gate"; readonly until: PromiseLike<void> } = {
   type: "gate",
   until: {
     // oxlint-disable-next-line unicorn/no-thenable
-    then: (...then: Parameters<Promise<void>["then"]>) => setTimeout(DELTA_MS).then(...then),
-  } as PromiseLike<unknown>,
-} as const;
+    then: (...then) => setTimeout(DELTA_MS).then(...then),
+  },
+};
 
 const step = (): ScriptedStep => ({
   parts: [
