@@ -3,7 +3,7 @@
 import pg from "pg";
 import { z } from "zod";
 import { openPostgresLog } from "../../src/public/postgres.ts";
-import { numberedUpTo, alone } from "./events.ts";
+import { aloneFrom } from "./events.ts";
 
 const SESSIONS = 256;
 
@@ -33,7 +33,7 @@ export async function measureAppends(
   await using log = await openPostgresLog({ connectionString, schema, listen: false });
   const append = async (session: string, count: number): Promise<void> => {
     for (let round = 0; round < count; round++)
-      await log.append(session, "any", numberedUpTo(size, round * size, alone));
+      await log.append(session, "any", aloneFrom(round * size, size));
   };
   const names = Array.from({ length: SESSIONS }, (_, index) => `s${index}`);
   await Promise.all(names.map((name) => append(name, 1)));

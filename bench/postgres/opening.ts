@@ -4,7 +4,7 @@ import { createRuntime } from "../../src/public/index.ts";
 import { openPostgresLog } from "../../src/public/postgres.ts";
 import { scriptedModel } from "../../src/models/index.ts";
 import { median } from "../statistics.ts";
-import { alone, numberedUpTo } from "./events.ts";
+import { aloneFrom } from "./events.ts";
 
 const OPENED = 60;
 
@@ -26,7 +26,7 @@ export async function measureOpening(
       for (let from = 0; from < count; from += parallel)
         await Promise.all(
           Array.from({ length: Math.min(parallel, count - from) }, (_, index) =>
-            log.append(`s${from + index}`, "none", numberedUpTo(10, 1, alone)),
+            log.append(`s${from + index}`, "none", aloneFrom(1, 10)),
           ),
         );
       const runtime = await createRuntime({ log, agent: { model: scriptedModel([]) } });
