@@ -103,6 +103,29 @@ describe("reading", () => {
     expect(await open.runtime.log.revision("s")).toBe(before);
   });
 
+  it("finds a session among all of the store by words of its title and its id", async () => {
+    await using open = await serving(agent(), { studio: "read-only" });
+    for (const [id, text] of [
+      ["one", "Mend the flaky queue"],
+      ["two", "Mend the garden fence"],
+      ["three", "Hello"],
+    ] as const)
+      await (
+        await (await open.runtime.session(id)).send(text)
+      ).result;
+    const found = async (search: string): Promise<unknown> => {
+      return await open.json(`/api/studio/sessions?limit=1&search=${encodeURIComponent(search)}`);
+    };
+    // The newest is not the one that is searched.
+    expect(await found("mend QUEUE")).toMatchObject({
+      sessions: [{ session: "one" }],
+      more: false,
+    });
+    expect(await found("mend")).toMatchObject({ sessions: [{ session: "two" }], more: true });
+    expect(await found("three")).toMatchObject({ sessions: [{ session: "three" }] });
+    expect(await found("roof")).toEqual({ sessions: [], more: false });
+  });
+
   it("joined deltas fold to the same messages as all events, up to any position", async () => {
     await using open = await serving(
       {

@@ -12,6 +12,7 @@ import { demoAgent, makeDemoStore } from "../../src/cli/demo/index.ts";
 import { createRuntime, type Runtime } from "../../src/public/index.ts";
 import { serveNode, type NodeServer } from "../../src/public/server.ts";
 import { browserPath } from "../browser/stage.ts";
+import { patience } from "../support/runs.ts";
 
 /** What of the page's globals the tests and the bench use: both are checked without the types of browsers. */
 declare global {
@@ -115,6 +116,8 @@ export class StudioStage {
     });
     this.#contexts.push(context);
     const page = await context.newPage();
+    // A busy machine takes longer than the browser's own limits.
+    page.setDefaultTimeout(patience);
     page.on("request", (request) => {
       const url = request.url();
       if (!url.startsWith(this.server.url) && !url.startsWith("data:"))

@@ -221,8 +221,9 @@ describeAll("everybody", () => {
     await page.keyboard.press("?");
     await page.waitForSelector("dialog >> text=One step back");
     await page.keyboard.press("Escape");
+    await page.waitForSelector("dialog", { state: "detached" });
     await page.keyboard.press("/");
-    expect(await page.evaluate(() => document.activeElement?.id)).toBe("session-search");
+    await page.waitForFunction(() => document.activeElement?.id === "session-search");
     await page.keyboard.type("refund");
     await page.waitForFunction(() => document.querySelectorAll(".session-row").length === 1);
     await page.focus("[role=tree]");

@@ -47,10 +47,11 @@ export function studioRoutes(canRun: boolean): readonly Route[] {
       path: "/api/studio/sessions",
       action: "list",
       summary:
-        "Sessions, newest first, with what they wait for. `after` is the last one of the page before.",
+        "Sessions, newest first, with what they wait for. `after` is the last one of the page before, `search` words of their id, title, model, status or agent.",
       query: z.strictObject({
-        limit: numberQuery.pipe(z.int().min(1).max(500)).optional(),
+        limit: numberQuery.pipe(z.int().min(1).max(2_000)).optional(),
         after: z.string().optional(),
+        search: z.string().optional(),
       }),
       answer: z.object({ sessions: z.array(anything), more: z.boolean() }),
       handle: async ({ query, ...call }) => json(await newest(call, query)),
@@ -171,12 +172,18 @@ async function newest(
   {
     limit = 200,
     after,
-  }: { readonly limit?: number | undefined; readonly after?: string | undefined },
+    search = "",
+  }: {
+    readonly limit?: number | undefined;
+    readonly after?: string | undefined;
+    readonly search?: string | undefined;
+  },
 ): Promise<{ readonly sessions: readonly CostedSession[]; readonly more: boolean }> {
   const sessions: CostedSession[] = [];
+  const words = search.toLowerCase().split(/\s+/u);
   let isAfter = after === undefined;
   for await (const row of querySessions(log, where === undefined ? {} : { where })) {
-    if (isAfter && (where !== undefined || (await mayRead(row.session)))) {
+    if (isAfter && isFound(row, words) && (where !== undefined || (await mayRead(row.session)))) {
       if (sessions.length === limit) return { sessions, more: true };
       const dollars = await listedCost(row);
       sessions.push(dollars === undefined ? row : { ...row, dollars });
@@ -184,6 +191,12 @@ async function newest(
     isAfter ||= row.session === after;
   }
   return { sessions, more: false };
+}
+
+function isFound(row: ListedSession, words: readonly string[]): boolean {
+  const { session, title, model, status, agent } = row;
+  const text = [session, title, model, status, agent].join(" ").toLowerCase();
+  return words.every((word) => text.includes(word));
 }
 
 /** Events that cannot be read, and are left out. */

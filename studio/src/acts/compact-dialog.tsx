@@ -4,11 +4,11 @@ import { useState } from "react";
 import { client, messageOf } from "../data/client.ts";
 import type { Preview } from "../data/types.ts";
 import { useAsked } from "../data/use-asked.ts";
-import { figure } from "../data/words.ts";
+import { figure, plural } from "../data/words.ts";
 import { Dialog } from "../parts/dialog.tsx";
-import { JsonView } from "../parts/json-view.tsx";
 import { Failure, Loading } from "../parts/loading.tsx";
 import type { Seen } from "../shell/seen.ts";
+import { PromptMessage } from "../time/prompt-message.tsx";
 
 export function CompactDialog({
   seen,
@@ -33,7 +33,6 @@ export function CompactDialog({
       setBusy(false);
     }
   };
-  const sizes = answer === undefined ? undefined : sizesOf(answer);
   return (
     <Dialog title="Compaction" onClose={onClose} wide>
       {error !== undefined && <Failure title="No preview" message={error} />}
@@ -41,10 +40,21 @@ export function CompactDialog({
       {answer !== undefined && (
         <>
           <p className="verdict">
-            {answer.outcome}
-            {sizes !== undefined && `: ${figure(sizes.before)} → ${figure(sizes.after)} tokens`}
+            {outcomes[answer.outcome]}
+            {answer.outcome === "compacted" &&
+              ` ${figure(answer.beforeTokens)} → ${figure(answer.afterTokens)} tokens, ${saved(answer)} % less.`}
           </p>
-          <JsonView value={answer} openTo={1} />
+          <p className="dim">
+            By {answer.strategy}, at position {figure(answer.position)}. The prompt would be{" "}
+            {plural(answer.prompt.length, "message")}:
+          </p>
+          <ol className="messages preview">
+            {answer.prompt.map((message, index) => (
+              <li key={index}>
+                <PromptMessage message={message} index={index} />
+              </li>
+            ))}
+          </ol>
         </>
       )}
       {failure !== undefined && (
@@ -59,13 +69,13 @@ export function CompactDialog({
             disabled={isBusy}
             onClick={() => void act(() => session.restore(last.event.position))}
           >
-            Undo the one at {figure(last.event.position)}
+            Undo the compaction at {figure(last.event.position)}
           </button>
         )}
         <button
           type="button"
           className="primary"
-          disabled={isBusy}
+          disabled={isBusy || answer?.outcome !== "compacted"}
           onClick={() => void act(() => session.compact())}
         >
           Compact now
@@ -75,10 +85,12 @@ export function CompactDialog({
   );
 }
 
-function sizesOf(
-  preview: Preview,
-): { readonly before: number; readonly after: number } | undefined {
-  if (!("beforeTokens" in preview && "afterTokens" in preview)) return undefined;
-  const { beforeTokens: before, afterTokens: after } = preview;
-  return typeof before === "number" && typeof after === "number" ? { before, after } : undefined;
+const outcomes: Readonly<Record<Preview["outcome"], string>> = {
+  compacted: "A compaction here makes the prompt shorter:",
+  "nothing-to-gain": "Nothing to gain: a compaction here saves less than a tenth of the prompt.",
+  failed: "The strategy fails here.",
+};
+
+function saved({ beforeTokens, afterTokens }: Preview): number {
+  return beforeTokens === 0 ? 0 : Math.round((1 - afterTokens / beforeTokens) * 100);
 }

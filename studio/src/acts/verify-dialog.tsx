@@ -1,6 +1,6 @@
 /** What a verification found. */
 
-import { figure } from "../data/words.ts";
+import { figure, plural } from "../data/words.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { JsonView } from "../parts/json-view.tsx";
 
@@ -21,16 +21,14 @@ export function VerifyDialog({
   readonly verification: Verification;
   readonly onClose: () => void;
 }) {
-  const { problems, ...figures } = verification;
+  const { problems, events, prompts } = verification;
   return (
     <Dialog title="Verification" onClose={onClose}>
       {problems.length === 0 ? (
-        <p className="verdict good">
-          ✓ {figure(verification.events)} events checked, no problem found.
-        </p>
+        <p className="verdict good">✓ {plural(events, "event")} checked, no problem found.</p>
       ) : (
         <>
-          <p className="verdict bad">✕ {problems.length} problems</p>
+          <p className="verdict bad">✕ {plural(problems.length, "problem")}</p>
           <ul className="plain">
             {problems.map((problem, index) => (
               <li key={index}>
@@ -40,7 +38,13 @@ export function VerifyDialog({
           </ul>
         </>
       )}
-      <JsonView value={figures} openTo={1} />
+      {prompts !== undefined && (
+        <p>
+          {prompts === 1
+            ? "The prompt of its step was made again, and compared with the digest of what was sent."
+            : `The prompts of its ${figure(prompts)} steps were made again, and compared with the digests of what was sent.`}
+        </p>
+      )}
     </Dialog>
   );
 }

@@ -31,7 +31,12 @@ interface Page {
   readonly more: boolean;
 }
 
+/** The server finds older sessions by a search. */
+const MOST = 2_000;
+
 let limit = PAGE;
+let search = "";
+let searching: ReturnType<typeof setTimeout> | undefined;
 
 export async function loadSessions(): Promise<void> {
   try {
@@ -39,7 +44,10 @@ export async function loadSessions(): Promise<void> {
     const canRun =
       known ??
       (await client.http.json<{ readonly canRun: boolean }>({ path: "/api/studio/about" })).canRun;
-    const page = await client.http.json<Page>({ path: "/api/studio/sessions", query: { limit } });
+    const asked = search;
+    const query = asked === "" ? { limit } : { limit, search: asked };
+    const page = await client.http.json<Page>({ path: "/api/studio/sessions", query });
+    if (asked !== search) return;
     const change = { phase: "ready", sessions: page.sessions, hasMore: page.more, canRun } as const;
     sessionsStore.trigger.changed({ change });
   } catch (error) {
@@ -49,8 +57,17 @@ export async function loadSessions(): Promise<void> {
 }
 
 export async function loadMoreSessions(): Promise<void> {
-  limit = Math.min(500, limit + PAGE);
+  limit = Math.min(MOST, limit + PAGE);
   await loadSessions();
+}
+
+const TYPING_MS = 150;
+
+/** Asks for the sessions that have all words of a text. The list shows those that it has at once. */
+export function searchSessions(text: string): void {
+  search = text.trim();
+  clearTimeout(searching);
+  searching = setTimeout(() => void loadSessions(), TYPING_MS);
 }
 
 const EVERY_MS = 4_000;

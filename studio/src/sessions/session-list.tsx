@@ -2,7 +2,7 @@
 
 import { memo, useId, useMemo, useState, type KeyboardEvent } from "react";
 import { useSelector } from "@xstate/store-react";
-import { loadMoreSessions, sessionsStore } from "../data/sessions.ts";
+import { loadMoreSessions, searchSessions, sessionsStore } from "../data/sessions.ts";
 import { ago, dollars, exactTime, plural, tokens } from "../data/words.ts";
 import { Blank, Loading } from "../parts/loading.tsx";
 import { go, placeStore } from "../shell/place.ts";
@@ -51,7 +51,10 @@ export const SessionList = memo(function SessionList() {
           aria-label="Search sessions"
           aria-controls={list}
           value={search}
-          onChange={(event) => setSearch(event.target.value)}
+          onChange={({ target: { value } }) => {
+            setSearch(value);
+            searchSessions(value);
+          }}
         />
         <div className="side-filter">
           <span className="dim">
@@ -71,7 +74,7 @@ export const SessionList = memo(function SessionList() {
         </div>
       </div>
       {phase === "loading" && <Loading words="Reading the store…" />}
-      {phase === "ready" && sessions.length === 0 && (
+      {phase === "ready" && sessions.length === 0 && search.trim() === "" && (
         <Blank title="No sessions yet">
           <p>
             <code>npx turnlog "hello"</code> makes one; <code>turnlog studio --demo</code> opens
@@ -79,7 +82,9 @@ export const SessionList = memo(function SessionList() {
           </p>
         </Blank>
       )}
-      {sessions.length > 0 && rows.length === 0 && <Blank title="Nothing found" />}
+      {rows.length === 0 && (sessions.length > 0 || search.trim() !== "") && (
+        <Blank title="Nothing found" />
+      )}
       <div
         id={list}
         className="session-rows"

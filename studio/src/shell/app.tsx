@@ -2,7 +2,6 @@
 
 import { useEffect, useState } from "react";
 import { useSelector } from "@xstate/store-react";
-import { Blank } from "../parts/loading.tsx";
 import { Compare } from "../compare/compare.tsx";
 import { followSessions, sessionsStore } from "../data/sessions.ts";
 import { SessionList } from "../sessions/session-list.tsx";
@@ -13,6 +12,8 @@ import { SessionPage } from "./session-page.tsx";
 import { SignIn } from "./sign-in.tsx";
 import { keptTheme, nextTheme, setTheme } from "./theme.ts";
 import { moveBy, moveToEdge } from "../time/moving.ts";
+import { togglePlaying } from "../time/playing.ts";
+import { Welcome } from "./welcome.tsx";
 
 const focus = (selector: string): void => document.querySelector<HTMLElement>(selector)?.focus();
 
@@ -82,6 +83,7 @@ export function App() {
       does: "Live: follow the end",
       act: () => moveToEdge("live"),
     },
+    { group: "Through time", keys: ["p"], does: "Play, pause", act: () => togglePlaying() },
     { group: "Through time", keys: ["g"], does: "Go to a position", act: () => focus("#go-to") },
   ];
   const find = (): void => {
@@ -143,19 +145,5 @@ export function App() {
       </main>
       {isHelpOpen && <Help keys={keys} onClose={() => setHelp(false)} />}
     </div>
-  );
-}
-
-function Welcome() {
-  return (
-    <Blank title="Choose a session">
-      <p>
-        Each session is a log of events. Open one to read its conversation, walk through its time,
-        and see exactly what the model was sent.
-      </p>
-      <p>
-        <kbd>/</kbd> searches, <kbd>?</kbd> lists all keys.
-      </p>
-    </Blank>
   );
 }

@@ -1,6 +1,6 @@
 /** The log as a list: filters, failures only, search; the chosen event with its data beside it. */
 
-import { useMemo, useRef, useState } from "react";
+import { useDeferredValue, useMemo, useRef, useState } from "react";
 import { useSelector } from "@xstate/store-react";
 import { indexAt } from "../data/rows.ts";
 import { endOf, type Row } from "../data/types.ts";
@@ -28,7 +28,9 @@ export function Events({ seen }: { readonly seen: Seen }) {
   const [hidden, setHidden] = useState<ReadonlySet<Family>>(new Set());
   const [failuresOnly, setFailuresOnly] = useState(false);
   const [search, setSearch] = useState("");
-  const filter = { hidden, failuresOnly, search: search.trim().toLowerCase() };
+  // A long log is searched after the letter is drawn.
+  const searched = useDeferredValue(search);
+  const filter = { hidden, failuresOnly, search: searched.trim().toLowerCase() };
   const isAll = hidden.size === 0 && !failuresOnly && filter.search === "";
   // Deltas join the last row, so the list changes with the structure.
   const rows = useMemo(

@@ -11,6 +11,10 @@ export function openedFeed(feed: SessionFeed | undefined): void {
   open = feed;
 }
 
+export function openFeed(): SessionFeed | undefined {
+  return open;
+}
+
 export function moveBy(by: 1 | -1, unit: "row" | "step"): void {
   const { place } = placeStore.getSnapshot().context;
   if (open === undefined || place.page !== "session") return;

@@ -1,6 +1,6 @@
 /** The exact prompt of a step, and what changed since the one before. */
 
-import { useState } from "react";
+import { useMemo, useState } from "react";
 import { read } from "../data/client.ts";
 import { stepAt, type Step } from "../data/steps.ts";
 import type { Diff, Message } from "../data/types.ts";
@@ -9,6 +9,7 @@ import { figure, plural, tokens } from "../data/words.ts";
 import { Blank, Failure, Loading } from "../parts/loading.tsx";
 import { moveIn } from "../shell/place.ts";
 import { positionOf, type Seen } from "../shell/seen.ts";
+import { agentAt, PromptAgent } from "./prompt-agent.tsx";
 import { PromptChanges } from "./prompt-changes.tsx";
 import { PromptMessage } from "./prompt-message.tsx";
 
@@ -39,6 +40,7 @@ export function Prompt({ seen }: { readonly seen: Seen }) {
     ]);
     return diff === undefined ? { messages } : { messages, diff };
   });
+  const agent = useMemo(() => agentAt(feed.rows, at), [feed, at, seen.structure]);
   return (
     <div className="prompt">
       <div className="toolbar">
@@ -72,6 +74,7 @@ export function Prompt({ seen }: { readonly seen: Seen }) {
         <div className="scroll prompt-body" data-prompt={at}>
           <Summary answer={answer} step={isSent ? step : undefined} before={before} />
           {answer.messages.length === 0 && <Blank title="The prompt is empty here" />}
+          {agent !== undefined && <PromptAgent agent={agent} />}
           {isWhole || answer.diff === undefined ? (
             <ol className="messages">
               {answer.messages.map((message, index) => (

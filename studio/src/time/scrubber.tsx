@@ -9,6 +9,7 @@ import { moveIn } from "../shell/place.ts";
 import type { Seen } from "../shell/seen.ts";
 import { isFailure } from "./event-words.ts";
 import { moveBy, moveToEdge } from "./moving.ts";
+import { playing, togglePlaying } from "./playing.ts";
 
 interface Mark {
   readonly kind: "turn" | "failure" | "compaction" | "rewind";
@@ -84,6 +85,7 @@ export function Scrubber({ seen }: { readonly seen: Seen }) {
           »
         </button>
       </div>
+      <PlayButton />
       <div className="track">
         <Track marks={marks} end={end} />
         <div
@@ -123,6 +125,21 @@ export function Scrubber({ seen }: { readonly seen: Seen }) {
         <span aria-hidden="true">●</span> Live
       </button>
     </footer>
+  );
+}
+
+function PlayButton() {
+  const isOn = useSelector(playing, ({ context }) => context.isOn);
+  return (
+    <button
+      type="button"
+      className="icon"
+      aria-label={isOn ? "Pause" : "Play the recording"}
+      title="Plays what was recorded. Nothing runs."
+      onClick={togglePlaying}
+    >
+      {isOn ? "❚❚" : "▶"}
+    </button>
   );
 }
 

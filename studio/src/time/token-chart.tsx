@@ -114,8 +114,7 @@ function optionsOf(element: HTMLElement, shown: () => Shown): UPlot.Options {
         ...axis,
         size: 28,
         grid: { show: false },
-        values: (_chart, splits) =>
-          splits.map((at) => (Number.isInteger(at) ? `${shown().steps[at - 1]?.step ?? ""}` : "")),
+        values: (_chart, splits) => splits.map((at) => nameOf(shown().steps[at - 1])),
       },
       { ...axis, size: 52, values: (_chart, splits) => splits.map(tokens) },
     ],
@@ -138,6 +137,12 @@ function optionsOf(element: HTMLElement, shown: () => Shown): UPlot.Options {
     },
     hooks: { draw: [(chart) => drawMarks(chart, shown(), colour)] },
   };
+}
+
+/** Later attempts of a step have its number and their own. */
+function nameOf(step: Step | undefined): string {
+  if (step === undefined) return "";
+  return step.attempt === 1 ? `${step.step}` : `${step.step}·${step.attempt}`;
 }
 
 function drawMarks(

@@ -1,0 +1,55 @@
+/** The studio plays a recorded session again, and leads a first visitor to something to see. In Chromium. */
+
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { describeAll } from "../browser/in-browser.ts";
+import { browserPath } from "../browser/stage.ts";
+import { patience } from "../support/runs.ts";
+import { StudioStage } from "./studio-stage.ts";
+
+vi.setConfig({ testTimeout: patience });
+
+let stage: StudioStage;
+
+beforeAll(async () => {
+  if (browserPath !== undefined) stage = await StudioStage.open();
+}, patience);
+
+afterAll(async () => {
+  if (browserPath !== undefined) await stage.close();
+}, patience);
+
+describeAll("a recorded session", () => {
+  it("plays to its live end, stops where a person pauses, and adds no event", async () => {
+    const { log } = stage.runtime;
+    const before = await log.revision("right-to-left");
+    const page = await stage.page("#/sessions/right-to-left");
+    await page.waitForSelector(".figures");
+    await page.click("[aria-label='Play the recording']");
+    await page.waitForFunction(() => /position=(?:[3-9]|\d\d)/u.test(location.hash));
+    await page.keyboard.press("p");
+    const paused = await page.evaluate(() => location.hash);
+    await page.waitForSelector("[aria-label='Play the recording']");
+    expect(await page.evaluate(() => location.hash)).toBe(paused);
+    await page.keyboard.press("p");
+    await page.waitForSelector("[aria-label=Pause]");
+    await page.waitForSelector(".live.is-live");
+    await page.waitForSelector("[aria-label='Play the recording']");
+    expect(await log.revision("right-to-left")).toBe(before);
+  });
+});
+
+describeAll("the first page", () => {
+  it("leads to a call that waits, to the prompt of a step, and to a fork beside its origin", async () => {
+    const page = await stage.page();
+    await page.click("text=A call waits for your answer");
+    await page.waitForSelector(".question >> text=Approve");
+    await page.keyboard.press("h");
+    await page.click("text=See exactly what a step was sent");
+    await page.waitForSelector(".prompt-body");
+    expect(await page.textContent(".prompt-agent")).toMatch(/instructions and \d+ tools/);
+    await page.keyboard.press("h");
+    await page.click("text=Compare a fork with its origin");
+    await page.waitForSelector(".pair-head");
+    expect(stage.faults).toEqual([]);
+  });
+});
