@@ -4,7 +4,6 @@ import { assertEvent } from "xstate";
 import { entryOf } from "../events/index.ts";
 import {
   allowsCalls,
-  callEvents,
   callStates,
   endReason,
   hasOpenCalls,
@@ -104,10 +103,16 @@ export function finishStep({ context, event }: Moved): Changes {
 }
 
 export function setCall({ context, event }: Moved): Changes {
-  assertEvent(event, callEvents);
+  if (!isOfCall(event)) return {};
   const { step, callId } = event.data;
   if (step !== context.step || entryOf(context.calls, callId) === undefined) return {};
   return { calls: withCall(context, callId, callStates[event.type]) };
+}
+
+function isOfCall(
+  event: StructuralEvent,
+): event is Extract<StructuralEvent, { readonly type: keyof typeof callStates }> {
+  return Object.hasOwn(callStates, event.type);
 }
 
 export function answerCall({ context, event }: Moved): Changes {

@@ -157,6 +157,7 @@ export const limitReasons = {
   budget: "out-of-budget",
 } as const;
 
+/** The state of a call after each event that changes it. */
 export const callStates = {
   "tool.approval-requested": "awaiting-approval",
   "tool.output-requested": "awaiting-output",
@@ -167,17 +168,6 @@ export const callStates = {
   "tool.skipped": "ended",
   "tool.unknown": "ended",
 } as const;
-
-export const callEvents = [
-  "tool.approval-requested",
-  "tool.output-requested",
-  "tool.started",
-  "tool.succeeded",
-  "tool.failed",
-  "tool.denied",
-  "tool.skipped",
-  "tool.unknown",
-] as const;
 
 const holding: ReadonlySet<TurnEndReason> = new Set<TurnEndReason>([
   "cancelled",

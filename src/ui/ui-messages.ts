@@ -33,6 +33,7 @@ export interface UIMessagesState {
   readonly reply?: OpenMessage;
 }
 
+/** The fold that {@link uiMessages} makes: start from `initial`, and give `fold` each event in order. */
 export interface UIMessagesFold {
   readonly initial: UIMessagesState;
   readonly fold: (state: UIMessagesState, event: SessionEvent) => UIMessagesState;

@@ -1,7 +1,7 @@
 /** What the package exports is explained where it is declared: the words that editors show. */
 
 import { existsSync } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
@@ -9,11 +9,13 @@ import { describe, expect, it } from "vitest";
 const source = fileURLToPath(new URL("../../src/", import.meta.url));
 const entries = [
   "index.ts",
+  "client.ts",
   "events.ts",
   "postgres.ts",
   "projections.ts",
   "server.ts",
   "testing.ts",
+  "ui.ts",
 ].map((name) => `public/${name}`);
 
 const declaration =
@@ -58,6 +60,16 @@ it.each(["CONTRIBUTING.md", "docs/design.md"])("%s names files that exist", asyn
   const files = [...new Set(text.match(/\b(?:src|test)\/[\w/.-]+\.ts\b/g))];
   expect(files.length).toBeGreaterThan(0);
   expect(files.filter((file) => !existsSync(new URL(file, root)))).toEqual([]);
+});
+
+it("docs/design.md names every folder of src in its tree", async () => {
+  const text = await readFile(new URL("../../docs/design.md", import.meta.url), "utf8");
+  const [, tree = ""] = /```text\nsrc\/\n(.*?)```/su.exec(text) ?? [];
+  const named = new Set(tree.match(/[\w-]+(?=\/)/gu));
+  const entries = await readdir(source, { recursive: true, withFileTypes: true });
+  const folders = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+  expect(folders.length).toBeGreaterThan(50);
+  expect(folders.filter((name) => !named.has(name))).toEqual([]);
 });
 
 it("CONTRIBUTING.md walks through at most 20 files each time", async () => {
