@@ -6,7 +6,8 @@ import { browserAbsent, browserPath } from "./stage.ts";
 
 type Describe = (title: string, define: () => void) => void;
 
-const isAll = long || process.env["TURNLOG_BROWSER"] !== undefined;
+/** Whether all of them run. */
+export const isAll: boolean = long || process.env["TURNLOG_BROWSER"] !== undefined;
 
 export const describeHere: Describe =
   browserPath === undefined

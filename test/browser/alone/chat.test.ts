@@ -8,6 +8,7 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { patience, times } from "../../support/runs.ts";
 import { describeAll, describeHere } from "../in-browser.ts";
+import { answer, approvalOf, counted, say, textOf } from "../page-acts.ts";
 import { browserPath, expectLogged, settled, Stage, written } from "../stage.ts";
 
 vi.setConfig({ testTimeout: patience });
@@ -43,38 +44,11 @@ async function tab(id: string, settings = ""): Promise<Page> {
 const expectSame = (page: Page, id: string, count: number): Promise<readonly UIMessage[]> =>
   expectLogged(stage, page, id, count);
 
-const say = (page: Page, text: string): Promise<void> =>
-  page.evaluate((given) => void chat.sendMessage({ text: given }), text);
-
-const textOf = (page: Page): Promise<string> =>
-  page.evaluate(() =>
-    (chat.messages.at(-1)?.parts ?? [])
-      .map((part) => (part.type === "text" ? part.text : ""))
-      .join(""),
-  );
-
-/** The id of the approval that waits. */
-async function approvalOf(page: Page): Promise<string> {
-  const asked = await page.waitForFunction(() => {
-    for (const part of chat.messages.at(-1)?.parts ?? [])
-      if ("state" in part && part.state === "approval-requested" && "approval" in part)
-        return chat.status === "ready" ? part.approval.id : undefined;
-    return undefined;
-  });
-  return String(await asked.jsonValue());
-}
-
-const answer = (page: Page, id: string, approved: boolean): Promise<void> =>
-  page.evaluate((given) => void chat.addToolApprovalResponse(given), { id, approved });
-
 /** Waits until the log's messages have a text. */
 async function logs(id: string, text: string): Promise<void> {
   const messages = async (): Promise<string> => JSON.stringify(await stage.logged(id));
   await expect.poll(messages, { timeout: patience }).toContain(text);
 }
-
-const counted = (count: number): string =>
-  Array.from({ length: count }, (_, index) => `w${index} `).join("");
 
 describeHere("`useChat` in Chromium", () => {
   it("goes on after a lost connection, with every word once", async () => {
@@ -117,27 +91,6 @@ describeAll("a chat in Chromium", () => {
     expect(await textOf(page)).toBe(counted(150));
   });
 
-  it("goes on when React mounts the page twice", async () => {
-    const [page, id] = await opened("strict");
-    await say(page, "tell 150");
-    await written(page, 100);
-    await stage.reload(page);
-    await expectSame(page, id, 2);
-    expect(await textOf(page)).toBe(counted(150));
-  });
-
-  it("catches up in a tab that slept", async () => {
-    const [page, id] = await opened();
-    await say(page, "tell 150");
-    await written(page, 100);
-    const session = await page.context().newCDPSession(page);
-    await session.send("Page.setWebLifecycleState", { state: "frozen" });
-    stage.front.drop();
-    await logs(id, "w149");
-    await session.send("Page.setWebLifecycleState", { state: "active" });
-    await expectSame(page, id, 2);
-  });
-
   it("is the same in two tabs", async () => {
     const [page, id] = await opened();
     await say(page, "tell 150");
@@ -159,20 +112,6 @@ describeAll("a chat in Chromium", () => {
     await stage.start();
     const [, reply] = await expectSame(page, id, 2);
     expect(JSON.stringify(reply)).toContain("w149");
-  });
-
-  it("survives a kill of the server in the middle of a tool", async () => {
-    const [page, id] = await opened();
-    await say(page, "work");
-    await page.waitForFunction(() =>
-      chat.messages
-        .at(-1)
-        ?.parts.some((part) => "state" in part && part.state === "input-available"),
-    );
-    await stage.kill();
-    await stage.start();
-    const [, reply] = await expectSame(page, id, 2);
-    expect(JSON.stringify(reply)).toContain("worked");
   });
 
   it("survives a kill of the server while an approval waits, and after the answer", async () => {
@@ -238,32 +177,6 @@ describeAll("a chat in Chromium", () => {
     await expectSame(page, id, 4);
   });
 
-  it.each([true, false])("sends the answer to an approval: %s", async (approved) => {
-    const [page, id] = await opened();
-    await say(page, "pay 4");
-    await answer(page, await approvalOf(page), approved);
-    const [, reply] = await expectSame(page, id, 2);
-    expect(JSON.stringify(reply).includes("paid 4")).toBe(approved);
-  });
-
-  it("sends the output of a client's tool", async () => {
-    const [page, id] = await opened("calls");
-    await say(page, "colour");
-    await page.waitForFunction(() =>
-      chat.messages
-        .at(-1)
-        ?.parts.some((part) => "state" in part && part.state === "input-available"),
-    );
-    await page.waitForFunction(() => chat.status === "ready");
-    await page.evaluate(() => {
-      const part = chat.messages.at(-1)?.parts.find((one) => "toolCallId" in one);
-      const toolCallId = part !== undefined && "toolCallId" in part ? part.toolCallId : "";
-      void chat.addToolOutput({ tool: "colour", toolCallId, output: "blue" });
-    });
-    const [, reply] = await expectSame(page, id, 2);
-    expect(JSON.stringify(reply)).toContain("The result is");
-  });
-
   it("queues what is sent while a turn runs", async () => {
     const [page, id] = await opened();
     await say(page, "tell 100");
@@ -272,31 +185,6 @@ describeAll("a chat in Chromium", () => {
     await page.waitForFunction(() => chat.messages.at(-1)?.id === "reply-2");
     await expectSame(page, id, 4);
     expect(await textOf(page)).toBe(counted(7));
-  });
-
-  it("works with the queue of `useChat`", async () => {
-    const [page, id] = await opened("queue");
-    await say(page, "tell 100");
-    await written(page, 50);
-    await say(page, "tell 7");
-    await page.waitForFunction(() => chat.messages.at(-1)?.id === "reply-2");
-    await expectSame(page, id, 4);
-  });
-
-  it("sends an attachment", async () => {
-    const [page, id] = await opened();
-    await page.evaluate(() => {
-      const url = `data:text/plain;base64,${btoa("hello")}`;
-      const file = { type: "file", mediaType: "text/plain", filename: "a.txt", url } as const;
-      void chat.sendMessage({ text: "look", files: [file] });
-    });
-    await settled(page, 2);
-    expect(await textOf(page)).toContain("You said: ");
-    const [sent] = await stage.logged(id);
-    expect(sent?.parts).toContainEqual(
-      expect.objectContaining({ type: "file", filename: "a.txt" }),
-    );
-    expect(await page.evaluate(() => errors)).toEqual([]);
   });
 });
 
@@ -312,17 +200,9 @@ async function expectResumedAndRegenerated(page: Page, id: string): Promise<void
 }
 
 describeAll("the transport of the AI SDK in Chromium", () => {
-  it("sends, regenerates, edits and resumes", async () => {
+  it("sends, regenerates and resumes", async () => {
     const [page, id] = await opened("transport=default");
     await expectResumedAndRegenerated(page, id);
-  });
-
-  it("sends the answer to an approval", async () => {
-    const [page, id] = await opened("transport=default");
-    await say(page, "pay 5");
-    await answer(page, await approvalOf(page), true);
-    const [, reply] = await expectSame(page, id, 2);
-    expect(JSON.stringify(reply)).toContain("paid 5");
   });
 
   it("shows an error when the server is killed, and all of the reply when it resumes", async () => {
