@@ -72,11 +72,23 @@ const serverSchema = z.unknown().superRefine((value, context) => {
 const budgetSchema = optionsOf<Budget>(
   { tokens: amount, dollars: amount, per: oneOf("day", "month") },
   {},
-).and(
-  thing("an object with `tokens` or `dollars`", (value) =>
-    ["tokens", "dollars"].some((key) => Reflect.get(Object(value), key) !== undefined),
-  ),
-);
+).and(withOneOf("tokens", "dollars"));
+
+const limitsSchema = optionsOf<SpendingLimits>(
+  {
+    session: budgetSchema,
+    perKey: named(budgetSchema).and(
+      thing(
+        "an object with a limit by key of the metadata",
+        (value) =>
+          typeof value === "object" &&
+          value !== null &&
+          Object.values<unknown>({ ...value }).some((limit) => limit !== undefined),
+      ),
+    ),
+  },
+  {},
+).and(withOneOf("session", "perKey"));
 
 const schema = optionsOf<AnyRuntime>(
   {
@@ -107,7 +119,7 @@ const schema = optionsOf<AnyRuntime>(
     events: thing("what `defineEvents` answers", isEvents),
     recovery: oneOf("stop", "continue"),
     resume: oneOf("all"),
-    limits: optionsOf<SpendingLimits>({ session: budgetSchema, perKey: named(budgetSchema) }, {}),
+    limits: limitsSchema,
     maxRecoveries: many,
     hashChain: flag,
     indexed: thing(
@@ -168,6 +180,13 @@ function isHostOrRange(value: unknown): boolean {
 
 function isEvents(value: unknown): boolean {
   return isObject(value) && isObject(Reflect.get(Object(value), "schemas"));
+}
+
+/** An object without both has no effect. */
+function withOneOf(one: string, other: string): z.ZodType {
+  return thing(`an object with \`${one}\` or \`${other}\``, (value) =>
+    [one, other].some((key) => Reflect.get(Object(value), key) !== undefined),
+  );
 }
 
 function isObject(value: unknown): boolean {

@@ -213,6 +213,15 @@ describe("a limit of a key", () => {
   });
 });
 
+it.each([
+  [{}, "`limits` must be an object with `session` or `perKey`"],
+  [{ session: undefined }, "`limits` must be an object with `session` or `perKey`"],
+  [{ perKey: {} }, "`limits.perKey` must be an object with a limit by key of the metadata"],
+])("limits without effect, %o, are refused", async (limits, message) => {
+  const opened = createRuntime({ memory: true, agent: agent(), limits: limits as Limits });
+  await expect(opened).rejects.toThrow(message);
+});
+
 it("the sums are those of the log, whatever the order of turns, restarts and deletions", async () => {
   await fc.assert(
     fc.asyncProperty(
