@@ -52,6 +52,13 @@ describe("the panel of a chat", () => {
     expect(rows({ activity: "turn" }, { elapsed: 65_000 }).at(-2)).toMatch(/^Working 1 min 5 s · /);
   });
 
+  it("shows control characters of a hint and of a model's name, and obeys none", () => {
+    const forged = "a\n\u001B[2Jb";
+    const shown = [...rows({}, { hint: forged }), ...rows({}, { standing: [forged] })];
+    expect(shown.filter((row) => row.includes("a␊␛[2Jb"))).toHaveLength(2);
+    expect(shown.filter((row) => row.includes("\u001B") || row.includes("\n"))).toEqual([]);
+  });
+
   it("shows a long message on several rows, and marks those next to hidden ones", () => {
     const typed = (lines: number, after = "") => {
       const before = Array.from({ length: lines }, (_, line) => `line ${line}`).join("\n");

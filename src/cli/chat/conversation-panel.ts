@@ -46,7 +46,7 @@ export function panel(options: PanelOptions): Panel {
     ...listed.map((row) => style("dim", row)),
     ...(hint === undefined
       ? []
-      : rowsOfWords(hint.split(" "), cells, " ").map((row) => style("yellow", row))),
+      : rowsOfWords(visibleName(hint).split(" "), cells, " ").map((row) => style("yellow", row))),
     ...rowsOfWords(keysFor(options), cells, " · ").map((row) => style("dim", row)),
   ];
   const question = questionRow(state, cells);
@@ -128,7 +128,7 @@ function keysFor({ state, standing, elapsed = 0 }: PanelOptions): readonly strin
     if (held && queue.length > 0) {
       return [`Enter delivers ${queue.length === 1 ? "it" : "them"}`, "/withdraw", "/help"];
     }
-    return ["Ask about this folder", "/help", "Ctrl-D leaves", ...standing];
+    return ["Ask about this folder", "/help", "Ctrl-D leaves", ...standing.map(visibleName)];
   }
   if (stopping === "after-tools") return ["Stopping after the tools", "Esc stops them now"];
   if (stopping === "now") return ["Stopping", "Ctrl-C leaves at once"];
