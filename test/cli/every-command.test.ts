@@ -180,8 +180,10 @@ async function written(
   for (const file of [store, "keys", "s.jsonl", "chat.json", "agent.mjs"])
     await cp(join(folder.path, file), join(cwd, file), { recursive: true });
   const keys = store === "encrypted" ? ["--keys", join(cwd, "keys")] : [];
+  // A copy names its stores itself.
+  const dir = name === "copy" ? [] : ["--dir", join(cwd, store)];
   const paths = words.map((word) => (word.startsWith("./") ? join(cwd, word) : word));
-  const args = ["--dir", join(cwd, store), ...keys, ...options, name, ...paths];
+  const args = [...dir, ...keys, ...options, name, ...paths];
   const { stdout, stderr } =
     reader === "process"
       ? await runProcess(args, { cwd })

@@ -118,6 +118,19 @@ describe("refuses", () => {
     expect(stderr).toContain(words);
   });
 
+  it("other stores than those of --from and --to, for `copy`", async () => {
+    const command = ["copy", "--from", "one", "--to", "two"];
+    for (const [option, given] of [
+      ["--dir", "three"],
+      ["--postgres", url],
+      ["--keys", "keys"],
+    ] as const) {
+      const { code, stderr } = await run([...command, option, given], { cwd });
+      expect(code).toBe(2);
+      expect(stderr).toContain(`${option}: \`turnlog copy\` names its stores`);
+    }
+  });
+
   it("--no-migrate for a folder", async () => {
     expect(await run(["sessions", "--no-migrate"], { cwd })).toMatchObject({ code: 2 });
   });

@@ -26,6 +26,13 @@ export function chooseStore(program: Command, acting: Command): void {
   }>();
   const isTyped = (name: string, command = program): boolean =>
     command.getOptionValueSource(name) === "cli";
+  if (acting.name() === "copy") {
+    const idle = (["dir", "postgres", "keys"] as const).filter((name) => isTyped(name));
+    if (idle.length > 0)
+      throw new UsageError(
+        `${idle.map((name) => `--${name}`).join(" and ")}: \`turnlog copy\` names its stores by --from and --to, and copies encrypted sessions as they are stored.`,
+      );
+  }
   const isGiven = postgres.trim() !== "" && (isTyped("postgres") || !isTyped("dir"));
   if (!isGiven || ofNone.has(acting.name())) {
     if (!migrate && acting.name() !== "copy")
