@@ -129,6 +129,26 @@ it("copies what is written meanwhile, deletes what was deleted, and refuses a st
   await expect(copied(source, target)).rejects.toMatchObject({ code: "REVISION_CONFLICT" });
 });
 
+it("that is interrupted counts only what the target has", async () => {
+  await using source = await openMemoryLog();
+  await using target = await openMemoryLog();
+  const deltas = Array.from({ length: 1100 }, () => ({
+    type: "part.text-delta" as const,
+    time: 1,
+    data: { id: "0", text: "a" },
+  }));
+  await source.append("a", "none", deltas);
+  const stop = new AbortController();
+  const { events } = await copyLog(source, target, {
+    follow: false,
+    signal: stop.signal,
+    onProgress: () => stop.abort(),
+    onLost: () => {},
+  });
+  expect(events).toBe(1000);
+  expect(await target.revision("a")).toBe(events);
+});
+
 const several = server.process !== undefined;
 const needs = several ? "" : " (needs `npm run test:postgres` and an installed server)";
 

@@ -100,7 +100,7 @@ class Copying {
     await this.#deletions();
     try {
       for await (const placed of this.#from.readAll({ from: this.#position + 1 })) {
-        if (this.#options.signal.aborted) return false;
+        if (this.#options.signal.aborted) break;
         const { session, event, position } = placed;
         this.#position = position;
         if (event.position > (this.#reached.get(session) ?? 0)) await this.#take(session, event);
@@ -110,7 +110,7 @@ class Copying {
       await Promise.allSettled(this.#appends);
       for (const held of this.#held) held[Symbol.dispose]();
     }
-    return this.#events > before;
+    return !this.#options.signal.aborted && this.#events > before;
   }
 
   /** What the target has already must be the beginning of what the source has. */

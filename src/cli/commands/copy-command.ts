@@ -48,15 +48,17 @@ export async function copy(given: unknown, { data, progress }: Output): Promise<
   };
   return await unlessInterrupted(async (signal) => {
     const copied = await copyLog(read, written, { ...options, signal });
-    await writeLine(data, json ? jsonText(copied) : sentence(copied));
+    await writeLine(data, json ? jsonText(copied) : sentence(copied, signal.aborted));
     return DONE;
   });
 }
 
-function sentence({ sessions, events, blobs }: CopiedLog): string {
-  if (events === 0) return "Nothing to copy: the target has all that the source has.";
+function sentence({ sessions, events, blobs }: CopiedLog, isInterrupted: boolean): string {
   const media = blobs === 0 ? "" : ` and ${amount(blobs, "blob")}`;
-  return `${amount(events, "event")}${media} of ${amount(sessions, "session")} copied. The target has all that the source has.`;
+  const copied = `${amount(events, "event")}${media} of ${amount(sessions, "session")} copied.`;
+  if (isInterrupted) return `${copied} Run it again to go on.`;
+  if (events === 0) return "Nothing to copy: the target has all that the source has.";
+  return `${copied} The target has all that the source has.`;
 }
 
 const creating: StoreUse = { readOnly: false, creates: true };
