@@ -6,6 +6,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import type { Agent } from "../../src/agent/index.ts";
 import type { EventLog } from "../../src/events/index.ts";
 import { createRuntime } from "../../src/runtime/index.ts";
+import { memoryKeys } from "../../src/store/encryption/index.ts";
 import { openPostgresLog } from "../../src/store/postgres/index.ts";
 import { gate, scriptedModel } from "../../src/models/index.ts";
 import { verifySession } from "../../src/archive/verify/index.ts";
@@ -48,6 +49,27 @@ it("runs a turn, and the next process goes on from the database", async () => {
     expect((await verifySession(second, "team/1")).problems).toEqual([]);
   }
   await second.close();
+});
+
+it("redacts no session that another runtime has", async () => {
+  const schema = `r${schemas++}`;
+  const [one, two] = [await open(schema), await open(schema)];
+  const encryption = { keys: memoryKeys() };
+  const first = await createRuntime({ log: one, agent: says("Hello."), encryption });
+  const second = await createRuntime({ log: two, agent: says("Hello."), encryption });
+  await (
+    await (await first.session("s")).send("Hi")
+  ).result;
+  const events = await Array.fromAsync(one.read("s"));
+  const position = events.find(({ type }) => type === "message.queued")?.position ?? 0;
+  await expect(second.redact("s", [position])).rejects.toMatchObject({ code: "SESSION_ELSEWHERE" });
+  await first.close();
+  expect(await second.redact("s", [position])).toMatchObject({
+    session: "s",
+    ranges: [{ from: position, to: position }],
+  });
+  await second.close();
+  await Promise.all([one.close(), two.close()]);
 });
 
 const several = wanted && programs !== undefined;
