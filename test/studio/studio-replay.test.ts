@@ -36,6 +36,20 @@ describeAll("a recorded session", () => {
     await page.waitForSelector("[aria-label='Play the recording']");
     expect(await log.revision("right-to-left")).toBe(before);
   });
+
+  it("writes a fast move into the address once: browsers refuse many changes in a short time", async () => {
+    const page = await stage.page("#/sessions/right-to-left?position=1&view=events");
+    await page.waitForSelector(".figures");
+    const changes: unknown = await page.evaluate(`{
+      let changes = 0;
+      const replace = history.replaceState.bind(history);
+      history.replaceState = (...change) => { changes += 1; replace(...change); };
+      for (let press = 0; press < 20; press++)
+        document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight", bubbles: true }));
+      new Promise((resolve) => setInterval(() => location.hash.includes("position=1&") || resolve(changes), 20));
+    }`);
+    expect(changes).toBe(1);
+  });
 });
 
 describeAll("the first page", () => {

@@ -64,7 +64,21 @@ export const placeStore = createStore({
   },
 });
 
-/** Goes to a place. Another position of the same session takes no place in the browser's history. */
+/** Safari and Firefox throw at more than some hundred changes of the address in a short time; Chromium leaves them out. */
+const ADDRESS_MS = 400;
+let late: ReturnType<typeof setTimeout> | undefined;
+
+/** Writes the place into the address now. */
+export function writeAddress(): void {
+  clearTimeout(late);
+  late = undefined;
+  history.replaceState(null, "", hashOf(placeStore.getSnapshot().context.place));
+}
+
+/**
+ * Goes to a place. Another position of the same session takes no place in the browser's history, and the address
+ * follows a little later.
+ */
 export function go(place: Place): void {
   const now = placeStore.getSnapshot().context.place;
   const stays =
@@ -72,8 +86,12 @@ export function go(place: Place): void {
     place.page === "session" &&
     now.session === place.session &&
     now.view === place.view;
-  if (stays) history.replaceState(null, "", hashOf(place));
-  else history.pushState(null, "", hashOf(place));
+  if (stays) late ??= setTimeout(writeAddress, ADDRESS_MS);
+  else {
+    // The entry that is left has the last position.
+    if (late !== undefined) writeAddress();
+    history.pushState(null, "", hashOf(place));
+  }
   placeStore.trigger.moved({ place });
 }
 

@@ -3,7 +3,7 @@
 import { createStore } from "@xstate/store";
 import { indexAt } from "../data/rows.ts";
 import type { Row } from "../data/types.ts";
-import { moveIn, placeStore } from "../shell/place.ts";
+import { moveIn, placeStore, writeAddress } from "../shell/place.ts";
 import { openFeed } from "./moving.ts";
 
 const SHORTEST_MS = 20;
@@ -22,7 +22,7 @@ export function togglePlaying(): void {
   clearTimeout(timer);
   const isOn = !playing.getSnapshot().context.isOn && place.page === "session";
   playing.trigger.turned({ isOn });
-  if (!isOn) return;
+  if (!isOn) return writeAddress();
   if (place.position === undefined) moveIn({ position: 1 });
   timer = setTimeout(onwards, SHORTEST_MS);
 }
