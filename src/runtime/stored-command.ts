@@ -27,19 +27,55 @@ export async function whileClaimed<Result>(
   }
 }
 
-/** As {@link whileClaimed}; if another process runs the session, that process executes the command. */
+/**
+ * As {@link whileClaimed}; if another process runs the session, that process executes the command. If it dies
+ * meanwhile, the change is made here.
+ */
 export async function changeStored<Result>(
   log: EventLog,
   session: string,
-  command: StoredCommand<Result>,
+  { name, args, read }: StoredCommand<Result>,
   change: () => Promise<Result>,
 ): Promise<Result> {
-  return await elsewhereIfNotHere(log, session, command, undefined, () =>
-    whileClaimed(log, session, change),
-  );
+  const { inbox } = log;
+  if (inbox === undefined) return await whileClaimed(log, session, change);
+  const id = randomUUID();
+  const command = { id, name, args: plainArgs(session, name, args) };
+  let isPosted = false;
+  const here = async (): Promise<Result | undefined> => {
+    if (!isPosted) return await change();
+    // Another process may have executed it before it died.
+    const unanswered = await inbox.unanswered(session);
+    if (!unanswered.some((one) => one.id === id)) return undefined;
+    try {
+      return await change();
+    } finally {
+      // Else the next process would execute it again.
+      await inbox.answer(session, id, {});
+    }
+  };
+  for (;;) {
+    try {
+      const result = await whileClaimed(log, session, here);
+      if (result !== undefined) return result;
+    } catch (error) {
+      if (!isElsewhere(error, session)) throw error;
+    }
+    const gone = new AbortController();
+    using _ = inbox.onDue((due) => due === session && gone.abort());
+    isPosted = true;
+    try {
+      return read(await forwardCommand(inbox, session, command, gone.signal));
+    } catch (error) {
+      if (!gone.signal.aborted) throw error;
+    }
+  }
 }
 
-/** Runs `here`, which claims the session. If another process has it, that process executes the command. */
+/**
+ * For a runtime, whose own inbox executes the command if the other process dies. Runs `here`, which claims the
+ * session; if another process has it, that process executes the command.
+ */
 export async function elsewhereIfNotHere<Result>(
   log: EventLog,
   session: string,

@@ -5,7 +5,7 @@ import pg from "pg";
 import { afterAll, describe, expect, it } from "vitest";
 import type { Agent } from "../../src/agent/index.ts";
 import type { EventLog } from "../../src/events/index.ts";
-import { createRuntime } from "../../src/runtime/index.ts";
+import { createRuntime, rewindSession } from "../../src/runtime/index.ts";
 import { memoryKeys } from "../../src/store/encryption/index.ts";
 import { openPostgresLog } from "../../src/store/postgres/index.ts";
 import { gate, scriptedModel } from "../../src/models/index.ts";
@@ -70,6 +70,22 @@ it("redacts no session that another runtime has", async () => {
   });
   await second.close();
   await Promise.all([one.close(), two.close()]);
+});
+
+it("changes a stored session whose process died, once its lease is over, and leaves no command", async () => {
+  const schema = `r${schemas++}`;
+  await using log = await open(schema);
+  {
+    await using runtime = await createRuntime({ log, agent: says("Hello.") });
+    await (
+      await (await runtime.session("s")).send("Hi")
+    ).result;
+  }
+  await sql(`INSERT INTO ${schema}.nodes VALUES ('dead', clock_timestamp() + interval '1 second');
+    UPDATE ${schema}.sessions SET owner = 'dead' WHERE id = 's'`);
+  const rewound = await rewindSession(log, "s", { beforeTurn: 1 });
+  expect(await log.revision("s")).toBe(rewound.position);
+  expect(await log.inbox?.unanswered("s")).toEqual([]);
 });
 
 const several = wanted && programs !== undefined;
