@@ -23,6 +23,8 @@ export interface TerminalWindow extends AsyncDisposable {
   rows(styled?: "styled"): Promise<readonly string[]>;
   /** Resolves when the rows match. */
   until(pattern: RegExp): Promise<void>;
+  /** Resolves when the command has ended. tmux does not always write so into the window. */
+  ended(): Promise<void>;
 }
 
 export interface TerminalWindowOptions {
@@ -82,6 +84,12 @@ export async function terminalWindow(
       await eventually(async () => {
         const shown = (await rows()).join("\n");
         if (!pattern.test(shown)) throw new Error(`Not yet ${pattern}:\n${shown}`);
+      }, LOOK_MS);
+    },
+    async ended() {
+      await eventually(async () => {
+        if ((await tmux("display-message", "-p", "#{pane_dead}")).trim() !== "1")
+          throw new Error("The command still runs.");
       }, LOOK_MS);
     },
     async [Symbol.asyncDispose]() {

@@ -68,7 +68,7 @@ describe.skipIf(!hasWindows)(
       expect((await window.rows()).length).toBeLessThan(80);
       await window.press("C-d");
       await window.until(/^Continue later/m);
-      await window.until(/Pane is dead/);
+      await window.ended();
       const words = ["show", "one", "--view", "events", "--json"];
       const { stdout } = await run(words, { cwd: folder.path });
       expect(stdout).toContain(JSON.stringify(`${text} end`));
