@@ -60,7 +60,8 @@ export function logParts(options: LogPartsOptions): LogParts {
     hints.commands();
   };
   const polled = { ...source, intervalMs: pollingMs, listen };
-  const following = new Following({ ...polled, heads, tails, reading });
+  const answered = (): Promise<void> => committer.answered();
+  const following = new Following({ ...polled, heads, tails, reading, answered });
   const committer: Committer = new Committer({
     pool,
     schema,

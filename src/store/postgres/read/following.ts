@@ -24,6 +24,11 @@ export interface FollowingOptions {
   readonly intervalMs: number;
   /** Begins to listen to other processes. */
   readonly listen: () => void;
+  /**
+   * Resolves when this process's appends that the database may have written have resolved: the database
+   * shows an event before its answer arrives here, and no follower sees it earlier than the caller.
+   */
+  readonly answered: () => Promise<void>;
 }
 
 export class Following {
@@ -35,11 +40,12 @@ export class Following {
 
   constructor(options: FollowingOptions) {
     this.#options = options;
-    const { sql, schema, intervalMs, tails } = options;
+    const { sql, schema, intervalMs, tails, answered } = options;
     this.#polling = new Polling({
       sql,
       schema,
       intervalMs,
+      answered,
       followed: () => [...tails.keys()],
       followsAll: () => this.#globalFollowers > 0,
       onGlobal: () => {
@@ -64,10 +70,14 @@ export class Following {
   }
 
   all(from: number, signal: AbortSignal | undefined): AsyncIterableIterator<GlobalEvent> {
-    const { sql, schema, codec } = this.#options;
+    const { sql, schema, codec, answered } = this.#options;
     return globalSubscription(
       {
-        written: () => horizon(sql, schema),
+        written: async () => {
+          const last = await horizon(sql, schema);
+          await answered();
+          return last;
+        },
         more: () => this.#more.promise,
         closing: this.#closing.signal,
         read: (first, last) => readGlobal({ sql, schema, codec }, first, last),

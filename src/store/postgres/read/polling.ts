@@ -23,6 +23,8 @@ export interface PollingOptions {
   readonly sql: Sql;
   readonly schema: string;
   readonly intervalMs: number;
+  /** Resolves when this process's appends that the database may have written have resolved. */
+  readonly answered: () => Promise<void>;
   readonly followed: () => readonly string[];
   /** Whether somebody follows all sessions. */
   readonly followsAll: () => boolean;
@@ -66,7 +68,7 @@ export class Polling {
   async #ask(): Promise<void> {
     // Callers that ask in the same tick share one query.
     await Promise.resolve();
-    const { sql, schema, followed, followsAll, onMoved, onGlobal } = this.#options;
+    const { sql, schema, answered, followed, followsAll, onMoved, onGlobal } = this.#options;
     do {
       this.#again = false;
       const sessions = followed();
@@ -78,6 +80,7 @@ export class Polling {
           sessions,
         ])
         .catch(() => []);
+      await answered();
       if (!this.#isEnded()) onMoved(parseRows(movedSchema, rows));
     } while (this.#again);
     this.#asking = undefined;

@@ -30,6 +30,7 @@ export class Committer {
   readonly #options: CommitterOptions;
   #queue: QueuedAppend[] = [];
   #writing: Promise<void> | undefined;
+  #batch: Promise<void> = Promise.resolve();
 
   constructor(options: CommitterOptions) {
     this.#options = options;
@@ -48,11 +49,19 @@ export class Committer {
     while (this.#writing !== undefined) await this.#writing;
   }
 
+  /** Resolves when the appends of the batch that is being written have resolved. */
+  async answered(): Promise<void> {
+    await this.#batch;
+  }
+
   async #run(): Promise<void> {
     // Appends of the same tick share the first batch.
     await Promise.resolve();
     try {
-      while (this.#queue.length > 0) await this.#write(this.#take());
+      while (this.#queue.length > 0) {
+        this.#batch = this.#write(this.#take());
+        await this.#batch;
+      }
     } finally {
       this.#writing = undefined;
     }
