@@ -108,7 +108,7 @@ function mistake(typed: string): string | undefined {
   if (first === "npx" && second === "turnlog") return misused(rest);
   if (first !== "npm") return undefined;
   const [script = ""] = second === "run" ? rest : [second];
-  if (["install", "ci"].includes(script)) return undefined;
+  if (["install", "ci", "pkg"].includes(script)) return undefined;
   const extra = words.slice(words.indexOf("--") + 1);
   if (scripts[script] === undefined) return `no script ${script}`;
   return script === "start" && words.includes("--") ? misused(extra) : undefined;
