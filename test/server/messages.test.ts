@@ -3,6 +3,7 @@
 import { tool } from "ai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { dropOldest, tokens } from "../../src/context/index.ts";
 import { gate, scriptedModel } from "../../src/models/index.ts";
 import { call, calling, saying } from "../support/script.ts";
 import { eventsUntil, readEvents, serving, type ReadEvent, type Serving } from "./serving.ts";
@@ -59,6 +60,20 @@ describe("the message stream", () => {
         },
       ],
     ]);
+  });
+
+  it("says when the context was compressed before a step, from how many tokens to how many", async () => {
+    const model = scriptedModel(() => "word ".repeat(200));
+    const context = { compact: { when: tokens(500), how: dropOldest({ keepTurns: 1 }) } };
+    await using open = await serving({ model, context });
+    const heard: (readonly [string | undefined, unknown])[] = [];
+    for (const message of ["1", "2", "3"])
+      heard.push(...(await Array.fromAsync(await stream(open, message))).map(parsed));
+    const [, sizes] = heard.find(([name]) => name === "context:compressed") ?? [];
+    const { originalTokens, compressedTokens } = z
+      .object({ originalTokens: z.number(), compressedTokens: z.number() })
+      .parse(sizes);
+    expect(compressedTokens).toBeLessThan(originalTokens);
   });
 
   it("says that a message waits, which place it has, and when its turn comes", async () => {
