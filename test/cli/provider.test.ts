@@ -158,7 +158,8 @@ describe("a provider by its name", () => {
     await using folder = await temporaryFolder();
     const env = { ANTHROPIC_API_KEY: "key-a", ANTHROPIC_BASE_URL: server.url };
     for (const model of [["--model", "anthropic:claude-opus-5-5"], []]) {
-      const ended = await run([...model, "who are you?"], { cwd: folder.path, env });
+      // The package reads its address once, when it is loaded: other tests of this process may have done so.
+      const ended = await runProcess([...model, "who are you?"], { cwd: folder.path, env });
       expect(ended).toMatchObject({ code: 0, stdout: "I am Claude.\n" });
       expect(ended.stderr).toContain("anthropic:claude-opus-5-5");
     }
