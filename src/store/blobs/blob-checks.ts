@@ -1,7 +1,8 @@
-/** The checks of options and digests, and the errors, that every blob store shares. */
+/** The checks of options and digests, the errors, and the reading of a source, that blob stores share. */
 
 import { z } from "zod";
 import {
+  type BlobSource,
   type CollectOptions,
   type PutOptions,
   referredBlob,
@@ -71,3 +72,20 @@ export const putSchema: z.ZodType = optionsOf<PutOptions>(
   {},
 );
 export const collectSchema: z.ZodType = optionsOf<CollectOptions>({ among: z.unknown() }, {});
+
+/** The whole content of a source, within its limit. A copy: the caller may change its bytes. */
+export async function collected(
+  source: BlobSource,
+  { maxBytes = Number.POSITIVE_INFINITY, signal }: PutOptions,
+): Promise<Buffer> {
+  signal?.throwIfAborted();
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of source instanceof Uint8Array ? [source] : source) {
+    signal?.throwIfAborted();
+    bytes += chunk.byteLength;
+    if (bytes > maxBytes) throw tooLarge(maxBytes);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}

@@ -2,11 +2,11 @@
 
 export {
   assertDigest,
+  collected,
   collectSchema,
   damaged,
   missing,
   putSchema,
-  tooLarge,
 } from "./blob-checks.ts";
 export { folderBlobs } from "./folder-blobs.ts";
 export { memoryBlobs } from "./memory-blobs.ts";

@@ -5,9 +5,9 @@ import {
   collectSchema,
   putSchema,
   assertDigest,
+  collected,
   damaged,
   missing,
-  tooLarge,
 } from "./blob-checks.ts";
 import type { BlobEntry, BlobStore } from "../../events/index.ts";
 import { BlobHolds } from "./blob-holds.ts";
@@ -20,19 +20,8 @@ export function memoryBlobs(): BlobStore {
   return {
     async put(source, options = {}) {
       check(putSchema, options, "put", { name: "options" });
-      const { maxBytes = Number.POSITIVE_INFINITY, signal } = options;
-      signal?.throwIfAborted();
-      const chunks: Uint8Array[] = [];
-      let bytes = 0;
-      for await (const chunk of source instanceof Uint8Array ? [source] : source) {
-        signal?.throwIfAborted();
-        bytes += chunk.byteLength;
-        if (bytes > maxBytes) throw tooLarge(maxBytes);
-        chunks.push(chunk);
-      }
-      // A copy: the caller may change its bytes.
-      const content = Buffer.concat(chunks);
-      const held = await holds.hold({ sha256: hash("sha256", content), bytes });
+      const content = await collected(source, options);
+      const held = await holds.hold({ sha256: hash("sha256", content), bytes: content.byteLength });
       contents.set(held.sha256, content);
       return held;
     },

@@ -55,7 +55,7 @@ function headerOf(line: string): Header | undefined {
   return undefined;
 }
 
-/** The secrets of a row; undefined for a line that is none. */
+/** The secrets of a row; undefined if the line is not a row. */
 function valuesOf(
   { sign, count, columns }: Header,
   line: string,

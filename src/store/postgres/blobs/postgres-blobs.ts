@@ -17,11 +17,11 @@ import type {
 import { check } from "../../../validation/index.ts";
 import {
   assertDigest,
+  collected,
   collectSchema,
   damaged,
   missing,
   putSchema,
-  tooLarge,
 } from "../../blobs/index.ts";
 import { databaseFailure, parseRows, position, type Sql } from "../database/index.ts";
 
@@ -218,21 +218,4 @@ export class PostgresBlobs implements BlobStore {
 
 function bytesOf(sha256: string): Buffer {
   return Buffer.from(sha256, "hex");
-}
-
-/** A copy: the caller may change its bytes. */
-async function collected(
-  source: BlobSource,
-  { maxBytes = Number.POSITIVE_INFINITY, signal }: PutOptions,
-): Promise<Buffer> {
-  signal?.throwIfAborted();
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of source instanceof Uint8Array ? [source] : source) {
-    signal?.throwIfAborted();
-    bytes += chunk.byteLength;
-    if (bytes > maxBytes) throw tooLarge(maxBytes);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
 }
