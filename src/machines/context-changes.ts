@@ -1,10 +1,18 @@
 /** How each event changes the context of the session machine. */
 
 import { assertEvent } from "xstate";
-import { entryOf } from "../events/index.ts";
+import { entryOf, type Delivery } from "../events/index.ts";
+import {
+  callStatusAfter,
+  hasEnded,
+  isCallEvent,
+  withAgain,
+  withMessage,
+  withMoved,
+  withoutMessages,
+} from "../folds/index.ts";
 import {
   allowsCalls,
-  callStates,
   endReason,
   hasOpenCalls,
   holdsQueue,
@@ -21,35 +29,44 @@ interface Moved {
   readonly event: StructuralEvent;
 }
 
+interface Waiting {
+  readonly id: string;
+  readonly delivery: Delivery;
+  readonly notBefore?: number;
+}
+
+function messageOf({ id, delivery, notBefore }: Waiting): Waiting {
+  // The times decide nothing here: they only tell the messages for later.
+  return { id, delivery, ...(notBefore === undefined ? {} : { notBefore: 0 }) };
+}
+
+function waiting({ queue, later }: SessionContext): readonly Waiting[] {
+  if (later.length === 0) return queue;
+  return [...queue, ...later.map((id) => ({ id, delivery: "steer", notBefore: 0 }) as const)];
+}
+
+function withWaiting(messages: readonly Waiting[]): Pick<SessionContext, "queue" | "later"> {
+  const later = messages.flatMap(({ id, notBefore }) => (notBefore === undefined ? [] : id));
+  return { queue: messages.slice(0, messages.length - later.length), later };
+}
+
 export function enqueue({ context, event }: Moved): Changes {
   assertEvent(event, "message.queued");
-  const { id, delivery, notBefore } = event.data;
-  if (notBefore !== undefined) return { later: [...context.later, id] };
-  return { queue: [...context.queue, { id, delivery }], held: false };
+  const changes = withWaiting(withMessage(waiting(context), messageOf(event.data)));
+  return event.data.notBefore === undefined ? { ...changes, held: false } : changes;
 }
 
 export function dequeue({ context, event }: Moved): Changes {
   assertEvent(event, ["message.delivered", "message.withdrawn"]);
-  const gone = new Set(event.data.ids);
-  return {
-    queue: context.queue.filter((message) => !gone.has(message.id)),
-    later: context.later.filter((id) => !gone.has(id)),
-  };
+  return withWaiting(withoutMessages(waiting(context), event.data.ids));
 }
 
 /** A message whose time has come counts as sent now. */
-export function reschedule({ context: { queue, later }, event }: Moved): Changes {
+export function reschedule({ context, event }: Moved): Changes {
   assertEvent(event, "message.rescheduled");
-  const { id, delivery, notBefore } = event.data;
-  const isOther = (message: { readonly id: string }): boolean => message.id !== id;
-  if (later.includes(id)) {
-    if (notBefore !== undefined) return {};
-    const others = later.filter((one) => one !== id);
-    return { queue: [...queue, { id, delivery }], later: others, held: false };
-  }
-  if (queue.every(isOther)) return {};
-  if (notBefore !== undefined) return { queue: queue.filter(isOther), later: [...later, id] };
-  return { queue: queue.map((message) => (isOther(message) ? message : { id, delivery })) };
+  const { id } = event.data;
+  const changes = withWaiting(withMoved(waiting(context), id, () => messageOf(event.data)));
+  return changes.later.length < context.later.length ? { ...changes, held: false } : changes;
 }
 
 export function beginTurn({ event }: Moved): Changes {
@@ -103,23 +120,12 @@ export function finishStep({ context, event }: Moved): Changes {
 }
 
 export function setCall({ context, event }: Moved): Changes {
-  if (!isOfCall(event)) return {};
+  if (!isCallEvent(event)) return {};
   const { step, callId } = event.data;
-  if (step !== context.step || entryOf(context.calls, callId) === undefined) return {};
-  return { calls: withCall(context, callId, callStates[event.type]) };
-}
-
-function isOfCall(
-  event: StructuralEvent,
-): event is Extract<StructuralEvent, { readonly type: keyof typeof callStates }> {
-  return Object.hasOwn(callStates, event.type);
-}
-
-export function answerCall({ context, event }: Moved): Changes {
-  assertEvent(event, "tool.approval-answered");
-  const { step, callId, approved } = event.data;
-  if (step !== context.step || entryOf(context.calls, callId) !== "awaiting-approval") return {};
-  return { calls: withCall(context, callId, approved ? "approved" : "refused") };
+  const before = entryOf(context.calls, callId);
+  if (step !== context.step || before === undefined) return {};
+  const after = callStatusAfter(before, event);
+  return { calls: withCall(context, callId, hasEnded(after) ? "ended" : after) };
 }
 
 export function cancel({ context, event }: Moved): Changes {
@@ -159,9 +165,9 @@ export function hold({ event }: Moved): Changes {
 export function rewind({ context, event }: Moved): Changes {
   assertEvent(event, "session.rewound");
   const { again = [], edit } = event.data;
-  const waiting = again.map((id) => ({ id, delivery: "follow-up" as const }));
+  const messages = again.map((id) => ({ id, delivery: "follow-up" as const }));
   const held = edit !== undefined || (context.held && again.length === 0);
-  return { queue: [...waiting, ...context.queue], held };
+  return { queue: withAgain(context.queue, messages), held };
 }
 
 export function finishTurn({ event }: Moved): Changes {

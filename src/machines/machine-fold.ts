@@ -7,6 +7,7 @@ import {
   chunkedSchema,
   turnEndReasonSchema,
 } from "../events/index.ts";
+import { openStatuses } from "../folds/index.ts";
 import { sessionMachine } from "./session-machine.ts";
 import { isStructural } from "./structural-events.ts";
 import { z } from "zod";
@@ -144,17 +145,7 @@ const contextSchema = z.lazy(() =>
       queue: z.array(z.object({ id: z.string(), delivery: z.enum(["steer", "follow-up"]) })),
       later: z.array(z.string()),
       held: z.boolean(),
-      calls: chunkedSchema(
-        z.enum([
-          "waiting",
-          "awaiting-approval",
-          "approved",
-          "refused",
-          "awaiting-output",
-          "running",
-          "ended",
-        ]),
-      ),
+      calls: chunkedSchema(z.enum([...openStatuses, "ended"])),
       skipCalls: z.boolean(),
       finishReason: z
         .enum(["stop", "length", "content-filter", "tool-calls", "error", "other", "interrupted"])

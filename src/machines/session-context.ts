@@ -10,19 +10,10 @@ import {
   type FinishReason,
   type TurnEndReason,
 } from "../events/index.ts";
+import type { CallStatus, EndedStatus } from "../folds/index.ts";
 
-/**
- * The state of a tool call of the running step. `approved` and `refused` calls still have to be started
- * or denied; a client runs a call that is `awaiting-output`; the result of an `ended` call is in the log.
- */
-export type CallState =
-  | "waiting"
-  | "awaiting-approval"
-  | "approved"
-  | "refused"
-  | "awaiting-output"
-  | "running"
-  | "ended";
+/** The state of a tool call of the running step. The result of an `ended` call is in the log. */
+export type CallState = Exclude<CallStatus, EndedStatus> | "ended";
 
 export interface SessionContext {
   /** Numbers of the last turn, the last step (over the session) and its last attempt. */
@@ -33,7 +24,7 @@ export interface SessionContext {
   readonly maxSteps: number;
   /** Messages that wait for delivery, oldest first. */
   readonly queue: readonly { readonly id: string; readonly delivery: Delivery }[];
-  /** The ids of messages for later. They start no turn. */
+  /** The ids of messages for later, in any order. They start no turn. */
   readonly later: readonly string[];
   /** Waiting messages start no turn, since the last turn was cancelled, failed or cut off. */
   readonly held: boolean;
@@ -155,18 +146,6 @@ export const limitReasons = {
   repetition: "repeating",
   "stop-condition": "stop-condition",
   budget: "out-of-budget",
-} as const;
-
-/** The state of a call after each event that changes it. */
-export const callStates = {
-  "tool.approval-requested": "awaiting-approval",
-  "tool.output-requested": "awaiting-output",
-  "tool.started": "running",
-  "tool.succeeded": "ended",
-  "tool.failed": "ended",
-  "tool.denied": "ended",
-  "tool.skipped": "ended",
-  "tool.unknown": "ended",
 } as const;
 
 const holding: ReadonlySet<TurnEndReason> = new Set<TurnEndReason>([

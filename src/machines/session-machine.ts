@@ -48,7 +48,6 @@ export const sessionMachine: SessionMachine = setup({
     addCall: assign(changes.addCall),
     finishStep: assign(changes.finishStep),
     setCall: assign(changes.setCall),
-    answerCall: assign(changes.answerCall),
     skipCalls: assign({ skipCalls: true }),
     cancel: assign(changes.cancel),
     limit: assign(changes.limit),
@@ -207,7 +206,7 @@ export const sessionMachine: SessionMachine = setup({
       always: { guard: "hasNoOpenCalls", target: "streaming.deciding" },
       on: {
         "tool.approval-requested": { actions: "setCall" },
-        "tool.approval-answered": { actions: ["answerCall", "runTools"] },
+        "tool.approval-answered": { actions: ["setCall", "runTools"] },
         "tool.output-requested": { actions: "setCall" },
         "tool.started": { actions: "setCall" },
         "tool.succeeded": { actions: "setCall" },

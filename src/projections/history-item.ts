@@ -4,7 +4,6 @@ import { z } from "zod";
 import {
   userContentSchema,
   type BlobMeasures,
-  type Delivery,
   type FileReference,
   type FinishReason,
   type JsonObject,
@@ -242,14 +241,13 @@ export interface HistoryState {
   readonly open?: StepItem;
   /** A note for the next step. */
   readonly note?: NoteItem;
-  /** Accepted messages that were not delivered yet, by id. */
+  /** Accepted messages that were not delivered yet, by id: a delivery names them only. */
   readonly waiting: ChunkedRecord<WaitingMessage>;
   readonly turn: number;
 }
 
 export interface WaitingMessage {
   readonly content: StoredUserContent;
-  readonly delivery: Delivery;
 }
 
 const kinds: ReadonlySet<unknown> = new Set<HistoryItem["kind"]>([
@@ -269,9 +267,8 @@ export const historySchema: z.ZodType<HistoryState> = z.lazy(() =>
     items: z.array(z.custom<HistoryItem>(hasKind)),
     open: z.custom<StepItem>(hasKind).exactOptional(),
     note: z.custom<NoteItem>(hasKind).exactOptional(),
-    waiting: chunkedSchema(
-      z.object({ content: userContentSchema, delivery: z.enum(["steer", "follow-up"]) }),
-    ),
+    // States of earlier releases also have `delivery` here, which is in the queue.
+    waiting: chunkedSchema(z.object({ content: userContentSchema })),
     turn: z.int().nonnegative(),
   }),
 );

@@ -7,6 +7,7 @@ import {
   type ProviderMetadata,
   sendableOutput,
 } from "../events/index.ts";
+import { callStatusAfter, statusAfter, type CallEvent } from "../folds/index.ts";
 import type {
   ApprovalDecision,
   CallApproval,
@@ -25,6 +26,37 @@ interface CallKey {
 type Ending = Pick<SessionEvent, "position" | "time"> & {
   readonly data: CallKey & { readonly by?: string };
 };
+
+/** A call after an event that changes its status. */
+export function withCallEvent(state: HistoryState, event: CallEvent): HistoryState {
+  switch (event.type) {
+    case "tool.approval-requested":
+      return withQuestion(state, event);
+    case "tool.approval-answered":
+      return withAnswer(state, event);
+    case "tool.output-requested":
+      return withOutputRequest(state, event);
+    case "tool.started":
+      return withOutcome(state, event, { status: statusAfter[event.type] });
+    case "tool.succeeded":
+      return withOutcome(state, event, succeeded(event));
+    case "tool.failed": {
+      const { error, modelOutput } = event.data;
+      const sent = modelOutput === undefined ? {} : { modelOutput: sendableOutput(modelOutput) };
+      return withOutcome(state, event, { status: statusAfter[event.type], error, ...sent });
+    }
+    case "tool.denied": {
+      const { reason } = event.data;
+      const why = reason === undefined ? {} : { reason };
+      return withOutcome(state, event, { status: statusAfter[event.type], ...why });
+    }
+    case "tool.skipped":
+    case "tool.unknown": {
+      const { reason } = event.data;
+      return withOutcome(state, event, { status: statusAfter[event.type], reason });
+    }
+  }
+}
 
 /** An open question about the call lapses. */
 export function withOutcome(
@@ -47,22 +79,22 @@ export function withOutcome(
   );
 }
 
-export function withOutputRequest(
+function withOutputRequest(
   state: HistoryState,
-  { position, time, data }: SessionEvent<"tool.output-requested">,
+  { type, position, time, data }: SessionEvent<"tool.output-requested">,
 ): HistoryState {
   return withStep(state, data.step, (step) =>
     withCall(step, data, (call) => ({
       ...lapsed(call, position),
-      outcome: { status: "awaiting-output" },
+      outcome: { status: statusAfter[type] },
       outputRequest: { position, requestedAt: time },
     })),
   );
 }
 
-export function withQuestion(
+function withQuestion(
   state: HistoryState,
-  { position, time, data }: SessionEvent<"tool.approval-requested">,
+  { type, position, time, data }: SessionEvent<"tool.approval-requested">,
 ): HistoryState {
   const reason = data.reason === undefined ? {} : { reason: data.reason };
   return withStep(state, data.step, (step) =>
@@ -78,7 +110,7 @@ export function withQuestion(
       };
       return {
         ...before,
-        outcome: { status: "awaiting-approval", ...reason },
+        outcome: { status: statusAfter[type], ...reason },
         approvals: [...approvals, asked],
       };
     }),
@@ -89,10 +121,11 @@ export function withQuestion(
  * A standing answer also answers the step's open questions about other calls of the tool, except whether a
  * call that was started runs again.
  */
-export function withAnswer(
+function withAnswer(
   state: HistoryState,
-  { position, time, data }: SessionEvent<"tool.approval-answered">,
+  event: SessionEvent<"tool.approval-answered">,
 ): HistoryState {
+  const { position, time, data } = event;
   const { approved, reason, always, by } = data;
   const why = reason === undefined ? {} : { reason };
   const answer: ApprovalDecision = {
@@ -107,10 +140,12 @@ export function withAnswer(
     const asked = step.parts.find(
       (part): part is CallPart => part.kind === "call" && part.callId === data.callId,
     );
-    const answered = withCall(step, data, (call) => ({
-      ...withOpenQuestion(call, (question) => ({ ...question, answer })),
-      outcome: approved ? { status: "approved" } : { status: "refused", ...why },
-    }));
+    const answered = withCall(step, data, (call) => {
+      const status = callStatusAfter(call.outcome.status, event);
+      const settled = withOpenQuestion(call, (question) => ({ ...question, answer }));
+      if (status === "approved") return { ...settled, outcome: { status } };
+      return status === "refused" ? { ...settled, outcome: { status, ...why } } : settled;
+    });
     if (always !== true) return answered;
     return withCalls(answered, asked?.toolName, (call) =>
       withOpenQuestion(call, (question) =>
@@ -248,7 +283,7 @@ export function succeeded({
   position,
   data: { output, modelOutput },
 }: Pick<SessionEvent<"tool.succeeded">, "position" | "data">): CallOutcome {
-  const outcome = { status: "succeeded", position, output } as const;
+  const outcome = { status: statusAfter["tool.succeeded"], position, output };
   return modelOutput === undefined
     ? outcome
     : { ...outcome, modelOutput: sendableOutput(modelOutput) };

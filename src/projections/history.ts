@@ -6,21 +6,18 @@
 import {
   sendableContent,
   sendableMetadata,
-  sendableOutput,
   type SessionEvent,
   entryOf,
   withEntry,
   withoutEntries,
 } from "../events/index.ts";
+import { onCallEvents } from "../folds/index.ts";
 import {
   withBlockDelta,
   withBlockEnd,
   withBlockStart,
-  withAnswer,
+  withCallEvent,
   withOutcome,
-  withOutputRequest,
-  withQuestion,
-  succeeded,
 } from "./history-parts.ts";
 import {
   historySchema,
@@ -101,17 +98,8 @@ export const history: Projection<HistoryState> = defineProjection<HistoryState>(
   on: {
     "message.queued": (state, { data }) => ({
       ...state,
-      waiting: withEntry(state.waiting, data.id, {
-        content: sendableContent(data.content),
-        delivery: data.delivery,
-      }),
+      waiting: withEntry(state.waiting, data.id, { content: sendableContent(data.content) }),
     }),
-    "message.rescheduled": (state, { data }) => {
-      const message = entryOf(state.waiting, data.id);
-      if (message === undefined) return state;
-      const moved = { ...message, delivery: data.delivery };
-      return { ...state, waiting: withEntry(state.waiting, data.id, moved) };
-    },
     "message.withdrawn": (state, { data }) => ({
       ...state,
       waiting: withoutEntries(state.waiting, data.ids),
@@ -244,29 +232,8 @@ export const history: Projection<HistoryState> = defineProjection<HistoryState>(
     "part.source": (state, { data }) => withPart(state, { kind: "source", source: data }),
     "part.error": (state, { data }) => withPart(state, { kind: "error", error: data.error }),
 
-    "tool.approval-requested": withQuestion,
-    "tool.approval-answered": withAnswer,
-    "tool.output-requested": withOutputRequest,
-    "tool.started": (state, event) => withOutcome(state, event, { status: "running" }),
+    ...onCallEvents(withCallEvent),
     "tool.progressed": (state, event) =>
       withOutcome(state, event, { status: "running", progress: event.data.output }),
-    "tool.succeeded": (state, event) => withOutcome(state, event, succeeded(event)),
-    "tool.failed": (state, event) =>
-      withOutcome(state, event, {
-        status: "failed",
-        error: event.data.error,
-        ...(event.data.modelOutput === undefined
-          ? {}
-          : { modelOutput: sendableOutput(event.data.modelOutput) }),
-      }),
-    "tool.denied": (state, event) =>
-      withOutcome(state, event, {
-        status: "denied",
-        ...(event.data.reason === undefined ? {} : { reason: event.data.reason }),
-      }),
-    "tool.skipped": (state, event) =>
-      withOutcome(state, event, { status: "skipped", reason: event.data.reason }),
-    "tool.unknown": (state, event) =>
-      withOutcome(state, event, { status: "unknown", reason: event.data.reason }),
   },
 });

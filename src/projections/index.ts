@@ -64,7 +64,7 @@ export {
 } from "./prompt.ts";
 export { type PromptProblem, type PromptRule, promptProblems } from "./prompt-problems.ts";
 export { bindingOf } from "./provider-bound.ts";
-export { type QueuedMessage, acceptedAt, allWaiting, queue } from "./queue.ts";
+export { type QueuedMessage, acceptedAt, allWaiting, queue, queuedAgain } from "./queue.ts";
 export {
   type Gap,
   type ResultMark,

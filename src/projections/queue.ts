@@ -11,6 +11,7 @@ import {
   withEntry,
   type ChunkedRecord,
 } from "../events/index.ts";
+import { withAgain, withMessage, withMoved, withoutMessages } from "../folds/index.ts";
 import { defineProjection, type Projection } from "./projection.ts";
 
 /** A message that waits to be delivered. */
@@ -46,35 +47,29 @@ export function allWaiting({ waiting, later }: QueueState): readonly QueuedMessa
   return later.length === 0 ? waiting : [...waiting, ...later];
 }
 
-function remove(state: QueueState, ids: readonly string[]): QueueState {
-  const gone = new Set(ids);
-  const waits = ({ id }: QueuedMessage): boolean => !gone.has(id);
-  return { ...state, waiting: state.waiting.filter(waits), later: state.later.filter(waits) };
-}
-
 function isLater(message: QueuedMessage): message is LaterMessage {
   return message.notBefore !== undefined;
 }
 
-/** Adds a message at the end of those that may be delivered now, or at its time. */
-function add(state: QueueState, message: QueuedMessage): QueueState {
-  if (!isLater(message)) return { ...state, waiting: [...state.waiting, message] };
-  const index = state.later.findIndex(({ notBefore }) => notBefore > message.notBefore);
-  const place = index === -1 ? state.later.length : index;
-  return { ...state, later: state.later.toSpliced(place, 0, message) };
+function withWaiting(state: QueueState, messages: readonly QueuedMessage[]): QueueState {
+  const later = messages.filter(isLater);
+  return { ...state, waiting: messages.slice(0, messages.length - later.length), later };
 }
 
-function reschedule(
+function removed(
   state: QueueState,
-  { data: { id, delivery, notBefore } }: SessionEvent<"message.rescheduled">,
+  { data: { ids } }: SessionEvent<"message.delivered" | "message.withdrawn">,
 ): QueueState {
-  const found = allWaiting(state).find((message) => message.id === id);
-  if (found === undefined) return state;
-  const { notBefore: before, ...message } = found;
-  if (notBefore !== undefined) return add(remove(state, [id]), { ...message, delivery, notBefore });
-  if (before !== undefined) return add(remove(state, [id]), { ...message, delivery });
-  const waiting = state.waiting.map((one) => (one.id === id ? { ...one, delivery } : one));
-  return { ...state, waiting };
+  return withWaiting(state, withoutMessages(allWaiting(state), ids));
+}
+
+/** The queue after a rewind. */
+export function queuedAgain(state: QueueState, messages: readonly QueuedMessage[]): QueueState {
+  return withWaiting(state, withAgain(allWaiting(state), messages));
+}
+
+function timeOf(notBefore: number | undefined): Pick<QueuedMessage, "notBefore"> {
+  return notBefore === undefined ? {} : { notBefore };
 }
 
 const messageFields = {
@@ -101,14 +96,21 @@ export const queue: Projection<QueueState> = defineProjection<QueueState>({
   on: {
     "message.queued": (state, { position, time, data }) => {
       const { id, content, delivery, notBefore } = data;
-      const message = { id, content, delivery, position, time };
+      const message = { id, content, delivery, position, time, ...timeOf(notBefore) };
       return {
-        ...add(state, notBefore === undefined ? message : { ...message, notBefore }),
+        ...withWaiting(state, withMessage(allWaiting(state), message)),
         accepted: withEntry(state.accepted, id, position),
       };
     },
-    "message.delivered": (state, { data }) => remove(state, data.ids),
-    "message.rescheduled": reschedule,
-    "message.withdrawn": (state, { data }) => remove(state, data.ids),
+    "message.rescheduled": (state, { data: { id, delivery, notBefore } }) => {
+      const moved = withMoved(allWaiting(state), id, ({ notBefore: _, ...message }) => ({
+        ...message,
+        delivery,
+        ...timeOf(notBefore),
+      }));
+      return withWaiting(state, moved);
+    },
+    "message.delivered": removed,
+    "message.withdrawn": removed,
   },
 });

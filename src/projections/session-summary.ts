@@ -16,6 +16,13 @@ import {
   turnEndReasonSchema,
   usageSchema,
 } from "../events/index.ts";
+import {
+  callStatusAfter,
+  hasEnded,
+  onCallEvents,
+  withoutMessages,
+  type CallEvent,
+} from "../folds/index.ts";
 import { defineProjection, type Projection } from "./projection.ts";
 import { addUsage, noUsage } from "./usage.ts";
 
@@ -58,7 +65,7 @@ export interface SessionSummary {
   readonly lastEnd?: TurnEndReason;
   /** Absent if there are none. */
   readonly openCalls?: readonly OpenCall[];
-  /** The messages that wait for delivery. Absent if there are none. */
+  /** The messages that wait for delivery, in the order in which they came. Absent if there are none. */
   readonly waiting?: readonly WaitingMessage[];
 }
 
@@ -112,21 +119,17 @@ function forked(state: SessionSummary, { data }: SessionEvent<"session.forked">)
   };
 }
 
-type CallEvent = Extract<SessionEvent, { readonly data: { readonly callId: string } }>;
-
 /** Sets the status of an open call, or removes a call that has ended. */
-function callIs(
-  state: SessionSummary,
-  { data: { step, callId } }: CallEvent,
-  status: OpenCall["status"] | "ended",
-): SessionSummary {
+function callMoved(state: SessionSummary, event: CallEvent): SessionSummary {
+  const { step, callId } = event.data;
   const { openCalls = [] } = state;
   const index = openCalls.findIndex((call) => call.callId === callId);
-  if (step !== state.steps || index === -1) return state;
-  return withCalls(
-    state,
-    status === "ended" ? openCalls.toSpliced(index, 1) : openCalls.with(index, { callId, status }),
-  );
+  const before = openCalls[index];
+  if (step !== state.steps || before === undefined) return state;
+  const after = callStatusAfter(before.status, event);
+  if (hasEnded(after)) return withCalls(state, openCalls.toSpliced(index, 1));
+  const isAwaited = after === "awaiting-approval" || after === "awaiting-output";
+  return withCalls(state, openCalls.with(index, { callId, status: isAwaited ? after : "open" }));
 }
 
 function called(state: SessionSummary, { data }: SessionEvent<"part.tool-call">): SessionSummary {
@@ -147,13 +150,18 @@ function withCalls(
 }
 
 function waitsAlso(state: SessionSummary, ...messages: readonly WaitingMessage[]): SessionSummary {
-  return { ...state, waiting: [...(state.waiting ?? []), ...messages] };
+  const also = messages.map(({ id, notBefore }) =>
+    notBefore === undefined ? { id } : { id, notBefore },
+  );
+  return { ...state, waiting: [...(state.waiting ?? []), ...also] };
 }
 
-function waitsNoLonger(state: SessionSummary, ids: readonly string[]): SessionSummary {
-  const { waiting: before = [], ...rest } = state;
-  const waiting = before.filter(({ id }) => !ids.includes(id));
-  return waiting.length === 0 ? rest : { ...rest, waiting };
+function waitsNoLonger(
+  { waiting: before = [], ...state }: SessionSummary,
+  ids: readonly string[],
+): SessionSummary {
+  const waiting = withoutMessages(before, ids);
+  return waiting.length === 0 ? state : { ...state, waiting };
 }
 
 /** Folds the row of a session in lists: title, status, times, counts. */
@@ -197,17 +205,16 @@ export const sessionSummary: Projection<SessionSummary> = defineProjection<Sessi
     "session.metadata-set": (state, { data: { metadata } }) => ({ ...state, metadata }),
     "session.forked": forked,
     "session.configured": (state, { data }) => ofAgent(state, data.agent),
-    "message.queued": (state, { data: { id, content, notBefore } }) => ({
-      ...waitsAlso(state, { id, ...(notBefore === undefined ? {} : { notBefore }) }),
-      title: state.title === "" ? titleOf(content) : state.title,
+    "message.queued": (state, { data }) => ({
+      ...waitsAlso(state, data),
+      title: state.title === "" ? titleOf(data.content) : state.title,
       messages: state.messages + 1,
     }),
     "message.delivered": (state, { data }) => waitsNoLonger(state, data.ids),
     "message.withdrawn": (state, { data }) => waitsNoLonger(state, data.ids),
-    "message.rescheduled": (state, { data: { id, notBefore } }) => {
-      if (state.waiting?.some((message) => message.id === id) !== true) return state;
-      const moved = { id, ...(notBefore === undefined ? {} : { notBefore }) };
-      return waitsAlso(waitsNoLonger(state, [id]), moved);
+    "message.rescheduled": (state, { data }) => {
+      if (state.waiting?.some(({ id }) => id === data.id) !== true) return state;
+      return waitsAlso(waitsNoLonger(state, [data.id]), data);
     },
     "session.rewound": (state, { data: { again = [] } }) =>
       again.length === 0 ? state : waitsAlso(state, ...again.map((id) => ({ id }))),
@@ -223,15 +230,7 @@ export const sessionSummary: Projection<SessionSummary> = defineProjection<Sessi
       lastEnd: data.reason,
     }),
     "part.tool-call": called,
-    "tool.approval-requested": (state, event) => callIs(state, event, "awaiting-approval"),
-    "tool.approval-answered": (state, event) => callIs(state, event, "open"),
-    "tool.output-requested": (state, event) => callIs(state, event, "awaiting-output"),
-    "tool.started": (state, event) => callIs(state, event, "open"),
-    "tool.succeeded": (state, event) => callIs(state, event, "ended"),
-    "tool.failed": (state, event) => callIs(state, event, "ended"),
-    "tool.denied": (state, event) => callIs(state, event, "ended"),
-    "tool.skipped": (state, event) => callIs(state, event, "ended"),
-    "tool.unknown": (state, event) => callIs(state, event, "ended"),
+    ...onCallEvents(callMoved),
     "step.started": ({ openCalls: _, ...state }, { data }) => ({
       ...state,
       status: "running",

@@ -2,31 +2,22 @@
 
 import { z } from "zod";
 import type { SessionEvent } from "../events/index.ts";
+import {
+  callStatusAfter,
+  callStatuses,
+  hasEnded,
+  onCallEvents,
+  type CallEvent,
+  type CallStatus,
+} from "../folds/index.ts";
 import { defineProjection, type Projection } from "./projection.ts";
-
-const statuses = [
-  "waiting",
-  "awaiting-approval",
-  "approved",
-  "refused",
-  "awaiting-output",
-  "running",
-  "succeeded",
-  "failed",
-  "denied",
-  "skipped",
-  "unknown",
-] as const;
-
-/** The status of a call. From `succeeded` on it has ended. */
-type ToolCallStatus = (typeof statuses)[number];
 
 /** A call to a tool. */
 export interface ToolCall {
   readonly step: number;
   readonly callId: string;
   readonly toolName: string;
-  readonly status: ToolCallStatus;
+  readonly status: CallStatus;
   readonly attempts: number;
   readonly effectId?: string;
   /** The session of the sub-agent that runs it. */
@@ -44,38 +35,28 @@ export interface ToolCallsState {
   readonly ended: readonly ToolCall[];
 }
 
-interface CallKey {
-  readonly step: number;
-  readonly callId: string;
-}
-
-function indexOf({ open }: ToolCallsState, { step, callId }: CallKey): number {
-  return open.findIndex((call) => call.step === step && call.callId === callId);
-}
-
-function update(
-  state: ToolCallsState,
-  key: CallKey,
-  change: (call: ToolCall) => ToolCall,
-): ToolCallsState {
-  const index = indexOf(state, key);
-  const call = state.open[index];
-  return call === undefined ? state : { ...state, open: state.open.with(index, change(call)) };
-}
-
-function end(
-  state: ToolCallsState,
-  { time, data }: { readonly time: number; readonly data: CallKey },
-  status: ToolCallStatus,
-): ToolCallsState {
-  const index = indexOf(state, data);
-  const call = state.open[index];
-  if (call === undefined) return state;
+function moved(state: ToolCallsState, event: CallEvent): ToolCallsState {
+  const { step, callId } = event.data;
+  const index = state.open.findIndex((call) => call.step === step && call.callId === callId);
+  const before = state.open[index];
+  if (before === undefined) return state;
+  const status = callStatusAfter(before.status, event);
+  if (!hasEnded(status)) {
+    const call = { ...before, status, ...started(before, event) };
+    return { ...state, open: state.open.with(index, call) };
+  }
   return {
     ...state,
     open: state.open.toSpliced(index, 1),
-    ended: [...state.ended, { ...call, status, endedAt: time }],
+    ended: [...state.ended, { ...before, status, endedAt: event.time }],
   };
+}
+
+function started({ startedAt }: ToolCall, event: CallEvent): Partial<ToolCall> {
+  if (event.type !== "tool.started") return {};
+  const { attempt: attempts, effectId, child } = event.data;
+  const of = child === undefined ? {} : { child };
+  return { attempts, effectId, ...of, startedAt: startedAt ?? event.time };
 }
 
 function called(state: ToolCallsState, { data }: SessionEvent<"part.tool-call">): ToolCallsState {
@@ -93,7 +74,7 @@ const callSchema = z.lazy(() =>
     step: z.int(),
     callId: z.string(),
     toolName: z.string(),
-    status: z.enum(statuses),
+    status: z.enum(callStatuses),
     attempts: z.int(),
     effectId: z.string().exactOptional(),
     child: z.string().exactOptional(),
@@ -119,25 +100,6 @@ export const toolCalls: Projection<ToolCallsState> = defineProjection<ToolCallsS
     }),
     "step.started": (state, { data }) => ({ ...state, step: data.step }),
     "part.tool-call": called,
-    "tool.approval-requested": (state, { data }) =>
-      update(state, data, (call) => ({ ...call, status: "awaiting-approval" })),
-    "tool.approval-answered": (state, { data }) =>
-      update(state, data, (call) => ({ ...call, status: data.approved ? "approved" : "refused" })),
-    "tool.output-requested": (state, { data }) =>
-      update(state, data, (call) => ({ ...call, status: "awaiting-output" })),
-    "tool.started": (state, { time, data }) =>
-      update(state, data, (call) => ({
-        ...call,
-        status: "running",
-        attempts: data.attempt,
-        effectId: data.effectId,
-        ...(data.child === undefined ? {} : { child: data.child }),
-        startedAt: call.startedAt ?? time,
-      })),
-    "tool.succeeded": (state, event) => end(state, event, "succeeded"),
-    "tool.failed": (state, event) => end(state, event, "failed"),
-    "tool.denied": (state, event) => end(state, event, "denied"),
-    "tool.skipped": (state, event) => end(state, event, "skipped"),
-    "tool.unknown": (state, event) => end(state, event, "unknown"),
+    ...onCallEvents(moved),
   },
 });

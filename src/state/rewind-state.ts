@@ -89,7 +89,7 @@ function statesAt(
   const notes: readonly HistoryItem[] =
     note === undefined ? [] : [{ kind: "note", text: note, turn, position, time }];
   const waiting = again.reduce(
-    (entries, { id, content }) => withEntry(entries, id, { content, delivery: "follow-up" }),
+    (entries, { id, content }) => withEntry(entries, id, { content }),
     state.history.waiting,
   );
   const isSameAgent = agent === state.summary.agentDigest;

@@ -22,6 +22,7 @@ import {
   learnedLimits,
   promptCounts,
   queue,
+  queuedAgain,
   sessionSummary,
   toolCalls,
   usage,
@@ -145,7 +146,7 @@ function rewound(state: SessionState, event: SessionEvent<"session.rewound">): F
     machine: snapshot,
     ...folded,
     ...target.states,
-    queue: { ...folded.queue, waiting: [...target.again, ...folded.queue.waiting] },
+    queue: queuedAgain(folded.queue, target.again),
   };
   const boundaries = rewoundBoundaries(state.boundaries, state, next, event);
   return { state: { ...next, boundaries }, effects };

@@ -25,9 +25,10 @@ export type Modules = Readonly<Record<string, readonly string[]>>;
 const mayImport: Modules = {
   events: [],
   validation: ["events"],
-  projections: ["events"],
+  folds: ["events"],
+  projections: ["events", "folds"],
   ui: ["events"],
-  machines: ["events"],
+  machines: ["events", "folds"],
   shared: ["events"],
   context: ["events", "validation", "projections", "shared"],
   models: ["events", "validation"],

@@ -367,6 +367,7 @@ export const plainWords: ReadonlySet<string> = new Set(
     start
     state
     states
+    status
     stop
     stops
     store
@@ -417,6 +418,7 @@ export const plainWords: ReadonlySet<string> = new Set(
     version
     view
     visible
+    waiting
     waits
     walk
     warnings
