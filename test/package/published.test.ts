@@ -18,9 +18,11 @@ import {
 } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
+import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { packed } from "../support/packed.ts";
+import { uncaughtPrograms } from "../support/uncaught-programs.ts";
 
 const root = join(import.meta.dirname, "../..");
 const manifest = z
@@ -155,9 +157,9 @@ afterAll(async () => {
 });
 
 describe("the published package", () => {
-  it("has at most 3 MB", () => {
+  it("has at most 2.2 MB", () => {
     expect(tarballBytes).toBeGreaterThan(0);
-    expect(tarballBytes).toBeLessThanOrEqual(3_000_000);
+    expect(tarballBytes).toBeLessThanOrEqual(2_200_000);
   });
 
   it.each(entryPoints)("%s loads with the declared dependencies alone", async (entryPoint) => {
@@ -235,6 +237,23 @@ describe("the published package", () => {
     expect(said.trim()).toBe(manifest.version);
   });
 
+  it.each(uncaughtPrograms)(
+    "shows an uncaught $code with its next step before a screen is full",
+    async ({ code, program, next }) => {
+      const child = spawn(process.execPath, ["--input-type=module", "--eval", program], {
+        cwd: consumer,
+        stdio: ["ignore", "ignore", "pipe"],
+      });
+      const [said] = await Promise.all([text(child.stderr), once(child, "exit")]);
+      const lines = said.split("\n");
+      expect(child.exitCode).toBe(1);
+      expect(lines.slice(0, 15).join("\n")).toContain(next);
+      expect(said).toContain(`code: '${code}'`);
+      expect(said.length).toBeLessThan(3000);
+      expect(lines.filter((line) => line.length >= 400)).toEqual([]);
+    },
+  );
+
   it("names the package to install where a feature needs one that is not there", async () => {
     const warnings = async (provider: string): Promise<string> => {
       const program = `
@@ -275,7 +294,7 @@ describe("the published package", () => {
     expect(await once(child, "exit")).toEqual([0, null]);
   });
 
-  it("carries its sources, its build, its guides and its examples, and no settings", async () => {
+  it("carries its build, its guides and its examples, and no settings", async () => {
     const installed = await readdir(join(consumer, "node_modules/turnlog"));
     expect(installed.toSorted()).toEqual([
       "LICENSE",
@@ -287,7 +306,6 @@ describe("the published package", () => {
       "docs",
       "examples",
       "package.json",
-      "src",
     ]);
   });
 
@@ -298,10 +316,9 @@ describe("the published package", () => {
       /^bin\/[\w-]+\.cjs$/,
       /^docs\/[\w-]+\.md$/,
       /^examples\/(?:[\w.[\]-]+\/)*[\w.-]+\.(?:tsx?|mjs|md|json|jsonl|yaml)$/,
-      /^src\/(?!cli\/)[\w/-]+\.ts$/,
       /^dist\/cli\/[\w.-]+\.js$/,
       /^dist\/browser\/[\w./-]+\.js$/,
-      /^dist\/(?:public|chunks)\/[\w.-]+\.js(?:\.map)?$/,
+      /^dist\/(?:public|chunks)\/[\w.-]+\.js$/,
       /^dist\/(?!cli\/|studio\/|browser\/)[\w/-]+\.d\.ts$/,
       /^dist\/studio\/(?:index\.html|[\w./-]+\.(?:js|css|svg|woff2|webp))$/,
     ];

@@ -30,9 +30,13 @@ export function isUnknownOutcome(error: unknown): boolean {
 export function databaseFailure(error: unknown, doing: string): TurnlogError {
   if (TurnlogError.isInstance(error)) return error;
   const why = error instanceof Error ? error.message : String(error);
+  const next =
+    sqlState(error) === undefined
+      ? "Check its address, and that it runs"
+      : "Look at the database's log";
   return new TurnlogError(
     codeOf(error),
-    `${doing} failed in the database (${why}). Look at its log; everything that was acknowledged is kept.`,
+    `${doing} failed in the database (${why}). ${next}; everything that was acknowledged is kept.`,
     { cause: error },
   );
 }
