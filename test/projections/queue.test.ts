@@ -114,7 +114,7 @@ it("ignores a move of a message that does not wait", () => {
   const state = after(queued("a"), queued("b", 20));
   const event = (body: EventBody): SessionEvent => ({ position: 9, time: 9, ...body });
   for (const body of [moved("x", "steer"), moved("x", "steer", 5)])
-    expect(queue.fold(state, event(body))).toBe(state);
+    expect(queue.fold(state, event(body))).toStrictEqual(state);
 });
 
 it("is the same from a snapshot on", () => {
