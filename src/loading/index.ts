@@ -3,7 +3,7 @@
  * importing the package costs little. The library itself imports the modules.
  */
 
-import { assertNodeVersion } from "../shared/index.ts";
+import { assertNodeVersion, withPlainEvents } from "../shared/index.ts";
 import type * as stored from "./stored-sessions.ts";
 
 function load(): Promise<typeof stored> {
@@ -33,15 +33,15 @@ export const openMemoryLog: typeof stored.openMemoryLog = async (...given) =>
  * `COMMAND_REFUSED` (the log or the content is not encrypted; a turn is running; a message or a
  * call waits; another session, `details.owner`, wrote it), `KEY_MISSING`, and the errors of `append`
  */
-export const redactSession: typeof stored.redactSession = async (...given) =>
-  await (await load()).redactSession(...given);
+export const redactSession: typeof stored.redactSession = async (log, ...given) =>
+  await (await load()).redactSession(withPlainEvents(log), ...given);
 
 /**
  * Deletes the blobs that no session of the log uses. Sessions may run meanwhile.
  * @throws TurnlogError `LOG_DAMAGED` and other errors of reading; nothing is deleted then
  */
-export const collectBlobs: typeof stored.collectBlobs = async (...given) =>
-  await (await load()).collectBlobs(...given);
+export const collectBlobs: typeof stored.collectBlobs = async (log, ...given) =>
+  await (await load()).collectBlobs(withPlainEvents(log), ...given);
 
 /**
  * Drops boundaries or reasoning of old steps (default: of all turns but the last). It appends
@@ -53,8 +53,8 @@ export const collectBlobs: typeof stored.collectBlobs = async (...given) =>
  * turn, with a hash chain, or encrypted), `SESSION_HAS_FORKS` (`details.forks` share the reasoning),
  * and the errors of `StoreLog.trim`
  */
-export const trimLog: typeof stored.trimLog = async (...given) =>
-  await (await load()).trimLog(...given);
+export const trimLog: typeof stored.trimLog = async (log, ...given) =>
+  await (await load()).trimLog(withPlainEvents(log), ...given);
 
 /**
  * Checks the whole log of a session: sequence, checksums and schemas, the order of turns and steps, input
@@ -62,16 +62,16 @@ export const trimLog: typeof stored.trimLog = async (...given) =>
  * link of a fork, and the stored states. Stops at an event that cannot be read.
  * @throws TurnlogError `SESSION_NOT_FOUND`, `INVALID_INPUT`, `LOG_FAILED`, `LOG_CLOSED`
  */
-export const verifySession: typeof stored.verifySession = async (...given) =>
-  await (await load()).verifySession(...given);
+export const verifySession: typeof stored.verifySession = async (log, ...given) =>
+  await (await load()).verifySession(withPlainEvents(log), ...given);
 
 /**
  * Verifies every session of a log ({@link verifySession}), also those missing from the list, and checks that
  * the global order contains each event once.
  * @throws TurnlogError `INVALID_INPUT`, `LOG_FAILED`, `LOG_CLOSED`
  */
-export const verifyLog: typeof stored.verifyLog = async (...given) =>
-  await (await load()).verifyLog(...given);
+export const verifyLog: typeof stored.verifyLog = async (log, ...given) =>
+  await (await load()).verifyLog(withPlainEvents(log), ...given);
 
 /**
  * Yields the lines of a session's file without line ends: a header, then one event a line, also those that a
@@ -82,9 +82,9 @@ export const verifyLog: typeof stored.verifyLog = async (...given) =>
  * @throws TurnlogError `SESSION_NOT_FOUND`, `COMMAND_REFUSED` for encrypted events that it shares,
  * `BLOB_MISSING`, `BLOB_DAMAGED`, and the errors of `EventLog.read`
  */
-export const exportSession: typeof stored.exportSession = async function* (...given) {
+export const exportSession: typeof stored.exportSession = async function* (log, ...given) {
   const { exportSession: exporting } = await load();
-  yield* exporting(...given);
+  yield* exporting(withPlainEvents(log), ...given);
 };
 
 /**
@@ -92,8 +92,8 @@ export const exportSession: typeof stored.exportSession = async function* (...gi
  * @throws TurnlogError `SESSION_NOT_FOUND`, `EVENT_INVALID` if the redaction leaves an invalid
  * session, and the errors of `EventLog.read`
  */
-export const exportFixture: typeof stored.exportFixture = async (...given) =>
-  await (await load()).exportFixture(...given);
+export const exportFixture: typeof stored.exportFixture = async (log, ...given) =>
+  await (await load()).exportFixture(withPlainEvents(log), ...given);
 
 /**
  * Reads all lines of an exported session and checks header, sequence, schemas, the number of events, and the
@@ -137,16 +137,16 @@ export const importUIMessages: typeof stored.importUIMessages = async (...given)
  * model does not accept, and missing media, are notes, as in a call. URLs are not downloaded.
  * @throws TurnlogError `SESSION_NOT_FOUND`, `INVALID_INPUT` for an unknown position
  */
-export const promptWithMedia: typeof stored.promptWithMedia = async (...given) =>
-  await (await load()).promptWithMedia(...given);
+export const promptWithMedia: typeof stored.promptWithMedia = async (log, ...given) =>
+  await (await load()).promptWithMedia(withPlainEvents(log), ...given);
 
 /** Reads a session's figures. @throws TurnlogError `SESSION_NOT_FOUND`, `INVALID_INPUT` for an unknown position */
-export const readContext: typeof stored.readContext = async (...given) =>
-  await (await load()).readContext(...given);
+export const readContext: typeof stored.readContext = async (log, ...given) =>
+  await (await load()).readContext(withPlainEvents(log), ...given);
 
 /**
  * Reads a session at a position from a log. Runs and writes nothing.
  * @throws TurnlogError `SESSION_NOT_FOUND`, `SESSION_DELETED`, `INVALID_INPUT` if the position does not exist
  */
-export const viewSession: typeof stored.viewSession = async (...given) =>
-  await (await load()).viewSession(...given);
+export const viewSession: typeof stored.viewSession = async (log, ...given) =>
+  await (await load()).viewSession(withPlainEvents(log), ...given);

@@ -3,6 +3,7 @@
 import type { Socket } from "node:net";
 import { setImmediate } from "node:timers/promises";
 import type { EventLog } from "../events/index.ts";
+import { withPlainEvents } from "../shared/index.ts";
 import { encryptedLog } from "../store/encryption/index.ts";
 import type { StoreLog, StoreService } from "../store/leveldb/index.ts";
 import { agentRegistry, type AgentRegistry } from "./agent-registry.ts";
@@ -28,7 +29,7 @@ export async function openPrepared(
 
 /** Finishes the erasures that earlier processes began, before anything is read. */
 export async function encrypted({ encryption }: RuntimeSettings, log: EventLog): Promise<EventLog> {
-  if (encryption === undefined) return log;
+  if (encryption === undefined) return withPlainEvents(log);
   const encrypting = encryptedLog(log, encryption.keys);
   await encrypting.settled();
   return encrypting;

@@ -20,3 +20,4 @@ export { optionalPackage } from "./optional-package.ts";
 export { streamOf } from "./stream.ts";
 export { textLines } from "./text-lines.ts";
 export { Unfinished } from "./unfinished.ts";
+export { plainEvents, withPlainEvents } from "./plain-events.ts";

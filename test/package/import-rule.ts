@@ -36,7 +36,7 @@ const mayImport: Modules = {
   agent: ["events", "validation", "shared", "context", "telemetry"],
   "store/folder": ["events"],
   "store/blobs": ["events", "validation", "store/folder"],
-  "store/encryption": ["events", "validation", "store/folder"],
+  "store/encryption": ["events", "validation", "shared", "store/folder"],
   "store/event-rows": ["events"],
   "store/following": ["events", "store/event-rows"],
   "store/log-rules": ["events", "validation"],
@@ -77,6 +77,7 @@ const mayImport: Modules = {
   "store/postgres": [
     "events",
     "validation",
+    "shared",
     "store/following",
     "store/log-rules",
     "store/postgres/database",
@@ -156,6 +157,7 @@ const mayImport: Modules = {
   "store/leveldb": [
     "events",
     "validation",
+    "shared",
     "store/folder",
     "store/blobs",
     "store/following",

@@ -3,6 +3,7 @@
  * events, and does order, forks, ids, repair and backup. Reading returns the appended events, or redacted ones.
  */
 
+import { plainEvents, withPlainEvents } from "../../shared/index.ts";
 import { check, oneOf, optionsOf } from "../../validation/index.ts";
 import {
   type BlobStore,
@@ -67,10 +68,11 @@ export function encryptedLog(
   if (keys !== undefined) assertKeysOutside(keys, log.dir);
   // On a read-only store, unfinished erasures are finished in memory.
   const used = keys !== undefined && log.readOnly === true ? unsavedKeys(keys) : keys;
-  return new EncryptingLog(log, used, withoutKey);
+  return new EncryptingLog(withPlainEvents(log), used, withoutKey);
 }
 
 class EncryptingLog implements EncryptedLog {
+  readonly [plainEvents] = true;
   readonly stored: EventLog;
   readonly blobs: BlobStore | undefined;
   readonly cursors: CursorStore | undefined;

@@ -1,5 +1,6 @@
 /** The log on any abstract-level database: validates calls and passes them to appender, readers and upkeep. */
 
+import { plainEvents } from "../../shared/index.ts";
 import {
   appendSchema,
   assertPositions,
@@ -61,6 +62,7 @@ export interface LevelLogOptions extends LogPartsOptions {
 }
 
 export class LevelLog implements StoreLog {
+  readonly [plainEvents] = true;
   readonly dir: string | undefined;
   readonly readOnly: boolean;
   readonly blobs: BlobStore;

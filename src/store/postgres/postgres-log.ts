@@ -1,5 +1,6 @@
 /** The log on PostgreSQL: validates calls and passes them to appender, readers and upkeep. */
 
+import { plainEvents } from "../../shared/index.ts";
 import {
   type Appended,
   type AppendOptions,
@@ -58,6 +59,7 @@ export interface PostgresLogOptions {
 }
 
 export class PostgresLog implements EventLog {
+  readonly [plainEvents] = true;
   readonly #pool: SqlPool;
   readonly #schema: string;
   readonly #parts: LogParts;
