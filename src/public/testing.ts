@@ -9,6 +9,7 @@ export {
   replayModel,
   scriptedModel,
 } from "../models/index.ts";
+export { replay, replayTools } from "../replay/index.ts";
 export {
   type SessionMatchers,
   blobStoreContract,
@@ -17,8 +18,6 @@ export {
   keyStoreContract,
   ownershipContract,
   promptProblems,
-  replay,
-  replayTools,
   sessionMatchers,
   sessionPaths,
   walkSession,

@@ -8,6 +8,7 @@ import {
   type DeleteOptions,
   type EventLog,
 } from "../events/index.ts";
+import type { Agent } from "../agent/index.ts";
 import type { Backup, BackupOptions, StoreLog, StoreService } from "../store/leveldb/index.ts";
 import {
   Consumers,
@@ -81,7 +82,6 @@ export class OpenRuntime implements Runtime {
   /** Undefined if the user passed a log. */
   readonly #store: StoreLog | undefined;
   readonly #options: RuntimeSettings;
-  readonly #agents: AgentRegistry;
   readonly #blobs: OpenedBlobs;
   readonly #mcp: OpenMcpServers | undefined;
   readonly #liveSessions: LiveSessions;
@@ -102,7 +102,6 @@ export class OpenRuntime implements Runtime {
     this.log = log;
     this.#store = store;
     this.#options = options;
-    this.#agents = agents;
     this.#blobs = openBlobs(options, log);
     const { toolNames: taken } = agents;
     this.#mcp = openMcpServers(options.mcp, { clock: Date.now, ...options, onWarning, taken });
@@ -113,13 +112,11 @@ export class OpenRuntime implements Runtime {
     this.#liveSessions = new LiveSessions({
       options,
       log,
-      agents: this.#agents,
+      agents,
       blobs: this.#blobs,
       mcp: this.#mcp,
       delegate: subAgentRunner((child, parent) => this.#sessions.child(child, parent)),
-      onRecorded: (actor, event) => {
-        this.#lists.recorded(actor, event);
-      },
+      onRecorded: (actor, event) => this.#lists.recorded(actor, event),
       ledger,
       onWarning,
       onLater: (actor) => {
@@ -136,10 +133,9 @@ export class OpenRuntime implements Runtime {
       redact: (name, what, given) => this.redact(name, what, given),
       closing: this.#closed.signal,
     });
-    const { indexed } = options;
     this.#lists = new SessionLists({
       log,
-      indexed,
+      indexed: options.indexed,
       isLive: (session) => this.#liveSessions.isLive(session),
       keep: summaryKeeper(log, onWarning),
     });
@@ -164,6 +160,10 @@ export class OpenRuntime implements Runtime {
 
   async session(id?: string, options: OpenSessionOptions = {}): Promise<Session> {
     return await this.#sessions.open(id, options);
+  }
+
+  agentOf(session: string, name?: string): Promise<Agent> {
+    return this.#sessions.agentOf(session, name);
   }
 
   get blobs(): OpenedBlobs["store"] {

@@ -12,6 +12,7 @@ import {
   type EventLog,
   type RecoveryPolicy,
 } from "../events/index.ts";
+import type { Agent } from "../agent/index.ts";
 import { checkPosition, readSummary } from "../state/index.ts";
 import { check } from "../validation/index.ts";
 import type { SessionSummary } from "../projections/index.ts";
@@ -23,7 +24,7 @@ import { assertOpenedAs, configureLive } from "./live-configure.ts";
 import type { OpenSessionOptions } from "./runtime.ts";
 import { openSessionSchema } from "./runtime-arguments.ts";
 import { checkedSession } from "./session-validation.ts";
-import { assertChildOf } from "./sub-agents.ts";
+import { agentOf, assertChildOf } from "./sub-agents.ts";
 import type { RuntimeSettings } from "./runtime-options.ts";
 import type { Session } from "./session.ts";
 import { sessionHandle, type SessionHost } from "./session-handle.ts";
@@ -117,6 +118,18 @@ export class OpenedSessions {
         }),
     });
     return checkedSession(opened);
+  }
+
+  /** @throws TurnlogError as `Runtime.agentOf` */
+  async agentOf(id: string, name?: string): Promise<Agent> {
+    const session = parseSessionId(id);
+    const { log, agents } = this.#host;
+    await checkPosition(log, session);
+    const summary = await readSummary(log, session, await log.revision(session));
+    const { agent: last, metadata = {}, parent, agentFrom } = summary;
+    const names = { recorded: name ?? last, asked: undefined };
+    return (await agentOf(log, agents, { id: session, metadata }, names, parent ?? agentFrom))
+      .given;
   }
 
   /** The session of a sub-agent has the metadata of its parent: it belongs to the same tenant. */

@@ -9,6 +9,7 @@ import {
   type EventSchemas,
   type JsonObject,
 } from "../events/index.ts";
+import type { Agent } from "../agent/index.ts";
 import type { Backup, BackupOptions } from "../store/leveldb/index.ts";
 import type { DeletedWithBlobs } from "../media/index.ts";
 import type {
@@ -75,6 +76,12 @@ export interface Runtime<Events extends EventSchemas = EventSchemas> extends Asy
    * `INVALID_INPUT`, `LOG_DAMAGED`, `RUNTIME_CLOSED`
    */
   session(id?: string, options?: OpenSessionOptions): Promise<Session<Events>>;
+  /**
+   * The agent that runs a stored session, without opening it: for `replay` of `turnlog/testing`.
+   * @param name - A recorded name among the runtime's `agents`. Default: the session's last one.
+   * @throws TurnlogError `AGENT_MISSING`, `INVALID_INPUT`, `SESSION_NOT_FOUND`
+   */
+  agentOf(session: string, name?: string): Promise<Agent>;
   /** Lists all sessions of the store by name, without reading their events. */
   sessions(): AsyncIterable<ListedSession>;
   /**

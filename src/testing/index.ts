@@ -1,4 +1,4 @@
-/** For tests of agents and of event logs: replay, contract suites, matchers. */
+/** For tests of agents and of event logs: contract suites, matchers. */
 
 export { blobStoreContract } from "./blob-store-contract.ts";
 export { eventLogContract } from "./event-log-contract.ts";
@@ -17,10 +17,6 @@ export {
   take,
 } from "./log-samples.ts";
 export { type PromptProblem, type PromptRule, promptProblems } from "../projections/index.ts";
-export { differenceText } from "./replay-difference.ts";
-export { replayTools } from "./replay-tools.ts";
-export { type ReplayedAgent, replay } from "./replay.ts";
 export { type SessionMatchers, sessionMatchers } from "./session-matchers.ts";
 export { sessionPaths } from "./session-walk.ts";
 export { walkSession } from "./walk-session.ts";
-export { wrapLog } from "./wrapped-log.ts";

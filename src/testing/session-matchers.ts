@@ -2,8 +2,7 @@
 
 import { isDeepStrictEqual } from "node:util";
 import type { JsonValue, SessionEvent } from "../events/index.ts";
-import { differenceText } from "./replay-difference.ts";
-import { replay, type ReplayedAgent, type ReplayOptions } from "./replay.ts";
+import { differenceText, replay, type ReplayedAgent, type ReplayOptions } from "../replay/index.ts";
 
 /** A tool by name, or by name and input. */
 export type ExpectedCall = string | readonly [toolName: string, input: JsonValue];

@@ -11,7 +11,7 @@ import {
 import { context, trace } from "@opentelemetry/api";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { replay } from "../../src/testing/index.ts";
+import { replay } from "../../src/replay/index.ts";
 import { scriptedModel, type ScriptedStep } from "../../src/models/index.ts";
 import { eventIdentity, sessionAttributes, type Agent } from "../../src/public/index.ts";
 import { call, calling } from "../support/script.ts";

@@ -2,7 +2,7 @@
 
 import { expect, it } from "vitest";
 import { openMemoryLog, verifySession } from "../../src/public/index.ts";
-import { differenceText, replay } from "../../src/testing/index.ts";
+import { differenceText, replay } from "../../src/replay/index.ts";
 import { sampled } from "../support/runs.ts";
 import { describeWithCorpus } from "./corpus-suite.ts";
 import { recordedTurn } from "./recorded-turn.ts";

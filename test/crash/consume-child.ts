@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { createRuntime, defineEvents, openLog } from "../../src/public/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
-import { wrapLog } from "../../src/testing/index.ts";
+import { wrapLog } from "../../src/replay/index.ts";
 
 const [dir, moment, at] = z
   .tuple([

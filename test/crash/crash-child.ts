@@ -16,7 +16,7 @@ import {
 } from "../../src/public/index.ts";
 import { idOfQuestion } from "../support/answering.ts";
 import { seededRandom } from "../support/random.ts";
-import { wrapLog } from "../../src/testing/index.ts";
+import { wrapLog } from "../../src/replay/index.ts";
 import { crashAgent, sentDigest } from "./crash-agent.ts";
 import { crashPlanSchema, type Place, type Told } from "./crash-plan.ts";
 

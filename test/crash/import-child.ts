@@ -6,7 +6,7 @@
 import { readFileSync, writeSync } from "node:fs";
 import { appendParts, type NewEvent } from "../../src/events/index.ts";
 import { encryptedLog, folderKeys, importSession, openLog } from "../../src/public/index.ts";
-import { wrapLog } from "../../src/testing/index.ts";
+import { wrapLog } from "../../src/replay/index.ts";
 
 const [dir = "", keys = "-", file = "", part = "", turns = ""] = process.argv.slice(2);
 

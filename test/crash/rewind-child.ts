@@ -7,7 +7,7 @@ import { writeSync } from "node:fs";
 import { z } from "zod";
 import { createRuntime, openLog } from "../../src/public/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
-import { wrapLog } from "../../src/testing/index.ts";
+import { wrapLog } from "../../src/replay/index.ts";
 
 const [dir, moment, at] = z
   .tuple([z.string(), z.enum(["before", "handed", "after", "never"]), z.coerce.number().int()])

@@ -6,7 +6,7 @@
 import { writeSync } from "node:fs";
 import { z } from "zod";
 import { createRuntime, openLog, type EventLog } from "../../src/public/index.ts";
-import { wrapLog } from "../../src/testing/index.ts";
+import { wrapLog } from "../../src/replay/index.ts";
 import { places, subAgentAgent, type Place } from "./sub-agent-agent.ts";
 
 const [dir, place] = z

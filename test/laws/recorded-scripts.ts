@@ -3,7 +3,7 @@
 import type { Agent, Session } from "../../src/public/index.ts";
 import { prepareAgent } from "../../src/agent/index.ts";
 import { counter, countingAgent } from "../support/counting-agent.ts";
-import type { ReplayedAgent } from "../../src/testing/index.ts";
+import type { ReplayedAgent } from "../../src/replay/index.ts";
 import { approvalSession, askingAgent, secondThoughtSession } from "./approval-sessions.ts";
 import { cancelledAgent, cancelSession } from "./cancel-sessions.ts";
 import {

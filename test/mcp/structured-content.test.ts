@@ -1,7 +1,7 @@
 /** Structured content of a result: the model gets it wherever it says more than the content. */
 
 import { expect, it } from "vitest";
-import { replay } from "../../src/testing/index.ts";
+import { replay } from "../../src/replay/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
 import { temporaryFolder } from "../cli/temporary-folder.ts";
 import { call, calling } from "../support/script.ts";

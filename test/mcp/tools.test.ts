@@ -9,7 +9,7 @@ import {
   type Agent,
   type McpServers,
 } from "../../src/public/index.ts";
-import { replay } from "../../src/testing/index.ts";
+import { replay } from "../../src/replay/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
 import { temporaryFolder } from "../cli/temporary-folder.ts";
 import { allow } from "../support/answering.ts";

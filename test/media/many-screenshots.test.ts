@@ -8,7 +8,7 @@ import {
   type Agent,
   type ContextOptions,
 } from "../../src/public/index.ts";
-import { replay } from "../../src/testing/index.ts";
+import { replay } from "../../src/replay/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
 import { png } from "../support/media.ts";
 import { long } from "../support/runs.ts";

@@ -6,7 +6,7 @@ import { writeSync } from "node:fs";
 import fs from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";
 import { createRuntime, openLog } from "../../src/public/index.ts";
-import { wrapLog } from "../../src/testing/index.ts";
+import { wrapLog } from "../../src/replay/index.ts";
 import { mediaAgent, MESSAGE, picture } from "./media-agent.ts";
 
 const [dir = "", at = "0"] = process.argv.slice(2);

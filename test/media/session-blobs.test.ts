@@ -24,7 +24,7 @@ import {
   readSessionFile,
   type ToolPolicy,
 } from "../../src/public/index.ts";
-import { replay } from "../../src/testing/index.ts";
+import { replay } from "../../src/replay/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
 import { call, calling, saying } from "../support/script.ts";
 import { animatedGif, pdf, png, wav } from "../support/media.ts";

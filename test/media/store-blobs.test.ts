@@ -23,7 +23,7 @@ import {
 import { copyBlobs } from "../../src/archive/exchange/index.ts";
 import { collectBlobs, deleteSession, usedBlobs } from "../../src/media/used-blobs.ts";
 import { scriptedModel } from "../../src/models/index.ts";
-import { wrapLog } from "../../src/testing/index.ts";
+import { wrapLog } from "../../src/replay/index.ts";
 import { mediaTurn } from "../support/media-turn.ts";
 import { png } from "../support/media.ts";
 import { runs } from "../support/runs.ts";

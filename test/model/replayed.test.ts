@@ -7,7 +7,7 @@ import fc from "fast-check";
 import { afterEach, beforeAll, beforeEach, describe, it } from "vitest";
 import type { EventLog, RecoveryPolicy, SessionEvent } from "../../src/events/index.ts";
 import { createRuntime, exportFixture, readSessionFile } from "../../src/public/index.ts";
-import { differenceText, replay } from "../../src/testing/index.ts";
+import { differenceText, replay } from "../../src/replay/index.ts";
 import { storedEvents } from "../support/replay.ts";
 import { patience, runs } from "../support/runs.ts";
 import type { Known } from "./command.ts";

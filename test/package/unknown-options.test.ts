@@ -60,7 +60,8 @@ import { openPostgresLog } from "../../src/public/postgres.ts";
 import { createServer, serveNode } from "../../src/public/server.ts";
 import { callCost, modelLimits, planCuts, planPruning } from "../../src/context/index.ts";
 import { recordedPace, scriptedModel } from "../../src/models/index.ts";
-import { replay, sessionPaths, walkSession } from "../../src/testing/index.ts";
+import { replay } from "../../src/replay/index.ts";
+import { sessionPaths, walkSession } from "../../src/testing/index.ts";
 import type { SessionEvent } from "../../src/events/index.ts";
 import { storedEvents } from "../support/replay.ts";
 

@@ -10,7 +10,7 @@ import { verifyLog } from "../../src/archive/verify/index.ts";
 import type { EventLog } from "../../src/events/index.ts";
 import { exportSession, openLog, openMemoryLog } from "../../src/public/index.ts";
 import { openPostgresLog } from "../../src/store/postgres/index.ts";
-import { wrapLog } from "../../src/testing/index.ts";
+import { wrapLog } from "../../src/replay/index.ts";
 import { run, start } from "../cli/command-line.ts";
 import { temporaryFolder } from "../cli/temporary-folder.ts";
 import { installedPostgres, startPglite, startPostgres } from "../support/postgres-server.ts";

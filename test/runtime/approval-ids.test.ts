@@ -16,7 +16,7 @@ import {
   type EventLog,
   type Session,
 } from "../../src/public/index.ts";
-import { differenceText, replay } from "../../src/testing/index.ts";
+import { differenceText, replay } from "../../src/replay/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
 import { fixtureNames, readFixture } from "../laws/session-fixture.ts";
 import { runs } from "../support/runs.ts";

@@ -7,7 +7,7 @@ import { tool } from "ai";
 import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { createRuntime, openMemoryLog } from "../../src/public/index.ts";
-import { replay } from "../../src/testing/index.ts";
+import { replay } from "../../src/replay/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
 import { call, calling } from "../support/script.ts";
 import { png } from "../support/media.ts";

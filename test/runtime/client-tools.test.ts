@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createRuntime, openMemoryLog, type Session } from "../../src/public/index.ts";
 import { scriptedModel, type ScriptedModel } from "../../src/models/index.ts";
-import { replay } from "../../src/testing/index.ts";
+import { replay } from "../../src/replay/index.ts";
 import { allow } from "../support/answering.ts";
 import { call, calling } from "../support/script.ts";
 import { seen } from "../support/seen.ts";

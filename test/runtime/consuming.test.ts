@@ -20,7 +20,7 @@ import {
 } from "../../src/public/index.ts";
 import type { GlobalEvent } from "../../src/public/events.ts";
 import { gate, scriptedModel } from "../../src/models/index.ts";
-import { wrapLog } from "../../src/testing/index.ts";
+import { wrapLog } from "../../src/replay/index.ts";
 import { cleanEnvironment } from "../cli/command-line.ts";
 import { ask } from "../support/asking.ts";
 

@@ -10,7 +10,8 @@ import {
   type ScriptedPart,
   type ScriptedStep,
 } from "../../src/models/index.ts";
-import { promptProblems, replay } from "../../src/testing/index.ts";
+import { replay } from "../../src/replay/index.ts";
+import { promptProblems } from "../../src/testing/index.ts";
 import { call, calling } from "../support/script.ts";
 import { openSession } from "../support/with-runtime.ts";
 

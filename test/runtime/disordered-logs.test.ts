@@ -19,7 +19,7 @@ import {
   type SessionEvent,
 } from "../../src/public/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
-import { wrapLog } from "../../src/testing/index.ts";
+import { wrapLog } from "../../src/replay/index.ts";
 import { runs } from "../support/runs.ts";
 import { call, calling } from "../support/script.ts";
 

@@ -11,7 +11,7 @@ import { expect, it } from "vitest";
 import { createRuntime, openMemoryLog, verifyLog } from "../../src/public/index.ts";
 import type { Timer } from "../../src/shared/index.ts";
 import type { SessionEvent } from "../../src/events/index.ts";
-import { replay } from "../../src/testing/index.ts";
+import { replay } from "../../src/replay/index.ts";
 
 interface Server extends AsyncDisposable {
   readonly url: string;

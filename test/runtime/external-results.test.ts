@@ -15,7 +15,7 @@ import {
 } from "../../src/public/index.ts";
 import { loadSessionSnapshot, nothingKept, saveSessionSnapshot } from "../../src/state/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
-import { wrapLog } from "../../src/testing/index.ts";
+import { wrapLog } from "../../src/replay/index.ts";
 import { replayLog } from "../support/replay.ts";
 import { call, calling } from "../support/script.ts";
 import { openSession, type OpenSession } from "../support/with-runtime.ts";

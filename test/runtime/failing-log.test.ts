@@ -14,7 +14,7 @@ import { eventually } from "../support/eventually.ts";
 import { storedEvents } from "../support/replay.ts";
 import { severableLog } from "../support/severed-log.ts";
 import { openSession } from "../support/with-runtime.ts";
-import { wrapLog } from "../../src/testing/index.ts";
+import { wrapLog } from "../../src/replay/index.ts";
 import { echo } from "./tools.ts";
 
 const full = new TurnlogError("LOG_FULL", "The disk is full.");

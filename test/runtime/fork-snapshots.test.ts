@@ -12,7 +12,7 @@ import { scriptedModel } from "../../src/models/index.ts";
 import { ask } from "../support/asking.ts";
 import { replayLog } from "../support/replay.ts";
 import { saying } from "../support/script.ts";
-import { wrapLog } from "../../src/testing/index.ts";
+import { wrapLog } from "../../src/replay/index.ts";
 import { openSession } from "../support/with-runtime.ts";
 
 describe("a fork of a long session", () => {

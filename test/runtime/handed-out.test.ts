@@ -14,7 +14,7 @@ import { modelMedia } from "../../src/context/index.ts";
 import { spending, usage } from "../../src/projections/index.ts";
 import { stateAt } from "../../src/state/index.ts";
 import { gate, scriptedModel, type ScriptedStep } from "../../src/models/index.ts";
-import { wrapLog } from "../../src/testing/index.ts";
+import { wrapLog } from "../../src/replay/index.ts";
 import { call, calling, saying } from "../support/script.ts";
 import { spoil } from "../support/spoil.ts";
 import { openSession, type OpenSession } from "../support/with-runtime.ts";

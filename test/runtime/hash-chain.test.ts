@@ -12,7 +12,7 @@ import {
   type SessionVerification,
 } from "../../src/public/index.ts";
 import { gate, scriptedModel, type Script } from "../../src/models/index.ts";
-import { replay } from "../../src/testing/index.ts";
+import { replay } from "../../src/replay/index.ts";
 import { storedEvents } from "../support/replay.ts";
 import { call, calling, saying } from "../support/script.ts";
 import { openSession, reopen, type OpenSession } from "../support/with-runtime.ts";

@@ -22,7 +22,7 @@ import {
   type SessionEvent,
 } from "../../src/public/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
-import { wrapLog } from "../../src/testing/index.ts";
+import { wrapLog } from "../../src/replay/index.ts";
 import { hostileValues } from "../support/hostile-values.ts";
 import { call, calling } from "../support/script.ts";
 import { openSession, reopen, type OpenOptions } from "../support/with-runtime.ts";

@@ -5,7 +5,7 @@ import { expect, it } from "vitest";
 import { z } from "zod";
 import { createRuntime, openMemoryLog, type Runtime } from "../../src/public/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
-import { wrapLog } from "../../src/testing/index.ts";
+import { wrapLog } from "../../src/replay/index.ts";
 import { TurnlogError } from "../../src/events/index.ts";
 import { call, calling } from "../support/script.ts";
 

@@ -11,7 +11,7 @@ import {
 } from "../../src/public/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
 import { querySessions, type SessionQuery } from "../../src/state/index.ts";
-import { wrapLog } from "../../src/testing/index.ts";
+import { wrapLog } from "../../src/replay/index.ts";
 import { ask } from "../support/asking.ts";
 import { runs } from "../support/runs.ts";
 

@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createRuntime, openMemoryLog, type Runtime } from "../../src/public/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
-import { wrapLog } from "../../src/testing/index.ts";
+import { wrapLog } from "../../src/replay/index.ts";
 import { ask } from "../support/asking.ts";
 import { runs } from "../support/runs.ts";
 import { call, calling } from "../support/script.ts";

@@ -4,7 +4,7 @@ import { tool } from "ai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createRuntime, offlineModel, openMemoryLog } from "../../src/public/index.ts";
-import { replay, replayTools } from "../../src/testing/index.ts";
+import { replay, replayTools } from "../../src/replay/index.ts";
 import { billingModel, type BillingModel } from "../support/billing-model.ts";
 import {
   agentOf,

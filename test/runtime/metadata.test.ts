@@ -3,7 +3,7 @@
 import { describe, expect, it } from "vitest";
 import { createRuntime, memoryKeys, openMemoryLog } from "../../src/public/index.ts";
 import { gate, scriptedModel } from "../../src/models/index.ts";
-import { replay } from "../../src/testing/index.ts";
+import { replay } from "../../src/replay/index.ts";
 import { ask } from "../support/asking.ts";
 import { lawProblems } from "../support/law-problems.ts";
 import { storedEvents } from "../support/replay.ts";

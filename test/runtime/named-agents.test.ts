@@ -11,7 +11,7 @@ import {
   type Runtime,
 } from "../../src/public/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
-import { replay } from "../../src/testing/index.ts";
+import { replay } from "../../src/replay/index.ts";
 import { ask } from "../support/asking.ts";
 import { lawProblems } from "../support/law-problems.ts";
 import { storedEvents } from "../support/replay.ts";

@@ -5,7 +5,7 @@ import { openMemoryLog } from "../../src/public/index.ts";
 import { gate, scriptedModel } from "../../src/models/index.ts";
 import { saying } from "../support/script.ts";
 import { openSession } from "../support/with-runtime.ts";
-import { wrapLog } from "../../src/testing/index.ts";
+import { wrapLog } from "../../src/replay/index.ts";
 
 const DELTAS = 3000;
 const talk = Array.from({ length: DELTAS }, (_, index) => `word ${index} `);

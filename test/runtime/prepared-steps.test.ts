@@ -20,7 +20,7 @@ import {
   type EventLog,
   type Session,
 } from "../../src/public/index.ts";
-import { replay } from "../../src/testing/index.ts";
+import { replay } from "../../src/replay/index.ts";
 import { png } from "../support/media.ts";
 import { storedEvents } from "../support/replay.ts";
 import { call, calling } from "../support/script.ts";

@@ -11,7 +11,7 @@ import {
 } from "../../src/public/index.ts";
 import { defineProjection, usage } from "../../src/public/projections.ts";
 import { scriptedModel } from "../../src/models/index.ts";
-import { wrapLog } from "../../src/testing/index.ts";
+import { wrapLog } from "../../src/replay/index.ts";
 import { ask } from "../support/asking.ts";
 
 const tickets = defineEvents({

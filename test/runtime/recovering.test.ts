@@ -12,7 +12,7 @@ import {
   type Session,
 } from "../../src/public/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
-import { wrapLog } from "../../src/testing/index.ts";
+import { wrapLog } from "../../src/replay/index.ts";
 import { allow } from "../support/answering.ts";
 import { storedEvents } from "../support/replay.ts";
 import { call, calling } from "../support/script.ts";

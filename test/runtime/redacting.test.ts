@@ -20,7 +20,7 @@ import {
   type KeyStore,
 } from "../../src/public/index.ts";
 import { gate, scriptedModel, type Script } from "../../src/models/index.ts";
-import { replay as replayAgent } from "../../src/testing/index.ts";
+import { replay as replayAgent } from "../../src/replay/index.ts";
 import { fixtureNames, readFixture } from "../laws/session-fixture.ts";
 import { lawProblems } from "../support/law-problems.ts";
 import { replay, storedEvents } from "../support/replay.ts";

@@ -17,7 +17,7 @@ import { storedEvents } from "../support/replay.ts";
 import { call, calling } from "../support/script.ts";
 import { seen } from "../support/seen.ts";
 import { eventually } from "../support/eventually.ts";
-import { wrapLog } from "../../src/testing/index.ts";
+import { wrapLog } from "../../src/replay/index.ts";
 import { severableLog } from "../support/severed-log.ts";
 
 const pay = tool({ inputSchema: z.object({}), execute: () => 1 });

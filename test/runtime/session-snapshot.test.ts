@@ -27,7 +27,7 @@ import { asked, called, stepFinished, stepStarted } from "../projections/session
 import { replay } from "../support/replay.ts";
 import { call, calling, saying } from "../support/script.ts";
 import { openSession } from "../support/with-runtime.ts";
-import { wrapLog } from "../../src/testing/index.ts";
+import { wrapLog } from "../../src/replay/index.ts";
 import { echo } from "./tools.ts";
 
 const DELTAS = 500;

@@ -14,7 +14,7 @@ import {
 } from "../../src/public/index.ts";
 import { verifySession } from "../../src/archive/verify/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
-import { replay } from "../../src/testing/index.ts";
+import { replay } from "../../src/replay/index.ts";
 import { runs } from "../support/runs.ts";
 import { storedEvents } from "../support/replay.ts";
 import { call, calling, saying } from "../support/script.ts";

@@ -4,7 +4,7 @@ import { hasToolCall, isLoopFinished, isStepCount, type StepResult, type ToolSet
 import { describe, expect, it } from "vitest";
 import { gate, scriptedModel } from "../../src/models/index.ts";
 import { openMemoryLog } from "../../src/public/index.ts";
-import { replay } from "../../src/testing/index.ts";
+import { replay } from "../../src/replay/index.ts";
 import { call, calling } from "../support/script.ts";
 import { severableLog } from "../support/severed-log.ts";
 import { openSession } from "../support/with-runtime.ts";

@@ -6,7 +6,7 @@ import { z } from "zod";
 import { createRuntime, openMemoryLog, viewSession, type Agent } from "../../src/public/index.ts";
 import { gate, scriptedModel, type ScriptedStep } from "../../src/models/index.ts";
 import { systemTimer, type Timer } from "../../src/shared/index.ts";
-import { replay } from "../../src/testing/index.ts";
+import { replay } from "../../src/replay/index.ts";
 import { call, calling, saying } from "../support/script.ts";
 import { openSession } from "../support/with-runtime.ts";
 

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { callIdentity, openMemoryLog, type Agent } from "../../src/public/index.ts";
 import type { CallIdentity } from "../../src/runtime/index.ts";
-import { replay } from "../../src/testing/index.ts";
+import { replay } from "../../src/replay/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
 import { allow, refuse } from "../support/answering.ts";
 import { call, calling } from "../support/script.ts";

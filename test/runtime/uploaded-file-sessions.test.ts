@@ -22,7 +22,7 @@ import {
   type ContextOptions,
   type UserInput,
 } from "../../src/public/index.ts";
-import { differenceText, replay } from "../../src/testing/index.ts";
+import { differenceText, replay } from "../../src/replay/index.ts";
 import type { ScriptedModel } from "../../src/models/index.ts";
 import { png } from "../support/media.ts";
 import { storedEvents } from "../support/replay.ts";

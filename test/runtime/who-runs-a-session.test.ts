@@ -14,7 +14,7 @@ import {
   type Session,
 } from "../../src/public/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
-import { wrapLog } from "../../src/testing/index.ts";
+import { wrapLog } from "../../src/replay/index.ts";
 import { temporaryFolder } from "../cli/temporary-folder.ts";
 import { call, calling } from "../support/script.ts";
 import { nothing } from "./tools.ts";

@@ -52,6 +52,32 @@ describeAll("a recorded session", () => {
   });
 });
 
+describeAll("a replay with the agent", () => {
+  it("says that the agent repeats the session, or what differs first and in which step", async () => {
+    const { runtime } = stage;
+    const session = await runtime.session("replayed");
+    await (
+      await session.send("Hello")
+    ).result;
+    const before = await runtime.log.revision("replayed");
+    const page = await stage.page("#/sessions/replayed");
+    const replay = async (): Promise<string> => {
+      await page.click("#acts");
+      await page.click("text=Replay with the agent");
+      return (await page.textContent("dialog .verdict")) ?? "";
+    };
+    expect(await replay()).toContain(`Equal: the agent repeats ${before} events`);
+    await page.keyboard.press("Escape");
+    await session.configure({ instructions: "Answer in rhymes." });
+    const configured = await runtime.log.revision("replayed");
+    expect(await replay()).toContain("The instructions");
+    await page.click("text=Go to position");
+    await page.waitForSelector(".event-detail");
+    expect(await runtime.log.revision("replayed")).toBe(configured);
+    expect(stage.faults).toEqual([]);
+  });
+});
+
 describeAll("the first page", () => {
   it("leads to a call that waits, to the prompt of a step, and to a fork beside its origin", async () => {
     const page = await stage.page();

@@ -1,7 +1,7 @@
 /** A log that can be cut off from those who write to it, as the death of their process does. */
 
 import type { EventLog } from "../../src/events/index.ts";
-import { wrapLog } from "../../src/testing/index.ts";
+import { wrapLog } from "../../src/replay/index.ts";
 
 export interface SeverableLog extends EventLog {
   /** From now on nothing that is written gets there, and nobody is told. */

@@ -127,7 +127,7 @@ async function check(
   { agent: file, allow = [], dir, pace, json }: Options,
   { data }: Output,
 ): Promise<ExitCode> {
-  const { differenceText, replay } = await import("../../testing/index.ts");
+  const { differenceText, replay } = await import("../../replay/index.ts");
   const events = await Array.fromAsync(log.read(session));
   const { instructions, compaction } = readEnvironment(process.env);
   const agent =

@@ -20,6 +20,7 @@ import { figuresOf, listedCost } from "./figures.ts";
 import { mergedEvents } from "./merged-events.ts";
 import { NearStates } from "./near-states.ts";
 import { newestTurns } from "./newest-turns.ts";
+import { replayed } from "./replayed.ts";
 
 const atPosition = z.strictObject({ position: numberQuery.optional() });
 const anything = z.looseObject({});
@@ -152,6 +153,16 @@ export function studioRoutes(canRun: boolean): readonly Route[] {
       answer: z.object({ session: z.string() }),
       handle: async ({ body, open }) =>
         json({ session: (await (await open()).rerun(body)).session.id }, 201),
+    }),
+    route({
+      method: "post",
+      path: "/api/studio/sessions/{session}/replay",
+      // The functions of the agent are called, as by a rerun.
+      action: "fork",
+      summary:
+        "Runs the agent against the recorded answers, and compares each event. Calls no model and no tool, and records nothing.",
+      answer: z.object({ events: z.int(), difference: anything.optional() }),
+      handle: async ({ session, runtime }) => json(await replayed(runtime, session)),
     }),
     route({
       method: "get",

@@ -1,6 +1,6 @@
 /**
  * What can be done with a session at the position that is seen, in three groups that never mix: view (reads),
- * check (compares the log with itself), run (calls models and tools, and may cost money).
+ * check (compares the log with itself, and the agent with the log), run (calls models and tools, and may cost money).
  */
 
 import { useState, type ReactNode } from "react";
@@ -11,6 +11,7 @@ import { go } from "../shell/place.ts";
 import { positionOf, type Seen } from "../shell/seen.ts";
 import { CompactDialog } from "./compact-dialog.tsx";
 import { CompareDialog } from "./compare-dialog.tsx";
+import { ReplayDialog, replaySession, type Replayed } from "./replay-dialog.tsx";
 import { RerunDialog } from "./rerun-dialog.tsx";
 import { saveTranscript } from "./transcript.ts";
 import { VerifyDialog, type Verification } from "./verify-dialog.tsx";
@@ -18,6 +19,7 @@ import { VerifyDialog, type Verification } from "./verify-dialog.tsx";
 type Shown =
   | { readonly kind: "compact" | "compare" | "rerun" }
   | { readonly kind: "verified"; readonly verification: Verification }
+  | { readonly kind: "replayed"; readonly replayed: Replayed }
   | { readonly kind: "said"; readonly words: string; readonly isError: boolean };
 
 export function Acts({ seen }: { readonly seen: Seen }) {
@@ -82,7 +84,7 @@ export function Acts({ seen }: { readonly seen: Seen }) {
           </Group>
           <Group
             title="Check"
-            about="Compares what is recorded with itself: every prompt is made again."
+            about="Verifying makes every prompt again. A replay runs the agent on recorded answers: no model and no tool is called."
           >
             <Act
               onAct={() =>
@@ -94,6 +96,15 @@ export function Acts({ seen }: { readonly seen: Seen }) {
             >
               Verify the log
             </Act>
+            <Act
+              refusal={canRun}
+              onAct={() =>
+                act(async () => ({ kind: "replayed", replayed: await replaySession(feed.id) }))
+              }
+            >
+              Replay with the agent
+            </Act>
+            {canRun !== undefined && <p className="dim">{canRun}</p>}
           </Group>
           <Group
             title="Run"
@@ -144,6 +155,9 @@ export function Acts({ seen }: { readonly seen: Seen }) {
       )}
       {shown?.kind === "verified" && (
         <VerifyDialog verification={shown.verification} onClose={() => setShown(undefined)} />
+      )}
+      {shown?.kind === "replayed" && (
+        <ReplayDialog replayed={shown.replayed} onClose={() => setShown(undefined)} />
       )}
       {shown?.kind === "compact" && (
         <CompactDialog seen={seen} onClose={() => setShown(undefined)} />

@@ -14,7 +14,7 @@ import {
   type Agent,
 } from "../../../src/public/index.ts";
 import type { FixtureOptions } from "../../../src/archive/exchange/index.ts";
-import { differenceText, replay } from "../../../src/testing/index.ts";
+import { differenceText, replay } from "../../../src/replay/index.ts";
 import { scriptedModel } from "../../../src/models/index.ts";
 import { agentOf } from "../../laws/recorded-scripts.ts";
 import { fixtureNames, readFixture } from "../../laws/session-fixture.ts";

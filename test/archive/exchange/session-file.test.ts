@@ -26,7 +26,7 @@ import {
 import { anyEvents } from "../../laws/any-event.ts";
 import { fixtureNames, readFixture } from "../../laws/session-fixture.ts";
 import { patience, runs } from "../../support/runs.ts";
-import { wrapLog } from "../../../src/testing/index.ts";
+import { wrapLog } from "../../../src/replay/index.ts";
 
 vi.setConfig({ testTimeout: patience });
 

@@ -17,7 +17,7 @@ import {
   type Session,
 } from "../../../src/public/index.ts";
 import { gate, scriptedModel, type ScriptedPart } from "../../../src/models/index.ts";
-import { replay } from "../../../src/testing/index.ts";
+import { replay } from "../../../src/replay/index.ts";
 import { saying } from "../../support/script.ts";
 
 /** A reply that is thought about first. */

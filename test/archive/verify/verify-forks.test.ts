@@ -9,7 +9,7 @@ import {
 } from "../../../src/public/index.ts";
 import { scriptedModel } from "../../../src/models/index.ts";
 import { openSession } from "../../support/with-runtime.ts";
-import { wrapLog } from "../../../src/testing/index.ts";
+import { wrapLog } from "../../../src/replay/index.ts";
 
 async function familyLog(): Promise<EventLog> {
   const log = await openMemoryLog();

@@ -17,7 +17,7 @@ import { fixtureNames, readFixture } from "../../laws/session-fixture.ts";
 import { patience, runs } from "../../support/runs.ts";
 import { call, calling, saying } from "../../support/script.ts";
 import { openSession } from "../../support/with-runtime.ts";
-import { wrapLog } from "../../../src/testing/index.ts";
+import { wrapLog } from "../../../src/replay/index.ts";
 import { echo } from "../../runtime/tools.ts";
 
 vi.setConfig({ testTimeout: patience });

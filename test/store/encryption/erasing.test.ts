@@ -16,7 +16,8 @@ import {
   tokens,
   verifyLog,
 } from "../../../src/public/index.ts";
-import { forked, wrapLog } from "../../../src/testing/index.ts";
+import { wrapLog } from "../../../src/replay/index.ts";
+import { forked } from "../../../src/testing/index.ts";
 import { scriptedModel } from "../../../src/models/index.ts";
 import { call, calling, saying } from "../../support/script.ts";
 import { echo } from "../../runtime/tools.ts";

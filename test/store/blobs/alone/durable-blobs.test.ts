@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, it, vi } from "vitest";
 import { folderBlobs } from "../../../../src/store/blobs/folder-blobs.ts";
 import { openMemoryLog } from "../../../../src/public/index.ts";
-import { wrapLog } from "../../../../src/testing/index.ts";
+import { wrapLog } from "../../../../src/replay/index.ts";
 import { mediaTurn } from "../../../support/media-turn.ts";
 import { png } from "../../../support/media.ts";
 import { blobContent } from "../blob-content.ts";

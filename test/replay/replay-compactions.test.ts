@@ -2,8 +2,8 @@
 
 import { expect, it } from "vitest";
 import { dropOldest, manual, summarize, tokens, type Agent } from "../../src/public/index.ts";
-import { differenceText } from "../../src/testing/replay-difference.ts";
-import { replay } from "../../src/testing/replay.ts";
+import { differenceText } from "../../src/replay/replay-difference.ts";
+import { replay } from "../../src/replay/replay.ts";
 import { scriptedModel } from "../../src/models/index.ts";
 import { ask } from "../support/asking.ts";
 import { openSession } from "../support/with-runtime.ts";

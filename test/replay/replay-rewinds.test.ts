@@ -3,8 +3,8 @@
 import { expect, it } from "vitest";
 import { unchained } from "../../src/events/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
-import { differenceText } from "../../src/testing/replay-difference.ts";
-import { replay } from "../../src/testing/replay.ts";
+import { differenceText } from "../../src/replay/replay-difference.ts";
+import { replay } from "../../src/replay/replay.ts";
 import { playBranches } from "../support/branching.ts";
 import { lawProblems } from "../support/law-problems.ts";
 import { call, calling } from "../support/script.ts";

@@ -3,7 +3,7 @@
 import { describe, expect, it } from "vitest";
 import type { SessionEvent } from "../../src/events/index.ts";
 import { recordedPace, replayModel, type Pace } from "../../src/models/index.ts";
-import { replay } from "../../src/testing/replay.ts";
+import { replay } from "../../src/replay/replay.ts";
 import { readFixture, type FixtureName } from "../laws/session-fixture.ts";
 import { agentOf } from "../laws/recorded-scripts.ts";
 import { virtualTime } from "../support/virtual-time.ts";

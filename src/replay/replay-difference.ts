@@ -80,10 +80,11 @@ export function differenceText(difference: ReplayDifference): string {
   const { position, recorded, replayed } = difference;
   const side = (event: SessionEvent | undefined): string =>
     event === undefined ? "nothing" : `${event.type} ${JSON.stringify(event.data)}`;
-  return `${sentenceOf(difference)}\nAt position ${position} the session was\n  ${side(recorded)}\nand the replay has\n  ${side(replayed)}`;
+  return `${differenceSentence(difference)}\nAt position ${position} the session was\n  ${side(recorded)}\nand the replay has\n  ${side(replayed)}`;
 }
 
-function sentenceOf({ position, recorded, replayed }: ReplayDifference): string {
+/** Says what differs first. */
+export function differenceSentence({ position, recorded, replayed }: ReplayDifference): string {
   const agents = agentDifference(recorded, replayed);
   if (agents.length > 0) return agents.join(" ");
   if (recorded === undefined)

@@ -11,8 +11,8 @@ import {
   summarize,
   type Agent,
 } from "../../src/public/index.ts";
-import { differenceText } from "../../src/testing/replay-difference.ts";
-import { replay } from "../../src/testing/replay.ts";
+import { differenceText } from "../../src/replay/replay-difference.ts";
+import { replay } from "../../src/replay/replay.ts";
 import { replayModel, scriptedModel, type ScriptedStep } from "../../src/models/index.ts";
 import { ask } from "../support/asking.ts";
 import { impatientTimer } from "../support/impatient-timer.ts";

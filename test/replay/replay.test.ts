@@ -16,10 +16,10 @@ import {
   type Agent,
   type CompactionChoice,
 } from "../../src/public/index.ts";
-import { differenceText } from "../../src/testing/replay-difference.ts";
-import { replay } from "../../src/testing/replay.ts";
+import { differenceText } from "../../src/replay/replay-difference.ts";
+import { replay } from "../../src/replay/replay.ts";
 import { replayModel, scriptedModel } from "../../src/models/index.ts";
-import { replayTools } from "../../src/testing/replay-tools.ts";
+import { replayTools } from "../../src/replay/replay-tools.ts";
 import { askingAgent } from "../laws/approval-sessions.ts";
 import { overflowingAgent, pruningAgent, summingAgent } from "../laws/context-sessions.ts";
 import { mortalAgent } from "../laws/crash-sessions.ts";

@@ -10,8 +10,8 @@ import {
   readSessionFile,
   type Agent,
 } from "../../src/public/index.ts";
-import { differenceText } from "../../src/testing/replay-difference.ts";
-import { replay, type ReplayedAgent } from "../../src/testing/replay.ts";
+import { differenceText } from "../../src/replay/replay-difference.ts";
+import { replay, type ReplayedAgent } from "../../src/replay/replay.ts";
 import { scriptedModel } from "../../src/models/index.ts";
 import { ask } from "../support/asking.ts";
 import { storedEvents } from "../support/replay.ts";
