@@ -12,7 +12,8 @@ import { createRuntime, offlineModel } from "../../src/public/index.ts";
 import { createServer } from "../../src/public/server.ts";
 
 const dir = process.env["TURNLOG_DIR"] ?? ".turnlog";
-const agent = { model: offlineModel(), instructions: "Be brief." };
+// The delay shows the streaming, and leaves time to kill it.
+const agent = { model: offlineModel({ delay: 80 }), instructions: "Be brief." };
 const runtime = await createRuntime({ dir, agent, recovery: "continue" });
 // In a product: `authorize` asks your accounts.
 const server = createServer(runtime, { token: false });

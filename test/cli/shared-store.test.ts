@@ -186,6 +186,22 @@ describe("while an application has the store open", () => {
     });
   });
 
+  it("tells a program that opens the store itself how to reach it", async () => {
+    const opening = (dir: string): string =>
+      `const { openLog } = await import(${JSON.stringify(import.meta.resolve("../../src/public/index.ts"))});
+      await openLog({ dir: ${JSON.stringify(dir)} });`;
+    const refusal = async (dir: string): Promise<string> =>
+      await promisify(execFile)(process.execPath, ["--input-type=module", "--eval", opening(dir)])
+        .then(() => "opened")
+        .catch(String);
+    const dir = folder.at(".turnlog");
+    expect(await refusal(dir)).toContain(`use it through that process (\`turnlog --dir "${dir}"`);
+    await using alone = await createRuntime({ dir: folder.at("single"), agent, share: false });
+    await alone.session("s");
+    const refused = await refusal(folder.at("single"));
+    expect(refused).toContain("Close it there, or use another folder.");
+  });
+
   it("only says who the owner is with `share: false`, and the command refuses as before", async () => {
     const dir = folder.at("alone");
     await using alone = await createRuntime({ dir, agent, share: false });

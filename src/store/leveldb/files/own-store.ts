@@ -52,7 +52,11 @@ export async function ownStore(
 ): Promise<Ownership> {
   const greeting = newGreeting();
   const claim = await claimFolder(folderId(paths.dir), greeting);
-  if ("owner" in claim) throw lockedError(paths, { owner: claim.owner });
+  if ("owner" in claim) {
+    // Its socket also says whether it shares the store; where there is none, the kernel's answer has to do.
+    await assertSilent(paths);
+    throw lockedError(paths, { owner: claim.owner });
+  }
   let lock: StoreLock | undefined;
   try {
     // Before LevelDB opens its lock file: closing that would drop the lock of another thread.

@@ -83,13 +83,15 @@ export function lockedError(
     );
   }
   const { pid, host, startedAt } = found;
-  const who =
-    pid === process.pid && host === hostname()
-      ? `this process (pid ${pid})`
-      : `process ${pid} on ${host}`;
+  const isOurs = pid === process.pid && host === hostname();
+  const who = isOurs ? `this process (pid ${pid})` : `process ${pid} on ${host}`;
+  const through =
+    isOurs || owner?.serves === undefined
+      ? ""
+      : `, use it through that process (\`turnlog --dir ${JSON.stringify(dir)} …\` does, and a program does through its server)`;
   return new TurnlogError(
     "LOG_LOCKED",
-    `The store in ${dir} is open in ${who} since ${startedAt}. Close it there, or use another folder.`,
+    `The store in ${dir} is open in ${who} since ${startedAt}. Close it there${through}, or use another folder.`,
     { details: { pid, host, startedAt }, cause },
   );
 }
