@@ -3,6 +3,7 @@
  * JSON, and comes back as its answer. `session-inbox.ts` is the other end.
  */
 
+import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import {
   elsewhere,
@@ -44,10 +45,7 @@ const plainCommands = [
 /** Commands that begin a turn: the caller's turn is made of the log. */
 const turnCommands = ["send", "regenerate"] as const satisfies readonly (keyof Session)[];
 
-export const forwardedCommands: ReadonlySet<string> = new Set<string>([
-  ...plainCommands,
-  ...turnCommands,
-]);
+const forwardedCommands: ReadonlySet<string> = new Set<string>([...plainCommands, ...turnCommands]);
 
 const answerSchema = z.union([
   z.strictObject({ value: jsonSchema.optional() }),
@@ -75,30 +73,43 @@ export interface ForwardingHost {
   readonly closing: AbortSignal;
 }
 
-/** The same session, whose commands reach the process that runs it. */
-export function forwarding(session: Session, host: ForwardingHost): Session {
+/**
+ * A session whose commands reach the process that runs it.
+ * @param local - The session as this process runs it, for a command of that id: if this process loses the session
+ * in the middle, no process executes the command again.
+ */
+export function forwarding(local: (command?: string) => Session, host: ForwardingHost): Session {
+  const session = local();
   const { id } = session;
 
-  async function forward(name: string, args: readonly unknown[]): Promise<JsonValue | undefined> {
-    const { inbox, newId, closing } = host;
+  async function forward(
+    command: string,
+    name: string,
+    args: readonly unknown[],
+  ): Promise<JsonValue | undefined> {
+    const { inbox, closing } = host;
     if (inbox === undefined) throw elsewhere(id);
-    const command = { id: newId(), name, args: plainArgs(id, name, args) };
-    return await forwardCommand(inbox, id, command, closing);
+    const posted = { id: command, name, args: plainArgs(id, name, args) };
+    return await forwardCommand(inbox, id, posted, closing);
   }
 
   /** Begins a turn there, and follows it here. */
-  async function begin(name: string, args: readonly unknown[]): Promise<unknown> {
+  async function begin(command: string, name: string, args: readonly unknown[]): Promise<unknown> {
     const [first, options = {}] = name === "send" ? args : [undefined, ...args];
-    const named = name === "send" ? "id" : "idempotencyKey";
-    const given = { [named]: host.newId(), ...withTime(options) };
+    const given = withTime(options);
     const sent = name === "send" ? [await host.received(inputSchema.parse(first)), given] : [given];
-    const { messageId } = beganSchema.parse(await forward(name, sent));
+    const { messageId } = beganSchema.parse(await forward(command, name, sent));
     return await session.turn(messageId);
   }
 
-  /** An event without an id would be appended again if that process died before it answered. */
-  function withEventId([type, data, options]: readonly unknown[]): readonly unknown[] {
-    return [type, data, { id: host.newId(), ...Object(options) }];
+  /** Messages and events get their ids here, so that another process knows them again. */
+  function withId(name: string, args: readonly unknown[]): readonly unknown[] {
+    const place = { send: 1, append: 2 }[name];
+    if (place === undefined) return args;
+    const given = args[place];
+    if (given !== undefined && (typeof given !== "object" || given === null)) return args;
+    const { id: named = host.newId(), ...options } = { id: undefined, ...given };
+    return [...Array.from({ length: place }, (_, index) => args[index]), { ...options, id: named }];
   }
 
   return new Proxy(session, {
@@ -107,21 +118,37 @@ export function forwarding(session: Session, host: ForwardingHost): Session {
       if (typeof name !== "string" || typeof method !== "function" || !forwardedCommands.has(name))
         return method;
       const isTurn = turnCommands.some((command) => command === name);
-      return async (...args: readonly unknown[]): Promise<unknown> => {
+      return async (...given: readonly unknown[]): Promise<unknown> => {
+        const args = withId(name, given);
+        const command = randomUUID();
         for (;;) {
           try {
-            return await Reflect.apply(method, target, args);
+            return await called(local(command), name, args);
           } catch (error) {
             if (!isElsewhere(error)) throw error;
             // Lost in the middle: perhaps this process takes it again.
             if (isBack(error)) continue;
           }
-          if (isTurn) return await begin(name, args);
-          return await forward(name, name === "append" ? withEventId(args) : args);
+          return await (isTurn ? begin : forward)(command, name, args);
         }
       };
     },
   });
+}
+
+/** Calls a command of a session by its name. @throws TurnlogError `INVALID_INPUT` */
+export async function called(
+  session: Session,
+  name: string,
+  args: readonly unknown[],
+): Promise<unknown> {
+  const method: unknown = forwardedCommands.has(name) ? Reflect.get(session, name) : undefined;
+  if (typeof method === "function") return await Reflect.apply(method, session, args);
+  throw new TurnlogError(
+    "INVALID_INPUT",
+    `Session ${session.id} was sent the command ${JSON.stringify(name)}, which this release does not know. Update all processes to one release.`,
+    { session: session.id },
+  );
 }
 
 /** Sends a command to the process that runs the session, and waits for its answer, an error too. */
@@ -132,7 +159,17 @@ export async function forwardCommand(
   signal?: AbortSignal,
 ): Promise<JsonValue | undefined> {
   await inbox.post(session, command);
-  const answer = answerSchema.parse(await inbox.answerOf(session, command.id, signal));
+  return await answerTo(inbox, session, command.id, signal);
+}
+
+/** Waits for the answer to a posted command. @throws TurnlogError the error that it was answered with */
+export async function answerTo(
+  inbox: Inbox,
+  session: string,
+  id: string,
+  signal?: AbortSignal,
+): Promise<JsonValue | undefined> {
+  const answer = answerSchema.parse(await inbox.answerOf(session, id, signal));
   if (!("error" in answer)) return answer.value;
   const { code, message, position, details } = answer.error;
   throw new TurnlogError(code, message, {

@@ -141,7 +141,7 @@ export class OpenRuntime implements Runtime {
     });
     const { inbox } = log;
     if (inbox !== undefined) {
-      const local = (session: string): Session => this.#sessions.local(session);
+      const local = this.#sessions.local.bind(this.#sessions);
       const upkeep = this.#upkeepHost();
       this.#inbox = new SessionInbox({ inbox, local, upkeep });
     }

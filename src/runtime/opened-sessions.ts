@@ -81,11 +81,10 @@ export class OpenedSessions {
 
   /** Its commands reach the process that runs the session. */
   #handle(session: string): Session {
-    const local = this.local(session);
     const { inbox } = this.#host.log;
-    if (inbox === undefined) return local;
+    if (inbox === undefined) return this.local(session);
     const { attachments = {} } = this.#host.options;
-    return forwarding(local, {
+    return forwarding((command) => this.local(session, command), {
       inbox,
       newId: () => this.#newId(),
       received: (input) => receiveInput(session, heldInput(session, input), attachments),
@@ -93,11 +92,12 @@ export class OpenedSessions {
     });
   }
 
-  /** The handle of a session that this process runs. */
-  local(session: string): Session {
+  /** The handle of a session that this process runs. @param command - The id of a command that it executes. */
+  local(session: string, command?: string): Session {
     const liveSessions = this.#host.live;
     const opened = sessionHandle(session, {
       log: this.#host.log,
+      command,
       newId: () => this.#newId(),
       clock: this.#host.options.clock ?? Date.now,
       attachments: this.#host.options.attachments ?? {},
@@ -113,7 +113,7 @@ export class OpenedSessions {
         ),
       fork: (from, fork, recovery) =>
         liveSessions.working(from, async () => {
-          const { agent } = await liveSessions.activate(from);
+          const agent = await this.#agentOf(from);
           return await forkLive(from, agent, fork, this.#forkHost(), recovery);
         }),
     });
@@ -123,13 +123,28 @@ export class OpenedSessions {
   /** @throws TurnlogError as `Runtime.agentOf` */
   async agentOf(id: string, name?: string): Promise<Agent> {
     const session = parseSessionId(id);
+    await checkPosition(this.#host.log, session);
+    return (await this.#recordedAgent(session, name)).given;
+  }
+
+  /** The agent of a session, as this process has it. */
+  async #agentOf(session: string): Promise<SessionAgent> {
+    const { log, live } = this.#host;
+    try {
+      return (await live.activate(session)).agent;
+    } catch (error) {
+      if (!isElsewhere(error) || log.inbox === undefined) throw error;
+      return await this.#recordedAgent(session);
+    }
+  }
+
+  /** @param name - Default: the one in the log. */
+  async #recordedAgent(session: string, name?: string): Promise<SessionAgent> {
     const { log, agents } = this.#host;
-    await checkPosition(log, session);
     const summary = await readSummary(log, session, await log.revision(session));
     const { agent: last, metadata = {}, parent, agentFrom } = summary;
     const names = { recorded: name ?? last, asked: undefined };
-    return (await agentOf(log, agents, { id: session, metadata }, names, parent ?? agentFrom))
-      .given;
+    return await agentOf(log, agents, { id: session, metadata }, names, parent ?? agentFrom);
   }
 
   /** The session of a sub-agent has the metadata of its parent: it belongs to the same tenant. */

@@ -2,7 +2,7 @@
 
 import { TurnlogError, type EventLog } from "../events/index.ts";
 import { stateAt } from "../state/index.ts";
-import { commands, type SessionActor } from "./session/index.ts";
+import { commandEventId, commands, type SessionActor } from "./session/index.ts";
 import { readyActor } from "./ready-actor.ts";
 import type { LiveSessions } from "./live-sessions.ts";
 import type { Session } from "./session.ts";
@@ -12,18 +12,23 @@ interface ContextHost {
   readonly live: LiveSessions;
   /** The live actor of a session that is not closed. */
   readonly openActor: (command: string) => Promise<SessionActor>;
+  readonly command: string | undefined;
+  readonly executed: () => Promise<number | undefined>;
 }
 
 export function sessionContext(
   id: string,
-  { log, live, openActor }: ContextHost,
+  { log, live, openActor, command, executed }: ContextHost,
 ): Pick<Session, "compact" | "preview" | "context"> {
   return {
     async compact(strategy, options) {
-      const actor = await openActor("compact");
-      const from = actor.state.position + 1;
-      commands.assertIdle(actor, "compact");
-      actor.prompts.request(strategy, options);
+      let from = await executed();
+      if (from === undefined) {
+        const actor = await openActor("compact");
+        from = actor.state.position + 1;
+        commands.assertIdle(actor, "compact");
+        actor.prompts.request(strategy, options, commandEventId(command));
+      }
       // Not until the session is idle: a queued message may start a turn at once.
       await live.watch(id, ({ state }) => !state.machine.matches("compacting") || undefined);
       for await (const event of log.read(id, { from })) {

@@ -18,8 +18,12 @@ import {
 import { acceptedAt } from "../projections/index.ts";
 import {
   cancel,
+  type CancelOptions,
+  type Cancellation,
   commands,
+  commandEventId,
   createTurn,
+  executedAt,
   lastRun,
   outcomeOf,
   restOf,
@@ -35,6 +39,7 @@ import {
   isAtRest,
   rerunPoint,
   diffSession,
+  stateAt,
   type SessionState,
   subAgentsOf,
   viewOf,
@@ -56,6 +61,8 @@ import { scheduleOf } from "./message-schedule.ts";
 
 export interface SessionHost {
   readonly log: EventLog;
+  /** The id of the command that this handle executes; another process may have executed it before it died. */
+  readonly command: string | undefined;
   readonly newId: () => string;
   readonly clock: () => number;
   readonly attachments: AttachmentOptions;
@@ -78,7 +85,8 @@ export interface SessionHost {
 }
 
 export function sessionHandle(id: string, host: SessionHost): Session {
-  const { log, live } = host;
+  const { log, live, command: asked } = host;
+  const eventId = commandEventId(asked);
 
   /** The live actor of a session that is not closed, ready for a step: `known`, while it lasts. */
   async function openActor(command: string, known?: SessionActor): Promise<SessionActor> {
@@ -91,16 +99,32 @@ export function sessionHandle(id: string, host: SessionHost): Session {
 
   /** Records the events that a command becomes, and waits until they are durable. */
   async function execute(command: string, decide: Decide): Promise<void> {
+    if ((await executed()) !== undefined) return;
     const actor = await openActor(command);
-    for (const body of decide(actor)) actor.record(body);
+    recordAll(actor, decide(actor));
     await actor.durable();
   }
 
   /** The same, for commands that no step follows. */
   async function note(decide: Decide): Promise<void> {
+    if ((await executed()) !== undefined) return;
     const actor = await live.actor(id);
-    for (const body of decide(actor)) actor.record(body);
+    recordAll(actor, decide(actor));
     await actor.durable();
+  }
+
+  function recordAll(actor: SessionActor, events: readonly EventBody[]): void {
+    for (const [index, body] of events.entries())
+      actor.record(body, index === events.length - 1 ? eventId : undefined);
+  }
+
+  /** The position of the last event of the command of this handle, if a process executed it. */
+  async function executed(): Promise<number | undefined> {
+    if (asked === undefined) return undefined;
+    const actor = await live.actor(id);
+    const position = executedAt(actor.state, asked);
+    if (position !== undefined) await actor.durable();
+    return position;
   }
 
   function turnOf<OUTPUT = unknown, PARTIAL = unknown>(
@@ -126,7 +150,34 @@ export function sessionHandle(id: string, host: SessionHost): Session {
     });
   }
 
-  const { edit, replaced, ...session } = sessionRewinds({ id, log, live, openActor, turnOf });
+  const { edit, replaced, ...session } = sessionRewinds({
+    id,
+    log,
+    live,
+    openActor,
+    turnOf,
+    command: asked,
+    executed,
+  });
+
+  async function cancelNow(options: CancelOptions): Promise<Cancellation["cancelled"]> {
+    const actor = await live.actor(id);
+    const { events, cancelled } = cancel(actor.state, options);
+    recordAll(actor, events);
+    return cancelled;
+  }
+
+  /** What the command cancelled, if a process executed it. */
+  async function cancelledBefore(
+    options: CancelOptions,
+  ): Promise<Cancellation["cancelled"] | undefined> {
+    const done = await executed();
+    if (done === undefined) return undefined;
+    const { cancelled } = cancel(await stateAt(log, id, done - 1), options);
+    const [before] = options.withdraw === true ? await log.readAt(id, [done - 1]) : [];
+    const withdrawn = before?.type === "message.withdrawn" ? before.data.ids : cancelled.withdrawn;
+    return { ...cancelled, withdrawn };
+  }
 
   async function* subAgentEvents(
     child: string,
@@ -159,9 +210,7 @@ export function sessionHandle(id: string, host: SessionHost): Session {
     },
 
     async cancel(options = {}) {
-      const actor = await live.actor(id);
-      const { events, cancelled } = cancel(actor.state, options);
-      for (const body of events) actor.record(body);
+      const cancelled = (await cancelledBefore(options)) ?? (await cancelNow(options));
       const remains = await live.watch(id, ({ state }) =>
         state.machine.matches("idle") || state.machine.matches("closed")
           ? turnRemains(state, cancelled.turn)
@@ -171,7 +220,7 @@ export function sessionHandle(id: string, host: SessionHost): Session {
     },
 
     ...sessionAnswers(id, live, openActor),
-    ...sessionContext(id, { log, live, openActor }),
+    ...sessionContext(id, { log, live, openActor, command: asked, executed }),
     ...sessionAppend(id, host),
     ...sessionProjected(id, host),
 
@@ -195,12 +244,12 @@ export function sessionHandle(id: string, host: SessionHost): Session {
     },
 
     async fork(options = {}) {
-      await (await live.actor(id)).durable();
+      await live.state(id);
       return await host.fork(id, options);
     },
 
     async rerun({ position, step, ...changes } = {}) {
-      await (await live.actor(id)).durable();
+      await live.state(id);
       const { position: last, messageId } = await rerunPoint(log, id, { position, step });
       const session = await host.fork(id, { ...changes, position: last }, "continue");
       return { session, turn: await session.turn(messageId), position: last };

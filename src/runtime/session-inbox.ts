@@ -2,8 +2,8 @@
  * Attends to the sessions of a log that many processes share: executes the commands that others sent to a
  * session, and continues sessions whose process died or handed them over. `forwarded-commands.ts` sends.
  *
- * A command is executed again if this process dies before its answer is stored. Commands carry ids (of the
- * message, the approval, the call, the regeneration), so a repeated one changes nothing.
+ * If a process dies before it stores the answer, the next one gets the command again: it finds the event that
+ * carries the command's id (or that of the message, the approval, the call), and answers without executing it.
  */
 
 import { z } from "zod";
@@ -16,7 +16,7 @@ import {
   type JsonValue,
 } from "../events/index.ts";
 import { toJson } from "../shared/index.ts";
-import { forwardedCommands, type CommandAnswer } from "./forwarded-commands.ts";
+import { called, type CommandAnswer } from "./forwarded-commands.ts";
 import { deleteLive, type UpkeepHost } from "./live-upkeep.ts";
 import type { Session } from "./session.ts";
 
@@ -26,7 +26,7 @@ const BACK_OFF_MS = 10_000;
 export interface SessionInboxOptions {
   readonly inbox: Inbox;
   /** The session as this process runs it: its commands are not forwarded. */
-  readonly local: (session: string) => Session;
+  readonly local: (session: string, command: string) => Session;
   readonly upkeep: UpkeepHost;
 }
 
@@ -123,13 +123,13 @@ export class SessionInbox implements Disposable {
     }
   }
 
-  async #answerOf(session: string, { name, args }: InboxCommand): Promise<CommandAnswer> {
+  async #answerOf(session: string, { id, name, args }: InboxCommand): Promise<CommandAnswer> {
     const { local, upkeep } = this.#options;
     try {
       const result: unknown =
         name === "delete"
           ? await deleteLive(session, deletionSchema.parse(args[0] ?? {}), upkeep)
-          : await called(local(session), name, args);
+          : await called(local(session, id), name, args);
       if (result === undefined) return {};
       return { value: isTurn(result) ? { messageId: result.messageId } : toJson(result) };
     } catch (error) {
@@ -178,16 +178,6 @@ const leftToOthers: ReadonlySet<string> = new Set([
 /** Checked by the runtime. */
 const deletionSchema = z.custom<DeleteOptions>();
 
-async function called(
-  session: Session,
-  name: string,
-  args: readonly JsonValue[],
-): Promise<unknown> {
-  const method: unknown = forwardedCommands.has(name) ? Reflect.get(session, name) : undefined;
-  if (typeof method !== "function") throw unknownCommand(session.id, name);
-  return await Reflect.apply(method, session, args);
-}
-
 function isTurn(value: unknown): value is { readonly messageId: string } {
   return typeof value === "object" && value !== null && "untilRest" in value;
 }
@@ -205,14 +195,6 @@ type ErrorAnswer = Extract<CommandAnswer, { readonly error: unknown }>["error"];
 
 function plainDetails(details: Readonly<Record<string, unknown>>): Record<string, JsonValue> {
   return Object.fromEntries(Object.entries(details).map(([key, value]) => [key, toJson(value)]));
-}
-
-function unknownCommand(session: string, name: string): TurnlogError {
-  return new TurnlogError(
-    "INVALID_INPUT",
-    `Session ${session} was sent the command ${JSON.stringify(name)}, which this release does not know. Update all processes to one release.`,
-    { session },
-  );
 }
 
 /** A session that this release cannot run is elsewhere for the reason that it gives. */

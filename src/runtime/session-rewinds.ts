@@ -9,10 +9,11 @@ import { acceptedAt } from "../projections/index.ts";
 import {
   assertBasedOn,
   cancel,
+  commandEventId,
   checkout,
   commands,
   lastMessageId,
-  leftTurns,
+  recordedRewind,
   repeatedMessages,
   replaceMessage,
   replacing,
@@ -27,7 +28,7 @@ import {
   type Turn,
   type TurnValues,
 } from "./session/index.ts";
-import { isAtBoundary, sessionBranches, stateAt, type SessionState } from "../state/index.ts";
+import { isAtBoundary, sessionBranches, type SessionState } from "../state/index.ts";
 import type { LiveSessions } from "./live-sessions.ts";
 import type { Session } from "./session.ts";
 
@@ -37,6 +38,9 @@ export interface RewindHost {
   readonly live: LiveSessions;
   /** The live actor of a session that is not closed. */
   readonly openActor: (command: string, known?: SessionActor) => Promise<SessionActor>;
+  readonly command: string | undefined;
+  /** The position of the last event of `command`, if a process executed it. */
+  readonly executed: () => Promise<number | undefined>;
   /** The turn that a message has next. */
   readonly turnOf: <OUTPUT, PARTIAL>(
     messageId: string,
@@ -64,7 +68,10 @@ export type Rewinds = Pick<Session, "rewind" | "checkout" | "branches" | "regene
   readonly replaced: (messageId: string, from: number) => Promise<Rewound | undefined>;
 };
 
-export function sessionRewinds({ id, log, live, openActor, turnOf }: RewindHost): Rewinds {
+export function sessionRewinds(host: RewindHost): Rewinds {
+  const { id, log, live, openActor, turnOf, command: asked, executed } = host;
+  const eventId = commandEventId(asked);
+
   /**
    * Acts between two turns, cancelling one that runs. In the same moment as the look: other commands may
    * begin a turn in any other.
@@ -88,12 +95,18 @@ export function sessionRewinds({ id, log, live, openActor, turnOf }: RewindHost)
     basedOn: Seen | undefined,
     decide: (target: CommandTarget) => RewindDecision,
   ): Promise<Rewound> {
+    const done = await executed();
+    if (done !== undefined) {
+      const { before, rewound } = await recordedRewind(log, id, done);
+      return priced(await live.actor(id), before, rewound);
+    }
     // A refused command cancels no turn.
     assertBasedOn(await openActor(command), basedOn);
     const { actor, rewound } = await atRest(command, (resting) => {
       const { state } = resting;
       assertBasedOn(resting, basedOn);
-      return { actor: resting, rewound: priced(resting, state, moveHead(resting, decide)) };
+      const moved = moveHead(resting, decide, { eventId });
+      return { actor: resting, rewound: priced(resting, state, moved) };
     });
     await actor.durable();
     return rewound;
@@ -122,6 +135,11 @@ export function sessionRewinds({ id, log, live, openActor, turnOf }: RewindHost)
         await actor.durable();
         return turnOf(known.message, known.from, false, output);
       }
+      const done = await executed();
+      if (done !== undefined) {
+        const message = messageId ?? lastRunAt(state, done);
+        return turnOf(message, done, false, output);
+      }
       assertBasedOn(actor, basedOn);
       const message = messageId ?? lastMessageId(state);
       if (message === undefined) throw commands.refusal(actor, "regenerate", "it has no turn yet");
@@ -132,7 +150,7 @@ export function sessionRewinds({ id, log, live, openActor, turnOf }: RewindHost)
         // Another command with this key was quicker.
         if (begun !== undefined) return { resting: at, from: begun.from };
         assertBasedOn(at, basedOn);
-        return { resting: at, from: moveHead(at, decide, values).position };
+        return { resting: at, from: moveHead(at, decide, { values, eventId }).position };
       });
       await resting.durable();
       return turnOf(message, from, false, output);
@@ -145,7 +163,7 @@ export function sessionRewinds({ id, log, live, openActor, turnOf }: RewindHost)
           actor.blobs.assertWithinQuota(stored);
           const decide = (target: CommandTarget): RewindDecision =>
             replaceMessage(target, replaces, newId, { by });
-          moveHead(actor, decide, values);
+          moveHead(actor, decide, { values });
         }
         return accept(actor);
       }),
@@ -155,9 +173,7 @@ export function sessionRewinds({ id, log, live, openActor, turnOf }: RewindHost)
       const rewind = replacing(actor.state, messageId, from);
       if (rewind === undefined) return undefined;
       await actor.durable();
-      const { position, to } = rewind;
-      const before = await stateAt(log, id, position - 1);
-      const rewound = { branch: position, position, to, ...leftTurns(before, to) };
+      const { before, rewound } = await recordedRewind(log, id, rewind.position);
       return priced(actor, before, rewound);
     },
   };
@@ -169,12 +185,13 @@ function priced(actor: SessionActor, state: SessionState, rewound: Rewound): Rew
 
 /**
  * Records a rewind, if the session is not there already.
- * @param values - Held for the first message that it runs again, which begins the turn.
+ * @param options - `values`: held for the first message that it runs again, which begins the turn. `eventId`: of
+ *   the event.
  */
 function moveHead(
   actor: SessionActor,
   decide: (target: CommandTarget) => RewindDecision,
-  values?: TurnValues,
+  { values, eventId }: { readonly values?: TurnValues; readonly eventId?: string | undefined },
 ): Rewound {
   const here = decide(actor);
   if (here.event === undefined) return here.rewound;
@@ -184,7 +201,7 @@ function moveHead(
   if (ids.length > 0) actor.record(withdrawal(ids));
   // The withdrawal moved the position.
   const { event, rewound } = ids.length > 0 ? decide(actor) : here;
-  if (event !== undefined) actor.record(event);
+  if (event !== undefined) actor.record(event, eventId);
   return rewound;
 }
 
@@ -195,6 +212,11 @@ function isEditing(
 ): boolean {
   const active = all.find((branch) => branch.id === switches.at(-1)?.branch);
   return active?.edit?.by === newId && boundaries.from === active.id;
+}
+
+/** The last message that the rewind at a position runs again. */
+function lastRunAt({ branches }: SessionState, position: number): string {
+  return branches.all.find(({ id }) => id === position)?.again?.at(-1) ?? "";
 }
 
 function isClosed({ machine }: SessionState): boolean {

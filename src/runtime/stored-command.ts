@@ -2,7 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import { isElsewhere, type EventLog, type JsonValue } from "../events/index.ts";
-import { forwardCommand, plainArgs } from "./forwarded-commands.ts";
+import { answerTo, forwardCommand, plainArgs } from "./forwarded-commands.ts";
 import { claimOf } from "./live-session.ts";
 
 /** A command with the result of a change. */
@@ -30,45 +30,52 @@ export async function whileClaimed<Result>(
 /**
  * As {@link whileClaimed}; if another process runs the session, that process executes the command. If it dies
  * meanwhile, the change is made here.
+ * @param change - Gets the id of the command, which another process may have executed before it died.
  */
 export async function changeStored<Result>(
   log: EventLog,
   session: string,
   { name, args, read }: StoredCommand<Result>,
-  change: () => Promise<Result>,
+  change: (command: string) => Promise<Result>,
 ): Promise<Result> {
-  const { inbox } = log;
-  if (inbox === undefined) return await whileClaimed(log, session, change);
   const id = randomUUID();
+  const { inbox } = log;
+  if (inbox === undefined) return await whileClaimed(log, session, () => change(id));
   const command = { id, name, args: plainArgs(session, name, args) };
-  let isPosted = false;
-  const here = async (): Promise<Result | undefined> => {
-    if (!isPosted) return await change();
-    // Another process may have executed it before it died.
+  let asked: Promise<Result> | undefined;
+  const here = async (): Promise<Result> => {
+    if (asked === undefined) return await change(id);
     const unanswered = await inbox.unanswered(session);
-    if (!unanswered.some((one) => one.id === id)) return undefined;
+    // Another process has answered before it died.
+    if (!unanswered.some((one) => one.id === id)) return await asked;
     try {
-      return await change();
+      return await change(id);
     } finally {
       // Else the next process would execute it again.
       await inbox.answer(session, id, {});
     }
   };
-  for (;;) {
-    try {
-      const result = await whileClaimed(log, session, here);
-      if (result !== undefined) return result;
-    } catch (error) {
-      if (!isElsewhere(error, session)) throw error;
+  const ended = new AbortController();
+  try {
+    for (;;) {
+      try {
+        return await whileClaimed(log, session, here);
+      } catch (error) {
+        if (!isElsewhere(error, session)) throw error;
+      }
+      const gone = Promise.withResolvers<undefined>();
+      using _ = inbox.onDue((due) => {
+        if (due === session) gone.resolve(undefined);
+      });
+      // One wait for the answer, however often somebody else runs the session: an answer is told once.
+      if (asked === undefined) await inbox.post(session, command);
+      asked ??= answerTo(inbox, session, id, ended.signal).then(read);
+      asked.catch(() => {});
+      const answered = await Promise.race([asked.then((result) => ({ result })), gone.promise]);
+      if (answered !== undefined) return answered.result;
     }
-    const gone = new AbortController();
-    using _ = inbox.onDue((due) => due === session && gone.abort());
-    isPosted = true;
-    try {
-      return read(await forwardCommand(inbox, session, command, gone.signal));
-    } catch (error) {
-      if (!gone.signal.aborted) throw error;
-    }
+  } finally {
+    ended.abort();
   }
 }
 

@@ -5,6 +5,9 @@ import { shellWord, type EventBody, type EventLog } from "../events/index.ts";
 import { isAtBoundary, stateAt } from "../state/index.ts";
 import {
   checkout,
+  commandEventId,
+  executedAt,
+  recordedRewind,
   commands,
   repeatedMessages,
   rewind,
@@ -69,7 +72,8 @@ async function moveStored(
   decide: (target: CommandTarget) => RewindDecision,
   now: number = Date.now(),
 ): Promise<Rewound> {
-  const change = (): Promise<Rewound> => moveHere(log, session, asked.name, decide, now);
+  const change = (command: string): Promise<Rewound> =>
+    moveHere(log, session, { id: command, name: asked.name }, decide, now);
   return await changeStored(
     log,
     session,
@@ -81,31 +85,36 @@ async function moveStored(
 async function moveHere(
   log: EventLog,
   session: string,
-  command: string,
+  { id: command, name }: { readonly id: string; readonly name: string },
   decide: (target: CommandTarget) => RewindDecision,
   now: number,
 ): Promise<Rewound> {
-  const append = async ({ state }: CommandTarget, body: EventBody): Promise<void> => {
-    await log.append(session, state.position, [{ ...body, time: now }]);
+  const append = async ({ state }: CommandTarget, body: EventBody, id?: string): Promise<void> => {
+    const event = { ...body, time: now, ...(id === undefined ? {} : { id }) };
+    await log.append(session, state.position, [event]);
   };
   const before = { session, state: await stateAt(log, session) };
-  commands.assertNotClosed(before, command);
+  const done = executedAt(before.state, command);
+  if (done !== undefined) return (await recordedRewind(log, session, done)).rewound;
+  commands.assertNotClosed(before, name);
   if (!isAtBoundary(before.state))
     throw commands.refusal(
       before,
-      command,
+      name,
       `its turn has not ended. Continue it first, as with \`turnlog --session ${shellWord(session)}\`, or cancel it there`,
     );
+  // Only where another process may get the command too.
+  const eventId = log.inbox === undefined ? undefined : commandEventId(command);
   const { event, rewound } = decide(before);
   if (event === undefined) return rewound;
   const ids = repeatedMessages(before.state);
   if (ids.length === 0) {
-    await append(before, event);
+    await append(before, event, eventId);
     return rewound;
   }
   await append(before, withdrawal(ids));
   const target = { session, state: await stateAt(log, session) };
   const decided = decide(target);
-  if (decided.event !== undefined) await append(target, decided.event);
+  if (decided.event !== undefined) await append(target, decided.event, eventId);
   return decided.rewound;
 }

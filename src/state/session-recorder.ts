@@ -7,7 +7,7 @@ export interface SessionRecorder {
   readonly session: string;
   readonly state: SessionState;
   /** Numbers the event, folds it, moves the machine, and passes it to the writer. */
-  record(body: EventBody): void;
+  record(body: EventBody, id?: string): void;
   /** Resolves when all recorded events are in the log, with the durability of the store. */
   durable(): Promise<void>;
   /** A wait, if the log has fallen behind or the event loop needs a turn. */

@@ -125,6 +125,30 @@ describe.skipIf(!several)(`several runtimes on one database${needs}`, () => {
     expect(await problems(two, "s")).toEqual([]);
   });
 
+  it("fork a session that another one runs, also in the middle of a turn, and run a turn again", async () => {
+    const name = schema();
+    const waits = gate();
+    const model = scriptedModel(["First.", saying("Half", waits)]);
+    await using one = await node(name, { model });
+    await using two = await node(name, { model: scriptedModel(() => "From two.") });
+    const session = await one.runtime.session("s");
+    const { position } = await (await session.send("One")).result.then(() => session.view());
+    await session.send("Two");
+    await waits.reached;
+    const there = await two.runtime.session("s");
+    const fork = await there.fork({ id: "f", position });
+    expect((await (await fork.send("And?")).result).text).toBe("From two.");
+    const { session: rerun, turn } = await there.rerun({ step: 1 });
+    expect((await turn.result).text).toBe("From two.");
+    // In the middle of the turn: it goes on in its own session, and the fork continues its own copy.
+    const middle = await there.fork();
+    expect((await middle.atRest()).summary.status).toBe("idle");
+    waits.open();
+    await session.idle();
+    expect((await there.view()).summary.status).toBe("idle");
+    for (const id of ["s", "f", rerun.id, middle.id]) expect(await problems(two, id)).toEqual([]);
+  });
+
   it("refuse what cannot be sent, and say so", async () => {
     const name = schema();
     const waits = gate();

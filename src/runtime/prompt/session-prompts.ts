@@ -131,13 +131,12 @@ export class SessionPrompts {
     return previewCompaction(state, strategy, this.#setup, this.#context.clock());
   }
 
-  request(how: CompactionStrategy | undefined, options: CompactOptions = {}): void {
+  /** @param id - Of the event. */
+  request(how: CompactionStrategy | undefined, options: CompactOptions = {}, id?: string): void {
     const strategy = how === undefined ? this.#usual() : guardedStrategy(how, "strategy");
     this.#requested = strategy;
-    this.#context.recorder.record({
-      type: "context.compaction-started",
-      data: { trigger: "asked", strategy: strategy.name, ...options },
-    });
+    const data = { trigger: "asked", strategy: strategy.name, ...options } as const;
+    this.#context.recorder.record({ type: "context.compaction-started", data }, id);
   }
 
   async compact(signal: AbortSignal): Promise<void> {

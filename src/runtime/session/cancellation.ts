@@ -35,7 +35,7 @@ export interface Cancelled {
   readonly withdrawn: readonly string[];
 }
 
-interface Cancellation {
+export interface Cancellation {
   readonly events: readonly EventBody[];
   /** `turn` is undefined between turns. */
   readonly cancelled: Pick<Cancelled, "was" | "turn" | "withdrawn">;

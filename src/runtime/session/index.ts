@@ -8,11 +8,11 @@ export {
 } from "./approval-answer.ts";
 export { answerCall, callToAnswer, type CallAnswered } from "./call-answer.ts";
 export { type Seen, assertBasedOn } from "./session-head.ts";
-export { type CancelOptions, type Cancelled, cancel } from "./cancellation.ts";
+export { type Cancellation, type CancelOptions, type Cancelled, cancel } from "./cancellation.ts";
+export { commandEventId, executedAt, recordedRewind } from "./command-outcome.ts";
 export * as commands from "./commands.ts";
 export type { CommandTarget, Schedule, WithdrawOptions } from "./commands.ts";
 export { repeatedMessages, withdrawal } from "./repeated-messages.ts";
-export { leftTurns } from "./rewind-effects.ts";
 export {
   type RewindDecision,
   type RewindManner,

@@ -138,7 +138,7 @@ export class SessionActor implements SessionRecorder {
     return this.#effects.callbacks;
   }
 
-  /** @param id - Of an event of the user's program. */
+  /** @param id - Of an event of the user's program, or of the last event of a command. */
   record(body: EventBody, id?: string): void {
     if (this.ended !== undefined) throw this.ended;
     const { clock, chain } = this.#options;
