@@ -5,8 +5,8 @@
  * The library leaves dependencies and peers to the user's `node_modules`, and brings along what is pure
  * JavaScript and loaded on demand (`file-type`, secretlint's rules). The command brings along everything
  * but native code and the peers that npm installs with it, so that `npx turnlog` needs nothing more.
- * Few large files: each one that is loaded costs a third of a millisecond. The library keeps its lines and
- * docstrings: Node prints the line that throws, and a debugger shows the file, so it needs no source map.
+ * Few large files: each one that is loaded costs a third of a millisecond. The library keeps its lines:
+ * Node prints the line that throws, and a debugger shows the file, so it needs no source map.
  */
 
 import { readFileSync } from "node:fs";
@@ -43,6 +43,8 @@ async function write(
     tsconfig: "tsconfig.build.json",
     transform: { target: "es2024" },
     output: {
+      // The declarations have the docstrings.
+      comments: { jsdoc: false },
       ...options,
       dir: "dist",
       format: "esm",

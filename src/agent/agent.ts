@@ -37,7 +37,11 @@ import type { ToolApproval } from "./tool-approval.ts";
 /** Settings of the AI SDK's `ToolLoopAgent` that are refused; none is ignored. */
 type UnsupportedSettings = { readonly [Setting in UnsupportedSetting]?: never };
 
-/** The settings of the AI SDK's `ToolLoopAgent`, with its names and meanings, and turnlog's own. */
+/**
+ * The settings of the AI SDK's `ToolLoopAgent`, with its names and meanings, and turnlog's own.
+ * @example
+ * const agent: Agent = { model, instructions: "Be brief.", tools: { search } };
+ */
 export interface Agent
   extends UnsupportedSettings, TurnContext, LifecycleSettings, LanguageModelCallOptions {
   /** Names the agent in the log. */
@@ -99,7 +103,12 @@ export interface Agent
   readonly context?: ContextOptions;
 }
 
-/** Limits and recovery of one tool. */
+/**
+ * Limits and recovery of one tool.
+ * @example
+ * const pay: ToolPolicy = { onInterrupted: "ask", concurrency: 1 };
+ * const agent: Agent = { model, tools, toolPolicies: { pay } };
+ */
 export interface ToolPolicy {
   /** Calls of it that may run at the same time. Default: the agent's `toolCallConcurrency`. */
   readonly concurrency?: number;

@@ -19,7 +19,12 @@ import {
 } from "../context/index.ts";
 import { TurnlogError, type ModelName } from "../events/index.ts";
 
-/** What the prompt contains of a long session, and how it is measured. */
+/**
+ * What the prompt contains of a long session, and how it is measured.
+ * @example
+ * const context: ContextOptions = { compact: { when: threshold(0.8), how: summarize() } };
+ * const agent: Agent = { model, context };
+ */
 export interface ContextOptions {
   /** Which old tool results are replaced by a placeholder. `false`: none. */
   readonly prune?: PruneOptions | false;
@@ -57,7 +62,11 @@ export interface CountRequest extends LanguageModelCallOptions {
   readonly signal: AbortSignal;
 }
 
-/** Counts a prompt before it is compacted. `providerCounter` makes counters of the usual providers. */
+/**
+ * Counts a prompt before it is compacted. `providerCounter` makes counters of the usual providers.
+ * @example
+ * const counter: TokenCounter = { name: "mine", count: async ({ messages }) => await countAt(messages) };
+ */
 export interface TokenCounter {
   /** The name in the log. */
   readonly name: string;
@@ -69,7 +78,7 @@ export interface TokenCounter {
 
 export const DEFAULT_COUNT_MS = 10_000;
 
-/** When to compact, and how. @example { when: threshold(0.8), how: summarize({ keepTokens: 10_000 }) } */
+/** When to compact, and how. @example const compact: CompactionChoice = { when: threshold(0.8), how: summarize({ keepTokens: 10_000 }) }; */
 export interface CompactionChoice {
   readonly when: CompactionWhen;
   readonly how: CompactionStrategy;

@@ -7,7 +7,12 @@ import { byId, TurnlogError } from "../events/index.ts";
 import { withFullStop, readableError } from "../shared/index.ts";
 import { check, implementation, named, nearestName, optionsOf } from "../validation/index.ts";
 
-/** The context of one turn, as the AI SDK names it. It is not copied: treat it as immutable. */
+/**
+ * The context of one turn, as the AI SDK names it. It is not copied: treat it as immutable.
+ * @example
+ * const context: TurnContext = { runtimeContext: { tenant: "acme" } };
+ * await session.send("How much?", { context });
+ */
 export interface TurnContext {
   /** For approvals, `prepareStep` and callbacks. */
   readonly runtimeContext?: Context;

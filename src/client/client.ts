@@ -19,7 +19,13 @@ interface Answer {
   readonly always?: boolean;
 }
 
-/** A turnlog server. All methods throw `TurnlogError` with the server's code. */
+/**
+ * A turnlog server. All methods throw `TurnlogError` with the server's code.
+ * @example
+ * const client: Client = createClient({ baseUrl: "https://chat.example.com", token });
+ * for (const { approvals } of await client.approvals())
+ *   for (const { approvalId } of approvals) await client.approve(approvalId);
+ */
 export interface Client {
   /** A session by its id. Asks nothing of the server. */
   session(id: string): SessionClient;

@@ -5,7 +5,11 @@
 
 import { TurnlogError, type TurnlogErrorCode } from "../events/index.ts";
 
-/** Options of {@link createClient}. */
+/**
+ * Options of {@link createClient}.
+ * @example
+ * const options: ClientOptions = { baseUrl: "https://chat.example.com", token };
+ */
 export interface ClientOptions {
   /** The address of the server, for instance `https://chat.example.com`. Empty: that of the page. */
   readonly baseUrl: string;

@@ -70,6 +70,9 @@ interface CancelOptions {
 /**
  * A session of a server. Each method is a route of the same name, and does what the runtime's `Session`
  * does: see there. All throw `TurnlogError` with the server's code.
+ * @example
+ * const session: SessionClient = createClient({ baseUrl, token }).session("s-1");
+ * await session.send("Hello");
  */
 export interface SessionClient {
   readonly id: string;

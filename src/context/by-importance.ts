@@ -45,7 +45,7 @@ const ROUNDS = 3;
  * tokens. A note in its place has the number of hidden messages and their requests. The newest half of the
  * kept messages always stays.
  * @example
- * byImportance({ score: ({ items }) => items.filter(({ kind }) => kind === "user").length })
+ * const how = byImportance({ score: ({ items }) => items.filter(({ kind }) => kind === "user").length })
  * @throws TurnlogError `INVALID_INPUT` for options of wrong types
  */
 export function byImportance(options: ByImportanceOptions = {}): CompactionStrategy {

@@ -23,7 +23,19 @@ export interface PlanBudget {
   readonly windowTokens?: number;
 }
 
-/** One way of compacting. `plan` must be pure; undefined: there is nothing to do. No budget: use defaults. */
+/**
+ * One way of compacting. `plan` must be pure; undefined: there is nothing to do. No budget: use defaults.
+ * @example
+ * // Drops everything before the newest request.
+ * const newest: CompactionStrategy = {
+ *   name: "newest",
+ *   plan: ({ items }) => {
+ *     const request = items.findLast(({ kind }) => kind === "user");
+ *     if (request === undefined || request.position < 2) return undefined;
+ *     return { covers: { from: 1, to: request.position - 1 }, summary: "Earlier messages were dropped." };
+ *   },
+ * };
+ */
 export interface CompactionStrategy {
   readonly name: string;
   plan(history: HistoryState, view: ContextView, budget?: PlanBudget): CompactionPlan | undefined;

@@ -5,7 +5,15 @@ import type { ContextEstimate } from "./context-estimate.ts";
 import type { PlanBudget } from "./compaction-strategy.ts";
 import type { Meter } from "./message-size.ts";
 
-/** A rule for when to compact. Works with every `CompactionStrategy`; users may write their own. */
+/**
+ * A rule for when to compact. Works with every `CompactionStrategy`; users may write their own.
+ * @example
+ * const half: CompactionWhen = {
+ *   name: "half",
+ *   limit: ({ room }) => (room === undefined ? undefined : room.window / 2),
+ *   atLimit: "compact",
+ * };
+ */
 export interface CompactionWhen {
   readonly name: string;
   /** The most tokens of a prompt; undefined if there is no limit. */
@@ -25,7 +33,11 @@ function smaller(one: number | undefined, other: number | undefined): number | u
   return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other);
 }
 
-/** Compacts if the prompt leaves too few tokens for the reply. Never, if the window is not known. */
+/**
+ * Compacts if the prompt leaves too few tokens for the reply. Never, if the window is not known.
+ * @example
+ * const context: ContextOptions = { compact: { when: overflow(), how: summarize() } };
+ */
 export function overflow(): CompactionWhen {
   return { name: "overflow", limit: usable, atLimit: "compact" };
 }
@@ -33,6 +45,8 @@ export function overflow(): CompactionWhen {
 /**
  * Compacts if the prompt has more than a share of the window, or overflows it.
  * @param share above 0, up to 1.
+ * @example
+ * const context: ContextOptions = { compact: { when: threshold(0.8), how: summarize() } };
  * @throws TurnlogError `INVALID_INPUT` for any other share.
  */
 export function threshold(share: number): CompactionWhen {
@@ -54,6 +68,8 @@ export function threshold(share: number): CompactionWhen {
 
 /**
  * Compacts if the prompt has more tokens than `most`, or overflows the window.
+ * @example
+ * const context: ContextOptions = { compact: { when: tokens(100_000), how: summarize() } };
  * @throws TurnlogError `INVALID_INPUT` unless `most` is above 0.
  */
 export function tokens(most: number): CompactionWhen {
@@ -67,7 +83,11 @@ export function tokens(most: number): CompactionWhen {
   };
 }
 
-/** Compacts only on request; warns from nine tenths of the usable window. */
+/**
+ * Compacts only on request; warns from nine tenths of the usable window.
+ * @example
+ * const context: ContextOptions = { compact: { when: manual(), how: summarize() } };
+ */
 export function manual(): CompactionWhen {
   return { name: "manual", limit: usable, atLimit: "warn" };
 }

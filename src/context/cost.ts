@@ -55,7 +55,13 @@ function costOf({ model, time, usage }: Call, known: KnownLimits): Cost {
     : { dollars, basis: usage.basis, unpriced: 0 };
 }
 
-/** The session's own cost, in total or for one turn. */
+/**
+ * The session's own cost, in total or for one turn.
+ * @example
+ * const state = events.reduce(usage.fold, usage.initial);
+ * const overrides = { "openai:gpt-5": { prices: { input: 1.25, output: 10 } } };
+ * const { total } = sessionCost(state, { overrides });
+ */
 export function sessionCost(state: UsageState, known: KnownLimits, turn?: number): SessionCost {
   const sum = (calls: readonly (Call & { readonly turn: number })[]): Cost =>
     calls

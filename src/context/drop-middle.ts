@@ -18,7 +18,11 @@ export interface DropMiddleOptions {
 
 const schema = optionsOf<DropMiddleOptions>({ headTokens: amount, tailTokens: amount }, {});
 
-/** Keeps the beginning and the end of the prompt; a note between them has the number of hidden messages. */
+/**
+ * Keeps the beginning and the end of the prompt; a note between them has the number of hidden messages.
+ * @example
+ * const context: ContextOptions = { compact: { when: overflow(), how: dropMiddle() } };
+ */
 export function dropMiddle(options: DropMiddleOptions = {}): CompactionStrategy {
   check(schema, options, "dropMiddle", { name: "options" });
   return {

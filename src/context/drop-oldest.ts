@@ -13,6 +13,8 @@ const schema = optionsOf<DropOldestOptions>({}, { keepTurns: amount });
 
 /**
  * Shows the newest `keepTurns` turns only; one more if they begin without a request, as a resumed turn does.
+ * @example
+ * const context: ContextOptions = { compact: { when: tokens(50_000), how: dropOldest({ keepTurns: 5 }) } };
  * @throws TurnlogError `INVALID_INPUT` if `keepTurns` is missing or not a number
  */
 export function dropOldest(options: DropOldestOptions): CompactionStrategy {

@@ -27,6 +27,8 @@ const schema = optionsOf<SlidingWindowOptions>({ tokens: amount }, {});
 /**
  * Shows the newest messages only. They begin at a turn's request, if at least half of the tokens remain, else
  * anywhere in a long turn, after its request word by word.
+ * @example
+ * const preview = await session.preview({ compact: slidingWindow() });
  */
 export function slidingWindow(options: SlidingWindowOptions = {}): CompactionStrategy {
   check(schema, options, "slidingWindow", { name: "options" });

@@ -3,7 +3,11 @@
 import { check, flag, optionsOf, text } from "../validation/index.ts";
 import { textTokens } from "./text-tokens.ts";
 
-/** Estimates tokens without a provider. See {@link tokenizer}. */
+/**
+ * Estimates tokens without a provider. See {@link tokenizer}.
+ * @example
+ * const estimator: TokenEstimator = { name: "quarter", exact: false, text: (text) => text.length / 4 };
+ */
 export interface TokenEstimator {
   readonly name: string;
   /** Tokens of a text; may have a fraction. Pure, and linear in the text. */
@@ -28,7 +32,7 @@ export interface TokenizerOptions {
 
 const schema = optionsOf<TokenizerOptions>({ name: text, exact: flag }, {});
 
-/** Makes an estimator from a tokenizer. @example tokenizer((text) => encode(text).length) */
+/** Makes an estimator from a tokenizer. @example const estimator = tokenizer((text) => encode(text).length); */
 export function tokenizer(
   count: (text: string) => number,
   options: TokenizerOptions = {},

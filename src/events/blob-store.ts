@@ -30,6 +30,9 @@ export interface CollectedBlobs {
 /**
  * A store of bytes by their SHA-256. `folderBlobs` and `memoryBlobs` implement it;
  * `blobStoreContract` of `turnlog/testing` checks an implementation.
+ * @example
+ * const blobs: BlobStore = folderBlobs("/var/lib/agents/blobs");
+ * const runtime = await createRuntime({ dir, agent, blobs: { store: blobs } });
  */
 export interface BlobStore {
   /**

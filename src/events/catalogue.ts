@@ -34,7 +34,11 @@ export interface EventMap
 /** The name of a kind of event, for instance `turn.started`; `unknown` for types of later releases. */
 export type EventType = keyof EventMap;
 
-/** An immutable fact about a session. Discriminated by `type`. */
+/**
+ * An immutable fact about a session. Discriminated by `type`.
+ * @example
+ * const text = (event: SessionEvent): string => (event.type === "part.text-delta" ? event.data.text : "");
+ */
 export type SessionEvent<Type extends EventType = EventType> = {
   [T in Type]: {
     /** The position in the session, from 1 without a gap. */
@@ -48,7 +52,12 @@ export type SessionEvent<Type extends EventType = EventType> = {
   };
 }[Type];
 
-/** An event that has no position yet. */
+/**
+ * An event that has no position yet.
+ * @example
+ * const data = { id: "m-1", content: "Hello", delivery: "follow-up" } as const;
+ * const event: NewEvent = { type: "message.queued", time: Date.now(), data };
+ */
 export type NewEvent<Type extends EventType = EventType> = {
   [T in Type]: Omit<SessionEvent<T>, "position">;
 }[Type];

@@ -27,7 +27,12 @@ export interface RowKey {
   readonly position: number;
 }
 
-/** Writes events as rows of JSON and reads them back. Older versions of an event are converted when they are read. */
+/**
+ * Writes events as rows of JSON and reads them back. Older versions of an event are converted when they are read.
+ * @example
+ * const codec: Codec = createCodec();
+ * const row = codec.encode(event, { session: "s-1", position: 1 });
+ */
 export interface Codec {
   encode(event: NewEvent, key: RowKey): string;
   /**
@@ -107,7 +112,13 @@ export function isIntact(row: string, key: RowKey): boolean {
   return row.slice(0, CHECKSUM_LENGTH) === checksum(row.slice(CHECKSUM_LENGTH), key);
 }
 
-/** Turns events into rows and back. Old versions are read through `upcasters`. */
+/**
+ * Turns events into rows and back. Old versions are read through `upcasters`.
+ * @example
+ * const codec = createCodec();
+ * const key = { session: "s-1", position: event.position };
+ * const same = codec.decode(codec.encode(event, key), key);
+ */
 export function createCodec(upcasters: Upcasters = ownUpcasters): Codec {
   const eventOf: FieldsReader = (fields, key) => checkedEvent(fields, key, upcasters);
   return {

@@ -46,7 +46,12 @@ export type AppEventInput<Schema> =
 type AppEventOutput<Schema> =
   TypesOf<Schema> extends { readonly output: infer Output } ? Output : never;
 
-/** An event of your program with its data as the schema gives it. Discriminated by `type`. */
+/**
+ * An event of your program with its data as the schema gives it. Discriminated by `type`.
+ * @example
+ * const schemas = { "app.paid": z.object({ euros: z.number() }) };
+ * const euros = ({ data }: AppEvent<typeof schemas>): number => data.euros;
+ */
 export type AppEvent<Schemas extends EventSchemas = EventSchemas> = {
   [Type in keyof Schemas & AppEventType]: Omit<SessionEvent<AppEventType>, "type" | "data"> & {
     readonly type: Type;
@@ -60,7 +65,12 @@ export interface DefinedEvents<Schemas extends EventSchemas = EventSchemas> {
   parse(event: SessionEvent): object | undefined;
 }
 
-/** Defined events: for `createRuntime`, `defineProjection`, and readers of a log. */
+/**
+ * Defined events: for `createRuntime`, `defineProjection`, and readers of a log.
+ * @example
+ * const schemas = { "app.paid": z.object({ euros: z.number() }) };
+ * const payments: AppEvents<typeof schemas> = defineEvents(schemas);
+ */
 export interface AppEvents<Schemas extends EventSchemas> extends DefinedEvents<Schemas> {
   /**
    * The event with its data as the schema gives it. Undefined if it is not one of these events, or if its

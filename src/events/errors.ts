@@ -61,7 +61,15 @@ export interface TurnlogErrorOptions {
 
 const marker = Symbol.for("turnlog.error");
 
-/** An error with a stable `code`, the session and the position concerned. */
+/**
+ * An error with a stable `code`, the session and the position concerned.
+ * @example
+ * try {
+ *   await runtime.session("s-1", { createIfMissing: false });
+ * } catch (error) {
+ *   if (!TurnlogError.isInstance(error) || error.code !== "SESSION_NOT_FOUND") throw error;
+ * }
+ */
 export class TurnlogError extends Error {
   override readonly name = "TurnlogError";
   readonly code: TurnlogErrorCode;

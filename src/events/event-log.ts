@@ -32,7 +32,11 @@ export interface ReadRange {
   readonly limit?: number;
 }
 
-/** An event with its session and its global position. */
+/**
+ * An event with its session and its global position.
+ * @example
+ * for await (const { session, event, position } of log.subscribeAll()) show(session, event, position);
+ */
 export interface GlobalEvent {
   readonly position: number;
   readonly session: string;
@@ -121,6 +125,11 @@ export interface CursorStore {
 /**
  * An append-only stream of events for each session. `openLog` and `openMemoryLog` implement it;
  * `eventLogContract` of `turnlog/testing` checks an implementation.
+ * @example
+ * async function turns(log: EventLog, session: string): Promise<number> {
+ *   const events = await Array.fromAsync(log.read(session));
+ *   return events.filter(({ type }) => type === "turn.ended").length;
+ * }
  */
 export interface EventLog extends AsyncDisposable {
   /**

@@ -2,7 +2,11 @@
 
 import { z } from "zod";
 
-/** A value that JSON can hold, read-only at every depth. */
+/**
+ * A value that JSON can hold, read-only at every depth.
+ * @example
+ * const metadata: JsonValue = { userId: "u-1", tags: ["new"] };
+ */
 export type JsonValue =
   | string
   | number

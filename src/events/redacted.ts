@@ -6,7 +6,11 @@ export const REDACTED = "[redacted]";
 
 export const REDACTED_FIELD = "redacted";
 
-/** Whether an event was redacted. */
+/**
+ * Whether an event was redacted.
+ * @example
+ * const readable = events.filter((event) => !isRedacted(event));
+ */
 export function isRedacted({ type, data }: NewEvent): boolean {
   const content: unknown = type === "unknown" ? data.data : data;
   return (

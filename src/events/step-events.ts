@@ -15,6 +15,10 @@ import { modelNameSchema, type ModelName } from "./session-events.ts";
 /**
  * Tokens of one model call. The parts are disjoint: uncached + cache read + cache write = input,
  * text + reasoning = output. A part that the provider did not report is absent.
+ * @example
+ * const { usage } = await turn.result;
+ * const tokens = (of: TokenUsage): number => of.inputTokens + of.outputTokens;
+ * console.log(tokens(usage));
  */
 export interface TokenUsage {
   /** `measured`: reported by the provider; `estimated`: by us. */

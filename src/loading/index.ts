@@ -22,13 +22,19 @@ function load(): Promise<typeof stored> {
 export const openLog: typeof stored.openLog = async (...given) =>
   await (await load()).openLog(...given);
 
-/** Opens a log that exists until it is closed. */
+/**
+ * Opens a log that exists until it is closed.
+ * @example
+ * await using log = await openMemoryLog();
+ */
 export const openMemoryLog: typeof stored.openMemoryLog = async (...given) =>
   await (await load()).openMemoryLog(...given);
 
 /**
  * Redacts content of a session that is not running: a block of text or reasoning with all its deltas; a call
  * with its input, outcome and approval. Content that was redacted before stays as it is.
+ * @example
+ * await redactSession(encryptedLog(log, keys), "s-1", [12]);
  * @throws TurnlogError `SESSION_NOT_FOUND`, `INVALID_INPUT` (no such position, no content there),
  * `COMMAND_REFUSED` (the log or the content is not encrypted; a turn is running; a message or a
  * call waits; another session, `details.owner`, wrote it), `KEY_MISSING`, and the errors of `append`
@@ -38,6 +44,8 @@ export const redactSession: typeof stored.redactSession = async (log, ...given) 
 
 /**
  * Deletes the blobs that no session of the log uses. Sessions may run meanwhile.
+ * @example
+ * const { removed, bytes } = await collectBlobs(log, folderBlobs(".turnlog/blobs"));
  * @throws TurnlogError `LOG_DAMAGED` and other errors of reading; nothing is deleted then
  */
 export const collectBlobs: typeof stored.collectBlobs = async (log, ...given) =>
@@ -49,6 +57,8 @@ export const collectBlobs: typeof stored.collectBlobs = async (log, ...given) =>
  * Positions, text, state, calls, usage and figures stay; a prompt whose reasoning was dropped can no longer be
  * checked by its digest. The session must be idle and not running: {@link Runtime.trimLog} ensures that. A
  * fork does not trim the steps that it shares with its origin.
+ * @example
+ * await trimLog(log, "s-1", { drop: "boundaries" });
  * @throws TurnlogError `SESSION_NOT_FOUND`, `INVALID_INPUT`, `COMMAND_REFUSED` (in the middle of a
  * turn, with a hash chain, or encrypted), `SESSION_HAS_FORKS` (`details.forks` share the reasoning),
  * and the errors of `StoreLog.trim`
@@ -60,6 +70,8 @@ export const trimLog: typeof stored.trimLog = async (log, ...given) =>
  * Checks the whole log of a session: sequence, checksums and schemas, the order of turns and steps, input
  * exactly once, the end of every call, token sums, the digest of every prompt, the hash chain, the blobs, the
  * link of a fork, and the stored states. Stops at an event that cannot be read.
+ * @example
+ * const { problems } = await verifySession(log, "s-1");
  * @throws TurnlogError `SESSION_NOT_FOUND`, `INVALID_INPUT`, `LOG_FAILED`, `LOG_CLOSED`
  */
 export const verifySession: typeof stored.verifySession = async (log, ...given) =>
@@ -68,6 +80,8 @@ export const verifySession: typeof stored.verifySession = async (log, ...given) 
 /**
  * Verifies every session of a log ({@link verifySession}), also those missing from the list, and checks that
  * the global order contains each event once.
+ * @example
+ * const report = await verifyLog(log);
  * @throws TurnlogError `INVALID_INPUT`, `LOG_FAILED`, `LOG_CLOSED`
  */
 export const verifyLog: typeof stored.verifyLog = async (log, ...given) =>
@@ -89,6 +103,9 @@ export const exportSession: typeof stored.exportSession = async function* (log, 
 
 /**
  * The lines of a fixture without line ends, for `readSessionFile`, `importSession` and `replay`.
+ * @example
+ * const lines = await exportFixture(log, "s-1");
+ * await writeFile("talk.jsonl", lines.join("\n"));
  * @throws TurnlogError `SESSION_NOT_FOUND`, `EVENT_INVALID` if the redaction leaves an invalid
  * session, and the errors of `EventLog.read`
  */
@@ -98,6 +115,8 @@ export const exportFixture: typeof stored.exportFixture = async (log, ...given) 
 /**
  * Reads all lines of an exported session and checks header, sequence, schemas, the number of events, and the
  * laws (see {@link verifySession}).
+ * @example
+ * const { events } = await readSessionFile((await readFile("talk.jsonl", "utf8")).split("\n"));
  * @throws TurnlogError `INVALID_INPUT`, `EVENT_INVALID`, `EVENT_TOO_NEW`, with the position
  */
 export const readSessionFile: typeof stored.readSessionFile = async (...given) =>
@@ -106,6 +125,8 @@ export const readSessionFile: typeof stored.readSessionFile = async (...given) =
 /**
  * Imports an exported session completely or not at all. It checks every line before it writes, then reads the
  * lines again; lines that are not an array are kept in an encrypted temporary file.
+ * @example
+ * await importSession(log, (await readFile("s-1.jsonl", "utf8")).split("\n"));
  * @throws TurnlogError as {@link readSessionFile} and `EventLog.append`; `REVISION_CONFLICT` if a
  * session of this name exists; `KEY_WRONG` for encrypted events that its present key does not decrypt
  */
@@ -117,6 +138,9 @@ export const importSession: typeof stored.importSession = async (...given) =>
  * or steers it after tool results; every reply of the model is a step; a call without a result has an unknown
  * outcome; a JSON error becomes text. Call ids and provider options are kept; token figures are estimates.
  * `dropped` lists empty messages. A user message between the results of a reply moves behind them.
+ * @example
+ * const messages = [{ role: "user", content: "Hello" }, { role: "assistant", content: "Hi." }] as const;
+ * const { dropped } = await importModelMessages(log, messages, { as: "s-1" });
  * @throws TurnlogError `INVALID_INPUT` for values that are not model messages, a result without its
  * call, or a call id twice in one reply; `REVISION_CONFLICT` if a session of this name exists
  */
@@ -127,6 +151,8 @@ export const importModelMessages: typeof stored.importModelMessages = async (...
  * Imports the messages of a chat (`UIMessage[]`): converts them by the AI SDK's rules, then imports them as
  * {@link importModelMessages}. User messages keep their ids; `dropped` lists other ids, metadata and parts
  * that a model does not see (`data-*`, `source-*`).
+ * @example
+ * const { dropped } = await importUIMessages(log, chat, { as: "s-1" });
  * @throws TurnlogError as {@link importModelMessages}
  */
 export const importUIMessages: typeof stored.importUIMessages = async (...given) =>
@@ -135,17 +161,26 @@ export const importUIMessages: typeof stored.importUIMessages = async (...given)
 /**
  * The messages that a step at a position would send, with media instead of references. Media that the
  * model does not accept, and missing media, are notes, as in a call. URLs are not downloaded.
+ * @example
+ * const messages = await promptWithMedia(log, "s-1");
  * @throws TurnlogError `SESSION_NOT_FOUND`, `INVALID_INPUT` for an unknown position
  */
 export const promptWithMedia: typeof stored.promptWithMedia = async (log, ...given) =>
   await (await load()).promptWithMedia(withPlainEvents(log), ...given);
 
-/** Reads a session's figures. @throws TurnlogError `SESSION_NOT_FOUND`, `INVALID_INPUT` for an unknown position */
+/**
+ * Reads a session's figures.
+ * @example
+ * const { cost } = await readContext(log, "s-1", { position: 120 });
+ * @throws TurnlogError `SESSION_NOT_FOUND`, `INVALID_INPUT` for an unknown position
+ */
 export const readContext: typeof stored.readContext = async (log, ...given) =>
   await (await load()).readContext(withPlainEvents(log), ...given);
 
 /**
  * Reads a session at a position from a log. Runs and writes nothing.
+ * @example
+ * const { history } = await viewSession(log, "s-1", 120);
  * @throws TurnlogError `SESSION_NOT_FOUND`, `SESSION_DELETED`, `INVALID_INPUT` if the position does not exist
  */
 export const viewSession: typeof stored.viewSession = async (log, ...given) =>

@@ -17,7 +17,11 @@ import {
 import type { SessionMachine } from "./session-machine-type.ts";
 import type { StructuralEvent } from "./structural-events.ts";
 
-/** The session statechart as an XState machine, for instance to be drawn or walked with `xstate/graph`. */
+/**
+ * The session statechart as an XState machine, for instance to be drawn or walked with `xstate/graph`.
+ * @example
+ * console.log(Object.keys(sessionMachine.config.states ?? {}));
+ */
 export const sessionMachine: SessionMachine = setup({
   // XState's way to declare types: the values are never read.
   types: {

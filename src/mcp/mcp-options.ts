@@ -30,7 +30,12 @@ export type McpServer = Only<StdioMcpServer, HttpMcpServer> | Only<HttpMcpServer
 /** One of two types, without the keys that only the other has. */
 type Only<One, Other> = One & { readonly [Key in Exclude<keyof Other, keyof One>]?: never };
 
-/** Servers by the names that prefix their tools. */
+/**
+ * Servers by the names that prefix their tools.
+ * @example
+ * const mcp: McpServers = { files: { command: "npx", args: ["-y", "@modelcontextprotocol/server-filesystem", "."] } };
+ * const runtime = await createRuntime({ dir, agent, mcp });
+ */
 export type McpServers = Readonly<Record<string, McpServer>>;
 
 export const DEFAULT_START_TIMEOUT_MS = 30_000;

@@ -18,7 +18,12 @@ import { unreadable, toJson } from "../shared/index.ts";
 /** Input as stored content, or with files that are still to be read. */
 export type HeldInput = StoredUserContent | MessageWithFiles;
 
-/** Text, or the AI SDK's user content parts (text and files), or text with files to read when it is sent. */
+/**
+ * Text, or the AI SDK's user content parts (text and files), or text with files to read when it is sent.
+ * @example
+ * const input: UserInput = { text: "What is wrong here?", files: ["shot.png"] };
+ * await session.send(input);
+ */
 export type UserInput = DirectInput | MessageWithFiles;
 
 type DirectInput = string | UserContent | StoredUserContent;

@@ -32,6 +32,8 @@ const schema = optionsOf<OfflineModelOptions>({ delay: milliseconds }, {});
  * Usage counts four characters as a token, rounded up: of the JSON of prompt and tools (input), and of the
  * reasoning, the text and the tool inputs (output). An aborted call rejects, or breaks its stream, with the
  * signal's reason.
+ * @example
+ * const runtime = await createRuntime({ memory: true, agent: { model: offlineModel({ delay: 50 }) } });
  */
 export function offlineModel(given: OfflineModelOptions = {}): LanguageModelV4 {
   check(schema, given, "offlineModel", { name: "options" });

@@ -45,6 +45,9 @@ const realTime: PaceTime = {
 /**
  * The pace of a recording. Its time begins with the first awaited position.
  * @param events - All events in order, without a gap.
+ * @example
+ * const pace = recordedPace(events, 10); // ten times as fast
+ * const model = replayModel(events, pace);
  * @throws TurnlogError `INVALID_INPUT` for a factor that is not above 0
  */
 export function recordedPace(

@@ -24,6 +24,8 @@ export interface ReplayModel extends LanguageModelV4 {
  * again too; streams that were cancelled hang until they are. A pace that knows its position tells which step
  * is asked for; without one, calls are answered in their order.
  * @param events - All of a session, or from any `step.started` on.
+ * @example
+ * const agent: Agent = { model: replayModel(events), tools: replayTools(events, tools) };
  * @throws TurnlogError `INVALID_INPUT` from the call for which the log has no step left.
  */
 export function replayModel(

@@ -25,7 +25,13 @@ export type Script =
       index: number,
     ) => ScriptedStep | PromiseLike<ScriptedStep>);
 
-/** A `LanguageModelV4` that records its calls. */
+/**
+ * A `LanguageModelV4` that records its calls.
+ * @example
+ * const model: ScriptedModel = scriptedModel(["Hello."]);
+ * // after a turn:
+ * console.log(model.calls.length);
+ */
 export interface ScriptedModel extends LanguageModelV4 {
   /** The options of every call so far, including failed ones. */
   readonly calls: readonly LanguageModelV4CallOptions[];
@@ -35,6 +41,9 @@ export interface ScriptedModel extends LanguageModelV4 {
  * Makes a model that answers each call (`doStream` or `doGenerate`) with the next step of the script. Parts are
  * sent when they are read, so a gate holds back all parts after it. An aborted call breaks its stream with the
  * signal's reason, also at a gate.
+ * @example
+ * const call = { type: "tool-call", toolCallId: "a", toolName: "search", input: { query: "zod" } } as const;
+ * const model = scriptedModel([{ parts: [call] }, "Two files mention it."]);
  * @throws {TurnlogError} `INVALID_INPUT` for an invalid step (of a function: at the call for which it
  * made the step), and at the call for which the script has no step left.
  */

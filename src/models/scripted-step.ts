@@ -48,7 +48,12 @@ export type ScriptedPart =
   /** Any part, sent unchanged. */
   | { readonly type: "raw-part"; readonly part: LanguageModelV4StreamPart };
 
-/** The answer to one call. A string is a step with one text block of one delta. */
+/**
+ * The answer to one call. A string is a step with one text block of one delta.
+ * @example
+ * const late: ScriptedStep = { failure: new Error("The provider is away.") };
+ * const model = scriptedModel([late, "Here I am."]);
+ */
 export type ScriptedStep =
   | string
   | {
@@ -63,7 +68,13 @@ export type ScriptedStep =
       readonly responseId?: string;
     };
 
-/** A gate of a script that a test opens. */
+/**
+ * A gate of a script that a test opens.
+ * @example
+ * const stop: Gate = gate();
+ * await stop.reached;
+ * stop.open();
+ */
 export interface Gate extends ScriptedGate {
   /** Resolves when the model waits at the gate: everything before it has been read. */
   readonly reached: Promise<void>;

@@ -24,7 +24,11 @@ export function standingAnswer(
   return toolName === undefined ? undefined : byId(always, toolName);
 }
 
-/** Folds the approvals that were asked for, each with its answer. */
+/**
+ * Folds the approvals that were asked for, each with its answer.
+ * @example
+ * const state = events.reduce(approvals.fold, approvals.initial);
+ */
 export const approvals: Projection<ApprovalsState> = defineProjection<ApprovalsState>({
   name: "approvals",
   version: 2,

@@ -142,7 +142,11 @@ export function withBinding(
 
 const positionSchema = z.int().positive();
 
-/** Folds what compactions, prunings and cuts changed in the prompt, and what was restored. */
+/**
+ * Folds what compactions, prunings and cuts changed in the prompt, and what was restored.
+ * @example
+ * const state = events.reduce(contextView.fold, contextView.initial);
+ */
 export const contextView: Projection<ContextView> = defineProjection<ContextView>({
   name: "context-view",
   version: 6,

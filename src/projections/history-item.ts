@@ -80,7 +80,11 @@ interface NoteItem {
   readonly time: number;
 }
 
-/** One entry of the conversation, discriminated by `kind`. */
+/**
+ * One entry of the conversation, discriminated by `kind`.
+ * @example
+ * const kinds = (items: readonly HistoryItem[]): readonly string[] => items.map(({ kind }) => kind);
+ */
 export type HistoryItem = UserItem | StepItem | NoteItem | TurnEndItem;
 
 /** Text or reasoning; `open` until its end. */
@@ -233,7 +237,11 @@ export type HistoryPart =
   | SourcePart
   | ErrorPart;
 
-/** Everything that users, the model and tools said and did. */
+/**
+ * Everything that users, the model and tools said and did.
+ * @example
+ * const { items }: HistoryState = events.reduce(history.fold, history.initial);
+ */
 export interface HistoryState {
   /** Finished items, oldest first. */
   readonly items: readonly HistoryItem[];

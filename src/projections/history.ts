@@ -88,7 +88,11 @@ function endOf(data: SessionEvent<"step.finished">["data"], time: number): StepE
   };
 }
 
-/** Folds the conversation: messages, steps with their parts and calls, ends of turns. */
+/**
+ * Folds the conversation: messages, steps with their parts and calls, ends of turns.
+ * @example
+ * const state = events.reduce(history.fold, history.initial);
+ */
 export const history: Projection<HistoryState> = defineProjection<HistoryState>({
   name: "history",
   version: 7,

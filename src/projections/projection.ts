@@ -52,7 +52,12 @@ export interface ProjectionDefinition<
   readonly on: Transitions<NoInfer<State>> & AppTransitions<NoInfer<State>, NoInfer<Schemas>>;
 }
 
-/** A pure fold over events, named and versioned. */
+/**
+ * A pure fold over events, named and versioned.
+ * @example
+ * const folded: Projection<HistoryState> = history;
+ * const state = events.reduce(folded.fold, folded.initial);
+ */
 export interface Projection<State extends object> extends ProjectionBase<State> {
   /**
    * The state after an event; the same object if the projection does not use the event. Pure.

@@ -45,7 +45,12 @@ interface Checked {
   readonly message: ModelMessage;
 }
 
-/** All breaches in the messages of a prompt, in order. Empty if the prompt is valid. */
+/**
+ * All breaches in the messages of a prompt, in order. Empty if the prompt is valid.
+ * @example
+ * const { prompt } = await session.view();
+ * expect(promptProblems(prompt)).toEqual([]);
+ */
 export function promptProblems(messages: readonly ModelMessage[]): readonly PromptProblem[] {
   const problems = messages.flatMap((message, index) =>
     messageProblems({ messages, index, message }),

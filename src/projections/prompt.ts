@@ -29,7 +29,13 @@ const cutOffNote: ModelMessage = deepFreeze({ role: "user", content: CUT_OFF_NOT
 
 const messagesByItem = new WeakMap<HistoryItem, readonly ModelMessage[]>();
 
-/** The messages of the next prompt, valid for every provider at every position of any log. */
+/**
+ * The messages of the next prompt, valid for every provider at every position of any log.
+ * @example
+ * const said = events.reduce(history.fold, history.initial);
+ * const view = events.reduce(contextView.fold, contextView.initial);
+ * const messages = promptMessages(said, view);
+ */
 export function promptMessages(history: HistoryState, view: ContextView): readonly ModelMessage[] {
   if (view.edit === undefined) return collectMessages(history, view);
   return promptEntries(history, view).map(({ message }) => message);

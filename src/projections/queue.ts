@@ -80,7 +80,11 @@ const messageFields = {
   time: z.number(),
 };
 
-/** Folds the messages that wait for a turn or a step, and the ids that were accepted. */
+/**
+ * Folds the messages that wait for a turn or a step, and the ids that were accepted.
+ * @example
+ * const state = events.reduce(queue.fold, queue.initial);
+ */
 export const queue: Projection<QueueState> = defineProjection<QueueState>({
   name: "queue",
   version: 5,

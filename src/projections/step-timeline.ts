@@ -29,7 +29,11 @@ export interface TimelineSpan {
   readonly outcome?: string;
 }
 
-/** The timeline of a step. */
+/**
+ * The timeline of a step.
+ * @example
+ * const slowest = (steps: readonly StepTimeline[]): number => Math.max(...steps.map(({ totalMs }) => totalMs));
+ */
 export interface StepTimeline {
   readonly turn: number;
   readonly step: number;
@@ -58,6 +62,8 @@ const GAP_SHARE = 0.1;
 /**
  * The timelines of a session's steps, in order.
  * @param events - From the session's first event, or from any `step.started`.
+ * @example
+ * for (const { step, totalMs, firstTokenMs } of stepTimelines(events)) console.log(step, totalMs, firstTokenMs);
  */
 export function stepTimelines(events: readonly SessionEvent[]): readonly StepTimeline[] {
   const steps: OpenStep[] = [];

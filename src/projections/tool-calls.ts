@@ -84,7 +84,11 @@ const callSchema = z.lazy(() =>
   }),
 );
 
-/** Folds the status of each tool call: waiting, running, ended. */
+/**
+ * Folds the status of each tool call: waiting, running, ended.
+ * @example
+ * const state = events.reduce(toolCalls.fold, toolCalls.initial);
+ */
 export const toolCalls: Projection<ToolCallsState> = defineProjection<ToolCallsState>({
   name: "tool-calls",
   version: 3,

@@ -128,7 +128,12 @@ export interface Spending {
   readonly inherited?: TokenUsage;
 }
 
-/** The session's own usage, in total or for one turn. Turn 0 is the time between turns. */
+/**
+ * The session's own usage, in total or for one turn. Turn 0 is the time between turns.
+ * @example
+ * const state = events.reduce(usage.fold, usage.initial);
+ * const ofTheFirstTurn = spending(state, 1);
+ */
 export function spending(state: UsageState, turn?: number): Spending {
   const within = (entry: { readonly turn: number }): boolean =>
     turn === undefined || entry.turn === turn;
@@ -188,7 +193,11 @@ function spentBeside(
 
 const stepSchema = { turn: z.int(), step: z.int(), model: modelNameSchema };
 
-/** Folds the tokens of each step and of what was spent besides, such as summaries. */
+/**
+ * Folds the tokens of each step and of what was spent besides, such as summaries.
+ * @example
+ * const state = events.reduce(usage.fold, usage.initial);
+ */
 export const usage: Projection<UsageState> = defineProjection<UsageState>({
   name: "usage",
   version: 5,

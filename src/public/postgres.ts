@@ -5,7 +5,7 @@
  * import { createRuntime } from "turnlog";
  * import { openPostgresLog } from "turnlog/postgres";
  *
- * const log = await openPostgresLog({ connectionString: process.env.DATABASE_URL });
+ * const log = await openPostgresLog({ connectionString: process.env.DATABASE_URL ?? "" });
  * const runtime = await createRuntime({ log, agent });
  */
 

@@ -23,6 +23,8 @@ export interface RecordedRun {
  * outcome does not end. Schemas, approval and `toModelOutput` stay; `toModelOutput` gets the output as
  * JSON has it.
  * @param tools - The tools of the agent. Default: tools of the recorded names that take any input.
+ * @example
+ * const agent: Agent = { model, tools: replayTools(events, tools) };
  * @throws TurnlogError `INVALID_INPUT` from a run that the log does not have
  */
 export function replayTools(

@@ -75,6 +75,8 @@ const schema = optionsOf<ReplayOptions>(
  * chain are left out, and so is trimmed reasoning, with the comparison of prompts that had it. Times,
  * stacks, delays of refused calls and token estimates are not compared.
  * @param events - The events of one session, as `EventLog.read` or `readSessionFile` gives them.
+ * @example
+ * expect(await replay(events, agent, { allow: ["instructions"] })).toEqual({ events: events.length });
  * @throws TurnlogError `INVALID_INPUT` for events that do not begin with `session.created` or have a gap,
  * and for an unknown name in `allow`
  */

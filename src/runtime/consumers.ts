@@ -22,7 +22,12 @@ export interface ConsumeOptions {
   readonly signal?: AbortSignal;
 }
 
-/** A running consumer. */
+/**
+ * A running consumer.
+ * @example
+ * const consumer: Consumer = await runtime.consume("audit", ({ event }) => console.log(event.type));
+ * await consumer.stop();
+ */
 export interface Consumer extends AsyncDisposable {
   readonly name: string;
   /** The global position of the last event whose handler returned; 0 before the first. */

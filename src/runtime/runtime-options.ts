@@ -166,7 +166,12 @@ interface RunOptions {
   readonly meter?: RuntimeMeter;
 }
 
-/** A runtime's options. `testing` replaces time, chance and ids, for tests and replays only. */
+/**
+ * A runtime's options. `testing` replaces time, chance and ids, for tests and replays only.
+ * @example
+ * const options: RuntimeOptions = { dir: ".turnlog", agent: { model }, recovery: "continue" };
+ * const runtime = await createRuntime(options);
+ */
 export type RuntimeOptions = StoreOptions &
   AgentOptions &
   RunOptions & { readonly testing?: TestingOptions };

@@ -64,7 +64,14 @@ export interface ApprovalsOptions {
   readonly where?: JsonObject;
 }
 
-/** An open store and the agent that runs its sessions. Created by {@link createRuntime}. */
+/**
+ * An open store and the agent that runs its sessions. Created by {@link createRuntime}.
+ * @example
+ * async function ask(runtime: Runtime, id: string, question: string): Promise<string> {
+ *   const turn = await (await runtime.session(id)).send(question);
+ *   return (await turn.result).text;
+ * }
+ */
 export interface Runtime<Events extends EventSchemas = EventSchemas> extends AsyncDisposable {
   /** The log of the store, for reading. */
   readonly log: EventLog;

@@ -51,7 +51,13 @@ const schema = optionsOf<MirrorOptions>(
   { signal: implementation({ addEventListener: code }), onError: code },
 );
 
-/** Starts an actor that follows a session from its first event. */
+/**
+ * Starts an actor that follows a session from its first event.
+ * @example
+ * const mirror = mirrorSession(session, { signal, onError: console.error });
+ * mirror.subscribe(({ value }) => console.log(value));
+ * mirror.send({ type: "send", input: "Hello" });
+ */
 export function mirrorSession(session: Session, options: MirrorOptions): Actor<SessionLogic> {
   check(schema, options, "mirrorSession", { name: "options", session: session.id });
   const { signal, onError, ...actorOptions } = options;

@@ -6,7 +6,12 @@ import type { RerunPlace } from "../state/index.ts";
 import type { AgentChanges } from "./agent-registry.ts";
 import type { RewindPlace, Seen, TurnValues } from "./session/index.ts";
 
-/** Options of `session.send`. */
+/**
+ * Options of `session.send`.
+ * @example
+ * const options: SendOptions = { id: "m-1", delivery: "steer" };
+ * await session.send("Stop after the tests.", options);
+ */
 export interface SendOptions<OUTPUT = unknown, PARTIAL = unknown> extends TurnValues {
   /**
    * The structured output of the turn that the message begins, in place of the agent's: it gives

@@ -45,6 +45,9 @@ interface Rerun<Events extends EventSchemas> {
 /**
  * One conversation of one agent. The handle stays valid while the runtime passivates and activates the session.
  * `Events`: the events of your program, from `createRuntime({ events })`.
+ * @example
+ * const session: Session = await runtime.session("s-1");
+ * await session.send("Which tests failed?");
  */
 export interface Session<Events extends EventSchemas = EventSchemas> extends ProgramEvents<Events> {
   readonly id: string;

@@ -29,7 +29,12 @@ import {
 } from "./sessions/index.ts";
 import { studioRoutes } from "./studio/index.ts";
 
-/** A server over a runtime. It does not own the runtime: close that yourself. */
+/**
+ * A server over a runtime. It does not own the runtime: close that yourself.
+ * @example
+ * const server: Server = createServer(runtime);
+ * const answer = await server.fetch(request);
+ */
 export interface Server {
   /** Answers a request. Never rejects. */
   readonly fetch: (request: Request) => Promise<Response>;

@@ -14,7 +14,11 @@ import { isLoopbackName } from "./security/index.ts";
 import { isEventStream } from "./streams/index.ts";
 import { serverFields, type ServerOptions } from "./server-options.ts";
 
-/** Options of {@link serveNode}. */
+/**
+ * Options of {@link serveNode}.
+ * @example
+ * const options: ServeOptions = { port: 4400, token: "secret" };
+ */
 export interface ServeOptions extends ServerOptions {
   /** Default: 4400. 0 takes a free one. */
   readonly port?: number;
@@ -26,7 +30,12 @@ export interface ServeOptions extends ServerOptions {
   readonly requestMs?: number;
 }
 
-/** A server that listens. */
+/**
+ * A server that listens.
+ * @example
+ * const server: NodeServer = await serveNode(runtime);
+ * process.once("SIGTERM", () => void server.close());
+ */
 export interface NodeServer extends AsyncDisposable {
   /** For instance `http://127.0.0.1:4400`. */
   readonly url: string;

@@ -68,7 +68,17 @@ interface RequestEntry {
   readonly code?: string;
 }
 
-/** Options of {@link createServer}. */
+/**
+ * Options of {@link createServer}.
+ * @example
+ * const options: ServerOptions = {
+ *   token: false,
+ *   authorize: async (request, { session }) => {
+ *     const user = await userOf(request);
+ *     return session?.startsWith(`${user}-`) === true && { actor: user };
+ *   },
+ * };
+ */
 export interface ServerOptions {
   /**
    * The token that each request must send as `Authorization: Bearer <token>`. Default: a new one

@@ -6,7 +6,12 @@ import { waitingApprovals, type Approval } from "./session-approvals.ts";
 import { differentKey } from "./session-list.ts";
 import { listSessions, problemOf, readSessionState, type ListedSession } from "./session-view.ts";
 
-/** A question to a person whether a call may run, or a call that a client runs. */
+/**
+ * A question to a person whether a call may run, or a call that a client runs.
+ * @example
+ * const about = (question: WaitingQuestion): string =>
+ *   question.kind === "approval" ? question.approval.toolName : question.request.toolName;
+ */
 export type WaitingQuestion = {
   readonly session: string;
   /** The metadata of the session. Absent if it has none. */

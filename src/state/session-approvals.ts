@@ -32,7 +32,13 @@ interface ApprovalRequest {
   readonly askedAt: number;
 }
 
-/** A question whether a call may run, with its answer. It stays after the call has ended. */
+/**
+ * A question whether a call may run, with its answer. It stays after the call has ended.
+ * @example
+ * const { approvals } = await session.view();
+ * const waits = ({ status }: Approval): boolean => status === "waiting";
+ * console.log(approvals.filter(waits));
+ */
 export type Approval = ApprovalRequest &
   (
     | { readonly status: "waiting" }

@@ -6,7 +6,12 @@ import { waitingOutputs, type OutputRequest } from "./output-requests.ts";
 import { waitingApprovals, type Approval } from "./session-approvals.ts";
 import { listedSession, problemOf, stateAt, type ListedSession } from "./session-view.ts";
 
-/** Which sessions a list has. Without any key: all, newest first. */
+/**
+ * Which sessions a list has. Without any key: all, newest first.
+ * @example
+ * const query: SessionQuery = { where: { userId: "u-1" }, status: "awaiting-approval", limit: 20 };
+ * for await (const { session } of runtime.sessions(query)) console.log(session);
+ */
 export interface SessionQuery {
   /** Metadata that a session must have. Other keys of its metadata do not matter. */
   readonly where?: JsonObject;

@@ -29,7 +29,7 @@ import { withSnapshots } from "./snapshot-list.ts";
 import { loadSessionSnapshot } from "./session-snapshot.ts";
 import { foldSession, type SessionState } from "./session-state.ts";
 
-/** A session at a position: its state, its history, and the prompt that a step would send. */
+/** A session at a position: its state, its history, and the prompt that a step would send. @example const { history, queue }: SessionView = await session.view(); */
 export interface SessionView {
   readonly session: string;
   readonly position: number;
@@ -186,7 +186,7 @@ export async function waitsForAnswer(log: EventLog, session: string): Promise<bo
   }
 }
 
-/** A row of a list of sessions. */
+/** A row of a list of sessions. @example for await (const row of runtime.sessions()) console.log(row.session, row.status); */
 export interface ListedSession extends SessionSummary {
   readonly session: string;
   /** The last position. */

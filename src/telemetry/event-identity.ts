@@ -23,7 +23,7 @@ const identitySchema = z.object({
 /**
  * Where the event of a callback or a telemetry integration happened; undefined if turnlog did not make it.
  * @example
- * onEnd: (event) => bill(eventIdentity(event)?.session, event.usage)
+ * const agent: Agent = { model, onEnd: (event) => bill(eventIdentity(event)?.session, event.usage) };
  */
 export function eventIdentity(event: unknown): EventIdentity | undefined {
   return identitySchema.safeParse(event).data?.turnlog;

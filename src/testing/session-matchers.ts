@@ -12,7 +12,14 @@ export interface MatcherAnswer {
   readonly message: () => string;
 }
 
-/** The matchers of `expect(events)`. */
+/**
+ * The matchers of `expect(events)`.
+ * @example
+ * import type { SessionMatchers } from "turnlog/testing";
+ * declare module "vitest" {
+ *   interface Matchers<R extends void | Promise<void>, T> extends SessionMatchers {}
+ * }
+ */
 export interface SessionMatchers {
   /** The agent does the same again, event by event. Returns a promise. */
   toReplay(agent: ReplayedAgent, options?: ReplayOptions): Promise<void>;

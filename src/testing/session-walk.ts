@@ -105,7 +105,11 @@ function walkOn(situation: WalkSituation, move: WalkMove): WalkSituation {
   return walker.situation;
 }
 
-/** All paths within the bounds: the shortest path to each state, and every action from there. */
+/**
+ * All paths within the bounds: the shortest path to each state, and every action from there.
+ * @example
+ * for (const path of sessionPaths({ messages: 1 })) expect(await walkSession(path, agent)).toEqual([]);
+ */
 export function sessionPaths(bounds: WalkBounds = {}): readonly WalkPath[] {
   check(boundsSchema, bounds, "sessionPaths", { name: "bounds" });
   const logic = fromTransition(walkOn, walkBeginning);

@@ -24,6 +24,9 @@ const structural: ReadonlySet<string> = new Set(structuralTypes);
  * Walks one path in memory and describes in words where the session differs from the machine, breaks a
  * law, or would send a prompt that providers refuse. Empty if everything is right.
  * @param agent - Its model is not called. Exactly the calls with `asks` must need approval.
+ * @example
+ * const [path] = sessionPaths({ messages: 1 });
+ * if (path !== undefined) expect(await walkSession(path, agent)).toEqual([]);
  */
 export async function walkSession(
   path: WalkPath,

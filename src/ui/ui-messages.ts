@@ -7,21 +7,34 @@ import { encodeEvent, replyId } from "./reply-encoder.ts";
 import { userMessage } from "./user-message.ts";
 import type { OpenMessage, SessionChunk, SessionMessage, UIOptions } from "./ui-types.ts";
 
-/** A message and the one that it follows. */
+/**
+ * A message and the one that it follows.
+ * @example
+ * const answersOf = (id: string, all: readonly PlacedMessage[]): readonly PlacedMessage[] =>
+ *   all.filter(({ parentId }) => parentId === id);
+ */
 export interface PlacedMessage {
   readonly message: SessionMessage;
   /** Undefined for the first message. */
   readonly parentId?: string;
 }
 
-/** All messages, and the last one of the active branch. */
+/**
+ * All messages, and the last one of the active branch.
+ * @example
+ * const { headId, messages }: UIMessages = readUIMessages(state);
+ */
 export interface UIMessages {
   /** Undefined before the first message. */
   readonly headId?: string;
   readonly messages: readonly PlacedMessage[];
 }
 
-/** The state of the fold. {@link readUIMessages} gives the messages. */
+/**
+ * The state of the fold. {@link readUIMessages} gives the messages.
+ * @example
+ * let state: UIMessagesState = uiMessages({ session: "s-1" }).initial;
+ */
 export interface UIMessagesState {
   readonly encoder: EncoderState;
   /** Finished messages of all branches, oldest first. */
@@ -33,7 +46,12 @@ export interface UIMessagesState {
   readonly reply?: OpenMessage;
 }
 
-/** The fold that {@link uiMessages} makes: start from `initial`, and give `fold` each event in order. */
+/**
+ * The fold that {@link uiMessages} makes: start from `initial`, and give `fold` each event in order.
+ * @example
+ * const { initial, fold }: UIMessagesFold = uiMessages({ session: "s-1" });
+ * const { messages } = readUIMessages(events.reduce(fold, initial));
+ */
 export interface UIMessagesFold {
   readonly initial: UIMessagesState;
   readonly fold: (state: UIMessagesState, event: SessionEvent) => UIMessagesState;
@@ -130,7 +148,12 @@ function withMessage(state: UIMessagesState, message: SessionMessage): UIMessage
   return { ...state, done: [...done, placed], headId: message.id };
 }
 
-/** The messages of a state, with the reply that is being written. */
+/**
+ * The messages of a state, with the reply that is being written.
+ * @example
+ * const { initial, fold } = uiMessages({ session: "s-1" });
+ * const { messages } = readUIMessages(events.reduce(fold, initial));
+ */
 export function readUIMessages(state: UIMessagesState): UIMessages {
   const { headId, done: messages } = settled(state);
   return headId === undefined ? { messages } : { headId, messages };
@@ -139,6 +162,8 @@ export function readUIMessages(state: UIMessagesState): UIMessages {
 /**
  * The chunks of a session's events, for the stream of a page. `from` is the state of the encoder before
  * the first event; by default that of an empty session.
+ * @example
+ * for await (const chunk of uiMessageChunks(session.events(), { session: session.id })) send(chunk);
  */
 export async function* uiMessageChunks(
   events: AsyncIterable<SessionEvent> | Iterable<SessionEvent>,

@@ -36,10 +36,18 @@ export type SessionData = {
     | { readonly kind: "recovered" };
 };
 
-/** A message of a session for a page. */
+/**
+ * A message of a session for a page.
+ * @example
+ * const turnOf = ({ metadata }: SessionMessage): number | undefined => metadata?.turn;
+ */
 export type SessionMessage = UIMessage<SessionMetadata, SessionData>;
 
-/** A chunk of a reply's stream. */
+/**
+ * A chunk of a reply's stream.
+ * @example
+ * const chunks: SessionChunk[] = await Array.fromAsync(uiMessageChunks(events, { session: "s-1" }));
+ */
 export type SessionChunk = UIMessageChunk<SessionMetadata, SessionData>;
 
 export type SessionPart = SessionMessage["parts"][number];

@@ -19,21 +19,25 @@ const entries = [
 ].map((name) => `public/${name}`);
 
 const declaration =
-  /(\*\/\n(?:\/\/.*\n)*)?^export (?:interface|type|const|class|(?:async )?function\*?) (\w+)/gm;
+  /(\/\*\*(?:(?!\*\/)[\s\S])*\*\/\n(?:\/\/.*\n)*)?^export (?:interface|type|const|class|(?:async )?function\*?) (\w+)/gm;
 const forwarding = /^export (?:type )?\{([^}]*)\} from "(.+)";/gm;
 
 interface Declared {
   readonly file: string;
   readonly name: string;
   readonly isExplained: boolean;
+  /** `shown-code.test.ts` compiles it. */
+  readonly hasExample: boolean;
 }
 
 /** What a file exports, by its name there, each where it is declared. */
 async function exportsOf(file: string): Promise<ReadonlyMap<string, Declared>> {
   const text = await readFile(join(source, file), "utf8");
   const found = new Map<string, Declared>();
-  for (const [, comment, name = ""] of text.matchAll(declaration))
-    found.set(name, { file, name, isExplained: comment !== undefined });
+  for (const [, comment, name = ""] of text.matchAll(declaration)) {
+    const hasExample = comment?.includes("@example") ?? false;
+    found.set(name, { file, name, isExplained: comment !== undefined, hasExample });
+  }
   for (const [, names = "", path = ""] of text.matchAll(forwarding)) {
     const declared = await exportsOf(join(dirname(file), path));
     for (const one of names.split(",").filter((name) => name.trim() !== "")) {
@@ -46,10 +50,10 @@ async function exportsOf(file: string): Promise<ReadonlyMap<string, Declared>> {
 }
 
 describe("what the package exports", () => {
-  it.each(entries)("is explained where it is declared: %s", async (entry) => {
+  it.each(entries)("is explained where it is declared, with an example: %s", async (entry) => {
     const exported = await exportsOf(entry);
     expect(exported.size).toBeGreaterThan(2);
-    const bare = [...exported.values()].filter(({ isExplained }) => !isExplained);
+    const bare = [...exported.values()].filter((one) => !one.isExplained || !one.hasExample);
     expect(bare.map(({ file, name }) => `${file}: ${name}`)).toEqual([]);
   });
 });

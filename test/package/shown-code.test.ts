@@ -1,4 +1,4 @@
-/** Every block of code in the README and the guides is type-checked, tried as a command, or named as output. */
+/** Every block of code in the README and the guides, and every example of a docstring, is type-checked, tried as a command, or named as output. */
 
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -10,6 +10,7 @@ import { z } from "zod";
 import { commandLine } from "../../src/cli/program.ts";
 import { temporaryFolder } from "../cli/temporary-folder.ts";
 import { recordedOutput } from "../cli/recorded-output.ts";
+import { docstringExamples } from "../support/docstring-examples.ts";
 import { shownBlocks, shownPages, shownPrograms } from "../support/shown-blocks.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
@@ -63,10 +64,10 @@ const settings = {
     allowImportingTsExtensions: true,
     paths: { turnlog: [`${root}src/public/index.ts`], "turnlog/*": [`${root}src/public/*.ts`] },
   },
-  include: ["README", "docs", "examples", "SECURITY", "UPGRADING"],
+  include: ["README", "docs", "docstrings", "examples", "SECURITY", "UPGRADING"],
 };
 
-it("code passes the compiler", async () => {
+it("code passes the compiler, and so do the examples of docstrings", async () => {
   await using folder = await temporaryFolder({
     "package.json": '{ "type": "module" }',
     "tsconfig.json": JSON.stringify(settings),
@@ -84,6 +85,13 @@ it("code passes the compiler", async () => {
   for (const [page, declarations] of Object.entries(given)) {
     const file = folder.at(join(page.replace(/\.md$/, ""), "agent.ts"));
     await writeFile(file, `${declarations}\nexport {};\n`);
+  }
+  const examples = docstringExamples();
+  expect(examples.length).toBeGreaterThan(140);
+  for (const { place, module } of examples) {
+    const file = folder.at(`docstrings/${place.replaceAll(/\.ts:|\//g, "_")}.ts`);
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, module);
   }
   const errors = await compilerErrors(folder.path);
   // The sources have settings of their own.

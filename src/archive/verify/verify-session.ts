@@ -38,7 +38,11 @@ export interface LogProblem extends Finding {
   readonly session: string;
 }
 
-/** Result of {@link verifySession}. */
+/**
+ * Result of {@link verifySession}.
+ * @example
+ * const { problems }: SessionVerification = await verifySession(log, "s-1");
+ */
 export interface SessionVerification {
   readonly session: string;
   readonly events: number;

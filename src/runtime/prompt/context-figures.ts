@@ -39,7 +39,12 @@ export interface FiguresSetup extends Pick<PromptSetup, "catalogue"> {
   readonly standing?: number;
 }
 
-/** The figures of a session's context: the next prompt, its model, tokens and cost so far. */
+/**
+ * The figures of a session's context: the next prompt, its model, tokens and cost so far.
+ * @example
+ * const { limits, due, cost }: ContextFigures = await session.context();
+ * console.log(limits, due, cost.total.dollars);
+ */
 export interface ContextFigures extends Omit<ContextEstimate, "recorded"> {
   readonly model: ModelName;
   readonly limits: ModelLimits;

@@ -29,6 +29,9 @@ const schema = optionsOf<ProviderCounterOptions>({ fetch: code, timeoutMs: milli
  * recorded.
  * @param client - Makes the agent's model with a `fetch`, and otherwise the same:
  * `(fetch) => createAnthropic({ fetch })("claude-sonnet-4-5")`.
+ * @example
+ * const counter = providerCounter((fetch) => createAnthropic({ fetch })("claude-sonnet-4-5"));
+ * const agent: Agent = { model, context: { counter } };
  */
 export function providerCounter(
   client: (fetch: Fetch) => LanguageModel,

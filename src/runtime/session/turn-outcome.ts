@@ -26,7 +26,11 @@ import {
   type SessionState,
 } from "../../state/index.ts";
 
-/** How a turn ended: its text, reason and usage. */
+/**
+ * How a turn ended: its text, reason and usage.
+ * @example
+ * const { text, finishReason, usage }: TurnResult = await turn.result;
+ */
 export interface TurnResult<OUTPUT = unknown> {
   readonly turn: number;
   /** The text of the turn's last step. */

@@ -27,7 +27,13 @@ type TurnRest<OUTPUT = unknown> =
   /** The message waits behind a cancelled, failed or interrupted turn, until `session.resume()`. */
   | { readonly kind: "held" };
 
-/** The turn that delivers a message: its events, past and then live, and its result. */
+/**
+ * The turn that delivers a message: its events, past and then live, and its result.
+ * @example
+ * const turn: Turn = await session.send("Which tests failed?");
+ * for await (const event of turn)
+ *   if (event.type === "part.text-delta") process.stdout.write(event.data.text);
+ */
 export interface Turn<OUTPUT = unknown, PARTIAL = unknown> extends AsyncIterable<SessionEvent> {
   /** The id of the message. */
   readonly messageId: string;

@@ -26,7 +26,10 @@ const optionsSchema = z.object({
  * The identity of the running call, from the second argument of a tool's `execute`.
  * @throws TurnlogError `INVALID_INPUT` if turnlog did not run the tool
  * @example
- * execute: async (order, options) => pay(order, { idempotencyKey: callIdentity(options).effectId })
+ * const buy = tool({
+ *   inputSchema: z.object({ item: z.string() }),
+ *   execute: async (order, options) => pay(order, { idempotencyKey: callIdentity(options).effectId }),
+ * });
  */
 export function callIdentity(options: unknown): CallIdentity {
   const parsed = optionsSchema.safeParse(options);

@@ -41,7 +41,11 @@ const PROCESS = randomUUID();
 let files = 0;
 const PRIVATE = { recursive: true, mode: PRIVATE_FOLDER } as const;
 
-/** Opens the blobs of a folder, which is created at the first put. */
+/**
+ * Opens the blobs of a folder, which is created at the first put.
+ * @example
+ * const runtime = await createRuntime({ log, agent, blobs: { store: folderBlobs("/var/lib/blobs") } });
+ */
 export function folderBlobs(dir: string, options: FolderBlobsOptions = {}): BlobStore {
   check(name, dir, "folderBlobs", { name: "dir" });
   check(schema, options, "folderBlobs", { name: "options" });

@@ -13,7 +13,13 @@ import type { BlobEntry, BlobStore } from "../../events/index.ts";
 import { BlobHolds } from "./blob-holds.ts";
 import { hash } from "node:crypto";
 
-/** Opens a blob store that ends with its process. */
+/**
+ * Opens a blob store that ends with its process.
+ * @example
+ * const blobs = memoryBlobs();
+ * using held = await blobs.put(Buffer.from("a picture"));
+ * console.log(await blobs.has(held.sha256));
+ */
 export function memoryBlobs(): BlobStore {
   const contents = new Map<string, Uint8Array>();
   const holds = new BlobHolds();

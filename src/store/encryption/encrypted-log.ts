@@ -17,7 +17,11 @@ export interface EncryptedLogOptions {
 /** What to erase, as in the data of `session.redacted`. */
 export type Erasure = SessionFamily["session.redacted"];
 
-/** An event log that encrypts content, and can erase the content of single events for good. */
+/**
+ * An event log that encrypts content, and can erase the content of single events for good.
+ * @example
+ * const encrypted: EncryptedLog = encryptedLog(log, folderKeys("../keys"));
+ */
 export interface EncryptedLog extends EventLog {
   /** The log below, with events as they are stored. */
   readonly stored: EventLog;

@@ -53,7 +53,7 @@ export function asEncrypted(log: EventLog): EncryptedLog | undefined {
 const schema = optionsOf<EncryptedLogOptions>({ withoutKey: oneOf("refuse", "redact") }, {});
 
 /**
- * Encrypts the content of a log's sessions.
+ * Encrypts the content of a log's sessions. @example await using log = encryptedLog(below, folderKeys("../keys"));
  * @param log - Closed together with the result. Nothing else may write to it meanwhile.
  * @param keys - Without keys, encrypted sessions cannot be written, and are read by `withoutKey`.
  * @throws TurnlogError `INVALID_INPUT` for keys inside the log's store

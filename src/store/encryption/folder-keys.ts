@@ -12,7 +12,11 @@ import { makePrivateFolder, PRIVATE_FILE, syncAbove, syncFolder } from "../folde
 import { check, name } from "../../validation/index.ts";
 import { jsonOf, UNFINISHED, type KeyStore } from "./key-store.ts";
 
-/** Keeps keys in a folder, which the first saved key creates. Only its owner can read the files (0600). */
+/**
+ * Keeps keys in a folder, which the first saved key creates. Only its owner can read the files (0600).
+ * @example
+ * const runtime = await createRuntime({ dir, agent, encryption: { keys: folderKeys("../keys") } });
+ */
 export function folderKeys(folder: string): KeyStore {
   check(name, folder, "folderKeys", { name: "folder" });
   const dir = resolve(folder);

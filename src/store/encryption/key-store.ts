@@ -9,6 +9,12 @@ export const UNFINISHED = "-unfinished";
  * Stores keys by session id, and `-unfinished`: a folder ({@link folderKeys}), memory, or your own
  * implementation, for example over a key management service. `keyStoreContract` in `turnlog/testing`
  * checks the promises.
+ * @example
+ * const keys: KeyStore = {
+ *   load: async (id) => await vault.get(id),
+ *   save: async (id, key) => await vault.set(id, key),
+ *   erase: async (id) => await vault.delete(id),
+ * };
  */
 export interface KeyStore {
   /** The folder with the keys, if there is one: it must not be inside the store. */
@@ -25,7 +31,11 @@ export interface KeyStore {
   erase(session: string): Promise<void>;
 }
 
-/** Keys in memory, for tests. */
+/**
+ * Keys in memory, for tests.
+ * @example
+ * const runtime = await createRuntime({ memory: true, agent, encryption: { keys: memoryKeys() } });
+ */
 export function memoryKeys(): KeyStore {
   const keys = new Map<string, string>();
   return {

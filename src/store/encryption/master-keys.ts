@@ -18,7 +18,12 @@ export interface MasterKeyOptions {
   readonly previous?: readonly Uint8Array[];
 }
 
-/** A key store whose texts are wrapped by a master key. */
+/**
+ * A key store whose texts are wrapped by a master key.
+ * @example
+ * const keys: MasterKeys = masterKeys(folderKeys("../keys"), { current });
+ * await keys.rotate(log);
+ */
 export interface MasterKeys extends KeyStore {
   /**
    * Wraps the keys of all sessions of a log by the current master key. Sessions may run meanwhile, by this key

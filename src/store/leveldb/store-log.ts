@@ -4,7 +4,12 @@ import type { BlobStore, CursorStore, EventLog } from "../../events/index.ts";
 import type { Backup, BackupOptions } from "./backup/index.ts";
 import type { TrimmedSession, TrimOptions } from "./upkeep/index.ts";
 
-/** A log whose store can be copied and whose sessions can be trimmed. */
+/**
+ * A log whose store can be copied and whose sessions can be trimmed.
+ * @example
+ * const log: StoreLog = await openLog({ dir: ".turnlog" });
+ * await log.backup("../copies/monday");
+ */
 export interface StoreLog extends EventLog {
   /** The store's folder; undefined for a log in memory. */
   readonly dir: string | undefined;

@@ -15,7 +15,11 @@ import {
 import { logParts } from "./log-parts.ts";
 import { PostgresLog } from "./postgres-log.ts";
 
-/** Options of {@link openPostgresLog}. */
+/**
+ * Options of {@link openPostgresLog}.
+ * @example
+ * const options: PostgresLogOptions = { connectionString: process.env["DATABASE_URL"] ?? "", migrate: false };
+ */
 export interface PostgresLogOptions {
   /** As `pg` takes it: `postgres://user:password@host:5432/database`. TLS and roles are the driver's. */
   readonly connectionString: string;
