@@ -33,6 +33,8 @@ export interface Ownership {
    * session gets the same epoch again. @throws TurnlogError `LOG_FAILED`, `LOG_CLOSED`, `INVALID_INPUT`
    */
   claim(session: string): Promise<Claim | undefined>;
+  /** The sessions that living processes have now. Optional. @throws TurnlogError `LOG_FAILED`, `LOG_CLOSED` */
+  taken?(): Promise<ReadonlySet<string>>;
 }
 
 /**

@@ -66,6 +66,16 @@ export function ownershipContract(
 
     if (beside === undefined) return;
 
+    it("tells every process which sessions are taken, if it can", async () => {
+      await both(async (one, other) => {
+        const claim = await taken(one, "s");
+        const sessions = await other.ownership?.taken?.();
+        if (sessions !== undefined) assert.deepEqual([...sessions], ["s"]);
+        await claim.release();
+        assert.equal((await other.ownership?.taken?.())?.size ?? 0, 0);
+      });
+    });
+
     it("gives a session to one process at a time, and then to the next, which sees all events", async () => {
       await both(async (one, other) => {
         const first = await taken(one, "s");

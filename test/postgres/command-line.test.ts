@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openPostgresLog } from "../../src/store/postgres/index.ts";
 import { jsonLines, run, start, type Ended } from "../cli/command-line.ts";
 import { temporaryFolder } from "../cli/temporary-folder.ts";
+import { saying } from "../support/script.ts";
 import { installedPostgres, startPglite, startPostgres } from "../support/postgres-server.ts";
 
 const wanted = process.env["TURNLOG_POSTGRES"] !== undefined;
@@ -103,6 +104,26 @@ it("changes a session that another process runs through that process", async () 
   await expect(session.send("Three")).rejects.toMatchObject({ code: "SESSION_DELETED" });
 });
 
+it("says of a turn whether its process lives", async () => {
+  const { connectionString, connections } = server;
+  const { createRuntime } = await import("../../src/runtime/index.ts");
+  const { gate, scriptedModel } = await import("../../src/models/index.ts");
+  const lines = async (): Promise<string> => {
+    const { stdout } = await done("sessions");
+    return stdout.split("\n").find((line) => line.startsWith("cut")) ?? "";
+  };
+  await using log = await openPostgresLog({ connectionString, connections, pollingMs: 20 });
+  const waits = gate();
+  const model = scriptedModel([saying("Half", waits)]);
+  {
+    await using runtime = await createRuntime({ log, agent: { model } });
+    await (await runtime.session("cut")).send("Go");
+    await waits.reached;
+    expect(await lines()).toContain("running");
+  }
+  expect(await lines()).toContain("cut off");
+});
+
 describe("refuses", () => {
   it.each([
     ["backup", ["backup", "copy"], "pg_dump"],
@@ -133,6 +154,16 @@ describe("refuses", () => {
 
   it("--no-migrate for a folder", async () => {
     expect(await run(["sessions", "--no-migrate"], { cwd })).toMatchObject({ code: 2 });
+  });
+
+  it.each([
+    ["--no-migrate", "two"],
+    ["--take-over", url],
+  ])("%s for a copy in which it has no effect", async (option, to) => {
+    const from = to === url ? `${url}?application_name=other` : url;
+    const { code, stderr } = await run(["copy", "--from", from, "--to", to, option], { cwd });
+    expect(code).toBe(2);
+    expect(stderr).toContain(option);
   });
 
   it("nothing where a folder is named and the environment has a database", async () => {

@@ -7,8 +7,18 @@ import { setTimeout } from "node:timers/promises";
 import { afterAll, describe, expect, it } from "vitest";
 import { copyLog } from "../../src/archive/exchange/index.ts";
 import { verifyLog } from "../../src/archive/verify/index.ts";
-import type { EventLog } from "../../src/events/index.ts";
-import { exportSession, openLog, openMemoryLog } from "../../src/public/index.ts";
+import { isRedacted, type EventLog } from "../../src/events/index.ts";
+import { scriptedModel } from "../../src/models/index.ts";
+import {
+  createRuntime,
+  encryptedLog,
+  exportSession,
+  memoryKeys,
+  openLog,
+  openMemoryLog,
+  type Agent,
+  type Runtime,
+} from "../../src/public/index.ts";
 import { openPostgresLog } from "../../src/store/postgres/index.ts";
 import { wrapLog } from "../../src/replay/index.ts";
 import { run, start } from "../cli/command-line.ts";
@@ -147,6 +157,46 @@ it("that is interrupted counts only what the target has", async () => {
   });
   expect(events).toBe(1000);
   expect(await target.revision("a")).toBe(events);
+});
+
+it("copies encrypted sessions as they are stored: the same keys read them there, and erase both", async () => {
+  const keys = memoryKeys();
+  await using source = await openMemoryLog();
+  await using target = await openTarget();
+  const agent: Agent = { model: scriptedModel(["A secret.", "And more."]) };
+  const open = (log: EventLog): Promise<Runtime> =>
+    createRuntime({ log, agent, encryption: { keys } });
+  const { position, shown } = await (async () => {
+    await using runtime = await open(source);
+    const session = await runtime.session("s");
+    const { text } = await (await session.send("Tell me")).result;
+    expect(text).toBe("A secret.");
+    const events = await Array.fromAsync(runtime.log.read("s"));
+    const queued = events.find(({ type }) => type === "message.queued")?.position ?? 0;
+    return { position: queued, shown: (await session.view()).history };
+  })();
+  await copied(source, target);
+  expect(await contentOf(target)).toEqual(await contentOf(source));
+  expect(JSON.stringify(await contentOf(target))).not.toContain("secret");
+  await expect(encryptedLog(target, memoryKeys()).loadSnapshot("s", "none")).resolves.toBe(
+    undefined,
+  );
+  await expect(Array.fromAsync(encryptedLog(target, memoryKeys()).read("s"))).rejects.toMatchObject(
+    {
+      code: "KEY_MISSING",
+    },
+  );
+  await using runtime = await open(target);
+  const session = await runtime.session("s");
+  expect((await session.view()).history).toEqual(shown);
+  await (
+    await session.send("Go on")
+  ).result;
+  await session.redact(position);
+  expect((await verifyLog(runtime.log)).problems).toEqual([]);
+  // The key is gone, whatever copy the content is in.
+  const events = await encryptedLog(source, keys).readAt("s", [position]);
+  expect(events.map((event) => isRedacted(event))).toEqual([true]);
 });
 
 const several = server.process !== undefined;

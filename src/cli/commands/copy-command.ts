@@ -34,6 +34,7 @@ export async function copy(given: unknown, { data, progress }: Output): Promise<
   const [source, target] = [from, to].map((store) => placeOf(store, migrate, takeOver));
   if (source === undefined || target === undefined || nameOf(source) === nameOf(target))
     throw new UsageError("--from and --to name the same store: name another one with --to.");
+  refuseIdle(migrate, takeOver, source, target);
   await using read = await openStore(source, { readOnly: true });
   await using written = await openStore(target, creating);
   const say = (text: string): void => void writeLine(progress, text).catch(() => {});
@@ -67,6 +68,19 @@ function placeOf(store: string, migrate: boolean, takeOver: boolean): StorePlace
   const isUrl = /^postgres(?:ql)?:\/\//.test(store);
   const database = isUrl ? { connectionString: store, migrate } : undefined;
   return { dir: store, database, takeOver };
+}
+
+/** @throws UsageError for options that would have no effect */
+function refuseIdle(
+  migrate: boolean,
+  takeOver: boolean,
+  source: StorePlace,
+  target: StorePlace,
+): void {
+  if (!migrate && target.database === undefined)
+    throw new UsageError("--no-migrate is for a copy into a database: leave it out.");
+  if (takeOver && source.database !== undefined && target.database !== undefined)
+    throw new UsageError("--take-over is for a store in a folder: leave it out.");
 }
 
 function nameOf({ dir, database }: StorePlace): string {

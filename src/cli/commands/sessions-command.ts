@@ -33,11 +33,14 @@ export async function sessions(given: unknown, { data, progress }: Output): Prom
     );
   else if (rows.length === 0)
     await writeLine(progress, `${storeName({ dir, database })} has no sessions yet.`);
-  else
-    await writeLines(
-      data,
-      sessionTable(rows, data, isOfOwner(log.stored) || database !== undefined),
-    );
+  else await writeLines(data, sessionTable(rows, data, await runningIn(log)));
+}
+
+/** Whether a living process may run a session: one has the store open, or, in a database, the session. */
+async function runningIn(log: EncryptedLog): Promise<(session: string) => boolean> {
+  const taken = await log.ownership?.taken?.();
+  const isOpen = isOfOwner(log.stored);
+  return (session) => taken?.has(session) ?? isOpen;
 }
 
 /** The sessions as the list has them, without their questions. @throws as {@link openSessions} */
@@ -58,16 +61,16 @@ async function newestFirst(log: EncryptedLog): Promise<readonly SessionRow[]> {
 /** The least width of the id column: generated names fit. */
 const ID_WIDTH = 20;
 
-/** `isOpen`: a process has the store open, so that turns may run. */
+/** `isRun`: whether a living process may run a session. */
 export function sessionTable(
   found: readonly SessionRow[],
   data: Channel,
-  isOpen = false,
+  isRun: (session: string) => boolean = () => false,
 ): readonly string[] {
   const rows = found.map((session) => [
     session.session,
     dateAndTime(session.updatedAt),
-    visibleName(statusOf(session, isOpen)),
+    visibleName(statusOf(session, isRun(session.session))),
     amount(session.turns, "turn"),
     `${figure(session.total.inputTokens + session.total.outputTokens)} tokens`,
   ]);
@@ -101,7 +104,7 @@ export function sessionTable(
   });
 }
 
-function statusOf({ status, lastEnd, problem, ...awaited }: SessionRow, isOpen: boolean): string {
+function statusOf({ status, lastEnd, problem, ...awaited }: SessionRow, isRun: boolean): string {
   if (problem !== undefined) return "unreadable";
   switch (status) {
     case "awaiting-approval":
@@ -111,8 +114,7 @@ function statusOf({ status, lastEnd, problem, ...awaited }: SessionRow, isOpen: 
     case "closed":
       return "closed";
     case "running":
-      // Only one process can have the store open: unless it is another one, the turn's process has ended.
-      return isOpen ? "running" : "cut off";
+      return isRun ? "running" : "cut off";
     case "idle":
       return lastEnd === undefined || lastEnd === "stop" ? "idle" : lastEnd;
   }

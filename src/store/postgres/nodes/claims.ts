@@ -11,6 +11,7 @@ const NOBODY = "";
 /** The id before the first lease. */
 const NOT_YET = "none";
 
+const takenSchema = z.object({ id: z.string() });
 const claimedSchema = z.object({ epoch: position.nullable() });
 
 export interface ClaimsOptions extends LeaseOptions {
@@ -47,6 +48,19 @@ export class Claims implements Ownership {
       if (claim === undefined) this.#held.delete(session);
     }
     return claim;
+  }
+
+  async taken(): Promise<ReadonlySet<string>> {
+    const { sql, schema } = this.#options;
+    const rows = await sql
+      .query(
+        `SELECT s.id FROM ${schema}.sessions s JOIN ${schema}.nodes n ON n.id = s.owner
+         WHERE n.expires_at > clock_timestamp()`,
+      )
+      .catch((error: unknown) => {
+        throw databaseFailure(error, "Asking which sessions run");
+      });
+    return new Set(parseRows(takenSchema, rows).map(({ id }) => id));
   }
 
   /** Ends the lease: other processes take over what this one still had. */
