@@ -14,6 +14,7 @@ export {
   type DeletedWithBlobs,
   blobsOfSession,
   collectBlobs,
+  deletedSchema,
   deleteSession,
 } from "./used-blobs.ts";
 export {

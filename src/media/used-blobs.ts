@@ -1,5 +1,6 @@
 /** Finds the blobs that sessions use, from their events, and deletes all others. */
 
+import { z } from "zod";
 import {
   readableEvents,
   TurnlogError,
@@ -68,6 +69,19 @@ export async function collectBlobs(
 ): Promise<CollectedBlobs> {
   return await blobs.collect(() => usedBlobs(log), among === undefined ? {} : { among });
 }
+
+/** The result of a deletion in another process. */
+export const deletedSchema: z.ZodType<DeletedWithBlobs> = z.lazy(() =>
+  z.object({
+    session: z.string(),
+    revision: z.int(),
+    forks: z.array(z.string()),
+    repeated: z.boolean(),
+    erased: z.boolean(),
+    children: z.array(z.string()),
+    blobs: z.object({ removed: z.int(), bytes: z.number() }),
+  }),
+);
 
 export interface DeletedWithBlobs extends Deleted {
   /** Sessions of sub-agents that were deleted with it, theirs included. */

@@ -98,7 +98,7 @@ export function forwarding(local: (command?: string) => Session, host: Forwardin
     const [first, options = {}] = name === "send" ? args : [undefined, ...args];
     const given = withTime(options);
     const sent = name === "send" ? [await host.received(inputSchema.parse(first)), given] : [given];
-    const { messageId } = beganSchema.parse(await forward(command, name, sent));
+    const { messageId } = readAnswer(beganSchema, id, name, await forward(command, name, sent));
     return await session.turn(messageId);
   }
 
@@ -169,7 +169,8 @@ export async function answerTo(
   id: string,
   signal?: AbortSignal,
 ): Promise<JsonValue | undefined> {
-  const answer = answerSchema.parse(await inbox.answerOf(session, id, signal));
+  const given = await inbox.answerOf(session, id, signal);
+  const answer = readAnswer(answerSchema, session, id, given);
   if (!("error" in answer)) return answer.value;
   const { code, message, position, details } = answer.error;
   throw new TurnlogError(code, message, {
@@ -177,6 +178,26 @@ export async function answerTo(
     ...(position === undefined ? {} : { position }),
     ...(details === undefined ? {} : { details }),
   });
+}
+
+/**
+ * Reads what another process answered, perhaps of another release.
+ * @param command - Its name or its id.
+ * @throws TurnlogError `INVALID_INPUT`
+ */
+export function readAnswer<Answer>(
+  schema: z.ZodType<Answer>,
+  session: string,
+  command: string,
+  answer: unknown,
+): Answer {
+  const { data, error } = schema.safeParse(answer);
+  if (error === undefined) return data;
+  throw new TurnlogError(
+    "INVALID_INPUT",
+    `Another process executed the command ${command} for session ${session}, and its answer cannot be read here: ${z.prettifyError(error)}. Do not repeat the call: read the session to see what changed, and update all processes to one release.`,
+    { session, cause: error },
+  );
 }
 
 /** A time as text: a Date is no JSON. */

@@ -15,6 +15,7 @@ export {
 export type { RuntimeOptions } from "./runtime-options.ts";
 export type { Runtime } from "./runtime.ts";
 export { mirrorSession } from "./session-mirror.ts";
+export { readAnswer } from "./forwarded-commands.ts";
 export { changeStored, whileClaimed } from "./stored-command.ts";
 export { checkoutSession, rewindSession } from "./stored-rewind.ts";
 export type { SendOptions } from "./session-options.ts";

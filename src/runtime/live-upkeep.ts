@@ -1,16 +1,16 @@
 /** Changes stored sessions that a runtime may have live: deletes them, and trims their logs. */
 
-import { z } from "zod";
 import {
   TurnlogError,
   type BlobStore,
   type DeleteOptions,
   type EventLog,
 } from "../events/index.ts";
-import { deleteSession, type DeletedWithBlobs } from "../media/index.ts";
+import { deletedSchema, deleteSession, type DeletedWithBlobs } from "../media/index.ts";
 import { trimLog, type TrimmedLog, type TrimLogOptions } from "../archive/trim/index.ts";
 import { childrenOf, waitsForAnswer } from "../state/index.ts";
 import type { StoreLog } from "../store/leveldb/index.ts";
+import { readAnswer } from "./forwarded-commands.ts";
 import { elsewhereIfNotHere } from "./stored-command.ts";
 import type { LiveSession } from "./live-session.ts";
 import type { LiveSessions } from "./live-sessions.ts";
@@ -43,9 +43,6 @@ export async function deleteLive(
   });
 }
 
-/** Made by a process of a neighbouring release. */
-const deletedSchema = z.custom<DeletedWithBlobs>();
-
 /** Deletes the session here, or in the process that runs it. @param signal - Aborts when the runtime closes. */
 export async function deleteAnywhere(
   session: string,
@@ -53,7 +50,8 @@ export async function deleteAnywhere(
   host: UpkeepHost,
   signal: AbortSignal,
 ): Promise<DeletedWithBlobs> {
-  const read = (answer: unknown): DeletedWithBlobs => deletedSchema.parse(answer);
+  const read = (answer: unknown): DeletedWithBlobs =>
+    readAnswer(deletedSchema, session, "delete", answer);
   const command = { name: "delete", args: [options], read };
   return await elsewhereIfNotHere(host.log, session, command, signal, () =>
     deleteLive(session, options, host),

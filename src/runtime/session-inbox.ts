@@ -17,6 +17,8 @@ import {
 } from "../events/index.ts";
 import { toJson } from "../shared/index.ts";
 import { called, type CommandAnswer } from "./forwarded-commands.ts";
+import { check } from "../validation/index.ts";
+import { deleteSchema } from "./runtime-arguments.ts";
 import { deleteLive, type UpkeepHost } from "./live-upkeep.ts";
 import type { Session } from "./session.ts";
 
@@ -128,7 +130,7 @@ export class SessionInbox implements Disposable {
     try {
       const result: unknown =
         name === "delete"
-          ? await deleteLive(session, deletionSchema.parse(args[0] ?? {}), upkeep)
+          ? await deleteLive(session, deletionOf(session, args), upkeep)
           : await called(local(session, id), name, args);
       if (result === undefined) return {};
       return { value: isTurn(result) ? { messageId: result.messageId } : toJson(result) };
@@ -175,8 +177,17 @@ const leftToOthers: ReadonlySet<string> = new Set([
   "LOG_FAILED",
 ]);
 
-/** Checked by the runtime. */
-const deletionSchema = z.custom<DeleteOptions>();
+const deletionSchema: z.ZodType<DeleteOptions> = z.strictObject({
+  forks: z.enum(["refuse", "copy"]).exactOptional(),
+  by: z.string().exactOptional(),
+});
+
+/** @throws TurnlogError `INVALID_INPUT` for options that this release does not know */
+function deletionOf(session: string, args: readonly JsonValue[]): DeleteOptions {
+  const given = args[0] ?? {};
+  check(deleteSchema, given, "delete", { name: "options", session });
+  return deletionSchema.parse(given);
+}
 
 function isTurn(value: unknown): value is { readonly messageId: string } {
   return typeof value === "object" && value !== null && "untilRest" in value;

@@ -1,6 +1,5 @@
 /** Rewinds a stored session: its events are written straight to the log, unless another process runs it. */
 
-import { z } from "zod";
 import { shellWord, type EventBody, type EventLog } from "../events/index.ts";
 import { isAtBoundary, stateAt } from "../state/index.ts";
 import {
@@ -11,6 +10,7 @@ import {
   commands,
   repeatedMessages,
   rewind,
+  rewoundSchema,
   withdrawal,
   type CommandTarget,
   type RewindDecision,
@@ -18,10 +18,8 @@ import {
   type RewindPlace,
   type Rewound,
 } from "./session/index.ts";
+import { readAnswer } from "./forwarded-commands.ts";
 import { changeStored, type StoredCommand } from "./stored-command.ts";
-
-/** Made by the other process, of a neighbouring release. */
-const rewoundSchema = z.custom<Rewound>();
 
 interface StoredMove extends RewindManner {
   /** Epoch milliseconds. */
@@ -77,7 +75,7 @@ async function moveStored(
   return await changeStored(
     log,
     session,
-    { ...asked, read: (answer) => rewoundSchema.parse(answer) },
+    { ...asked, read: (answer) => readAnswer(rewoundSchema, session, asked.name, answer) },
     change,
   );
 }

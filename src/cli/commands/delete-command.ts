@@ -2,8 +2,12 @@
 
 import { z } from "zod";
 import { shellWord, TurnlogError, type EventLog } from "../../events/index.ts";
-import { deleteSession as deleteWithBlobs, type DeletedWithBlobs } from "../../media/index.ts";
-import { changeStored } from "../../runtime/index.ts";
+import {
+  deletedSchema,
+  deleteSession as deleteWithBlobs,
+  type DeletedWithBlobs,
+} from "../../media/index.ts";
+import { changeStored, readAnswer } from "../../runtime/index.ts";
 import { waitsForAnswer } from "../../state/index.ts";
 import {
   DONE,
@@ -113,13 +117,14 @@ export async function deleteStored(
   return await changeStored(
     log,
     session,
-    { name: "delete", args: [options], read: (answer) => deletedSchema.parse(answer) },
+    {
+      name: "delete",
+      args: [options],
+      read: (answer) => readAnswer(deletedSchema, session, "delete", answer),
+    },
     () => deleteWithBlobs(log, log.blobs, session, options, warn),
   );
 }
-
-/** Made by a process of a neighbouring release. */
-const deletedSchema = z.custom<DeletedWithBlobs>();
 
 async function confirmDelete(log: EventLog, session: string): Promise<boolean> {
   const events = await log.revision(session);

@@ -24,6 +24,7 @@ export {
   replaceMessage,
   replacing,
   rewind,
+  rewoundSchema,
   runAgain,
 } from "./rewind.ts";
 export { SessionActor } from "./session-actor.ts";

@@ -1,7 +1,8 @@
 /** Rewinding as a decider: the events of `rewind`, `checkout`, an edit and a regeneration, or a refusal. Pure. */
 
+import { z } from "zod";
 import type { Cost } from "../../context/index.ts";
-import type { EventBody } from "../../events/index.ts";
+import { usageSchema, type EventBody } from "../../events/index.ts";
 import {
   allWaiting,
   activeSpans,
@@ -30,6 +31,33 @@ export interface Rewound extends LeftTurns {
   /** What those turns cost, as far as prices are known. Absent where no agent is at hand. */
   readonly cost?: Cost;
 }
+
+/** The outcome of a rewind in another process. */
+export const rewoundSchema: z.ZodType<Rewound> = z.lazy(() =>
+  z.object({
+    branch: z.int(),
+    position: z.int(),
+    to: z.int(),
+    turns: z.array(z.int()),
+    effects: z.array(
+      z.object({
+        turn: z.int(),
+        step: z.int(),
+        callId: z.string(),
+        toolName: z.string(),
+        status: z.enum(["succeeded", "unknown"]),
+      }),
+    ),
+    usage: usageSchema,
+    cost: z
+      .object({
+        dollars: z.number(),
+        basis: z.enum(["measured", "estimated"]),
+        unpriced: z.number(),
+      })
+      .exactOptional(),
+  }),
+);
 
 /** A decided rewind. Without an event if the session is there already. */
 export interface RewindDecision {

@@ -1,0 +1,143 @@
+/** A command for a session that another process runs: executed once, there or here, and its answer is read. */
+
+import { setImmediate } from "node:timers/promises";
+import { expect, it } from "vitest";
+import {
+  elsewhere,
+  type EventLog,
+  type Inbox,
+  type InboxCommand,
+  type JsonValue,
+} from "../../src/events/index.ts";
+import { openMemoryLog } from "../../src/public/index.ts";
+import { changeStored, rewindSession } from "../../src/runtime/index.ts";
+import { wrapLog } from "../../src/replay/index.ts";
+
+/** An inbox in memory, which forgets a command once it has given its answer. */
+class MemoryInbox implements Inbox {
+  readonly posted: InboxCommand[] = [];
+  readonly answers: JsonValue[] = [];
+  readonly #unanswered = new Set<string>();
+  readonly #waiting = new Map<string, PromiseWithResolvers<JsonValue>>();
+  readonly #watchers = new Set<(session: string) => void>();
+
+  async post(_: string, command: InboxCommand): Promise<void> {
+    this.posted.push(command);
+    this.#unanswered.add(command.id);
+  }
+
+  async answerOf(_: string, id: string, signal?: AbortSignal): Promise<JsonValue> {
+    const waiting = Promise.withResolvers<JsonValue>();
+    this.#waiting.set(id, waiting);
+    signal?.addEventListener("abort", () => {
+      this.#waiting.delete(id);
+      waiting.reject(signal.reason);
+    });
+    return await waiting.promise;
+  }
+
+  async unanswered(): Promise<readonly InboxCommand[]> {
+    return this.posted.filter(({ id }) => this.#unanswered.has(id));
+  }
+
+  async answer(_: string, id: string, answer: JsonValue): Promise<void> {
+    this.answers.push(answer);
+    this.#unanswered.delete(id);
+    this.#waiting.get(id)?.resolve(answer);
+    this.#waiting.delete(id);
+  }
+
+  onDue(see: (session: string) => void): Disposable {
+    this.#watchers.add(see);
+    return { [Symbol.dispose]: () => this.#watchers.delete(see) };
+  }
+
+  /** The process that ran the session is gone. */
+  due(): void {
+    for (const see of this.#watchers) see("s");
+  }
+}
+
+/** A log whose session another process runs until `isFree`. */
+async function shared(): Promise<{ log: EventLog; inbox: MemoryInbox; free: () => void }> {
+  const inbox = new MemoryInbox();
+  let isFree = false;
+  const log = wrapLog(await openMemoryLog(), {
+    inbox,
+    ownership: {
+      claim: async (session) => {
+        if (!isFree) throw elsewhere(session);
+        const lost = new AbortController().signal;
+        return { epoch: 1, lost, assertHeld: () => {}, release: async () => {} };
+      },
+    },
+  });
+  return {
+    log,
+    inbox,
+    free: () => {
+      isFree = true;
+    },
+  };
+}
+
+const asked = { name: "rewind", args: [1], read: (answer: unknown) => answer };
+
+it("an answer that comes as the process dies is not lost, and nothing is executed twice", async () => {
+  const { log, inbox, free } = await shared();
+  let changes = 0;
+  const result = changeStored<unknown>(log, "s", asked, async () => {
+    changes += 1;
+    return "here";
+  });
+  await setImmediate();
+  const [command] = inbox.posted;
+  free();
+  // In one tick, either way round.
+  inbox.due();
+  await inbox.answer("s", command?.id ?? "", { value: "there" });
+  expect(await result).toBe("there");
+  expect(changes).toBe(0);
+  expect(inbox.posted).toHaveLength(1);
+});
+
+it("a command that nobody executed is executed here once, and no process executes it again", async () => {
+  const { log, inbox, free } = await shared();
+  const result = changeStored<unknown>(log, "s", asked, async () => "here");
+  await setImmediate();
+  // Due, and still with another process.
+  inbox.due();
+  await setImmediate();
+  free();
+  inbox.due();
+  expect(await result).toBe("here");
+  expect(inbox.posted).toHaveLength(1);
+  expect(inbox.answers).toEqual([{}]);
+});
+
+it("an error of the change here ends the command too", async () => {
+  const { log, inbox, free } = await shared();
+  const result = changeStored<unknown>(log, "s", asked, async () => {
+    throw new RangeError("No.");
+  });
+  await setImmediate();
+  free();
+  inbox.due();
+  await expect(result).rejects.toThrow("No.");
+  expect(inbox.answers).toEqual([{}]);
+});
+
+it.each<[string, JsonValue]>([
+  ["no answer at all", 5],
+  ["an answer of another form", { value: { branch: "first" } }],
+])("%s of another release is refused by a typed error that says what to do", async (_, answer) => {
+  const { log, inbox } = await shared();
+  const result = rewindSession(log, "s", { to: 1 });
+  await setImmediate();
+  await inbox.answer("s", inbox.posted[0]?.id ?? "", answer);
+  await expect(result).rejects.toMatchObject({
+    code: "INVALID_INPUT",
+    session: "s",
+    message: expect.stringMatching(/cannot be read.*Do not repeat.*one release/s) as unknown,
+  });
+});
