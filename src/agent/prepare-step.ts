@@ -5,19 +5,20 @@ import { z } from "zod";
 import {
   jsonObjectSchema,
   providerMetadataSchema,
+  TurnlogError,
   type JsonValue,
   type ModelName,
   type StepOverrides,
 } from "../events/index.ts";
 import { toJson } from "../shared/index.ts";
-import { check } from "../validation/index.ts";
+import { check, nearestName } from "../validation/index.ts";
 import {
   instructionsSchema,
   stepChangesSchema,
   toolChoiceSchema,
   type StepChanges,
 } from "./agent-schema.ts";
-import { nameOf, prepareAgent, type Agent, type PreparedAgent } from "./agent.ts";
+import { nameOf, prepareAgent, type PreparedAgent } from "./agent.ts";
 import { callSettings } from "./call-settings.ts";
 import { awaited } from "./user-callbacks.ts";
 
@@ -25,14 +26,44 @@ export type StepOptions = Parameters<PrepareStepFunction<ToolSet>>[0];
 
 /** Calls `prepareStep` and checks its answer. @throws TurnlogError `CALLBACK_FAILED` */
 export async function stepChanges(
-  { prepareStep }: Pick<Agent, "prepareStep">,
+  { agent: { prepareStep, tools = {} }, description }: Pick<PreparedAgent, "agent" | "description">,
   options: StepOptions,
 ): Promise<StepChanges> {
   return await awaited("prepareStep", async () => {
     const changes = (await prepareStep?.(options)) ?? {};
     check(stepChangesSchema, changes, "its answer");
+    assertTools(changes, Object.keys(tools), description.mcp !== undefined);
     return changes;
   });
+}
+
+/** @throws TurnlogError `INVALID_INPUT` for a name of no tool; the AI SDK leaves out such a name, and sends such a choice */
+function assertTools(
+  { activeTools, toolOrder, toolChoice }: StepChanges,
+  tools: readonly string[],
+  hasServers: boolean,
+): void {
+  const named = Object.entries({
+    activeTools: activeTools ?? [],
+    toolOrder: toolOrder ?? [],
+    toolChoice: typeof toolChoice === "object" ? [toolChoice.toolName] : [],
+  }).flatMap(([option, names]) => names.map((name) => [option, name] as const));
+  // The server of an MCP tool may be away in this step.
+  const isKnown = (name: string): boolean =>
+    tools.includes(name) || (hasServers && name.includes("__"));
+  const unknown = named.find(([, name]) => !isKnown(name));
+  if (unknown === undefined) return;
+  const [option, name] = unknown;
+  const nearest = nearestName(name, tools);
+  const advice =
+    nearest === undefined
+      ? `The agent has ${tools.join(", ") || "no tools"}.`
+      : `Did you mean \`${nearest}\`?`;
+  throw new TurnlogError(
+    "INVALID_INPUT",
+    `its answer: \`${option}\` names the tool ${name}, which does not exist. ${advice}`,
+    { details: { option, ...(nearest === undefined ? {} : { nearest }) } },
+  );
 }
 
 /** The changed settings as recorded data. Undefined if no setting changed. */

@@ -253,3 +253,38 @@ describe("a step that prepareStep changes", () => {
     expect(Math.max(...sizes)).toBeLessThan(600);
   });
 });
+
+describe("a tool that prepareStep names and the agent does not have", () => {
+  it.each<[string, ReturnType<PrepareStep>, RegExp]>([
+    [
+      "activeTools",
+      { activeTools: ["echo", "othr"] },
+      /`activeTools` names the tool othr.*`other`/,
+    ],
+    ["toolOrder", { toolOrder: ["pay_invoice"] }, /`toolOrder`.*pay_invoice.*The agent has echo/],
+    [
+      "toolChoice",
+      { toolChoice: { type: "tool", toolName: "server__tool" } },
+      /`toolChoice`.*server__tool.*does not exist/,
+    ],
+  ])("is refused in `%s`, before the model is called", async (_, answer, said) => {
+    const model = working(0);
+    await using open = await openSession({ model, tools, prepareStep: () => answer });
+    const turn = await open.session.send("Go.");
+    await expect(turn.result).rejects.toMatchObject({
+      code: "TURN_FAILED",
+      message: expect.stringMatching(said) as unknown,
+    });
+    expect(model.calls).toHaveLength(0);
+  });
+
+  it("may be the built-in one", async () => {
+    const model = working(0);
+    const prepareStep: PrepareStep = () => ({ activeTools: ["read_tool_output"] });
+    await using open = await openSession({ model, tools, prepareStep });
+    await (
+      await open.session.send("Go.")
+    ).result;
+    expect(model.calls[0]?.tools?.map(({ name }) => name)).toEqual(["read_tool_output"]);
+  });
+});

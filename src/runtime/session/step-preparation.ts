@@ -130,7 +130,7 @@ async function asked(
   const { agent } = prepared;
   const plain = plainEntries(history, view);
   const given = promptMessages(history, view);
-  const changes = await stepChanges(agent, stepOptions(state, prepared, plain, given, values));
+  const changes = await stepChanges(prepared, stepOptions(state, prepared, plain, given, values));
   const own = new Set([...given, ...plain.map(({ message }) => message)]);
   const change = await awaited("prepareStep", async () => {
     if (changes.toolsContext !== undefined) await assertToolContexts(agent, changes, "its answer");
