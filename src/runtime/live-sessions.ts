@@ -244,14 +244,18 @@ export class LiveSessions {
     await released;
   }
 
-  #forget({ actor, claim, watchers, idleTimer }: LiveSession): Promise<void> {
-    const why = reopened(actor.session);
+  #forget({ actor, claim, watchers, idleTimer, snapshots }: LiveSession): Promise<void> {
+    const { session } = actor;
+    const why = reopened(session);
     idleTimer?.[Symbol.dispose]();
     actor.passivate(why);
     this.#drop(actor);
     const released = release(actor, claim, this.#host.onWarning);
-    this.#waits.add(actor.session, released);
+    this.#waits.add(session, released);
     watchers.fail(why);
+    void Promise.allSettled([released, snapshots.stored]).then(() =>
+      this.#host.ledger?.passivated(session, (one) => this.#live.has(one)),
+    );
     return released;
   }
 
@@ -288,9 +292,7 @@ export class LiveSessions {
       // The link is an event, and each event starts the wait again.
       if (actor.closeChain()) return;
       this.keep(live, "passivated");
-      actor.passivate(reopened(actor.session));
-      this.#drop(actor);
-      this.#waits.add(actor.session, release(actor, live.claim, this.#host.onWarning));
+      void this.#forget(live);
     };
     live.idleTimer = after(this.#host.options.idleAfterMs ?? 60_000, due, false);
   }

@@ -111,6 +111,23 @@ export class SpendingLedger {
     this.#reserved.delete(session);
   }
 
+  /**
+   * Forgets a session that is not live any more, with its sub-agents, once none of them is; the log has what they
+   * spent. Sessions that count for a key are kept: each sum of a key needs all of them.
+   */
+  passivated(session: string, isLive: (session: string) => boolean): void {
+    const { root = session } = this.#entries.get(session) ?? {};
+    const family = [...(this.#members.get(familyOf(root)) ?? [session])];
+    if (family.some((one) => isLive(one)) || isLive(root)) return;
+    this.#loaded.delete(root);
+    for (const one of family) if (!this.#countsForKey(one)) this.forget(one);
+  }
+
+  /** The number of sessions in memory. */
+  get size(): number {
+    return this.#entries.size;
+  }
+
   /** The event that ends a turn before its next call; undefined if the call may be made. */
   limitReached(
     { session, state }: { readonly session: string; readonly state: SessionState },
@@ -192,6 +209,11 @@ export class SpendingLedger {
       sessions?.delete(session);
       if (sessions?.size === 0) this.#members.delete(place);
     }
+  }
+
+  #countsForKey(session: string): boolean {
+    const { metadata = {} } = this.#entries.get(session) ?? {};
+    return this.#keys.some((key) => Object.hasOwn(metadata, key));
   }
 
   #placesOf({ metadata, root }: Entry): readonly string[] {

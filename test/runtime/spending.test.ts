@@ -14,6 +14,8 @@ import {
 } from "../../src/public/index.ts";
 import { verifySession } from "../../src/archive/verify/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
+import { SpendingLedger } from "../../src/runtime/spending-ledger.ts";
+import { readSessionState } from "../../src/state/index.ts";
 import { replay } from "../../src/replay/index.ts";
 import { runs } from "../support/runs.ts";
 import { storedEvents } from "../support/replay.ts";
@@ -54,6 +56,31 @@ async function ends(runtime: Runtime, id: string, metadata = {}): Promise<string
   const session = await runtime.session(id, { metadata });
   return (await (await session.send("Go.")).result).finishReason;
 }
+
+it("keeps no session in memory that is not live, nor its sub-agents, and reads them again from the log", async () => {
+  const log = await openMemoryLog();
+  {
+    const limits = { session: { tokens: 100_000 } };
+    await using runtime = await createRuntime({ log, agent: caller(agent()), limits });
+    expect(await ends(runtime, "s")).toBe("stop");
+  }
+  const limits = { session: { tokens: 4000 }, perKey: { tenant: { tokens: 1 } } };
+  const ledger = new SpendingLedger({ log, limits, clock: () => 0, prices: async () => ({}) });
+  const state = await readSessionState(log, "s");
+  const isOver = async (): Promise<boolean> => {
+    await ledger.load("s", undefined);
+    const call = { model: { provider: "x", modelId: "y" }, promptTokens: 1000 };
+    return ledger.limitReached({ session: "s", state }, call, {}) !== undefined;
+  };
+  // Three calls, and the next one.
+  expect(await isOver()).toBe(true);
+  expect(ledger.size).toBe(2);
+  ledger.passivated("s", (one) => one !== "s");
+  expect(ledger.size).toBe(2);
+  ledger.passivated("s", () => false);
+  expect(ledger.size).toBe(0);
+  expect(await isOver()).toBe(true);
+});
 
 describe("a limit of a session", () => {
   it("ends the turn before the call that would pass it, with a reason and the figures", async () => {
