@@ -111,19 +111,15 @@ export class SpendingLedger {
     this.#reserved.delete(session);
   }
 
-  /**
-   * Forgets a session that is not live any more, with its sub-agents, once none of them is; the log has what they
-   * spent. Sessions that count for a key are kept: each sum of a key needs all of them.
-   */
+  /** Forgets a session and its sub-agents once none is live, unless the sums of a key need them. */
   passivated(session: string, isLive: (session: string) => boolean): void {
     const { root = session } = this.#entries.get(session) ?? {};
     const family = [...(this.#members.get(familyOf(root)) ?? [session])];
     if (family.some((one) => isLive(one)) || isLive(root)) return;
     this.#loaded.delete(root);
-    for (const one of family) if (!this.#countsForKey(one)) this.forget(one);
+    for (const one of family) if (!this.#hasKey(this.#entries.get(one)?.metadata)) this.forget(one);
   }
 
-  /** The number of sessions in memory. */
   get size(): number {
     return this.#entries.size;
   }
@@ -162,6 +158,10 @@ export class SpendingLedger {
 
   get #keys(): readonly string[] {
     return Object.keys(this.#options.limits.perKey ?? {});
+  }
+
+  #hasKey(metadata: JsonObject = {}): boolean {
+    return this.#keys.some((key) => Object.hasOwn(metadata, key));
   }
 
   #budgetsOf(session: string): readonly {
@@ -211,11 +211,6 @@ export class SpendingLedger {
     }
   }
 
-  #countsForKey(session: string): boolean {
-    const { metadata = {} } = this.#entries.get(session) ?? {};
-    return this.#keys.some((key) => Object.hasOwn(metadata, key));
-  }
-
   #placesOf({ metadata, root }: Entry): readonly string[] {
     const named = this.#keys.filter((key) => Object.hasOwn(metadata, key));
     return [familyOf(root), ...named.map((key) => member(key, metadata))];
@@ -234,9 +229,8 @@ export class SpendingLedger {
 
   /** The sessions with a key of the limits. */
   async #ofKeys(): Promise<void> {
-    await this.#readAll(listSessions(this.#options.log), ({ metadata = {} }) =>
-      this.#keys.some((key) => Object.hasOwn(metadata, key)),
-    );
+    const all = listSessions(this.#options.log);
+    await this.#readAll(all, ({ metadata }) => this.#hasKey(metadata));
   }
 
   /** A session and its sub-agents. */

@@ -4,6 +4,7 @@ import type { Hono } from "hono";
 import { TurnlogError } from "../events/index.ts";
 import type { Runtime } from "../runtime/index.ts";
 import { describeRoutes } from "./description.ts";
+import { HeadRequest } from "./request-guard.ts";
 import { RouteHandler } from "./route-handler.ts";
 import { addStudioPages } from "./studio-pages.ts";
 import { problemResponse } from "./problems/index.ts";
@@ -94,8 +95,9 @@ export function serverCore(
     fetch: async (request) => {
       try {
         app ??= application(handler, settings, more);
-        const answer = await (await app).fetch(withBody(request));
-        return request.method === "HEAD" ? await withoutBody(answer) : answer;
+        const isHead = request.method === "HEAD";
+        const answer = await (await app).fetch(isHead ? new HeadRequest(request) : request);
+        return isHead ? await withoutBody(answer) : answer;
       } catch (error) {
         settings.onError(error);
         return problemResponse(error);
@@ -190,12 +192,6 @@ async function application(
     }),
   );
   return app;
-}
-
-/** A HEAD as a GET: hono drops the body of a HEAD without an end, so its stream would stay open. */
-function withBody(request: Request): Request {
-  const { method, url, headers, signal } = request;
-  return method === "HEAD" ? new Request(url, { headers, signal }) : request;
 }
 
 async function withoutBody(answer: Response): Promise<Response> {

@@ -18,6 +18,13 @@ export interface About {
   actor: string | undefined;
 }
 
+/** A HEAD, answered as a GET: hono drops the body of a HEAD without an end, so its stream would stay open. */
+export class HeadRequest extends Request {
+  constructor({ url, headers, signal }: Request) {
+    super(url, { headers, signal });
+  }
+}
+
 export class RequestGuard {
   readonly #settings: ServerSettings;
   readonly #closing: AbortSignal;
@@ -110,7 +117,7 @@ export class RequestGuard {
     }
     this.#settings.onRequest({
       time: Date.now(),
-      method: request.method,
+      method: request instanceof HeadRequest ? "HEAD" : request.method,
       path: new URL(request.url).pathname,
       status: answer.status,
       ms: Math.round((performance.now() - startedAt) * 10) / 10,

@@ -12,6 +12,7 @@ import { bothMetadata } from "../state/index.ts";
 import type { Permission, ServerSettings } from "./server-options.ts";
 
 type PathParameters = Call["params"];
+type Asked = NonNullable<ReturnType<Route["about"]>>;
 
 /** A connection of one session that may become a WebSocket. */
 interface Upgrade extends Disposable {
@@ -40,10 +41,16 @@ export class RouteHandler {
   async serve(request: Request, params: PathParameters, route: Route): Promise<Response> {
     return await this.guard.answered(request, async (about) => {
       this.guard.assertKnown(request);
+      const ask = async ({ action, session: asked }: Asked): Promise<Permission> => {
+        about.session = asked === undefined ? "" : parseSessionId(asked);
+        return await this.#permissions.of(request, action, about.session);
+      };
+      // Where the path says what is asked for, the body is read only for those who may send it.
+      const known = route.about(params);
+      const early = known === undefined ? undefined : await ask(known);
       const checked = route.check({ params, ...(await this.#given(request, route)) });
-      const session = checked.session === undefined ? "" : parseSessionId(checked.session);
-      about.session = session;
-      const permission = await this.#permissions.of(request, checked.action, session);
+      const permission = early ?? (await ask(checked));
+      const { session } = about;
       about.actor = permission.actor;
       const open = this.#rate.enter(permission.actor ?? "");
       let isStream = false;

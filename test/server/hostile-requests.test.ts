@@ -18,7 +18,9 @@ async function imported(open: Serving, body: string | Uint8Array): Promise<Respo
 
 describe("a request", () => {
   it("for the head of a stream opens no stream", async () => {
-    await using open = await serving(agent(), { limits: { openAnswers: 1 } });
+    const logged: string[] = [];
+    const onRequest = ({ method }: { readonly method: string }): void => void logged.push(method);
+    await using open = await serving(agent(), { limits: { openAnswers: 1 }, onRequest });
     const session = await open.runtime.session("s");
     await (
       await session.send("Hi")
@@ -29,6 +31,7 @@ describe("a request", () => {
       expect(answer.headers["content-type"]).toBe("text/event-stream");
     }
     expect((await rawRequest(open.server, "/healthz", {}, "HEAD")).status).toBe(200);
+    expect(logged).toEqual(["HEAD", "HEAD", "HEAD"]);
     expect((await open.ask("/api/sessions")).status).toBe(200);
   });
 
@@ -47,6 +50,19 @@ describe("a request", () => {
     );
     await eventually(async () => expect((await open.ask("/api/sessions")).status).toBe(200));
     lazy.destroy();
+  });
+
+  it("is refused before its body has come, where the path says what it asks for", async () => {
+    await using open = await serving(agent(), { token: false, authorize: () => false });
+    const sent = connect(open.server.port, "127.0.0.1");
+    await once(sent, "connect");
+    const answered = once(sent, "data");
+    // The rest of the body never comes.
+    sent.write(
+      "POST /api/sessions/s/queue HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 20000000\r\n\r\n{",
+    );
+    expect(String(await answered)).toContain("403");
+    sent.destroy();
   });
 
   it("with a field twice is refused: one of them would count in silence", async () => {

@@ -90,6 +90,10 @@ export interface Route {
   readonly query: z.ZodObject;
   readonly body: z.ZodType;
   readonly answer: Answer;
+  /** What a request is about, before its body is read; undefined where the body says it. */
+  readonly about: (
+    params: Given["params"],
+  ) => Pick<CheckedRequest, "action" | "session"> | undefined;
   /** @throws TurnlogError `INVALID_INPUT` */
   readonly check: (given: Given) => CheckedRequest;
 }
@@ -142,6 +146,8 @@ export function route({
     query,
     body,
     answer: "kind" in answer ? answer : { kind: "json", schema: answer },
+    about: ({ session }) =>
+      typeof action === "function" || sessionOf !== undefined ? undefined : { action, session },
     check: (given) => {
       const checkedQuery = parsed(query, given.query, where);
       const checkedBody = parsed(body, given.body, where);
