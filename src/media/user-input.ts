@@ -128,15 +128,28 @@ function isParts(input: DirectInput): input is Exclude<DirectInput, string> {
   return Array.isArray(given) && given.every((part) => typeof part === "object" && part !== null);
 }
 
+/** The most characters of a media type or a file's name: a prompt and its estimate have them whole. */
+const LONGEST_LABEL = 1_024;
+
+function hasShortLabels(part: Exclude<StoredUserContent, string>[number]): boolean {
+  const mediaType = "mediaType" in part ? part.mediaType : "";
+  return mediaType.length <= LONGEST_LABEL && (part.filename ?? "").length <= LONGEST_LABEL;
+}
+
 /** Provider options must be objects: otherwise this prompt and every later one would be refused. */
-const sentSchema: z.ZodType<StoredUserContent> = userContentSchema.refine(
-  (content) =>
-    typeof content === "string" ||
-    content.every(({ providerOptions = {} }) =>
-      Object.values(providerOptions).every((own) => jsonObjectSchema.safeParse(own).success),
-    ),
-  "providerOptions are objects, by the provider's name",
-);
+const sentSchema: z.ZodType<StoredUserContent> = userContentSchema
+  .refine(
+    (content) => typeof content === "string" || content.every(hasShortLabels),
+    `a media type and a file name have at most ${LONGEST_LABEL} characters`,
+  )
+  .refine(
+    (content) =>
+      typeof content === "string" ||
+      content.every(({ providerOptions = {} }) =>
+        Object.values(providerOptions).every((own) => jsonObjectSchema.safeParse(own).success),
+      ),
+    "providerOptions are objects, by the provider's name",
+  );
 
 /** @throws TurnlogError `INVALID_INPUT` when it is empty or not user content. */
 export function toStoredContent(session: string, input: DirectInput): StoredUserContent {

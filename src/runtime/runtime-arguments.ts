@@ -7,6 +7,7 @@ import {
   implementation,
   moment,
   name,
+  shortName,
   oneOf,
   optionsOf,
   position,
@@ -33,7 +34,10 @@ export const metadataSchema: z.ZodType = thing(
     Buffer.byteLength(JSON.stringify(value)) <= METADATA_BYTES,
 );
 
-export const redactSchema: z.ZodType = optionsOf<RedactOptions>({ reason: text, by: name }, {});
+export const redactSchema: z.ZodType = optionsOf<RedactOptions>(
+  { reason: text, by: shortName },
+  {},
+);
 export const openSessionSchema: z.ZodType = optionsOf<OpenSessionOptions>(
   { createIfMissing: flag, agent: name, metadata: metadataSchema },
   {},
@@ -70,7 +74,7 @@ export const consumeSchema: z.ZodType = optionsOf<ConsumeOptions>(
 );
 export const consumerNameSchema: z.ZodType = shortText(128);
 export const deleteSchema: z.ZodType = optionsOf<DeleteOptions>(
-  { forks: oneOf("refuse", "copy"), by: name },
+  { forks: oneOf("refuse", "copy"), by: shortName },
   {},
 );
 export const deletionSchema: z.ZodType = optionsOf<DeletionQuery>(

@@ -15,6 +15,7 @@ import {
   oneOf,
   optionsOf,
   position,
+  shortName,
   report,
   text,
   thing,
@@ -51,12 +52,12 @@ const delivery = oneOf("steer", "follow-up");
 const basedOn = thing("an object with `turn` or `messageId`", isSeen);
 const sendSchema = optionsOf<SendOptions>(
   {
-    id: name,
+    id: shortName,
     delivery,
     notBefore: moment,
-    replaces: name,
+    replaces: shortName,
     basedOn,
-    by: name,
+    by: shortName,
     context: turnContextSchema,
     output: outputSchema,
     options: anything,
@@ -75,22 +76,29 @@ const scheduleSchema = z.unknown().superRefine((value, context) => {
   report(scheduleOptions, value, context, [], ', or "steer" or "follow-up"');
 });
 const scheduleOptions = optionsOf<ScheduleOptions>({ delivery, notBefore: moment }, {});
-const moveSchema = optionsOf<MoveOptions>({ tell: flag, basedOn, by: name }, {});
+const moveSchema = optionsOf<MoveOptions>({ tell: flag, basedOn, by: shortName }, {});
 type RewindFields = MoveOptions & {
   readonly to?: number;
   readonly beforeTurn?: number;
   readonly beforeMessage?: string;
 };
 const rewindSchema = optionsOf<RewindFields>(
-  { to: position, beforeTurn: position, beforeMessage: name, tell: flag, basedOn, by: name },
+  {
+    to: position,
+    beforeTurn: position,
+    beforeMessage: shortName,
+    tell: flag,
+    basedOn,
+    by: shortName,
+  },
   {},
 ).and(thing("an object with one of `to`, `beforeTurn` and `beforeMessage`", hasOnePlace));
 const regenerateSchema = optionsOf<RegenerateOptions>(
   {
-    messageId: name,
-    idempotencyKey: name,
+    messageId: shortName,
+    idempotencyKey: shortName,
     basedOn,
-    by: name,
+    by: shortName,
     context: turnContextSchema,
     output: outputSchema,
     options: anything,
@@ -98,12 +106,15 @@ const regenerateSchema = optionsOf<RegenerateOptions>(
   {},
 );
 const cancelSchema = optionsOf<CancelOptions>(
-  { mode: oneOf("now", "after-tools"), reason: text, withdraw: flag, by: name },
+  { mode: oneOf("now", "after-tools"), reason: text, withdraw: flag, by: shortName },
   {},
 );
-const withdrawSchema = z.union([text, optionsOf<WithdrawOptions>({ reason: text, by: name }, {})]);
-const compactSchema = optionsOf<CompactOptions>({ by: name }, {});
-const answerSchema = optionsOf<ApprovalAnswer>({ reason: text, always: flag, by: name }, {});
+const withdrawSchema = z.union([
+  text,
+  optionsOf<WithdrawOptions>({ reason: text, by: shortName }, {}),
+]);
+const compactSchema = optionsOf<CompactOptions>({ by: shortName }, {});
+const answerSchema = optionsOf<ApprovalAnswer>({ reason: text, always: flag, by: shortName }, {});
 /** Exactly one of the two, and no other key. */
 const callAnswerSchema = thing(
   "`{ output }`, or `{ error }` with a text, and `by` with the name of the one who answers",
@@ -193,14 +204,14 @@ const answer = [required("approvalId", text), optional("answer", answerSchema)];
 /** The parameters of each command. Commands that are not here take none. */
 const commands: ReadonlyMap<unknown, Signature> = new Map<keyof Session, Signature>([
   ["send", [undefined, optional("options", sendSchema)]],
-  ["turn", [required("messageId", name)]],
+  ["turn", [required("messageId", shortName)]],
   ["cancel", [optional("options", cancelSchema)]],
   ["approve", answer],
   ["deny", answer],
   ["answerCall", [required("requestId", text), required("answer", callAnswerSchema)]],
   ["forgetApproval", [required("toolName", text)]],
-  ["withdraw", [required("messageId", name), optional("reasonOrOptions", withdrawSchema)]],
-  ["reschedule", [required("messageId", name), required("to", scheduleSchema)]],
+  ["withdraw", [required("messageId", shortName), optional("reasonOrOptions", withdrawSchema)]],
+  ["reschedule", [required("messageId", shortName), required("to", scheduleSchema)]],
   ["compact", [optional("strategy", strategySchema), optional("options", compactSchema)]],
   ["restore", [optional("position", position)]],
   ["rewind", [required("options", rewindSchema)]],

@@ -18,6 +18,7 @@ export {
   position,
   report,
   several,
+  shortName,
   text,
   thing,
   time,

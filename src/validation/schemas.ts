@@ -19,6 +19,12 @@ export const name: z.ZodType<string> = thing(
   "a text that is not empty",
   (value) => typeof value === "string" && value !== "",
 );
+/** The most characters of an id or the name of a person: each is stored, and copied into every list. */
+const LONGEST_NAME = 512;
+export const shortName: z.ZodType<string> = thing(
+  `a text of 1 to ${LONGEST_NAME} characters`,
+  (value) => typeof value === "string" && value !== "" && value.length <= LONGEST_NAME,
+);
 export const flag: z.ZodType<boolean> = thing(
   "true or false",
   (value) => typeof value === "boolean",
