@@ -2,6 +2,7 @@
 
 import pg from "pg";
 import { afterAll, describe, expect, it } from "vitest";
+import { checksum } from "../../src/events/index.ts";
 import { openPostgresLog, postgresSchemaSql } from "../../src/store/postgres/index.ts";
 import { installedPostgres, startPglite, startPostgres } from "../support/postgres-server.ts";
 
@@ -40,17 +41,41 @@ it("works on the schema of the next release, and refuses later ones", async () =
     await expect(open("m_next", migrate)).rejects.toMatchObject({ code: "LOG_TOO_NEW" });
 });
 
-it("updates the schema of the release before, whose sessions and tables stay", async () => {
-  const before = postgresSchemaSql({ schema: "m_old" });
-  const last = before.lastIndexOf("CREATE SEQUENCE");
-  await sql(`${before.slice(0, last)} COMMIT;`);
+it("continues a store of the release before, whose processes read and write on", async () => {
+  const printed = postgresSchemaSql({ schema: "m_old" });
+  const before = printed.slice(0, printed.lastIndexOf('INSERT INTO "m_old".migrations'));
+  const end = before.lastIndexOf('INSERT INTO "m_old".migrations');
+  await sql(`${before.slice(0, before.indexOf(";", end) + 1)} COMMIT;`);
   await expect(open("m_old", false)).rejects.toMatchObject({ code: "LOG_FOREIGN" });
+  // As the release before calls it.
+  const appendBefore = async (base: number): Promise<readonly unknown[]> => {
+    const json = JSON.stringify([event.type, 1, event.time, event.data]);
+    const line = checksum(json, { session: "s", position: base + 1 }) + json;
+    return await sql(`SELECT accepted FROM m_old.append('{s}', '{${base}}', '{NULL}', '{${base + 1}}', '{1}', '{1}',
+      '{1}', '{${base + 1}}', '${line}', '{}', '{}', '{}', '{}', '{}')`);
+  };
+  await appendBefore(0);
   const tables =
-    "SELECT tablename, relfilenode FROM pg_tables JOIN pg_class ON relname = tablename WHERE schemaname = 'm_old' AND relnamespace = 'm_old'::regnamespace";
+    "SELECT relfilenode FROM pg_class WHERE relkind = 'r' AND relnamespace = 'm_old'::regnamespace";
   const old = await sql(tables);
   await using log = await open("m_old");
-  await log.append("s", "none", [event]);
+  for (let time = 2; time < 80; time++) await log.append("s", "any", [{ ...event, time }]);
   expect(await sql(tables)).toEqual(expect.arrayContaining([...old]));
+  // A process of the release before goes on behind an open row, and this one behind that.
+  expect(await appendBefore(79)).toEqual([{ accepted: true }]);
+  expect(await appendBefore(79)).toEqual([{ accepted: false }]);
+  await log.append("s", "any", [event]);
+  const positions = Array.from({ length: 81 }, (_, index) => index + 1);
+  const stored = await Array.fromAsync(log.read("s"));
+  expect(stored.map(({ position }) => position)).toEqual(positions);
+  const ordered = await Array.fromAsync(log.readAll());
+  expect(ordered.map(({ position, event: { position: at } }) => [position, at])).toEqual(
+    positions.map((at) => [at, at]),
+  );
+  // That process reads the global order by its name.
+  expect(
+    await sql("SELECT position::int, first::int, count::int FROM m_old.runs ORDER BY position"),
+  ).toEqual(positions.map((at) => ({ position: at, first: at, count: 1 })));
 });
 
 it("runs from the printed SQL, and needs no right to change the schema then", async () => {

@@ -147,7 +147,7 @@ export function isMergedRun(row: string): boolean {
   return row.endsWith('",1]') || row.endsWith("],1]");
 }
 
-function textOf(delta: Delta): string {
+export function textOf(delta: Delta): string {
   return delta.type === "part.tool-input-delta" ? delta.data.delta : delta.data.text;
 }
 

@@ -15,3 +15,4 @@ export {
   mergedRow,
 } from "./event-row.ts";
 export { LooseRows } from "./loose-rows.ts";
+export { OpenRow, type TakenRows } from "./open-row.ts";

@@ -4,7 +4,9 @@
  *
  *   sessions   each session: its last position, times, link, tombstone, owner and epoch
  *   events     rows of events by session and last position (`store/event-rows`)
- *   runs       the global order: events of a session that follow each other in it
+ *   open_rows  part of events: the row of each session's newest deltas, while it grows
+ *   runs       the global order: events of a session that follow each other in it; a view of
+ *              batches (small appends) and long_runs (imports)
  *   event_ids  the positions of events with an id
  *   snapshots  folded states
  *   nodes      the processes that run sessions, each with the end of its lease
@@ -14,6 +16,7 @@
  *   staged     sessions that are being imported: their events are visible when the last one is written
  */
 
+import { batchTables } from "./open-rows.ts";
 import { blobTables } from "./blobs.ts";
 
 export interface Migration {
@@ -28,6 +31,7 @@ export function migrations(schema: string): readonly Migration[] {
     { version: 2, sql: nodes(schema) },
     { version: 3, sql: commands(schema) },
     { version: 4, sql: blobTables(schema) },
+    { version: 5, sql: batchTables(schema) },
   ];
 }
 

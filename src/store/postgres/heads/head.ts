@@ -1,7 +1,7 @@
 /** A head: what this process knows of one session in use. The database decides; see `write/committer.ts`. */
 
 import type { ForkPoint } from "../../../events/index.ts";
-import type { LooseRows } from "../../event-rows/index.ts";
+import type { OpenRow } from "../../event-rows/index.ts";
 import type { LiveTail } from "../../following/index.ts";
 
 /** A session's entry in the database. */
@@ -34,7 +34,7 @@ export interface Head {
   queued: number;
   /** Positions of queued events with an id. */
   readonly ids: Map<string, QueuedId>;
-  readonly loose: LooseRows;
+  readonly open: OpenRow;
   tail: LiveTail | undefined;
 }
 

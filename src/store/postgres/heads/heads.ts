@@ -1,7 +1,7 @@
 /** The heads of the sessions in use. Sessions that are asked for at the same time are read in one query. */
 
 import { parseSessionId } from "../../../events/index.ts";
-import { LooseRows } from "../../event-rows/index.ts";
+import { OpenRow } from "../../event-rows/index.ts";
 import type { LiveTail } from "../../following/index.ts";
 import { databaseFailure, type Sql } from "../database/index.ts";
 import type { Head, StoredSession } from "./head.ts";
@@ -44,7 +44,7 @@ export class Heads {
       waiting: 0,
       queued: 0,
       ids: new Map(),
-      loose: new LooseRows(),
+      open: new OpenRow(session),
       tail: this.#tails.get(session),
     };
     this.#heads.set(session, head);
@@ -60,7 +60,7 @@ export class Heads {
   reload(head: Head, after: () => void = () => {}): void {
     head.ready = false;
     head.loaded = this.stored(head.session).then((stored) => {
-      head.loose.clear();
+      head.open.clear();
       Object.assign(head, stored, { committed: stored.revision, ready: true });
       head.tail?.learn(stored.revision);
       after();

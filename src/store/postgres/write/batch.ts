@@ -2,18 +2,17 @@
 
 import { z } from "zod";
 import { idOf } from "../../../events/index.ts";
-import { mergedRow, type EventRow } from "../../event-rows/index.ts";
+import type { EventRow, TakenRows } from "../../event-rows/index.ts";
 import { parseRows, position, type Sql } from "../database/index.ts";
+import type { Head } from "../heads/index.ts";
 import { storedId } from "./known-ids.ts";
 import type { QueuedAppend } from "./queued-append.ts";
 
 /** A session's part of a batch. */
 export interface SessionShare {
+  readonly head: Head;
   readonly appends: QueuedAppend[];
-  /** Rows to insert, by last position. */
-  readonly rows: Map<number, string>;
-  /** Last positions of stored rows that a merged row replaces. */
-  readonly replaced: number[];
+  readonly rows: EventRow[];
   readonly ids: { readonly id: string; readonly position: number }[];
   readonly base: number;
   readonly createdAt: number;
@@ -23,26 +22,37 @@ export interface SessionShare {
   updatedAt: number;
 }
 
-/** What the database did with a share. */
-export interface Outcome {
-  /** Names the session in all other tables. */
-  readonly number: number | null;
-  readonly accepted: boolean;
-  /** The global position of the share's first event, if it was accepted. */
-  readonly first_position: number | null;
+/** A share whose rows are as they are stored: small ones share one. */
+export interface CompleteShare extends SessionShare {
+  readonly taken: TakenRows;
 }
 
-const outcomeSchema: z.ZodType<Outcome> = z.object({
-  number: position.nullable(),
-  accepted: z.boolean(),
-  first_position: position.nullable(),
+/** What the database did with a share. */
+interface Outcome {
+  /** Names the session in all other tables. */
+  readonly number: number;
+  /** The global position of the share's first event. */
+  readonly first: number;
+}
+
+/** What the database did with a batch; undefined for shares that it refused. */
+export interface Written {
+  readonly outcomes: readonly (Outcome | undefined)[];
+  /** The row of the global order that a next small batch may join; 0 if there is none. */
+  readonly batch: number;
+}
+
+const writtenSchema = z.object({
+  numbers: z.array(position.nullable()),
+  first_position: position,
+  batch: position,
 });
 
 export function shareOf(append: QueuedAppend): SessionShare {
   return {
+    head: append.head,
     appends: [],
-    rows: new Map(),
-    replaced: [],
+    rows: [],
     ids: [],
     base: append.base,
     createdAt: append.rows[0]?.events[0]?.time ?? 0,
@@ -56,8 +66,7 @@ export function addTo(share: SessionShare, append: QueuedAppend): void {
   share.appends.push(append);
   share.epoch ??= append.options.epoch;
   for (const row of append.rows) {
-    merge(share, append.head.session, append.head.loose.take(row));
-    share.rows.set(row.position, row.row);
+    share.rows.push(row);
     for (const [index, event] of row.events.entries()) {
       const id = idOf(event);
       const at = row.position - row.events.length + 1 + index;
@@ -68,57 +77,86 @@ export function addTo(share: SessionShare, append: QueuedAppend): void {
   }
 }
 
-/** Puts one row in the place of several small ones, which may be stored or part of this batch. */
-function merge(share: SessionShare, session: string, loose: readonly EventRow[]): void {
-  const merged = mergedRow(session, loose);
-  if (merged === undefined) return;
-  for (const { position: last } of loose) if (!share.rows.delete(last)) share.replaced.push(last);
-  share.rows.set(merged.position, merged.row);
+export function complete(share: SessionShare): CompleteShare {
+  return { ...share, taken: share.head.open.take(share.rows) };
 }
 
-/** Resolves with the outcome of each share, in order. All rows of a share are written, or none. */
+/** The row that the session ends with. */
+export function newestRow({ taken }: CompleteShare): EventRow | undefined {
+  return taken.open ?? taken.rows.at(-1);
+}
+
+/** All rows of a share are written, or none. `batch`: the row of the global order that this process wrote last. */
 export async function writeBatch(
   sql: Sql,
   schema: string,
-  shares: readonly (readonly [session: string, share: SessionShare])[],
-): Promise<readonly Outcome[]> {
-  const all = shares.map(([, share]) => share);
-  const lines: string[] = [];
-  const rows: [number[], number[]] = [[], []];
-  const replaced: [number[], number[]] = [[], []];
-  const ids: [number[], Buffer[], number[]] = [[], [], []];
-  for (const [index, share] of all.entries()) {
+  shares: readonly CompleteShare[],
+  batch: number,
+): Promise<Written> {
+  const rows = { sessions: [] as number[], positions: [] as number[], lines: [] as string[] };
+  const open = { sessions: [] as number[], positions: [] as number[], lines: [] as string[] };
+  const closed = { sessions: [] as number[], moves: [] as boolean[] };
+  const ids = { sessions: [] as number[], ids: [] as Buffer[], positions: [] as number[] };
+  for (const [index, share] of shares.entries()) {
     const n = index + 1;
-    for (const [last, line] of share.rows) {
-      rows[0].push(n);
-      rows[1].push(last);
-      lines.push(line);
-    }
-    for (const last of share.replaced) {
-      replaced[0].push(n);
-      replaced[1].push(last);
+    const { taken } = share;
+    for (const row of taken.rows) add(rows, n, row);
+    if (taken.open !== undefined) add(open, n, taken.open);
+    if (taken.stored === "moves" || (taken.stored === "is contained" && taken.open === undefined)) {
+      closed.sessions.push(n);
+      closed.moves.push(taken.stored === "moves");
     }
     for (const { id, position: at } of share.ids) {
-      ids[0].push(n);
-      ids[1].push(storedId(id));
-      ids[2].push(at);
+      ids.sessions.push(n);
+      ids.ids.push(storedId(id));
+      ids.positions.push(at);
     }
   }
   const answered = await sql.query(
-    `SELECT * FROM ${schema}.append($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
+    `SELECT * FROM ${schema}.append($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`,
     [
-      shares.map(([session]) => session),
-      all.map(({ base }) => base),
-      all.map(({ epoch }) => epoch ?? null),
-      all.map(({ revision }) => revision),
-      all.map(({ createdAt }) => createdAt),
-      all.map(({ updatedAt }) => updatedAt),
-      ...rows,
+      shares.map(({ head }) => head.session),
+      shares.map(({ base }) => base),
+      shares.map(({ epoch }) => epoch ?? null),
+      shares.map(({ revision }) => revision),
+      shares.map(({ createdAt }) => createdAt),
+      shares.map(({ updatedAt }) => updatedAt),
+      rows.sessions,
+      rows.positions,
       // No line contains a line break: JSON escapes it.
-      lines.join("\n"),
-      ...replaced,
-      ...ids,
+      rows.lines.join("\n"),
+      closed.sessions,
+      closed.moves,
+      open.sessions,
+      open.positions,
+      open.lines.join("\n"),
+      ids.sessions,
+      ids.ids,
+      ids.positions,
+      batch,
     ],
   );
-  return parseRows(outcomeSchema, answered);
+  const [written] = parseRows(writtenSchema, answered);
+  if (written === undefined) return { outcomes: [], batch };
+  let first = written.first_position;
+  const outcomes = shares.map(({ base, revision }, index) => {
+    const number = written.numbers[index] ?? undefined;
+    if (number === undefined) return undefined;
+    const outcome = { number, first };
+    first += revision - base;
+    return outcome;
+  });
+  return { outcomes, batch: written.batch };
+}
+
+interface RowArrays {
+  readonly sessions: number[];
+  readonly positions: number[];
+  readonly lines: string[];
+}
+
+function add({ sessions, positions, lines }: RowArrays, n: number, row: EventRow): void {
+  sessions.push(n);
+  positions.push(row.position);
+  lines.push(row.row);
 }

@@ -7,14 +7,30 @@
  */
 
 import type { Appended } from "../../../events/index.ts";
-import { databaseFailure, isUnknownOutcome, retrying, type SqlPool } from "../database/index.ts";
+import {
+  databaseFailure,
+  isUnknownOutcome,
+  retrying,
+  sqlState,
+  type SqlPool,
+} from "../database/index.ts";
 import type { Head } from "../heads/index.ts";
-import { addTo, shareOf, writeBatch, type Outcome, type SessionShare } from "./batch.ts";
+import {
+  addTo,
+  complete,
+  shareOf,
+  writeBatch,
+  type CompleteShare,
+  type SessionShare,
+  type Written,
+} from "./batch.ts";
 import type { QueuedAppend } from "./queued-append.ts";
 import { isCommitted } from "./unknown-outcome.ts";
 
 /** Characters of rows: a batch that is larger takes no more appends. */
 const BATCH_SIZE = 1024 * 1024;
+/** SQLSTATE deadlock_detected. */
+const DEADLOCK = "40P01";
 
 export interface CommitterOptions {
   readonly pool: SqlPool;
@@ -31,6 +47,8 @@ export class Committer {
   #queue: QueuedAppend[] = [];
   #writing: Promise<void> | undefined;
   #batch: Promise<void> = Promise.resolve();
+  /** The row of the global order that the next small batch joins. */
+  #row = 0;
 
   constructor(options: CommitterOptions) {
     this.#options = options;
@@ -67,7 +85,7 @@ export class Committer {
     }
   }
 
-  #take(): ReadonlyMap<Head, SessionShare> {
+  #take(): readonly CompleteShare[] {
     const shares = new Map<Head, SessionShare>();
     let size = 0;
     let taken = 0;
@@ -81,37 +99,52 @@ export class Committer {
       taken++;
     }
     this.#queue = this.#queue.slice(taken);
-    return shares;
+    // In one order in every process: appends of several ones then do not wait for each other in a circle.
+    return [...shares.values()].toSorted(byName).map(complete);
   }
 
-  async #write(shares: ReadonlyMap<Head, SessionShare>): Promise<void> {
-    const { pool, schema, onWritten } = this.#options;
-    const entries = [...shares].map(([head, share]) => [head.session, share] as const);
-    let outcomes: readonly Outcome[];
+  async #write(shares: readonly CompleteShare[]): Promise<void> {
+    const { onWritten } = this.#options;
+    let result: Written;
     try {
-      outcomes = await writeBatch(pool, schema, entries);
+      result = await this.#written(shares);
     } catch (error) {
-      await Promise.all([...shares].map(([head, share]) => this.#failed(head, share, error)));
-      for (const [head] of shares) head.tail?.advance(head.committed);
+      await Promise.all(shares.map((share) => this.#failed(share, error)));
+      for (const { head } of shares) head.tail?.advance(head.committed);
       onWritten([]);
       return;
     }
+    this.#row = result.batch;
     const written: string[] = [];
-    for (const [index, [head, share]] of [...shares].entries()) {
-      const outcome = outcomes[index];
-      if (outcome?.accepted === true && outcome.first_position !== null) {
-        head.number = outcome.number ?? head.number;
-        this.#accepted(head, share, outcome.first_position);
+    for (const [index, share] of shares.entries()) {
+      const { head } = share;
+      const outcome = result.outcomes[index];
+      if (outcome === undefined) this.#refused(share);
+      else {
+        head.number = outcome.number;
+        this.#accepted(share, outcome.first);
         written.push(head.session);
-      } else this.#refused(head, share);
+      }
     }
     // A caller that waits for its append continues before subscribers see the events.
     await Promise.resolve();
-    for (const [head] of shares) head.tail?.advance(head.committed);
+    for (const { head } of shares) head.tail?.advance(head.committed);
     onWritten(written);
   }
 
-  #accepted(head: Head, { appends, base, revision, ids }: SessionShare, first: number): void {
+  async #written(shares: readonly CompleteShare[]): Promise<Written> {
+    const { pool, schema } = this.#options;
+    for (;;) {
+      try {
+        return await writeBatch(pool, schema, shares, this.#row);
+      } catch (error) {
+        // A circle after all, with another release: nothing of this batch was written.
+        if (sqlState(error) !== DEADLOCK) throw error;
+      }
+    }
+  }
+
+  #accepted({ head, appends, base, revision, ids }: SessionShare, first: number): void {
     head.committed = Math.max(head.committed, revision);
     for (const { id } of ids) head.ids.delete(id);
     for (const { base: before, events, answer } of appends) {
@@ -121,36 +154,37 @@ export class Committer {
     }
   }
 
-  #refused(head: Head, share: SessionShare): void {
-    this.#options.onRefused(head, this.#withdraw(head, share));
+  #refused(share: SessionShare): void {
+    this.#options.onRefused(share.head, this.#withdraw(share));
   }
 
-  async #failed(head: Head, share: SessionShare, error: unknown): Promise<void> {
+  async #failed(share: CompleteShare, error: unknown): Promise<void> {
     const { pool, schema, onFailed } = this.#options;
+    const { head } = share;
     let failure = error;
     if (isUnknownOutcome(error)) {
       try {
-        const global = await isCommitted(retrying(pool), schema, head.session, share);
-        if (global !== undefined) return this.#accepted(head, share, global);
+        const global = await isCommitted(retrying(pool), schema, share);
+        if (global !== undefined) return this.#accepted(share, global);
         // Nothing was written: what names its position may be written now, and only once.
         if (
           share.appends.every(({ expected }) => expected === "none" || typeof expected === "number")
         )
-          return this.#refused(head, share);
+          return this.#refused(share);
       } catch (again) {
         failure = again;
       }
     }
     const why = databaseFailure(failure, `Appending to session ${head.session}`);
-    for (const { answer } of this.#withdraw(head, share)) answer.reject(why);
+    for (const { answer } of this.#withdraw(share)) answer.reject(why);
     onFailed(head);
   }
 
   /** The appends of a share and those behind it, which build on it. */
-  #withdraw(head: Head, share: SessionShare): readonly QueuedAppend[] {
+  #withdraw({ head, appends: written }: SessionShare): readonly QueuedAppend[] {
     const behind = this.#queue.filter((append) => append.head === head);
     this.#queue = this.#queue.filter((append) => append.head !== head);
-    const appends = [...share.appends, ...behind];
+    const appends = [...written, ...behind];
     head.queued -= appends.length;
     head.ids.clear();
     head.tail?.forget();
@@ -161,4 +195,8 @@ export class Committer {
 /** All appends of a session's share are accepted, or none. */
 function isOfAnotherClaim({ epoch }: SessionShare, { options }: QueuedAppend): boolean {
   return epoch !== undefined && options.epoch !== undefined && epoch !== options.epoch;
+}
+
+function byName({ head: one }: SessionShare, { head: other }: SessionShare): number {
+  return one.session < other.session ? -1 : 1;
 }

@@ -13,7 +13,7 @@ import { checkForkPoint, checkRevision, deletedError, forkPoint } from "../../lo
 import { databaseFailure, type Sql, type SqlPool } from "../database/index.ts";
 import { storedSessions, unknownSession, type Head, type Heads } from "../heads/index.ts";
 import type { Appender } from "./appender.ts";
-import { addTo, shareOf, writeBatch } from "./batch.ts";
+import { addTo, complete, shareOf, writeBatch } from "./batch.ts";
 import type { Committer } from "./committer.ts";
 import { findIds } from "./known-ids.ts";
 
@@ -92,9 +92,9 @@ async function create(
   const append = { head, expected: "none", events, options: {}, base, rows, answer } as const;
   const share = shareOf(append);
   addTo(share, append);
-  head.loose.clear();
-  const [outcome] = await writeBatch(sql, schema, [[session, share]]);
-  const first = outcome?.first_position ?? 0;
+  head.open.clear();
+  const { outcomes } = await writeBatch(sql, schema, [complete(share)], 0);
+  const first = outcomes[0]?.first ?? 0;
   const end = base + events.length;
   return { revision: end, position: first + events.length - 1, repeated: false };
 }

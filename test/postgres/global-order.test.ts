@@ -1,0 +1,83 @@
+/**
+ * Two processes' logs that append to the same sessions at random while both read the global order, and blocks of
+ * deltas grow, close and change hands. Checked by SQL of the test's own.
+ */
+
+import { randomUUID } from "node:crypto";
+import { afterAll, describe, expect, it } from "vitest";
+import type { EventLog, NewEvent } from "../../src/events/index.ts";
+import { openPostgresLog } from "../../src/store/postgres/index.ts";
+import { readDatabase } from "../cluster/database-reader.ts";
+import { installedPostgres, startPostgres, type TestServer } from "../support/postgres-server.ts";
+import { seededRandom, type Random } from "../support/random.ts";
+
+const programs = installedPostgres();
+const several = process.env["TURNLOG_POSTGRES"] !== undefined && programs !== undefined;
+const needs = several ? "" : " (needs `npm run test:postgres` and an installed server)";
+let server: TestServer | undefined;
+if (several) server = await startPostgres(programs);
+afterAll(() => server?.[Symbol.asyncDispose]());
+
+const SESSIONS = 6;
+const APPENDS = 150;
+const schema = "random_order";
+
+/** One to three deltas of a block that goes on for some appends; now and then many, or the end of the block. */
+function someEvents(random: Random, time: number): readonly NewEvent[] {
+  const data = { id: `${time >> 6}` };
+  const count = random.below(20) === 0 ? 300 : 1 + random.below(3);
+  const deltas = Array.from({ length: count }, (): NewEvent => {
+    return {
+      type: "part.text-delta",
+      time,
+      data: { ...data, text: "x".repeat(1 + random.below(20)) },
+    };
+  });
+  return random.below(30) === 0 ? [...deltas, { type: "part.text-end", time, data }] : deltas;
+}
+
+describe.skipIf(!several)(`two logs on one database${needs}`, () => {
+  it("give every event one place, which no reader misses, whatever is joined meanwhile", async () => {
+    const seed = randomUUID();
+    const { connectionString = "" } = server ?? {};
+    const open = (): Promise<EventLog> =>
+      openPostgresLog({ connectionString, schema, pollingMs: 5 });
+    await using one = await open();
+    await using two = await open();
+    const logs = [one, two];
+    let writing = logs.length * SESSIONS;
+    const write = async (log: EventLog, session: number, node: number): Promise<void> => {
+      const random = seededRandom(`${seed} ${session} ${node}`);
+      for (let time = 0; time < APPENDS; time++)
+        await log.append(`s${session}`, "any", someEvents(random, time));
+      writing--;
+    };
+    const read = async (log: EventLog): Promise<readonly string[]> => {
+      const seen: string[] = [];
+      let from = 1;
+      for (let isLast = false; !isLast;) {
+        isLast = writing === 0;
+        for await (const { position, session, event } of log.readAll({ from })) {
+          seen[position] = `${session}:${event.position}`;
+          from = position + 1;
+        }
+      }
+      return seen;
+    };
+    const [seenByOne, seenByTwo] = await Promise.all([
+      read(one),
+      read(two),
+      ...logs.flatMap((log, node) =>
+        Array.from({ length: SESSIONS }, (_, session) => write(log, session, node)),
+      ),
+    ]);
+    const { sessions, order, problems } = await readDatabase(connectionString, schema);
+    expect(problems, `seed ${seed}`).toEqual([]);
+    const stored: string[] = [];
+    for (const [position, event] of order) stored[position] = event;
+    expect(seenByOne, `seed ${seed}`).toEqual(stored);
+    expect(seenByTwo, `seed ${seed}`).toEqual(stored);
+    const events = [...sessions.values()].reduce((sum, { length }) => sum + length, 0);
+    expect(order.size, `seed ${seed}`).toBe(events);
+  });
+});
