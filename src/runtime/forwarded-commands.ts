@@ -39,6 +39,7 @@ const plainCommands = [
   "configure",
   "setMetadata",
   "append",
+  "redact",
   "close",
 ] as const satisfies readonly (keyof Session)[];
 

@@ -4,14 +4,17 @@
  */
 
 import { setImmediate } from "node:timers/promises";
+import { z } from "zod";
 import { TurnlogError, type EventLog } from "../events/index.ts";
 import { linkOf } from "../state/index.ts";
-import { whileClaimed } from "./stored-command.ts";
+import type { UpkeepHost } from "./live-upkeep.ts";
+import { elsewhereIfNotHere, whileClaimed } from "./stored-command.ts";
 import type { SnapshotWriter, SessionActor } from "./session/index.ts";
 import {
   redactSession,
   type Redacted,
   type RedactionTarget,
+  type RedactOptions,
   type RedactSessionOptions,
 } from "../archive/index.ts";
 
@@ -20,15 +23,46 @@ interface Holder {
   readonly snapshots: SnapshotWriter;
 }
 
-export interface LiveRedactionOptions<Live extends Holder> extends RedactSessionOptions {
+interface LiveRedactionOptions<Live extends Holder> extends RedactSessionOptions {
   readonly log: EventLog;
   readonly live: ReadonlyMap<string, Promise<Live>>;
   /** Resolves when the session is given back. */
   readonly passivate: (holder: Live) => Promise<void>;
 }
 
+type RedactionHost = Pick<UpkeepHost, "log" | "live" | "clock" | "closing">;
+
+/** @throws TurnlogError as `Session.redact`, and `SESSION_ELSEWHERE` */
+export async function redactHere(
+  session: string,
+  what: readonly RedactionTarget[],
+  options: RedactOptions,
+  { log, live: sessions, clock }: RedactionHost,
+): Promise<Redacted> {
+  return await sessions.whileInactive(session, (live, passivate) =>
+    redactLive(session, what, { ...options, log, now: clock(), live, passivate }),
+  );
+}
+
+/** Made by a process of a neighbouring release. */
+const redactedSchema = z.custom<Redacted>();
+
+/** Redacts the session here, or in the process that runs it. @throws TurnlogError as `Session.redact` */
+export async function redactAnywhere(
+  session: string,
+  what: readonly RedactionTarget[],
+  options: RedactOptions,
+  host: RedactionHost,
+): Promise<Redacted> {
+  const read = (answer: unknown): Redacted => redactedSchema.parse(answer);
+  const command = { name: "redact", args: [what, options], read };
+  return await elsewhereIfNotHere(host.log, session, command, host.closing, () =>
+    redactHere(session, what, options, host),
+  );
+}
+
 /** @throws TurnlogError as `Session.redact` */
-export async function redactLive<Live extends Holder>(
+async function redactLive<Live extends Holder>(
   session: string,
   what: readonly RedactionTarget[],
   { log, live, passivate, ...options }: LiveRedactionOptions<Live>,

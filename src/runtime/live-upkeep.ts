@@ -20,6 +20,10 @@ export interface UpkeepHost {
   readonly blobs: BlobStore | undefined;
   readonly live: LiveSessions;
   readonly onWarning: (error: TurnlogError) => void;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
+  /** Aborts when the runtime closes. */
+  readonly closing: AbortSignal;
 }
 
 /** @throws TurnlogError `COMMAND_REFUSED` while a turn runs or waits for an answer */
@@ -43,17 +47,16 @@ export async function deleteLive(
   });
 }
 
-/** Deletes the session here, or in the process that runs it. @param signal - Aborts when the runtime closes. */
+/** Deletes the session here, or in the process that runs it. */
 export async function deleteAnywhere(
   session: string,
   options: DeleteOptions,
   host: UpkeepHost,
-  signal: AbortSignal,
 ): Promise<DeletedWithBlobs> {
   const read = (answer: unknown): DeletedWithBlobs =>
     readAnswer(deletedSchema, session, "delete", answer);
   const command = { name: "delete", args: [options], read };
-  return await elsewhereIfNotHere(host.log, session, command, signal, () =>
+  return await elsewhereIfNotHere(host.log, session, command, host.closing, () =>
     deleteLive(session, options, host),
   );
 }

@@ -25,7 +25,7 @@ import {
 } from "../media/index.ts";
 import type { AgentRegistry } from "./agent-registry.ts";
 import { openMcpServers, type OpenMcpServers } from "../mcp/index.ts";
-import { redactLive } from "./live-redaction.ts";
+import { redactAnywhere, redactHere } from "./live-redaction.ts";
 import { deleteAnywhere, trimLive, type UpkeepHost } from "./live-upkeep.ts";
 import {
   inbox,
@@ -130,7 +130,7 @@ export class OpenRuntime implements Runtime {
       agents,
       live: this.#liveSessions,
       onWarning,
-      redact: (name, what, given) => this.redact(name, what, given),
+      redact: (...asked) => redactHere(...asked, this.#upkeepHost()),
       closing: this.#closed.signal,
     });
     this.#lists = new SessionLists({
@@ -207,7 +207,7 @@ export class OpenRuntime implements Runtime {
   async delete(id: string, options: DeleteOptions = {}): Promise<DeletedWithBlobs> {
     const session = parseSessionId(id);
     check(deleteSchema, options, "delete", { name: "options", session });
-    return await deleteAnywhere(session, options, this.#upkeepHost(), this.#closed.signal);
+    return await deleteAnywhere(session, options, this.#upkeepHost());
   }
 
   async deleteSessions(query: DeletionQuery): Promise<DeletedSessions> {
@@ -216,7 +216,7 @@ export class OpenRuntime implements Runtime {
     const host = this.#upkeepHost();
     const options = forks === undefined ? {} : { forks };
     return await deleteSessions(this.log, ownCopy(query), (session) =>
-      deleteAnywhere(session, options, host, this.#closed.signal),
+      deleteAnywhere(session, options, host),
     );
   }
 
@@ -228,10 +228,7 @@ export class OpenRuntime implements Runtime {
     const session = parseSessionId(id);
     check(redactedSchema, what, "redact", { name: "what", session });
     check(redactSchema, options, "redact", { name: "options", session });
-    const { clock = Date.now } = this.#options;
-    return await this.#liveSessions.whileInactive(session, (live, passivate) =>
-      redactLive(session, what, { ...options, log: this.log, now: clock(), live, passivate }),
-    );
+    return await redactAnywhere(session, what, options, this.#upkeepHost());
   }
 
   async collectBlobs(): Promise<CollectedBlobs> {
@@ -281,6 +278,8 @@ export class OpenRuntime implements Runtime {
       blobs: this.#blobs.store,
       live: this.#liveSessions,
       onWarning: this.#warn,
+      clock: this.#options.clock ?? Date.now,
+      closing: this.#closed.signal,
     };
   }
 

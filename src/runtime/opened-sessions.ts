@@ -129,11 +129,13 @@ export class OpenedSessions {
 
   /** The agent of a session, as this process has it. */
   async #agentOf(session: string): Promise<SessionAgent> {
-    const { log, live } = this.#host;
+    const { log, live, options } = this.#host;
     try {
       return (await live.activate(session)).agent;
     } catch (error) {
-      if (!isElsewhere(error) || log.inbox === undefined) throw error;
+      // The process that runs an encrypted session might delete it, and give its forks their keys.
+      const isShared = log.inbox !== undefined && options.encryption === undefined;
+      if (!isElsewhere(error) || !isShared) throw error;
       return await this.#recordedAgent(session);
     }
   }

@@ -2,6 +2,7 @@
 
 import { tool } from "ai";
 import pg from "pg";
+import { z } from "zod";
 import { afterAll, describe, expect, it } from "vitest";
 import type { Agent } from "../../src/agent/index.ts";
 import type { EventLog } from "../../src/events/index.ts";
@@ -51,23 +52,42 @@ it("runs a turn, and the next process goes on from the database", async () => {
   await second.close();
 });
 
-it("redacts no session that another runtime has", async () => {
+it("sends the commands of an encrypted session to the process that runs it, and nobody reads them on the way", async () => {
   const schema = `r${schemas++}`;
   const [one, two] = [await open(schema), await open(schema)];
   const encryption = { keys: memoryKeys() };
   const first = await createRuntime({ log: one, agent: says("Hello."), encryption });
   const second = await createRuntime({ log: two, agent: says("Hello."), encryption });
+  const posted: string[] = [];
+  const post = two.inbox?.post.bind(two.inbox);
+  if (two.inbox !== undefined)
+    two.inbox.post = async (session, command) => {
+      posted.push(JSON.stringify(command));
+      await post?.(session, command);
+    };
+  const session = await first.session("s");
   await (
-    await (await first.session("s")).send("Hi")
+    await session.send("Hi")
   ).result;
   const events = await Array.fromAsync(one.read("s"));
   const position = events.find(({ type }) => type === "message.queued")?.position ?? 0;
-  await expect(second.redact("s", [position])).rejects.toMatchObject({ code: "SESSION_ELSEWHERE" });
+  const there = await second.session("s");
+  await there.setMetadata({ topic: "hidden" });
+  expect((await there.view()).summary.metadata).toEqual({ topic: "hidden" });
+  const erased = { session: "s", ranges: [{ from: position, to: position }] };
+  expect(await second.redact("s", [position], { reason: "hidden too" })).toMatchObject(erased);
+  expect(await there.redact(position)).toMatchObject({ session: "s", ranges: [] });
+  expect(
+    posted.map((command) => z.object({ name: z.string() }).parse(JSON.parse(command)).name),
+  ).toEqual(["setMetadata", "redact", "redact"]);
+  expect(posted.join()).not.toContain("hidden");
+  // The other process has no key of it in memory either.
+  const [item] = (await there.view()).history;
+  expect(JSON.stringify(item)).not.toContain("Hi");
+  const { text } = await (await there.send("Go on")).result;
+  expect(text).toBe("Again.");
   await first.close();
-  expect(await second.redact("s", [position])).toMatchObject({
-    session: "s",
-    ranges: [{ from: position, to: position }],
-  });
+  expect((await verifySession(second.log, "s")).problems).toEqual([]);
   await second.close();
   await Promise.all([one.close(), two.close()]);
 });

@@ -32,6 +32,7 @@ import {
 } from "../../events/index.ts";
 import { AppendLines } from "./append-lines.ts";
 import type { EncryptedLog, EncryptedLogOptions, Erasure, LogInFolder } from "./encrypted-log.ts";
+import { EncryptedInbox, rereading } from "./encrypted-inbox.ts";
 import { keyMissing } from "./key-errors.ts";
 import { PendingForks } from "./pending-forks.ts";
 import { assertKeysOutside, unsavedKeys, type KeyStore } from "./key-store.ts";
@@ -93,15 +94,14 @@ class EncryptingLog implements EncryptedLog {
     this.stored = log;
     this.blobs = log.blobs;
     this.cursors = log.cursors;
-    this.ownership = log.ownership;
-    // Commands have content, which would not be encrypted.
-    this.inbox = keys === undefined ? log.inbox : undefined;
     const onChange = log.onChange?.bind(log);
     if (onChange !== undefined) this.onChange = onChange;
     const load = log.loadSnapshots?.bind(log);
     if (load !== undefined)
       this.loadSnapshots = (...snapshots) => this.#loadSnapshots(load, ...snapshots);
-    this.#ring = keys === undefined ? undefined : new KeyRing(log, keys);
+    const ring = (this.#ring = keys && new KeyRing(log, keys));
+    this.inbox = ring && log.inbox ? new EncryptedInbox(log.inbox, log, ring) : log.inbox;
+    this.ownership = ring && log.ownership ? rereading(log.ownership, ring) : log.ownership;
     this.#reading = { log, ring: this.#ring, withoutKey };
     if (this.#ring === undefined) return;
     const parts = { log, ring: this.#ring, encryption: this.#encryption, forks: this.#forks };

@@ -120,6 +120,12 @@ export class KeyRing {
     this.#links.clear();
   }
 
+  /** Reads the key of a session again at its next use: another process may have erased a part of it. */
+  reread(session: string): void {
+    this.#known.delete(session);
+    this.#loaded.delete(session);
+  }
+
   unlink(): void {
     this.#links.clear();
   }

@@ -1,0 +1,119 @@
+/**
+ * Carries commands whose arguments and answers are encrypted with a secret of their session: every process with the
+ * same keys reads them. Names and ids of commands are structure, and stay clear.
+ */
+
+import { hash } from "node:crypto";
+import { z } from "zod";
+import {
+  elsewhere,
+  jsonSchema,
+  type EventLog,
+  type Inbox,
+  type InboxCommand,
+  type JsonValue,
+  type Ownership,
+} from "../../events/index.ts";
+import { decryptedContent, encryptedContent } from "./encrypted-content.ts";
+import { keyMissing } from "./key-errors.ts";
+import { withoutKey, type KeyRing } from "./key-ring.ts";
+
+const label = Buffer.from("turnlog command");
+const argsSchema = z.array(jsonSchema);
+
+export class EncryptedInbox implements Inbox {
+  readonly #inbox: Inbox;
+  readonly #log: EventLog;
+  readonly #ring: KeyRing;
+  /** The key of each command under way here: an erasure meanwhile changes that of its session. */
+  readonly #keys = new Map<string, Buffer>();
+
+  constructor(inbox: Inbox, log: EventLog, ring: KeyRing) {
+    this.#inbox = inbox;
+    this.#log = log;
+    this.#ring = ring;
+  }
+
+  /** @throws TurnlogError `SESSION_ELSEWHERE` for a session that has no key yet */
+  async post(session: string, { id, name, args }: InboxCommand): Promise<void> {
+    this.#ring.reread(session);
+    const key = await this.#keyOf(session);
+    if (key === undefined) throw elsewhere(session);
+    this.#keys.set(id, key);
+    await this.#inbox.post(session, { id, name, args: [encrypted(key, `command ${id}`, args)] });
+  }
+
+  async answerOf(session: string, id: string, signal?: AbortSignal): Promise<JsonValue> {
+    try {
+      const answer = await this.#inbox.answerOf(session, id, signal);
+      // Without encryption: the other process could not read the command.
+      if (typeof answer !== "string") return answer;
+      const content = decrypted(this.#keys.get(id), `answer ${id}`, answer);
+      if (content === undefined) throw keyMissing(session);
+      return content;
+    } finally {
+      this.#keys.delete(id);
+      // The command may have erased content.
+      this.#ring.reread(session);
+    }
+  }
+
+  async unanswered(session: string): Promise<readonly InboxCommand[]> {
+    const key = await this.#keyOf(session);
+    const commands: InboxCommand[] = [];
+    for (const { id, name, args } of await this.#inbox.unanswered(session)) {
+      const known = this.#keys.get(id) ?? key;
+      const content = argsSchema.safeParse(decrypted(known, `command ${id}`, args[0]));
+      if (known === undefined || !content.success) {
+        const { code, message } = await withoutKey(this.#log, session, 0);
+        await this.#inbox.answer(session, id, { error: { code, message } });
+        continue;
+      }
+      this.#keys.set(id, known);
+      commands.push({ id, name, args: content.data });
+    }
+    return commands;
+  }
+
+  async answer(session: string, id: string, answer: JsonValue): Promise<void> {
+    const key = this.#keys.get(id) ?? (await this.#keyOf(session));
+    if (key === undefined) throw keyMissing(session);
+    await this.#inbox.answer(session, id, encrypted(key, `answer ${id}`, answer));
+    this.#keys.delete(id);
+  }
+
+  onDue(see: (session: string) => void): Disposable {
+    return this.#inbox.onDue(see);
+  }
+
+  async #keyOf(session: string): Promise<Buffer | undefined> {
+    const key = await this.#ring.of(session);
+    return key && hash("sha256", Buffer.concat([key.snapshots, label]), "buffer");
+  }
+}
+
+/** Another process may have erased a part of a key while it had the session. */
+export function rereading(ownership: Ownership, ring: KeyRing): Ownership {
+  return {
+    async claim(session) {
+      const claim = await ownership.claim(session);
+      if (claim?.epoch !== undefined) ring.reread(session);
+      return claim;
+    },
+    ...(ownership.taken && { taken: ownership.taken.bind(ownership) }),
+  };
+}
+
+function encrypted(key: Buffer, kind: string, value: unknown): string {
+  return encryptedContent(key, kind, Buffer.from(JSON.stringify(value)));
+}
+
+function decrypted(
+  key: Buffer | undefined,
+  kind: string,
+  text: JsonValue | undefined,
+): JsonValue | undefined {
+  if (key === undefined || typeof text !== "string") return undefined;
+  const content = decryptedContent(key, kind, text);
+  return content && jsonSchema.parse(JSON.parse(content.toString()));
+}
