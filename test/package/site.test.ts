@@ -1,6 +1,7 @@
 /** The site of the documents is built from a clone. It installs its own tools, so only in long runs. */
 
 import { execFile } from "node:child_process";
+import { globSync } from "node:fs";
 import { cp, readFile, symlink } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { promisify } from "node:util";
@@ -29,6 +30,11 @@ it.skipIf(!long)(
       const page = await readFile(join(site, "reference", entry, "index.html"), "utf8");
       const missing = names.split(/\s+/).filter((name) => !page.includes(name));
       expect(missing).toEqual([]);
+    }
+    const reference = globSync("docs/site/pages/reference/*/*/*.md", { cwd: folder.at("clone") });
+    expect(reference.length).toBeGreaterThan(140);
+    for (const page of reference) {
+      expect(await readFile(folder.at(`clone/${page}`), "utf8"), page).toContain("# Example");
     }
   },
 );

@@ -109,7 +109,7 @@ async function secondHalf(tour: Tour, runtime: Runtime, revision: number): Promi
   const verified = await verifySession(runtime.log, SESSION);
   const laws = verified.problems.length === 0 ? "every law holds" : "laws are broken";
   await tour.say(
-    `The log of both processes: ${verified.events} events, and ${laws}. Now yours: npm start, /help.`,
+    `The log of both processes: ${verified.events} events, and ${laws}. Now yours: the same command without --demo, then /help.`,
   );
 }
 
