@@ -2,7 +2,7 @@
 
 import { expect, it } from "vitest";
 import type { EventBody } from "../../src/events/index.ts";
-import { stateOf } from "./session-of.ts";
+import { asked, said, stateOf, stepFinished, stepStarted } from "./session-of.ts";
 
 const call = { step: 1, callId: "a" };
 const covers = { from: 1, to: 2 };
@@ -33,4 +33,31 @@ it("each change of the prompt is undone by itself, whatever came before and afte
     const restored: EventBody = { type: "context.restored", data: { position } };
     expect(holding(...twice, restored)).toEqual(all.filter((one) => one !== position));
   }
+});
+
+it("another model changes the prompt only if steps have parts that are bound to the former one", () => {
+  const agent = (provider: string, digest: string): EventBody => ({
+    type: "session.configured",
+    data: { agent: { digest, model: { provider, modelId: "m" }, tools: [] } },
+  });
+  const begun: readonly EventBody[] = [
+    agent("turnlog", "d1"),
+    ...asked("Go."),
+    stepStarted(1),
+    ...said("Well."),
+    stepFinished(1),
+  ];
+  const last = begun.length + 1;
+  const before = stateOf(...begun).view;
+  expect(stateOf(...begun, agent("other", "d2")).view).toEqual({
+    ...before,
+    binding: "other",
+    changed: last,
+  });
+  expect(stateOf(...begun, agent("turnlog", "d2")).view).toEqual(before);
+  const empty = stateOf(agent("turnlog", "d1")).view;
+  expect(stateOf(agent("turnlog", "d1"), agent("other", "d2")).view).toEqual({
+    ...empty,
+    binding: "other",
+  });
 });

@@ -218,3 +218,17 @@ describe("messages", () => {
     expect(prompt).toHaveLength(2);
   });
 });
+
+it("a user's texts of white space are left out, and its files and words stay", () => {
+  const text = (words: string): { type: "text"; text: string } => ({ type: "text", text: words });
+  const file = { type: "file", data: "AA==", mediaType: "image/png" } as const;
+  const sent = (...content: readonly (typeof file | ReturnType<typeof text>)[]): unknown => {
+    const [, started, delivered] = asked("");
+    const data = { id: "m1", content: [...content], delivery: "follow-up" } as const;
+    const queued: EventBody = { type: "message.queued", data };
+    return promptOf(queued, ...[started, delivered].filter((one) => one !== undefined))[0]?.content;
+  };
+  expect(sent(text(" \n"), file, text("See."))).toEqual([file, text("See.")]);
+  expect(sent(file, text(""))).toEqual([file]);
+  expect(sent(text(" "))).toBeUndefined();
+});
