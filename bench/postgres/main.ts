@@ -98,6 +98,7 @@ const parts: Readonly<Record<string, () => Promise<void>>> = {
       listen: true,
       kills: 5,
     });
+    console.log("takeovers, ms:", direct.map(Math.round));
     bar("takeover after SIGKILL, the longest of 5, ms", Math.max(...direct), 3000);
     if (!isPgbouncerInstalled) return console.log("takeover through PgBouncer: not installed");
     await using pooler = await startPgbouncer(connectionString);
@@ -105,6 +106,7 @@ const parts: Readonly<Record<string, () => Promise<void>>> = {
       listen: false,
       kills: 5,
     });
+    console.log("takeovers through PgBouncer, ms:", pooled.map(Math.round));
     bar("takeover through PgBouncer, the longest of 5, ms", Math.max(...pooled), 3000);
   },
   async opening() {
