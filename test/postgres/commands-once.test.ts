@@ -38,12 +38,12 @@ interface Stage {
   readonly session: Session;
   readonly log: Awaited<ReturnType<typeof openPostgresLog>>;
   /** Sends a message to the process that dies later. */
-  readonly send: (id: string) => Promise<void>;
+  readonly send: (id: string, options?: object) => Promise<void>;
   /** Kills that process when it has executed the command and is about to store the answer. */
   readonly killBeforeAnswer: () => Promise<void>;
 }
 
-async function onStage(act: (stage: Stage) => Promise<void>): Promise<void> {
+async function onStage(act: (stage: Stage) => Promise<void>, words?: number): Promise<void> {
   const { connectionString = "" } = server ?? {};
   const schema = `once${schemas++}`;
   const log = await openPostgresLog({ connectionString, schema, pollingMs: 20 });
@@ -55,7 +55,12 @@ async function onStage(act: (stage: Stage) => Promise<void>): Promise<void> {
     CREATE TRIGGER hold BEFORE UPDATE ON ${schema}.commands
       FOR EACH ROW EXECUTE FUNCTION ${schema}.hold();
     SELECT pg_advisory_lock(4711)`);
-  await using node = await startSlowNode({ program, connectionString, schema });
+  await using node = await startSlowNode({
+    program,
+    connectionString,
+    schema,
+    ...(words === undefined ? {} : { words }),
+  });
   const headers = { authorization: "Bearer secret", "content-type": "application/json" };
   const post = async (path: string, body: object): Promise<void> => {
     const init = { method: "POST", headers, body: JSON.stringify(body) };
@@ -68,7 +73,7 @@ async function onStage(act: (stage: Stage) => Promise<void>): Promise<void> {
     await act({
       log,
       session: await runtime.session("s"),
-      send: (id) => post("/s/queue", { message: id, id }),
+      send: (id, options) => post("/s/queue", { message: id, id, ...options }),
       killBeforeAnswer: async () => {
         const waiting = "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND NOT granted";
         await expect.poll(async () => (await holder.query(waiting)).rows.length).toBe(1);
@@ -106,7 +111,7 @@ describe.skipIf(!wanted)(`a process that dies before it answers a command${needs
       });
       const events = await Array.fromAsync(log.read("s"));
       expect(events.filter(({ type }) => type === "turn.cancel-requested")).toHaveLength(1);
-    });
+    }, 3000);
   });
 
   it("has withdrawn, compacted and rewound once", async () => {
@@ -127,7 +132,8 @@ describe.skipIf(!wanted)(`a process that dies before it answers a command${needs
     });
     await onStage(async ({ session, send, killBeforeAnswer }) => {
       await send("a");
-      await send("b");
+      await session.atRest();
+      await send("b", { notBefore: "2100-01-01T00:00:00Z" });
       const withdrawn = session.withdraw("b");
       await killBeforeAnswer();
       expect(await withdrawn).toBe(undefined);

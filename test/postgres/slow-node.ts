@@ -1,6 +1,6 @@
 /**
- * A node whose model says a hundred words, one in ten milliseconds: `slow-node.ts <connection string> <schema>
- * <listen>`.
+ * A node whose model says words, one in ten milliseconds: `slow-node.ts <connection string> <schema> <listen>
+ * <words>`.
  */
 
 import { setTimeout } from "node:timers/promises";
@@ -9,8 +9,8 @@ import { startNode } from "../../examples/cluster/start-node.ts";
 import { createRuntime } from "../../src/public/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
 
-const [connectionString, schema, listen] = z
-  .tuple([z.string(), z.string(), z.string()])
+const [connectionString, schema, listen, words] = z
+  .tuple([z.string(), z.string(), z.string(), z.coerce.number()])
   .parse(process.argv.slice(2));
 
 const WORD_MS = 10;
@@ -28,7 +28,7 @@ const model = scriptedModel(() => ({
   parts: [
     {
       type: "text",
-      deltas: Array.from({ length: 100 }, (_, index) => [pause(), `word ${index} `]).flat(),
+      deltas: Array.from({ length: words }, (_, index) => [pause(), `word ${index} `]).flat(),
     },
   ],
 }));

@@ -15,16 +15,23 @@ export async function startSlowNode({
   connectionString,
   schema,
   listen = false,
+  words = 100,
 }: {
   /** Bundled. */
   readonly program: string;
   readonly connectionString: string;
   readonly schema: string;
   readonly listen?: boolean;
+  /** Of each reply. */
+  readonly words?: number;
 }): Promise<SlowNode> {
-  const child = spawn(process.execPath, [program, connectionString, schema, `${listen}`], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
+  const child = spawn(
+    process.execPath,
+    [program, connectionString, schema, `${listen}`, `${words}`],
+    {
+      stdio: ["ignore", "pipe", "inherit"],
+    },
+  );
   const [url] = z
     .tuple([z.string()])
     .parse(await once(createInterface({ input: child.stdout }), "line"));
