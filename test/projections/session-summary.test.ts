@@ -139,7 +139,8 @@ it("counts turns and steps, and knows the model, the last turn's beginning and i
   expect(ended).toMatchObject({ status: "idle", lastEnd: "stop", steps: 1 });
   expect(ended).not.toHaveProperty("openCalls");
   expect(from(ended, stepStarted(2))).toMatchObject({ status: "running", steps: 2 });
-  expect(from(ended, { type: "session.closed", data: {} }).status).toBe("closed");
+  const closed = from(ended, { type: "session.closed", data: {} });
+  expect(closed).toStrictEqual({ ...ended, status: "closed" });
 });
 
 it("waits for people or clients only if no call of the step runs", () => {

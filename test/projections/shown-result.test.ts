@@ -170,6 +170,8 @@ describe("a call with its result cut", () => {
       value: cut,
     });
     const failed = cutCall(ended({ status: "failed", error }), mark);
+    for (const part of [failed, cutCall(success("0123456789"), mark)])
+      expect(part).toMatchObject({ kind: "call", callId: "c", toolName: "work", input: {} });
     expect(failed.outcome).toEqual({ status: "failed", error: { name: "Error", message: cut } });
     const own = { type: "error-text", value: "0123456789" } as const;
     const told = cutCall(ended({ status: "failed", error, modelOutput: own }), mark);
