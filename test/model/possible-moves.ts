@@ -334,6 +334,8 @@ function freeToCall(
       ];
     }
     case "awaiting-approval":
+      // An answer for good is the answer of each call that waits, so a person has nothing left to say.
+      if (!isForPerson(situation, callId)) return [];
       return [true, false].flatMap((approved) => [
         { type: "tool.approval-answered", callId, approved } as const,
         ...(bounds.always

@@ -19,6 +19,13 @@ export interface World {
   readonly output: boolean;
 }
 
+interface Searches {
+  readonly made: number;
+  /** Those without a result, and those of them that a finished step has made. */
+  readonly waiting: readonly string[];
+  readonly deferred: readonly string[];
+}
+
 export interface Situation {
   readonly machine: MachineStep["snapshot"];
   /** Which tool each call of the running step is of. */
@@ -35,8 +42,8 @@ export interface Situation {
   readonly settling: boolean;
   /** The tools that were told to stop have had their time. */
   readonly graceOver: boolean;
-  /** The calls that the provider runs: how many it made, and those that wait for its result. */
-  readonly searches: { readonly made: number; readonly waiting: readonly string[] };
+  /** The calls that the provider runs. */
+  readonly searches: Searches;
   /** Messages that were accepted so far, but for edits and those that were sent for later. */
   readonly accepted: number;
   /** Messages that were sent for later. */
@@ -60,7 +67,7 @@ export const beginning: Situation = {
   told: false,
   settling: false,
   graceOver: false,
-  searches: { made: 0, waiting: [] },
+  searches: { made: 0, waiting: [], deferred: [] },
   accepted: 0,
   postponed: 0,
   bulky: false,
@@ -72,6 +79,7 @@ export const beginning: Situation = {
 export function after(situation: Situation, event: SessionEvent): Situation {
   const machine = machineFold(situation.machine, event).snapshot;
   const moved = { ...situation, machine };
+  const { searches } = situation;
   switch (event.type) {
     case "message.queued":
       if (event.data.notBefore !== undefined)
@@ -93,11 +101,11 @@ export function after(situation: Situation, event: SessionEvent): Situation {
     case "context.compacted":
       return { ...withOverflow(moved, "compacted"), settling: false, bulky: false };
     case "step.finished":
-      return withOverflow(moved);
+      return withOverflow({ ...moved, searches: { ...searches, deferred: searches.waiting } });
     case "step.failed":
-      return withOverflow(withoutSearches(moved));
+      return withOverflow(withoutOpenSearches(moved));
     case "step.retrying":
-      return withoutSearches(moved);
+      return withoutOpenSearches(moved);
     case "step.started":
       return { ...moved, kinds: {}, started: [], tried: [], told: false, graceOver: false };
     case "turn.cancel-requested":
@@ -108,15 +116,17 @@ export function after(situation: Situation, event: SessionEvent): Situation {
       return { ...withoutSearches(moved), told: false };
     case "part.tool-call": {
       const { toolCallId, toolName, providerExecuted } = event.data;
-      const { made, waiting } = situation.searches;
+      const { made, waiting } = searches;
       if (providerExecuted === true)
-        return { ...moved, searches: { made: made + 1, waiting: [...waiting, toolCallId] } };
+        return {
+          ...moved,
+          searches: { ...searches, made: made + 1, waiting: [...waiting, toolCallId] },
+        };
       return { ...moved, kinds: { ...situation.kinds, [toolCallId]: toolName } };
     }
     case "part.tool-result": {
-      const { made, waiting } = situation.searches;
-      const left = waiting.filter((id) => id !== event.data.toolCallId);
-      return { ...moved, searches: { made, waiting: left } };
+      const left = searches.waiting.filter((id) => id !== event.data.toolCallId);
+      return { ...moved, searches: { ...searches, waiting: left } };
     }
     case "tool.started":
       return {
@@ -146,7 +156,7 @@ export function after(situation: Situation, event: SessionEvent): Situation {
       };
     }
     case "step.interrupted":
-      return { ...withOverflow(withoutSearches(moved)), settling: false };
+      return { ...withOverflow(withoutOpenSearches(moved)), settling: false };
     case "context.compaction-rejected":
       return {
         ...withOverflow(moved, situation.settling ? "recovered" : "rejected"),
@@ -159,7 +169,14 @@ export function after(situation: Situation, event: SessionEvent): Situation {
 
 /** What the provider had not answered is answered no more. */
 function withoutSearches(situation: Situation): Situation {
-  return { ...situation, searches: { ...situation.searches, waiting: [] } };
+  return { ...situation, searches: { ...situation.searches, waiting: [], deferred: [] } };
+}
+
+/** The calls of an attempt that failed are gone; those of the steps before it stay in the prompt. */
+function withoutOpenSearches(situation: Situation): Situation {
+  const { waiting, deferred } = situation.searches;
+  const left = waiting.filter((id) => deferred.includes(id));
+  return { ...situation, searches: { ...situation.searches, waiting: left } };
 }
 
 /** Only of a step whose prompt was too long. */

@@ -122,7 +122,8 @@ export class Stage {
 
   /** Messages that have been dealt with, while somebody still waits for the result. */
   resultsOwed(): readonly string[] {
-    const waiting = this.situation.machine.context.queue.map(({ id }) => id);
+    const { queue, later } = this.situation.machine.context;
+    const waiting = [...queue.map(({ id }) => id), ...later];
     return [...this.#promised].flatMap(([id, process]) =>
       process === this.process && !waiting.includes(id) ? [id] : [],
     );
@@ -200,6 +201,9 @@ export class Stage {
     // Where to, and what is delivered again, the laws check when it is over.
     const isRewind =
       event.type === "session.rewound" && before.machine.matches({ idle: "waiting" });
+    // What a branch would run again is withdrawn when it is left before that.
+    const isLeaving =
+      event.type === "message.withdrawn" && before.machine.matches("idle") && this.#movesHead;
     const leadsHere = (move: Move): boolean =>
       move.type === "message.queued" && event.type === "message.queued"
         ? move.delivery === event.data.delivery
@@ -209,7 +213,7 @@ export class Stage {
     const isAsked = event.type === "message.rescheduled" && this.#isAsked(`due ${event.data.id}`);
     if (!isAsked) this.problems.push(...this.#later.problems(event));
     this.#later.fold(event);
-    if (!isRewind && !isOfLater && !moves.some(leadsHere)) {
+    if (!isRewind && !isLeaving && !isOfLater && !moves.some(leadsHere)) {
       this.problems.push(`${event.position} ${event.type} may not come here.`);
     }
     this.situations.push(situation);
@@ -217,6 +221,12 @@ export class Stage {
 
   #isAsked(what: string): boolean {
     return this.#running?.process.asked.has(what) === true;
+  }
+
+  /** Whether a command moves the head (`rewinds.ts`). */
+  get #movesHead(): boolean {
+    const asked = this.#running?.process.asked ?? new Set<string>();
+    return [...asked].some((what) => what.startsWith("cancel and "));
   }
 
   #rests(): boolean {
