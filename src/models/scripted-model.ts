@@ -38,7 +38,8 @@ export interface ScriptedModel extends LanguageModelV4 {
 }
 
 /**
- * Makes a model that answers each call (`doStream` or `doGenerate`) with the next step of the script. Parts are
+ * Makes a model that answers each call (`doStream` or `doGenerate`) with the next step of the script. A list is
+ * of this process: after a restart it begins again, so give a function that looks at the prompt. Parts are
  * sent when they are read, so a gate holds back all parts after it. An aborted call breaks its stream with the
  * signal's reason, also at a gate.
  * @example
