@@ -8,7 +8,7 @@ import {
   type ModelCatalogue,
   type SessionCost,
 } from "../../context/index.ts";
-import { hasCode, type TokenUsage } from "../../events/index.ts";
+import { hasCode, type ModelName, type TokenUsage } from "../../events/index.ts";
 import type { ListedSession, SessionState } from "../../state/index.ts";
 
 interface Figures {
@@ -20,20 +20,29 @@ interface Figures {
 
 let loaded: Promise<{ readonly catalogue?: ModelCatalogue }> | undefined;
 
+interface KnownCost {
+  readonly model: ModelName;
+  readonly time: number;
+  readonly cost: number | undefined;
+}
+
 /** A cache of costs: the states of a session share the usage of their steps, and a price takes long to find. */
 function withKnownCosts(catalogue: ModelCatalogue): ModelCatalogue {
-  const known = new WeakMap<TokenUsage, { readonly key: string; readonly cost?: number }>();
+  const known = new WeakMap<TokenUsage, KnownCost>();
   return {
     ...catalogue,
     cost: (model, usage, time) => {
-      const key = `${model.provider} ${model.modelId} ${time}`;
       const before = known.get(usage);
-      if (before?.key === key) return before.cost;
+      if (before?.time === time && isSameModel(before.model, model)) return before.cost;
       const cost = catalogue.cost(model, usage, time);
-      known.set(usage, cost === undefined ? { key } : { key, cost });
+      known.set(usage, { model, time, cost });
       return cost;
     },
   };
+}
+
+function isSameModel(one: ModelName, other: ModelName): boolean {
+  return one === other || (one.provider === other.provider && one.modelId === other.modelId);
 }
 
 async function known(): Promise<{ readonly catalogue?: ModelCatalogue }> {

@@ -11,8 +11,9 @@ import { Composer, useRefusal } from "./composer.tsx";
 import { Message, type MessageActs } from "./message.tsx";
 import { leafOf, threadOf, type ThreadMessage } from "./thread.ts";
 
-/** More come when one scrolls up to them. */
-const FIRST_SHOWN = 12;
+/** More come until the view is full, and when one scrolls up to them. */
+const FIRST_SHOWN = 4;
+const MORE_SHOWN = 12;
 
 function useMessages({ feed, at, isWhole }: Seen): UIMessagesState {
   const live = useSelector(feed.store, ({ context }) => context.messages);
@@ -85,6 +86,10 @@ const Thread = memo(function Thread({
     if (!follows && !isAtEnd.current && scroller.current !== null) scroller.current.scrollTop = 0;
   }, [thread, follows]);
   const left = Math.max(0, thread.length - shown);
+  useLayoutEffect(() => {
+    const { scrollHeight = 0, clientHeight = 0 } = scroller.current ?? {};
+    if (left > 0 && scrollHeight < clientHeight * 1.5) setShown(shown + FIRST_SHOWN);
+  }, [thread, left, shown]);
   return (
     <div
       ref={scroller}
@@ -95,14 +100,14 @@ const Thread = memo(function Thread({
       onScroll={({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) => {
         isAtEnd.current = scrollTop > -2;
         const above = scrollHeight - clientHeight + scrollTop;
-        if (left > 0 && above < clientHeight) setShown(shown + FIRST_SHOWN);
+        if (left > 0 && above < clientHeight) setShown(shown + MORE_SHOWN);
       }}
     >
       <div className="thread-messages">
         {!isWhole && <Loading words="Reading earlier messages…" />}
         {isWhole && thread.length === 0 && <Blank title="No messages yet" />}
         {left > 0 && (
-          <button type="button" className="link more" onClick={() => setShown(shown + FIRST_SHOWN)}>
+          <button type="button" className="link more" onClick={() => setShown(shown + MORE_SHOWN)}>
             {plural(left, "earlier message")}
           </button>
         )}
