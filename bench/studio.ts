@@ -76,7 +76,7 @@ async function measure(page: Page, debug: CDPSession, session: string): Promise<
   await page.waitForSelector(".state[data-position]");
   const last = Number(await page.locator(".scrubber input[type=range]").getAttribute("max"));
   await since();
-  const times = await scrubbed(page, session, last);
+  const times = await scrubbed(page, last);
   const each = (await since()) / POSITIONS;
   say("  a position, median", at(times, 0.5), "ms", undefined, each);
   say("  a position, p95", at(times, 0.95), "ms", 50);
@@ -93,17 +93,25 @@ async function measure(page: Page, debug: CDPSession, session: string): Promise<
   say("  heap", usedSize / 1e6, "MB", 150);
 }
 
-/** Milliseconds from a new position to its state on the page. */
-async function scrubbed(page: Page, session: string, last: number): Promise<readonly number[]> {
+/** Milliseconds from a new place of the slider to its state on the page. Each place is far from the one before. */
+async function scrubbed(page: Page, last: number): Promise<readonly number[]> {
   const times: number[] = [];
   for (let index = 0; index < POSITIONS; index++) {
     const position = 1 + ((index * 7_919_317) % last);
     times.push(
       await page.evaluate(
-        ([id, to]) =>
-          new Promise<number>((resolve) => {
+        (to) =>
+          new Promise<number>((resolve, reject) => {
+            const slider = document.querySelector(".scrubber input[type=range]");
+            // React looks for a change of the value behind its own property.
+            const value = Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value");
+            if (slider === null || value?.set === undefined) {
+              reject(new Error("The page has no slider."));
+              return;
+            }
             const began = performance.now();
-            location.hash = `#/sessions/${id}?view=state&position=${to}`;
+            value.set.call(slider, String(to));
+            slider.dispatchEvent(new Event("input", { bubbles: true }));
             const look = (): void => {
               if (document.querySelector(`.state[data-position="${to}"]`) === null)
                 requestAnimationFrame(look);
@@ -111,7 +119,7 @@ async function scrubbed(page: Page, session: string, last: number): Promise<read
             };
             look();
           }),
-        [session, position] as const,
+        position,
       ),
     );
   }
