@@ -31,9 +31,11 @@ export function EventRows({
   const chosen = indexAt(rows, position);
   const scroll = useRef(virtualizer);
   scroll.current = virtualizer;
+  // The detail of the chosen row takes a part of the height.
+  const height = virtualizer.scrollRect?.height;
   useEffect(() => {
     if (chosen >= 0) scroll.current.scrollToIndex(chosen, { align: follows ? "end" : "auto" });
-  }, [chosen, follows]);
+  }, [chosen, follows, height]);
   const onKeyDown = (event: KeyboardEvent): void => {
     const to = {
       ArrowDown: chosen + 1,
