@@ -104,7 +104,8 @@ async function scrubbed(page: Page, last: number): Promise<readonly number[]> {
           new Promise<number>((resolve, reject) => {
             const slider = document.querySelector(".scrubber input[type=range]");
             // React looks for a change of the value behind its own property.
-            const value = Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value");
+            const own = slider === null ? null : Reflect.getPrototypeOf(slider);
+            const value = own === null ? undefined : Reflect.getOwnPropertyDescriptor(own, "value");
             if (slider === null || value?.set === undefined) {
               reject(new Error("The page has no slider."));
               return;
