@@ -77,7 +77,7 @@ const agent: Agent = {
     work: tool({
       inputSchema: z.object({}),
       execute: async () => {
-        await new Promise((resolve) => setTimeout(resolve, 150));
+        await new Promise((resolve) => setTimeout(resolve, 1_000));
         return "worked";
       },
     }),

@@ -28,7 +28,11 @@ declare global {
   var document: {
     readonly activeElement: { readonly id: string } | null;
     readonly documentElement: { readonly scrollWidth: number };
-    querySelector(selector: string): { scrollTop: number; readonly scrollHeight: number } | null;
+    querySelector(selector: string): {
+      scrollTop: number;
+      readonly scrollHeight: number;
+      dispatchEvent(event: Event): boolean;
+    } | null;
     querySelectorAll(selector: string): ArrayLike<Shown> & Iterable<Shown>;
   };
 }
