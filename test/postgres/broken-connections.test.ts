@@ -4,21 +4,16 @@
  */
 
 import pg from "pg";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { EventLog } from "../../src/events/index.ts";
 import { openPostgresLog } from "../../src/store/postgres/index.ts";
 import { numbered } from "../../src/testing/index.ts";
-import { installedPostgres, startPostgres, type TestServer } from "../support/postgres-server.ts";
 import { seededRandom } from "../support/random.ts";
 import { lot, times } from "../support/runs.ts";
 import { tcpProxy, type Cut } from "../support/tcp-proxy.ts";
+import { serverOfFile } from "./server-of-file.ts";
 
-const programs = installedPostgres();
-const several = process.env["TURNLOG_POSTGRES"] !== undefined && programs !== undefined;
-const needs = several ? "" : " (needs `npm run test:postgres` and an installed server)";
-let server: TestServer | undefined;
-if (several) server = await startPostgres(programs);
-afterAll(() => server?.[Symbol.asyncDispose]());
+const { server, several, needs } = await serverOfFile();
 
 let schemas = 0;
 

@@ -4,19 +4,14 @@
  */
 
 import { randomUUID } from "node:crypto";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { EventLog, NewEvent } from "../../src/events/index.ts";
 import { openPostgresLog } from "../../src/store/postgres/index.ts";
 import { readDatabase } from "../cluster/database-reader.ts";
-import { installedPostgres, startPostgres, type TestServer } from "../support/postgres-server.ts";
 import { seededRandom, type Random } from "../support/random.ts";
+import { serverOfFile } from "./server-of-file.ts";
 
-const programs = installedPostgres();
-const several = process.env["TURNLOG_POSTGRES"] !== undefined && programs !== undefined;
-const needs = several ? "" : " (needs `npm run test:postgres` and an installed server)";
-let server: TestServer | undefined;
-if (several) server = await startPostgres(programs);
-afterAll(() => server?.[Symbol.asyncDispose]());
+const { server, several, needs } = await serverOfFile();
 
 const SESSIONS = 6;
 const APPENDS = 150;

@@ -2,18 +2,13 @@
 
 import { tmpdir } from "node:os";
 import { fileURLToPath } from "node:url";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { jsonLines, run, start, type Running } from "../cli/command-line.ts";
 import { temporaryFolder } from "../cli/temporary-folder.ts";
-import { installedPostgres, startPostgres, type TestServer } from "../support/postgres-server.ts";
+import { serverOfFile } from "./server-of-file.ts";
 
-const programs = installedPostgres();
-const several = process.env["TURNLOG_POSTGRES"] !== undefined && programs !== undefined;
-const needs = several ? "" : " (needs `npm run test:postgres` and an installed server)";
-let server: TestServer | undefined;
-if (several) server = await startPostgres(programs);
-afterAll(() => server?.[Symbol.asyncDispose]());
+const { server, several, needs } = await serverOfFile();
 
 const headers = { authorization: "Bearer secret", "content-type": "application/json" };
 const serving = z.object({ event: z.literal("serving"), url: z.string() });

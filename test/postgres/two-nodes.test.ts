@@ -5,21 +5,16 @@
 
 import { tool } from "ai";
 import pg from "pg";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { verifySession } from "../../src/archive/verify/index.ts";
 import { gate, scriptedModel } from "../../src/models/index.ts";
 import { createRuntime, type Agent, type Runtime } from "../../src/public/index.ts";
 import { openPostgresLog } from "../../src/store/postgres/index.ts";
 import { call, calling, saying } from "../support/script.ts";
-import { installedPostgres, startPostgres, type TestServer } from "../support/postgres-server.ts";
 import { nothing } from "../runtime/tools.ts";
+import { serverOfFile } from "./server-of-file.ts";
 
-const programs = installedPostgres();
-const several = process.env["TURNLOG_POSTGRES"] !== undefined && programs !== undefined;
-const needs = several ? "" : " (needs `npm run test:postgres` and an installed server)";
-let server: TestServer | undefined;
-if (several) server = await startPostgres(programs);
-afterAll(() => server?.[Symbol.asyncDispose]());
+const { server, several, needs } = await serverOfFile();
 
 interface Node extends AsyncDisposable {
   readonly runtime: Runtime;

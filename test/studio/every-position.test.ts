@@ -1,13 +1,13 @@
 /** The law of the studio: what it shows at a position is what `turnlog show` prints. In Chromium. */
 
-import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { expect, it, vi } from "vitest";
 import { z } from "zod";
 import { describeAll } from "../browser/in-browser.ts";
-import { browserPath } from "../browser/stage.ts";
 import { jsonLines, run } from "../cli/command-line.ts";
 import { fixtureNames, readFixture } from "../laws/session-fixture.ts";
 import { long, lot, patience } from "../support/runs.ts";
-import { StudioStage } from "./studio-stage.ts";
+import { stageOfFile } from "./stage-of-file.ts";
+import type { StudioStage } from "./studio-stage.ts";
 
 vi.setConfig({ testTimeout: patience });
 
@@ -15,14 +15,9 @@ vi.setConfig({ testTimeout: patience });
 const POSITIONS = 200;
 
 let stage: StudioStage;
-
-beforeAll(async () => {
-  if (browserPath !== undefined) stage = await StudioStage.open();
-}, patience);
-
-afterAll(async () => {
-  if (browserPath !== undefined) await stage.close();
-}, patience);
+stageOfFile((opened) => {
+  stage = opened;
+});
 
 const shown = (value: number): string => new Intl.NumberFormat("en-US").format(value);
 

@@ -1,22 +1,17 @@
 /** The studio plays a recorded session again, and leads a first visitor to something to see. In Chromium. */
 
-import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { expect, it, vi } from "vitest";
 import { describeAll } from "../browser/in-browser.ts";
-import { browserPath } from "../browser/stage.ts";
 import { patience } from "../support/runs.ts";
-import { StudioStage } from "./studio-stage.ts";
+import { stageOfFile } from "./stage-of-file.ts";
+import type { StudioStage } from "./studio-stage.ts";
 
 vi.setConfig({ testTimeout: patience });
 
 let stage: StudioStage;
-
-beforeAll(async () => {
-  if (browserPath !== undefined) stage = await StudioStage.open();
-}, patience);
-
-afterAll(async () => {
-  if (browserPath !== undefined) await stage.close();
-}, patience);
+stageOfFile((opened) => {
+  stage = opened;
+});
 
 describeAll("a recorded session", () => {
   it("plays to its live end, stops where a person pauses, and adds no event", async () => {

@@ -6,24 +6,19 @@ import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import type { AxeResults } from "axe-core";
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { expect, it, vi } from "vitest";
 import { importModelMessages } from "../../src/public/index.ts";
 import { describeAll, describeHere } from "../browser/in-browser.ts";
-import { browserPath } from "../browser/stage.ts";
 import { patience } from "../support/runs.ts";
-import { StudioStage } from "./studio-stage.ts";
+import { stageOfFile } from "./stage-of-file.ts";
+import type { StudioStage } from "./studio-stage.ts";
 
 vi.setConfig({ testTimeout: patience });
 
 let stage: StudioStage;
-
-beforeAll(async () => {
-  if (browserPath !== undefined) stage = await StudioStage.open();
-}, patience);
-
-afterAll(async () => {
-  if (browserPath !== undefined) await stage.close();
-}, patience);
+stageOfFile((opened) => {
+  stage = opened;
+});
 
 const at = (session: string, query = ""): string => `#/sessions/${session}${query}`;
 
