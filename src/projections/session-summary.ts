@@ -63,9 +63,9 @@ export interface SessionSummary {
   /** Changes with model, instructions or tools. */
   readonly agentDigest?: string;
   readonly lastEnd?: TurnEndReason;
-  /** Absent if there are none. */
+  /** Absent instead of empty. */
   readonly openCalls?: readonly OpenCall[];
-  /** The messages that wait for delivery, in the order in which they came. Absent if there are none. */
+  /** The messages that wait for delivery, oldest first. Absent instead of empty. */
   readonly waiting?: readonly WaitingMessage[];
 }
 

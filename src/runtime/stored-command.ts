@@ -67,7 +67,7 @@ export async function changeStored<Result>(
       using _ = inbox.onDue((due) => {
         if (due === session) gone.resolve(undefined);
       });
-      // One wait for the answer, however often somebody else runs the session: an answer is told once.
+      // Wait once, also if the owner changes: the inbox gives each answer once.
       if (asked === undefined) await inbox.post(session, command);
       asked ??= answerTo(inbox, session, id, ended.signal).then(read);
       asked.catch(() => {});

@@ -17,7 +17,7 @@ export interface TakenRows {
   /** Rows that do not change any more. */
   readonly rows: readonly EventRow[];
   readonly open: EventRow | undefined;
-  /** The stored open row stays as it is and moves to the others, or the rows here contain it; "none": there is none. */
+  /** The stored open row moves unchanged to the other rows, or the rows here contain it, or none is stored. */
   readonly stored: "moves" | "is contained" | "none";
 }
 

@@ -28,7 +28,7 @@ export function PromptAgent({ agent: { tools, parts } }: { readonly agent: Agent
   return (
     <details className="prompt-agent">
       <summary>
-        With instructions and {plural(tools.length, "tool")}, of which the log has the digests
+        With instructions and {plural(tools.length, "tool")}; the log has their digests
       </summary>
       <dl className="facts">
         <dt>Instructions</dt>

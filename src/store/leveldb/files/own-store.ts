@@ -53,7 +53,7 @@ export async function ownStore(
   const greeting = newGreeting();
   const claim = await claimFolder(folderId(paths.dir), greeting);
   if ("owner" in claim) {
-    // Its socket also says whether it shares the store; where there is none, the kernel's answer has to do.
+    // The owner's socket also says whether it shares the store. Without a socket, the kernel names the owner.
     await assertSilent(paths);
     throw lockedError(paths, { owner: claim.owner });
   }

@@ -38,7 +38,7 @@ interface Outcome {
 /** What the database did with a batch; undefined for shares that it refused. */
 export interface Written {
   readonly outcomes: readonly (Outcome | undefined)[];
-  /** The row of the global order that a next small batch may join; 0 if there is none. */
+  /** The row of the global order that the next small batch may join; 0 without one. */
   readonly batch: number;
 }
 
