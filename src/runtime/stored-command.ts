@@ -68,9 +68,11 @@ export async function changeStored<Result>(
         if (due === session) gone.resolve(undefined);
       });
       // Wait once, also if the owner changes: the inbox gives each answer once.
-      if (asked === undefined) await inbox.post(session, command);
-      asked ??= answerTo(inbox, session, id, ended.signal).then(read);
-      asked.catch(() => {});
+      if (asked === undefined) {
+        await inbox.post(session, command);
+        asked = answerTo(inbox, session, id, ended.signal).then(read);
+        asked.catch(() => {});
+      }
       const answered = await Promise.race([asked.then((result) => ({ result })), gone.promise]);
       if (answered !== undefined) return answered.result;
     }
