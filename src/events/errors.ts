@@ -73,15 +73,16 @@ const marker = Symbol.for("turnlog.error");
 export class TurnlogError extends Error {
   override readonly name = "TurnlogError";
   readonly code: TurnlogErrorCode;
-  readonly session: string | undefined;
-  readonly position: number | undefined;
+  // Declared only: an error of no session prints no `session: undefined`.
+  declare readonly session: string | undefined;
+  declare readonly position: number | undefined;
   readonly details: Readonly<Record<string, unknown>>;
 
   constructor(code: TurnlogErrorCode, message: string, options: TurnlogErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
-    this.session = options.session;
-    this.position = options.position;
+    if (options.session !== undefined) this.session = options.session;
+    if (options.position !== undefined) this.position = options.position;
     this.details = options.details ?? {};
     Object.defineProperty(this, marker, { value: true });
   }

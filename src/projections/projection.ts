@@ -66,6 +66,16 @@ export interface Projection<State extends object> extends ProjectionBase<State> 
   fold(state: State, event: SessionEvent): State;
 }
 
+const keys: Readonly<Record<keyof ProjectionDefinition<object>, true>> = {
+  name: true,
+  version: true,
+  follows: true,
+  schema: true,
+  initial: true,
+  events: true,
+  on: true,
+};
+
 /**
  * Makes a projection from its definition.
  * @example
@@ -77,19 +87,25 @@ export interface Projection<State extends object> extends ProjectionBase<State> 
  *   initial: { count: 0 },
  *   on: { "tool.started": ({ count }) => ({ count: count + 1 }) },
  * });
- * @throws TurnlogError `INVALID_INPUT` if `on` names an event that is neither turnlog's nor one of `events`
+ * @throws TurnlogError `INVALID_INPUT` for an unknown key, and if `on` names an event that is neither turnlog's
+ * nor one of `events`
  */
 export function defineProjection<State extends object, Schemas extends EventSchemas = NoEvents>(
   definition: ProjectionDefinition<State, Schemas>,
 ): Projection<State> {
   const { on, events, name, version, follows, schema, initial } = definition;
+  const unknown = Object.keys(definition).find((key) => !Object.hasOwn(keys, key));
+  if (unknown !== undefined)
+    throw invalid(
+      unknown,
+      `the projection ${name} has the unknown key \`${unknown}\`. Known here: ${Object.keys(keys).join(", ")}.`,
+    );
   for (const type of Object.keys(on)) {
     const isKnown = Object.hasOwn(eventSchemas, type) || type === "unknown";
     if (isKnown || Object.hasOwn(events?.schemas ?? {}, type)) continue;
-    throw new TurnlogError(
-      "INVALID_INPUT",
-      `defineProjection: the projection ${name} folds ${JSON.stringify(type)}, and there is no such event. Events of your program come with \`events\`.`,
-      { details: { option: `on.${type}` } },
+    throw invalid(
+      `on.${type}`,
+      `the projection ${name} folds ${JSON.stringify(type)}, and there is no such event. Events of your program come with \`events\`.`,
     );
   }
   // All sessions share the initial state.
@@ -115,4 +131,8 @@ export function defineProjection<State extends object, Schemas extends EventSche
       return parsed === undefined ? state : transition(state, parsed);
     },
   };
+}
+
+function invalid(option: string, why: string): TurnlogError {
+  return new TurnlogError("INVALID_INPUT", `defineProjection: ${why}`, { details: { option } });
 }

@@ -164,8 +164,9 @@ const appendSchema = optionsOf<AppendOptions>(
   },
   {},
 );
+const version = thing("a whole number", Number.isSafeInteger);
 const projectionSchema = implementation(
-  { name, version: position, follows: oneOf("branch", "log"), fold: code },
+  { name, version, follows: oneOf("branch", "log"), fold: code },
   {},
 );
 const restSchema = optionsOf<RestOptions>({ signal }, {});

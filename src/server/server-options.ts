@@ -90,7 +90,8 @@ export interface ServerOptions {
   /** Origins of other sites whose pages may use the server (CORS). Default: none. */
   readonly origins?: readonly string[];
   /**
-   * Decides on each request by the accounts of your application. Called after the token was checked.
+   * Decides on each request by the accounts of your application. Called after the token was checked. The route
+   * reads the body of the request: for a look at it, read `request.clone()`.
    * @returns `false` to refuse (403), or the name of the actor and the metadata of the sessions that it may see
    */
   readonly authorize?: (

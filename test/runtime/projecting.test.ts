@@ -134,6 +134,26 @@ describe("a projection of a user", () => {
     await ask(session, "Still there?");
   });
 
+  it("is refused with an unknown key, in the types too, and with a version that is no whole number", async () => {
+    const fields = {
+      name: "p",
+      version: 1,
+      follows: "log",
+      schema: z.object({}),
+      initial: {},
+      on: {},
+    } as const;
+    // @ts-expect-error: a misspelt key
+    const define = (): unknown => defineProjection({ ...fields, event: tickets });
+    expect(define).toThrow("the projection p has the unknown key `event`. Known here: name,");
+    await using runtime = await createRuntime({ memory: true, agent });
+    const session = await runtime.session("s");
+    const half = defineProjection({ ...fields, version: 1.5 });
+    await expect(session.project(half)).rejects.toThrow(
+      "`projection.version` must be a whole number",
+    );
+  });
+
   it("cannot be defined over events that there are not, in the types too", () => {
     const define = (): unknown =>
       defineProjection({

@@ -1,7 +1,7 @@
 /** The log names the person who did something, by the name that `authorize` gives. */
 
 import { once } from "node:events";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import type { SessionEvent } from "../../src/events/index.ts";
 import { gate, scriptedModel } from "../../src/models/index.ts";
@@ -133,4 +133,25 @@ it("nobody where `authorize` gives no name", async () => {
   await using open = await serving({ model: scriptedModel(() => "ok") }, { authorize: () => true });
   await open.ask("/api/sessions/s/queue", { body: { message: "one" } });
   expect(await doneBy(open)).toEqual([["message.queued", undefined]]);
+});
+
+describe("`authorize` that reads the body", () => {
+  const posted = { body: { message: "one" } };
+  const asked = async (take: (request: Request) => Request) => {
+    const authorize = async (request: Request) => (await take(request).text()) !== "";
+    await using open = await serving({ model: scriptedModel(() => "ok") }, { authorize });
+    const answer = await open.ask("/api/sessions/s/queue", posted);
+    return { status: answer.status, problem: await answer.json() };
+  };
+
+  it("reads a copy", async () => {
+    expect(await asked((request) => request.clone())).toMatchObject({ status: 202 });
+  });
+
+  it("fails the request if it takes the body from the route", async () => {
+    const { status, problem } = await asked((request) => request);
+    expect(status).toBe(500);
+    expect(problem).toMatchObject({ code: "CALLBACK_FAILED" });
+    expect(JSON.stringify(problem)).toContain("Read `request.clone()` there.");
+  });
 });

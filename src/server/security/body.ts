@@ -47,6 +47,7 @@ async function* decoded(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<strin
 async function* limited(request: Request, maxBytes: number): AsyncGenerator<Uint8Array> {
   const declared = Number(request.headers.get("content-length") ?? 0);
   if (declared > maxBytes) throw tooLarge(maxBytes);
+  if (request.bodyUsed) throw takenBody();
   let bytes = 0;
   const body: ReadableStream<Uint8Array> | null = request.body;
   for await (const chunk of body ?? []) {
@@ -54,6 +55,14 @@ async function* limited(request: Request, maxBytes: number): AsyncGenerator<Uint
     if (bytes > maxBytes) throw tooLarge(maxBytes);
     yield chunk;
   }
+}
+
+function takenBody(): TurnlogError {
+  return new TurnlogError(
+    "CALLBACK_FAILED",
+    "The server's `authorize` has read the body of the request, and the route needs it. Read `request.clone()` there.",
+    { details: { option: "authorize" } },
+  );
 }
 
 function tooLarge(maxBytes: number): TurnlogError {
