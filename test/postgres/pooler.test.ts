@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { createClient } from "../../src/client/index.ts";
 import type { EventLog } from "../../src/events/index.ts";
+import { connectPg } from "../../src/store/postgres/database/index.ts";
 import { openPostgresLog } from "../../src/store/postgres/index.ts";
 import {
   eventLogContract,
@@ -18,7 +19,7 @@ import {
 } from "../../src/testing/index.ts";
 import { bundled } from "../support/bundled.ts";
 import { eventually } from "../support/eventually.ts";
-import { isPgbouncerInstalled, startPgbouncer, type Pooler } from "../support/pgbouncer.ts";
+import { isPgbouncerInstalled, POOLED, startPgbouncer, type Pooler } from "../support/pgbouncer.ts";
 import { installedPostgres, startPostgres, type TestServer } from "../support/postgres-server.ts";
 import { startSlowNode } from "./slow-nodes.ts";
 
@@ -81,7 +82,25 @@ describe.skipIf(!isHere)(`behind PgBouncer${needs}`, () => {
     }
   });
 
-  it("shows followers what others write, also if nobody has said that notifications are lost", async () => {
+  it("lets no connection of the pooler listen, whose notifications would come to other clients", async () => {
+    const connectionString = pooler?.connectionString ?? "";
+    const pool = await connectPg({ connectionString, connections: POOLED });
+    expect(await pool.listen("turnlog", () => {})).toBeUndefined();
+    // Transactions at the same time have all connections to the server.
+    const all = Promise.withResolvers<void>();
+    let begun = 0;
+    const channels = Array.from({ length: POOLED }, () =>
+      pool.transaction(async (sql) => {
+        if (++begun === POOLED) all.resolve();
+        await all.promise;
+        return await sql.query("SELECT * FROM pg_listening_channels()");
+      }),
+    );
+    expect((await Promise.all(channels)).flat()).toEqual([]);
+    await pool.end();
+  });
+
+  it("shows followers what others write, also if nobody has said that there is a pooler", async () => {
     const schema = `p${count++}`;
     const connectionString = pooler?.connectionString ?? "";
     const logs = await Promise.all(

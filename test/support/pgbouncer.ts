@@ -10,6 +10,8 @@ import { setTimeout } from "node:timers/promises";
 import { freePort, serverUser } from "./postgres-server.ts";
 
 const PROGRAM = "/usr/sbin/pgbouncer";
+/** The most connections to the server. */
+export const POOLED = 8;
 
 export interface Pooler extends AsyncDisposable {
   readonly connectionString: string;
@@ -34,7 +36,7 @@ listen_port = ${port}
 unix_socket_dir =
 auth_type = any
 pool_mode = transaction
-default_pool_size = 8
+default_pool_size = ${POOLED}
 max_client_conn = 200
 server_check_delay = 0
 `,

@@ -33,7 +33,7 @@ export interface PostgresLogOptions {
   readonly pollingMs?: number;
   /**
    * Tell other processes of new events and commands by `NOTIFY`, and hear of theirs by `LISTEN` on one more
-   * connection. Default: true. A pooler in transaction mode delivers none: set it to false, and polling finds all.
+   * connection. Default: true. Behind a pooler this process does not listen, and polling finds all.
    */
   readonly listen?: boolean;
   /**

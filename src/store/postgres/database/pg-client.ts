@@ -1,6 +1,7 @@
 /** The driver `pg`: a pool of connections, loaded when a log is opened. */
 
 import type * as Pg from "pg";
+import { z } from "zod";
 import { TurnlogError } from "../../../events/index.ts";
 import { closedError } from "../../log-rules/index.ts";
 import type { Listening, Sql, SqlPool } from "./sql.ts";
@@ -44,7 +45,10 @@ export async function connectPg({ connectionString, connections }: PgOptions): P
     },
   };
 
-  async function listen(channel: string, onMessage: (payload: string) => void): Promise<Listening> {
+  async function listen(
+    channel: string,
+    onMessage: (payload: string) => void,
+  ): Promise<Listening | undefined> {
     const client = new pg.Client({
       connectionString,
       application_name: "turnlog",
@@ -66,6 +70,10 @@ export async function connectPg({ connectionString, connections }: PgOptions): P
     };
     try {
       await client.connect();
+      if (await isPooled(client)) {
+        stop();
+        return undefined;
+      }
       await client.query(`LISTEN "${channel}"`);
     } catch (error) {
       stop();
@@ -94,6 +102,13 @@ export async function connectPg({ connectionString, connections }: PgOptions): P
       client.release(failure);
     }
   }
+}
+
+/** A pooler names a process of its own in the greeting, since it passes queries to several of the server's. */
+async function isPooled(client: Pg.Client): Promise<boolean> {
+  const { rows } = await client.query("SELECT pg_backend_pid() AS process");
+  const [{ process }] = z.tuple([z.object({ process: z.int() })]).parse(rows);
+  return !("processID" in client) || client.processID !== process;
 }
 
 function rowsOf({ rows }: { readonly rows: readonly unknown[] }): readonly unknown[] {

@@ -8,8 +8,12 @@ export interface Sql {
 export interface SqlPool extends Sql {
   /** Runs `work` in one transaction on one connection. Rolls back if it throws. */
   transaction<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result>;
-  /** Listens on a connection of its own, which may fall silent at any time without a sign. */
-  listen(channel: string, onMessage: (payload: string) => void): Promise<Listening>;
+  /**
+   * Listens on a connection of its own, which may fall silent at any time without a sign. Undefined behind a pooler:
+   * the server would tell whatever client the pooler gives that connection next, and PgBouncer takes what comes
+   * during its check of a connection for the end of that check, so that clients get the answers of others.
+   */
+  listen(channel: string, onMessage: (payload: string) => void): Promise<Listening | undefined>;
   end(): Promise<void>;
 }
 

@@ -1,7 +1,7 @@
 /**
  * Notifications between the processes on one database, so that a follower hears of an event at once. They are
  * hints: any may be lost, and polling finds what they named. A ping shows that they arrive: the connection may die
- * without a sign, and a pooler in transaction mode delivers none.
+ * without a sign. Behind a pooler nobody listens.
  */
 
 import { randomUUID } from "node:crypto";
@@ -21,8 +21,8 @@ const LONGEST = 1900;
 const GAP_MS = 20;
 const PING_MS = 2000;
 const RETRY_MS = 1000;
-/** After a connection on which no ping ever arrived. */
-const RETRY_IN_VAIN_MS = 60_000;
+/** After a connection that a pooler answered: the address may lead to the server later. */
+const RETRY_POOLED_MS = 60_000;
 
 export interface HintsOptions {
   readonly pool: SqlPool;
@@ -45,7 +45,6 @@ export class Hints {
   #listening: Listening | undefined;
   #timer: NodeJS.Timeout | undefined;
   #isHeard = false;
-  #hasWorked = false;
   #hasBegun = false;
   #ended = false;
 
@@ -107,39 +106,39 @@ export class Hints {
 
   async #connect(): Promise<void> {
     const { pool, onEvents, onCommands } = this.#options;
-    let isInVain = false;
+    let isPooled = false;
     try {
       const listening = await pool.listen(this.#channel, (payload) => {
         this.#received(payload);
       });
-      this.#listening = listening;
-      // What came while nobody listened.
-      onEvents(undefined);
-      onCommands();
-      await this.#untilSilent(listening);
-      listening.stop();
-      isInVain = !this.#hasWorked;
+      isPooled = listening === undefined;
+      if (listening !== undefined) {
+        this.#listening = listening;
+        // What came while nobody listened.
+        onEvents(undefined);
+        onCommands();
+        await this.#untilSilent(listening);
+        listening.stop();
+      }
     } catch {
       // The database is down: polling fails too.
     }
     if (this.#ended) return;
     this.#timer = setTimeout(
       () => void this.#connect(),
-      isInVain ? RETRY_IN_VAIN_MS : RETRY_MS,
+      isPooled ? RETRY_POOLED_MS : RETRY_MS,
     ).unref();
   }
 
   async #untilSilent({ ended }: Listening): Promise<void> {
     for (;;) {
       this.#isHeard = false;
-      // By the pool: a pooler might deliver it to the connection that notified.
       void this.#publish(JSON.stringify({ from: this.#id, sessions: [], commands: false }));
       const pause = new Promise<boolean>((resolve) => {
         this.#timer = setTimeout(resolve, PING_MS, false).unref();
       });
       const isOver = await Promise.race([pause, ended.then(() => true)]);
       clearTimeout(this.#timer);
-      this.#hasWorked ||= this.#isHeard;
       if (isOver || !this.#isHeard) return;
     }
   }
