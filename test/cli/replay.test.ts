@@ -8,6 +8,8 @@ import { readFixture } from "../laws/session-fixture.ts";
 import { jsonLines, run, sessionOf, start, type Ended } from "./command-line.ts";
 import { temporaryFolder, type TemporaryFolder } from "./temporary-folder.ts";
 
+const HOUR = 3_600_000;
+
 let folder: TemporaryFolder;
 let session: string;
 let turn: Ended;
@@ -17,7 +19,13 @@ beforeAll(async () => {
   turn = await run(["which files mention zod?"], { cwd: folder.path });
   session = sessionOf(turn);
   await using log = await openLog({ dir: join(folder.path, ".turnlog"), create: false });
-  await log.append("recorded", "none", await readFixture("approvals"));
+  const recorded = await readFixture("approvals");
+  await log.append("recorded", "none", recorded);
+  const begun = recorded.findIndex(({ type }) => type === "turn.started");
+  const late = recorded.map((event, at) =>
+    at < begun ? event : { ...event, time: event.time + HOUR },
+  );
+  await log.append("late", "none", late);
 });
 
 afterAll(async () => {
@@ -54,7 +62,7 @@ describe("replay", () => {
   });
 
   it("is left with Ctrl-C by exit code 130, while it waits for its time", async () => {
-    const running = start(["replay", "recorded", "--pace", "0.0001"], { cwd: folder.path });
+    const running = start(["replay", "late", "--pace", "recorded"], { cwd: folder.path });
     await running.until("stderr", /> Book Ulm/);
     running.child.kill("SIGINT");
     expect(await running.ended).toMatchObject({ code: 130, signal: null });

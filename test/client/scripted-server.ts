@@ -64,7 +64,8 @@ export interface Ending {
 export const stream =
   (pieces: readonly string[], { end = "close" }: Ending = {}): Answerer =>
   ({ signal }) => {
-    const left = [...pieces];
+    // `shift` would move all that are left each time.
+    const left = pieces.values();
     const encoder = new TextEncoder();
     const body = new ReadableStream<Uint8Array>({
       start(controller) {
@@ -73,7 +74,7 @@ export const stream =
         });
       },
       pull(controller) {
-        const piece = left.shift();
+        const piece = left.next().value;
         if (piece !== undefined) controller.enqueue(encoder.encode(piece));
         else if (end === "close") controller.close();
         else if (end === "break") controller.error(new TypeError("terminated"));
