@@ -4,7 +4,7 @@
  * to `src`, `test` and `bench`. Pure: takes sources, returns sentences, reads no disk.
  */
 import { dirname, join, normalize } from "node:path/posix";
-import { parseSync, Visitor } from "oxc-parser";
+import { parseSync, Visitor, type Program } from "oxc-parser";
 
 /** Source texts by their path in the project, with forward slashes: `src/runtime/session.ts`. */
 export type Sources = ReadonlyMap<string, string>;
@@ -17,6 +17,10 @@ export interface ImportSite {
   readonly specifier: string | undefined;
   /** `import()` may name a file of another module: its `index.ts` would load the whole module. */
   readonly isDynamic: boolean;
+}
+
+interface FoundImport extends Pick<ImportSite, "specifier" | "isDynamic"> {
+  readonly start: number;
 }
 
 /** The modules that each module imports. Each module comes after all that it imports. */
@@ -493,26 +497,42 @@ const loaders: ReadonlySet<string> = new Set([
 
 /** Every import of a file, type imports included. Throws if the text does not parse. */
 export function readImports(file: string, text: string): readonly ImportSite[] {
-  const { program, errors } = parseSync(file, text);
-  const [error] = errors;
+  const parsed = parseSync(file, text);
+  const [error] = parsed.errors;
   if (error !== undefined) throw new Error(`${file} does not parse: ${error.message}`);
-  const sites: ImportSite[] = [];
-  const add = (start: number, specifier: string | undefined, isDynamic = false): void => {
-    sites.push({ file, line: text.slice(0, start).split("\n").length, specifier, isDynamic });
-  };
+  const { staticImports, staticExports } = parsed.module;
+  const statements = [
+    ...staticImports,
+    ...staticExports.map(({ start, entries: [first] }) => ({
+      start,
+      moduleRequest: first?.moduleRequest,
+    })),
+  ];
+  const sites = statements.flatMap(({ start, moduleRequest }): FoundImport[] =>
+    moduleRequest ? [{ start, specifier: moduleRequest.value, isDynamic: false }] : [],
+  );
+  // The whole tree costs four times as much as all else here.
+  return (/\bimport\s*\(/.test(text) ? [...sites, ...calledImports(parsed.program)] : sites)
+    .toSorted((one, other) => one.start - other.start)
+    .map(({ start, ...site }) => ({
+      file,
+      line: text.slice(0, start).split("\n").length,
+      ...site,
+    }));
+}
+
+/** `import()` as an expression and as a type. */
+function calledImports(program: Program): readonly FoundImport[] {
+  const found: FoundImport[] = [];
   new Visitor({
-    ImportDeclaration: ({ start, source }) => add(start, source.value),
-    ExportAllDeclaration: ({ start, source }) => add(start, source.value),
-    ExportNamedDeclaration: ({ start, source }) => {
-      if (source !== null) add(start, source.value);
-    },
-    TSImportType: ({ start, source }) => add(start, source.value),
+    TSImportType: ({ start, source }) =>
+      found.push({ start, specifier: source.value, isDynamic: false }),
     ImportExpression: ({ start, source }) => {
       const isWritten = source.type === "Literal" && typeof source.value === "string";
-      add(start, isWritten ? source.value : undefined, true);
+      found.push({ start, specifier: isWritten ? source.value : undefined, isDynamic: true });
     },
   }).visit(program);
-  return sites;
+  return found;
 }
 
 /** One sentence for each import that breaks the rule, each fault of the table, and each circle of files. */
