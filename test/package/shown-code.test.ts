@@ -62,7 +62,7 @@ const settings = {
     noEmit: true,
     skipLibCheck: true,
     allowImportingTsExtensions: true,
-    paths: { turnlog: [`${root}src/public/index.ts`], "turnlog/*": [`${root}src/public/*.ts`] },
+    paths: { turnlog: ["./types/public/index.d.ts"], "turnlog/*": ["./types/public/*.d.ts"] },
   },
   include: ["README", "docs", "docstrings", "examples", "SECURITY", "UPGRADING"],
 };
@@ -93,14 +93,16 @@ it("code passes the compiler, and so do the examples of docstrings", async () =>
     await mkdir(dirname(file), { recursive: true });
     await writeFile(file, module);
   }
-  const errors = await compilerErrors(folder.path);
-  // The sources have settings of their own.
-  expect(errors.filter((line) => /^\w.*: error TS/.test(line))).toEqual([]);
+  // Declarations are read in a third of the time that the sources take, which other checks compile.
+  const types = ["--noCheck", "--outDir", folder.at("types")];
+  expect(await compilerErrors(root, "-p", "tsconfig.build.json", ...types)).toEqual([]);
+  expect(await compilerErrors(folder.path)).toEqual([]);
 });
 
-async function compilerErrors(cwd: string): Promise<readonly string[]> {
+async function compilerErrors(cwd: string, ...args: readonly string[]): Promise<readonly string[]> {
+  const tsc = join(root, "node_modules/.bin/tsc");
   return await new Promise((resolve) => {
-    execFile(join(root, "node_modules/.bin/tsc"), ["--pretty", "false"], { cwd }, (error, stdout) =>
+    execFile(tsc, ["--pretty", "false", ...args], { cwd }, (error, stdout) =>
       resolve(error === null ? [] : stdout.trimEnd().split("\n")),
     );
   });
