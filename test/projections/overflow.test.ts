@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { EventBody, StoredError } from "../../src/events/index.ts";
 import {
   learnedLimits,
+  isTooLarge,
   type LearnedLimits,
   overflowOf,
 } from "../../src/projections/learned-limits.ts";
@@ -83,6 +84,33 @@ describe("an overflow", () => {
   });
 });
 
+describe("a request of too many bytes", () => {
+  it.each<[string, StoredError]>([
+    ["by its status", error("No.", { statusCode: 413 })],
+    ["by Anthropic's type", error("No.", { type: "request_too_large" })],
+    ["by Anthropic's words", error("Request exceeds the maximum size")],
+    ["by a proxy's words", error("413 Request Entity Too Large")],
+    ["by a gateway's limit", error("Maximum request body size 1048576 exceeded, actual 2000000")],
+    ["by Google's words", error("Request payload size exceeds the limit: 20971520 bytes.")],
+    ["in the answer's body", error("No.", { responseBody: "payload too large" })],
+    ["in the error beneath", error("No.", { cause: error("content too large") })],
+  ])("is recognised %s", (_, given) => {
+    expect(isTooLarge(given)).toBe(true);
+  });
+
+  it.each<[string, StoredError]>([
+    ["another status", error("No.", { statusCode: 400 })],
+    ["another error", error("Rate limit reached")],
+    ["a prompt of too many tokens", error("prompt is too long", { statusCode: 413 })],
+    ["a cause without a name", error("No.", { cause: { message: "payload too large" } })],
+    ["a cause that is a text", error("No.", { cause: "payload too large" })],
+    ["a cause of another form", error("No.", { cause: { name: "E", message: 5 } })],
+    ["no cause", error("No.", { cause: null })],
+  ])("is not seen in %s", (_, given) => {
+    expect(isTooLarge(given)).toBe(false);
+  });
+});
+
 describe("the limits of a model", () => {
   const model = { provider: "p", modelId: "m" };
   const started: EventBody = {
@@ -122,6 +150,58 @@ describe("the limits of a model", () => {
     ],
   ])("are learned from %s", (_, body) => {
     expect(fold(started, body).windows).toEqual({ "p:m": 8000 });
+  });
+
+  it("are each model's own, and the newest figure holds", () => {
+    const of = (modelId: string): EventBody => {
+      if (started.type !== "step.started") throw new Error("No step.");
+      return { ...started, data: { ...started.data, model: { provider: "p", modelId } } };
+    };
+    const refused = (window: number): EventBody => ({
+      type: "context.overflowed",
+      data: { step: 1, error: error(`prompt is too long: 9 tokens > ${window} maximum`) },
+    });
+    const billed = (inputTokens: number): EventBody => ({
+      type: "step.finished",
+      data: {
+        step: 1,
+        finishReason: "stop",
+        usage: { basis: "measured", inputTokens, outputTokens: 0 },
+        response: {},
+      },
+    });
+    expect(
+      fold(of("a"), refused(7), billed(3), of("b"), refused(8), billed(4), refused(9)),
+    ).toStrictEqual({
+      windows: { "p:a": 7, "p:b": 9 },
+      largest: { "p:a": 3, "p:b": 4 },
+      model: "p:b",
+    });
+  });
+
+  it("are not learned from an error without a window, nor before a model is known", () => {
+    const refused = (given?: StoredError): EventBody => ({
+      type: "context.overflowed",
+      data: given === undefined ? { step: 1 } : { step: 1, error: given },
+    });
+    const none = { ...learnedLimits.initial, model: "p:m" };
+    expect(fold(started, refused())).toStrictEqual(none);
+    expect(fold(started, refused(error("prompt is too long")))).toStrictEqual(none);
+    expect(fold(started, refused(error("It broke.")))).toStrictEqual(none);
+    const nothing = error("prompt is too long: 9 tokens > 0 maximum");
+    expect(fold(started, refused(nothing))).toStrictEqual(none);
+    expect(fold(refused(tooLong))).toBe(learnedLimits.initial);
+    expect(
+      fold({
+        type: "step.finished",
+        data: {
+          step: 1,
+          finishReason: "stop",
+          usage: { basis: "measured", inputTokens: 5, outputTokens: 0 },
+          response: {},
+        },
+      }),
+    ).toBe(learnedLimits.initial);
   });
 
   it("are at least what was billed, and not what was guessed", () => {

@@ -1,7 +1,7 @@
 /** Why a message is not the same in two prompts. */
 
 import { describe, expect, it } from "vitest";
-import type { EventBody } from "../../src/events/index.ts";
+import type { EventBody, StoredUserPart } from "../../src/events/index.ts";
 import { promptDiff, type PromptDiff } from "../../src/projections/prompt-diff.ts";
 import { asked, called, said, spent, stateOf, stepFinished, stepStarted } from "./session-of.ts";
 
@@ -101,6 +101,124 @@ describe("a message of a prompt", () => {
     expect(diff.cacheBreak).toBe(2);
     const back = between([...looked, pruned], [restored(looked.length + 1)]);
     expect(told(back)).toEqual(["changed 2 tool: restored"]);
+  });
+
+  it("was cut, cut again, and restored, with its tool results", () => {
+    const cut = (head: number): EventBody => ({
+      type: "context.cut",
+      data: { calls: [{ step: 1, callId: "1", head, tail: 0 }], savedTokens: 3 },
+    });
+    expect(told(between(looked, [cut(5)]))).toEqual(["changed 2 tool: cut"]);
+    const once = [...looked, cut(5)];
+    expect(told(between(once, [cut(1)]))).toEqual(["changed 2 tool: cut"]);
+    expect(told(between(once, [restored(once.length)]))).toEqual(["changed 2 tool: restored"]);
+    const twice = [...once, cut(1)];
+    expect(told(between(twice, [restored(twice.length)]))).toEqual(["changed 2 tool: restored"]);
+    // A placeholder says more than what is left of a result.
+    expect(told(between(once, [pruned]))).toEqual(["changed 2 tool: pruned"]);
+  });
+
+  it("was pruned with a call of its step, and again with another", () => {
+    const two = [
+      ...asked("Look."),
+      stepStarted(1),
+      called("1"),
+      called("2"),
+      stepFinished(1, "tool-calls"),
+      ended("one"),
+      { type: "tool.succeeded", data: { step: 1, callId: "2", output: "two" } } as const,
+    ];
+    const other: EventBody = {
+      type: "context.pruned",
+      data: { calls: [{ step: 1, callId: "2" }], savedTokens: 3 },
+    };
+    const position = two.length + 1;
+    expect(told(between([...two, pruned], [other]))).toEqual(["changed 2 tool: pruned"]);
+    expect(told(between([...two, pruned, other], [restored(position)]))).toEqual([
+      "changed 2 tool: restored",
+    ]);
+    expect(told(between([...two, pruned], [pruned]))).toEqual([]);
+  });
+
+  it("lost its media, more of them, and got them back", () => {
+    const file = (data: string): StoredUserPart => ({
+      type: "file",
+      data,
+      mediaType: "image/png",
+    });
+    const [, ...delivered] = asked("");
+    const seen: readonly EventBody[] = [
+      {
+        type: "message.queued",
+        data: { id: "m1", content: [file("AAAA"), file("BBBB")], delivery: "follow-up" },
+      },
+      ...delivered,
+      stepStarted(1),
+      ...said("Seen."),
+      stepFinished(1),
+    ];
+    const omitted = (media: number): EventBody => ({
+      type: "context.media-omitted",
+      data: { before: 3, there: [{ id: "m1", media }], media, savedBytes: 1 },
+    });
+    expect(told(between(seen, [omitted(1)]))).toEqual(["changed 0 user: media-omitted"]);
+    const once = [...seen, omitted(1)];
+    expect(told(between(once, [omitted(2)]))).toEqual(["changed 0 user: media-omitted"]);
+    expect(told(between(once, [restored(once.length)]))).toEqual(["changed 0 user: restored"]);
+  });
+
+  it("was prepared: added, left out, and there again once the turn has ended", () => {
+    const prepared: EventBody = {
+      type: "step.prepared",
+      data: {
+        turn: 1,
+        step: 2,
+        messages: {
+          hidden: [{ from: [3, 0], to: [3, 0] }],
+          added: [{ after: { place: [0, 0] }, message: { role: "user", content: "Other." } }],
+        },
+      },
+    };
+    const diff = between(looked, [prepared]);
+    expect(told(diff)).toEqual(["removed 0 user: prepared", "added 0 user: prepared"]);
+    const position = looked.length + 1;
+    expect(diff.changes.map(({ origin }) => origin)).toEqual([
+      { kind: "user", position: 3, id: "m1" },
+      { kind: "prepared", position, index: 0 },
+    ]);
+    const over: EventBody = { type: "turn.ended", data: { turn: 1, reason: "stop" } };
+    expect(told(between([...looked, prepared], [over]))).toEqual([
+      "removed 0 user: prepared",
+      "added 0 user: prepared",
+    ]);
+  });
+
+  it("is told apart from others of its delivery", () => {
+    const message = (id: string): EventBody => ({
+      type: "message.queued",
+      data: {
+        id,
+        content: [{ type: "file", data: "AAAA", mediaType: "image/png" }],
+        delivery: "follow-up",
+      },
+    });
+    const together: readonly EventBody[] = [
+      message("a"),
+      message("b"),
+      { type: "turn.started", data: { turn: 1, maxSteps: 9 } },
+      { type: "message.delivered", data: { ids: ["a", "b"], turn: 1, boundary: "turn" } },
+      stepStarted(1),
+      ...said("Seen."),
+    ];
+    const there = [{ id: "b", media: 1 }];
+    const omitted: EventBody = {
+      type: "context.media-omitted",
+      data: { before: 4, there, media: 1, savedBytes: 1 },
+    };
+    const diff = between(together, [omitted]);
+    expect(told(diff)).toEqual(["changed 1 user: media-omitted"]);
+    expect(diff.changes[0]).toMatchObject({ origin: { kind: "user", position: 4, id: "b" } });
+    expect(diff.cacheBreak).toBe(1);
   });
 
   it("was compacted to a summary, and restored from it", () => {

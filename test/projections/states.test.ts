@@ -1,0 +1,67 @@
+/** States are what snapshots keep: plain JSON that is read back as it was, after any events at all. */
+
+// Not vitest's own comparison, which takes a key named "constructor" for a constructor.
+import { deepStrictEqual } from "node:assert/strict";
+import * as fc from "fast-check";
+import { expect, it } from "vitest";
+import type { SessionEvent } from "../../src/events/index.ts";
+import { appendedAt, type Projection } from "../../src/projections/index.ts";
+import { sessionProjections } from "../../src/projections/session-projections.ts";
+import { anyEvents } from "../laws/any-event.ts";
+import { runs } from "../support/runs.ts";
+
+function keeps<State extends object>(
+  projection: Projection<State>,
+  events: readonly SessionEvent[],
+): void {
+  const state = events.reduce(
+    (before, event) => projection.fold(before, event),
+    projection.initial,
+  );
+  deepStrictEqual(projection.schema.parse(JSON.parse(JSON.stringify(state))), state);
+}
+
+it("each state is plain JSON, and its schema reads it back as it was", () => {
+  fc.assert(
+    fc.property(anyEvents, (events) => {
+      const { history, view, usage, toolCalls, queue, approvals, calibration, ...others } =
+        sessionProjections;
+      const { compactions, learnedLimits, counts, summary, blobs, branches, appended } = others;
+      keeps(history, events);
+      keeps(view, events);
+      keeps(usage, events);
+      keeps(toolCalls, events);
+      keeps(queue, events);
+      keeps(approvals, events);
+      keeps(calibration, events);
+      keeps(compactions, events);
+      keeps(learnedLimits, events);
+      keeps(counts, events);
+      keeps(summary, events);
+      keeps(blobs, events);
+      keeps(branches, events);
+      keeps(appended, events);
+    }),
+    runs(100),
+  );
+});
+
+it("an id of an event is found at its position, and the newest event of a program is known", () => {
+  const { appended } = sessionProjections;
+  const { initial } = appended;
+  const own = { type: "app.noted", data: { note: 1 } } as const;
+  const closed = { type: "session.closed", data: {} } as const;
+  const states = [
+    { position: 1, time: 0, ...closed },
+    { position: 2, time: 0, id: "a", ...own },
+    { position: 3, time: 0, ...own },
+    { position: 4, time: 0, id: "b", ...closed },
+  ].reduce(
+    (before, event) => [...before, appended.fold(before.at(-1) ?? initial, event)],
+    [initial],
+  );
+  expect(states[1]).toBe(initial);
+  expect(states.map(({ newest }) => newest)).toEqual([0, 0, 2, 3, 3]);
+  const last = states.at(-1) ?? initial;
+  expect(["a", "b", "c"].map((id) => appendedAt(last, id))).toEqual([2, 4, undefined]);
+});
