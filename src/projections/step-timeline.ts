@@ -46,7 +46,7 @@ export interface StepTimeline {
   readonly outcome?: "finished" | "failed" | "interrupted";
   /** Milliseconds from its beginning to its last event. */
   readonly totalMs: number;
-  /** From the beginning of the first attempt with output; absent if there was no output. */
+  /** From the beginning of the last attempt with output; absent if there was no output. */
   readonly firstTokenMs?: number;
   readonly usage?: TokenUsage;
   /** Output tokens a second from the first token to the end; absent if that took no time. */

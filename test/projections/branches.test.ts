@@ -86,6 +86,32 @@ it("the active branch at each position, and the head of each branch, are those o
   );
 });
 
+it("a branch knows what it began with: where it left its parent, and what runs again", () => {
+  const rewound = (position: number, data: object): SessionEvent => ({
+    position,
+    time: 1,
+    type: "session.rewound",
+    data: { to: 2, ...data },
+  });
+  const first = { id: 1 };
+  const fold = (...events: readonly SessionEvent[]): BranchesState =>
+    events.reduce((state, event) => branches.fold(state, event), branches.initial);
+  const bare = { id: 5, parent: 1, forkedAt: 2 };
+  expect(fold(rewound(5, {}))).toStrictEqual({
+    all: [first, bare],
+    switches: [
+      { from: 1, branch: 1 },
+      { from: 5, branch: 5 },
+    ],
+  });
+  const more = { again: ["a"], edit: { replaces: "a", by: "b" }, key: "k" };
+  expect(fold(rewound(5, more)).all).toStrictEqual([first, { ...bare, ...more }]);
+  const back = fold(rewound(5, {}), rewound(7, { branch: 1 }));
+  expect(back.all).toStrictEqual([first, bare]);
+  expect(back.switches.at(-1)).toStrictEqual({ from: 7, branch: 1 });
+  expect(fold(rewound(5, {}), rewound(7, { to: 6 })).all.at(-1)).toMatchObject({ parent: 5 });
+});
+
 it("a branch has no head before it begins, and one that nobody began has none", () => {
   const { state } = played([{ do: "say" }, { do: "rewind", at: 0 }, { do: "say" }]);
   expect([headOf(state, 3, 2), headOf(state, 3, 3), headOf(state, 3, 4)]).toEqual([0, 3, 4]);

@@ -187,6 +187,18 @@ describe("new messages", () => {
     });
   });
 
+  it("are none where a message that was said thrice is there thrice", () => {
+    const session = new Session();
+    session.ask("Go.", "Go.", "Go.");
+    const whole = prompt(session);
+    expect(changeTo(session, structuredClone([...whole]))).toStrictEqual({});
+    const [first] = whole;
+    const copies = structuredClone(whole.filter((message) => message !== first));
+    expect(changeTo(session, copies)).toStrictEqual({
+      hidden: [{ from: placeAt(session, 2), to: placeAt(session, 2) }],
+    });
+  });
+
   it("are those that moved: the most messages stay that are in order", () => {
     const session = new Session();
     session.ask("1", "2", "3", "4", "5");

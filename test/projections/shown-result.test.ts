@@ -8,6 +8,7 @@ import {
   cutCall,
   cutGap,
   cutText,
+  partsPair,
   providerOutput,
   resultOutput,
   resultText,
@@ -112,6 +113,19 @@ const anyMark = fc.record({
   head: fc.nat(30),
   tail: fc.nat(30),
   call: fc.constant("c"),
+});
+
+it.each([
+  ["\ud800\udc00", true],
+  ["\udbff\udfff", true],
+  ["\ud7ff\udc00", false],
+  ["\udc00\udc00", false],
+  ["\ud800\udbff", false],
+  ["\ud800\ue000", false],
+  ["ab", false],
+])("two halves of one character are a pair, and nothing else: %j", (two, isPair) => {
+  expect(partsPair(two, 1)).toBe(isPair);
+  expect([partsPair(two, 0), partsPair(two, 2)]).toEqual([false, false]);
 });
 
 describe("a cut", () => {

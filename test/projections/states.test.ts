@@ -46,6 +46,18 @@ it("each state is plain JSON, and its schema reads it back as it was", () => {
   );
 });
 
+it("a session without events has shown, spent, asked and tried nothing", () => {
+  const { view, usage, compactions, approvals, blobs, learnedLimits } = sessionProjections;
+  const lists = { compactions: [], prunings: [], cuts: [], omissions: [], bindings: [] };
+  expect(view.initial).toStrictEqual({ ...lists, changed: 0 });
+  expect(usage.initial).toMatchObject({ steps: [], beside: [], turn: 0 });
+  expect(usage.initial.total).toMatchObject({ basis: "measured", inputTokens: 0, outputTokens: 0 });
+  expect(compactions.initial).toStrictEqual({ attempts: 0, overflows: 0, isGuess: false });
+  expect(approvals.initial).toStrictEqual({ always: {}, asked: {}, lineage: [] });
+  expect(blobs.initial).toStrictEqual({ stored: {}, bytes: 0 });
+  expect(learnedLimits.initial).toStrictEqual({ windows: {}, largest: {} });
+});
+
 it("an id of an event is found at its position, and the newest event of a program is known", () => {
   const { appended } = sessionProjections;
   const { initial } = appended;

@@ -142,3 +142,201 @@ describe("the timeline of a step", () => {
     },
   );
 });
+
+describe("what streams", () => {
+  const end = (at: number): readonly [number, EventBody] => [at, finished(1, 100)];
+  const gapsOf = (...moments: readonly (readonly [number, EventBody])[]): readonly unknown[] =>
+    (stepTimelines(eventsAt([0, started(1)], ...moments))[0]?.spans ?? []).flatMap((span) =>
+      span.kind === "gap" ? [[span.from, span.to]] : [],
+    );
+
+  it("has a gap of at least 50 ms that is a tenth of the stream's time", () => {
+    expect(gapsOf([10, text("t", "a")], [60, text("t", "b")], end(100))).toEqual([[10, 60]]);
+    expect(gapsOf([10, text("t", "a")], [59, text("t", "b")], end(100))).toEqual([]);
+    expect(gapsOf([0, text("t", "a")], [100, text("t", "b")], end(1000))).toEqual([[0, 100]]);
+    expect(gapsOf([0, text("t", "a")], [99, text("t", "b")], end(1000))).toEqual([]);
+    // It runs: so far the stream has the time to its last token.
+    expect(gapsOf([0, text("t", "a")], [300, text("t", "b")], [350, text("t", "c")])).toEqual([
+      [0, 300],
+      [300, 350],
+    ]);
+  });
+
+  it("has no gap between two attempts", () => {
+    const error = { name: "Error", message: "" };
+    const retrying: EventBody = {
+      type: "step.retrying",
+      data: { step: 1, attempt: 1, delayMs: 0, error },
+    };
+    const moments = [
+      [0, started(1)],
+      [10, text("t", "a")],
+      [20, retrying],
+      [520, started(1, 2)],
+      [600, text("t", "b")],
+      [700, finished(1, 10)],
+    ] as const;
+    const [timeline] = stepTimelines(eventsAt(...moments));
+    expect(timeline?.spans).toEqual([
+      { kind: "waiting", from: 0, to: 10 },
+      { kind: "text", from: 10, to: 20 },
+      { kind: "retry", from: 20, to: 520 },
+      { kind: "waiting", from: 520, to: 600 },
+      { kind: "text", from: 600, to: 700 },
+    ]);
+    expect(timeline).toMatchObject({ firstTokenMs: 80, tokensPerSecond: 100, totalMs: 700 });
+  });
+
+  it("ends with its step, however that ends, blocks with spaces in their ids too", () => {
+    const usage = { basis: "estimated", inputTokens: 1, outputTokens: 1 } as const;
+    const error = { name: "Error", message: "" };
+    const ends = [
+      [{ type: "step.failed", data: { step: 1, error, usage } }, "failed"],
+      [{ type: "step.interrupted", data: { step: 1, reason: "cancelled", usage } }, "interrupted"],
+    ] as const;
+    for (const [body, outcome] of ends) {
+      const [timeline] = stepTimelines(
+        eventsAt(
+          [0, started(1)],
+          [10, text("a b", "One")],
+          [10, { type: "part.reasoning-delta", data: { id: "r", text: "Hm" } }],
+          [20, { type: "part.tool-input-delta", data: { id: "i", delta: "{" } }],
+          [90, body],
+        ),
+      );
+      expect(timeline).toMatchObject({ outcome, totalMs: 90, usage });
+      expect(timeline?.spans).toEqual([
+        { kind: "waiting", from: 0, to: 10 },
+        { kind: "text", from: 10, to: 90 },
+        { kind: "reasoning", from: 10, to: 90 },
+        { kind: "input", from: 20, to: 90 },
+      ]);
+    }
+  });
+
+  it("has no first token and no speed where nothing was said or it took no time", () => {
+    const [silent] = stepTimelines(eventsAt([0, started(1)], [50, finished(1, 9)]));
+    expect(silent).not.toHaveProperty("firstTokenMs");
+    expect(silent).not.toHaveProperty("tokensPerSecond");
+    const [sudden] = stepTimelines(
+      eventsAt([0, started(1)], [50, text("t", "a")], [50, finished(1, 9)]),
+    );
+    expect(sudden).toMatchObject({ firstTokenMs: 50 });
+    expect(sudden).not.toHaveProperty("tokensPerSecond");
+    const [free] = stepTimelines(
+      eventsAt([0, started(1)], [50, text("t", "a")], [60, finished(1, 0)]),
+    );
+    expect(free).not.toHaveProperty("tokensPerSecond");
+    const [brief] = stepTimelines(
+      eventsAt([0, started(1)], [50, text("t", "a")], [51, finished(1, 1)]),
+    );
+    expect(brief?.tokensPerSecond).toBe(1000);
+    const [open] = stepTimelines(eventsAt([0, started(1)], [50, text("t", "a")]));
+    for (const field of ["outcome", "usage", "tokensPerSecond"])
+      expect(open).not.toHaveProperty(field);
+  });
+
+  it("is not changed by an end of what did not begin", () => {
+    const [timeline] = stepTimelines(
+      eventsAt(
+        [0, started(1)],
+        [10, text("t", "a")],
+        [20, { type: "part.reasoning-end", data: { id: "t" } }],
+        [30, { type: "part.tool-input-end", data: { id: "t" } }],
+      ),
+    );
+    expect(timeline?.totalMs).toBe(10);
+    expect(timeline?.spans.at(-1)).toEqual({ kind: "text", from: 10 });
+  });
+});
+
+describe("a call", () => {
+  const key = { step: 1, callId: "a" };
+  const spansOf = (...moments: readonly (readonly [number, EventBody])[]): readonly unknown[] =>
+    stepTimelines(eventsAt([0, started(1)], [1, finished(1, 1)], ...moments))[0]?.spans.slice(1) ??
+    [];
+  const begun = (attempt: number): EventBody => ({
+    type: "tool.started",
+    data: { ...key, toolName: "work", attempt, effectId: "e" },
+  });
+  const asks: EventBody = { type: "tool.approval-requested", data: { ...key, toolName: "work" } };
+
+  it("that was started again ran twice, and the end of the first run is not known", () => {
+    expect(
+      spansOf([10, begun(1)], [50, begun(2)], [60, { type: "tool.denied", data: key }]),
+    ).toEqual([
+      { kind: "tool", label: "work", from: 10 },
+      { kind: "tool", label: "work", from: 50, to: 60, outcome: "denied" },
+    ]);
+  });
+
+  it("that is refused, or ends while a person is asked, has an end of the question", () => {
+    const answered = (approved: boolean): EventBody => ({
+      type: "tool.approval-answered",
+      data: { ...key, approved },
+    });
+    const question = { kind: "approval", label: "work", from: 10, to: 20 };
+    expect(spansOf([10, asks], [20, answered(false)])).toEqual([
+      { ...question, outcome: "refused" },
+    ]);
+    const skipped: EventBody = { type: "tool.skipped", data: { ...key, reason: "cancelled" } };
+    expect(spansOf([10, asks], [20, skipped])).toEqual([question]);
+  });
+
+  it("that a client runs has the time until its output", () => {
+    const asksOutput: EventBody = {
+      type: "tool.output-requested",
+      data: { ...key, toolName: "work" },
+    };
+    const error = { name: "Error", message: "" };
+    expect(
+      spansOf([10, asksOutput], [30, { type: "tool.failed", data: { ...key, error } }]),
+    ).toEqual([{ kind: "output", label: "work", from: 10, to: 30, outcome: "failed" }]);
+  });
+
+  it("and its run are not ended by the end of the model's reply", () => {
+    const [timeline] = stepTimelines(
+      eventsAt([0, started(1)], [10, begun(1)], [20, asks], [30, finished(1, 1)]),
+    );
+    expect(timeline?.spans).toEqual([
+      { kind: "waiting", from: 0, to: 30 },
+      { kind: "tool", label: "work", from: 10 },
+      { kind: "approval", label: "work", from: 20 },
+    ]);
+  });
+});
+
+it("what came before the first step belongs to none", () => {
+  const error = { name: "Error", message: "" };
+  const events = eventsAt(
+    [0, { type: "turn.started", data: { turn: 1, maxSteps: 9 } }],
+    [5, text("t", "late")],
+    [10, started(1)],
+    [
+      20,
+      { type: "step.retrying", data: { step: 1, attempt: 1, delayMs: 0, kind: "network", error } },
+    ],
+    [
+      30,
+      {
+        type: "step.failed",
+        data: {
+          step: 1,
+          error,
+          usage: { basis: "estimated", inputTokens: 0, outputTokens: 0 },
+        },
+      },
+    ],
+  );
+  expect(stepTimelines(events)).toMatchObject([
+    {
+      position: 3,
+      startedAt: 1010,
+      totalMs: 20,
+      spans: [
+        { kind: "waiting", from: 0, to: 10 },
+        { kind: "retry", label: "network", from: 10, to: 20 },
+      ],
+    },
+  ]);
+});
