@@ -5,7 +5,7 @@
 
 import { once } from "node:events";
 import { setTimeout as wait } from "node:timers/promises";
-import { WebSocketChatTransport, type UIMessage } from "ai";
+import { tool, WebSocketChatTransport, type UIMessage } from "ai";
 import { describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { z } from "zod";
@@ -17,6 +17,15 @@ import { page, PlainChat, shown } from "./plain-chat.ts";
 import { serving, type Serving } from "./serving.ts";
 
 const agent = (): Agent => ({ model: scriptedModel(() => "Hello.") });
+
+/** Asks whether it may pay. */
+const asking = (): Agent => ({
+  model: scriptedModel(() => ({
+    parts: [{ type: "tool-call", toolCallId: "p", toolName: "pay", input: {} }],
+  })),
+  tools: { pay: tool({ inputSchema: z.object({}), execute: () => "paid" }) },
+  toolApproval: { pay: "user-approval" },
+});
 
 function socketUrl({ server: { url } }: Serving): string {
   return `${url.replace("http", "ws")}/api/chat`;
@@ -191,6 +200,26 @@ describe("a frame of a chat", () => {
     expect((await session.view()).summary.status).toBe("running");
     twice.say({ type: "abort", requestId: "r2" });
     expect((await turn.result).finishReason).toBe("cancelled");
+  });
+
+  it("that aborts a resumed reply leaves the question that the replacing one has shown to its end", async () => {
+    await using open = await serving(asking());
+    const session = await open.runtime.session("c");
+    await session.send("Hi");
+    await eventually(async () =>
+      expect((await session.view()).summary.status).toBe("awaiting-approval"),
+    );
+    await using twice = await line(open);
+    const resume = { type: "resume", id: "c", headers: {}, body: {} };
+    twice.say({ ...resume, requestId: "r1" });
+    twice.say({ type: "abort", requestId: "r1" });
+    twice.say({ ...resume, requestId: "r2" });
+    await eventually(async () => {
+      expect(await twice.heard()).toEqual({ type: "end", requestId: "r2" });
+    });
+    // Longer than the server waits for a request that replaces an aborted one.
+    await wait(400);
+    expect((await session.view()).summary.status).toBe("awaiting-approval");
   });
 
   it("holds no answer open when its connection has gone, and the turn goes on", async () => {

@@ -42,6 +42,8 @@ const REPLACED_WITHIN_MS = 250;
 /** @param handshake - The request that was upgraded. Its headers win over those of frames. */
 export function serveChatSocket(socket: Socket, handshake: Request, ask: Ask): FrameReader {
   const running = new Map<string, { readonly asked: Asked; readonly left: AbortController }>();
+  /** The last resume that was aborted, by its chat, until another request for that chat comes. */
+  const unreplaced = new Map<string, string>();
   const say = (type: string, id: string, more: object = {}): Promise<void> =>
     socket.send(JSON.stringify({ type, requestId: id, ...more }));
 
@@ -49,6 +51,7 @@ export function serveChatSocket(socket: Socket, handshake: Request, ask: Ask): F
     const left = new AbortController();
     const signal = AbortSignal.any([left.signal, socket.closed]);
     running.set(asked.requestId, { asked, left });
+    unreplaced.delete(asked.id);
     try {
       const answer = await ask(requestOf(asked, handshake, signal));
       if (answer.status === 204) return await say("no-active", asked.requestId);
@@ -80,8 +83,12 @@ export function serveChatSocket(socket: Socket, handshake: Request, ask: Ask): F
     running.delete(id);
     left.abort();
     if (asked.type === "resume") {
-      await wait(REPLACED_WITHIN_MS);
       if ([...running.values()].some((one) => one.asked.id === asked.id)) return;
+      unreplaced.set(asked.id, id);
+      await wait(REPLACED_WITHIN_MS);
+      // The request that replaced it may be over by now.
+      if (unreplaced.get(asked.id) !== id) return;
+      unreplaced.delete(asked.id);
     }
     const url = new URL(`/api/chat/${encodeURIComponent(asked.id)}/stop`, handshake.url);
     await ask(
