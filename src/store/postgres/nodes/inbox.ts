@@ -93,7 +93,7 @@ export class Commands implements Inbox {
   async answer(session: string, id: string, answer: JsonValue): Promise<void> {
     const { schema, node } = this.#options;
     await this.#query(
-      `UPDATE ${schema}.commands SET answer = $3, answered_at = now()
+      `UPDATE ${schema}.commands SET answer = $3, answered_at = now(), args = '[]'
        WHERE session = $1 AND id = $2 AND answer IS NULL AND NOT EXISTS (
          SELECT 1 FROM ${schema}.sessions WHERE id = $1 AND owner <> $4 AND owner <> '')`,
       [session, id, JSON.stringify(answer), node()],

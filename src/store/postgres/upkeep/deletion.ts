@@ -1,4 +1,7 @@
-/** Deletes a session in one transaction: rows, ids and snapshots go, its name and length stay as a tombstone. */
+/**
+ * Deletes a session in one transaction: rows, ids, snapshots and the content of commands go, its name and length stay
+ * as a tombstone.
+ */
 
 import { z } from "zod";
 import {
@@ -9,7 +12,7 @@ import {
   type DeleteOptions,
 } from "../../../events/index.ts";
 import { decodeRow, eventRows, eventsIn } from "../../event-rows/index.ts";
-import { damagedAt, hasForks, notFound } from "../../log-rules/index.ts";
+import { damagedAt, deletedError, hasForks, notFound } from "../../log-rules/index.ts";
 import { parseRows, position, type Sql } from "../database/index.ts";
 import { linkOf } from "../heads/index.ts";
 import { ancestors, type OwnedRange } from "../read/index.ts";
@@ -59,6 +62,12 @@ export async function deleteSession(
   for (const child of children) await makeIndependent(sql, schema, codec, child);
   for (const table of ["events", "event_ids", "snapshots"])
     await sql.query(`DELETE FROM ${schema}.${table} WHERE session = $1`, [number]);
+  // The rows stay for those who wait: a command without an answer is refused by whatever process sees it.
+  const { code, message } = deletedError(session);
+  await sql.query(
+    `UPDATE ${schema}.commands SET args = '[]', answer = CASE WHEN answer IS NOT NULL THEN $2 END WHERE session = $1`,
+    [session, JSON.stringify({ error: { code, message } })],
+  );
   await sql.query(
     `UPDATE ${schema}.sessions SET is_deleted = true, deleted_by = $2, parent = NULL, parent_position = NULL, owner = NULL WHERE number = $1`,
     [number, by ?? null],
