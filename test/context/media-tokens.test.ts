@@ -4,7 +4,7 @@ import { deflateSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import type { ModelName } from "../../src/events/index.ts";
 import { lengthEstimator } from "../support/length-estimator.ts";
-import { mediaMeasures, mediaTokens } from "../../src/context/media-tokens.ts";
+import { mediaMeasures, mediaTokens, uploadedTokens } from "../../src/context/media-tokens.ts";
 import { meter } from "../../src/context/message-size.ts";
 
 const claude: ModelName = { provider: "anthropic", modelId: "claude-sonnet-4-5" };
@@ -25,6 +25,30 @@ function png(width: number, height: number): string {
   header.writeUInt32BE(height, 20);
   header.writeUInt8(8, 24);
   return Buffer.concat([header, deflateSync(Buffer.alloc(64))]).toString("base64");
+}
+
+/** A JPEG of that size and orientation, as far as its header. */
+function jpeg(width: number, height: number, orientation: number): Buffer {
+  const exif = Buffer.alloc(36);
+  exif.writeUInt16BE(0xffe1, 0);
+  exif.writeUInt16BE(34, 2);
+  exif.write("Exif", 4, "latin1");
+  exif.write("MM", 10, "latin1");
+  exif.writeUInt16BE(42, 12);
+  exif.writeUInt32BE(8, 14);
+  // One entry: the orientation, a short.
+  exif.writeUInt16BE(1, 18);
+  exif.writeUInt16BE(0x0112, 20);
+  exif.writeUInt16BE(3, 22);
+  exif.writeUInt32BE(1, 24);
+  exif.writeUInt16BE(orientation, 28);
+  const frame = Buffer.alloc(19);
+  frame.writeUInt16BE(0xffc0, 0);
+  frame.writeUInt16BE(17, 2);
+  frame.writeUInt8(8, 4);
+  frame.writeUInt16BE(height, 5);
+  frame.writeUInt16BE(width, 7);
+  return Buffer.concat([Buffer.from([0xff, 0xd8]), exif, frame, Buffer.from([0xff, 0xd9])]);
 }
 
 describe("an image", () => {
@@ -68,6 +92,102 @@ describe("an image", () => {
   });
 });
 
+describe("an image of a known size", () => {
+  const cost = (modelId: string, width: number, height: number, provider = "openai"): number =>
+    mediaTokens("@blob:", "image/png", { provider, modelId }, { bytes: 9, width, height }) ?? 0;
+
+  it("costs GPT models tiles of 512 pixels after two reductions, or patches of 32", () => {
+    for (const modelId of ["gpt-4o", "gpt-4.1", "gpt-4.1-2025-04-14", "gpt-4.5", "o1", "openai/o3"])
+      expect([modelId, cost(modelId, 512, 512)]).toEqual([modelId, 85 + 170]);
+    expect(cost("gpt-4o", 513, 512)).toBe(85 + 2 * 170);
+    expect(cost("gpt-4o", 768, 768)).toBe(85 + 4 * 170);
+    expect(cost("gpt-4o", 1536, 1536)).toBe(85 + 4 * 170);
+    expect(cost("gpt-4o", 8192, 1024)).toBe(85 + 4 * 170);
+    for (const modelId of ["gpt-5", "gpt-5-chat-latest", "gpt-5-2025-08-07"])
+      expect([modelId, cost(modelId, 512, 512)]).toEqual([modelId, 70 + 140]);
+    for (const [modelId, factor] of [
+      ["gpt-4.1-mini", 1.62],
+      ["gpt-4.1-nano", 2.46],
+      ["o4-mini", 1.62],
+      ["gpt-5-mini", 1.2],
+      ["gpt-6", 1.2],
+    ] as const) {
+      expect([modelId, cost(modelId, 64, 33)]).toEqual([modelId, 4 * factor]);
+      expect([modelId, cost(modelId, 4000, 4000)]).toEqual([modelId, 1536 * factor]);
+    }
+  });
+
+  it("costs Claude its area, after a reduction of the longer edge", () => {
+    const claudeCost = (modelId: string, width: number, height: number): number =>
+      cost(modelId, width, height, "anthropic");
+    expect(claudeCost("claude-opus-5", 750, 100)).toBe(100);
+    expect(claudeCost("claude-opus-5", 4000, 750)).toBe((2000 * 375) / 750);
+    expect(claudeCost("claude-opus-5", 2000, 2000)).toBeCloseTo(5333.3, 1);
+    for (const modelId of ["claude-3-opus", "claude-sonnet-4-5", "claude-opus-4@20250514"]) {
+      expect(claudeCost(modelId, 3136, 750)).toBeCloseTo((1568 * 375) / 750, 6);
+      expect(claudeCost(modelId, 1500, 1500)).toBe(1600);
+    }
+  });
+
+  it("costs Gemini 2 tiles of 768 pixels, but for a small one", () => {
+    const tiles = (width: number, height: number): number =>
+      cost("gemini-2.5-pro", width, height, "google") / 258;
+    expect([tiles(384, 384), tiles(385, 384), tiles(384, 769), tiles(769, 769)]).toEqual([
+      1, 1, 2, 4,
+    ]);
+    expect(tiles(300, 3000)).toBe(4);
+  });
+
+  it("that is not known is a screenshot's, and that of an address is fixed", () => {
+    const usual = mediaTokens("@blob:", "image/png", gpt4o, { bytes: 9 });
+    expect(usual).toBe(cost("gpt-4o", 1280, 720));
+    expect(mediaTokens("@blob:", "image/png", gpt4o, { bytes: 9, width: 5 })).toBe(usual);
+    expect(mediaTokens("@blob:", "image/png", gpt4o, { bytes: 9, height: 5 })).toBe(usual);
+    expect(mediaTokens("HTTPS://a.example/b", "image/png", gpt4o)).toBe(1100);
+    expect(mediaTokens("http://a.example/b", "application/pdf", gpt4o)).toBe(2500);
+    expect(uploadedTokens("image/png", gpt4o)).toBe(usual);
+    expect(uploadedTokens("application/pdf", gpt4o)).toBe(2500);
+  });
+});
+
+describe("what a file shows of itself", () => {
+  const bytesOf = (base64: string): Buffer => Buffer.from(base64, "base64");
+
+  it("are its bytes, the pixels of a picture and the pages of a document", () => {
+    const picture = bytesOf(png(40, 30));
+    expect(mediaMeasures(picture, "image/png")).toEqual({
+      bytes: picture.length,
+      width: 40,
+      height: 30,
+    });
+    expect(mediaMeasures(picture, "application/zip")).toEqual({ bytes: picture.length });
+    expect(mediaMeasures(bytesOf(png(0, 30)), "image/png")).not.toHaveProperty("width");
+    expect(mediaMeasures(bytesOf(png(40, 0)), "image/png")).not.toHaveProperty("height");
+    const document = Buffer.from("%PDF /Type /Pages /Type /Page\n/Type/Page");
+    expect(mediaMeasures(document, "application/pdf")).toEqual({
+      bytes: document.length,
+      pages: 2,
+    });
+    expect(mediaMeasures(Buffer.from("%PDF"), "application/pdf")).toEqual({ bytes: 4 });
+    // A view into a larger buffer.
+    const within = Buffer.concat([Buffer.from("/Type /Page"), document]).subarray(11);
+    expect(mediaMeasures(within, "application/pdf").pages).toBe(2);
+  });
+
+  it("is as it is shown: a picture that lies on its side has its edges exchanged", () => {
+    const sizes = [1, 4, 5, 8].map((orientation) => {
+      const { width, height } = mediaMeasures(jpeg(40, 30, orientation), "image/jpeg");
+      return [width, height];
+    });
+    expect(sizes).toEqual([
+      [40, 30],
+      [40, 30],
+      [30, 40],
+      [30, 40],
+    ]);
+  });
+});
+
 describe("other files", () => {
   const seconds = Buffer.alloc(16_000 * 10).toString("base64");
 
@@ -82,6 +202,20 @@ describe("other files", () => {
     expect(mediaTokens(pdf, "application/pdf", claude)).toBe(4600);
     expect(mediaTokens(pdf, "application/pdf", gemini2)).toBe(516);
     expect(mediaTokens(pdf, "application/pdf", gemini3)).toBe(1120);
+  });
+
+  it("cost by their bytes where nothing else is known", () => {
+    const cost = (mediaType: string, bytes: number, model = gpt4o): number | undefined =>
+      mediaTokens("@blob:", mediaType, model, { bytes });
+    expect(cost("video/mp4", 125_000)).toBe(263);
+    expect(cost("audio/pcm", 32_000, gemini2)).toBe(32);
+    expect(cost("audio/l16", 32_000)).toBe(10);
+    expect(cost("application/zip", 400)).toBe(100);
+    expect(cost("application/pdf", 50_000)).toBe(1000);
+    expect(cost("application/pdf", 50_001)).toBe(2000);
+    expect(cost("application/pdf", 0)).toBe(1000);
+    expect(cost("text/plain", 400)).toBe(100);
+    expect(cost("application/json", 400)).toBe(100);
   });
 
   it("are left to the estimator of texts where they are text", () => {

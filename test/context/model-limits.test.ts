@@ -63,6 +63,34 @@ describe("the limits of a model", () => {
     });
   });
 
+  it("are those of the offline model without a catalogue, and keep what is not overridden", () => {
+    const offline = { provider: "turnlog", modelId: "offline" };
+    expect(modelLimits(offline, day, {})).toEqual({ contextWindow: 1_000_000 });
+    const listed = {
+      limits: () => ({ contextWindow: 100, maxOutputTokens: 7 }),
+      cost: () => undefined,
+    };
+    const overrides = { scripted: { maxOutputTokens: 5, reasoning: true } };
+    expect(modelLimits(unknown, day, { catalogue: listed, overrides })).toEqual({
+      contextWindow: 100,
+      maxOutputTokens: 5,
+      reasoning: true,
+    });
+    expect(modelLimits(unknown, day, { catalogue: listed, overrides: {} })).toEqual({
+      contextWindow: 100,
+      maxOutputTokens: 7,
+    });
+    const billed = (tokens: number): unknown =>
+      modelLimits(unknown, day, {
+        catalogue: listed,
+        learned: { windows: {}, largest: { "turnlog:scripted": tokens } },
+      });
+    expect(billed(100)).toEqual({ contextWindow: 100, maxOutputTokens: 7 });
+    expect(billed(101)).toEqual({ maxOutputTokens: 7 });
+    for (const name of ["constructor", "toString"])
+      expect(modelLimits({ provider: "p", modelId: name }, day, { overrides: {} })).toEqual({});
+  });
+
   it("do not hold a window that is smaller than a prompt which was billed", () => {
     const largest = { windows: {}, largest: { "openai.responses:gpt-5": 600_000 } };
     expect(modelLimits(gpt5, day, { catalogue, learned: largest }).contextWindow).toBeUndefined();
@@ -102,6 +130,23 @@ describe("the cost of a session", () => {
       basis: "estimated",
       unpriced: 1,
     });
+  });
+
+  it("is the price of input where the cache has none, and for tokens without figures", () => {
+    const prices = { input: 3, output: 5 };
+    const of = (more: Partial<TokenUsage>, own: object = {}): number =>
+      1_000_000 *
+      (callCost(gpt5, { basis: "measured", inputTokens: 100, outputTokens: 0, ...more }, day, {
+        overrides: { "gpt-5": { prices: { ...prices, ...own } } },
+      }) ?? 0);
+    expect(of({})).toBeCloseTo(300, 9);
+    expect(of({ outputTokens: 10 })).toBeCloseTo(350, 9);
+    expect(of({ cacheReadTokens: 40, cacheWriteTokens: 30 })).toBeCloseTo(300, 9);
+    expect(of({ cacheReadTokens: 40 }, { cacheRead: 1 })).toBeCloseTo(220, 9);
+    expect(of({ cacheWriteTokens: 40 }, { cacheWrite: 4 })).toBeCloseTo(340, 9);
+    // Figures that contradict each other never make a call cheaper than what it read.
+    expect(of({ cacheReadTokens: 140 }, { cacheRead: 1 })).toBeCloseTo(140, 9);
+    expect(callCost(gpt5, used, day, {})).toBeUndefined();
   });
 
   it("adds up over the turns and what is between them", () => {

@@ -1,0 +1,119 @@
+/** The requests of users that a summary repeats: whole where there is room, cut where there is none. */
+
+import { describe, expect, it } from "vitest";
+import type { PlanBudget } from "../../src/context/compaction-strategy.ts";
+import { meter } from "../../src/context/message-size.ts";
+import {
+  latestRequests,
+  originalRequests,
+  requestText,
+  requestTexts,
+  textWithin,
+} from "../../src/context/request-text.ts";
+import type { UserItem } from "../../src/projections/index.ts";
+import { lengthEstimator } from "../support/length-estimator.ts";
+import { gpt, Session } from "./session.ts";
+
+const budget: PlanBudget = { meter: meter(lengthEstimator, gpt), factor: 1 };
+
+function request(turn: number, content: UserItem["content"]): UserItem {
+  return { kind: "user", id: `m${turn}`, content, position: turn, time: 0, turn };
+}
+
+it("the text of a request names its files, by name or by type", () => {
+  const file = { type: "file", data: "AA==", mediaType: "image/png" } as const;
+  expect(requestText(request(1, "Go."))).toBe("Go.");
+  expect(
+    requestText(request(1, [{ type: "text", text: "See." }, file, { ...file, filename: "a.png" }])),
+  ).toBe("See.\n[file: image/png]\n[file: a.png]");
+});
+
+describe("a text within some tokens", () => {
+  const text = "0123456789".repeat(40);
+
+  it("is whole if it has no more, by the model's factor", () => {
+    expect(textWithin(text, 100, budget)).toBe(text);
+    expect(textWithin(text, 99, budget)).not.toBe(text);
+    expect(textWithin(text, 199, { ...budget, factor: 2 })).not.toBe(text);
+    expect(textWithin(text, 200, { ...budget, factor: 2 })).toBe(text);
+  });
+
+  it("has three quarters of its beginning and a quarter of its end", () => {
+    expect(textWithin(text, 10, budget)).toBe(
+      `${text.slice(0, 30)}\n[360 of 400 characters left out here.]\n${text.slice(-10)}`,
+    );
+    expect(textWithin(text, 10, { ...budget, factor: 2 })).toContain("[380 of 400");
+    expect(textWithin(text, 2.6, budget)).toBe(
+      `0123456\n[390 of 400 characters left out here.]\n789`,
+    );
+  });
+});
+
+describe("the requests of a summary", () => {
+  const long = "x".repeat(400);
+  const requests = [request(1, long), request(2, long), request(3, long)];
+
+  it("are whole if those of earlier turns take no more than half of the window", () => {
+    const whole = [long, long, long];
+    // Two requests of a hundred tokens each, and what is between them.
+    expect(requestTexts(requests, 3, { ...budget, windowTokens: 402 })).toEqual(whole);
+    expect(requestTexts(requests, 3, budget)).toEqual(whole);
+    expect(requestTexts(requests, 3, undefined)).toEqual(whole);
+    expect(requestTexts(requests.slice(2), 3, { ...budget, windowTokens: 1 })).toEqual([long]);
+  });
+
+  it("share a quarter of the window else, but for that of the running turn", () => {
+    const [first, second, third] = requestTexts(requests, 3, { ...budget, windowTokens: 400 });
+    // 50 tokens each: a hundred, by two requests.
+    expect(first).toContain("[200 of 400 characters left out here.]");
+    expect(second).toBe(first);
+    expect(third).toBe(long);
+    const factor = { ...budget, factor: 2, windowTokens: 402 };
+    expect(requestTexts(requests, 3, factor)[0]).toContain("left out");
+  });
+});
+
+describe("requests", () => {
+  it("at the beginning are those that were delivered together first", () => {
+    const session = new Session();
+    expect(originalRequests(session.history.items)).toEqual([]);
+    session.ask("One.", "Two.");
+    expect(originalRequests(session.history.items).map(({ content }) => content)).toEqual([
+      "One.",
+      "Two.",
+    ]);
+    session.steer("Three.");
+    session.work("found");
+    session.end();
+    session.ask("Four.");
+    expect(originalRequests(session.history.items).map(({ content }) => content)).toEqual([
+      "One.",
+      "Two.",
+    ]);
+    const resumed = new Session();
+    resumed.end();
+    resumed.ask("Later.");
+    expect(originalRequests(resumed.history.items).map(({ content }) => content)).toEqual([
+      "Later.",
+    ]);
+  });
+
+  it("at the end are those of the newest turn that has one, up to a position", () => {
+    const session = new Session();
+    session.ask("One.");
+    session.end();
+    session.ask("Two.");
+    session.work("found");
+    session.steer("Three.");
+    session.end();
+    const { items } = session.history;
+    const latest = (position: number): readonly unknown[] =>
+      latestRequests(items, position).map(({ content }) => content);
+    expect(latest(Infinity)).toEqual(["Two.", "Three."]);
+    const three = items.find((item) => item.kind === "user" && item.content === "Three.");
+    expect(latest(three?.position ?? 0)).toEqual(["Two.", "Three."]);
+    expect(latest((three?.position ?? 0) - 1)).toEqual(["Two."]);
+    expect(latest(items[1]?.position ?? 0)).toEqual(["One."]);
+    expect(latest(0)).toEqual([]);
+  });
+});
