@@ -76,13 +76,15 @@ it("docs/design.md names every folder of src in its tree", async () => {
   expect(folders.filter((name) => !named.has(name))).toEqual([]);
 });
 
-it("CONTRIBUTING.md walks through at most 20 files each time", async () => {
+it("CONTRIBUTING.md walks through at most 20 files each time, and counts them", async () => {
   const text = await readFile(new URL("../../CONTRIBUTING.md", import.meta.url), "utf8");
   const [, ...walks] = text.split(/^\*\*One /m);
   const lengths = walks.map((walk) => {
-    const [steps = ""] = walk.split("\n## ");
+    const [own = ""] = walk.split("\n## ");
+    const steps = own.match(/^\d+\. .*$/gm)?.join("\n") ?? "";
     return new Set(steps.match(/\bsrc\/[\w/.-]+\.ts\b/g)).size;
   });
+  expect(lengths).toEqual(walks.map((walk) => Number(/: (\d+) files\./.exec(walk)?.[1])));
   expect(lengths).toHaveLength(2);
   for (const length of lengths) expect(length).toBeLessThanOrEqual(20);
 });
