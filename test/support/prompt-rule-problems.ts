@@ -9,15 +9,21 @@ import { promptMessages } from "../../src/projections/index.ts";
 import type { SessionState } from "../../src/state/index.ts";
 import { promptProblems } from "../../src/testing/index.ts";
 import { stateAt, type Replay } from "./replay.ts";
+import { lot, stepOf } from "./runs.ts";
 
 /** Deltas only lengthen a block: one of so many is looked at. */
 const DELTA_SAMPLE = 7;
 
+/** As many positions of a long session as of one with so many events. */
+const LONG = 200;
+
 /** `after`: the prompts up to this position are not looked at. */
 export function promptRuleProblems(replayed: Replay, after = 0): readonly string[] {
+  const step = stepOf(Math.ceil(replayed.events.length / LONG));
   return replayed.events.slice(after).flatMap((event) => {
     if (event.type === "step.started") return sentProblems(stateAt(replayed, event.position - 1));
-    if (event.type.endsWith("-delta") && event.position % DELTA_SAMPLE !== 0) return [];
+    const share = event.type.endsWith("-delta") ? DELTA_SAMPLE * step : step;
+    if (event.position % share !== lot % share) return [];
     return positionProblems(stateAt(replayed, event.position));
   });
 }
