@@ -5,6 +5,7 @@
  */
 
 import { appendFileSync } from "node:fs";
+import { flushCompileCache } from "node:module";
 import { tool } from "ai";
 import { z } from "zod";
 import {
@@ -20,6 +21,8 @@ import { wrapLog } from "../../src/replay/index.ts";
 import { crashAgent, sentDigest } from "./crash-agent.ts";
 import { crashPlanSchema, type Place, type Told } from "./crash-plan.ts";
 
+// What is killed does not write it at its end.
+flushCompileCache();
 const plan = crashPlanSchema.parse(JSON.parse(process.argv[2] ?? ""));
 const random = seededRandom(plan.process);
 let passed = 0;

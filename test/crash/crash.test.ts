@@ -15,7 +15,7 @@ import { crashProgram, crashRun } from "./crash-run.ts";
 import { crashVerdict } from "./crash-verdict.ts";
 
 const seed = `turnlog-${lot}`;
-const killsPerStore = long ? 5 : 3;
+const killsPerStore = long ? 5 : 2;
 const storesPerKind = times(1);
 
 const kinds = (["sync", "os"] as const).flatMap((durability) =>

@@ -58,10 +58,10 @@ async function kill(
   return { killed: run.killed, problems: problems.map((problem) => `${where}: ${problem}`) };
 }
 
-/** One of some 100 events, by lot; more in a long run. */
+/** One of some 150 events, by lot; more in a long run. */
 function* moments(name: string): Generator<number> {
   const random = seededRandom(`${name} ${lot}`);
-  for (let after = 1; ; after += 1 + random.below(stepOf(200))) yield after;
+  for (let after = 1; ; after += 1 + random.below(stepOf(300))) yield after;
 }
 
 /** Each place with one of the sessions, in a long run with each. */

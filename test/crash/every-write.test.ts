@@ -124,9 +124,9 @@ async function atEveryWrite(
   look: (left: Left) => Promise<{ readonly again: boolean }>,
   after: (log: EventLog) => Promise<void>,
 ): Promise<number> {
-  // One write of four; a write that fails is as a rule one before which the process dies.
-  const step = stepOf(4);
-  for (let at = how === "fail" ? step : 1; ; at += step) {
+  // One write of six; a write that fails is as a rule one before which the process dies.
+  const step = stepOf(6);
+  for (let at = how === "fail" ? Math.ceil(step / 2) : 1; ; at += step) {
     const dir = join(root, `store-${files++}`);
     await cp(join(root, from), dir, { recursive: true });
     const { doomed, stdout } = await run(args(dir), how, at);

@@ -3,10 +3,21 @@
  * thousand files of the sources and packages in 0.5 s.
  */
 
+import { mkdtempSync, rmSync } from "node:fs";
 import { mkdir, symlink } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "rolldown";
+
+/** Bundles a program for all that this process starts of it. Returns the file to start. */
+export async function builtOnce(program: URL): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), "turnlog-program-"));
+  process.once("exit", () => {
+    rmSync(folder, { recursive: true, force: true });
+  });
+  return await bundled(program, folder);
+}
 
 /**
  * Bundles a program into an empty folder of the test's own. Returns the file to start.

@@ -10,7 +10,8 @@ import { memoryBlobs } from "../../../src/store/blobs/memory-blobs.ts";
 import { backupStore } from "../../../src/store/leveldb/backup/backup-store.ts";
 import { eventKey, sessionKey, under } from "../../../src/store/leveldb/rows/keys.ts";
 import { alone, forked, numbered, numberedUpTo } from "../../../src/testing/index.ts";
-import { copyStore, fill, openRefusal, randomFrom, temporaryFolder } from "./disk.ts";
+import { stepOf } from "../../support/runs.ts";
+import { copyStore, fill, openRefusal, randomFrom, temporaryFolder, times } from "./disk.ts";
 import { openFaultyLog } from "./faulty-database.ts";
 import { startChild } from "./process.ts";
 
@@ -66,7 +67,7 @@ describe("a backup", () => {
   it("is of one moment, with all that had been acknowledged, while others go on writing", async () => {
     const root = await temporaryFolder();
     await using log = await openLog({ dir: join(root, "from"), durability: "os" });
-    for (let turn = 0; turn < 5; turn++) {
+    for (let turn = 0; turn < times(3, 5); turn++) {
       const stop = new AbortController();
       const writer = async (session: string): Promise<void> => {
         while (!stop.signal.aborted) await log.append(session, "any", numberedUpTo(3));
@@ -158,7 +159,7 @@ describe("a backup that is interrupted", () => {
     await log.append("s", "none", numberedUpTo(4000, 1, alone));
     await log.close();
     let whole = 0;
-    for (let kill = 1; whole === 0; kill++) {
+    for (let kill = 1; whole === 0; kill += stepOf(2)) {
       const to = join(root, String(kill));
       const child = startChild(["backup", from, to]);
       let lines = 0;

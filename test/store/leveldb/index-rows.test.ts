@@ -20,6 +20,7 @@ import {
 } from "../../../src/store/leveldb/rows/keys.ts";
 import { surveyStore } from "../../../src/store/leveldb/repair/survey.ts";
 import { alone, numbered, numberedUpTo, positionsOf } from "../../../src/testing/index.ts";
+import { sampled } from "../../support/runs.ts";
 import { copyStore, openRefusal, temporaryFolder, timeout } from "./disk.ts";
 import { openFaultyLog, openOver } from "./faulty-database.ts";
 
@@ -125,9 +126,7 @@ describe("index rows that are behind", () => {
       await work(log);
       killed.push(await rowsIn(rows));
       await log.close();
-      let behind = 0;
-      for (const [at, left] of killed.entries()) {
-        behind += behindIn(left);
+      for (const [at, left] of sampled(killed, 4).entries()) {
         const truth = listOf(left);
         const database = await databaseOf(left);
         expect((await surveyStore(database)).findings).toEqual([]);
@@ -141,7 +140,7 @@ describe("index rows that are behind", () => {
           await again.fork(`fork-of-${session}`, [link(session, revision + 1)]);
         }
         expect(await listed(again)).toEqual(listOf(await rowsIn(stored)));
-        if (at % 8 === 0) await expectCopy(again);
+        if (at % 2 === 0) await expectCopy(again);
         for (const { session } of truth) await again.delete(session, { forks: "copy" });
         const forks = await listed(again);
         expect(forks).toEqual(
@@ -153,6 +152,7 @@ describe("index rows that are behind", () => {
         await again.close();
       }
       expect(killed.length).toBeGreaterThan(50);
+      const behind = killed.map(behindIn).reduce((sum, rows) => sum + rows, 0);
       expect(behind).toBeGreaterThan(killed.length);
     },
     timeout,

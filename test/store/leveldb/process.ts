@@ -2,10 +2,10 @@
 import { spawn, type ChildProcess, type SpawnOptions } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
+import { builtOnce } from "../../support/bundled.ts";
 
-const usual = fileURLToPath(new URL("child.ts", import.meta.url));
+const usual = await builtOnce(new URL("child.ts", import.meta.url));
 
 export interface Child {
   readonly process: ChildProcess;

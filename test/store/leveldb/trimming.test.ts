@@ -18,7 +18,7 @@ import { repairLog } from "../../../src/store/leveldb/repair/repair-log.ts";
 import type { StoreLog } from "../../../src/store/leveldb/store-log.ts";
 import { mend } from "../../../src/store/leveldb/repair/mending.ts";
 import { surveyStore } from "../../../src/store/leveldb/repair/survey.ts";
-import { runs } from "../../support/runs.ts";
+import { lot, runs, stepOf } from "../../support/runs.ts";
 import { history } from "../../../src/projections/index.ts";
 import { alone, fails, forked, numbered } from "../../../src/testing/index.ts";
 import { temporaryFolder, timeout, times } from "./disk.ts";
@@ -197,7 +197,7 @@ describe("a fork of a session that was trimmed", () => {
 });
 
 it("a fork that is given its own copy has the events of one moment, whenever they are trimmed", async () => {
-  for (let scans = 1, meanwhile = true; meanwhile; scans++) {
+  for (let scans = 1, meanwhile = true; meanwhile; scans += stepOf(3)) {
     let left = Number.POSITIVE_INFINITY;
     let interfere = async (): Promise<void> => {};
     const { log, rows } = await openFaultyLog(async (operation) => {
@@ -289,7 +289,8 @@ describe("a trimming that is interrupted", () => {
     await thin(whole.log, "s", "boundaries");
     const after = await Array.fromAsync(whole.log.read("s"));
     const outcomes: string[] = [];
-    for (let failing = 0; outcomes.at(-1) !== "thinned"; failing++) {
+    const step = stepOf(2);
+    for (let failing = lot % step; outcomes.at(-1) !== "thinned"; failing += step) {
       const { log, database, rows } = await openFaultyLog();
       await filled(log, "s", talk("s"));
       const state = "a state";
@@ -314,7 +315,7 @@ describe("a trimming that is interrupted", () => {
       expect(await again.loadSnapshot("s", "p")).toMatchObject({ state });
       await soundRows(rows);
     }
-    expect(outcomes.length).toBeGreaterThan(5);
+    expect(step * outcomes.length).toBeGreaterThan(5);
   });
 
   it(
