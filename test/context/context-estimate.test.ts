@@ -345,6 +345,28 @@ describe("the estimate", () => {
     expect(warnings).toHaveLength(1);
   });
 
+  it("of a prompt without messages is that of the fixed parts, which is no reason to warn", () => {
+    const { tokens, breakdown, warnings } = estimate(new Session());
+    expect(breakdown).toMatchObject({ messages: 0, media: 0 });
+    expect(tokens).toBe(breakdown.instructions + breakdown.tools);
+    expect(warnings).toEqual([]);
+    const standing = estimate(new Session(), { standing: 500, tools: "" });
+    expect(standing.breakdown.instructions).toBe(500);
+    const scaled = estimate(new Session(), { standing: 500, tools: "", scale: 1.5 });
+    expect(scaled.tokens).toBe(750);
+  });
+
+  it("reserves for the reply what the model may say, and at the most half of the window", () => {
+    const bufferOf = (limits: EstimateInput["limits"]): number | undefined =>
+      estimate(new Session(), limits === undefined ? {} : { limits }).room?.outputBuffer;
+    expect(bufferOf({ contextWindow: 200_000 })).toBe(32_000);
+    expect(bufferOf({ contextWindow: 200_000, maxOutputTokens: 4000 })).toBe(4000);
+    expect(bufferOf({ contextWindow: 20_001 })).toBe(10_000);
+    expect(bufferOf({ maxOutputTokens: 4000 })).toBeUndefined();
+    const { room, tokens } = estimate(new Session(), { limits: { contextWindow: 20_000 } });
+    expect(room).toMatchObject({ window: 20_000, free: 10_000 - tokens, used: tokens / 10_000 });
+  });
+
   it("tells how much room is left beside the reply, and how far the last estimate was off", () => {
     const session = new Session();
     session.ask("Go.");

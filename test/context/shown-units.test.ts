@@ -5,7 +5,12 @@ import { describe, expect, it } from "vitest";
 import { dropMiddle } from "../../src/context/drop-middle.ts";
 import { dropOldest } from "../../src/context/drop-oldest.ts";
 import { slidingWindow } from "../../src/context/sliding-window.ts";
-import { shownUnits } from "../../src/context/shown-units.ts";
+import {
+  isPending,
+  messageCount,
+  shownUnits,
+  type ShownUnit,
+} from "../../src/context/shown-units.ts";
 import { anySession, play } from "./any-session.ts";
 import { nextPrompt, problems } from "./next-prompt.ts";
 import { Session } from "./session.ts";
@@ -97,5 +102,114 @@ describe("a cut", () => {
     });
     expect(nextPrompt(session).filter(({ role }) => role === "user")).toHaveLength(2);
     expect(problems(session)).toEqual([]);
+  });
+});
+
+describe("a unit", () => {
+  const kinds = ({ history, view }: Session): readonly string[] =>
+    shownUnits(history, view).map(({ kind, turn, items }) => `${kind} ${turn} ${items.length}`);
+
+  it("is a step, or the messages of one delivery, with the end of its turn", () => {
+    const session = new Session();
+    session.ask("One.", "Two.");
+    session.work("found");
+    session.steer("Three.");
+    session.work("found");
+    session.end();
+    session.ask("Four.");
+    session.end();
+    expect(kinds(session)).toEqual(["user 1 2", "step 1 1", "user 1 1", "step 1 2", "user 2 2"]);
+    const units = shownUnits(session.history, session.view);
+    const { items } = session.history;
+    expect([units[3]?.from, units[3]?.to]).toEqual([items[4]?.position, items[5]?.position]);
+    expect(units.every(({ summary }) => summary === undefined)).toBe(true);
+  });
+
+  it("is a summary with all that it covers, and has a message if the summary has a text", () => {
+    const compacted = (summary: string): readonly ShownUnit[] => {
+      const session = new Session();
+      session.ask("One.");
+      session.work("found");
+      session.end();
+      const covers = { from: 1, to: session.history.items[1]?.position ?? 0 };
+      session.record({
+        type: "context.compacted",
+        data: { strategy: "s", covers, summary, beforeTokens: 9, afterTokens: 1 },
+      });
+      const { items } = session.history;
+      const units = shownUnits(session.history, session.view);
+      expect(units[0]).toEqual({
+        kind: "summary",
+        from: items[0]?.position,
+        to: items[1]?.position,
+        turn: 1,
+        items: items.slice(0, 2),
+        summary,
+      });
+      return units;
+    };
+    expect(compacted("So far.").map(messageCount)).toEqual([1, 0]);
+    expect(compacted("").map(messageCount)).toEqual([0, 0]);
+  });
+
+  it("has as many messages as its items", () => {
+    const session = new Session();
+    session.ask("One.", "Two.");
+    session.work("found");
+    session.start();
+    session.finish();
+    session.end();
+    expect(shownUnits(session.history, session.view).map(messageCount)).toEqual([2, 2, 0]);
+  });
+
+  it("is one from a call of the provider to its result, with all between, also where they overlap", () => {
+    const session = new Session();
+    const step = (act: () => void): void => {
+      session.start();
+      act();
+      session.say("So.");
+      session.finish();
+    };
+    session.ask("Go.");
+    step(() => undefined);
+    step(() => session.ownCall("a"));
+    step(() => session.ownCall("b"));
+    step(() => session.ownResult("a"));
+    step(() => session.ownResult("b"));
+    step(() => undefined);
+    expect(kinds(session)).toEqual(["user 1 1", "step 1 1", "step 1 4"]);
+    session.end();
+    expect(kinds(session)).toEqual(["user 1 1", "step 1 1", "step 1 4", "step 1 2"]);
+    const [, , whole] = shownUnits(session.history, session.view);
+    const { items } = session.history;
+    expect([whole?.from, whole?.to]).toEqual([items[2]?.position, items[5]?.position]);
+  });
+
+  it("waits for its provider until all of its calls have results or its turn is over", () => {
+    const session = new Session();
+    const pending = (): readonly boolean[] =>
+      shownUnits(session.history, session.view).map(isPending);
+    session.ask("Go.");
+    session.start();
+    session.ownCall("a");
+    session.ownCall("b");
+    session.ownResult("a");
+    session.finish();
+    session.steer("Well?");
+    expect(pending()).toEqual([false, true, false]);
+    const mark = session.mark();
+    session.start();
+    session.ownResult("b");
+    session.finish();
+    session.steer("Well?");
+    expect(pending()).toEqual([false, false, false]);
+    session.back(mark);
+    const open = new Session();
+    open.ask("Go.");
+    open.start();
+    open.ownCall("a");
+    open.finish();
+    open.end();
+    expect(shownUnits(open.history, open.view).map(isPending)).toEqual([false, false]);
   });
 });
