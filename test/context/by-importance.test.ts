@@ -8,6 +8,7 @@ import { cuttable } from "../../src/context/cut.ts";
 import { defaultEstimator } from "../../src/context/token-estimator.ts";
 import { meter } from "../../src/context/message-size.ts";
 import { defaultScore, scoredTurns } from "../../src/context/scored-turn.ts";
+import { lengthEstimator } from "../support/length-estimator.ts";
 import { gpt, Session } from "./session.ts";
 import { runs } from "../support/runs.ts";
 
@@ -117,6 +118,66 @@ describe("byImportance", () => {
       ),
       runs(30),
     );
+  });
+
+  it("repeats requests in an eighth of the kept tokens, if each has twenty, and the running one whole", () => {
+    const measure = meter(lengthEstimator, gpt);
+    const exact = { meter: measure, factor: 1, messageTokens: 8000 };
+    const seen = new Set<boolean>();
+    for (const keep of [400, 800, 1200, 1600, 2400, 3200]) {
+      const session = new Session();
+      for (let index = 0; index < 16; index++) {
+        session.ask(`Question ${index}. ${"x".repeat(800)}`);
+        session.start();
+        session.say("Well.");
+        session.finish();
+        session.end();
+      }
+      session.ask("The running one.");
+      session.work(...Array<string>(4).fill("y".repeat(8000)));
+      const how = byImportance({ keep, score: ({ turn }) => (turn === 17 ? 0.001 : 1) });
+      const other = byImportance({ keep, score: () => 1 });
+      for (const plan of [how, other].map((one) =>
+        one.plan(session.history, session.view, exact),
+      )) {
+        if (plan === undefined) throw new Error("Nothing was planned.");
+        const turns = hidden(session, plan);
+        const old = turns.filter((one) => one !== 17).length;
+        const isLegible = keep / 8 / old >= 20;
+        const quoted = plan.summary.match(/^Question \d+\./gm)?.length ?? 0;
+        expect(quoted).toBe(isLegible ? old : 0);
+        const texts = plan.summary.split("\n\n").slice(1).join("");
+        seen.add(isLegible);
+        // The note of each cut has some words of its own.
+        const [least, most] = isLegible ? [keep / 10, keep / 8 + old * 14] : [0, 0];
+        expect(texts.length / 4).toBeGreaterThanOrEqual(least);
+        expect(texts.length / 4).toBeLessThanOrEqual(most + "The running one.".length / 4);
+        expect(plan.summary.includes("The running one.")).toBe(turns.includes(17));
+        expect(plan.summary.includes("requests among them:]")).toBe(texts !== "");
+      }
+    }
+    expect(seen.size).toBe(2);
+  });
+
+  it("covers enough to make room for its own note as well", () => {
+    const measure = meter(lengthEstimator, gpt);
+    const exact = { meter: measure, factor: 1, messageTokens: 8000 };
+    const session = new Session();
+    for (let index = 0; index < 30; index++) {
+      session.ask(`Question ${index}. ${"x".repeat(400)}`);
+      session.end();
+    }
+    const keep = 2400;
+    const plan = byImportance({ keep }).plan(session.history, session.view, exact);
+    if (plan === undefined) throw new Error("Nothing was planned.");
+    const { units, tokens } = cuttable(session.history, session.view, exact);
+    const left = units.reduce(
+      (sum, { from }, index) =>
+        plan.covers.from <= from && from <= plan.covers.to ? sum : sum + (tokens[index] ?? 0),
+      0,
+    );
+    expect(left + plan.summary.length / 4).toBeLessThanOrEqual(keep);
+    expect(left + plan.summary.length / 4).toBeGreaterThan(keep - 250);
   });
 
   it.each([Number.NaN, -1, Infinity, "3", undefined])("refuses %s as a score", (answer) => {

@@ -78,6 +78,40 @@ describe("when", () => {
     expect(planBudget(overflow(), unknown(9), measure).messageTokens).toBeUndefined();
   });
 
+  it("a plan has what the fixed parts leave, of the limit and of the window, and never less than nothing", () => {
+    const measure = meter(defaultEstimator, gpt);
+    const made = estimateOf(60_000);
+    const breakdown = { ...made.breakdown, instructions: 1000, tools: 500 };
+    const fixed = { ...made, breakdown };
+    expect(planBudget(threshold(0.5), fixed, measure)).toMatchObject({
+      messageTokens: 48_500,
+      windowTokens: 78_500,
+    });
+    expect(planBudget(threshold(0.5), fixed, measure, 9000).windowTokens).toBe(7500);
+    expect(planBudget(tokens(1400), fixed, measure).messageTokens).toBe(0);
+    const { factor: _, ...recorded } = made.recorded;
+    expect(planBudget(overflow(), { ...made, recorded }, measure).factor).toBe(1);
+    const learned = { ...made, recorded: { ...recorded, factor: 1.3 } };
+    expect(planBudget(overflow(), learned, measure).factor).toBe(1.3);
+    const none = planBudget(overflow(), unknown(9), measure);
+    expect(none).toStrictEqual({ meter: measure, factor: 1 });
+  });
+
+  it("each rule has a name that says its limit", () => {
+    const names = [overflow(), threshold(0.5), tokens(9), manual()].map(({ name }) => name);
+    expect(names).toEqual(["overflow", "threshold(0.5)", "tokens(9)", "manual"]);
+    expect(threshold(1).name).toBe("threshold(1)");
+  });
+
+  it("after a compaction means by a twentieth of the limit, or of a prompt that is still above it", () => {
+    const due = (size: number, settled: number): string =>
+      compactionDue(tokens(1000), unknown(size), settled);
+    expect([due(1040, 990), due(1041, 990)]).toEqual(["wait", "compact"]);
+    expect([due(2100, 2000), due(2101, 2000)]).toEqual(["wait", "compact"]);
+    expect(due(1001, 0)).toBe("compact");
+    expect(due(1000, 0)).toBe("wait");
+  });
+
   it.each([0, -1, 1.1, Number.NaN])("a threshold of %s is refused", (share) => {
     expect(() => threshold(share)).toThrow(expect.objectContaining({ code: "INVALID_INPUT" }));
   });

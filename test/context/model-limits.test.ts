@@ -38,6 +38,31 @@ describe("the catalogue", () => {
     expect(catalogue.limits(unknown, day)).toBeUndefined();
   });
 
+  it("has the prices of a million tokens, and the cost of a call without cache figures", () => {
+    const prices = catalogue.limits(sonnet, day)?.prices;
+    expect(prices?.input).toBeCloseTo(3, 9);
+    expect(prices?.output).toBeCloseTo(15, 9);
+    expect(prices?.cacheRead).toBeCloseTo(0.3, 9);
+    expect(prices?.cacheWrite).toBeCloseTo(3.75, 9);
+    const plain = { basis: "measured", inputTokens: 2000, outputTokens: 100 } as const;
+    expect(catalogue.cost(sonnet, plain, day)).toBeCloseTo((2000 * 3 + 100 * 15) / 1_000_000, 12);
+    const gateway = { provider: "somebody", modelId: "proxy/anthropic/claude-sonnet-4-5" };
+    expect(catalogue.cost(gateway, plain, day)).toBeGreaterThan(0);
+  });
+
+  it("is asked once a minute for each model, since prices change at most so often", () => {
+    const begun = day + 60_000 * 7;
+    const first = catalogue.limits(sonnet, begun);
+    expect(catalogue.limits(sonnet, begun + 59_999)).toBe(first);
+    expect(catalogue.limits(gpt5, begun)).not.toBe(first);
+    expect(catalogue.limits(sonnet, begun)).toBe(first);
+    const next = catalogue.limits(sonnet, begun + 60_000);
+    expect(next).not.toBe(first);
+    expect(next).toEqual(first);
+    expect(catalogue.limits(unknown, begun)).toBeUndefined();
+    expect(catalogue.limits(unknown, begun)).toBeUndefined();
+  });
+
   it("prices what was read from the cache and written to it apart, each token once", () => {
     // Sonnet 4.5: 3 dollars, a tenth for what is read, a quarter more for what is written, 15 for output.
     const dollars = (1000 * 3 + 7000 * 0.3 + 2000 * 3.75 + 500 * 15) / 1_000_000;

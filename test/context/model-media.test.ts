@@ -91,6 +91,48 @@ describe("a file that is too large", () => {
     expect(mediaRefusal({ ...large, height: 8001 }, limits, 1)).toEqual(alone);
   });
 
+  it("is so by what it is over, and not by what it just reaches", () => {
+    const limits: MediaLimits = { pictureEdge: 100, requestCharacters: 400, pages: 3 };
+    const refusal = (more: object): unknown =>
+      mediaRefusal({ mediaType: "image/png", bytes: 300, ...more }, limits, 1);
+    expect(refusal({ width: 100, height: 100 })).toBeUndefined();
+    expect(refusal({ width: 101, height: 1 })).toEqual({
+      kind: "edge",
+      most: 100,
+      longestEdge: 100,
+    });
+    expect(refusal({ width: 1, height: 101 })).toMatchObject({ kind: "edge" });
+    expect(refusal({})).toBeUndefined();
+    expect(refusal({ bytes: 301 })).toEqual({ kind: "characters", most: 400, longestEdge: 100 });
+    const pdf = { mediaType: "application/pdf" };
+    expect(refusal(pdf)).toBeUndefined();
+    expect(refusal({ ...pdf, bytes: 301 })).toEqual({ kind: "request", most: 400 });
+    expect(refusal({ ...pdf, pages: 3 })).toBeUndefined();
+    expect(refusal({ ...pdf, pages: 4 })).toEqual({ kind: "pages", most: 3 });
+    const free = { mediaType: "image/png", bytes: 1e9, width: 1e6, height: 1e6, pages: 1e6 };
+    expect(mediaRefusal(free, {}, 1e6)).toBeUndefined();
+    const small = { pictureCharacters: 4, requestCharacters: 400 };
+    expect(mediaRefusal({ mediaType: "image/png", bytes: 9 }, small, 1)).toEqual({
+      kind: "characters",
+      most: 4,
+      longestEdge: 1568,
+    });
+    const narrow = { pictureCharacters: 400, requestCharacters: 4 };
+    expect(mediaRefusal({ mediaType: "image/png", bytes: 9 }, narrow, 1)).toMatchObject({
+      most: 4,
+    });
+  });
+
+  it("is a text that is sent as a file, and is not taken as one", () => {
+    const taken = (mediaType: string, textFiles?: readonly string[]): boolean =>
+      mediaRefusal({ mediaType, bytes: 9 }, textFiles === undefined ? {} : { textFiles }, 0) ===
+      undefined;
+    expect(taken("text/csv")).toBe(true);
+    expect(taken("text/csv", ["text/plain"])).toBe(false);
+    expect(taken("text/plain", ["text/plain"])).toBe(true);
+    expect(taken("application/pdf", ["text/plain"])).toBe(true);
+  });
+
   it("has too many pages, or alone more than a whole request", () => {
     const limits = limitsOf(haiku);
     const plan = { mediaType: "application/pdf", bytes: 1000, pages: 101 };

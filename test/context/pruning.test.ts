@@ -6,10 +6,11 @@ import { defaultEstimator } from "../../src/context/token-estimator.ts";
 import { meter } from "../../src/context/message-size.ts";
 import { planPruning, type PruneOptions, type PruningPlan } from "../../src/context/pruning.ts";
 import { promptCache, type PromptCache } from "../../src/context/prompt-cache.ts";
-import { promptMessages } from "../../src/projections/index.ts";
+import { promptMessages, PRUNED_PLACEHOLDER } from "../../src/projections/index.ts";
 import { anySession, play } from "./any-session.ts";
 import { problems } from "./next-prompt.ts";
 import { gpt, Session } from "./session.ts";
+import { lengthEstimator } from "../support/length-estimator.ts";
 import { runs } from "../support/runs.ts";
 
 const measure = meter(defaultEstimator, gpt);
@@ -197,6 +198,61 @@ describe("pruning", () => {
       expect(plan(session, small, cache)?.calls).toEqual([{ step: 2, callId: "c0" }]);
       expect(plan(session, small, cold)?.calls).toHaveLength(2);
     });
+  });
+});
+
+describe("the bounds of a pruning", () => {
+  /** Four characters a token, so that sizes are exact. A result has five tokens around it. */
+  const exactly = meter(lengthEstimator, gpt);
+  const placeholder = PRUNED_PLACEHOLDER.length / 4;
+
+  function planned(results: readonly number[], options: PruneOptions, factor = 1) {
+    const session = new Session();
+    for (const length of results) {
+      session.ask("Go.");
+      session.work("x".repeat(length));
+      session.end();
+    }
+    session.ask("And now?");
+    const { history, view } = session;
+    return planPruning({
+      history,
+      view,
+      meter: exactly,
+      factor,
+      cache: cold,
+      occasion: "step",
+      options,
+    });
+  }
+  const steps = (...given: Parameters<typeof planned>): readonly number[] | undefined =>
+    planned(...given)?.calls.map(({ step }) => step);
+
+  it("protect the newest results up to their tokens, one that is partly among them as a whole", () => {
+    const sizes = [4000, 400];
+    const open = { minimumGain: 0 };
+    expect(steps(sizes, { ...open, protectTokens: 105 })).toEqual([1]);
+    expect(steps(sizes, { ...open, protectTokens: 106 })).toBeUndefined();
+    expect(steps(sizes, { ...open, protectTokens: 0 })).toEqual([2, 1]);
+    expect(steps([4000, 400, 400], { ...open, protectTokens: 210 })).toEqual([1]);
+    expect(steps(sizes, { ...open, protectTokens: 205 }, 2)).toEqual([1]);
+    expect(steps(sizes, { ...open, protectTokens: 206 }, 2)).toBeUndefined();
+  });
+
+  it("leave a result that is hardly longer than its placeholder", () => {
+    const options = { protectTokens: 0, minimumGain: 0 };
+    const least = 4 * (placeholder + 20);
+    expect(steps([least], options)).toEqual([1]);
+    expect(steps([least - 1], options)).toBeUndefined();
+  });
+
+  it("save what the results have more than their placeholders, and no less than is asked", () => {
+    const length = 4 * (placeholder + 100);
+    const options = { protectTokens: 0 };
+    expect(planned([length], { ...options, minimumGain: 100 })?.savedTokens).toBe(100);
+    expect(planned([length], { ...options, minimumGain: 101 })).toBeUndefined();
+    expect(planned([length, length], { ...options, minimumGain: 101 })?.savedTokens).toBe(200);
+    expect(planned([length], { ...options, minimumGain: 200 }, 2)?.savedTokens).toBe(200);
   });
 });
 

@@ -13,6 +13,8 @@ import type {
 import type { SummaryRung } from "../../src/events/index.ts";
 import { HEADINGS, replyProblem } from "../../src/context/summary-form.ts";
 import { summaryOf } from "../support/summarisers.ts";
+import { cuttable, tokensFrom } from "../../src/context/cut.ts";
+import { textTokens } from "../../src/context/text-tokens.ts";
 import { gpt, Session } from "./session.ts";
 import { runs } from "../support/runs.ts";
 
@@ -116,6 +118,95 @@ describe("what a summariser is shown", () => {
   });
 });
 
+describe("the sizes of a summary", () => {
+  const options = (more: object, messageTokens?: number): SummaryRequest | undefined => {
+    const { history, view } = worked();
+    const { messageTokens: _, ...open } = budget;
+    const given = messageTokens === undefined ? open : { ...open, messageTokens };
+    return summarize(more).writer?.request("whole", history, view, given);
+  };
+
+  it("are an eighth of the messages' budget, from 400 to 4,000 tokens, unless another is given", () => {
+    const most = (messageTokens?: number): number | undefined =>
+      options({ keepTokens: 0 }, messageTokens)?.maxTokens;
+    expect([800, 3200, 3208, 6007, 32_000, 90_000, undefined].map(most)).toEqual([
+      400, 400, 401, 750, 4000, 4000, 4000,
+    ]);
+    expect(options({ keepTokens: 0, maxTokens: 7 })?.maxTokens).toBe(7);
+  });
+
+  it("leave a quarter of the budget of newest messages, 20,000 without one, and half of a short prompt", () => {
+    const { history, view } = worked();
+    const whole = tokensFrom(cuttable(history, view, budget), 0);
+    const covered = (made: SummaryRequest | undefined): number | undefined => made?.covers.to;
+    expect(covered(options({}, 6000))).toBe(covered(options({ keepTokens: 1500 })));
+    expect(covered(options({}))).toBe(covered(options({ keepTokens: whole / 2 })));
+    expect(covered(options({ keepTokens: whole }))).toBe(
+      covered(options({ keepTokens: whole / 2 })),
+    );
+    const session = new Session();
+    for (let turn = 0; turn < 60; turn++) {
+      session.ask("word ".repeat(1000));
+      session.end();
+    }
+    const of = (keepTokens?: number): number | undefined =>
+      summarize(keepTokens === undefined ? {} : { keepTokens }).plan(
+        session.history,
+        session.view,
+        undefined,
+      )?.covers.to;
+    expect(of()).toBe(of(20_000));
+    expect(of()).not.toBe(of(18_000));
+  });
+
+  it("count instructions and prompt, and nothing is asked where nothing can be covered", () => {
+    const made = options({ keepTokens: 0 });
+    const { instructions = "", prompt = "" } = made ?? {};
+    expect(made?.tokens).toBe(Math.ceil(textTokens(instructions) + textTokens(prompt)));
+    const session = new Session();
+    session.ask("Go.");
+    const { history, view } = session;
+    const { writer } = summarize();
+    expect(writer?.request("whole", history, view, budget)).toBeUndefined();
+  });
+
+  it.each([5, null, true])("are not asked of %s, which is no model", (model) => {
+    expect(() => summarize({ model } as never)).toThrow(
+      expect.objectContaining({ code: "INVALID_INPUT" }),
+    );
+  });
+
+  it("are asked of the model that was given, or of the agent's", () => {
+    const model = { specificationVersion: "v4" } as never;
+    expect(summarize({ model }).writer?.model).toBe(model);
+    expect(summarize({ model: "acme/small" }).writer?.model).toBe("acme/small");
+    expect(summarize().writer).not.toHaveProperty("model");
+  });
+});
+
+describe("the newest part alone", () => {
+  it("has as many pieces as take half of the tokens, without a limit half of them all", () => {
+    const session = new Session();
+    for (let turn = 0; turn < 8; turn++) {
+      session.ask("x".repeat(1000).replaceAll("xx", "x "));
+      session.end();
+    }
+    session.ask("And now?");
+    const { history, view } = session;
+    const left = (mostTokens?: number): number => {
+      const made = summarize({ keepTokens: 0 }).writer;
+      const prompt = made?.request("newest", history, view, budget, mostTokens)?.prompt ?? "";
+      return Number(/\[(\d+) earlier pieces/.exec(prompt)?.[1] ?? 0);
+    };
+    const all = summarize({ keepTokens: 0 }).writer?.request("whole", history, view, budget);
+    expect(all?.prompt.match(/USER: /g)).toHaveLength(8);
+    expect(left()).toBe(4);
+    const piece = textTokens(`USER: ${"x ".repeat(500)}`);
+    expect([4, 5, 100].map((pieces) => left(pieces * piece + 2))).toEqual([6, 6, 0]);
+    expect(left(piece)).toBe(8);
+  });
+});
+
 describe("a reply", () => {
   it("becomes a summary with what the log knows for certain and the request that is worked on", () => {
     const summary = accepted(worked(), summaryOf(["FACT-1"]));
@@ -173,6 +264,52 @@ describe("a reply", () => {
 });
 
 describe("the digest that needs no model", () => {
+  const digestOf = (session: Session): string =>
+    summarize({ keepTokens: 0 }).plan(session.history, session.view, budget)?.summary ?? "";
+
+  it("says under each heading what is known, or that it is not", () => {
+    const session = new Session();
+    session.ask("Build it.");
+    session.start();
+    session.say("I begin.");
+    session.say(" ");
+    session.finish();
+    session.end();
+    session.ask("And now?");
+    expect(digestOf(session)).toContain(
+      [
+        "## Goal\nBuild it.",
+        "## Instructions still in force\nthose of the requests",
+        "## Decisions\nnot summarised",
+        "## State of the work\nI begin.",
+        "## Files and facts\nsee below",
+        "## Next step\ngo on with the request",
+      ].join("\n\n"),
+    );
+    const silent = new Session();
+    silent.resume(1);
+    silent.work("found");
+    silent.work("found");
+    silent.end();
+    silent.ask("And now?");
+    expect(digestOf(silent)).toContain("## Goal\nnot known");
+    expect(digestOf(silent)).toContain("## State of the work\nnot known");
+  });
+
+  it("has long words by their first 1,500 characters", () => {
+    const session = new Session();
+    session.ask("x".repeat(1500));
+    session.start();
+    session.say("y".repeat(1501));
+    session.finish();
+    session.end();
+    session.ask("And now?");
+    expect(digestOf(session)).toContain(`## Goal\n${"x".repeat(1500)}\n`);
+    expect(digestOf(session)).toContain(
+      `## State of the work\n${"y".repeat(1500)} [1 characters left out]\n`,
+    );
+  });
+
   it("has the requests, the last words and what is known, and keeps the words of a summary before", () => {
     const session = worked();
     const how = summarize({ keepTokens: 1200 });

@@ -72,6 +72,11 @@ describe("a reply", () => {
     ).toBe("incomplete");
   });
 
+  it("may say as little as one letter", () => {
+    expect(problem(whole.replace(/none$/, "x"))).toBeUndefined();
+    expect(problem(whole.replace("none", "x"))).toBeUndefined();
+  });
+
   it("repeats itself if fewer than half of its longer lines differ, of twelve or more", () => {
     const lines = (different: number, all: number, line = "a longer line"): string =>
       `${whole}\n${Array.from({ length: all }, (_, index) => `${line} ${index % different}`).join("\n")}`;

@@ -63,6 +63,10 @@ it("a user's tokenizer takes its place, and is believed as it is", () => {
   const words = tokenizer((text) => text.split(" ").length);
   expect(words.text("one two three")).toBe(3);
   expect(words).toMatchObject({ exact: true, name: "tokenizer" });
+  const guess = tokenizer((text) => text.length, { name: "guess", exact: false });
+  expect(guess).toMatchObject({ exact: false, name: "guess" });
+  expect(defaultEstimator).toMatchObject({ exact: false, name: "default" });
+  expect(() => tokenizer((text) => text.length, { exact: "no" } as never)).toThrow(/exact/);
 });
 
 it("a long text is counted in parts, which make no difference", () => {
