@@ -23,8 +23,17 @@ export async function approvalOf(page: Page): Promise<string> {
   return String(await asked.jsonValue());
 }
 
-export const answer = (page: Page, id: string, approved: boolean): Promise<void> =>
-  page.evaluate((given) => void chat.addToolApprovalResponse(given), { id, approved });
+/** Answers as a button that is off unless the page is ready: a reply that is resumed overwrites an answer. */
+export async function answer(page: Page, id: string, approved: boolean): Promise<void> {
+  await page.waitForFunction(
+    (given) => {
+      const isReady = chat.status === "ready";
+      if (isReady) void chat.addToolApprovalResponse(given);
+      return isReady;
+    },
+    { id, approved },
+  );
+}
 
 export const counted = (count: number): string =>
   Array.from({ length: count }, (_, index) => `w${index} `).join("");
