@@ -118,7 +118,11 @@ for (const transport of transports)
       await open();
       await say(page, "pay 4");
       const asked = await approvalOf(page);
-      if (when === "after a reload") await stage.reload(page);
+      if (when === "after a reload") {
+        await stage.reload(page);
+        // The page resumes beside an answer, and may show the question once more behind it.
+        await page.evaluate(() => chat.resumeStream());
+      }
       if (when === "after a kill") {
         await stage.kill();
         await stage.start();
