@@ -136,6 +136,22 @@ describe.skipIf(!several)(`two processes' logs on one database${needs}`, () => {
   });
 });
 
+it("forks, deletes and gives a session to a process while others append without a pause", async () => {
+  await using log = await open();
+  await log.append("parent", "none", [numbered(1)]);
+  const over = new AbortController();
+  const writers = ["a", "b", "c", "d"].map(async (session) => {
+    while (!over.signal.aborted) await log.append(session, "any", [numbered(1)]);
+  });
+  const from = { session: "parent", position: 1 };
+  await log.fork("fork", [{ type: "session.forked", time: 1, data: { from } }]);
+  await log.delete("fork");
+  const claim = await log.ownership?.claim("parent");
+  over.abort();
+  await Promise.all(writers);
+  expect(claim).toBeDefined();
+});
+
 /** A small event with a number in its time. */
 function numbered(number: number, id?: string): NewEvent<"part.text-delta"> {
   const data = { id: "0", text: `text ${number}` };

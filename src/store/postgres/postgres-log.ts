@@ -263,7 +263,7 @@ export class PostgresLog implements EventLog {
 
   async #close(): Promise<void> {
     await this.#appender.line.settled();
-    await this.#committer.idle();
+    while (this.#committer.isBusy) await this.#committer.idle();
     await Promise.allSettled(this.#working);
     await this.#parts.blobs.end();
     await this.#parts.commands.end(closedError());

@@ -116,23 +116,23 @@ export async function writeBatch(
     `SELECT * FROM ${schema}.append($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`,
     [
       shares.map(({ head }) => head.session),
-      shares.map(({ base }) => base),
-      shares.map(({ epoch }) => epoch ?? null),
-      shares.map(({ revision }) => revision),
-      shares.map(({ createdAt }) => createdAt),
-      shares.map(({ updatedAt }) => updatedAt),
-      rows.sessions,
-      rows.positions,
+      list(shares.map(({ base }) => base)),
+      list(shares.map(({ epoch }) => epoch ?? "NULL")),
+      list(shares.map(({ revision }) => revision)),
+      list(shares.map(({ createdAt }) => createdAt)),
+      list(shares.map(({ updatedAt }) => updatedAt)),
+      list(rows.sessions),
+      list(rows.positions),
       // No line contains a line break: JSON escapes it.
       rows.lines.join("\n"),
-      closed.sessions,
-      closed.moves,
-      open.sessions,
-      open.positions,
+      list(closed.sessions),
+      list(closed.moves),
+      list(open.sessions),
+      list(open.positions),
       open.lines.join("\n"),
-      ids.sessions,
+      list(ids.sessions),
       ids.ids,
-      ids.positions,
+      list(ids.positions),
       batch,
     ],
   );
@@ -147,6 +147,11 @@ export async function writeBatch(
     return outcome;
   });
   return { outcomes, batch: written.batch };
+}
+
+/** The text of an array. The driver would escape each number as if it were a text. */
+function list(values: readonly (number | boolean | "NULL")[]): string {
+  return `{${values.join(",")}}`;
 }
 
 interface RowArrays {

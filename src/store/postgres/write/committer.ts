@@ -1,6 +1,7 @@
 /**
- * Writes queued appends. One batch is being written; all that arrives meanwhile becomes the next one. No
- * timer: a slower database makes larger batches.
+ * Writes queued appends in batches. What arrives while a batch is written becomes the next one. No timer: a slower
+ * database makes larger batches. While the database writes one half of many sessions, this process encodes and
+ * answers the other half: two batches without a common session may be under way.
  *
  * Another process may have written to a session. The database then refuses this session's part of the
  * batch: its head is read again, and its appends are decided anew, in order (`onRefused`).
@@ -29,6 +30,8 @@ import { isCommitted } from "./unknown-outcome.ts";
 
 /** Characters of rows: a batch that is larger takes no more appends. */
 const BATCH_SIZE = 1024 * 1024;
+/** Rows that are worth a second batch: fewer cost less as part of the next one. */
+const WORTH_A_BATCH = 64;
 /** SQLSTATE deadlock_detected. */
 const DEADLOCK = "40P01";
 
@@ -42,13 +45,25 @@ export interface CommitterOptions {
   readonly onFailed: (head: Head) => void;
 }
 
+/** One batch at a time. */
+interface Lane {
+  batch: Promise<void> | undefined;
+  /** The row of the global order that its next small batch joins: a shared one would make batches wait. */
+  row: number;
+}
+
 export class Committer {
   readonly #options: CommitterOptions;
+  readonly #lanes: readonly Lane[] = [
+    { batch: undefined, row: 0 },
+    { batch: undefined, row: 0 },
+  ];
   #queue: QueuedAppend[] = [];
-  #writing: Promise<void> | undefined;
-  #batch: Promise<void> = Promise.resolve();
-  /** The row of the global order that the next small batch joins. */
-  #row = 0;
+  /** Queued rows of sessions of which no batch is under way. */
+  #ready = 0;
+  /** Sessions of the batches that are under way. */
+  readonly #writing = new Set<Head>();
+  #starting: Promise<void> | undefined;
 
   constructor(options: CommitterOptions) {
     this.#options = options;
@@ -58,63 +73,96 @@ export class Committer {
     append.head.queued++;
     for (const row of append.rows) append.head.tail?.push(row);
     this.#queue.push(append);
-    this.#writing ??= this.#run();
+    if (!this.#writing.has(append.head)) this.#ready += append.rows.length;
+    this.#start();
     return append.answer.promise;
   }
 
-  /** Resolves when everything that is queued is written or refused. */
+  get isBusy(): boolean {
+    return this.#queue.length > 0 || this.#writing.size > 0;
+  }
+
+  /** Resolves when everything that is queued now is written or refused. */
   async idle(): Promise<void> {
-    while (this.#writing !== undefined) await this.#writing;
+    const before = new Set(this.#queue);
+    for (let [first] = this.#queue; first !== undefined && before.has(first); [first] = this.#queue)
+      await Promise.race([this.#starting, ...this.#batches()].filter((one) => one !== undefined));
+    await this.answered();
   }
 
-  /** Resolves when the appends of the batch that is being written have resolved. */
+  /** Resolves when the appends of the batches that are being written have resolved. */
   async answered(): Promise<void> {
-    await this.#batch;
+    await Promise.all(this.#batches());
   }
 
-  async #run(): Promise<void> {
-    // Appends of the same tick share the first batch.
-    await Promise.resolve();
-    try {
-      while (this.#queue.length > 0) {
-        this.#batch = this.#write(this.#take());
-        await this.#batch;
-      }
-    } finally {
-      this.#writing = undefined;
-    }
+  #batches(): readonly Promise<void>[] {
+    return this.#lanes.flatMap(({ batch }) => batch ?? []);
   }
 
-  #take(): readonly CompleteShare[] {
+  #start(): void {
+    // Appends of the same tick share a batch.
+    this.#starting ??= Promise.resolve().then(() => {
+      this.#starting = undefined;
+      for (const lane of this.#lanes) if (lane.batch === undefined) this.#startIn(lane);
+    });
+  }
+
+  #startIn(lane: Lane): void {
+    const isSecond = this.#writing.size > 0;
+    if (this.#ready < (isSecond ? WORTH_A_BATCH : 1)) return;
+    const half = Math.ceil(this.#ready / 2);
+    const shares = this.#take(isSecond || half < WORTH_A_BATCH ? this.#ready : half);
+    lane.batch = this.#write(lane, shares).finally(() => {
+      lane.batch = undefined;
+      for (const { head } of shares) this.#writing.delete(head);
+      this.#count();
+      this.#start();
+    });
+  }
+
+  #count(): void {
+    this.#ready = 0;
+    for (const { head, rows } of this.#queue)
+      if (!this.#writing.has(head)) this.#ready += rows.length;
+  }
+
+  /** Takes appends of some `most` rows. */
+  #take(most: number): readonly CompleteShare[] {
     const shares = new Map<Head, SessionShare>();
-    let size = 0;
-    let taken = 0;
+    const skipped: QueuedAppend[] = [];
+    let [taken, size, rows] = [0, 0, 0];
     for (const append of this.#queue) {
-      if (size > BATCH_SIZE) break;
       const share = shares.get(append.head) ?? shareOf(append);
-      if (isOfAnotherClaim(share, append)) break;
+      if (size > BATCH_SIZE || rows >= most || isOfAnotherClaim(share, append)) break;
+      taken++;
+      if (this.#writing.has(append.head)) {
+        skipped.push(append);
+        continue;
+      }
       shares.set(append.head, share);
       addTo(share, append);
       for (const { row } of append.rows) size += row.length;
-      taken++;
+      rows += append.rows.length;
     }
-    this.#queue = this.#queue.slice(taken);
+    this.#queue = [...skipped, ...this.#queue.slice(taken)];
+    for (const head of shares.keys()) this.#writing.add(head);
+    this.#count();
     // In one order in every process: appends of several ones then do not wait for each other in a circle.
     return [...shares.values()].toSorted(byName).map(complete);
   }
 
-  async #write(shares: readonly CompleteShare[]): Promise<void> {
+  async #write(lane: Lane, shares: readonly CompleteShare[]): Promise<void> {
     const { onWritten } = this.#options;
     let result: Written;
     try {
-      result = await this.#written(shares);
+      result = await this.#written(lane, shares);
     } catch (error) {
       await Promise.all(shares.map((share) => this.#failed(share, error)));
       for (const { head } of shares) head.tail?.advance(head.committed);
       onWritten([]);
       return;
     }
-    this.#row = result.batch;
+    lane.row = result.batch;
     const written: string[] = [];
     for (const [index, share] of shares.entries()) {
       const { head } = share;
@@ -132,11 +180,11 @@ export class Committer {
     onWritten(written);
   }
 
-  async #written(shares: readonly CompleteShare[]): Promise<Written> {
+  async #written(lane: Lane, shares: readonly CompleteShare[]): Promise<Written> {
     const { pool, schema } = this.#options;
     for (;;) {
       try {
-        return await writeBatch(pool, schema, shares, this.#row);
+        return await writeBatch(pool, schema, shares, lane.row);
       } catch (error) {
         // A circle after all, with another release: nothing of this batch was written.
         if (sqlState(error) !== DEADLOCK) throw error;
