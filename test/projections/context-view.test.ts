@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import type { EventBody } from "../../src/events/index.ts";
+import { withBinding } from "../../src/projections/context-view.ts";
 import { asked, said, spent, stateOf, stepFinished, stepStarted, turnEnded } from "./session-of.ts";
 
 const call = { step: 1, callId: "a" };
@@ -184,6 +185,18 @@ describe("a step that was prepared", () => {
     expect(stateOf(...begun, prepared(), turnEnded()).view).toStrictEqual(before);
     expect(stateOf(...begun, turnEnded()).view).toStrictEqual(before);
   });
+});
+
+it("an agent of the same model changes nothing, whatever models ran steps before", () => {
+  const configured = (provider: string): EventBody => ({
+    type: "session.configured",
+    data: { agent: { digest: "d", model: { provider, modelId: "m" }, tools: [] } },
+  });
+  const both = [configured("other"), stepStarted(1), stepFinished(1), configured("third")];
+  const { view } = stateOf(...both);
+  expect(stateOf(...both, configured("third")).view).toStrictEqual(view);
+  expect(withBinding(view, 9, undefined)).toBe(view);
+  expect(withBinding(view, 9, "third")).toBe(view);
 });
 
 it("an agent without another model changes nothing, and a fork without an agent keeps its model", () => {

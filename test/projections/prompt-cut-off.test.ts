@@ -66,6 +66,16 @@ describe("a step that was cut off", () => {
     expect(cutOff({ type: "part.text-start", data: { id: "t" } })).toHaveLength(2);
   });
 
+  it("is of no concern once a later one has finished", () => {
+    const cut = [...asked("Go."), stepStarted(1), ...opened("text", "t"), interrupted];
+    const whole = [stepStarted(2), ...said("Done."), stepFinished(2)];
+    const last = (...bodies: readonly EventBody[]): unknown => promptOf(...bodies).at(-1)?.role;
+    expect(last(...cut, turnEnded())).toBe("user");
+    expect(last(...cut, turnEnded(), ...asked("Again.", 2), ...whole, turnEnded(2))).toBe(
+      "assistant",
+    );
+  });
+
   it("is asked to go on when the same turn goes on: a prompt never ends with the model's own words", () => {
     const prompt = promptOf(...asked("Go."), stepStarted(1), ...opened("text", "t"), interrupted);
     expect(prompt.at(-1)).toEqual({ role: "user", content: CUT_OFF_NOTE });
