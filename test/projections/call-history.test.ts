@@ -136,6 +136,11 @@ describe("a standing answer", () => {
     expect(answers).toEqual([true, true, undefined]);
   });
 
+  it("answers none about another tool, whose call came first", () => {
+    const parts = callsOf(call("c", "other"), call("a"), asks("c"), asks("a"), always);
+    expect(parts.map(({ approvals }) => approvals?.[0]?.answer?.always)).toEqual([undefined, true]);
+  });
+
   it("does not answer whether a call that was started runs again", () => {
     const parts = callsOf(call("a"), call("b"), started("b"), asks("a"), asks("b"), always);
     expect(parts[1]?.approvals?.[0]).not.toHaveProperty("answer");
