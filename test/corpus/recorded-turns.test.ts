@@ -55,7 +55,7 @@ const severalResponses = ["programmatic-tool-calling", "tool-search"];
 
 describeWithCorpus("a recorded stream, run as a turn", () => {
   // In a long run all.
-  const streams = sampled([...wireRows(undefined, ["ok", "errors"]).entries()], 6);
+  const streams = sampled([...wireRows(undefined, ["ok", "errors"]).entries()], 10);
   for (const [index, row] of streams) {
     for (const source of sampled(sources, 2, index)) {
       it(`keeps what streamText yields: ${row.file} (${source})`, async () => {

@@ -10,7 +10,7 @@ import { wireRows } from "./wire-manifest.ts";
 import { serveWire } from "./wire-server.ts";
 
 describeWithCorpus("a turn with a recorded stream", () => {
-  for (const row of sampled(wireRows(undefined, ["ok", "errors"]), 6)) {
+  for (const row of sampled(wireRows(undefined, ["ok", "errors"]), 10)) {
     it(`is verified, and is replayed event by event: ${row.file}`, async () => {
       await using server = await serveWire(row, { seed: 11 });
       const { agent, events } = await recordedTurn(row, server, "language-model-call");

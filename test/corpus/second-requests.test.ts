@@ -78,7 +78,7 @@ describeWithCorpus("the request after a recorded stream", () => {
   const rows = wireRows().filter(({ file }) => notCompared[basename(file)] === undefined);
 
   // Where we deviate, and one of nine of the rest.
-  const drawn = sampled(rows, 18);
+  const drawn = sampled(rows, 30);
   const known = rows.filter(
     (row) =>
       drawn.includes(row) ||
@@ -116,7 +116,7 @@ describeWithCorpus("the request after a recorded stream", () => {
 
   // What OpenAI and those that speak as it does are sent back by reference is sent whole where they store nothing.
   const storing = rows.filter(({ features }) => features.includes("itemId"));
-  for (const row of sampled(storing, 10)) {
+  for (const row of sampled(storing, 16)) {
     it(`is the SDK's own where nothing is stored: ${row.family} ${row.file}`, async () => {
       const store = { store: false };
       const conversation = {

@@ -105,7 +105,7 @@ const combinations = hows.flatMap(([how, strategy]) =>
 describe("a recorded session in a window that is too small for it", () => {
   // Each way, and each time, with a quarter of the others.
   const taken = combinations.map((combination, place) => [...combination, place] as const);
-  it.for(sampled(taken, 4))(
+  it.for(sampled(taken, 5))(
     "is run to its end with %s at %s, and no prompt is longer than the window",
     { timeout: patience },
     async ([, , how, when, share, place], { skip }) => {

@@ -9,7 +9,7 @@ import { wireRows, type WireRow } from "./wire-manifest.ts";
 
 describeWithCorpus("recorded provider streams", () => {
   // In a long run all.
-  for (const row of sampled(wireRows(), 6)) {
+  for (const row of sampled(wireRows(), 10)) {
     it(`${row.family}: ${row.file} comes out as the manifest says, wherever it is cut`, async () => {
       const { parts, responseMessages } = await expectedParts(row, { seed: 1 });
       const finish = parts.find((part) => part.type === "finish");

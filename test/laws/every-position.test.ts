@@ -50,7 +50,7 @@ function endsOf(
   events: readonly SessionEvent[],
   half: number,
 ): readonly number[] {
-  const drawn = sampled(events, 80, 41 * half);
+  const drawn = sampled(events, 120, 61 * half);
   return events.flatMap((event, index) => {
     if (event.type === "session.closed") return [];
     const pair = `${event.type} ${events[index + 1]?.type ?? "the end"}`;

@@ -113,7 +113,7 @@ describe.each(fixtureNames)("the recording %s", (name) => {
       more.reduce((before, event) => foldSession(before, event).state, state);
     await using log = await openMemoryLog();
     await log.append(SESSION, "none", events, { origin: "recorded" });
-    for (const { position } of sampled(events, 10, place)) {
+    for (const { position } of sampled(events, 20, place)) {
       await saveSessionSnapshot(log, SESSION, stateAt(folded, position), nothingKept);
       const { state } = await loadSessionSnapshot(log, SESSION);
       expect(state.position).toBe(position);
@@ -130,7 +130,7 @@ describe.each(fixtureNames)("the recording %s", (name) => {
     const folded = replay(events);
     await using log = await openMemoryLog();
     await log.append(SESSION, "none", events, { origin: "recorded" });
-    for (const { position } of sampled(events, 10, place)) {
+    for (const { position } of sampled(events, 20, place)) {
       const view = await viewSession(log, SESSION, position);
       expect(view).toStrictEqual(viewOf(SESSION, stateAt(folded, position)));
     }

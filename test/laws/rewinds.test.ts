@@ -51,9 +51,9 @@ describe("a session that the runtime may record, rewound at any time", () => {
       fc.property(imagined, (events) => {
         tried += expectRewinds(events, 12);
       }),
-      runs(60),
+      runs(30, 60),
     );
-    expect(tried).toBeGreaterThan(200);
+    expect(tried).toBeGreaterThan(100);
   });
 
   it("has the history and the prompt that the events of its active branch give alone", () => {
@@ -75,7 +75,7 @@ describe("a session that the runtime may record, rewound at any time", () => {
         const { changed: __, ...alone } = folded.view;
         expectSame({ items: folded.history.items, view: alone }, { items, view });
       }),
-      runs(60),
+      runs(30, 60),
     );
   });
 
@@ -97,7 +97,7 @@ describe("a session that the runtime may record, rewound at any time", () => {
           expectSame(end, replayed.last);
         }
       }),
-      runs(60),
+      runs(30, 60),
     );
   });
 
@@ -117,7 +117,7 @@ describe("a session that the runtime may record, rewound at any time", () => {
         expect(trial.problems).toEqual([]);
         tried += trial.tried;
       }),
-      runs(60),
+      runs(30, 60),
     );
     expect(tried).toBeGreaterThan(60);
   });

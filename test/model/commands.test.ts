@@ -12,7 +12,7 @@ import { beginning } from "./situation.ts";
 import { Stage } from "./stage.ts";
 import { worlds } from "./worlds.ts";
 
-const numRuns = times(12, 40);
+const numRuns = times(8, 40);
 const seeds = [lot + 1, lot + 2];
 
 beforeAll(async () => {

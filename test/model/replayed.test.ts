@@ -105,7 +105,7 @@ describe.each(worlds)("With $toolConcurrency tools at a time, by $stepSource", (
             time.hold();
           }
         }),
-        runs(4),
+        runs(2, 4),
       );
     },
   );

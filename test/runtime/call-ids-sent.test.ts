@@ -307,7 +307,7 @@ describe("the model of a session", () => {
           }
         },
       ),
-      runs(25),
+      runs(12, 25),
     );
   });
 });

@@ -102,7 +102,7 @@ describe("undoing", () => {
           }
         },
       ),
-      runs(8),
+      runs(4, 8),
     );
   });
 

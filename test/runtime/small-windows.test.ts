@@ -93,7 +93,7 @@ const ways: readonly [string, CompactionWhen, () => CompactionStrategy][] = [
 ];
 
 describe.each(windows)("a session of fifteen turns in a window of %d tokens", (window) => {
-  it.each(sampled(ways, 2, windows.indexOf(window)))(
+  it.each(sampled(ways, 3, windows.indexOf(window)))(
     "stays below it with %s",
     async (_, when, how) => {
       const model = worker(window);

@@ -126,7 +126,7 @@ describe.each(sources)("by way of %s", (stepSource) => {
           expect(outcomes[0]).not.toBe("SESSION_FAILED");
           expect(outcomes[1]).toBe("stop");
         }),
-        runs(60),
+        runs(30, 60),
       );
     },
     patience,

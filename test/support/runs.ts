@@ -26,9 +26,9 @@ export function times(usual: number, each: number = usual): number {
   return long ? each * factor : usual;
 }
 
-/** Settings for `fc.assert`. */
-export function runs<Values>(usual: number): Parameters<Values> {
-  return { numRuns: times(usual) };
+/** Settings for `fc.assert`, by the numbers of {@link times}. */
+export function runs<Values>(usual: number, each: number = usual): Parameters<Values> {
+  return { numRuns: times(usual, each) };
 }
 
 /** The step of a sweep that takes one of so many in `npm test`: smaller in a long run, at least 1. */

@@ -27,7 +27,7 @@ async function logWith(events: readonly SessionEvent[]): Promise<EventLog> {
   return log;
 }
 
-describe.each(sampled(fixtureNames, 2))("the fixture of the session %s", (name) => {
+describe.each(sampled(fixtureNames, 4))("the fixture of the session %s", (name) => {
   it("keeps every law, replays, and is the same when it is made of itself", async () => {
     await using log = await logWith(await readFixture(name));
     const lines = await exportFixture(log, "s");

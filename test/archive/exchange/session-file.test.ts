@@ -83,7 +83,7 @@ describe("a session that was exported", () => {
         expect(JSON.stringify(stored)).toBe(JSON.stringify(events));
         expect(lines.every((line) => !line.includes("\n"))).toBe(true);
       }),
-      runs(150),
+      runs(60, 150),
     );
   });
 
@@ -134,7 +134,7 @@ describe("an import", () => {
         fc.pre(changed !== undefined && changed.join("\n") !== lines.join("\n"));
         expect((await refusal(changed ?? [])).code).toBe("INVALID_INPUT");
       }),
-      runs(100),
+      runs(60, 100),
     );
   });
 

@@ -14,7 +14,7 @@ import { copyStore, randomFrom } from "../../store/leveldb/disk.ts";
 import { fixtureNames, readFixture } from "../../laws/session-fixture.ts";
 import { lot, patience, sampled, times } from "../../support/runs.ts";
 
-const trials = times(15, 30);
+const trials = times(8, 30);
 
 let template: string;
 let truth: string;

@@ -26,7 +26,7 @@ import { call, calling, saying } from "../../support/script.ts";
 import { echo } from "../../runtime/tools.ts";
 
 /** Of each kind. */
-const trials = times(25);
+const trials = times(14, 25);
 const CHECKSUM = 7;
 
 type ChainEnd = Pick<NonNullable<SessionVerification["chain"]>, "position" | "digest">;

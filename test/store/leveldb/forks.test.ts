@@ -43,7 +43,7 @@ it(
         expect((await surveyStore(mended)).findings).toEqual([]);
         await expectGrove(grove, (await openOver(mended)).log, ranges);
       }),
-      runs(30),
+      runs(15, 30),
     );
   },
   patience,

@@ -166,7 +166,7 @@ it(
         await run(log, actions);
         await log.close();
       }),
-      runs(150),
+      runs(80, 150),
     );
   },
   timeout,

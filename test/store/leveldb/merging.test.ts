@@ -105,7 +105,7 @@ it(
         await agreeLater(faulty, truth, from);
         await faulty.log.close();
       }),
-      runs(25),
+      runs(15, 25),
     );
   },
   timeout,
