@@ -1,6 +1,7 @@
 /** MCP servers on the command line: named, started, asked for, and gone with the process. */
 import { describe, expect, it } from "vitest";
 import { begunIn, isAlive, pidsIn, until } from "../mcp/own-servers.ts";
+import { sampled } from "../support/runs.ts";
 import { jsonLines, run, start } from "./command-line.ts";
 import { readEvents } from "./events.ts";
 import { fakeServer, streamChunks, type FakeServer } from "./fake-server.ts";
@@ -75,7 +76,7 @@ describe("turnlog chat --mcp", () => {
     },
   );
 
-  it.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
+  it.each(sampled(["SIGTERM", "SIGHUP", "SIGINT"] as const, 2))(
     "ends its servers when the process gets %s in the middle of a call",
     async (signal) => {
       await using folder = await temporaryFolder();

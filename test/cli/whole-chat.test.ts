@@ -21,9 +21,14 @@ const wordsOf = (text: string): readonly string[] => text.split(/[\s│]+/);
 describe.skipIf(!hasWindows)(
   "a whole chat in a terminal (skipped where tmux is not installed)",
   () => {
-    it.each([80, 40])("breaks words and wide letters nowhere, in %i columns", async (columns) => {
+    it.each<[number, string, Readonly<Record<string, string>>, boolean]>([
+      [80, "the colours of the terminal's own theme, light or dark", {}, true],
+      [40, "none with NO_COLOR", { NO_COLOR: "1" }, false],
+    ])("breaks words and wide letters nowhere in %i columns, and has %s", async (...given) => {
+      const [columns, , env, isColoured] = given;
       await using folder = await temporaryFolder(files);
-      await using window = await terminalWindow(chat("at-once"), { cwd: folder.path, columns });
+      const options = { cwd: folder.path, columns, env };
+      await using window = await terminalWindow(chat("at-once"), options);
       await window.until(/^Ask about this folder/m);
       await window.type(`${question} 漢字`);
       await window.press("BSpace");
@@ -38,6 +43,15 @@ describe.skipIf(!hasWindows)(
       );
       expect(wordsOf(shown).join("")).toContain(wide);
       expect(shown.match(/^Ask about this folder/gm)).toHaveLength(1);
+      const styled = (await window.rows("styled")).join("\n");
+      // oxlint-disable-next-line no-control-regex
+      const codes = [...styled.matchAll(/\u001B\[([\d;]*)m/g)].flatMap(([, code = ""]) =>
+        code.split(";"),
+      );
+      // Neither a background nor black or white letters, which one of the themes could not show.
+      expect(codes.filter((code) => !/^(?:0?|1|2|3|22|23|3[1-6]|39|49)$/.test(code))).toEqual([]);
+      expect(codes.includes("36")).toBe(isColoured);
+      expect(stripVTControlCharacters(styled)).toContain("→ read_file");
     });
 
     it("goes on in a window that becomes narrow and wide while a reply streams", async () => {
@@ -72,28 +86,6 @@ describe.skipIf(!hasWindows)(
       const words = ["show", "one", "--view", "events", "--json"];
       const { stdout } = await run(words, { cwd: folder.path });
       expect(stdout).toContain(JSON.stringify(`${text} end`));
-    });
-
-    it.each<[string, Readonly<Record<string, string>>, boolean]>([
-      ["the colours of the terminal's own theme, light or dark", {}, true],
-      ["none with NO_COLOR", { NO_COLOR: "1" }, false],
-    ])("has %s", async (_, env, isColoured) => {
-      await using folder = await temporaryFolder(files);
-      const options = { cwd: folder.path, columns: 80, env };
-      await using window = await terminalWindow(chat("at-once"), options);
-      await window.until(/^Ask about this folder/m);
-      await window.type(question);
-      await window.press("Enter");
-      await window.until(/^tokens: /m);
-      const shown = (await window.rows("styled")).join("\n");
-      // oxlint-disable-next-line no-control-regex
-      const codes = [...shown.matchAll(/\u001B\[([\d;]*)m/g)].flatMap(([, code = ""]) =>
-        code.split(";"),
-      );
-      // Neither a background nor black or white letters, which one of the themes could not show.
-      expect(codes.filter((code) => !/^(?:0?|1|2|3|22|23|3[1-6]|39|49)$/.test(code))).toEqual([]);
-      expect(codes.includes("36")).toBe(isColoured);
-      expect(stripVTControlCharacters(shown)).toContain("→ read_file");
     });
 
     it("gives the terminal back at Ctrl-Z, and returns with what was typed", async () => {
