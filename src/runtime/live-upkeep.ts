@@ -26,11 +26,15 @@ export interface UpkeepHost {
   readonly closing: AbortSignal;
 }
 
-/** @throws TurnlogError `COMMAND_REFUSED` while a turn runs or waits for an answer */
+/**
+ * @param tell - Gets the result before another process can take the session.
+ * @throws TurnlogError `COMMAND_REFUSED` while a turn runs or waits for an answer
+ */
 export async function deleteLive(
   session: string,
   options: DeleteOptions,
   host: UpkeepHost,
+  tell?: (deleted: DeletedWithBlobs) => Promise<void>,
 ): Promise<DeletedWithBlobs> {
   const { log, blobs, live, onWarning } = host;
   const refusal = ({ actor }: LiveSession): TurnlogError | undefined =>
@@ -43,7 +47,10 @@ export async function deleteLive(
       const deleted = await deleteLive(child, options, host);
       children.push(...deleted.children, child);
     }
-    return { ...(await deleteSession(log, blobs, session, options, onWarning)), children };
+    const deleted = await deleteSession(log, blobs, session, options, onWarning);
+    const result = { ...deleted, children };
+    await tell?.(result);
+    return result;
   });
 }
 

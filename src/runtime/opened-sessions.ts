@@ -21,7 +21,7 @@ import { withFullStop } from "../shared/index.ts";
 import { forkSession } from "../archive/index.ts";
 import type { AgentRegistry } from "./agent-registry.ts";
 import { assertOpenedAs, configureLive } from "./live-configure.ts";
-import type { OpenSessionOptions } from "./runtime.ts";
+import { isBack, type OpenSessionOptions } from "./runtime.ts";
 import { openSessionSchema } from "./runtime-arguments.ts";
 import { checkedSession } from "./session-validation.ts";
 import { agentOf, assertChildOf } from "./sub-agents.ts";
@@ -133,10 +133,9 @@ export class OpenedSessions {
     try {
       return (await live.activate(session)).agent;
     } catch (error) {
-      // The process that runs an encrypted session might delete it, and give its forks their keys.
-      const isShared = log.inbox !== undefined && options.encryption === undefined;
-      if (!isElsewhere(error) || !isShared) throw error;
-      return await this.#recordedAgent(session);
+      if (!isElsewhere(error) || log.inbox === undefined) throw error;
+      if (options.encryption === undefined) return await this.#recordedAgent(session);
+      throw isBack(error) ? error : forkedThere(session, error);
     }
   }
 
@@ -225,4 +224,13 @@ async function forkLive(
   });
   if (sessionAgent !== before || agents.isChanged(session)) agents.set(as, sessionAgent);
   return await open(as, recovery);
+}
+
+/** The process that runs an encrypted session might delete it, and give its forks their keys. */
+function forkedThere(session: string, cause: unknown): TurnlogError {
+  return new TurnlogError(
+    "SESSION_ELSEWHERE",
+    `Another process runs session ${session}, and only the process that runs an encrypted session can fork it or run a turn of it again. Do so there, or repeat the call when that process has given the session back: after \`idleAfterMs\` at rest, or when it closes.`,
+    { session, cause },
+  );
 }

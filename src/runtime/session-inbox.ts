@@ -117,7 +117,7 @@ export class SessionInbox implements Disposable {
     const { inbox, upkeep } = this.#options;
     try {
       const answer = await this.#answerOf(session, command);
-      await inbox.answer(session, command.id, toJson(answer));
+      if (answer !== undefined) await inbox.answer(session, command.id, toJson(answer));
     } catch (error) {
       // The next process that has the session executes it.
       line.begun.delete(command.id);
@@ -125,13 +125,21 @@ export class SessionInbox implements Disposable {
     }
   }
 
-  async #answerOf(session: string, { id, name, args }: InboxCommand): Promise<CommandAnswer> {
-    const { local, upkeep } = this.#options;
+  /** Undefined for a command that is answered. */
+  async #answerOf(
+    session: string,
+    { id, name, args }: InboxCommand,
+  ): Promise<CommandAnswer | undefined> {
+    const { inbox, local, upkeep } = this.#options;
     try {
-      const result: unknown =
-        name === "delete"
-          ? await deleteLive(session, deletionOf(session, args), upkeep)
-          : await called(local(session, id), name, args);
+      if (name === "delete") {
+        // While no other process can take the session: it would find it deleted, and answer so.
+        await deleteLive(session, deletionOf(session, args), upkeep, (value) =>
+          inbox.answer(session, id, toJson({ value })),
+        );
+        return undefined;
+      }
+      const result: unknown = await called(local(session, id), name, args);
       if (result === undefined) return {};
       return { value: isTurn(result) ? { messageId: result.messageId } : toJson(result) };
     } catch (error) {

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import type { EventLog, Inbox, InboxCommand } from "../events/index.ts";
 import type { ContractRunner } from "./event-log-contract.ts";
+import { numbered } from "./log-samples.ts";
 import type { OwnershipContract } from "./ownership-contract.ts";
 
 export type InboxContract = ContractRunner & Pick<OwnershipContract, "open" | "beside" | "silence">;
@@ -94,6 +95,27 @@ export function inboxContract(
           assert.equal(await answer, "right");
           await claim.release({ unfinished: true });
           await heard(inbox, ["theirs"]);
+        } finally {
+          await other.close();
+        }
+      });
+    });
+
+    it("leaves a session that was deleted to the process that has it, until it has answered", async () => {
+      await opened(async (inbox, log) => {
+        const other = await beside(log);
+        try {
+          const claim = await other.ownership?.claim("theirs");
+          assert.ok(claim !== undefined);
+          await other.append("theirs", "none", [numbered(1)]);
+          await inbox.post("theirs", command("a"));
+          await inbox.post("free", command("a"));
+          await other.delete("theirs");
+          assert.ok(!(await heard(inbox, ["free"])).has("theirs"));
+          await inbox.answer("theirs", "a", "wrong");
+          await inboxOf(other).answer("theirs", "a", "right");
+          assert.equal(await inbox.answerOf("theirs", "a"), "right");
+          await claim.release();
         } finally {
           await other.close();
         }

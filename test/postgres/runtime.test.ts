@@ -86,7 +86,13 @@ it("sends the commands of an encrypted session to the process that runs it, and 
   expect(JSON.stringify(item)).not.toContain("Hi");
   const { text } = await (await there.send("Go on")).result;
   expect(text).toBe("Again.");
+  for (const shares of [() => there.fork(), () => there.rerun()])
+    await expect(shares()).rejects.toThrow(/given the session back: after `idleAfterMs` at rest/);
+  await (await first.session("other")).setMetadata({ topic: "hidden" });
+  expect(await second.delete("other")).toMatchObject({ session: "other", repeated: false });
   await first.close();
+  const fork = await there.fork();
+  expect(JSON.stringify((await fork.view()).history)).toContain("Again.");
   expect((await verifySession(second.log, "s")).problems).toEqual([]);
   await second.close();
   await Promise.all([one.close(), two.close()]);

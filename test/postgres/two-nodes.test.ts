@@ -7,6 +7,7 @@ import { tool } from "ai";
 import pg from "pg";
 import { describe, expect, it } from "vitest";
 import { verifySession } from "../../src/archive/verify/index.ts";
+import type { Claim } from "../../src/events/index.ts";
 import { gate, scriptedModel } from "../../src/models/index.ts";
 import { createRuntime, type Agent, type Runtime } from "../../src/public/index.ts";
 import { openPostgresLog } from "../../src/store/postgres/index.ts";
@@ -171,7 +172,26 @@ describe.skipIf(!several)(`several runtimes on one database${needs}`, () => {
     await expect(two.runtime.delete("s")).rejects.toMatchObject({ code: "COMMAND_REFUSED" });
     await session.cancel();
     await session.idle();
+    // The other node cannot take it, and answer that it was deleted before, until the first one has answered.
+    const { inbox, ownership } = one.runtime.log;
+    if (inbox === undefined || ownership === undefined) throw new Error("a log of one process");
+    const happened: string[] = [];
+    const [answer, claim] = [inbox.answer.bind(inbox), ownership.claim.bind(ownership)];
+    inbox.answer = async (...given) => {
+      happened.push("answered");
+      await answer(...given);
+    };
+    ownership.claim = async (name) => {
+      const taken = await claim(name);
+      happened.push("taken");
+      const release: Claim["release"] = async (how) => {
+        happened.push("given back");
+        await taken?.release(how);
+      };
+      return taken && { ...taken, release };
+    };
     expect(await two.runtime.delete("s")).toMatchObject({ session: "s", repeated: false });
+    expect(happened.slice(0, 3)).toEqual(["taken", "answered", "given back"]);
     await expect(session.send("Again")).rejects.toMatchObject({ code: "SESSION_DELETED" });
     expect(await two.runtime.delete("s")).toMatchObject({ repeated: true });
   });

@@ -69,7 +69,7 @@ export async function deleteSession(
     [session, JSON.stringify({ error: { code, message } })],
   );
   await sql.query(
-    `UPDATE ${schema}.sessions SET is_deleted = true, deleted_by = $2, parent = NULL, parent_position = NULL, owner = NULL WHERE number = $1`,
+    `UPDATE ${schema}.sessions SET is_deleted = true, deleted_by = $2, parent = NULL, parent_position = NULL WHERE number = $1`,
     [number, by ?? null],
   );
   return { ...deleted, forks: names, repeated: false };
