@@ -8,14 +8,15 @@ import { databaseFailure, parseRows, position, type Sql } from "../database/inde
 import type { RowSource } from "./span.ts";
 
 const horizonSchema = z.object({ horizon: position });
-const runSchema = z.object({ position, session: position, first: position, count: position });
-const storedSchema = z.object({
-  number: position,
-  id: z.string(),
-  is_deleted: z.boolean(),
+/** A session's part of a page: `runs` are events that follow each other in the global order. */
+const partSchema = z.object({
+  id: z.string().nullable(),
+  is_deleted: z.boolean().nullable(),
+  /** Global position, first position in the session, and the number of events. */
+  runs: z.array(z.tuple([position, position, position])),
   rows: z.array(z.tuple([position, z.string()])).nullable(),
 });
-type Run = z.infer<typeof runSchema>;
+type Part = z.infer<typeof partSchema>;
 
 export async function horizon(sql: Sql, schema: string): Promise<number> {
   try {
@@ -34,11 +35,14 @@ export async function* readGlobal(
 ): AsyncGenerator<GlobalEvent> {
   let next = from;
   while (next <= to) {
-    const runs = await nextRuns(source, next, to);
-    const stored = await storedEvents(source, runs);
-    for (const { position: global, session: number, first, count } of runs) {
+    const parts = await nextParts(source, next, to);
+    if (parts.length === 0) return;
+    const runs = parts.flatMap((part) => {
+      const events = storedEvents(source, part);
+      return part.runs.map(([global, first, count]) => ({ global, first, count, events }));
+    });
+    for (const { global, first, count, events } of runs.toSorted((a, b) => a.global - b.global)) {
       next = global + count;
-      const events = stored.get(number);
       if (events === undefined) continue;
       for (let index = 0; index < count; index++) {
         const event = events.at.get(first + index);
@@ -51,18 +55,39 @@ export async function* readGlobal(
         yield { position: global + index, session: events.session, event };
       }
     }
-    if (runs.length === 0) return;
   }
 }
 
-async function nextRuns(
+/**
+ * One statement: a follower of another process waits for it. A row comes once, though many runs may be parts of it.
+ * PostgreSQL takes an array for ten rows, and a function for a thousand, for which it would compile the statement.
+ */
+async function nextParts(
   { sql, schema }: RowSource,
   from: number,
   to: number,
-): Promise<readonly Run[]> {
+): Promise<readonly Part[]> {
   try {
-    const rows = await sql.query(`SELECT * FROM ${schema}.runs_from($1, $2)`, [from, to]);
-    return parseRows(runSchema, rows);
+    const parts = await sql.query(
+      `SELECT s.id, s.is_deleted, r.runs, e.rows
+       FROM (
+         SELECT array_agg(session) AS sessions, array_agg(first) AS firsts, array_agg(last) AS lasts, array_agg(runs) AS parts
+         FROM (
+           SELECT session, min(first) AS first, max(first + count - 1) AS last,
+             json_agg(json_build_array(position, first, count)) AS runs
+           FROM ${schema}.runs_from($1, $2) GROUP BY session
+         ) g
+       ) a, unnest(a.sessions, a.firsts, a.lasts, a.parts) AS r (session, first, last, runs)
+       LEFT JOIN ${schema}.sessions s ON s.number = r.session
+       LEFT JOIN LATERAL (
+         SELECT json_agg(json_build_array(position, line) ORDER BY position) AS rows
+         FROM ${schema}.events
+         WHERE session = r.session AND position >= r.first AND position <= (
+           SELECT min(position) FROM ${schema}.events WHERE session = r.session AND position >= r.last)
+       ) e ON true`,
+      [from, to],
+    );
+    return parseRows(partSchema, parts);
   } catch (error) {
     throw databaseFailure(error, "Reading all sessions");
   }
@@ -73,46 +98,15 @@ interface StoredEvents {
   readonly at: ReadonlyMap<number, SessionEvent>;
 }
 
-/** The events of runs by session, each row once: many runs may be parts of one row. None of deleted sessions. */
-async function storedEvents(
-  { sql, schema, codec }: RowSource,
-  runs: readonly Run[],
-): Promise<ReadonlyMap<number, StoredEvents>> {
-  const sessions = [...Map.groupBy(runs, ({ session }) => session)].map(([number, parts]) => ({
-    number,
-    first: Math.min(...parts.map(({ first }) => first)),
-    last: Math.max(...parts.map(({ first, count }) => first + count - 1)),
-  }));
-  if (sessions.length === 0) return new Map();
-  let rows: readonly unknown[];
-  try {
-    rows = await sql.query(
-      `SELECT s.number, s.id, s.is_deleted, e.rows
-       FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS r (session, first, last)
-       JOIN ${schema}.sessions s ON s.number = r.session
-       LEFT JOIN LATERAL (
-         SELECT json_agg(json_build_array(position, line) ORDER BY position) AS rows
-         FROM ${schema}.events
-         WHERE session = r.session AND position >= r.first AND position <= (
-           SELECT min(position) FROM ${schema}.events WHERE session = r.session AND position >= r.last)
-       ) e ON true`,
-      [
-        sessions.map(({ number }) => number),
-        sessions.map(({ first }) => first),
-        sessions.map(({ last }) => last),
-      ],
-    );
-  } catch (error) {
-    throw databaseFailure(error, "Reading all sessions");
-  }
-  const found = new Map<number, StoredEvents>();
-  for (const { number, id, is_deleted, rows: lines } of parseRows(storedSchema, rows)) {
-    if (is_deleted) continue;
-    const at = new Map<number, SessionEvent>();
-    for (const [last, line] of lines ?? [])
-      for (const event of decodeRow(codec, line, { session: id, position: last }))
-        at.set(event.position, event);
-    found.set(number, { session: id, at });
-  }
-  return found;
+/** Undefined for a deleted session. */
+function storedEvents(
+  { codec }: RowSource,
+  { id, is_deleted, rows }: Part,
+): StoredEvents | undefined {
+  if (id === null || is_deleted === true) return undefined;
+  const at = new Map<number, SessionEvent>();
+  for (const [last, line] of rows ?? [])
+    for (const event of decodeRow(codec, line, { session: id, position: last }))
+      at.set(event.position, event);
+  return { session: id, at };
 }
