@@ -140,7 +140,7 @@ describe("the longest recorded sessions", () => {
     skip(!sessionsPresent, sessionsAbsent);
     let compactions = 0;
     for (const session of longest()) {
-      for (const window of [32_000, 64_000]) {
+      for (const window of long ? [32_000, 64_000] : [32_000]) {
         const run = drive(session, when, how, window);
         expect(run.problems).toEqual([]);
         expect(run.largest).toBeLessThanOrEqual(window);
@@ -150,6 +150,6 @@ describe("the longest recorded sessions", () => {
         compactions += run.compactions;
       }
     }
-    expect(compactions).toBeGreaterThan(10);
+    expect(compactions).toBeGreaterThan(8);
   });
 });

@@ -10,7 +10,7 @@ import { promptMessages, type HistoryState } from "../../src/projections/index.t
 import type { SessionState } from "../../src/state/index.ts";
 import { lawProblems } from "../support/law-problems.ts";
 import { replay, stateAt, type Replay } from "../support/replay.ts";
-import { patience, runs } from "../support/runs.ts";
+import { patience, runs, stepOf } from "../support/runs.ts";
 import { Choices } from "./choices.ts";
 import { ImaginedSession } from "./imagined-session.ts";
 import { allPartsOf } from "./session-digests.ts";
@@ -110,7 +110,7 @@ describe.each(fixtureNames)("the session %s without the boundaries of its deltas
     expect(done.after).toBeLessThanOrEqual(done.before);
     sameAtLandmarks(before, after, allPartsOf);
     expect(lawProblems(after)).toEqual([]);
-    const verified = await verifySession(log, SESSION, { every: 1 });
+    const verified = await verifySession(log, SESSION, { every: stepOf(4) });
     expect(verified).toMatchObject({ problems: [] });
     expect(verified.lostPrompts).toBeUndefined();
     const again = await trimLog(log, SESSION, { drop: "boundaries", keepSteps: 0 });
@@ -128,7 +128,7 @@ describe.each(fixtureNames)("the session %s without its reasoning", (name) => {
     held(before, after);
     sameAtLandmarks(before, after, withoutThought);
     expect(lawProblems(after)).toEqual([]);
-    const verified = await verifySession(log, SESSION, { every: 1 });
+    const verified = await verifySession(log, SESSION, { every: stepOf(4) });
     expect(verified).toMatchObject({ problems: [] });
     const [was, is] = [replay(before), replay(after)];
     const changed = before.filter(

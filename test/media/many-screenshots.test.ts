@@ -17,6 +17,8 @@ import { openSession, type OpenOptions } from "../support/with-runtime.ts";
 
 /** More than any provider takes in one request. */
 const SHOTS = long ? 200 : 120;
+/** In a step. */
+const CALLS = 16;
 /** Where their number is not the limit. */
 const FEW = long ? 200 : 48;
 
@@ -47,9 +49,9 @@ function watching(how: Watching = {}): Agent {
   });
   const scripted = scriptedModel(({ prompt }) => {
     onRequest?.(prompt);
-    const first = 8 * prompt.filter(({ role }) => role === "tool").length;
+    const first = CALLS * prompt.filter(({ role }) => role === "tool").length;
     if (first >= 2 * shots) return "Seen all.";
-    const numbers = Array.from({ length: 8 }, (_, index) => first + index);
+    const numbers = Array.from({ length: CALLS }, (_, index) => first + index);
     return calling(...numbers.map((number) => call("look", `${number}`, { number })));
   });
   return {
@@ -124,8 +126,8 @@ const limited: readonly (readonly [string, Watching, Omit<Request, "newest">])[]
   ["GPT, by their bytes", { model: gpt, size: large }, { pictures: 500, characters: 50 * MB }],
   [
     "anyone, by what the user wants",
-    { context: { media: { pictures: 40, requestBytes: 400_000 } } },
-    { pictures: 40, characters: 500_000 },
+    { context: { media: { pictures: 80, requestBytes: 800_000 } } },
+    { pictures: 80, characters: 1_000_000 },
   ],
 ];
 
@@ -140,7 +142,7 @@ it.each(limited.filter(([who]) => long || who !== "GPT, by their bytes"))(
       requests.push(requestOf(prompt));
     };
     const { events } = await watched({ log }, { ...how, onRequest });
-    expect(requests).toHaveLength((2 * shots) / 8 + 1);
+    expect(requests).toHaveLength((2 * shots) / CALLS + 1);
     for (const [index, { pictures, characters, newest }] of requests.entries()) {
       expect({
         index,
@@ -148,7 +150,10 @@ it.each(limited.filter(([who]) => long || who !== "GPT, by their bytes"))(
         fits: characters <= most.characters,
       }).toEqual({ index, pictures: true, fits: true });
       // What was looked at last is shown.
-      const last = png({ ...(how.size ?? { width: 90, height: 60 }), seed: 4 * index - 1 });
+      const last = png({
+        ...(how.size ?? { width: 90, height: 60 }),
+        seed: (CALLS / 2) * index - 1,
+      });
       expect(newest === (index === 0 ? undefined : last.toString("base64"))).toBe(true);
     }
     // Not at every step: the cache is to have something of it.
@@ -217,7 +222,7 @@ it("happens again as it was recorded, what is left out included", async () => {
   expect((await replay(chained, watching(how))).difference).toBeUndefined();
   const { difference } = await replay(
     events,
-    watching({ ...how, context: { media: { pictures: 20 } } }),
+    watching({ ...how, context: { media: { pictures: 12 } } }),
   );
   expect(difference?.recorded?.type).not.toBe("context.media-omitted");
   expect(difference?.replayed?.type).toBe("context.media-omitted");

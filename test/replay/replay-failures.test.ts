@@ -16,6 +16,7 @@ import { replay } from "../../src/replay/replay.ts";
 import { replayModel, scriptedModel, type ScriptedStep } from "../../src/models/index.ts";
 import { ask } from "../support/asking.ts";
 import { impatientTimer } from "../support/impatient-timer.ts";
+import { sampled } from "../support/runs.ts";
 import { call, calling } from "../support/script.ts";
 import { openSession, type OpenSession } from "../support/with-runtime.ts";
 
@@ -122,7 +123,9 @@ it("a model that answers from a log throws causes that are errors, as the provid
   expect(((thrown as Error).cause as Error).cause).toBeInstanceOf(Error);
 });
 
-describe.each(errors)("%s", (_, error) => {
+const placed = errors.map(([name, error], place) => [name, error, place] as const);
+
+describe.each(placed)("%s", (_, error, place) => {
   const ways: readonly (readonly [string, ScriptedStep])[] = [
     ["that a model call throws", { failure: error }],
     [
@@ -144,7 +147,8 @@ describe.each(errors)("%s", (_, error) => {
       },
     ],
   ];
-  it.each(ways)("%s comes again", async (_, step) => {
+  // Each error in one of them, the next one in another; in a long run in all.
+  it.each(sampled(ways, 3, place))("%s comes again", async (_, step) => {
     const agent: Agent = { model: scriptedModel(() => step), maxRetries: 2 };
     await using open = await openSession(agent, { timer: impatientTimer, random: () => 0 });
     const turn = await open.session.send("Tell me.");
