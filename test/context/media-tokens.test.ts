@@ -141,6 +141,7 @@ describe("an image of a known size", () => {
   it("that is not known is a screenshot's, and that of an address is fixed", () => {
     const usual = mediaTokens("@blob:", "image/png", gpt4o, { bytes: 9 });
     expect(usual).toBe(cost("gpt-4o", 1280, 720));
+    expect(mediaTokens("@blob:", "image/png", newerClaude, { bytes: 9 })).toBe((1280 * 720) / 750);
     expect(mediaTokens("@blob:", "image/png", gpt4o, { bytes: 9, width: 5 })).toBe(usual);
     expect(mediaTokens("@blob:", "image/png", gpt4o, { bytes: 9, height: 5 })).toBe(usual);
     expect(mediaTokens("HTTPS://a.example/b", "image/png", gpt4o)).toBe(1100);
