@@ -114,13 +114,14 @@ function requestOf(prompt: LanguageModelV4Prompt): Request {
 const MB = 1024 * 1024;
 const claude = { provider: "anthropic.messages", modelId: "claude-haiku-4-5" };
 const gpt = { provider: "openai.responses", modelId: "gpt-5" };
-const large = { width: 600, height: 400 };
+/** Fewer than the most pictures are more than the most bytes. */
+const large = { width: 700, height: 500 };
 
 const limited: readonly (readonly [string, Watching, Omit<Request, "newest">])[] = [
   ["Claude, by their number", { model: claude }, { pictures: 100, characters: 32 * MB }],
   [
     "Claude, by their bytes",
-    { model: claude, size: large },
+    { model: claude, size: large, shots: 80 },
     { pictures: 100, characters: 32 * MB },
   ],
   ["GPT, by their bytes", { model: gpt, size: large }, { pictures: 500, characters: 50 * MB }],
