@@ -3,7 +3,7 @@
 import { z } from "zod";
 import { isAppType } from "./app-events.ts";
 import { isAppEvent, isKnownType, type NewEvent, type SessionEvent } from "./catalogue.ts";
-import { createCodec } from "./codec.ts";
+import { createCodec, storedFields, storedJson } from "./codec.ts";
 import { contentFault } from "./content-fault.ts";
 import { TurnlogError } from "./errors.ts";
 import type { AppendOptions } from "./event-log.ts";
@@ -106,14 +106,15 @@ function encodedAndDecoded(
   position: number,
   event: NewEvent,
 ): SessionEvent | string {
-  let row: string;
+  let json: string;
   try {
-    row = codec.encode(event, { session, position });
+    json = storedJson(event);
   } catch (error) {
     return `its data is not JSON: ${error instanceof TypeError ? error.message : "it throws when it is read"}`;
   }
   try {
-    return codec.decode(row, { session, position });
+    const key = { session, position };
+    return codec.eventOf(storedFields(JSON.parse(json), key), key);
   } catch (error) {
     const { type } = storedForm(event);
     const cause = error instanceof TurnlogError ? error.cause : undefined;

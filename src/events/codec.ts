@@ -130,13 +130,18 @@ export function createCodec(upcasters: Upcasters = ownUpcasters): Codec {
 }
 
 function encode(event: NewEvent, key: RowKey): string {
+  const json = storedJson(event);
+  return checksum(json, key) + json;
+}
+
+/** A row without its checksum. */
+export function storedJson(event: NewEvent): string {
   const { type, version, data } = storedForm(event);
-  const json = JSON.stringify(
+  return JSON.stringify(
     event.id === undefined
       ? [type, version, event.time, data]
       : [type, version, event.time, data, event.id],
   );
-  return checksum(json, key) + json;
 }
 
 /** @throws TurnlogError `LOG_DAMAGED` */
@@ -194,7 +199,8 @@ interface Fields {
   readonly stored: JsonValue;
 }
 
-function storedFields(fields: unknown, key: RowKey): StoredFields {
+/** @throws TurnlogError `LOG_DAMAGED` */
+export function storedFields(fields: unknown, key: RowKey): StoredFields {
   if (!isStoredFields(fields)) throw damaged(key, "it is not an event row");
   return fields;
 }
