@@ -311,6 +311,21 @@ describe("the estimate", () => {
     expect(estimate(session).since).toMatchObject({ removed: 200, output: 340 });
   });
 
+  it("takes off no reasoning of a step that sent none back", () => {
+    const session = new Session();
+    session.ask("Think.");
+    for (const thinks of [false, true, true]) {
+      session.start();
+      if (thinks) session.think("Well.");
+      session.call("a");
+      session.finish({ inputTokens: 1000, outputTokens: 400, reasoningTokens: 70 }, "tool-calls");
+      session.answer("a", "");
+    }
+    session.end();
+    session.ask("Again.");
+    expect(estimate(session).since).toMatchObject({ removed: 70, output: 330 });
+  });
+
   it("divides into parts that add up, counting backwards to the messages", () => {
     const session = new Session();
     const data =

@@ -146,7 +146,9 @@ describe("unsent messages", () => {
     const session = new Session();
     for (const content of [long, long]) unanswered(session, content, refused);
     session.ask("And now?");
-    const summary = unsent(session, 1_000_000)?.summary ?? "";
+    const plan = unsent(session, 1_000_000);
+    expect(hidden(session, plan)).toEqual([long, long]);
+    const summary = plan?.summary ?? "";
     const tokens = defaultEstimator.text(summary);
     expect(tokens).toBeGreaterThan(250);
     expect(tokens).toBeLessThan(390);

@@ -35,6 +35,13 @@ it("goes in circles from the step on that makes as many of one kind, and not bef
   expect(isLooping(saying("a", "a", "b", "a").history, limits)).toBe(false);
 });
 
+it("goes in circles no less where no step is open", () => {
+  expect(isLooping(new Session().history, limits)).toBe(false);
+  const session = saying("a", "a", "a");
+  session.steer("And now?");
+  expect(isLooping(session.history, limits)).toBe(true);
+});
+
 it("goes in circles by each limit for itself", () => {
   const three = saying("a", "a", "a").history;
   expect(isLooping(three, { calls: 1, texts: 4 })).toBe(false);

@@ -134,6 +134,22 @@ describe("media beyond what a request may have", () => {
     expect(shownIn(prompt(session))).toEqual([table.data]);
   });
 
+  it("count a picture with too many bytes as the smaller copy that is sent of it", () => {
+    const MB = 1024 * 1024;
+    const session = new Session();
+    session.ask(Array.from({ length: 4 }, () => picture(3 * MB)));
+    const room = (megabytes: number): OmissionPlan | undefined =>
+      plan(session, { pictureCharacters: 1000, requestCharacters: megabytes * MB });
+    expect(room(4.1)).toBeUndefined();
+    expect(room(3.5)).toMatchObject({ media: 1 });
+    expect(room(2.5)).toMatchObject({ media: 2 });
+    const small = new Session();
+    small.ask([picture(900), picture(900)]);
+    const least = { pictureCharacters: 1000, requestCharacters: 2500 };
+    expect(plan(small, least)).toBeUndefined();
+    expect(plan(small, { ...least, requestCharacters: 2000 })).toMatchObject({ media: 1 });
+  });
+
   it("leave a request within its limits, or with no medium left, whatever there was, and a valid prompt", () => {
     const file = fc
       .tuple(fc.nat(3000), fc.constantFrom("image/png", "application/pdf"))

@@ -1,6 +1,7 @@
 /** Where a sliding window begins and what lies between two ends, over messages of exactly a hundred tokens. */
 
 import { describe, expect, it } from "vitest";
+import { byImportance } from "../../src/context/by-importance.ts";
 import type { CompactionPlan, PlanBudget } from "../../src/context/compaction-strategy.ts";
 import { dropMiddle, type DropMiddleOptions } from "../../src/context/drop-middle.ts";
 import { dropOldest } from "../../src/context/drop-oldest.ts";
@@ -133,6 +134,18 @@ describe("dropping the middle", () => {
     expect(middle(session, options, { windowTokens: 199 })).toBe(5);
   });
 
+  it("repeats a request that is the first of what it hides", () => {
+    const session = new Session();
+    session.ask(sized("the running one "));
+    for (const name of ["one", "two", "three"]) session.work(name);
+    const plan = dropMiddle({ headTokens: 0, tailTokens: 0 }).plan(session.history, session.view, {
+      ...budget,
+      windowTokens: 100,
+    });
+    expect(plan?.covers.from).toBe(session.history.items[0]?.position);
+    expect(plan?.summary).toContain("the running one");
+  });
+
   it("says how many messages it hides, and repeats those of the running turn among them", () => {
     const session = turns(1, 1);
     session.ask(sized("the running one "));
@@ -153,6 +166,13 @@ describe("dropping the middle", () => {
       "Steered",
     ]);
   });
+});
+
+it("by importance, one message may give way as soon as there is more than is to be kept", () => {
+  const session = turns(0, 0);
+  const kept = (keep: number): unknown =>
+    covered(session, byImportance({ keep }).plan(session.history, session.view, budget));
+  expect([200, 199.5, 100].map(kept)).toEqual([undefined, 1, 1]);
 });
 
 describe("dropping the oldest turns", () => {
