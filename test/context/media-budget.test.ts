@@ -143,6 +143,14 @@ describe("media beyond what a request may have", () => {
     expect(room(4.1)).toBeUndefined();
     expect(room(3.5)).toMatchObject({ media: 1 });
     expect(room(2.5)).toMatchObject({ media: 2 });
+    // So is one with too many pixels, and a document with too many pages is a few words.
+    const wide = { pictureEdge: 30, pages: 3, requestCharacters: 5 * MB };
+    expect(plan(session, wide)).toBeUndefined();
+    const long = new Session();
+    const document = { mediaType: "application/pdf", blob: { bytes: 3 * MB, pages: 4 } };
+    long.ask([picture(0, document), picture(0, document)]);
+    expect(plan(long, wide)).toBeUndefined();
+    expect(plan(long, { requestCharacters: 5 * MB })).toMatchObject({ media: 1 });
     const small = new Session();
     small.ask([picture(900), picture(900)]);
     const least = { pictureCharacters: 1000, requestCharacters: 2500 };
