@@ -147,3 +147,19 @@ it("a meter and a message are made and measured once", () => {
   const message: ModelMessage = { role: "user", content: words };
   expect(measure.message(message)).toBe(measure.message(message));
 });
+
+it("a call and its result have the tokens of their id where the model reads it", () => {
+  const around = (provider: string, toolCallId: string): readonly number[] => {
+    const own = meter(lengthEstimator, { provider, modelId: "m" });
+    const call = { type: "tool-call", toolCallId, toolName: "work", input: {} } as const;
+    const output = { type: "text", value: words } as const;
+    const result = { type: "tool-result", toolCallId, toolName: "work", output } as const;
+    const message = own.message({ role: "assistant", content: [call] });
+    return [message.around - frame.around, own.result(result).around];
+  };
+  const id = "toolu_01234567890123";
+  const tokens = lengthEstimator.text(id);
+  expect(around("anthropic", id)).toEqual([10 + tokens, 10 + tokens]);
+  expect(around("anthropic", "")).toEqual([10, 10]);
+  expect(around("google", id)).toEqual([8, 8]);
+});
