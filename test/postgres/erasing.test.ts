@@ -43,7 +43,15 @@ let schemas = 0;
 
 async function open(schema: string): Promise<EventLog> {
   const { connectionString, connections } = server;
-  const log = await openPostgresLog({ connectionString, connections, schema, pollingMs: 20 });
+  // Two logs that listen would take all connections of PGlite.
+  const listen = server.process !== undefined;
+  const log = await openPostgresLog({
+    connectionString,
+    connections,
+    schema,
+    pollingMs: 20,
+    listen,
+  });
   logs.push(log);
   return log;
 }

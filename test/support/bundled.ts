@@ -3,7 +3,7 @@
  * thousand files of the sources and packages in 0.5 s.
  */
 
-import { mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { mkdir, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
@@ -13,6 +13,8 @@ import { build } from "rolldown";
 /** Bundles a program for all that this process starts of it. Returns the file to start. */
 export async function builtOnce(program: URL): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), "turnlog-program-"));
+  // A test may start it as another user.
+  chmodSync(folder, 0o755);
   process.once("exit", () => {
     rmSync(folder, { recursive: true, force: true });
   });
