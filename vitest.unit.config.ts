@@ -10,11 +10,12 @@ const config: ViteUserConfig = mergeConfig(
   defineConfig({
     test: {
       exclude: [
-        "test/{bench,browser,cli,contract,corpus,crash,mcp,media,model,package,soak,stores}/**",
+        "test/{bench,browser,cli,client,cluster,contract,corpus,crash,examples,mcp,media,model,package,postgres,server,soak,stores,studio}/**",
         "test/archive/verify/**",
         "test/archive/exchange/{fixture,secrets,session-file}.test.ts",
         "test/laws/{every-position,recorded-sessions,imagined-sessions,thinned-sessions,retractions}.test.ts",
         "test/runtime/{any-content,approval-ids,external-results,hostile-values,long-results,redacting,session-snapshot,small-windows,wild-models}.test.ts",
+        "test/replay/replay-{failures,forks,thinned,under-fire}.test.ts",
         "test/store/encryption/erasing.test.ts",
         "test/store/leveldb/**",
         "test/store/blobs/**",
