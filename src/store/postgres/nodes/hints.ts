@@ -112,7 +112,9 @@ export class Hints {
         this.#received(payload);
       });
       isPooled = listening === undefined;
-      if (listening !== undefined) {
+      // The log may be closed by now.
+      if (this.#ended) listening?.stop();
+      else if (listening !== undefined) {
         this.#listening = listening;
         // What came while nobody listened.
         onEvents(undefined);
