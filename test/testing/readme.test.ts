@@ -33,7 +33,13 @@ const config = `import { defineConfig } from "vitest/config";
 const src = ${JSON.stringify(`${root}src/`)};
 export default defineConfig({
   // A loaded machine is no failure of the test that is shown.
-  test: { testTimeout: ${patience}, isolate: false, maxWorkers: 1 },
+  test: {
+    testTimeout: ${patience},
+    isolate: false,
+    maxWorkers: 1,
+    // Node loads the sources itself: vitest would transform every file of them.
+    server: { deps: { external: [/\\/src\\/.*\\.ts$/] } },
+  },
   resolve: {
     alias: [
       { find: /^turnlog$/, replacement: src + "public/index.ts" },
