@@ -53,11 +53,14 @@ export async function play(
     },
   });
   await session.idle();
-  return {
+  const played = {
     problems: await viewProblems(session, read),
     events: await storedEvents(read, SESSION),
     live: watched.seen(SESSION),
   };
+  // Its runtime would warn a minute later that it can store no snapshot in the closed log.
+  stage.die();
+  return played;
 }
 
 interface StageOptions {
