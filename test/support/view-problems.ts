@@ -7,18 +7,18 @@ import { replay, stateAt, storedEvents } from "./replay.ts";
 
 export async function viewProblems(session: Session, log: EventLog): Promise<readonly string[]> {
   const shown = await session.view();
-  const events = await storedEvents(log, session.id);
-  const folded = viewOf(session.id, stateAt(replay(events), shown.position));
-  const problems = differences(shown, folded).map(
-    (part) => `the live ${part} is not the folded one`,
-  );
   const row = (await Array.fromAsync(listSessions(log))).find(
     ({ session: id }) => id === session.id,
+  );
+  // Read last and folded once: it has the positions of both.
+  const replayed = replay(await storedEvents(log, session.id));
+  const folded = viewOf(session.id, stateAt(replayed, shown.position));
+  const problems = differences(shown, folded).map(
+    (part) => `the live ${part} is not the folded one`,
   );
   if (row === undefined) return [...problems, "the session is not in the list"];
   // The row is of its own position: a message whose time comes meanwhile begins a turn.
   const { session: _, revision, createdAt, updatedAt, ...summary } = row;
-  const replayed = replay(await storedEvents(log, session.id));
   const times = [replayed.events[0]?.time, replayed.events[revision - 1]?.time];
   const isRight =
     isDeepStrictEqual(summary, viewOf(session.id, stateAt(replayed, revision)).summary) &&
