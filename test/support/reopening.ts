@@ -4,11 +4,11 @@
  */
 
 import { createRuntime, type Agent, type EventLog, type Session } from "../../src/public/index.ts";
-import type { RecoveryPolicy } from "../../src/events/index.ts";
+import type { RecoveryPolicy, SessionEvent } from "../../src/events/index.ts";
 import { callRecords } from "./call-problems.ts";
 import { clerk, type Clerk } from "./clerk.ts";
 import { lawProblems } from "./law-problems.ts";
-import { replayLog, type Replay } from "./replay.ts";
+import { storedEvents } from "./replay.ts";
 import { viewProblems } from "./view-problems.ts";
 
 export interface Reopening {
@@ -19,30 +19,34 @@ export interface Reopening {
 }
 
 export async function reopeningProblems(opening: Reopening): Promise<readonly string[]> {
-  const left = await replayLog(opening.log, opening.session);
+  const left = await storedEvents(opening.log, opening.session);
   return [...(await reopened(opening, left)), ...(await openedAgain(opening))];
 }
 
-async function reopened(opening: Reopening, left: Replay): Promise<readonly string[]> {
+async function reopened(
+  opening: Reopening,
+  left: readonly SessionEvent[],
+): Promise<readonly string[]> {
   const { log, recovery, agent } = opening;
   await using runtime = await createRuntime({ log, recovery, agent, graceMs: 50 });
   const session = await runtime.session(opening.session);
   await using answering = clerk(session);
   await untilNothingWaits(session, answering);
-  const recovered = await replayLog(log, session.id);
+  const recovered = await storedEvents(log, session.id);
   const problems = [
     ...(await viewProblems(session, log)),
-    ...lawProblems(recovered.events, { after: left.events.length }),
+    ...lawProblems(recovered, { after: left.length }),
     ...settledProblems(left, recovered, opening),
   ];
   const turn = await session.send("Are you still there?");
   const { finishReason } = await turn.result;
-  const final = await replayLog(log, session.id);
+  const final = await storedEvents(log, session.id);
+  const { queue } = await session.view();
   return [
     ...problems,
     ...(finishReason === "stop" ? [] : [`the new turn ended with ${finishReason}`]),
-    ...lawProblems(final.events, { after: recovered.events.length }),
-    ...final.last.queue.waiting.map(({ id }) => `message ${id} still waits after a whole turn`),
+    ...lawProblems(final, { after: recovered.length }),
+    ...queue.map(({ id }) => `message ${id} still waits after a whole turn`),
     ...(await viewProblems(session, log)),
   ];
 }
@@ -62,15 +66,13 @@ async function untilNothingWaits(session: Session, answering: Clerk): Promise<vo
  * what it had not started is run only by policy.
  */
 function settledProblems(
-  left: Replay,
-  recovered: Replay,
+  left: readonly SessionEvent[],
+  recovered: readonly SessionEvent[],
   { recovery, agent }: Pick<Reopening, "recovery" | "agent">,
 ): readonly string[] {
-  const after = callRecords(recovered.events);
-  const recovers = recovered.events
-    .slice(left.events.length)
-    .some((event) => event.type === "session.recovered");
-  return callRecords(left.events).flatMap(({ step, callId, call, started, ends }) => {
+  const after = callRecords(recovered);
+  const recovers = recovered.slice(left.length).some((event) => event.type === "session.recovered");
+  return callRecords(left).flatMap(({ step, callId, call, started, ends }) => {
     if (ends.length > 0) return [];
     const end = after.find((one) => one.call.position === call.position)?.ends[0]?.type;
     const name = `call ${callId} of step ${step}`;
@@ -94,7 +96,12 @@ function settledProblems(
 }
 
 /** Whether approval was asked for again after a call had been started. */
-function isAsked({ events }: Replay, step: number, callId: string, start = 0): boolean {
+function isAsked(
+  events: readonly SessionEvent[],
+  step: number,
+  callId: string,
+  start = 0,
+): boolean {
   return events
     .slice(start)
     .some(
