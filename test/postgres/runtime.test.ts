@@ -83,7 +83,7 @@ it("sends the commands of an encrypted session to the process that runs it, and 
   expect(posted.join()).not.toContain("hidden");
   // The other process has no key of it in memory either.
   const [item] = (await there.view()).history;
-  expect(JSON.stringify(item)).not.toContain("Hi");
+  expect(JSON.stringify(item)).not.toContain('"Hi"');
   const { text } = await (await there.send("Go on")).result;
   expect(text).toBe("Again.");
   for (const shares of [() => there.fork(), () => there.rerun()])

@@ -64,7 +64,11 @@ async function expectSound(log: EventLog): Promise<void> {
 
 const script: Steps = [
   calling(
-    { type: "reasoning", deltas: ["I will ", "echo-think"], providerMetadata: { p: { sig: "x" } } },
+    {
+      type: "reasoning",
+      deltas: ["I will ", "echo-think"],
+      providerMetadata: { p: { "signed-secret": "x" } },
+    },
     call("echo", "c", { value: "tool-secret" }),
   ),
   saying("The answer ", "is answer-", "secret."),
@@ -84,7 +88,7 @@ describe("an encrypted session", () => {
     expect(lawProblems(events)).toEqual([]);
     expect(JSON.stringify(events)).toContain("answer-");
     const below = await text(stored);
-    for (const said of ["question-secret", "tool-secret", "echo-think", "answer-", "sig"])
+    for (const said of ["question-secret", "tool-secret", "echo-think", "answer-", "signed-secret"])
       expect(below).not.toContain(said);
     expect(await verifySession(log, "s", { every: 1 })).toMatchObject({ problems: [] });
     expect(await verifySession(log, "s")).not.toHaveProperty("redacted");
@@ -170,7 +174,7 @@ describe("a redaction", () => {
     const called = await session.redact(await find(log, "tool.succeeded"));
     expect(called.ranges.length).toBeGreaterThan(1);
     await session.redact(await find(log, "part.reasoning-start"));
-    for (const said of ["question-secret", "tool-secret", "echo-think", "answer-", '"sig"'])
+    for (const said of ["question-secret", "tool-secret", "echo-think", "answer-", "signed-secret"])
       expect(await text(log), said).not.toContain(said);
     expect(await text(log)).toContain("Second reply.");
     const after = await session.view();

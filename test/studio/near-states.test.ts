@@ -42,8 +42,8 @@ describe("the states near a position", () => {
     const near = new NearStates();
     const outline = async (of: string) => JSON.stringify(outlineOf(of, await near.at(log, of, 3)));
     expect(await near.at(log, "s", 3)).toBe(await near.at(log, "s", 3));
-    for (const of of ["s", id]) expect(await outline(of)).toContain("1234");
+    for (const of of ["s", id]) expect(await outline(of)).toContain("word is 1234");
     await session.redact({ from: 2, to: 4 });
-    for (const of of ["s", id]) expect(await outline(of)).not.toContain("1234");
+    for (const of of ["s", id]) expect(await outline(of)).not.toContain("word is 1234");
   });
 });
