@@ -5,6 +5,7 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { z } from "zod";
 import { cleanEnvironment } from "../cli/command-line.ts";
+import { eventually } from "../support/eventually.ts";
 import type { TcpProxy } from "../support/tcp-proxy.ts";
 
 const lineSchema = z.union([
@@ -64,8 +65,11 @@ export class ClusterNode {
     this.#child.kill("SIGCONT");
   }
 
-  /** Resolves with its exit code. */
+  /** Resolves with its exit code, once it has started: a node hands nothing over before it listens to signals. */
   async stop(): Promise<number | null> {
+    await eventually(() => {
+      if (this.#port === undefined) throw new Error("the node has not started");
+    });
     const child = this.#child;
     this.#isAsked = true;
     child.kill("SIGTERM");
