@@ -8,6 +8,7 @@ import { createRuntime } from "../../src/runtime/index.ts";
 import { openPostgresLog } from "../../src/store/postgres/index.ts";
 import { blobStoreContract } from "../../src/testing/index.ts";
 import { installedPostgres, startPglite, startPostgres } from "../support/postgres-server.ts";
+import { runSql } from "../support/run-sql.ts";
 
 const wanted = process.env["TURNLOG_POSTGRES"] !== undefined;
 const programs = installedPostgres();
@@ -128,10 +129,5 @@ describe.skipIf(!several)(`two processes' blobs in one database${needs}`, () => 
 });
 
 async function sql(blobs: BlobStore, text: string): Promise<void> {
-  const { default: pg } = await import("pg");
-  const client = new pg.Client({ connectionString: server.connectionString });
-  await client.connect();
-  await client.query(`SET search_path = ${logs.get(blobs)?.schema}`);
-  await client.query(text);
-  await client.end();
+  await runSql(server.connectionString, `SET search_path = ${logs.get(blobs)?.schema}; ${text}`);
 }

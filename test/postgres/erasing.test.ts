@@ -3,7 +3,6 @@
  * rows of all tables as text, where bytes are hexadecimal digits.
  */
 
-import pg from "pg";
 import { z } from "zod";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { copyLog } from "../../src/archive/exchange/index.ts";
@@ -26,6 +25,7 @@ import { openPostgresLog } from "../../src/store/postgres/index.ts";
 import { forked } from "../../src/testing/index.ts";
 import { installedPostgres, startPglite, startPostgres } from "../support/postgres-server.ts";
 import { saying } from "../support/script.ts";
+import { runSql } from "../support/run-sql.ts";
 
 const wanted = process.env["TURNLOG_POSTGRES"] !== undefined;
 const programs = installedPostgres();
@@ -56,16 +56,7 @@ async function open(schema: string): Promise<EventLog> {
   return log;
 }
 
-async function sql(text: string): Promise<readonly unknown[]> {
-  const client = new pg.Client({ connectionString: server.connectionString });
-  await client.connect();
-  try {
-    const { rows }: { readonly rows: readonly unknown[] } = await client.query(text);
-    return rows;
-  } finally {
-    await client.end();
-  }
-}
+const sql = (text: string): Promise<readonly unknown[]> => runSql(server.connectionString, text);
 
 const SECRET = "marigold-7731";
 

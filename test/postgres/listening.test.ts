@@ -11,6 +11,7 @@ import type { EventLog } from "../../src/events/index.ts";
 import { openPostgresLog } from "../../src/store/postgres/index.ts";
 import { numbered } from "../../src/testing/index.ts";
 import { saying } from "../support/script.ts";
+import { runSql } from "../support/run-sql.ts";
 import { serverOfFile } from "./server-of-file.ts";
 
 const { server, several, needs } = await serverOfFile();
@@ -30,10 +31,7 @@ async function two(): Promise<readonly [EventLog, EventLog]> {
 }
 
 async function sql(text: string): Promise<void> {
-  const client = new pg.Client({ connectionString: server?.connectionString });
-  await client.connect();
-  await client.query(text);
-  await client.end();
+  await runSql(server?.connectionString, text);
 }
 
 /** The values of a subscription, one at a time. */

@@ -3,12 +3,12 @@
  * on a server that this file starts, where two processes' logs also write the same sessions.
  */
 
-import pg from "pg";
 import { afterAll, describe, expect, it } from "vitest";
 import type { EventLog, GlobalEvent, NewEvent, SessionEvent } from "../../src/events/index.ts";
 import { openPostgresLog } from "../../src/store/postgres/index.ts";
 import { eventLogContract, inboxContract, ownershipContract } from "../../src/testing/index.ts";
 import { installedPostgres, startPglite, startPostgres } from "../support/postgres-server.ts";
+import { runSql } from "../support/run-sql.ts";
 
 const wanted = process.env["TURNLOG_POSTGRES"] !== undefined;
 const programs = installedPostgres();
@@ -40,10 +40,7 @@ eventLogContract("on PostgreSQL", {
 });
 
 async function silence(log: EventLog): Promise<void> {
-  const client = new pg.Client({ connectionString: server.connectionString });
-  await client.connect();
-  await client.query(`DELETE FROM ${schemas.get(log)}.nodes`);
-  await client.end();
+  await runSql(server.connectionString, `DELETE FROM ${schemas.get(log)}.nodes`);
 }
 
 const several = wanted && programs !== undefined;

@@ -1,10 +1,10 @@
 /** The schema of the database: its versions, the order in which processes update it, and a role that may not. */
 
-import pg from "pg";
 import { afterAll, describe, expect, it } from "vitest";
 import { checksum } from "../../src/events/index.ts";
 import { openPostgresLog, postgresSchemaSql } from "../../src/store/postgres/index.ts";
 import { installedPostgres, startPglite, startPostgres } from "../support/postgres-server.ts";
+import { runSql } from "../support/run-sql.ts";
 
 const wanted = process.env["TURNLOG_POSTGRES"] !== undefined;
 const programs = installedPostgres();
@@ -16,16 +16,7 @@ const { connectionString, connections } = server;
 const open = (schema: string, migrate = true): ReturnType<typeof openPostgresLog> =>
   openPostgresLog({ connectionString, connections, schema, migrate, pollingMs: 20 });
 
-async function sql(text: string, as = connectionString): Promise<readonly unknown[]> {
-  const client = new pg.Client({ connectionString: as });
-  await client.connect();
-  try {
-    const { rows }: { readonly rows: readonly unknown[] } = await client.query(text);
-    return rows;
-  } finally {
-    await client.end();
-  }
-}
+const sql = (text: string, as = connectionString): Promise<readonly unknown[]> => runSql(as, text);
 
 const event = { type: "part.text-delta", time: 1, data: { id: "0", text: "a" } } as const;
 

@@ -1,7 +1,6 @@
 /** A runtime on PostgreSQL: a turn, its next process, and a second runtime that runs the same session. */
 
 import { tool } from "ai";
-import pg from "pg";
 import { z } from "zod";
 import { afterAll, describe, expect, it } from "vitest";
 import type { Agent } from "../../src/agent/index.ts";
@@ -14,6 +13,7 @@ import { verifySession } from "../../src/archive/verify/index.ts";
 import { nothing } from "../runtime/tools.ts";
 import { call } from "../support/script.ts";
 import { installedPostgres, startPglite, startPostgres } from "../support/postgres-server.ts";
+import { runSql } from "../support/run-sql.ts";
 
 const programs = installedPostgres();
 const wanted = process.env["TURNLOG_POSTGRES"] !== undefined;
@@ -170,8 +170,5 @@ describe.skipIf(!several)(`two runtimes on one database${needs}`, () => {
 });
 
 async function sql(text: string): Promise<void> {
-  const client = new pg.Client({ connectionString: server.connectionString });
-  await client.connect();
-  await client.query(text);
-  await client.end();
+  await runSql(server.connectionString, text);
 }

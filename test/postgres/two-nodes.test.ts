@@ -4,7 +4,6 @@
  */
 
 import { tool } from "ai";
-import pg from "pg";
 import { describe, expect, it } from "vitest";
 import { verifySession } from "../../src/archive/verify/index.ts";
 import type { Claim } from "../../src/events/index.ts";
@@ -12,6 +11,7 @@ import { gate, scriptedModel } from "../../src/models/index.ts";
 import { createRuntime, type Agent, type Runtime } from "../../src/public/index.ts";
 import { openPostgresLog } from "../../src/store/postgres/index.ts";
 import { call, calling, saying } from "../support/script.ts";
+import { runSql } from "../support/run-sql.ts";
 import { nothing } from "../runtime/tools.ts";
 import { serverOfFile } from "./server-of-file.ts";
 
@@ -43,10 +43,7 @@ async function node(name: string, agent: Agent): Promise<Node> {
 }
 
 async function sql(text: string): Promise<void> {
-  const client = new pg.Client({ connectionString: server?.connectionString });
-  await client.connect();
-  await client.query(text);
-  await client.end();
+  await runSql(server?.connectionString, text);
 }
 
 async function problems({ runtime }: Node, session: string): Promise<unknown> {

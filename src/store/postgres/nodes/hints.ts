@@ -1,7 +1,7 @@
 /**
  * Notifications between the processes on one database, so that a follower hears of an event at once. They are
  * hints: any may be lost, and polling finds what they named. A ping shows that they arrive: the connection may die
- * without a sign. Behind a pooler nobody listens.
+ * without a sign. A process does not listen behind a pooler.
  */
 
 import { randomUUID } from "node:crypto";
@@ -116,7 +116,7 @@ export class Hints {
       if (this.#ended) listening?.stop();
       else if (listening !== undefined) {
         this.#listening = listening;
-        // What came while nobody listened.
+        // Other processes may have written before this one listened.
         onEvents(undefined);
         onCommands();
         await this.#untilSilent(listening);

@@ -59,7 +59,7 @@ export class Committer {
     { batch: undefined, row: 0 },
   ];
   #queue: QueuedAppend[] = [];
-  /** Queued rows of sessions of which no batch is under way. */
+  /** Counts the queued rows of sessions that no running batch writes. */
   #ready = 0;
   /** Sessions of the batches that are under way. */
   readonly #writing = new Set<Head>();
