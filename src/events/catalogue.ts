@@ -87,6 +87,7 @@ export const eventSchemas: EventSchemaMap = atFirstUse<EventSchemaMap>({
 /** The schema version in which each type is written. Default: 1. */
 export const eventVersions: Readonly<Partial<Record<KnownType | AppEventType, number>>> = {
   "message.queued": 2,
+  "session.rewound": 2,
 };
 
 const knownTypes: ReadonlySet<string> = new Set(Object.keys(eventSchemas));

@@ -11,6 +11,8 @@ export type Upcasters = Readonly<
 const queuedV1 = z.looseObject({ text: z.string() });
 
 export const upcasters: Upcasters = {
+  // Earlier releases know no boundary at the end of a turn behind which messages wait, and would ignore it.
+  "session.rewound": { 1: (data) => data },
   // Version 1 held bare text, before a message could have parts.
   "message.queued": {
     1: (data) => {

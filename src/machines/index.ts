@@ -4,6 +4,7 @@ export {
   type Effect,
   type MachineStep,
   initialMachineState,
+  isBetweenTurns,
   isWaiting,
   machineFold,
   resolveMachineState,

@@ -64,6 +64,11 @@ export function isWaiting({ value }: MachineStep["snapshot"]): boolean {
   return typeof value === "object" && "idle" in value && value.idle === "waiting";
 }
 
+/** Whether the last turn has ended and the next one has not started, though it may be due. Asked after each event. */
+export function isBetweenTurns({ value }: MachineStep["snapshot"]): boolean {
+  return typeof value === "object" && "idle" in value;
+}
+
 /** The live snapshot of a stored state. Runs nothing again. */
 export function resolveMachineState(state: MachineState): SnapshotFrom<typeof sessionMachine> {
   return sessionMachine.resolveState(state);

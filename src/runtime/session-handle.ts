@@ -51,7 +51,7 @@ import { equippedActor, readyActor } from "./ready-actor.ts";
 import type { LiveSessions } from "./live-sessions.ts";
 import type { ForkOptions } from "./session-options.ts";
 import type { Session } from "./session.ts";
-import { sessionRewinds } from "./session-rewinds.ts";
+import { sessionRewinds, type TurnPlace } from "./session-rewinds.ts";
 import { sessionAppend } from "./session-append.ts";
 import { sessionProjected } from "./session-projections.ts";
 import { sessionAnswers } from "./session-answers.ts";
@@ -129,8 +129,7 @@ export function sessionHandle(id: string, host: SessionHost): Session {
 
   function turnOf<OUTPUT = unknown, PARTIAL = unknown>(
     messageId: string,
-    queuePosition: number,
-    queued: boolean,
+    { queuePosition, from = queuePosition, queued }: TurnPlace,
     output?: OutputInterface<OUTPUT, PARTIAL>,
   ): Turn<OUTPUT, PARTIAL> {
     const seen = <Found>(look: (state: SessionState) => Found | undefined): Promise<Found> =>
@@ -140,12 +139,13 @@ export function sessionHandle(id: string, host: SessionHost): Session {
       messageId,
       queued,
       queuePosition,
+      from,
       log,
       output,
       agentOutput: async () => (await live.actor(id)).agent.output,
       outcome: () => seen(outcomeOf(messageId)),
       start: () => seen(startOf(messageId)),
-      replaced: () => replaced(messageId, queuePosition),
+      replaced: () => replaced(messageId, from),
       rest: () => seen(restOf(id, messageId)),
     });
   }
@@ -200,7 +200,8 @@ export function sessionHandle(id: string, host: SessionHost): Session {
       const position = acceptedAt(state.queue, messageId);
       if (position !== undefined) {
         const queued = commands.waitingMessage({ session: id, state }, messageId) !== undefined;
-        return turnOf(messageId, Math.max(position, lastRun(state, messageId)), queued);
+        const from = Math.max(position, lastRun(state, messageId));
+        return turnOf(messageId, { queuePosition: position, from, queued });
       }
       throw new TurnlogError(
         "INVALID_INPUT",

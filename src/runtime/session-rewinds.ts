@@ -13,13 +13,12 @@ import {
   checkout,
   commands,
   lastMessageId,
+  leavingBranch,
   recordedRewind,
-  repeatedMessages,
   replaceMessage,
   replacing,
   rewind,
   runAgain,
-  withdrawal,
   type CommandTarget,
   type RewindDecision,
   type Rewound,
@@ -28,7 +27,7 @@ import {
   type Turn,
   type TurnValues,
 } from "./session/index.ts";
-import { isAtBoundary, sessionBranches, type SessionState } from "../state/index.ts";
+import { isAtBoundary, isIdle, sessionBranches, type SessionState } from "../state/index.ts";
 import type { LiveSessions } from "./live-sessions.ts";
 import type { Session } from "./session.ts";
 
@@ -44,10 +43,16 @@ export interface RewindHost {
   /** The turn that a message has next. */
   readonly turnOf: <OUTPUT, PARTIAL>(
     messageId: string,
-    from: number,
-    queued: boolean,
+    place: TurnPlace,
     output?: OutputInterface<OUTPUT, PARTIAL>,
   ) => Turn<OUTPUT, PARTIAL>;
+}
+
+/** Where a message was queued, and from which position on its turn is looked for: by default from there. */
+export interface TurnPlace {
+  readonly queuePosition: number;
+  readonly from?: number;
+  readonly queued: boolean;
 }
 
 interface Edit {
@@ -83,11 +88,25 @@ export function sessionRewinds(host: RewindHost): Rewinds {
     for (;;) {
       const actor = await openActor(command);
       if (isAtBoundary(actor.state)) return act(actor);
-      for (const body of cancel(actor.state, { reason: `the session is told to ${command}` })
-        .events)
-        actor.record(body);
-      await live.watch(id, ({ state }) => isAtBoundary(state) || isClosed(state) || undefined);
+      const cancelling = (state: SessionState): readonly EventBody[] =>
+        cancel(state, { reason: `the session is told to ${command}` }).events;
+      for (const body of cancelling(actor.state)) actor.record(body);
+      // A turn that was about to begin can be cancelled once it has begun.
+      const isReady = (state: SessionState): boolean =>
+        isAtBoundary(state) || isClosed(state) || cancelling(state).length > 0;
+      await live.watch(id, ({ state }) => isReady(state) || undefined);
     }
+  }
+
+  /** The turn of a message that runs again since a rewind. */
+  function turnAgain<OUTPUT, PARTIAL>(
+    { state }: SessionActor,
+    messageId: string,
+    from: number,
+    output?: OutputInterface<OUTPUT, PARTIAL>,
+  ): Turn<OUTPUT, PARTIAL> {
+    const queuePosition = acceptedAt(state.queue, messageId) ?? from;
+    return turnOf(messageId, { queuePosition, from, queued: false }, output);
   }
 
   async function move(
@@ -133,12 +152,12 @@ export function sessionRewinds(host: RewindHost): Rewinds {
       if (known !== undefined) {
         actor.turn.holdAgain(known.first, values);
         await actor.durable();
-        return turnOf(known.message, known.from, false, output);
+        return turnAgain(actor, known.message, known.from, output);
       }
       const done = await executed();
       if (done !== undefined) {
         const message = messageId ?? lastRunAt(state, done);
-        return turnOf(message, done, false, output);
+        return turnAgain(actor, message, done, output);
       }
       assertBasedOn(actor, basedOn);
       const message = messageId ?? lastMessageId(state);
@@ -153,7 +172,7 @@ export function sessionRewinds(host: RewindHost): Rewinds {
         return { resting: at, from: moveHead(at, decide, { values, eventId }).position };
       });
       await resting.durable();
-      return turnOf(message, from, false, output);
+      return turnAgain(resting, message, from, output);
     },
 
     edit: ({ replaces, newId, basedOn, by, stored, values }, accept) =>
@@ -197,10 +216,10 @@ function moveHead(
   if (here.event === undefined) return here.rewound;
   const [first] = here.event.data.again ?? [];
   if (first !== undefined && values !== undefined) actor.turn.hold(first, values);
-  const ids = repeatedMessages(actor.state);
-  if (ids.length > 0) actor.record(withdrawal(ids));
-  // The withdrawal moved the position.
-  const { event, rewound } = ids.length > 0 ? decide(actor) : here;
+  const leaving = leavingBranch(actor.state);
+  for (const body of leaving) actor.record(body);
+  // They moved the position.
+  const { event, rewound } = leaving.length > 0 ? decide(actor) : here;
   if (event !== undefined) actor.record(event, eventId);
   return rewound;
 }
@@ -225,13 +244,16 @@ function isClosed({ machine }: SessionState): boolean {
 
 /** A regeneration that was asked for before: by the same key, or the one that runs now. */
 function joined(
-  { branches: { all, switches }, boundaries }: SessionState,
+  state: SessionState,
   messageId: string | undefined,
   key: string | undefined,
 ): { readonly message: string; readonly first: string; readonly from: number } | undefined {
+  const { history, branches } = state;
+  const { all, switches } = branches;
   const isActive = (id: number): boolean => switches.at(-1)?.branch === id;
-  const runs = (id: number): boolean =>
-    isActive(id) && boundaries.from === 0 && !boundaries.passed.some(({ from }) => from >= id);
+  const hasEnded = (id: number): boolean =>
+    history.items.some(({ kind, position }) => kind === "turn-end" && position > id);
+  const runs = (id: number): boolean => isActive(id) && !isIdle(state) && !hasEnded(id);
   for (const { id, again = [], key: used } of all.toReversed()) {
     const message = messageId ?? again.at(-1);
     if (message === undefined || !again.includes(message)) continue;

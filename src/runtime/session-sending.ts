@@ -15,7 +15,7 @@ import { acceptedAt } from "../projections/index.ts";
 import { laterThan } from "./message-schedule.ts";
 import { assertSameMessage } from "./repeated-message.ts";
 import { assertBasedOn, commands, type SessionActor, type TurnValues } from "./session/index.ts";
-import type { RewindHost, Rewinds } from "./session-rewinds.ts";
+import type { RewindHost, Rewinds, TurnPlace } from "./session-rewinds.ts";
 import type { Session } from "./session.ts";
 
 interface SendingHost extends Pick<RewindHost, "openActor" | "turnOf">, Pick<Rewinds, "edit"> {
@@ -42,12 +42,19 @@ export function sessionSending(
     input: HeldInput,
     messageId: string,
     { delivery, notBefore, values }: Delivered,
-  ): Promise<readonly [messageId: string, position: number, queued: boolean]> {
+  ): Promise<TurnPlace> {
     let actor = await openActor("accept messages", known);
-    const position = acceptedAt(actor.state.queue, messageId) ?? actor.state.position;
+    const queuePosition = acceptedAt(actor.state.queue, messageId) ?? actor.state.position;
     await actor.durable();
     const waitsFor = commands.waitingMessage(actor, messageId);
-    const message = { id: messageId, input, delivery, notBefore, position, waitsFor };
+    const message = {
+      id: messageId,
+      input,
+      delivery,
+      notBefore,
+      position: queuePosition,
+      waitsFor,
+    };
     await assertSameMessage(log, id, message, attachments);
     actor = await openActor("accept messages", actor);
     await actor.turn.assertValid(values);
@@ -56,7 +63,7 @@ export function sessionSending(
     if (commands.waitingMessage(actor, messageId) !== undefined)
       for (const body of commands.resume(actor)) actor.record(body);
     await actor.durable();
-    return [messageId, position, queued];
+    return { queuePosition, queued };
   }
 
   return {
@@ -69,7 +76,8 @@ export function sessionSending(
       let actor = await openActor("accept messages");
       const again = async (on: SessionActor) =>
         turnOf(
-          ...(await sendAgain(on, input, messageId, { delivery, notBefore, values })),
+          messageId,
+          await sendAgain(on, input, messageId, { delivery, notBefore, values }),
           values.output,
         );
       if (acceptedAt(actor.state.queue, messageId) !== undefined) return await again(actor);
@@ -99,7 +107,7 @@ export function sessionSending(
           : await edit({ replaces, newId: messageId, basedOn, by, stored, values }, accept);
       if (accepted === undefined) return await again(actor);
       await accepted.actor.durable();
-      return turnOf(messageId, accepted.position, accepted.queued, values.output);
+      return turnOf(messageId, accepted, values.output);
     },
   };
 }
@@ -110,11 +118,8 @@ interface NewMessage {
   readonly values: TurnValues;
 }
 
-interface QueuedNow {
+interface QueuedNow extends TurnPlace {
   readonly actor: SessionActor;
-  readonly position: number;
-  /** Whether it waits behind a turn or for its time. */
-  readonly queued: boolean;
 }
 
 /** Undefined if a message of that id was accepted before. @throws TurnlogError `BLOB_TOO_LARGE` */
@@ -130,6 +135,6 @@ function queueMessage(
   return {
     actor,
     queued,
-    position: acceptedAt(actor.state.queue, data.id) ?? actor.state.position,
+    queuePosition: acceptedAt(actor.state.queue, data.id) ?? actor.state.position,
   };
 }

@@ -6,12 +6,11 @@ import {
   checkout,
   commandEventId,
   executedAt,
+  leavingBranch,
   recordedRewind,
   commands,
-  repeatedMessages,
   rewind,
   rewoundSchema,
-  withdrawal,
   type CommandTarget,
   type RewindDecision,
   type RewindManner,
@@ -87,9 +86,17 @@ async function moveHere(
   decide: (target: CommandTarget) => RewindDecision,
   now: number,
 ): Promise<Rewound> {
-  const append = async ({ state }: CommandTarget, body: EventBody, id?: string): Promise<void> => {
-    const event = { ...body, time: now, ...(id === undefined ? {} : { id }) };
-    await log.append(session, state.position, [event]);
+  const append = async (
+    { state }: CommandTarget,
+    bodies: readonly EventBody[],
+    id?: string,
+  ): Promise<void> => {
+    const about = { time: now, ...(id === undefined ? {} : { id }) };
+    await log.append(
+      session,
+      state.position,
+      bodies.map((body) => ({ ...body, ...about })),
+    );
   };
   const before = { session, state: await stateAt(log, session) };
   const done = executedAt(before.state, command);
@@ -105,14 +112,14 @@ async function moveHere(
   const eventId = log.inbox === undefined ? undefined : commandEventId(command);
   const { event, rewound } = decide(before);
   if (event === undefined) return rewound;
-  const ids = repeatedMessages(before.state);
-  if (ids.length === 0) {
-    await append(before, event, eventId);
+  const leaving = leavingBranch(before.state);
+  if (leaving.length === 0) {
+    await append(before, [event], eventId);
     return rewound;
   }
-  await append(before, withdrawal(ids));
+  await append(before, leaving);
   const target = { session, state: await stateAt(log, session) };
   const decided = decide(target);
-  if (decided.event !== undefined) await append(target, decided.event, eventId);
+  if (decided.event !== undefined) await append(target, [decided.event], eventId);
   return decided.rewound;
 }

@@ -5,12 +5,12 @@
 
 import { byId, type PositionRange, type SessionEvent } from "../events/index.ts";
 import { sessionProjections, type HistoryItem, type ProjectedState } from "../projections/index.ts";
-import { isWaiting, type MachineStep } from "../machines/index.ts";
+import { isBetweenTurns, isWaiting, type MachineStep } from "../machines/index.ts";
 
 /** The states that follow the branch, without the history. */
 export type BranchStates = Pick<ProjectedState, "view" | "calibration" | "compactions" | "counts">;
 
-/** A range of positions at rest between two turns, over which no state of the branch changed. */
+/** A range of positions between two turns, over which no state of the branch changed: at rest, or where one ended. */
 export interface Boundary extends BranchStates {
   readonly from: number;
   readonly to: number;
@@ -36,9 +36,14 @@ export interface BoundaryStates extends ProjectedState {
   readonly machine: MachineStep["snapshot"];
 }
 
-/** Whether the session is between two turns, and nothing runs or is about to. */
+/** Whether the session is between two turns, and nothing runs or is about to: its head can be moved. */
 export function isAtBoundary({ machine, history }: BoundaryStates): boolean {
   return isWaiting(machine) && history.open === undefined && history.note === undefined;
+}
+
+/** Whether a turn or a compaction ended, though the next turn begins at once: its messages wait already. */
+function hasEnded(before: BoundaryStates, after: BoundaryStates): boolean {
+  return isBetweenTurns(after.machine) && !isBetweenTurns(before.machine);
 }
 
 /** The boundary at which the session is; undefined during a turn. */
@@ -60,8 +65,9 @@ export function withBoundary(
   { type, position }: SessionEvent,
 ): BoundariesState {
   const items = grown(state.items, before.history.items, after.history.items);
-  const isSame = isAtBoundary(after) && state.from !== 0 && !hasChanged(before, after);
-  const from = isSame ? state.from : isAtBoundary(after) ? position : 0;
+  const isHere = isAtBoundary(after) || hasEnded(before, after);
+  const isSame = isHere && state.from !== 0 && !hasChanged(before, after);
+  const from = isSame ? state.from : isHere ? position : 0;
   const left = isSame ? undefined : currentBoundary(before, state);
   const passed = left === undefined ? state.passed : [...state.passed, left];
   // The bills before a trim include what it removed.

@@ -37,13 +37,19 @@ export interface UIMessages {
  */
 export interface UIMessagesState {
   readonly encoder: EncoderState;
-  /** Finished messages of all branches, oldest first. */
-  readonly done: readonly PlacedMessage[];
-  /** The last finished message of the active branch. */
-  readonly headId?: string;
+  /** Finished messages of all branches, oldest first. A message may follow another one on each branch. */
+  readonly done: readonly DoneMessage[];
+  /** The index of the last finished message of the active branch; -1 before the first. */
+  readonly head: number;
   /** The head at each boundary and after each rewind, to find it again. */
-  readonly heads: readonly { readonly position: number; readonly headId?: string }[];
+  readonly heads: readonly { readonly position: number; readonly head: number }[];
   readonly reply?: OpenMessage;
+}
+
+interface DoneMessage {
+  readonly message: SessionMessage;
+  /** The index of the message that it follows; -1 for the first. */
+  readonly parent: number;
 }
 
 /**
@@ -67,7 +73,7 @@ export interface UIMessagesFold {
  */
 export function uiMessages(options: UIOptions): UIMessagesFold {
   return {
-    initial: { encoder: initialEncoder, done: [], heads: [] },
+    initial: { encoder: initialEncoder, done: [], head: -1, heads: [] },
     fold: (state, event) => foldEvent(state, event, options),
   };
 }
@@ -90,10 +96,8 @@ function foldEvent(
       return atBoundary({ ...settled(ended), encoder }, event.position);
     }
     case "session.rewound": {
-      const { headId } = state.heads.findLast(({ position }) => position <= event.data.to) ?? {};
-      const { headId: _left, ...rest } = state;
-      const back = headId === undefined ? rest : { ...rest, headId };
-      return atBoundary({ ...back, encoder }, event.position);
+      const there = state.heads.findLast(({ position }) => position <= event.data.to);
+      return atBoundary({ ...state, encoder, head: there?.head ?? -1 }, event.position);
     }
     case "message.delivered":
       return withReply(withDelivered(state, event, options), chunks, encoder);
@@ -114,9 +118,8 @@ function withReply(
 }
 
 function atBoundary(state: UIMessagesState, position: number): UIMessagesState {
-  const { headId, heads } = state;
-  const here = headId === undefined ? { position } : { position, headId };
-  return { ...state, heads: [...heads, here] };
+  const { head, heads } = state;
+  return { ...state, heads: [...heads, { position, head }] };
 }
 
 /** Messages that begin a turn come before its reply, which has begun already. */
@@ -128,7 +131,10 @@ function withDelivered(
   if (boundary !== "turn") return state;
   return ids.reduce((before, id) => {
     // Delivered once more after a rewind: the same message gets another reply.
-    if (before.done.some(({ message }) => message.id === id)) return { ...before, headId: id };
+    const known = before.done.findIndex(
+      ({ message, parent }) => message.id === id && parent === before.head,
+    );
+    if (known !== -1) return { ...before, head: known };
     const content = entryOf(state.encoder.contents, id) ?? "";
     return withMessage(
       before,
@@ -143,9 +149,8 @@ function settled({ reply, ...state }: UIMessagesState): UIMessagesState {
 }
 
 function withMessage(state: UIMessagesState, message: SessionMessage): UIMessagesState {
-  const { done, headId: parentId } = state;
-  const placed = parentId === undefined ? { message } : { message, parentId };
-  return { ...state, done: [...done, placed], headId: message.id };
+  const { done, head: parent } = state;
+  return { ...state, done: [...done, { message, parent }], head: done.length };
 }
 
 /**
@@ -155,7 +160,20 @@ function withMessage(state: UIMessagesState, message: SessionMessage): UIMessage
  * const { messages } = readUIMessages(events.reduce(fold, initial));
  */
 export function readUIMessages(state: UIMessagesState): UIMessages {
-  const { headId, done: messages } = settled(state);
+  const { done, head } = settled(state);
+  const idAt = (index: number): string | undefined => done[index]?.message.id;
+  // A message that follows another one on each branch is shown where the active branch has it.
+  const shown = new Map(done.map(({ message }, index) => [message.id, index]));
+  for (let index = head, id = idAt(index); id !== undefined; id = idAt(index)) {
+    shown.set(id, index);
+    index = done[index]?.parent ?? -1;
+  }
+  const messages = done.flatMap(({ message, parent }, index): readonly PlacedMessage[] => {
+    if (shown.get(message.id) !== index) return [];
+    const parentId = idAt(parent);
+    return [parentId === undefined ? { message } : { message, parentId }];
+  });
+  const headId = idAt(head);
   return headId === undefined ? { messages } : { headId, messages };
 }
 

@@ -160,6 +160,7 @@ describe("versions", () => {
       "message.queued",
       "unknown",
       "part.text-delta",
+      "session.rewound",
     ]);
     expect(events[1]).toEqual({
       position: 2,

@@ -52,6 +52,8 @@ export interface Situation {
   readonly bulky: boolean;
   /** The messages of the last turn, if nothing was rewound since. */
   readonly lastTurn: readonly string[];
+  /** The messages that the next turn is about, since a rewind runs them again or in place of another. */
+  readonly named: readonly string[];
   /** The step's prompt was too long: what came of it. */
   readonly overflow?: "refused" | "compacting" | "compacted" | "rejected" | "recovered";
   /** The process is dead, and the log has an event that it would not have recorded. */
@@ -72,6 +74,7 @@ export const beginning: Situation = {
   postponed: 0,
   bulky: false,
   lastTurn: [],
+  named: [],
   cut: false,
 };
 
@@ -89,9 +92,12 @@ export function after(situation: Situation, event: SessionEvent): Situation {
       return { ...moved, bulky: true, lastTurn: [...situation.lastTurn, ...event.data.ids] };
     case "turn.started":
       return { ...moved, lastTurn: [] };
-    case "session.rewound":
+    case "session.rewound": {
+      const { to, again = [], edit } = event.data;
+      const named = edit === undefined ? again : [...again, edit.by];
       // Another branch may have what could be compacted.
-      return { ...moved, bulky: event.data.to > 1, lastTurn: [] };
+      return { ...moved, bulky: to > 1, lastTurn: [], named };
+    }
     case "context.overflowed":
       return { ...moved, overflow: "refused" };
     case "context.compaction-started":
@@ -113,7 +119,7 @@ export function after(situation: Situation, event: SessionEvent): Situation {
     case "turn.limit-reached":
       return { ...moved, told: situation.told || isTold(situation) };
     case "turn.ended":
-      return { ...withoutSearches(moved), told: false };
+      return { ...withoutSearches(moved), told: false, named: [] };
     case "part.tool-call": {
       const { toolCallId, toolName, providerExecuted } = event.data;
       const { made, waiting } = searches;
@@ -254,9 +260,12 @@ export function laterId({ postponed }: Situation): string {
 }
 
 /** The messages that are delivered where the machine is now. */
-export function dueMessages({ machine }: Situation): readonly string[] {
+export function dueMessages({ machine, named, lastTurn }: Situation): readonly string[] {
   const { queue, stepsInTurn } = machine.context;
-  return queue
+  const ids = queue
     .filter(({ delivery }) => stepsInTurn === 0 || delivery === "steer")
     .map(({ id }) => id);
+  const isNamed = (id: string): boolean => named.includes(id);
+  const isAboutThem = ids.some(isNamed) || lastTurn.some(isNamed);
+  return stepsInTurn === 0 && isAboutThem ? ids.filter(isNamed) : ids;
 }

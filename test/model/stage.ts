@@ -201,9 +201,11 @@ export class Stage {
     // Where to, and what is delivered again, the laws check when it is over.
     const isRewind =
       event.type === "session.rewound" && before.machine.matches({ idle: "waiting" });
-    // What a branch would run again is withdrawn when it is left before that.
+    // When a branch is left, what it would run again is withdrawn, and what would steer its turn is postponed.
     const isLeaving =
-      event.type === "message.withdrawn" && before.machine.matches("idle") && this.#movesHead;
+      (event.type === "message.withdrawn" || event.type === "message.rescheduled") &&
+      before.machine.matches("idle") &&
+      this.#movesHead;
     const leadsHere = (move: Move): boolean =>
       move.type === "message.queued" && event.type === "message.queued"
         ? move.delivery === event.data.delivery

@@ -180,7 +180,7 @@ const mayImport: Modules = {
   mcp: ["events", "shared", "agent", "media"],
   archive: ["events", "validation", "projections", "store/encryption", "state"],
   "archive/exchange/secrets": [],
-  "archive/verify": ["events", "validation", "projections", "state"],
+  "archive/verify": ["events", "validation", "projections", "ui", "state"],
   "archive/exchange": [
     "events",
     "validation",

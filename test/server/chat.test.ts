@@ -316,18 +316,31 @@ describe("a posted chat", () => {
 
   it("waits behind a running turn and gets the stream of its own", async () => {
     const { step, release } = held("One", ".");
-    await using open = await serving({
-      model: scriptedModel((_, index) => (index === 0 ? step : "Two.")),
-    });
+    const model = scriptedModel((_, index) => (index === 0 ? step : "Two."));
+    await using open = await serving({ model });
     const first = post(open, { messages: [user("m1", "1")] });
     await eventually(async () => expect((await page(open)).messages).toHaveLength(2));
-    const second = post(open, { messages: [user("m1", "1"), user("m2", "2")] });
+    const messages = [user("m1", "1"), user("m2", "2")];
+    const second = post(open, { messages });
     await eventually(async () => expect((await page(open)).queue).toHaveLength(1));
     release();
     expect((await first)[1]).toContain('"messageId":"reply-1"');
     const [, text] = await second;
     expect(text).toContain('"messageId":"reply-2"');
     expect(text).not.toContain('"messageId":"reply-1"');
+    // Its reply is run again alone: the page and the prompt keep the turn before it.
+    expect((await post(open, { messages, trigger: "regenerate-message" }))[0]).toBe(200);
+    expect((await page(open)).messages.map(({ id }) => id)).toEqual([
+      "m1",
+      "reply-1",
+      "m2",
+      "reply-3",
+    ]);
+    expect(model.calls.at(-1)?.prompt.map(({ role }) => role)).toEqual([
+      "user",
+      "assistant",
+      "user",
+    ]);
   });
 
   it.each([

@@ -15,6 +15,7 @@ import { contentCheck } from "./content-check.ts";
 import { figureCheck } from "./figure-check.ts";
 import { messageCheck } from "./message-check.ts";
 import { orderCheck } from "./order-check.ts";
+import { pageCheck } from "./page-check.ts";
 import { promptCheck, type RedactedContent } from "./prompt-check.ts";
 import { trimmedCheck } from "./trimmed-check.ts";
 
@@ -42,6 +43,7 @@ export class Inspection {
     this.#checks = [
       orderCheck(),
       branchCheck(),
+      pageCheck(),
       messageCheck(),
       callCheck(),
       figureCheck(),

@@ -12,7 +12,7 @@ export { type Cancellation, type CancelOptions, type Cancelled, cancel } from ".
 export { commandEventId, executedAt, recordedRewind } from "./command-outcome.ts";
 export * as commands from "./commands.ts";
 export type { CommandTarget, Schedule, WithdrawOptions } from "./commands.ts";
-export { repeatedMessages, withdrawal } from "./repeated-messages.ts";
+export { leavingBranch } from "./repeated-messages.ts";
 export {
   type RewindDecision,
   type RewindManner,

@@ -196,7 +196,7 @@ function positionOf(target: CommandTarget, place: RewindPlace): number {
   return beforeMessage(target, message, "rewind");
 }
 
-/** The last position at rest before a turn of the active branch. */
+/** The last boundary before a turn of the active branch. */
 function beforeTurn(target: CommandTarget, turn: number, command: string): number {
   const { boundaries, branches, history } = target.state;
   if (!history.items.some((item) => item.turn === turn)) {

@@ -6,6 +6,7 @@ import { promptMessages } from "../../projections/index.ts";
 import type { SessionBlobs } from "../../media/index.ts";
 import { stepResults, type SessionRecorder } from "../../state/index.ts";
 import type { StepSetup } from "../lifecycle/index.ts";
+import { nextMessages } from "./repeated-messages.ts";
 import type { RunningTurn } from "./running-turn.ts";
 import { prepareTurn, type TurnPreparation } from "./call-preparation.ts";
 import {
@@ -139,9 +140,11 @@ export class StepBoundary {
     const { machine, queue } = recorder.state;
     const { turn, stepsInTurn } = machine.context;
     const boundary = stepsInTurn === 0 ? "turn" : "step";
-    const ids = queue.waiting
-      .filter(({ delivery }) => boundary === "turn" || delivery === "steer")
-      .map(({ id }) => id);
+    const due =
+      boundary === "turn"
+        ? nextMessages(recorder.state)
+        : queue.waiting.filter(({ delivery }) => delivery === "steer");
+    const ids = due.map(({ id }) => id);
     if (ids.length > 0)
       recorder.record({ type: "message.delivered", data: { ids, turn, boundary } });
   }

@@ -83,6 +83,8 @@ export interface TurnOptions<OUTPUT, PARTIAL> {
   readonly messageId: string;
   readonly queued: boolean;
   readonly queuePosition: number;
+  /** The position from which on the turn is looked for. */
+  readonly from: number;
   readonly log: EventLog;
   /** The output of `send`; undefined if it gave none. */
   readonly output: OutputInterface<OUTPUT, PARTIAL> | undefined;
@@ -217,7 +219,7 @@ function withdrawn({ session, messageId }: AnyTurnOptions): TurnlogError {
 function turnEvents({
   session,
   messageId,
-  queuePosition,
+  from,
   log,
   outcome,
 }: AnyTurnOptions): AsyncGenerator<SessionEvent> {
@@ -227,7 +229,7 @@ function turnEvents({
   ended.catch(() => {
     failed.abort();
   });
-  const events = log.subscribe(session, { from: queuePosition, signal: failed.signal });
+  const events = log.subscribe(session, { from, signal: failed.signal });
   return eventsOfTurn(events, messageId, async () => {
     if (failed.signal.aborted) await ended;
   });

@@ -101,8 +101,11 @@ export function queueRoutes(): readonly Route[] {
           ...(idempotencyKey === null ? {} : { idempotencyKey }),
           ...by,
         });
-        const { messageId, queuePosition: position } = turn;
-        return json({ messageId, position, replaced: await turn.replaced }, 202);
+        const { messageId, queuePosition } = turn;
+        const left = await turn.replaced;
+        // The page follows the new reply: it begins at the rewind.
+        const position = left?.position ?? queuePosition;
+        return json({ messageId, position, replaced: left }, 202);
       },
     }),
     route({
