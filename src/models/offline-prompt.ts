@@ -43,8 +43,19 @@ const FILE = /^<file name=.*>\n[^]*\n<\/file>$/;
 /** Asks for the rest of a reply that was cut off. */
 const GO_ON = /^\[.*\bGo on from where it stopped\.\]$/;
 
+/** Tells the model about the session: nobody asks for anything. */
+const NOTE = /^\[(?:The user took back what came|The time for this turn is up)\b[^]*\]$/;
+
+function withoutNotes(prompt: LanguageModelV4Prompt): LanguageModelV4Prompt {
+  return prompt.flatMap((message): LanguageModelV4Prompt => {
+    if (message.role !== "user") return [message];
+    const content = message.content.filter((part) => part.type !== "text" || !NOTE.test(part.text));
+    return content.length === 0 ? [] : [{ ...message, content }];
+  });
+}
+
 export function readSituation(options: LanguageModelV4CallOptions): Situation {
-  const { prompt: whole } = options;
+  const whole = withoutNotes(options.prompt);
   const isCut = textOf(whole.at(-1)).some((text) => GO_ON.test(text));
   const prompt = isCut ? whole.slice(0, -1) : whole;
   const last = prompt.findLastIndex((message) => message.role === "user");

@@ -8,6 +8,7 @@ import { chatStage, type ChatStage } from "./chat-stage.ts";
 
 const ENTER = "\r";
 const CTRL_D = "\u0004";
+const ESCAPE = "\u001B";
 
 function agentOf(script: Script): Agent {
   return { model: scriptedModel(script), tools: { echo } };
@@ -118,6 +119,23 @@ describe("a chat that travels", () => {
     chat.type(`/retry${ENTER}`);
     await chat.until(/^Best\.$[^]*^tokens: [^]*^Ask about/m);
     expect(await saidIn(chat.runtime, "one")).toEqual(["first", "third"]);
+  });
+
+  it("answers a message that was held back after an edited one, not with it", async () => {
+    const speaking = gate();
+    const model = scriptedModel([saying("One ", speaking), "Better.", "Next."]);
+    await using chat = await chatStage({ model }, 200);
+    chat.type(`first${ENTER}`);
+    await chat.until(/^One$/m);
+    chat.type(`second${ENTER}`);
+    await chat.until(/^1 after the turn: second$/m);
+    chat.type(ESCAPE);
+    await chat.until(/^1 held back: second$/m);
+    chat.type(`/edit third${ENTER}`);
+    await chat.until(/^> third$[^]*^Better\.$[^]*^> second$[^]*^Next\.$/m);
+    const asked = model.calls.map(({ prompt }) => prompt.filter(({ role }) => role === "user"));
+    expect(asked[1]).toHaveLength(1);
+    expect(await saidIn(chat.runtime, "one")).toEqual(["third", "second"]);
   });
 
   it("shows how the session stood at a position, and stays where it is", async () => {

@@ -3,6 +3,7 @@ import { generateText, type ModelMessage } from "ai";
 import { offlineModel } from "../../src/models/offline-model.ts";
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
+import { createRuntime } from "../../src/public/index.ts";
 import { folderTools } from "../../src/cli/folder/index.ts";
 import { temporaryFolder } from "../cli/temporary-folder.ts";
 import { askAbout, conversation } from "./conversation.ts";
@@ -34,6 +35,33 @@ describe("the offline model", () => {
     const answer = await askAbout(folder.path, "which files mention zod?");
     expect(answer.text).toContain("4 files mention");
     expect(answer.text).toContain("src/plain.ts");
+  });
+
+  it("answers what the user asks, not the note about what was undone or the time that is up", async () => {
+    await using folder = await temporaryFolder(project);
+    const tools = folderTools(folder.path);
+    await using runtime = await createRuntime({
+      memory: true,
+      agent: { model: offlineModel(), tools },
+    });
+    const session = await runtime.session("s");
+    await (
+      await session.send("which files mention haskell?")
+    ).result;
+    await session.rewind({ beforeTurn: 1, tell: true });
+    const { text } = await (await session.send("which files mention zod?")).result;
+    expect(JSON.stringify((await session.view()).prompt)).toContain("The user took back");
+    expect(text).toMatch(/^3 files mention/);
+    const over =
+      "[The time for this turn is up. Conclude now, in this reply: tools are not run any more.]";
+    const messages: ModelMessage[] = [
+      { role: "user", content: "help" },
+      { role: "user", content: over },
+    ];
+    const [asked, told] = [messages.slice(0, 1), messages].map((said) =>
+      generateText({ model: offlineModel(), messages: said }),
+    );
+    expect((await told)?.text).toBe((await asked)?.text);
   });
 
   it("says so when no file mentions the text", async () => {
