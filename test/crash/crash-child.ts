@@ -83,6 +83,9 @@ const runtime = await createRuntime({
     },
   }),
 });
+await runtime.consume("notes", ({ position, session: name, event }) => {
+  appendFileSync(plan.consumed, `${position} ${name} ${event.position} ${event.type}\n`);
+});
 let messages = 0;
 const side: Promise<void>[] = [];
 const session = await runtime.session(plan.session);

@@ -9,6 +9,8 @@ export interface CrashPlan {
   /** Where tools note their work, and where model calls are noted: outside the store. */
   readonly works: string;
   readonly calls: string;
+  /** Where a consumer of all sessions notes the events that it got: outside the store. */
+  readonly consumed: string;
   readonly session: string;
   /** Different for each process: names its messages and seeds what it does. */
   readonly process: string;
@@ -45,6 +47,7 @@ export const crashPlanSchema: z.ZodType<CrashPlan> = z.object({
   store: z.string(),
   works: z.string(),
   calls: z.string(),
+  consumed: z.string(),
   session: z.string(),
   process: z.string(),
   turns: z.int(),
@@ -83,6 +86,7 @@ export const toldSchema: z.ZodType<Told> = z.discriminatedUnion("told", [
 ]);
 
 /** Where the processes of a test keep what they leave. */
-export function placesIn(home: string): Pick<CrashPlan, "store" | "works" | "calls"> {
-  return { store: join(home, "store"), works: join(home, "works"), calls: join(home, "calls") };
+export function placesIn(home: string): Pick<CrashPlan, "store" | "works" | "calls" | "consumed"> {
+  const [store, works, calls] = [join(home, "store"), join(home, "works"), join(home, "calls")];
+  return { store, works, calls, consumed: join(home, "consumed") };
 }

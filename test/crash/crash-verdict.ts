@@ -6,7 +6,7 @@
 import { existsSync } from "node:fs";
 import { copyFile, cp } from "node:fs/promises";
 import { join } from "node:path";
-import { openLog } from "../../src/public/index.ts";
+import { openLog, type EventLog } from "../../src/public/index.ts";
 import { lawProblems } from "../support/law-problems.ts";
 import { reopeningProblems } from "../support/reopening.ts";
 import { replayLog } from "../support/replay.ts";
@@ -48,9 +48,30 @@ export async function crashVerdict(
     ...repetitions(workDone(works)).map((work) => `recovered: ${work}`),
     ...wrongOutputs(await replayLog(log, session)).map((problem) => `recovered: ${problem}`),
     ...(await subAgentProblems(log, session)),
+    ...(await consumerProblems(log, wholeLines(plan.consumed))),
     ...repetitions(workDone(worksOfSubAgents(works))).map((work) => `sub-agent: ${work}`),
   ];
   const [doing] = JSON.stringify(left.last.machine.value).match(/[a-z]+/) ?? ["nothing"];
   const last = JSON.stringify(left.events.at(-1));
   return { problems, position: left.events.length, last, doing };
+}
+
+/** A consumer gets every event of the log in order, at least once: again, maybe, after a kill. */
+async function consumerProblems(
+  log: EventLog,
+  consumed: readonly string[],
+): Promise<readonly string[]> {
+  const entries = await Array.fromAsync(log.readAll());
+  const lines = entries.map(
+    ({ position, session, event }) => `${position} ${session} ${event.position} ${event.type}`,
+  );
+  const indexes = new Map(lines.map((line, index) => [line, index]));
+  let next = 0;
+  for (const line of consumed) {
+    const index = indexes.get(line);
+    if (index === undefined) return [`a consumer got "${line}", which the log does not have`];
+    if (index > next) return [`a consumer got "${line}" and never "${lines[next] ?? ""}"`];
+    next = Math.max(next, index + 1);
+  }
+  return [];
 }
