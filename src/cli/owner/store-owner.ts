@@ -25,13 +25,16 @@ export interface StoreOwner {
 /** The protocol that this release speaks over the socket. */
 const PROTOCOL = "1";
 
+/** Milliseconds in which an owner answers first; one that was stopped does not. Then it may be busy for any time. */
+const FIRST_ANSWER_MS = 10_000;
+
 /**
- * The owner of a store, if one is alive and shares it.
+ * The owner of a store, if one is alive, shares it, and answers within 10 seconds.
  * @throws TurnlogError `LOG_LOCKED` if it speaks another version of the protocol
  */
 export async function storeOwner(folder: string): Promise<StoreOwner | undefined> {
   const dir = resolve(folder);
-  const first = await connectToStore(dir);
+  const first = await connectToStore(dir, AbortSignal.timeout(FIRST_ANSWER_MS));
   if (first === undefined) return undefined;
   first.socket.destroy();
   const { pid, serves } = first.greeting;
@@ -42,9 +45,10 @@ export async function storeOwner(folder: string): Promise<StoreOwner | undefined
       { details: { pid } },
     );
   }
-  const connect = async (): Promise<OwnerConnection["socket"]> => {
-    const { socket } = (await connectToStore(dir)) ?? {};
+  const connect = async (signal: AbortSignal): Promise<OwnerConnection["socket"]> => {
+    const { socket } = (await connectToStore(dir, signal)) ?? {};
     if (socket !== undefined) return socket;
+    signal.throwIfAborted();
     throw new TurnlogError(
       "LOG_CLOSED",
       `Process ${pid} has closed the store in ${dir} meanwhile. Run the command again.`,
@@ -64,10 +68,12 @@ export async function storeOwner(folder: string): Promise<StoreOwner | undefined
 }
 
 /** @param connect - Opens a connection whose greeting was read. */
-function ownerFetch(connect: () => Promise<Socket>): (request: Request) => Promise<Response> {
+function ownerFetch(
+  connect: (signal: AbortSignal) => Promise<Socket>,
+): (request: Request) => Promise<Response> {
   return async ({ url, method, headers, body, signal }) => {
     signal.throwIfAborted();
-    const socket = await connect();
+    const socket = await connect(signal);
     const { pathname, search } = new URL(url);
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
     // Loaded for a store in use only: an import of it loads a client of the web, which takes 30 ms.

@@ -74,13 +74,16 @@ export async function ownStore(
 }
 
 /**
- * Connects to the process that has the store in a folder open.
- * @returns undefined if there is none, or if it does not share the store.
+ * Connects to the process that has the store in a folder open. Waits while it is too busy to answer.
+ * @returns undefined if there is none, if it does not share the store, or if the signal aborts first.
  * @throws the system's error for another user of the machine
  */
-export async function connectToStore(dir: string): Promise<OwnerConnection | undefined> {
+export async function connectToStore(
+  dir: string,
+  signal: AbortSignal,
+): Promise<OwnerConnection | undefined> {
   if (!existsSync(dir)) return undefined;
-  return await connectToOwner(storePaths(realpathSync.native(dir)).socket);
+  return await connectToOwner(storePaths(realpathSync.native(dir)).socket, signal);
 }
 
 function newGreeting(): Greeting {

@@ -53,7 +53,7 @@ export type Answer =
   | { readonly kind: "alive"; readonly greeting: Greeting | undefined };
 
 /** Milliseconds to wait for a greeting. An owner without one still counts as alive. */
-export const PATIENCE = 1000;
+const PATIENCE = 1000;
 export const LONGEST_GREETING = 4096;
 
 /** @throws the system's error, `EADDRINUSE` where somebody listens already */
