@@ -2,7 +2,8 @@
 
 import { once } from "node:events";
 import { connect } from "node:net";
-import { describe, expect, it, vi } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { serverSocket } from "../../src/server/sockets/index.ts";
 import { eventStream, type ServerSentEvent } from "../../src/server/streams/index.ts";
 import { gate, scriptedModel } from "../../src/models/index.ts";
 import { saying } from "../support/script.ts";
@@ -10,6 +11,10 @@ import { eventsUntil, readEvents, serving } from "./serving.ts";
 import { eventually } from "../support/eventually.ts";
 
 const settings = { heartbeatMs: 60_000, stallMs: 60_000, closing: new AbortController().signal };
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
 
 /** Events without an end, counted as they are read. */
 function endless(): {
@@ -52,6 +57,25 @@ describe("a stream of events", () => {
     await left.promise;
     expect(ended).toHaveBeenCalledOnce();
     await expect(answer.text()).rejects.toThrow("stopped reading");
+  });
+
+  it("is not dropped for the time in which the server itself got none", async () => {
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+    try {
+      const { source } = endless();
+      const { body } = eventStream(source, { ...settings, stallMs: 1000 });
+      const reader = body?.getReader();
+      await reader?.read();
+      // All that the client has room for is there.
+      await new Promise(setImmediate);
+      // One beat comes, hours late, before anything of the client was seen.
+      vi.spyOn(performance, "now").mockReturnValue(performance.now() + 3_600_000);
+      vi.advanceTimersByTime(250);
+      for (let index = 0; index < 100; index++) expect((await reader?.read())?.done).toBe(false);
+      await reader?.cancel();
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   it("says in quiet times that it is there", async () => {
@@ -106,4 +130,25 @@ it("over a real connection is dropped too, loses its place in no stream, and hol
   const [first] = await eventsUntil(readEvents(resumed), () => true);
   expect(first?.id).toBe(last);
   waiting.open();
+});
+
+it("over a WebSocket is not dropped for the time in which the server itself got none", async () => {
+  const closed = vi.fn<() => void>();
+  const sent = Promise.withResolvers<void>();
+  const { open } = serverSocket({
+    read: ({ send }) => {
+      void send("frame").then(sent.resolve);
+      return async () => {};
+    },
+    ended: () => {},
+    closing: new AbortController().signal,
+    stallMs: 1000,
+  });
+  let hours = 0;
+  vi.spyOn(performance, "now").mockImplementation(() => 3_600_000 * hours);
+  // The client has taken the frame when the server looks again, hours later.
+  const buffered = (): number => (hours++ < 2 ? 100_000 : 0);
+  open({ send: () => {}, close: closed, buffered });
+  await sent.promise;
+  expect(closed).not.toHaveBeenCalled();
 });

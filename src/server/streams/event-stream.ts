@@ -49,8 +49,10 @@ export function eventStream(
   const iterator = source(left.signal)[Symbol.asyncIterator]();
   const encoder = new TextEncoder();
   let timer: NodeJS.Timeout | undefined;
-  let takenAt = performance.now();
-  let sentAt = takenAt;
+  const everyMs = Math.max(1, Math.min(heartbeatMs, stallMs) / 4);
+  /** Beats since the client has taken something: a server that gets no time does not count its own delay. */
+  let beats = 0;
+  let sentAt = performance.now();
   let isOver = false;
 
   const finish = (): void => {
@@ -76,7 +78,8 @@ export function eventStream(
         const beat = (): void => {
           const now = performance.now();
           const isWaiting = (controller.desiredSize ?? 0) <= 0;
-          if (isWaiting && now - takenAt >= stallMs) {
+          beats += 1;
+          if (isWaiting && beats * everyMs >= stallMs) {
             controller.error(new Error("The client stopped reading."));
             finish();
           } else if (!isWaiting && now - sentAt >= heartbeatMs) {
@@ -84,13 +87,13 @@ export function eventStream(
             controller.enqueue(encoder.encode(":\n\n"));
           }
         };
-        timer = setInterval(beat, Math.max(1, Math.min(heartbeatMs, stallMs) / 4));
+        timer = setInterval(beat, everyMs);
         timer.unref();
         if (closing.aborted) close();
         else closing.addEventListener("abort", close, { once: true });
       },
       async pull(controller) {
-        takenAt = performance.now();
+        beats = 0;
         try {
           const next = await iterator.next();
           if (isOver) return;
@@ -99,7 +102,8 @@ export function eventStream(
             finish();
             return;
           }
-          sentAt = takenAt = performance.now();
+          sentAt = performance.now();
+          beats = 0;
           controller.enqueue(encoder.encode(written(next.value)));
         } catch (error) {
           if (isOver) return;
