@@ -27,7 +27,7 @@ export interface ReplayStageOptions extends ReplayComparisonOptions {
 
 /** Turns of the event loop after which everything that follows from the last event has happened. */
 const TURNS_TO_SETTLE = 20;
-/** Turns of the event loop in which the tool of a started call runs, if it ever does. */
+/** Turns of the event loop in which what is due comes, such as the run of a started call, if it ever does. */
 const TURNS_TO_RUN = 1000;
 
 async function settled(): Promise<void> {
@@ -80,6 +80,9 @@ export class ReplayStage {
     while (this.#pacer.position < position && this.#comparison.difference === undefined) {
       const before = this.#pacer.position;
       await this.#pacer.moved(this.#options.patienceMs);
+      // If this process got no time meanwhile, what was due comes now.
+      for (let turn = 0; turn < TURNS_TO_RUN && this.#pacer.position === before; turn++)
+        await setImmediate();
       if (this.#pacer.position === before && !this.#pacer.isHeld)
         this.#comparison.missing(before + 1);
     }
