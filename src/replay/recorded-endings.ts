@@ -157,6 +157,7 @@ export function waitEnd(
     case "count":
     // The recorded event that the time has come is repeated as a command.
     case "later":
+    case "background":
       return undefined;
   }
 }

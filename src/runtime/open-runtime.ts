@@ -147,7 +147,7 @@ export class OpenRuntime implements Runtime {
     }
     if (options.resume === "all") void this.#resumeInBackground();
     const { graceMs = DEFAULT_GRACE_MS } = options;
-    this.#consumers = new Consumers({ log, graceMs, onWarning });
+    this.#consumers = new Consumers({ log, timer, graceMs, onWarning });
   }
 
   share(service: StoreService, { accept, close }: SharedStore): void {

@@ -176,7 +176,7 @@ export interface Runtime<Events extends EventSchemas = EventSchemas> extends Asy
    * the next start goes on there. After a crash, the last events may come again: at least once, so store the
    * global `position` together with what you make of the event, and skip events up to it. Events of deleted
    * sessions are left out. A fork gives its own events only, from `session.forked` on; an import gives all of its
-   * session. If the handler throws, the consumer stops (`done`, `onWarning`).
+   * session. If the handler throws, the consumer stops (`done`, `onWarning`); while the store is away, it waits.
    * @throws TurnlogError `INVALID_INPUT`, `COMMAND_REFUSED` (the name runs already, or the log stores no
    * positions), `RUNTIME_CLOSED`, `LOG_DAMAGED`
    * @example

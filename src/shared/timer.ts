@@ -12,6 +12,8 @@ export type Wait =
   | { readonly kind: "model"; readonly limit: ModelLimit }
   /** For the time of a message for later. */
   | { readonly kind: "later" }
+  /** Before background work is tried again, and until a try has lasted long. */
+  | { readonly kind: "background" }
   /** For a `TokenCounter`. */
   | { readonly kind: "count" }
   /** For a tool, until it is stopped. */
