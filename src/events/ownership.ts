@@ -21,7 +21,8 @@ export interface Claim {
   assertHeld(): void;
   /**
    * Gives the session back. All appends with the epoch must be written before. `unfinished`: another process
-   * should continue it (`Inbox.onDue`).
+   * should continue it (`Inbox.onDue`). Call it again after it has failed, also once this process has the session
+   * again: that claim stays.
    */
   release(options?: { readonly unfinished?: boolean }): Promise<void>;
 }

@@ -99,6 +99,11 @@ export class Background implements Disposable {
     );
   }
 
+  /** For work that was tried once, and is not tried again since this is closed. */
+  warn(error: TurnlogError): void {
+    this.#options.onWarning(error);
+  }
+
   /** Resolves when nothing is tried any more. */
   async settled(): Promise<void> {
     await this.#running.settled();

@@ -5,6 +5,7 @@
 
 import { isElsewhere, TurnlogError } from "../events/index.ts";
 import type { Timer } from "../shared/index.ts";
+import { Background } from "./background.ts";
 import { commands, type SessionActor } from "./session/index.ts";
 import { equippedActor, readyActor } from "./ready-actor.ts";
 import type { LiveSessions } from "./live-sessions.ts";
@@ -13,15 +14,15 @@ import { isBack } from "./runtime.ts";
 /** Timers may stand still while a machine sleeps, so the clock is read at least this often. */
 const LONGEST_WAIT_MS = 5000;
 
-/** Sessions that are activated at the same time. */
-const CONCURRENCY = 8;
-
 export interface LaterMessagesOptions {
   readonly live: () => LiveSessions;
   readonly clock: () => number;
   readonly timer: Timer;
   readonly onWarning: (error: TurnlogError) => void;
 }
+
+/** Sessions that are activated at the same time. */
+const CONCURRENCY = 8;
 
 export class LaterMessages implements Disposable {
   readonly #options: LaterMessagesOptions;
@@ -30,10 +31,11 @@ export class LaterMessages implements Disposable {
   #timer: Disposable | undefined;
   /** The time that the timer waits for. */
   #armedFor = Number.POSITIVE_INFINITY;
-  #isClosed = false;
+  readonly #delivering: Background;
 
   constructor(options: LaterMessagesOptions) {
     this.#options = options;
+    this.#delivering = new Background({ ...options, concurrency: CONCURRENCY });
   }
 
   /** Notes when the next message of a session is due; undefined if none waits for a time. */
@@ -49,7 +51,7 @@ export class LaterMessages implements Disposable {
   }
 
   #arm(time: number): void {
-    if (this.#isClosed) return;
+    if (this.#delivering.isClosed) return;
     const { clock, timer } = this.#options;
     this.#timer?.[Symbol.dispose]();
     this.#armedFor = time;
@@ -67,20 +69,12 @@ export class LaterMessages implements Disposable {
     this.#armedFor = Number.POSITIVE_INFINITY;
     const next = this.#next.values().reduce((least, time) => Math.min(least, time), Infinity);
     if (next !== Infinity) this.#arm(next);
-    const sessions = due.values();
-    for (let worker = 0; worker < Math.min(CONCURRENCY, due.length); worker++)
-      void this.#deliverAll(sessions);
+    for (const session of due)
+      void this.#delivering.run(
+        () => this.#deliver(session),
+        (cause) => notDelivered(session, cause),
+      );
   };
-
-  async #deliverAll(sessions: Iterable<string>): Promise<void> {
-    for (const session of sessions) {
-      try {
-        await this.#deliver(session);
-      } catch (error) {
-        if (!this.#isClosed) this.#options.onWarning(notDelivered(session, error));
-      }
-    }
-  }
 
   async #deliver(session: string): Promise<void> {
     const live = this.#options.live();
@@ -89,6 +83,7 @@ export class LaterMessages implements Disposable {
         await readyActor(live, session);
         const actor = await equippedActor(live, await live.actor(session));
         for (const body of commands.takeDue(actor, this.#options.clock())) actor.record(body);
+        await actor.durable();
         return this.observe(actor);
       } catch (error) {
         // The process that runs the session delivers its messages.
@@ -100,7 +95,7 @@ export class LaterMessages implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#isClosed = true;
+    this.#delivering[Symbol.dispose]();
     this.#timer?.[Symbol.dispose]();
   }
 }
@@ -108,7 +103,7 @@ export class LaterMessages implements Disposable {
 function notDelivered(session: string, cause: unknown): TurnlogError {
   return new TurnlogError(
     "SESSION_FAILED",
-    `The messages of session ${session} whose time has come could not be delivered. They wait in its log; opening the session delivers them.`,
+    `The messages of session ${session} whose time has come could not be delivered. They wait in its log, and come when the store is back or the session is opened.`,
     { session, cause },
   );
 }

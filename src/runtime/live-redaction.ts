@@ -8,7 +8,7 @@ import { z } from "zod";
 import { TurnlogError, type EventLog } from "../events/index.ts";
 import { linkOf } from "../state/index.ts";
 import type { UpkeepHost } from "./live-upkeep.ts";
-import { elsewhereIfNotHere, whileClaimed } from "./stored-command.ts";
+import { elsewhereIfNotHere } from "./stored-command.ts";
 import type { SnapshotWriter, SessionActor } from "./session/index.ts";
 import {
   redactSession,
@@ -28,6 +28,8 @@ interface LiveRedactionOptions<Live extends Holder> extends RedactSessionOptions
   readonly live: ReadonlyMap<string, Promise<Live>>;
   /** Resolves when the session is given back. */
   readonly passivate: (holder: Live) => Promise<void>;
+  /** Runs the change while no other process can take the session. */
+  readonly claimed: <Result>(session: string, change: () => Promise<Result>) => Promise<Result>;
 }
 
 type RedactionHost = Pick<UpkeepHost, "log" | "live" | "clock" | "closing">;
@@ -40,7 +42,14 @@ export async function redactHere(
   { log, live: sessions, clock }: RedactionHost,
 ): Promise<Redacted> {
   return await sessions.whileInactive(session, (live, passivate) =>
-    redactLive(session, what, { ...options, log, now: clock(), live, passivate }),
+    redactLive(session, what, {
+      ...options,
+      log,
+      now: clock(),
+      live,
+      passivate,
+      claimed: (...change) => sessions.claimed(...change),
+    }),
   );
 }
 
@@ -65,7 +74,7 @@ export async function redactAnywhere(
 async function redactLive<Live extends Holder>(
   session: string,
   what: readonly RedactionTarget[],
-  { log, live, passivate, ...options }: LiveRedactionOptions<Live>,
+  { log, live, passivate, claimed, ...options }: LiveRedactionOptions<Live>,
 ): Promise<Redacted> {
   const holders: Live[] = [];
   for (const [name, activation] of live) {
@@ -89,7 +98,7 @@ async function redactLive<Live extends Holder>(
     );
   }
   await Promise.all(holders.map((holder) => passivate(holder)));
-  return await whileClaimed(log, session, () => redactSession(log, session, what, options));
+  return await claimed(session, () => redactSession(log, session, what, options));
 }
 
 async function shares(log: EventLog, name: string, session: string): Promise<boolean> {

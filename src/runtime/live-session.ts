@@ -13,6 +13,8 @@ import {
 } from "../events/index.ts";
 import { type PreparedAgent, mediaLimits, type StepSource } from "../agent/index.ts";
 import { AddressReader, type OpenedBlobs, SessionBlobs } from "../media/index.ts";
+import type { Background } from "./background.ts";
+import { giveBack, release } from "./given-back.ts";
 import type { AgentNames } from "./agent-registry.ts";
 import type { SessionAgent } from "./session-agent.ts";
 import type { SpendingLedger } from "./spending-ledger.ts";
@@ -55,6 +57,7 @@ export interface ActivationHost {
   readonly blobs: OpenedBlobs;
   readonly held: HeldValues;
   readonly onWarning: (error: TurnlogError) => void;
+  readonly background: Background;
   /** Runs calls of sub-agents. */
   readonly delegate: Delegate;
   /** The agent of the session. If its turn `continues` now, tools of MCP servers are included. */
@@ -96,7 +99,7 @@ export async function activate(
     return await activateClaimed(session, host, opening, claim);
   } catch (error) {
     // Another process may have the agent, or the key.
-    await claim.release({ unfinished: true });
+    await giveBack(session, claim, host.background, true);
     throw host.log.inbox !== undefined && needsOtherRelease(error)
       ? elsewhere(session, false, error)
       : error;
@@ -259,6 +262,7 @@ async function recordAgent(
 export async function stop(
   { actor, claim, watchers, idleTimer }: LiveSession,
   graceMs: number,
+  background: Background,
 ): Promise<void> {
   const why = closed(actor.session);
   // Another process continues the turn.
@@ -281,20 +285,7 @@ export async function stop(
   await actor.settled();
   // A callback that never answers must not hold the runtime.
   await settledWithin(graceMs, actor.callbacks);
-  await claim.release({ unfinished: !isAtRest(actor.state) });
+  await release(actor, claim, background);
   // Watchers of an approval that may come after a restart must not hang.
   watchers.fail(why);
-}
-
-/** Gives the session back once the actor's events are written. A failure is a warning: the lease ends it. */
-export async function release(
-  actor: SessionActor,
-  claim: Claim,
-  onWarning: (error: TurnlogError) => void,
-): Promise<void> {
-  await actor.settled();
-  await claim.release({ unfinished: !isAtRest(actor.state) }).catch((error: unknown) => {
-    if (!TurnlogError.isInstance(error)) throw error;
-    onWarning(error);
-  });
 }

@@ -7,7 +7,6 @@ import type { SessionEvent, TurnlogError } from "../events/index.ts";
 import { ActivationWaits } from "./activation-waits.ts";
 import {
   activate,
-  release,
   stop,
   type ActivationHost,
   type LiveSession,
@@ -22,6 +21,7 @@ import {
 } from "./session/index.ts";
 import type { OpenMcpServers } from "../mcp/index.ts";
 import { isAtRest, type SessionState } from "../state/index.ts";
+import { giveBack, release } from "./given-back.ts";
 import { FollowedSessions } from "./followed-sessions.ts";
 import { asGone, closed, reopened } from "./runtime.ts";
 import { whileClaimed } from "./stored-command.ts";
@@ -31,7 +31,7 @@ import { RuntimeMetrics } from "./runtime-metrics.ts";
 
 export interface LiveSessionsOptions extends Pick<
   ActivationHost,
-  "options" | "log" | "blobs" | "ledger" | "onWarning" | "delegate"
+  "options" | "log" | "blobs" | "ledger" | "onWarning" | "background" | "delegate"
 > {
   readonly agents: AgentRegistry;
   readonly mcp: OpenMcpServers | undefined;
@@ -81,7 +81,7 @@ export class LiveSessions {
       onFailure: (actor, claim) => {
         this.#drop(actor);
         // The next activation must read the appends that are still on their way.
-        this.#waits.add(actor.session, release(actor, claim, this.#host.onWarning));
+        this.#waits.add(actor.session, release(actor, claim, this.#host.background));
       },
       onRecorded: this.#recorded.bind(this),
     };
@@ -156,7 +156,7 @@ export class LiveSessions {
     for (let busy = this.#waits.of(session); busy !== undefined; busy = this.#waits.of(session))
       await busy;
     this.assertOpen(session);
-    const changed = this.#changeClaimed(session, refusal, change);
+    const changed = this.#passivate(session, refusal).then(() => this.claimed(session, change));
     this.#waits.add(session, changed);
     return await changed;
   }
@@ -187,6 +187,14 @@ export class LiveSessions {
     }
   }
 
+  /** Runs a change while no other process can take the session. @throws TurnlogError `SESSION_ELSEWHERE` */
+  async claimed<Result>(session: string, change: () => Promise<Result>): Promise<Result> {
+    const { log, background } = this.#host;
+    return await whileClaimed(log, session, change, (claim) =>
+      giveBack(session, claim, background),
+    );
+  }
+
   /** Forgets what is kept of a session that is deleted. */
   forget(session: string): void {
     this.held.forget(session);
@@ -211,22 +219,13 @@ export class LiveSessions {
     await Promise.allSettled(
       live.map(async (one) => {
         if (one.status !== "fulfilled") return;
-        await stop(one.value, graceMs);
+        await stop(one.value, graceMs, this.#host.background);
         this.keep(one.value, "passivated");
       }),
     );
     this.#live.clear();
     await this.#waits.written();
     await this.#saving.settled();
-  }
-
-  async #changeClaimed<Result>(
-    session: string,
-    refusal: Refusal,
-    change: () => Promise<Result>,
-  ): Promise<Result> {
-    await this.#passivate(session, refusal);
-    return await whileClaimed(this.#host.log, session, change);
   }
 
   async #passivate(session: string, refusal: Refusal): Promise<void> {
@@ -250,7 +249,7 @@ export class LiveSessions {
     idleTimer?.[Symbol.dispose]();
     actor.passivate(why);
     this.#drop(actor);
-    const released = release(actor, claim, this.#host.onWarning);
+    const released = release(actor, claim, this.#host.background);
     this.#waits.add(session, released);
     watchers.fail(why);
     void Promise.allSettled([released, snapshots.stored]).then(() =>

@@ -42,12 +42,18 @@ import {
   type RedactionTarget,
   type RedactOptions,
 } from "../archive/index.ts";
-import { asWarning, warningsTo } from "./runtime-warnings.ts";
+import { warningsTo } from "./runtime-warnings.ts";
 import { closed } from "./runtime.ts";
 import type { SharedStore } from "./opened-store.ts";
 import { OpenedSessions } from "./opened-sessions.ts";
+import { Background } from "./background.ts";
 import { LaterMessages } from "./later-messages.ts";
-import { resumeSessions } from "./resume-sessions.ts";
+import {
+  resumeInBackground,
+  RESUMED_AT_ONCE,
+  resumeSessions,
+  type ResumeHost,
+} from "./resume-sessions.ts";
 import type {
   ApprovalsOptions,
   OpenSessionOptions,
@@ -85,6 +91,8 @@ export class OpenRuntime implements Runtime {
   readonly #blobs: OpenedBlobs;
   readonly #mcp: OpenMcpServers | undefined;
   readonly #liveSessions: LiveSessions;
+  readonly #background: Background;
+  readonly #resumes: Background;
   readonly #later: LaterMessages;
   /** `close` waits for it: it reads the log. */
   readonly #resuming = new Unfinished();
@@ -108,6 +116,8 @@ export class OpenRuntime implements Runtime {
     const { clock = Date.now, timer = systemTimer, replayGate, limits } = options;
     const ledger = openLedger({ log, agents, limits, clock });
     const live = (): LiveSessions => this.#liveSessions;
+    this.#background = new Background({ timer, onWarning });
+    this.#resumes = new Background({ timer, onWarning, concurrency: RESUMED_AT_ONCE });
     this.#later = new LaterMessages({ live, clock, timer, onWarning });
     this.#liveSessions = new LiveSessions({
       options,
@@ -119,6 +129,7 @@ export class OpenRuntime implements Runtime {
       onRecorded: (actor, event) => this.#lists.recorded(actor, event),
       ledger,
       onWarning,
+      background: this.#background,
       onLater: (actor) => {
         // A replay records the coming of the time when the recording does.
         if (replayGate === undefined) this.#later.observe(actor);
@@ -142,10 +153,10 @@ export class OpenRuntime implements Runtime {
     const { inbox } = log;
     if (inbox !== undefined) {
       const local = this.#sessions.local.bind(this.#sessions);
-      const upkeep = this.#upkeepHost();
-      this.#inbox = new SessionInbox({ inbox, local, upkeep });
+      this.#inbox = new SessionInbox({ inbox, local, upkeep: this.#upkeepHost() });
     }
-    if (options.resume === "all") void this.#resumeInBackground();
+    if (options.resume === "all")
+      void resumeInBackground(this.#resumeHost(), { all: this.#background, each: this.#resumes });
     const { graceMs = DEFAULT_GRACE_MS } = options;
     this.#consumers = new Consumers({ log, timer, graceMs, onWarning });
   }
@@ -185,23 +196,8 @@ export class OpenRuntime implements Runtime {
 
   async resumeAll(options: ResumeOptions = {}): Promise<ResumedSessions> {
     check(resumeSchema, options, "resumeAll", { name: "options" });
-    const { log } = this;
-    const live = this.#liveSessions;
-    live.assertOpen("any");
-    const keep = summaryKeeper(log, this.#warn);
-    return await this.#resuming.add(
-      resumeSessions({ log, live, later: this.#later, keep }, ownCopy(options)),
-    );
-  }
-
-  async #resumeInBackground(): Promise<void> {
-    try {
-      const { failed } = await this.resumeAll();
-      for (const { error } of failed) this.#warn(error);
-    } catch (error) {
-      // The runtime is closed before all sessions were resumed: the next one resumes them.
-      if (this.#closing === undefined) this.#warn(asWarning(error));
-    }
+    this.#liveSessions.assertOpen("any");
+    return await this.#resuming.add(resumeSessions(this.#resumeHost(), ownCopy(options)));
   }
 
   async delete(id: string, options: DeleteOptions = {}): Promise<DeletedWithBlobs> {
@@ -272,6 +268,11 @@ export class OpenRuntime implements Runtime {
     await this.close();
   }
 
+  #resumeHost(): ResumeHost {
+    const keep = summaryKeeper(this.log, this.#warn);
+    return { log: this.log, live: this.#liveSessions, later: this.#later, keep };
+  }
+
   #upkeepHost(): UpkeepHost {
     return {
       log: this.log,
@@ -284,14 +285,14 @@ export class OpenRuntime implements Runtime {
   }
 
   async #close(): Promise<void> {
-    this.#later[Symbol.dispose]();
+    for (const one of [this.#later, this.#resumes, this.#background]) one[Symbol.dispose]();
     await this.#unshare();
     this.#lists[Symbol.dispose]();
     this.#inbox?.[Symbol.dispose]();
     this.#closed.abort(closed("any"));
     await this.#liveSessions.close();
     await this.#inbox?.settled();
-    await this.#resuming.settled();
+    for (const one of [this.#resuming, this.#resumes, this.#background]) await one.settled();
     await this.#consumers.close();
     await this.#mcp?.close();
     if (!hasLog(this.#options)) await this.log.close();

@@ -11,6 +11,8 @@ import {
   type ListedSession,
   type SessionState,
 } from "../state/index.ts";
+import type { Background } from "./background.ts";
+import { asWarning } from "./runtime-warnings.ts";
 import type { LaterMessages } from "./later-messages.ts";
 import type { LiveSessions } from "./live-sessions.ts";
 import type { Watched } from "./session/index.ts";
@@ -18,7 +20,10 @@ import type { ResumedSessions, ResumeOptions } from "./runtime.ts";
 
 type WatchHost = Pick<ResumeHost, "log" | "live">;
 
-interface ResumeHost {
+/** The most sessions whose turns are resumed at the same time, unless the caller says otherwise. */
+export const RESUMED_AT_ONCE = 8;
+
+export interface ResumeHost {
   readonly log: EventLog;
   readonly live: Pick<LiveSessions, "activate" | "watch" | "isLive" | "assertOpen">;
   readonly later: Pick<LaterMessages, "note">;
@@ -28,7 +33,7 @@ interface ResumeHost {
 /** @throws TurnlogError `RUNTIME_CLOSED`, and errors of the whole store */
 export async function resumeSessions(
   { log, live, later, keep }: ResumeHost,
-  { concurrency = 8, where }: ResumeOptions,
+  { concurrency = RESUMED_AT_ONCE, where }: ResumeOptions,
 ): Promise<ResumedSessions> {
   const resumed: string[] = [];
   const scheduled: string[] = [];
@@ -65,6 +70,39 @@ export async function resumeSessions(
   };
   await Promise.all(Array.from({ length: Math.min(concurrency, unfinished.length) }, work));
   return { resumed, scheduled, failed };
+}
+
+/** Resumes all sessions for a runtime that begins, however long the store is away meanwhile. Never rejects. */
+export async function resumeInBackground(
+  { log, live, later, keep }: ResumeHost,
+  { all, each }: { readonly all: Background; readonly each: Background },
+): Promise<void> {
+  const begun = new Set<string>();
+  const resume = async (row: ListedSession): Promise<void> => {
+    const { session } = row;
+    try {
+      if (!(await isUnfinished(log, row))) return;
+      await live.activate(session);
+      await comesToRest({ log, live }, session);
+    } catch (error) {
+      // The process that runs the session continues it.
+      if (!isElsewhere(error)) throw error;
+    }
+  };
+  await all.run(async () => {
+    for await (const row of listSessions(log, keep)) {
+      const { session } = row;
+      if (all.isClosed) return;
+      if (begun.has(session) || live.isLive(session)) continue;
+      begun.add(session);
+      const time = nextTime(row);
+      if (time !== undefined) later.note(session, time);
+      void each.run(
+        () => resume(row),
+        (cause) => ownError(session, cause),
+      );
+    }
+  }, asWarning);
 }
 
 /**
@@ -139,11 +177,11 @@ async function isUnfinished(log: EventLog, row: ListedSession): Promise<boolean>
   return !isAtRest(await readSessionState(log, session));
 }
 
-/** The error with the name of the session, which that of an agent lacks. @throws errors that are not ours */
+/** The error with the name of the session, which that of an agent lacks. */
 function ownError(session: string, cause: unknown): TurnlogError {
-  if (!TurnlogError.isInstance(cause)) throw cause;
-  if (cause.session !== undefined) return cause;
-  const { code, message } = cause;
+  if (TurnlogError.isInstance(cause) && cause.session !== undefined) return cause;
+  const code = TurnlogError.isInstance(cause) ? cause.code : "LOG_FAILED";
+  const message = cause instanceof Error ? cause.message : String(cause);
   return new TurnlogError(code, `Session ${session} was not resumed: ${message}`, {
     session,
     cause,

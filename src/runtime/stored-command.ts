@@ -1,7 +1,7 @@
 /** Changes a session that no process runs, or asks the process that runs it. */
 
 import { randomUUID } from "node:crypto";
-import { isElsewhere, type EventLog, type JsonValue } from "../events/index.ts";
+import { isElsewhere, type Claim, type EventLog, type JsonValue } from "../events/index.ts";
 import { answerTo, forwardCommand, plainArgs } from "./forwarded-commands.ts";
 import { claimOf } from "./live-session.ts";
 
@@ -13,17 +13,21 @@ export interface StoredCommand<Result> {
   readonly read: (answer: JsonValue | undefined) => Result;
 }
 
-/** Runs a change while no process can take the session. @throws TurnlogError `SESSION_ELSEWHERE` */
+/**
+ * Runs a change while no process can take the session. @throws TurnlogError `SESSION_ELSEWHERE`
+ * @param release - Gives the session back. Default: its failure is one of the change.
+ */
 export async function whileClaimed<Result>(
   log: EventLog,
   session: string,
   change: () => Promise<Result>,
+  release: (claim: Claim) => Promise<void> = (claim) => claim.release(),
 ): Promise<Result> {
   const claim = await claimOf(log, session);
   try {
     return await change();
   } finally {
-    await claim.release();
+    await release(claim);
   }
 }
 

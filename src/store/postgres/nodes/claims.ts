@@ -91,6 +91,7 @@ export class Claims implements Ownership {
   #claimOf(session: string, lease: Lease, epoch: number): Claim {
     const lost = new AbortController();
     let isReleased = false;
+    let isStored = false;
     const lose = (): void => {
       this.#held.delete(session);
       lost.abort(elsewhere(session));
@@ -103,10 +104,12 @@ export class Claims implements Ownership {
         if (!isReleased && !lease.isHeld) throw elsewhere(session);
       },
       release: async ({ unfinished = false } = {}) => {
-        if (isReleased || lost.signal.aborted) return;
-        isReleased = true;
-        lease.ended.removeEventListener("abort", lose);
-        this.#held.delete(session);
+        if (isStored || lost.signal.aborted) return;
+        if (!isReleased) {
+          isReleased = true;
+          lease.ended.removeEventListener("abort", lose);
+          this.#held.delete(session);
+        }
         const { sql, schema } = this.#options;
         await sql
           .query(
@@ -116,6 +119,7 @@ export class Claims implements Ownership {
           .catch((error: unknown) => {
             throw databaseFailure(error, `Giving back session ${session}`);
           });
+        isStored = true;
         if (unfinished) this.#options.tell();
       },
     };

@@ -156,7 +156,7 @@ export class Commands implements Inbox {
          SELECT c.session FROM ${schema}.commands c LEFT JOIN ${schema}.sessions s ON s.id = c.session
          WHERE c.answer IS NULL AND (s.owner IS NULL OR s.owner = $1 OR NOT EXISTS ${living})
          UNION SELECT s.id FROM ${schema}.sessions s
-         WHERE s.owner IS NOT NULL AND s.owner <> $1 AND NOT s.is_deleted AND NOT EXISTS ${living}
+         WHERE s.owner IS NOT NULL AND NOT s.is_deleted AND NOT EXISTS ${living}
        ) AS due ORDER BY random() LIMIT 100`,
       [node()],
     );

@@ -1,0 +1,40 @@
+/** Gives sessions back to the other processes of a log, also when the store is away just then. */
+
+import { TurnlogError, type Claim } from "../events/index.ts";
+import { isAtRest } from "../state/index.ts";
+import type { Background } from "./background.ts";
+import type { SessionActor } from "./session/index.ts";
+
+/** Ends a claim. Resolves after the first try, and never rejects: nobody could take the session before a later one. */
+export async function giveBack(
+  session: string,
+  claim: Claim,
+  background: Background,
+  unfinished = false,
+): Promise<void> {
+  const release = (): Promise<void> => claim.release({ unfinished });
+  try {
+    await release();
+  } catch (error) {
+    if (background.isClosed) return background.warn(notGivenBack(session, error));
+    void background.run(release, (cause) => notGivenBack(session, cause));
+  }
+}
+
+/** Gives the session of an actor back once its events are written. */
+export async function release(
+  actor: SessionActor,
+  claim: Claim,
+  background: Background,
+): Promise<void> {
+  await actor.settled();
+  await giveBack(actor.session, claim, background, !isAtRest(actor.state));
+}
+
+function notGivenBack(session: string, cause: unknown): TurnlogError {
+  return new TurnlogError(
+    "LOG_FAILED",
+    `Session ${session} could not be given back: other processes cannot run it until that works, or this one ends.`,
+    { session, cause },
+  );
+}
