@@ -28,7 +28,9 @@ export async function release(
   background: Background,
 ): Promise<void> {
   await actor.settled();
-  await giveBack(actor.session, claim, background, !isAtRest(actor.state));
+  // The log may lack the end of a turn that an actor had reached when it failed.
+  const unfinished = actor.failure !== undefined || !isAtRest(actor.state);
+  await giveBack(actor.session, claim, background, unfinished);
 }
 
 function notGivenBack(session: string, cause: unknown): TurnlogError {

@@ -17,6 +17,8 @@ export interface TcpProxy extends AsyncDisposable {
   cutNext(cut: Cut): Promise<void>;
   /** Ends all connections. */
   drop(): void;
+  /** Ends all connections and takes no new ones until the answer is called. */
+  outage(): () => void;
   /** Passes on nothing for so many milliseconds, and then all of it. */
   holdBack(ms: number): Promise<void>;
 }
@@ -24,7 +26,12 @@ export interface TcpProxy extends AsyncDisposable {
 export async function tcpProxy(host: string, port: number): Promise<TcpProxy> {
   const open = new Set<Socket>();
   let next: (Cut & { readonly done: () => void }) | undefined;
+  let isOut = false;
+  const drop = (): void => {
+    for (const socket of open) socket.destroy();
+  };
   const server = createServer((client) => {
+    if (isOut) return void client.destroy();
     const upstream = connect(port, host);
     let isMute = false;
     for (const socket of [client, upstream]) {
@@ -66,8 +73,13 @@ export async function tcpProxy(host: string, port: number): Promise<TcpProxy> {
       new Promise((done) => {
         next = { ...cut, done };
       }),
-    drop: () => {
-      for (const socket of open) socket.destroy();
+    drop,
+    outage: () => {
+      isOut = true;
+      drop();
+      return () => {
+        isOut = false;
+      };
     },
     holdBack: async (ms) => {
       const held = [...open];
@@ -76,7 +88,7 @@ export async function tcpProxy(host: string, port: number): Promise<TcpProxy> {
       for (const socket of held) socket.resume();
     },
     async [Symbol.asyncDispose]() {
-      for (const socket of open) socket.destroy();
+      drop();
       server.close();
       await once(server, "close");
     },
