@@ -4,7 +4,7 @@
  */
 
 import { TurnlogError } from "../events/index.ts";
-import { Unfinished, waited, type Timer } from "../shared/index.ts";
+import { onAbort, Unfinished, waited, type Timer } from "../shared/index.ts";
 
 /** The waits double from the first one to the longest. */
 const FIRST_WAIT_MS = 100;
@@ -27,10 +27,10 @@ export interface Trying {
  * @param work - Calls what it gets when it works: the next failure is that of another outage.
  * @throws the last failure, if time cannot mend it or the signal aborted
  */
-export async function untilDone(
-  work: (works: () => void) => Promise<void>,
+export async function untilDone<Result>(
+  work: (works: () => void) => Promise<Result>,
   { timer, signal, onOutage, onMended }: Trying,
-): Promise<void> {
+): Promise<Result> {
   let next: number | undefined;
   const works = (): void => {
     if (next === undefined) return;
@@ -40,8 +40,9 @@ export async function untilDone(
   for (;;) {
     try {
       using _ = next === undefined ? undefined : timer(LASTING_MS, works, { kind: "background" });
-      await work(works);
-      return works();
+      const result = await work(works);
+      works();
+      return result;
     } catch (error) {
       if (signal.aborted || !mayPass(error)) throw error;
       if (next === undefined) onOutage(error);
@@ -97,6 +98,25 @@ export class Background implements Disposable {
         if (!signal.aborted) onOutage(error);
       }),
     );
+  }
+
+  /** For work whose caller waits: its result. @throws the failure that time cannot mend, or the last one */
+  async result<Result>(
+    work: () => Promise<Result>,
+    signal: AbortSignal,
+    warning: (cause: unknown) => TurnlogError,
+  ): Promise<Result> {
+    const { timer, onWarning } = this.#options;
+    const onOutage = (error: unknown): void => onWarning(warning(error));
+    const end = new AbortController();
+    const stop = (): void => end.abort();
+    const closing = onAbort(this.#closing.signal, stop);
+    using _ = onAbort(signal, stop);
+    try {
+      return await untilDone(work, { timer, signal: end.signal, onOutage });
+    } finally {
+      closing[Symbol.dispose]();
+    }
   }
 
   /** For work that was tried once, and is not tried again since this is closed. */

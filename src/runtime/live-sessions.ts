@@ -26,6 +26,7 @@ import { FollowedSessions } from "./followed-sessions.ts";
 import { asGone, closed, reopened } from "./runtime.ts";
 import { whileClaimed } from "./stored-command.ts";
 import { after, DEFAULT_GRACE_MS, Unfinished } from "../shared/index.ts";
+import { warnOfFailed } from "./runtime-warnings.ts";
 import { agentOf } from "./sub-agents.ts";
 import { RuntimeMetrics } from "./runtime-metrics.ts";
 
@@ -189,10 +190,8 @@ export class LiveSessions {
 
   /** Runs a change while no other process can take the session. @throws TurnlogError `SESSION_ELSEWHERE` */
   async claimed<Result>(session: string, change: () => Promise<Result>): Promise<Result> {
-    const { log, background } = this.#host;
-    return await whileClaimed(log, session, change, (claim) =>
-      giveBack(session, claim, background),
-    );
+    const { log, background: later } = this.#host;
+    return await whileClaimed(log, session, change, (claim) => giveBack(session, claim, later));
   }
 
   /** Forgets what is kept of a session that is deleted. */
@@ -215,14 +214,16 @@ export class LiveSessions {
     await this.#working.settled();
     await this.#followed.close(closed);
     const live = await Promise.allSettled(this.#live.values());
-    const { graceMs = DEFAULT_GRACE_MS } = this.#host.options;
-    await Promise.allSettled(
+    const { background, onWarning, options } = this.#host;
+    const { graceMs = DEFAULT_GRACE_MS } = options;
+    const stopped = await Promise.allSettled(
       live.map(async (one) => {
         if (one.status !== "fulfilled") return;
-        await stop(one.value, graceMs, this.#host.background);
+        await stop(one.value, graceMs, background);
         this.keep(one.value, "passivated");
       }),
     );
+    warnOfFailed(stopped, onWarning);
     this.#live.clear();
     await this.#waits.written();
     await this.#saving.settled();

@@ -116,7 +116,7 @@ export class OpenRuntime implements Runtime {
     const { clock = Date.now, timer = systemTimer, replayGate, limits } = options;
     const ledger = openLedger({ log, agents, limits, clock });
     const live = (): LiveSessions => this.#liveSessions;
-    this.#background = new Background({ timer, onWarning });
+    const background = (this.#background = new Background({ timer, onWarning }));
     this.#resumes = new Background({ timer, onWarning, concurrency: RESUMED_AT_ONCE });
     this.#later = new LaterMessages({ live, clock, timer, onWarning });
     this.#liveSessions = new LiveSessions({
@@ -125,11 +125,11 @@ export class OpenRuntime implements Runtime {
       agents,
       blobs: this.#blobs,
       mcp: this.#mcp,
-      delegate: subAgentRunner((child, parent) => this.#sessions.child(child, parent)),
+      delegate: subAgentRunner((...call) => this.#sessions.child(...call), background),
       onRecorded: (actor, event) => this.#lists.recorded(actor, event),
       ledger,
       onWarning,
-      background: this.#background,
+      background,
       onLater: (actor) => {
         // A replay records the coming of the time when the recording does.
         if (replayGate === undefined) this.#later.observe(actor);

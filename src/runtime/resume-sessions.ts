@@ -89,20 +89,23 @@ export async function resumeInBackground(
       if (!isElsewhere(error)) throw error;
     }
   };
-  await all.run(async () => {
-    for await (const row of listSessions(log, keep)) {
-      const { session } = row;
-      if (all.isClosed) return;
-      if (begun.has(session) || live.isLive(session)) continue;
-      begun.add(session);
-      const time = nextTime(row);
-      if (time !== undefined) later.note(session, time);
-      void each.run(
-        () => resume(row),
-        (cause) => ownError(session, cause),
-      );
-    }
-  }, asWarning);
+  await all.run(
+    async () => {
+      for await (const row of listSessions(log, keep)) {
+        const { session } = row;
+        if (all.isClosed) return;
+        if (begun.has(session) || live.isLive(session)) continue;
+        begun.add(session);
+        const time = nextTime(row);
+        if (time !== undefined) later.note(session, time);
+        void each.run(
+          () => resume(row),
+          (cause) => ownError(session, cause),
+        );
+      }
+    },
+    (cause) => asWarning(cause, "The sessions of the store could not be resumed."),
+  );
 }
 
 /**

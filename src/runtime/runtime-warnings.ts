@@ -1,6 +1,6 @@
 /** Warnings of a runtime: to the user's `onWarning`, else to the process. */
 
-import { TurnlogError } from "../events/index.ts";
+import { isElsewhere, TurnlogError } from "../events/index.ts";
 import { toStoredError } from "../shared/index.ts";
 
 export function warningsTo(
@@ -17,10 +17,18 @@ export function warningsTo(
   };
 }
 
-/** The sessions of a store could not be resumed. */
-export function asWarning(error: unknown): TurnlogError {
+/** @param what - What could not be done, for errors of others. */
+export function asWarning(error: unknown, what: string): TurnlogError {
   if (TurnlogError.isInstance(error)) return error;
-  return new TurnlogError("LOG_FAILED", "The sessions of the store could not be resumed.", {
-    cause: error,
-  });
+  return new TurnlogError("LOG_FAILED", what, { cause: error });
+}
+
+/** Tells of sessions that could not be closed. One that another process has taken ends there. */
+export function warnOfFailed(
+  closings: readonly PromiseSettledResult<unknown>[],
+  onWarning: (error: TurnlogError) => void,
+): void {
+  for (const one of closings)
+    if (one.status === "rejected" && !isElsewhere(one.reason))
+      onWarning(asWarning(one.reason, "A session could not be closed."));
 }

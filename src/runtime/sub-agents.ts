@@ -14,6 +14,7 @@ import {
 import { agentToolOptions, type AgentToolOptions } from "../agent/index.ts";
 import { readSummary } from "../state/index.ts";
 import { onAbort, toJson, withFullStop } from "../shared/index.ts";
+import type { Background } from "./background.ts";
 import type { AgentNames, AgentRegistry } from "./agent-registry.ts";
 import type { Delegate } from "./tools/index.ts";
 import type { SessionIdentity } from "./runtime-options.ts";
@@ -29,18 +30,42 @@ const taskSchema = z.object({ task: z.string() });
 /** The reasons of a turn that came to its own end. */
 const whole: ReadonlySet<string> = new Set(["stop", "stop-condition"]);
 
-export function subAgentRunner(open: OpenChild): Delegate {
+export function subAgentRunner(open: OpenChild, background: Background): Delegate {
   return async ({ child, parent, messageId }, input, signal) => {
     signal.throwIfAborted();
     const { task } = taskSchema.parse(input);
-    const session = await open(child, parent);
-    const turn = await session.send(task, { id: messageId });
-    using _ = onAbort(signal, () => {
-      // The turn's end tells how it went; a runtime that closes cancels all turns itself.
-      void session.cancel({ reason: "the call of the sub-agent was cancelled" }).catch(() => {});
-    });
-    return answerOf(child, await turn.result);
+    const ended = async (): Promise<TurnResult> => {
+      const session = await open(child, parent);
+      const turn = await session.send(task, { id: messageId });
+      using _ = onAbort(signal, () => {
+        // The turn's end tells how it went; a runtime that closes cancels all turns itself.
+        const reason = "the call of the sub-agent was cancelled";
+        void background.run(
+          async () => void (await session.cancel({ reason })),
+          (cause) => notCancelled(child, cause),
+        );
+      });
+      return await turn.result;
+    };
+    // Its turn goes on where the log ends, as after a restart.
+    return answerOf(child, await background.result(ended, signal, (cause) => waits(child, cause)));
   };
+}
+
+function waits(child: string, cause: unknown): TurnlogError {
+  return new TurnlogError(
+    "SESSION_FAILED",
+    `The sub-agent ${child} waits: its log cannot be used. It goes on once that works, or ends with its call.`,
+    { session: child, cause },
+  );
+}
+
+function notCancelled(child: string, cause: unknown): TurnlogError {
+  return new TurnlogError(
+    "SESSION_FAILED",
+    `The call of the sub-agent ${child} was cancelled, and its own turn could not be. It is cancelled once that works.`,
+    { session: child, cause },
+  );
 }
 
 /** @throws Error if the turn was stopped; it has the text so far, for the model. */

@@ -49,13 +49,13 @@ describe.skipIf(!several)(`a database that is away for eight seconds${needs}`, (
       const later = await runtime.session("later");
       await later.send("Later.", { id: "m", notBefore: new Date(due) });
       const turn = await (await runtime.session("held")).send("Hold.", { id: "h" });
-      const failed = expect(turn.result).rejects.toThrow(/database/);
+      const failed = turn.result.catch((error: unknown) => error);
       await hold.reached;
       const back = proxy.outage();
       hold.open();
       await setTimeout(OUTAGE_MS);
       back();
-      await failed;
+      expect(String(await failed)).toContain("database");
       const types = async (session: string): Promise<readonly string[]> =>
         (await storedEvents(other, session)).map(({ type }) => type);
       // Nobody opens the sessions.

@@ -1,6 +1,7 @@
 /**
  * Stores snapshots of a live session: its summary for the list of sessions, and its state when opening
- * would become slow. Snapshots are a cache: a failed write is a warning and never ends the session.
+ * would become slow. Snapshots are a cache: a failed write is a warning and never ends the session. The next
+ * occasion writes what it lacks.
  */
 
 import { TurnlogError } from "../../events/index.ts";
@@ -42,6 +43,8 @@ export class SnapshotWriter {
   /** The position of the last summary that is stored or being stored, or at which the session was activated. */
   #summarized: number;
   #done: Promise<void> = Promise.resolve();
+  /** Whether the last write failed: an outage is reported once. */
+  #isOut = false;
 
   constructor(options: SnapshotWriterOptions) {
     this.#options = options;
@@ -51,7 +54,7 @@ export class SnapshotWriter {
     this.#summarized = actor.state.position;
     if (due.length === 0) return;
     // The activation does not wait for this.
-    this.#store(async () => {
+    this.#store(kept.state.position, this.#summarized, async () => {
       this.#kept = await keepStates(log, actor.session, due, kept);
     });
   }
@@ -65,13 +68,14 @@ export class SnapshotWriter {
     const { log, actor } = this.#options;
     const { session, state } = actor;
     const { position, summary } = state;
+    const [stored, summarized] = [this.#position, this.#summarized];
     const isTurn = moment === "step.started" || moment === "turn.ended";
     const isDue = isTurn && position - this.#position >= EVENTS_PER_SNAPSHOT;
     if (isDue) this.#position = position;
     else if (moment === "step.started") return;
     if (moment === "passivated" && position === this.#summarized) return;
     if (moment !== "step.started") this.#summarized = position;
-    this.#store(async () => {
+    this.#store(stored, summarized, async () => {
       await actor.durable();
       if (isDue) this.#kept = await saveSessionSnapshot(log, session, state, this.#kept);
       if (moment === "step.started") return;
@@ -81,12 +85,21 @@ export class SnapshotWriter {
     });
   }
 
-  #store(store: () => Promise<void>): void {
+  /** @param position - The positions of what is stored if this fails. */
+  #store(position: number, summarized: number, store: () => Promise<void>): void {
     const { actor } = this.#options;
-    this.#done = this.#done.then(store).catch((error: unknown) => {
-      // The failure of a session is reported already.
-      if (actor.failure === undefined) this.#warn(error);
-    });
+    this.#done = this.#done.then(store).then(
+      () => {
+        this.#isOut = false;
+      },
+      (error: unknown) => {
+        this.#position = Math.min(this.#position, position);
+        this.#summarized = Math.min(this.#summarized, summarized);
+        // The failure of a session is reported already.
+        if (actor.failure === undefined && !this.#isOut) this.#warn(error);
+        this.#isOut = true;
+      },
+    );
   }
 
   #warn(cause: unknown): void {

@@ -74,14 +74,16 @@ export class Polling {
       const sessions = followed();
       if (followsAll()) onGlobal();
       if (sessions.length === 0) break;
-      // A database that does not answer now is asked again at the next interval.
-      const rows = await sql
-        .query(`SELECT id, revision, is_deleted FROM ${schema}.sessions WHERE id = ANY ($1)`, [
-          sessions,
-        ])
-        .catch(() => []);
-      await answered();
-      if (!this.#isEnded()) onMoved(parseRows(movedSchema, rows));
+      try {
+        const rows = await sql.query(
+          `SELECT id, revision, is_deleted FROM ${schema}.sessions WHERE id = ANY ($1)`,
+          [sessions],
+        );
+        await answered();
+        if (!this.#isEnded()) onMoved(parseRows(movedSchema, rows));
+      } catch {
+        // A database that does not answer now is asked again at the next interval.
+      }
     } while (this.#again);
     this.#asking = undefined;
     if (followed().length > 0 || followsAll()) this.start();
