@@ -27,7 +27,7 @@ import {
   Watchers,
 } from "./session/index.ts";
 import { foldedStates, isAtRest, loadSessionSnapshot } from "../state/index.ts";
-import { closed } from "./runtime.ts";
+import { closed, reopened } from "./runtime.ts";
 import type { Delegate } from "./tools/index.ts";
 import type { RuntimeSettings, SessionIdentity } from "./runtime-options.ts";
 import { DEFAULT_GRACE_MS, settledWithin, systemTimer } from "../shared/index.ts";
@@ -210,12 +210,16 @@ async function activateClaimed(
     isActive: false,
     idleTimer: undefined,
   };
-  claim.lost.addEventListener("abort", () => {
-    actor.lose(claim.lost.reason);
-  });
-  await recordAgent(actor, prepared, opening, host);
-  if (!isAtRest(actor.state)) await catalogue.ready();
-  actor.recover();
+  actor.watchClaim();
+  try {
+    await recordAgent(actor, prepared, opening, host);
+    if (!isAtRest(actor.state)) await catalogue.ready();
+    actor.recover();
+  } catch (error) {
+    // Nothing of a session that did not come to life stays on its claim.
+    actor.passivate(reopened(session));
+    throw error;
+  }
   live.isActive = true;
   return live;
 }

@@ -39,6 +39,27 @@ export function defer(release: () => void): Disposable {
   return { [Symbol.dispose]: release };
 }
 
+/**
+ * A signal that aborts with the first of several, for work that ends before they do: once it is disposed of, they
+ * hold nothing of that work. `AbortSignal.any` stays on a long signal for as long as anything listens to it.
+ */
+export function firstAbort(...signals: readonly (AbortSignal | undefined)[]): FirstAbort {
+  const first = new AbortController();
+  const watches: Disposable[] = [];
+  for (const signal of signals)
+    if (signal !== undefined) watches.push(onAbort(signal, () => first.abort(signal.reason)));
+  return {
+    signal: first.signal,
+    [Symbol.dispose]: () => {
+      for (const watch of watches.splice(0)) watch[Symbol.dispose]();
+    },
+  };
+}
+
+export interface FirstAbort extends Disposable {
+  readonly signal: AbortSignal;
+}
+
 /** Calls `tell` when the signal aborts, or at once if it did; not after it was disposed of. */
 export function onAbort(signal: AbortSignal, tell: () => void): Disposable {
   if (signal.aborted) tell();

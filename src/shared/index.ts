@@ -1,6 +1,13 @@
 /** Small helpers of several modules that no library offers: JSON, timers, abort signals. */
 
-export { unlessAborted, untilAborted, defer, onAbort } from "./abort.ts";
+export {
+  type FirstAbort,
+  defer,
+  firstAbort,
+  onAbort,
+  unlessAborted,
+  untilAborted,
+} from "./abort.ts";
 export { withFullStop } from "./full-stop.ts";
 export { readableError, toJson, toStoredError, unreadable } from "./json-value.ts";
 export { withMessages } from "./shown-messages.ts";

@@ -18,7 +18,7 @@ import {
 import type { Effect } from "../../machines/index.ts";
 import type { Agent, PreparedAgent, StepSource } from "../../agent/index.ts";
 import type { SessionBlobs } from "../../media/index.ts";
-import { withFullStop, toStoredError, type Timer } from "../../shared/index.ts";
+import { onAbort, withFullStop, toStoredError, type Timer } from "../../shared/index.ts";
 import { assertReadable } from "./readable-event.ts";
 import {
   type Ending,
@@ -81,6 +81,7 @@ export class SessionActor implements SessionRecorder {
   readonly #effects: SessionEffects;
   readonly #due: { readonly effect: Effect; readonly event: SessionEvent }[] = [];
   #isRunning = false;
+  #claimWatch: Disposable | undefined;
 
   constructor({ prepared, ...options }: SessionActorOptions, state: SessionState) {
     this.session = options.session;
@@ -217,9 +218,16 @@ export class SessionActor implements SessionRecorder {
     this.record({ type: "session.recovered", data: { inFlight: unfinished, policy } });
   }
 
+  /** Ends this actor when its claim is lost. The claim may outlive it, and then keeps nothing of it. */
+  watchClaim(): void {
+    const { lost } = this.#options.claim;
+    this.#claimWatch = onAbort(lost, () => this.lose(lost.reason));
+  }
+
   /** Passivates this actor. Later calls to `record` throw `why`. */
   passivate(why: TurnlogError): void {
     this.#passivated = why;
+    this.#claimWatch?.[Symbol.dispose]();
     this.#effects[Symbol.dispose]();
   }
 
@@ -268,6 +276,7 @@ export class SessionActor implements SessionRecorder {
   #fail(error: unknown): void {
     if (this.#failure !== undefined) return;
     this.#failure = this.#failureOf(error);
+    this.#claimWatch?.[Symbol.dispose]();
     this.#effects.abort(this.#failure);
     this.#options.onFailure(this.#failure);
   }

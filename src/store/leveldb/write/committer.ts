@@ -247,6 +247,8 @@ export class Committer {
       if (head !== this.#staged?.head) head.committed = share.revision;
       head.updatedAt = share.updatedAt;
       head.batches--;
+      // The head stays, and the rows of the batch must not stay with it.
+      if (head.share === share) head.share = undefined;
       if (share.ids !== undefined) for (const id of share.ids) head.ids.delete(id);
     }
     this.#options.index.written(shown, batch.indexesAll);
