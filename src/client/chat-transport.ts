@@ -3,6 +3,7 @@
  * connections: a lost one goes on behind the last event that came.
  */
 
+import { whenAborted } from "./when-aborted.ts";
 import type { ChatTransport, UIMessage, UIMessageChunk } from "ai";
 import { TurnlogError } from "../events/index.ts";
 import type { Client } from "./client.ts";
@@ -50,8 +51,9 @@ export function chatTransport<Message extends UIMessage = UIMessage>({
         over.abort(abortSignal?.reason);
         await stopTurn(http, chatId);
       };
-      abortSignal?.addEventListener("abort", () => void stop(), { once: true });
-      const chunks = replyChunks(http, chatId, ask, over.signal, answered.resolve);
+      const release = whenAborted(abortSignal, () => void stop());
+      const reply = replyChunks(http, chatId, ask, over.signal, answered.resolve);
+      const chunks = until(reply, release);
       // The message is sent now, not when its reply is read.
       const first = chunks.next();
       first.catch(() => {});
@@ -63,24 +65,31 @@ export function chatTransport<Message extends UIMessage = UIMessage>({
     async reconnectToStream({ chatId, abortSignal, headers }) {
       const request: Asked = { path: streamPath(chatId), headers: plainHeaders(headers) };
       const left = new AbortController();
-      const signal =
-        abortSignal === undefined ? left.signal : AbortSignal.any([abortSignal, left.signal]);
+      const { signal } = left;
+      const releases = [whenAborted(abortSignal, () => left.abort(abortSignal?.reason))];
       resumed.set(chatId, signal);
-      const chunks = replyChunks(http, chatId, () => request, signal);
+      const forget = (): boolean => resumed.get(chatId) === signal && resumed.delete(chatId);
+      const reply = replyChunks(http, chatId, () => request, signal);
+      const chunks = until(reply, () => {
+        for (const release of releases) release();
+        // After an abort, what stops the turn asks whether this stream was replaced.
+        if (abortSignal?.aborted !== true) forget();
+      });
       const first = chunks.next();
       try {
         if ((await first).done === true) return null;
       } catch (error) {
+        forget();
         if (TurnlogError.isInstance(error) && error.code === "SESSION_NOT_FOUND") return null;
         throw error;
       }
       const stopUnlessReplaced = (): void => {
         // `useChat` aborts a resumed stream also when it resumes once more, in the same moment.
         queueMicrotask(() => {
-          if (resumed.get(chatId) === signal) void stopTurn(http, chatId);
+          if (forget()) void stopTurn(http, chatId);
         });
       };
-      abortSignal?.addEventListener("abort", stopUnlessReplaced, { once: true });
+      releases.push(whenAborted(abortSignal, stopUnlessReplaced));
       return streamOf(chunks, first, () => left.abort());
     },
   };
@@ -167,6 +176,18 @@ async function stopTurn(http: Http, chatId: string): Promise<void> {
       }
       await waitFor(wait, undefined);
     }
+  }
+}
+
+/** The chunks; `ended` is called when they end, fail or are left. */
+async function* until(
+  chunks: AsyncGenerator<UIMessageChunk, void, void>,
+  ended: () => void,
+): AsyncGenerator<UIMessageChunk, void, void> {
+  try {
+    yield* chunks;
+  } finally {
+    ended();
   }
 }
 

@@ -3,6 +3,7 @@
  * `fetch` alone, so that it runs in browsers, Node and Bun.
  */
 
+import { whenAborted } from "./when-aborted.ts";
 import { TurnlogError, type TurnlogErrorCode } from "../events/index.ts";
 
 /**
@@ -33,6 +34,7 @@ export interface Asked {
   readonly query?: Readonly<Record<string, string | number | undefined>>;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Of this request alone: the request stays with it until it aborts. */
   readonly signal?: AbortSignal | undefined;
   /** Whether the request goes on when the page is left. */
   readonly keepalive?: boolean;
@@ -119,10 +121,16 @@ export class Http {
 
   /** The JSON of an answer. Its type is the server's promise. */
   async json<Answer>(asked: Asked): Promise<Answer> {
-    const answer = await this.open(asked);
-    assertType(answer, "application/json");
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-    return (await answer.json()) as Answer;
+    const end = new AbortController();
+    const release = whenAborted(asked.signal, () => end.abort(asked.signal?.reason));
+    try {
+      const answer = await this.open({ ...asked, signal: end.signal });
+      assertType(answer, "application/json");
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+      return (await answer.json()) as Answer;
+    } finally {
+      release();
+    }
   }
 
   #address(path: string, query: NonNullable<Asked["query"]>): string {

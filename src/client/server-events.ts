@@ -1,5 +1,6 @@
 /** Server-sent events over one connection after the other: a lost one is opened again, after a back-off. */
 
+import { whenAborted } from "./when-aborted.ts";
 import {
   assertType,
   isTemporary,
@@ -66,7 +67,7 @@ export async function* followEvents(
 class Connection {
   readonly #silenceMs: number;
   readonly #end = new AbortController();
-  readonly signal: AbortSignal;
+  readonly #release: () => void;
   #timer: ReturnType<typeof setTimeout> | undefined;
   wasOpen = false;
   /** Whether the connection broke: it had been answered, or was silent. */
@@ -74,9 +75,12 @@ class Connection {
 
   constructor(silenceMs: number, signal: AbortSignal | undefined) {
     this.#silenceMs = silenceMs;
-    this.signal =
-      signal === undefined ? this.#end.signal : AbortSignal.any([signal, this.#end.signal]);
+    this.#release = whenAborted(signal, () => this.#end.abort(signal?.reason));
     this.#listen();
+  }
+
+  get signal(): AbortSignal {
+    return this.#end.signal;
   }
 
   async *read({ body }: Response): AsyncGenerator<ServerEvent, void, void> {
@@ -135,6 +139,7 @@ class Connection {
 
   close(): void {
     clearTimeout(this.#timer);
+    this.#release();
     this.#end.abort();
   }
 }
@@ -156,20 +161,11 @@ function parsed(lines: readonly string[]): ServerEvent | undefined {
 /** Waits about so long, so that clients of a restarted server do not come at once. Rejects when aborted. */
 export async function waitFor(ms: number, signal: AbortSignal | undefined): Promise<void> {
   signal?.throwIfAborted();
-  await new Promise<void>((resolve, reject) => {
-    const abandon = (): void => {
-      clearTimeout(timer);
-      // The reason of a signal may be anything.
-      // oxlint-disable-next-line typescript/prefer-promise-reject-errors
-      reject(signal?.reason);
-    };
-    const timer = setTimeout(
-      () => {
-        signal?.removeEventListener("abort", abandon);
-        resolve();
-      },
-      Math.min(ms, LONGEST_WAIT) * (0.5 + Math.random() / 2),
-    );
-    signal?.addEventListener("abort", abandon, { once: true });
+  const over = Promise.withResolvers<void>();
+  const time = setTimeout(over.resolve, Math.min(ms, LONGEST_WAIT) * (0.5 + Math.random() / 2));
+  const release = whenAborted(signal, () => {
+    clearTimeout(time);
+    over.reject(signal?.reason);
   });
+  await over.promise.finally(release);
 }

@@ -92,13 +92,18 @@ interface Fixed {
   readonly tools: MessageSize;
 }
 
+/** Of the newest texts: the instructions of many sessions may each be their own. */
 const fixedSizes = new WeakMap<Meter, Map<string, MessageSize>>();
+const MOST_FIXED = 64;
 
 function fixedSize(meter: Meter, text: string): MessageSize {
   const known = fixedSizes.get(meter) ?? new Map<string, MessageSize>();
   fixedSizes.set(meter, known);
   const size = known.get(text) ?? meter.text(text);
+  known.delete(text);
   known.set(text, size);
+  const [oldest] = known.keys();
+  if (known.size > MOST_FIXED && oldest !== undefined) known.delete(oldest);
   return size;
 }
 

@@ -43,7 +43,12 @@ export class HttpExchange {
   async call<Answer>(input: object, make: () => Promise<Answer>): Promise<Answer> {
     const call: OpenCall = { isCancelled: false };
     this.#calls.set(input, call);
-    return await this.#running.run(call, make);
+    try {
+      return await this.#running.run(call, make);
+    } finally {
+      // Without an answer it was given up.
+      if (call.request !== undefined) this.#pending.forget(call.request.sent.id);
+    }
   }
 
   cancel(input: object): void {

@@ -113,7 +113,7 @@ function wireTo({ server, graceMs, onEnd, onToolsChanged }: ConnectionOptions): 
     return {
       transport,
       lastOutput: () => transport.lastOutput,
-      call: async (_, make) => await make(),
+      call: async (input, make) => await make().finally(() => transport.forget(input)),
       cancel: (input) => transport.cancel(input),
       end: async () => await transport.close(),
     };

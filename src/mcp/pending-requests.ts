@@ -54,6 +54,11 @@ export class PendingRequests {
     return this.#requests.has(String(id));
   }
 
+  /** Forgets a request that nobody waits for any more. A late answer to it is passed on, and ignored. */
+  forget(id: SentRequest["id"]): void {
+    this.#requests.delete(String(id));
+  }
+
   /**
    * The messages in a value, as the client accepts them.
    * @throws for a value that is neither a message nor an answer

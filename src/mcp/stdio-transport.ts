@@ -98,6 +98,12 @@ export class StdioTransport implements MCPTransport {
     }
   }
 
+  /** The call of this input is over, perhaps without an answer. */
+  forget(input: object): void {
+    const id = this.#requests.get(input);
+    if (id !== undefined) this.#pending.forget(id);
+  }
+
   cancel(input: object): void {
     const requestId = this.#requests.get(input);
     if (requestId === undefined || this.#child?.stdin?.writable !== true) return;

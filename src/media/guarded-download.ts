@@ -12,7 +12,7 @@ import {
   withUserAgentSuffix,
 } from "@ai-sdk/provider-utils";
 import type { AddressRule } from "./address-rule.ts";
-import { onAbort, after } from "../shared/index.ts";
+import { firstAbort, onAbort, after } from "../shared/index.ts";
 
 /** Limits for reading the files of messages, and the URLs in prompts that a provider does not fetch. */
 export interface AttachmentOptions {
@@ -56,7 +56,8 @@ export async function guardedDownload(
   using _ = after(timeoutMs, () => {
     late.abort(new DOMException(`It took longer than ${timeoutMs} ms.`, "TimeoutError"));
   });
-  const ends = signal === undefined ? late.signal : AbortSignal.any([signal, late.signal]);
+  using first = firstAbort(signal, late.signal);
+  const ends = first.signal;
   try {
     const response = await answerOf(url, await hopBy(fetch, allow), ends);
     const content = await readResponseWithSizeLimit({

@@ -1,4 +1,5 @@
 /** Makes the stream of `doStream`. A part is made only when it is read; an abort ends the wait for it at once. */
+import { onAbort } from "../shared/index.ts";
 import type { LanguageModelV4StreamPart } from "@ai-sdk/provider";
 
 /** An aborted signal breaks the stream with its reason. */
@@ -25,22 +26,13 @@ export function streamParts(
 async function unlessAborted<T>(
   start: () => Promise<T>,
   signal: AbortSignal | undefined,
-  onAbort: () => void,
+  leave: () => void,
 ): Promise<T> {
   if (signal === undefined) return start();
   const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const abort = () => {
-    onAbort();
+  using _ = onAbort(signal, () => {
+    leave();
     reject(signal.reason);
-  };
-  if (signal.aborted) {
-    abort();
-    return aborted;
-  }
-  signal.addEventListener("abort", abort, { once: true });
-  try {
-    return await Promise.race([start(), aborted]);
-  } finally {
-    signal.removeEventListener("abort", abort);
-  }
+  });
+  return await (signal.aborted ? aborted : Promise.race([start(), aborted]));
 }

@@ -180,6 +180,10 @@ export class AgentRegistry {
     this.#changed.set(session, agent);
   }
 
+  forget(session: string): void {
+    this.#changed.delete(session);
+  }
+
   isChanged(session: string): boolean {
     return this.#changed.has(session);
   }

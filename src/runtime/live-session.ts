@@ -48,7 +48,7 @@ export interface LiveSession {
   readonly snapshots: SnapshotWriter;
   /** False until the activation is complete. */
   isActive: boolean;
-  idleTimer: Disposable | undefined;
+  idleTimer?: Disposable | undefined;
 }
 
 export interface ActivationHost {
@@ -188,9 +188,7 @@ async function activateClaimed(
         host.onFailure(actor, claim);
         watchers.fail(error);
       },
-      onRecorded: (event) => {
-        host.onRecorded(live, event);
-      },
+      onRecorded: (event) => host.onRecorded(live, event),
     },
     state,
   );
@@ -208,7 +206,6 @@ async function activateClaimed(
       ...(ledger && { others: (position) => ledger.save(session, position) }),
     }),
     isActive: false,
-    idleTimer: undefined,
   };
   actor.watchClaim();
   try {
@@ -216,7 +213,6 @@ async function activateClaimed(
     if (!isAtRest(actor.state)) await catalogue.ready();
     actor.recover();
   } catch (error) {
-    // Nothing of a session that did not come to life stays on its claim.
     actor.passivate(reopened(session));
     throw error;
   }

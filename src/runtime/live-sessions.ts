@@ -23,12 +23,18 @@ import type { OpenMcpServers } from "../mcp/index.ts";
 import { isAtRest, type SessionState } from "../state/index.ts";
 import { giveBack, release } from "./given-back.ts";
 import { FollowedSessions } from "./followed-sessions.ts";
+import { passivateLater } from "./passivate-later.ts";
 import { asGone, closed, reopened } from "./runtime.ts";
 import { whileClaimed } from "./stored-command.ts";
-import { after, DEFAULT_GRACE_MS, Unfinished } from "../shared/index.ts";
+import { DEFAULT_GRACE_MS, Unfinished } from "../shared/index.ts";
 import { warnOfFailed } from "./runtime-warnings.ts";
 import { agentOf } from "./sub-agents.ts";
 import { RuntimeMetrics } from "./runtime-metrics.ts";
+
+interface Later {
+  observe(actor: SessionActor): void;
+  note(session: string, time: undefined): void;
+}
 
 export interface LiveSessionsOptions extends Pick<
   ActivationHost,
@@ -36,8 +42,8 @@ export interface LiveSessionsOptions extends Pick<
 > {
   readonly agents: AgentRegistry;
   readonly mcp: OpenMcpServers | undefined;
-  /** Called when a session is active, and when its messages for later have changed. */
-  readonly onLater: (actor: SessionActor) => void;
+  /** Is told when a session is active, when its messages for later have changed, and when it is deleted. */
+  readonly later: Later | undefined;
   /** Called after each structural event of a live session. */
   readonly onRecorded: (actor: SessionActor, event: SessionEvent) => void;
 }
@@ -47,9 +53,10 @@ type Refusal = (live: LiveSession) => TurnlogError | undefined;
 
 export class LiveSessions {
   readonly mcp: OpenMcpServers | undefined;
-  readonly #onLater: LiveSessionsOptions["onLater"];
-  readonly #host: ActivationHost;
+  readonly #agents: AgentRegistry;
+  readonly #later: Later | undefined;
   readonly #onRecorded: LiveSessionsOptions["onRecorded"];
+  readonly #host: ActivationHost;
   readonly #metrics: RuntimeMetrics | undefined;
   readonly #followed: FollowedSessions;
   readonly held = new HeldValues();
@@ -62,10 +69,11 @@ export class LiveSessions {
   readonly #saving = new Unfinished();
   #isClosing = false;
 
-  constructor({ agents, mcp, onLater, onRecorded, ...host }: LiveSessionsOptions) {
+  constructor({ agents, mcp, later, onRecorded, ...host }: LiveSessionsOptions) {
     this.mcp = mcp;
     this.#followed = new FollowedSessions(host.log);
-    this.#onLater = onLater;
+    this.#agents = agents;
+    this.#later = later;
     this.#onRecorded = onRecorded;
     const { meter } = host.options;
     if (meter !== undefined) this.#metrics = new RuntimeMetrics(meter, () => this.#live.size);
@@ -82,7 +90,7 @@ export class LiveSessions {
       onFailure: (actor, claim) => {
         this.#drop(actor);
         // The next activation must read the appends that are still on their way.
-        this.#waits.add(actor.session, release(actor, claim, this.#host.background));
+        this.#released(actor, release(actor, claim, this.#host.background));
       },
       onRecorded: this.#recorded.bind(this),
     };
@@ -103,12 +111,13 @@ export class LiveSessions {
           this.#drop(live.actor);
           throw live.actor.failure;
         }
-        if (live.actor.state.queue.later.length > 0) this.#onLater(live.actor);
+        if (live.actor.state.queue.later.length > 0) this.#later?.observe(live.actor);
         this.#passivateLater(live);
         return live;
       },
       (error: unknown) => {
         if (this.#live.get(session) === activation) this.#live.delete(session);
+        this.#host.ledger?.passivated(session, this.isLive);
         throw asGone(session, error);
       },
     );
@@ -197,12 +206,13 @@ export class LiveSessions {
   /** Forgets what is kept of a session that is deleted. */
   forget(session: string): void {
     this.held.forget(session);
+    this.#metrics?.forget(session);
     this.#host.ledger?.forget(session);
+    this.#agents.forget(session);
+    this.#later?.note(session, undefined);
   }
 
-  isLive(session: string): boolean {
-    return this.#live.has(session);
-  }
+  readonly isLive = (session: string): boolean => this.#live.has(session);
 
   async actor(session: string): Promise<SessionActor> {
     return (await this.activate(session)).actor;
@@ -213,14 +223,14 @@ export class LiveSessions {
     this.#isClosing = true;
     await this.#working.settled();
     await this.#followed.close(closed);
-    const live = await Promise.allSettled(this.#live.values());
     const { background, onWarning, options } = this.#host;
     const { graceMs = DEFAULT_GRACE_MS } = options;
     const stopped = await Promise.allSettled(
-      live.map(async (one) => {
-        if (one.status !== "fulfilled") return;
-        await stop(one.value, graceMs, background);
-        this.keep(one.value, "passivated");
+      [...this.#live.values()].map(async (activation) => {
+        const live = await activation.catch(() => undefined);
+        if (live === undefined) return;
+        await stop(live, graceMs, background);
+        this.keep(live, "passivated");
       }),
     );
     warnOfFailed(stopped, onWarning);
@@ -251,17 +261,25 @@ export class LiveSessions {
     actor.passivate(why);
     this.#drop(actor);
     const released = release(actor, claim, this.#host.background);
-    this.#waits.add(session, released);
+    this.#released(actor, released, snapshots.stored);
     watchers.fail(why);
-    void Promise.allSettled([released, snapshots.stored]).then(() =>
-      this.#host.ledger?.passivated(session, (one) => this.#live.has(one)),
-    );
     return released;
+  }
+
+  #released({ session }: SessionActor, released: Promise<void>, stored?: Promise<void>): void {
+    this.#waits.add(session, released);
+    this.#metrics?.ended(session);
+    void Promise.allSettled([released, stored]).then(() =>
+      this.#host.ledger?.passivated(session, this.isLive),
+    );
   }
 
   #drop(actor: SessionActor): void {
     const { session } = actor;
-    if (this.#live.get(session) === this.#entries.get(actor)) this.#live.delete(session);
+    const entry = this.#entries.get(actor);
+    if (this.#live.get(session) === entry) this.#live.delete(session);
+    // A failed session has a timer too.
+    void entry?.then(({ idleTimer }) => idleTimer?.[Symbol.dispose]());
   }
 
   #recorded(live: LiveSession, event: SessionEvent): void {
@@ -272,7 +290,7 @@ export class LiveSessions {
     live.watchers.look();
     this.#host.ledger?.observe(session, state, live.agent.prices);
     if (laterEvents.has(event.type)) {
-      this.#onLater(live.actor);
+      this.#later?.observe(live.actor);
       if (state.queue.later.length > 0 && isAtRest(state)) this.keep(live, "scheduled");
     }
     if (event.type === "turn.ended" || event.type === "session.closed") this.held.tidy(live.actor);
@@ -281,19 +299,10 @@ export class LiveSessions {
   }
 
   #passivateLater(live: LiveSession): void {
-    live.idleTimer?.[Symbol.dispose]();
-    live.idleTimer = undefined;
-    const { actor, watchers } = live;
-    if (!live.isActive || !isAtRest(actor.state) || this.#isClosing) return;
-    const due = (): void => {
-      if (!isAtRest(actor.state) || watchers.size > 0 || actor.ended !== undefined) return;
-      // The next activation reads the log, so all recorded events must be in it.
-      if (!actor.isWritten) return this.#passivateLater(live);
-      // The link is an event, and each event starts the wait again.
-      if (actor.closeChain()) return;
+    if (this.#isClosing) return;
+    passivateLater(live, this.#host.options.idleAfterMs ?? 60_000, () => {
       this.keep(live, "passivated");
       void this.#forget(live);
-    };
-    live.idleTimer = after(this.#host.options.idleAfterMs ?? 60_000, due, false);
+    });
   }
 }

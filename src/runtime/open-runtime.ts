@@ -130,10 +130,8 @@ export class OpenRuntime implements Runtime {
       ledger,
       onWarning,
       background,
-      onLater: (actor) => {
-        // A replay records the coming of the time when the recording does.
-        if (replayGate === undefined) this.#later.observe(actor);
-      },
+      // A replay records the coming of the time when the recording does.
+      later: replayGate === undefined ? this.#later : undefined,
     });
     this.#sessions = new OpenedSessions({
       log,

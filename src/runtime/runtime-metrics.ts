@@ -95,6 +95,16 @@ export class RuntimeMetrics {
     }
   }
 
+  /** A session that is not live runs no call; its messages still wait. */
+  ended(session: string): void {
+    this.#called.delete(session);
+  }
+
+  forget(session: string): void {
+    this.ended(session);
+    this.#waiting.delete(session);
+  }
+
   #heard(session: string, { time }: SessionEvent): void {
     const began = this.#called.get(session);
     if (began === undefined) return;

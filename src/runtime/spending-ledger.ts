@@ -26,6 +26,7 @@ import type {
   ParentCall,
   Snapshot,
 } from "../events/index.ts";
+import { familyOf, member, rootOf } from "./spending-places.ts";
 import { toJson } from "../shared/index.ts";
 import {
   listSessions,
@@ -111,13 +112,17 @@ export class SpendingLedger {
     this.#reserved.delete(session);
   }
 
-  /** Forgets a session and its sub-agents once none is live, unless the sums of a key need them. */
+  /** Forgets a session and its sub-agents once none is live, unless the sums of a key need what they spent. */
   passivated(session: string, isLive: (session: string) => boolean): void {
     const { root = session } = this.#entries.get(session) ?? {};
     const family = [...(this.#members.get(familyOf(root)) ?? [session])];
     if (family.some((one) => isLive(one)) || isLive(root)) return;
     this.#loaded.delete(root);
-    for (const one of family) if (!this.#hasKey(this.#entries.get(one)?.metadata)) this.forget(one);
+    for (const one of family) {
+      const entry = this.#entries.get(one);
+      this.forget(one);
+      if (entry && this.#hasKey(entry.metadata)) this.#set(one, { ...entry, usage: undefined });
+    }
   }
 
   get size(): number {
@@ -137,10 +142,14 @@ export class SpendingLedger {
       const spent = this.#sum(sessions, budget.per, time, session);
       const reached = passedLimit(of, budget, spent, next);
       if (reached === undefined) continue;
-      const { turn } = state.machine.context;
       return {
         type: "turn.limit-reached",
-        data: { turn, limit: "budget", lastStep: false, budget: reached },
+        data: {
+          turn: state.machine.context.turn,
+          limit: "budget",
+          lastStep: false,
+          budget: reached,
+        },
       };
     }
     if (call.promptTokens !== undefined)
@@ -229,8 +238,7 @@ export class SpendingLedger {
 
   /** The sessions with a key of the limits. */
   async #ofKeys(): Promise<void> {
-    const all = listSessions(this.#options.log);
-    await this.#readAll(all, ({ metadata }) => this.#hasKey(metadata));
+    await this.#readAll(listSessions(this.#options.log), ({ metadata }) => this.#hasKey(metadata));
   }
 
   /** A session and its sub-agents. */
@@ -245,8 +253,7 @@ export class SpendingLedger {
 
   /** Those that are not known from their actors. */
   async #readAll(rows: AsyncIterable<ListedSession>, counts: (row: Row) => boolean): Promise<void> {
-    const isRead = (row: Row): boolean => !this.#entries.has(row.session) && counts(row);
-    const chosen = rowsOf(rows, isRead);
+    const chosen = rowsOf(rows, (row) => !this.#entries.has(row.session) && counts(row));
     for await (const [row, stored] of withSnapshots(this.#options.log, chosen, SNAPSHOT.projection))
       await this.#note(row, stored);
   }
@@ -276,19 +283,6 @@ export class SpendingLedger {
     await log.saveSnapshot(session, { ...SNAPSHOT, position: revision, state: toJson(spent) });
     return spent;
   }
-}
-
-function member(key: string, metadata: JsonObject): string {
-  return JSON.stringify([key, metadata[key]]);
-}
-
-function familyOf(root: string): string {
-  return JSON.stringify([root]);
-}
-
-/** The session at the top: the id of a sub-agent has one segment more than its parent's. */
-function rootOf(session: string, parent: ParentCall | undefined): string {
-  return parent === undefined ? session : session.split("/").slice(0, -parent.depth).join("/");
 }
 
 async function* rowsOf(

@@ -23,21 +23,32 @@ export async function* withProgress(
   events: AsyncIterable<SessionEvent>,
   options: Options,
 ): AsyncGenerator<Followed, void, void> {
-  const over = new AbortController();
   const following = new Map<string, AbortController>();
   const said = new Map<string, SessionMessage>();
+  let isNext = false;
+  // One for each wait: a race would leave its waits on the promise that comes last.
   let news = Promise.withResolvers<void>();
   const show = (callId: string, message: SessionMessage): void => {
     said.set(callId, message);
     news.resolve();
   };
   const iterator = events[Symbol.asyncIterator]();
-  let next = iterator.next();
+  const ask = (): Promise<IteratorResult<SessionEvent>> => {
+    isNext = false;
+    const arrived = (): void => {
+      isNext = true;
+      news.resolve();
+    };
+    const asked = iterator.next();
+    asked.then(arrived, arrived);
+    return asked;
+  };
+  let next = ask();
   try {
     for (;;) {
-      const isEvent = await Promise.race([next.then(() => true), news.promise.then(() => false)]);
-      if (!isEvent) {
-        news = Promise.withResolvers<void>();
+      if (!isNext && said.size === 0) await news.promise;
+      news = Promise.withResolvers<void>();
+      if (!isNext) {
         const shown = [...said];
         said.clear();
         for (const [callId, message] of shown) yield { kind: "progress", callId, message };
@@ -50,8 +61,7 @@ export async function* withProgress(
       if (call !== undefined) {
         const ended = new AbortController();
         following.set(call.callId, ended);
-        const signal = AbortSignal.any([over.signal, ended.signal]);
-        follow(session, call.child, options, signal, (message) => {
+        follow(session, call.child, options, ended.signal, (message) => {
           if (!ended.signal.aborted) show(call.callId, message);
         });
       } else if (isCallEnd(event)) {
@@ -60,10 +70,10 @@ export async function* withProgress(
         said.delete(event.data.callId);
       }
       yield { kind: "event", event };
-      next = iterator.next();
+      next = ask();
     }
   } finally {
-    over.abort();
+    for (const followed of following.values()) followed.abort();
     await iterator.return?.();
   }
 }

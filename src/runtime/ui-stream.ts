@@ -10,6 +10,7 @@ import {
   type UIOptions,
 } from "../ui/index.ts";
 import { check, code, flag, many, name, optionsOf, position, thing } from "../validation/index.ts";
+import { firstAbort } from "../shared/index.ts";
 import type { Session } from "./session.ts";
 import { withProgress, type Followed } from "./sub-agent-progress.ts";
 
@@ -114,7 +115,8 @@ async function* streamEvents(
   const options = { session: session.id, ...(blobUrl === undefined ? {} : { blobUrl }) };
   const { readFrom, last, contents, isWanted, endsWithTurn } = await startOf(session, fields);
   const over = new AbortController();
-  const signal = AbortSignal.any([left, over.signal]);
+  using ends = firstAbort(left, over.signal);
+  const { signal } = ends;
   let seen = readFrom - 1;
   let restsAt = Infinity;
 

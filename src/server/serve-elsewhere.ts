@@ -3,6 +3,7 @@
  * sessions is asked there.
  */
 
+import { firstAbort, streamOf } from "../shared/index.ts";
 import type { Server } from "./create-server.ts";
 import { addStudioPages } from "./studio-pages.ts";
 import { RequestGuard } from "./request-guard.ts";
@@ -26,8 +27,14 @@ export async function serveElsewhere(
   addStudioPages(app, guard);
   app.all("/api/*", ({ req }) =>
     guard.plain(req.raw, async () => {
-      const { body, headers, status } = await ask(passedOn(req.raw, closing.signal));
-      return new Response(body, { status, headers });
+      const ends = firstAbort(req.raw.signal, closing.signal);
+      try {
+        const { body, headers, status } = await ask(passedOn(req.raw, ends.signal));
+        return new Response(body && streamOf(withEnd(body, ends)), { status, headers });
+      } catch (error) {
+        ends[Symbol.dispose]();
+        throw error;
+      }
     }),
   );
   const server: Omit<Server, "upgrade"> = {
@@ -49,7 +56,16 @@ export async function serveElsewhere(
   return await listening(server, undefined, listen);
 }
 
-function passedOn({ url, method, headers, body, signal }: Request, closing: AbortSignal): Request {
+/** A body whose request is over when it has been read. */
+async function* withEnd(
+  body: ReadableStream<Uint8Array>,
+  ends: Disposable,
+): AsyncGenerator<Uint8Array> {
+  using _ = ends;
+  yield* body;
+}
+
+function passedOn({ url, method, headers, body }: Request, signal: AbortSignal): Request {
   const given = passed.flatMap((name): [string, string][] => {
     const value = headers.get(name);
     return value === null ? [] : [[name, value]];
@@ -57,7 +73,7 @@ function passedOn({ url, method, headers, body, signal }: Request, closing: Abor
   return new Request(url, {
     method,
     headers: given,
-    signal: AbortSignal.any([signal, closing]),
+    signal,
     ...(body === null ? {} : { body, duplex: "half" }),
   });
 }

@@ -46,8 +46,7 @@ export function defer(release: () => void): Disposable {
 export function firstAbort(...signals: readonly (AbortSignal | undefined)[]): FirstAbort {
   const first = new AbortController();
   const watches: Disposable[] = [];
-  for (const signal of signals)
-    if (signal !== undefined) watches.push(onAbort(signal, () => first.abort(signal.reason)));
+  for (const signal of signals) watches.push(onAbort(signal, () => first.abort(signal?.reason)));
   return {
     signal: first.signal,
     [Symbol.dispose]: () => {
@@ -60,11 +59,14 @@ export interface FirstAbort extends Disposable {
   readonly signal: AbortSignal;
 }
 
-/** Calls `tell` when the signal aborts, or at once if it did; not after it was disposed of. */
-export function onAbort(signal: AbortSignal, tell: () => void): Disposable {
-  if (signal.aborted) tell();
-  else signal.addEventListener("abort", tell, { once: true });
+/**
+ * Calls `tell` when the signal aborts, or at once if it did; not after it was disposed of. The signal may live longer
+ * than its listener: dispose of the watch when what it is for has ended. Without a signal it does nothing.
+ */
+export function onAbort(signal: AbortSignal | undefined, tell: () => void): Disposable {
+  if (signal?.aborted === true) tell();
+  else signal?.addEventListener("abort", tell, { once: true });
   return defer(() => {
-    signal.removeEventListener("abort", tell);
+    signal?.removeEventListener("abort", tell);
   });
 }

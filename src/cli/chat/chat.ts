@@ -1,5 +1,6 @@
 /** A chat: turns keys into commands to a session, and the session's events into the screen. */
 
+import { onAbort } from "../../shared/index.ts";
 import type { CancelMode, Delivery, SessionEvent } from "../../events/index.ts";
 import type { ChatSession } from "./chat-session.ts";
 import { emptyDraft, type Key } from "../terminal/index.ts";
@@ -53,7 +54,7 @@ export class Chat {
   /** Runs until the person leaves or a signal ends the process. @returns the session at the end */
   async run(): Promise<ChatSession> {
     const { view, interrupts } = this.#options;
-    interrupts.ending.addEventListener("abort", () => this.#left.resolve(), { once: true });
+    using _ = onAbort(interrupts.ending, () => this.#left.resolve());
     await this.#screen.begin();
     this.redraw();
     this.#background(() => this.#line.learn(this.#options.store, this.#session.id));

@@ -1,5 +1,6 @@
 /** The events of a session while a chat is in it. */
 
+import { firstAbort } from "../../shared/index.ts";
 import type { SessionEvent } from "../../events/index.ts";
 import type { ChatSession } from "./chat-session.ts";
 
@@ -18,9 +19,9 @@ export function followSession(
   show: (event: SessionEvent) => Promise<void>,
 ): FollowedSession {
   const following = new AbortController();
-  const signal = AbortSignal.any([following.signal, ending]);
-  const events = session.events({ from: position + 1, signal });
   const showing = (async (): Promise<void> => {
+    using ends = firstAbort(following.signal, ending);
+    const events = session.events({ from: position + 1, signal: ends.signal });
     for await (const event of events) await show(event);
   })();
   return {

@@ -1,5 +1,6 @@
 /** Runs one turn without the chat's screen: sends the message, shows its events, asks for approvals. */
 
+import { firstAbort } from "../../shared/index.ts";
 import type { SessionEvent, TurnEndReason } from "../../events/index.ts";
 import { forkSession } from "../../archive/index.ts";
 import { rerunPoint, type Approval, type RerunPlace, type RerunPoint } from "../../state/index.ts";
@@ -123,7 +124,8 @@ async function withCancel<Done>(
     cancelled = done.catch((error: unknown) => error);
     return "taken";
   };
-  const unwanted = AbortSignal.any([stop.signal, interrupts.ending]);
+  using ends = firstAbort(stop.signal, interrupts.ending);
+  const unwanted = ends.signal;
   const ask = async ({ position, callId }: Question): Promise<void> => {
     // An `always` or `never` may have answered it.
     if (unwanted.aborted || !(await isOpen(session, position))) return;

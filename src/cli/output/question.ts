@@ -1,5 +1,6 @@
 /** Asks the person at the terminal one question, which a typed line answers. */
 
+import { firstAbort } from "../../shared/index.ts";
 import { createInterface } from "node:readline/promises";
 import { UsageError } from "./error-report.ts";
 import { questionScreen, type Channel } from "./output.ts";
@@ -10,7 +11,8 @@ export async function askLine(question: string, signal?: AbortSignal): Promise<s
   const left = new AbortController();
   const reader = createInterface({ input: process.stdin, output: questionScreen });
   reader.on("SIGINT", () => left.abort()).on("close", () => left.abort());
-  const unanswered = AbortSignal.any([left.signal, ...(signal === undefined ? [] : [signal])]);
+  using ends = firstAbort(left.signal, signal);
+  const unanswered = ends.signal;
   try {
     return await reader.question(`${visibleText(question)} `, { signal: unanswered });
   } catch (error) {

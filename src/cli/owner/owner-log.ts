@@ -3,6 +3,7 @@
  * from a store of its own; every change is refused: commands go to the owner's runtime.
  */
 
+import { firstAbort } from "../../shared/index.ts";
 import { z } from "zod";
 import {
   type Appended,
@@ -144,14 +145,9 @@ export class OwnerLog implements StoreLog {
     );
   }
 
-  #items(asked: LogCall, signal?: AbortSignal): AsyncGenerator {
-    const signals = signal === undefined ? [] : [signal];
-    return calledItems(
-      this.#client,
-      asked,
-      AbortSignal.any([this.#closing.signal, ...signals]),
-      this.#pid,
-    );
+  async *#items(asked: LogCall, signal?: AbortSignal): AsyncGenerator {
+    using ends = firstAbort(this.#closing.signal, signal);
+    yield* calledItems(this.#client, asked, ends.signal, this.#pid);
   }
 
   async #one(asked: LogCall): Promise<unknown> {

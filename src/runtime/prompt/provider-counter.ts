@@ -3,6 +3,7 @@
  * `fetch` sends a counting request instead: the counted prompt has exactly the billed form.
  */
 
+import { firstAbort } from "../../shared/index.ts";
 import { check, code, milliseconds, optionsOf } from "../../validation/index.ts";
 import { jsonObjectSchema } from "../../events/index.ts";
 import { countingRequest, publicUrl } from "./counting-endpoints.ts";
@@ -72,13 +73,14 @@ async function callFailure(
   caught: AbortSignal,
 ): Promise<unknown> {
   let failure: unknown;
+  using stops = firstAbort(signal, caught);
   try {
     // Loaded at the first count: a program that only reads a store does not load the AI SDK.
     const { languageModelCall } = await import("../model/language-model-call.ts");
     const outputs = languageModelCall.call({
       agent: { ...agent, model },
       messages,
-      signal: AbortSignal.any([signal, caught]),
+      signal: stops.signal,
     });
     for await (const output of outputs) {
       if (output.kind === "part" && output.part.type === "part.error") failure = output.error;

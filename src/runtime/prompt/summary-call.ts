@@ -10,7 +10,7 @@ import {
   type StepOutput,
   type StepSource,
 } from "../../agent/index.ts";
-import { toStoredError, type Timer } from "../../shared/index.ts";
+import { firstAbort, type Timer, toStoredError } from "../../shared/index.ts";
 
 export interface SummaryCall {
   readonly source: StepSource;
@@ -41,10 +41,11 @@ export async function callSummariser(call: SummaryCall): Promise<SummaryAnswer> 
   let error: StoredError | undefined;
   let end: Extract<StepOutput, { readonly kind: "end" }> | undefined;
   const stop = new AbortController();
+  using stops = firstAbort(signal, stop.signal);
   const outputs = source.call({
     agent: summaryAgent(call),
     messages: [{ role: "user", content: request.prompt }],
-    signal: AbortSignal.any([signal, stop.signal]),
+    signal: stops.signal,
   });
   try {
     for await (const output of outputs) {

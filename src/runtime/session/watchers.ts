@@ -1,5 +1,6 @@
 /** Callers that wait for a state of an actor. They look after every event, and resolve once it is in the log. */
 
+import { onAbort } from "../../shared/index.ts";
 import type { TurnlogError } from "../../events/index.ts";
 import type { SessionActor } from "./session-actor.ts";
 
@@ -35,12 +36,11 @@ export class Watchers {
     };
     if (actor.ended !== undefined) throw actor.ended;
     if (!watcher.look()) this.#watchers.add(watcher);
-    const abandon = (): void => {
+    using _ = onAbort(signal, () => {
       this.#watchers.delete(watcher);
       found.reject(signal?.reason);
-    };
-    signal?.addEventListener("abort", abandon, { once: true });
-    const value = await found.promise.finally(() => signal?.removeEventListener("abort", abandon));
+    });
+    const value = await found.promise;
     await actor.durable();
     return value;
   }

@@ -7,6 +7,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { z } from "zod";
 import { TurnlogError } from "../../events/index.ts";
+import { firstAbort } from "../../shared/index.ts";
 import { problemOf } from "../problems/index.ts";
 import type { FrameReader, Socket } from "./server-socket.ts";
 
@@ -49,7 +50,8 @@ export function serveChatSocket(socket: Socket, handshake: Request, ask: Ask): F
 
   async function handle(asked: Asked): Promise<void> {
     const left = new AbortController();
-    const signal = AbortSignal.any([left.signal, socket.closed]);
+    using ends = firstAbort(left.signal, socket.closed);
+    const { signal } = ends;
     running.set(asked.requestId, { asked, left });
     unreplaced.delete(asked.id);
     try {

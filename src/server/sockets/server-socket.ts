@@ -1,6 +1,7 @@
 /** A WebSocket that was admitted, whatever upgrades and carries it: ws, Hono or Bun. */
 
 import { setTimeout as wait } from "node:timers/promises";
+import { onAbort } from "../../shared/index.ts";
 
 /** The connection as what reads frames sees it. */
 export interface Socket {
@@ -48,6 +49,7 @@ export function serverSocket({ read, ended, closing, stallMs }: ServedSocket): S
   const closed = new AbortController();
   let connection: SocketConnection | undefined;
   let reader: FrameReader | undefined;
+  let closes: Disposable | undefined;
   const end = (): void => {
     connection?.close(1001, String(closing.reason).slice(0, 100));
   };
@@ -66,8 +68,7 @@ export function serverSocket({ read, ended, closing, stallMs }: ServedSocket): S
       connection = opened;
       const close = (code: number, reason: string): void => opened.close(code, reason);
       reader = read({ send, close, closed: closed.signal });
-      if (closing.aborted) end();
-      else closing.addEventListener("abort", end, { once: true });
+      closes = onAbort(closing, end);
     },
     message: (data) => {
       if (typeof data === "string") void reader?.(data).catch(() => {});
@@ -75,7 +76,7 @@ export function serverSocket({ read, ended, closing, stallMs }: ServedSocket): S
     },
     close: () => {
       if (closed.signal.aborted) return;
-      closing.removeEventListener("abort", end);
+      closes?.[Symbol.dispose]();
       closed.abort();
       ended();
     },

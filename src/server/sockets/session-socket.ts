@@ -63,7 +63,11 @@ export function serveSocket(session: Session, call: SocketCall, socket: Socket):
       case "manual_compact": {
         await call.allow("compact");
         const compaction = session.compact(undefined, call.by);
-        compacting = compaction.then(({ position }) => asked.add(position)).catch(() => {});
+        compacting = compaction
+          .then(
+            ({ type: outcome, position }) => outcome === "context.compacted" && asked.add(position),
+          )
+          .catch(() => {});
         const event = await compaction;
         if (event.type === "context.compacted")
           return await answer(id, "context_compacted", compacted(event));

@@ -8,7 +8,7 @@ import {
   type ReadRange,
   type SessionEvent,
 } from "../../events/index.ts";
-import { toJson } from "../../shared/index.ts";
+import { firstAbort, toJson } from "../../shared/index.ts";
 import type { StoreLog } from "../../store/leveldb/index.ts";
 import { problemOf } from "../problems/index.ts";
 
@@ -121,21 +121,22 @@ const CHUNK_CHARACTERS = 65_536;
 export function answerLines(
   log: StoreLog,
   asked: LogCall,
-  signal: AbortSignal,
+  ends: readonly AbortSignal[],
 ): ReadableStream<Uint8Array> {
   const most = live.has(asked.call) ? 0 : CHUNK_CHARACTERS;
-  return ReadableStream.from(chunks(log, asked, signal, most)).pipeThrough(new TextEncoderStream());
+  return ReadableStream.from(chunks(log, asked, ends, most)).pipeThrough(new TextEncoderStream());
 }
 
 async function* chunks(
   log: StoreLog,
   asked: LogCall,
-  signal: AbortSignal,
+  ends: readonly AbortSignal[],
   most: number,
 ): AsyncGenerator<string, void, void> {
+  using first = firstAbort(...ends);
   let text = "";
   try {
-    for await (const item of itemsOf(log, asked, signal)) {
+    for await (const item of itemsOf(log, asked, first.signal)) {
       text += `${JSON.stringify({ item })}\n`;
       if (text.length < most) continue;
       yield text;

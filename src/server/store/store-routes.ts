@@ -18,7 +18,7 @@ export function storeRoutes(store: StoreLog): readonly Route[] {
       body: logCall,
       answer: { kind: "media", mediaType: "application/x-ndjson", words: "One JSON value a line." },
       handle: async ({ body, request: { signal }, stream: { closing } }) =>
-        new Response(answerLines(store, body, AbortSignal.any([signal, closing])), {
+        new Response(answerLines(store, body, [signal, closing]), {
           headers: { "content-type": "application/x-ndjson" },
         }),
     }),

@@ -3,6 +3,7 @@
  * costs a few kilobytes; one that stops reading is dropped, and resumes by its cursor.
  */
 
+import { onAbort } from "../../shared/index.ts";
 import { problemOf } from "../problems/index.ts";
 
 /** One event. `data` may have any characters. */
@@ -54,22 +55,22 @@ export function eventStream(
   let beats = 0;
   let sentAt = performance.now();
   let isOver = false;
+  let closes: Disposable | undefined;
 
   const finish = (): void => {
     if (isOver) return;
     isOver = true;
     clearInterval(timer);
-    closing.removeEventListener("abort", close);
+    closes?.[Symbol.dispose]();
     left.abort();
     void iterator.return?.(undefined)?.catch(() => {});
     ended();
   };
-  let close = (): void => {};
 
   const body = new ReadableStream<Uint8Array>(
     {
       start(controller) {
-        close = () => {
+        const close = (): void => {
           if (isOver) return;
           controller.enqueue(encoder.encode(`: ${String(closing.reason)}\n\n`));
           controller.close();
@@ -89,8 +90,7 @@ export function eventStream(
         };
         timer = setInterval(beat, everyMs);
         timer.unref();
-        if (closing.aborted) close();
-        else closing.addEventListener("abort", close, { once: true });
+        closes = onAbort(closing, close);
       },
       async pull(controller) {
         beats = 0;

@@ -24,8 +24,10 @@ export class StudioSignIn {
 
   /** A ticket for one sign-in within ten minutes. */
   ticket(): string {
+    const now = this.#clock();
+    for (const [known, until] of this.#tickets) if (until < now) this.#tickets.delete(known);
     const ticket = randomBytes(32).toString("base64url");
-    this.#tickets.set(ticket, this.#clock() + TICKET_MS);
+    this.#tickets.set(ticket, now + TICKET_MS);
     return ticket;
   }
 

@@ -1,12 +1,15 @@
 /** One follower of all sessions. It has no buffer, so a slow one costs only its own reads. */
 
 import type { GlobalEvent } from "../../events/index.ts";
+import { firstAbort, onAbort } from "../../shared/index.ts";
 
 export interface GlobalSource {
   /** The last global position that followers may see. */
   readonly written: () => number | Promise<number>;
   /** Resolves when more may be written or the log closes. */
   readonly more: () => Promise<void>;
+  /** Resolves what `more` returned. */
+  readonly notify: () => void;
   readonly closing: AbortSignal;
   readonly read: (from: number, to: number) => AsyncIterable<GlobalEvent>;
   /** Called when the follower begins to read, and when it ends. */
@@ -20,9 +23,7 @@ export function globalSubscription(
   signal: AbortSignal | undefined,
 ): AsyncIterableIterator<GlobalEvent> {
   const ended = new AbortController();
-  const given = signal === undefined ? [] : [signal];
-  const end = AbortSignal.any([ended.signal, source.closing, ...given]);
-  const events = follow(source, from, end);
+  const events = follow(source, from, [ended.signal, source.closing, signal]);
   return {
     next: () => events.next(),
     // A waiting generator cannot return: wake it first.
@@ -42,13 +43,15 @@ export function globalSubscription(
 }
 
 async function* follow(
-  { written, more, closing, read, begin, release }: GlobalSource,
+  { written, more, notify, closing, read, begin, release }: GlobalSource,
   from: number,
-  end: AbortSignal,
+  ends: readonly (AbortSignal | undefined)[],
 ): AsyncGenerator<GlobalEvent, undefined> {
-  const ending = Promise.withResolvers<void>();
-  const wake = (): void => ending.resolve();
-  end.addEventListener("abort", wake, { once: true });
+  // Nothing is held for a follower that reads nothing.
+  using first = firstAbort(...ends);
+  const end = first.signal;
+  // Wakes every follower: a race would leave this one's wait on the promise that they share.
+  using _ = onAbort(end, notify);
   let next = from;
   begin?.();
   try {
@@ -56,7 +59,7 @@ async function* follow(
       const coming = more();
       const to = await written();
       if (next > to) {
-        await Promise.race([coming, ending.promise]);
+        await coming;
         continue;
       }
       for await (const event of read(next, to)) {
@@ -71,7 +74,6 @@ async function* follow(
     // The log may have closed during the read.
     if (!closing.aborted) throw error;
   } finally {
-    end.removeEventListener("abort", wake);
     release?.();
   }
 }

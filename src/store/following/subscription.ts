@@ -4,6 +4,7 @@
  */
 
 import type { SessionEvent } from "../../events/index.ts";
+import { firstAbort, onAbort } from "../../shared/index.ts";
 import type { LiveTail } from "./live-tail.ts";
 
 export interface Source {
@@ -23,20 +24,13 @@ export function subscription(
   signal: AbortSignal | undefined,
 ): AsyncIterableIterator<SessionEvent> {
   const ended = new AbortController();
-  const end = (): void => {
-    ended.abort();
-  };
-  if (signal?.aborted === true) end();
-  else signal?.addEventListener("abort", end, { once: true });
-  const pages = follow(open, from, ended.signal, () => {
-    signal?.removeEventListener("abort", end);
-  });
-  return singly(pages, ended);
+  return singly(follow(open, from, [ended.signal, signal]), ended, signal);
 }
 
 function singly(
   pages: AsyncGenerator<readonly SessionEvent[], undefined>,
   ended: AbortController,
+  signal: AbortSignal | undefined,
 ): AsyncIterableIterator<SessionEvent> {
   type Next = IteratorResult<SessionEvent, undefined>;
   let page: readonly SessionEvent[] = [];
@@ -44,7 +38,8 @@ function singly(
   let turning: Promise<Next> | undefined;
   const next = (): Promise<Next> => {
     if (turning !== undefined) return afterwards(turning);
-    const value = ended.signal.aborted ? undefined : page[index];
+    const isLeft = ended.signal.aborted || signal?.aborted === true;
+    const value = isLeft ? undefined : page[index];
     if (value !== undefined) {
       index++;
       return Promise.resolve({ done: false, value });
@@ -89,18 +84,19 @@ function singly(
 async function* follow(
   open: () => Source,
   from: number,
-  end: AbortSignal,
-  over: () => void,
+  left: readonly (AbortSignal | undefined)[],
 ): AsyncGenerator<readonly SessionEvent[], undefined> {
-  if (end.aborted) return;
+  if (left.some((one) => one?.aborted === true)) return;
   const { tail, ready, closing, read, release } = open();
   const notify = (): void => tail.notify();
-  end.addEventListener("abort", notify, { once: true });
-  closing.addEventListener("abort", notify, { once: true });
+  // Nothing is held for a subscriber that reads nothing.
+  using ends = firstAbort(...left, closing);
+  const end = ends.signal;
+  using _ = onAbort(end, notify);
   try {
     await ready;
     let next = from;
-    while (!end.aborted && !closing.aborted) {
+    while (!end.aborted) {
       if (tail.failure !== undefined) throw tail.failure;
       const live = tail.from(next);
       if (live !== undefined) {
@@ -111,7 +107,7 @@ async function* follow(
         for await (const event of read(next, Math.min(tail.committed, next + PAGE - 1))) {
           next++;
           yield [event];
-          if (end.aborted || closing.aborted) return;
+          if (end.aborted) return;
         }
       } else {
         await tail.changed;
@@ -121,9 +117,6 @@ async function* follow(
     // The log may have closed during the read.
     if (!closing.aborted) throw error;
   } finally {
-    end.removeEventListener("abort", notify);
-    closing.removeEventListener("abort", notify);
-    over();
     release();
   }
 }

@@ -2,6 +2,7 @@
 
 import { resolve } from "node:path";
 import type { BlobStore } from "../../../events/index.ts";
+import { firstAbort } from "../../../shared/index.ts";
 import type { Database } from "../rows/index.ts";
 import { assertOutside } from "./backup-folder.ts";
 import { backupStore, type Backup, type BackupOptions } from "./backup-store.ts";
@@ -29,8 +30,8 @@ export class RunningBackups {
 
   async #make(dir: string, options: BackupOptions, indexed: number): Promise<Backup> {
     if (this.#dir !== undefined) assertOutside(this.#dir, dir);
-    const given = options.signal === undefined ? [] : [options.signal];
-    const signal = AbortSignal.any([this.#ending.signal, ...given]);
+    using ends = firstAbort(this.#ending.signal, options.signal);
+    const { signal } = ends;
     using _ = this.#blobs.hold();
     return await backupStore(this.#database, this.#blobs, dir, { ...options, signal, indexed });
   }

@@ -44,6 +44,7 @@ export class Following {
     const source: GlobalSource = {
       written,
       more: () => this.#more.promise,
+      notify: () => this.notify(),
       closing: this.#closing.signal,
       read: readAll,
     };

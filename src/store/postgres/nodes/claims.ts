@@ -1,5 +1,6 @@
 /** The sessions that this process runs: taken by its lease, one claim for each at a time. */
 
+import { onAbort } from "../../../shared/index.ts";
 import { z } from "zod";
 import { elsewhere, type Claim, type Ownership } from "../../../events/index.ts";
 import { databaseFailure, parseRows, position } from "../database/index.ts";
@@ -96,7 +97,7 @@ export class Claims implements Ownership {
       this.#held.delete(session);
       lost.abort(elsewhere(session));
     };
-    lease.ended.addEventListener("abort", lose, { once: true });
+    const ends = onAbort(lease.ended, lose);
     return {
       epoch,
       lost: lost.signal,
@@ -107,7 +108,7 @@ export class Claims implements Ownership {
         if (isStored || lost.signal.aborted) return;
         if (!isReleased) {
           isReleased = true;
-          lease.ended.removeEventListener("abort", lose);
+          ends[Symbol.dispose]();
           this.#held.delete(session);
         }
         const { sql, schema } = this.#options;

@@ -3,6 +3,7 @@
  * query at an interval, or after a hint, finds what is due here and the answers that are waited for.
  */
 
+import { onAbort } from "../../../shared/index.ts";
 import { z } from "zod";
 import {
   jsonSchema,
@@ -61,17 +62,13 @@ export class Commands implements Inbox {
   async answerOf(session: string, id: string, signal?: AbortSignal): Promise<JsonValue> {
     signal?.throwIfAborted();
     const waiting: Waiting = { session, id, ...Promise.withResolvers<JsonValue>() };
-    const abandon = (): void => {
-      waiting.reject(signal?.reason);
-    };
+    using _ = onAbort(signal, () => waiting.reject(signal?.reason));
     this.#waiting.add(waiting);
     this.#options.listen();
-    signal?.addEventListener("abort", abandon, { once: true });
     this.hint();
     try {
       return await waiting.promise;
     } finally {
-      signal?.removeEventListener("abort", abandon);
       this.#waiting.delete(waiting);
     }
   }

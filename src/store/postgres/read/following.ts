@@ -79,6 +79,7 @@ export class Following {
           return last;
         },
         more: () => this.#more.promise,
+        notify: () => this.notify(),
         closing: this.#closing.signal,
         read: (first, last) => readGlobal({ sql, schema, codec }, first, last),
         begin: () => {
