@@ -130,6 +130,8 @@ export class Http {
       return (await answer.json()) as Answer;
     } finally {
       release();
+      // Node keeps the signal of a request for as long as the request is held, which the signal does.
+      end.abort();
     }
   }
 
