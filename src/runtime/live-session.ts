@@ -1,4 +1,4 @@
-/** The life of one live session: folds its log, creates its actor, recovers an unfinished turn; and ends it. */
+/** The beginning of a live session: folds its log, creates its actor, recovers an unfinished turn. */
 
 import {
   elsewhere,
@@ -13,8 +13,9 @@ import {
 } from "../events/index.ts";
 import { type PreparedAgent, mediaLimits, type StepSource } from "../agent/index.ts";
 import { AddressReader, type OpenedBlobs, SessionBlobs } from "../media/index.ts";
+import { endAbandoned, isAbandoned, runningChildren } from "./abandoned-turns.ts";
 import type { Background } from "./background.ts";
-import { giveBack, release } from "./given-back.ts";
+import { giveBack } from "./given-back.ts";
 import type { AgentNames } from "./agent-registry.ts";
 import type { SessionAgent } from "./session-agent.ts";
 import type { SpendingLedger } from "./spending-ledger.ts";
@@ -27,10 +28,10 @@ import {
   Watchers,
 } from "./session/index.ts";
 import { foldedStates, isAtRest, loadSessionSnapshot } from "../state/index.ts";
-import { closed, reopened } from "./runtime.ts";
+import { reopened } from "./runtime.ts";
 import type { Delegate } from "./tools/index.ts";
 import type { RuntimeSettings, SessionIdentity } from "./runtime-options.ts";
-import { DEFAULT_GRACE_MS, settledWithin, systemTimer } from "../shared/index.ts";
+import { DEFAULT_GRACE_MS, systemTimer } from "../shared/index.ts";
 
 /** Loaded at the first activation: a program that only reads a store does not load the AI SDK. */
 const sources: Readonly<Record<StepSource["name"], () => Promise<StepSource>>> = {
@@ -72,6 +73,8 @@ export interface ActivationHost {
   /** Undefined without limits of spending. */
   readonly ledger: SpendingLedger | undefined;
   readonly onFailure: (actor: SessionActor, claim: Claim) => void;
+  /** Called with the sessions of sub-agents whose calls a recovery has ended. */
+  readonly onAbandoned: (actor: SessionActor, children: readonly string[]) => void;
   /** Called after each recorded event, once its effects have begun. */
   readonly onRecorded: (live: LiveSession, event: SessionEvent) => void;
 }
@@ -127,7 +130,7 @@ async function activateClaimed(
   opening: Opening,
   claim: Claim,
 ): Promise<LiveSession> {
-  const { recovery = host.options.recovery ?? "stop", agent: asked } = opening;
+  const { agent: asked } = opening;
   const { options, log, ledger, onWarning } = host;
   const { stepSource = "language-model-call", graceMs = DEFAULT_GRACE_MS } = options;
   const { maxRecoveries = 3, hashChain = false } = options;
@@ -135,6 +138,9 @@ async function activateClaimed(
   const kept = await loadSessionSnapshot(log, session);
   const rest = log.read(session, { from: kept.state.position + 1 });
   const { state, due } = await foldedStates(kept.state, rest);
+  // A call that opens the session waits for its turn.
+  const isLeft = opening.parent === undefined && (await isAbandoned(log, session, state));
+  const recovery = isLeft ? "stop" : (opening.recovery ?? options.recovery ?? "stop");
   // An unfinished turn may begin its next step at once.
   const continues = !isAtRest(state) && recovery === "continue";
   const names = { recorded: state.summary.agent, asked };
@@ -216,6 +222,11 @@ async function activateClaimed(
     actor.passivate(reopened(session));
     throw error;
   }
+  if (isLeft) endAbandoned(actor);
+  const left = runningChildren(state).filter(
+    (child) => !runningChildren(actor.state).includes(child),
+  );
+  if (left.length > 0) host.onAbandoned(actor, left);
   live.isActive = true;
   return live;
 }
@@ -253,39 +264,4 @@ async function recordAgent(
     actor.record({ type: "session.configured", data: { agent } });
     await actor.durable();
   }
-}
-
-/**
- * Ends a live session with its runtime: cancels its turn, or leaves it to the other processes of the log, and
- * waits until its events are stored.
- */
-export async function stop(
-  { actor, claim, watchers, idleTimer }: LiveSession,
-  graceMs: number,
-  background: Background,
-): Promise<void> {
-  const why = closed(actor.session);
-  // Another process continues the turn.
-  if (claim.epoch !== undefined && !isAtRest(actor.state)) actor.lose(why);
-  while (!isAtRest(actor.state) && actor.ended === undefined) {
-    const { turn, stopping, skipCalls } = actor.state.machine.context;
-    if (stopping === undefined || !skipCalls) {
-      actor.record({
-        type: "turn.cancel-requested",
-        data: { turn, reason: "the runtime was closed" },
-      });
-    }
-    // A failure ends the wait: then there is nothing left to stop.
-    await watchers.watch(actor, () => isAtRest(actor.state) || undefined).catch(() => {});
-  }
-  idleTimer?.[Symbol.dispose]();
-  if (actor.failure === undefined) actor.closeChain();
-  actor.passivate(why);
-  if (actor.failure === undefined) await actor.durable();
-  await actor.settled();
-  // A callback that never answers must not hold the runtime.
-  await settledWithin(graceMs, actor.callbacks);
-  await release(actor, claim, background);
-  // Watchers of an approval that may come after a restart must not hang.
-  watchers.fail(why);
 }

@@ -5,13 +5,8 @@ import { durableState, watchSession } from "./watched-sessions.ts";
 import { setImmediate } from "node:timers/promises";
 import type { SessionEvent, TurnlogError } from "../events/index.ts";
 import { ActivationWaits } from "./activation-waits.ts";
-import {
-  activate,
-  stop,
-  type ActivationHost,
-  type LiveSession,
-  type Opening,
-} from "./live-session.ts";
+import { activate, type ActivationHost, type LiveSession, type Opening } from "./live-session.ts";
+import { stopAll } from "./live-ends.ts";
 import type { AgentRegistry } from "./agent-registry.ts";
 import {
   HeldValues,
@@ -38,7 +33,7 @@ interface Later {
 
 export interface LiveSessionsOptions extends Pick<
   ActivationHost,
-  "options" | "log" | "blobs" | "ledger" | "onWarning" | "background" | "delegate"
+  "options" | "log" | "blobs" | "ledger" | "onWarning" | "background" | "delegate" | "onAbandoned"
 > {
   readonly agents: AgentRegistry;
   readonly mcp: OpenMcpServers | undefined;
@@ -218,20 +213,17 @@ export class LiveSessions {
     return (await this.activate(session)).actor;
   }
 
-  /** Cancels running turns, and resolves when all events and snapshots are stored. */
+  /** Leaves or cancels running turns, as `recovery` says, and resolves when all events and snapshots are stored. */
   async close(): Promise<void> {
     this.#isClosing = true;
     await this.#working.settled();
     await this.#followed.close(closed);
     const { background, onWarning, options } = this.#host;
-    const { graceMs = DEFAULT_GRACE_MS } = options;
-    const stopped = await Promise.allSettled(
-      [...this.#live.values()].map(async (activation) => {
-        const live = await activation.catch(() => undefined);
-        if (live === undefined) return;
-        await stop(live, graceMs, background);
-        this.keep(live, "passivated");
-      }),
+    const { graceMs = DEFAULT_GRACE_MS, recovery = "stop" } = options;
+    const live = await Promise.allSettled(this.#live.values());
+    const stopped = await stopAll(
+      live.flatMap((one) => (one.status === "fulfilled" ? [one.value] : [])),
+      { recovery, graceMs, background, onStopped: (one) => this.keep(one, "passivated") },
     );
     warnOfFailed(stopped, onWarning);
     this.#live.clear();

@@ -126,6 +126,7 @@ export class OpenRuntime implements Runtime {
       blobs: this.#blobs,
       mcp: this.#mcp,
       delegate: subAgentRunner((...call) => this.#sessions.child(...call), background),
+      onAbandoned: (actor, children) => this.#sessions.cancelAbandoned(actor, children),
       onRecorded: (actor, event) => this.#lists.recorded(actor, event),
       ledger,
       onWarning,

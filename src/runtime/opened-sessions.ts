@@ -19,6 +19,7 @@ import type { SessionSummary } from "../projections/index.ts";
 import { heldInput, receiveInput } from "../media/index.ts";
 import { withFullStop } from "../shared/index.ts";
 import { forkSession } from "../archive/index.ts";
+import { cancelAbandoned } from "./abandoned-turns.ts";
 import type { AgentRegistry } from "./agent-registry.ts";
 import { assertOpenedAs, configureLive } from "./live-configure.ts";
 import { isBack, type OpenSessionOptions } from "./runtime.ts";
@@ -26,11 +27,13 @@ import { openSessionSchema } from "./runtime-arguments.ts";
 import { checkedSession } from "./session-validation.ts";
 import { agentOf, assertChildOf } from "./sub-agents.ts";
 import type { RuntimeSettings } from "./runtime-options.ts";
+import { asWarning } from "./runtime-warnings.ts";
 import type { Session } from "./session.ts";
 import { sessionHandle, type SessionHost } from "./session-handle.ts";
 import type { Opening } from "./live-session.ts";
 import { forwarding } from "./forwarded-commands.ts";
 import type { ForkOptions } from "./session-options.ts";
+import type { SessionActor } from "./session/index.ts";
 import type { SessionAgent } from "./session-agent.ts";
 
 interface OpeningHost extends Pick<SessionHost, "log" | "live" | "onWarning" | "redact"> {
@@ -157,6 +160,23 @@ export class OpenedSessions {
     const opening = { parent, metadata, recovery: "continue" } as const;
     assertChildOf(child, (await this.#activate(child, opening)).parent, parent);
     return this.#handle(child);
+  }
+
+  /** Ends the turns of sub-agents whose calls a recovery of `actor` has ended. */
+  cancelAbandoned(actor: SessionActor, children: readonly string[]): void {
+    const { log, live, closing, onWarning } = this.#host;
+    const cancelling = live.working(actor.session, async () => {
+      // Whether a call has ended is read from the log.
+      await actor.durable();
+      for (const child of children) await cancelAbandoned(log, child, (id) => this.open(id));
+    });
+    cancelling.catch((error: unknown) => {
+      // Whoever opens such a session next ends its turn.
+      if (!closing.aborted)
+        onWarning(
+          asWarning(error, `The sub-agents of session ${actor.session} could not be looked after.`),
+        );
+    });
   }
 
   #newId(): string {

@@ -101,7 +101,10 @@ interface RunOptions {
    * first message, and close with the runtime.
    */
   readonly mcp?: McpServers;
-  /** What to do with a turn that a dead process left unfinished. Default `stop`. */
+  /**
+   * What to do with a turn that a dead process left unfinished. With `continue`, `close` leaves running turns to the
+   * next process; with `stop` it cancels them. Default `stop`.
+   */
   readonly recovery?: RecoveryPolicy;
   /**
    * `all`: continue the unfinished turns of all sessions, and deliver their messages for later, as

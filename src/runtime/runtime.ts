@@ -186,7 +186,12 @@ export interface Runtime<Events extends EventSchemas = EventSchemas> extends Asy
    * });
    */
   consume(name: string, handler: ConsumerHandler, options?: ConsumeOptions): Promise<Consumer>;
-  /** Stops consumers, cancels running turns, waits until all recorded events are stored, and closes the store. */
+  /**
+   * Stops consumers, ends what runs, waits until all recorded events are stored, and closes the store. With
+   * `recovery: "continue"`, and on a log of several processes, running turns are left to the next process, which finds
+   * what a kill leaves; who waits for them gets `RUNTIME_CLOSED`. With `"stop"` they are cancelled, and with them the
+   * turns of their sub-agents, also those that wait for people.
+   */
   close(): Promise<void>;
 }
 

@@ -1,5 +1,6 @@
 /** Answers of people and clients to a session's calls: the commands `approve`, `deny` and `answerCall`. */
 
+import type { EventLog } from "../events/index.ts";
 import { recordOffloaded } from "../media/index.ts";
 import { approvalOfId, type Approval } from "../state/index.ts";
 import type { LiveSessions } from "./live-sessions.ts";
@@ -14,13 +15,20 @@ import {
 } from "./session/index.ts";
 import type { Session } from "./session.ts";
 import { clientEnding } from "./tools/index.ts";
+import { wakeCaller } from "./woken-callers.ts";
 
 /** @param openActor - The live actor of a session that is not closed, ready for a step. */
 export function sessionAnswers(
   id: string,
-  live: LiveSessions,
+  { log, live }: { readonly log: EventLog; readonly live: LiveSessions },
   openActor: (command: string) => Promise<SessionActor>,
 ): Pick<Session, "approve" | "deny" | "answerCall"> {
+  /** The actor of a session that waits for an answer. */
+  async function waitingActor(command: string): Promise<SessionActor> {
+    await wakeCaller(log, live, id);
+    return await openActor(command);
+  }
+
   async function answer(
     approvalId: string,
     approved: boolean,
@@ -29,7 +37,7 @@ export function sessionAnswers(
     let actor = await live.actor(id);
     const find = (): Approval | undefined => approvalOfId(id, actor.state, approvalId);
     // A repeated answer is accepted in a closed session, too.
-    if (!isAnswered(find())) actor = await openActor(approved ? "approve" : "deny");
+    if (!isAnswered(find())) actor = await waitingActor(approved ? "approve" : "deny");
     const { approval: before, event } = answerApproval(actor, approvalId, approved, given);
     if (event !== undefined) actor.record(event);
     const approval = find() ?? before;
@@ -46,7 +54,7 @@ export function sessionAnswers(
       const { requestId } = request;
       // A repeated answer is accepted in a closed session, too.
       const actorNow = (): Promise<SessionActor> =>
-        request.status === "waiting" ? openActor("answerCall") : live.actor(id);
+        request.status === "waiting" ? waitingActor("answerCall") : live.actor(id);
       let actor = await actorNow();
       using ending = await clientEnding(actor, callToAnswer(actor, requestId), given);
       // The actor may have been passivated since, and a passivated actor records nothing.

@@ -220,7 +220,7 @@ export function sessionHandle(id: string, host: SessionHost): Session {
       return { ...cancelled, ...remains };
     },
 
-    ...sessionAnswers(id, live, openActor),
+    ...sessionAnswers(id, host, openActor),
     ...sessionContext(id, { log, live, openActor, command: asked, executed }),
     ...sessionAppend(id, host),
     ...sessionProjected(id, host),

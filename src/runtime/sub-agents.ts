@@ -13,7 +13,7 @@ import {
 } from "../events/index.ts";
 import { agentToolOptions, type AgentToolOptions } from "../agent/index.ts";
 import { readSummary } from "../state/index.ts";
-import { onAbort, toJson, withFullStop } from "../shared/index.ts";
+import { onAbort, toJson, unlessAborted, withFullStop } from "../shared/index.ts";
 import type { Background } from "./background.ts";
 import type { AgentNames, AgentRegistry } from "./agent-registry.ts";
 import type { Delegate } from "./tools/index.ts";
@@ -34,10 +34,16 @@ export function subAgentRunner(open: OpenChild, background: Background): Delegat
   return async ({ child, parent, messageId }, input, signal) => {
     signal.throwIfAborted();
     const { task } = taskSchema.parse(input);
+    const left = Promise.withResolvers<never>();
+    using _ = onAbort(signal, () => {
+      if (isLeft(signal.reason)) left.reject(signal.reason);
+    });
     const ended = async (): Promise<TurnResult> => {
       const session = await open(child, parent);
       const turn = await session.send(task, { id: messageId });
       using _ = onAbort(signal, () => {
+        // A turn that another process or a later one continues joins its sub-agents.
+        if (isLeft(signal.reason)) return;
         // The turn's end tells how it went; a runtime that closes cancels all turns itself.
         const reason = "the call of the sub-agent was cancelled";
         void background.run(
@@ -47,8 +53,16 @@ export function subAgentRunner(open: OpenChild, background: Background): Delegat
       });
       return await turn.result;
     };
-    // Its turn goes on where the log ends, as after a restart.
-    return answerOf(child, await background.result(ended, signal, (cause) => waits(child, cause)));
+    try {
+      // Its turn goes on where the log ends, as after a restart.
+      const result = background.result(ended, signal, (cause) => waits(child, cause));
+      return answerOf(child, await Promise.race([result, left.promise]));
+    } catch (error) {
+      // The runtime that closes also ends the turn of this call: what became of the call is not known before.
+      if (TurnlogError.isInstance(error) && error.code === "RUNTIME_CLOSED")
+        return await unlessAborted(new Promise<never>(() => {}), signal);
+      throw error;
+    }
   };
 }
 
@@ -66,6 +80,17 @@ function notCancelled(child: string, cause: unknown): TurnlogError {
     `The call of the sub-agent ${child} was cancelled, and its own turn could not be. It is cancelled once that works.`,
     { session: child, cause },
   );
+}
+
+const lost: ReadonlySet<string> = new Set([
+  "RUNTIME_CLOSED",
+  "SESSION_FAILED",
+  "SESSION_ELSEWHERE",
+]);
+
+/** Whether this process stopped running the call's session, and nobody cancelled the call. */
+function isLeft(reason: unknown): boolean {
+  return TurnlogError.isInstance(reason) && lost.has(reason.code);
 }
 
 /** @throws Error if the turn was stopped; it has the text so far, for the model. */

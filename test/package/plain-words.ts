@@ -5,6 +5,7 @@
 
 export const plainWords: ReadonlySet<string> = new Set(
   `
+    abandoned
     abort
     activation
     address
@@ -36,6 +37,7 @@ export const plainWords: ReadonlySet<string> = new Set(
     bytes
     cache
     callbacks
+    callers
     cancel
     cancellation
     cells
@@ -108,6 +110,7 @@ export const plainWords: ReadonlySet<string> = new Set(
     ends
     entry
     environment
+    erased
     erasing
     erasure
     erasures
@@ -142,12 +145,12 @@ export const plainWords: ReadonlySet<string> = new Set(
     format
     full
     functions
-    handler
     gathered
     gc
     global
     guarded
     handle
+    handler
     headers
     help
     hints
@@ -273,10 +276,10 @@ export const plainWords: ReadonlySet<string> = new Set(
     process
     processes
     program
-    providers
     progress
     projected
     provider
+    providers
     public
     published
     question
@@ -350,8 +353,8 @@ export const plainWords: ReadonlySet<string> = new Set(
     shell
     show
     shown
-    since
     sign
+    since
     size
     slash
     socket
@@ -428,6 +431,7 @@ export const plainWords: ReadonlySet<string> = new Set(
     when
     with
     within
+    woken
     wording
     words
     wrapped

@@ -54,7 +54,7 @@ export function addChatCommands(
       .option("--hosts <name>", "a host name that the server is reached by (repeatable)", collect)
       .option(
         "--leave-turns",
-        "at SIGTERM, leave running turns to the next process instead of cancelling them",
+        "continue at the start all turns that the process before left at SIGTERM",
         false,
       )
       .option("--origins <origin>", "a site whose pages may use it (repeatable)", collect)

@@ -57,7 +57,7 @@ export async function serve(given: unknown, output: Output): Promise<ExitCode> {
     ...(keys === undefined ? {} : { encryption: { keys } }),
     agent,
     mcp,
-    // Pages that were connected go on when a killed server has started again.
+    // Pages that were connected go on when a server that was killed or stopped has started again.
     recovery: "continue",
     ...(options.leaveTurns ? { resume: "all" as const } : {}),
     onWarning: (error) => void report(error),
@@ -94,8 +94,6 @@ export async function serve(given: unknown, output: Output): Promise<ExitCode> {
   if (json) await writeLine(output.data, jsonText({ event: "stopping", signal }));
   else await writeLine(output.progress, `Stopping: ${signal}. A second one leaves at once.`);
   await server.close(reason);
-  // Closing the runtime would cancel them. The next process finds what a kill at this moment leaves.
-  if (options.leaveTurns) process.exit(DONE);
   return DONE;
 }
 

@@ -264,6 +264,7 @@ export class SessionActor implements SessionRecorder {
   #failureOf(error: unknown): TurnlogError {
     const { session } = this;
     if (isElsewhere(error)) return elsewhere(session, true, error);
+    if (TurnlogError.isInstance(error) && error.code === "RUNTIME_CLOSED") return error;
     const { written } = this.#writer;
     return new TurnlogError(
       "SESSION_FAILED",
