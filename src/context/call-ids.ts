@@ -5,7 +5,7 @@
 
 import { hash } from "node:crypto";
 import type { AssistantContent, ModelMessage, ToolContent } from "ai";
-import type { ModelName } from "../events/index.ts";
+import { isRepeatedId, type ModelName } from "../events/index.ts";
 import { bindingOf, modelOf } from "../projections/index.ts";
 
 /** Valid for all but Mistral: Anthropic's and Bedrock's letters, the 40 characters of OpenAI's older interface. */
@@ -108,7 +108,8 @@ class CallNames {
   /** A provider accepts its own ids, and finds the calls that it ran by them. */
   #isLegal(id: string, isRun: boolean, by: ModelName | undefined): boolean {
     if (id === "") return false;
-    return this.#form.test(id) || isRun || hasSameMaker(by, this.#model);
+    if (this.#form.test(id)) return true;
+    return !isRepeatedId(id) && (isRun || hasSameMaker(by, this.#model));
   }
 
   #other(id: string): string {

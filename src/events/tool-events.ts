@@ -1,4 +1,7 @@
-/** `tool.*`: the calls to our own tools, keyed by (step, call id): providers use call ids again. */
+/**
+ * `tool.*`: the calls to our own tools, keyed by (step, call id): providers use call ids again. Where a reply does,
+ * the second call is recorded under an id of its own (`repeatedId`).
+ */
 
 import type { ToolResultOutput } from "@ai-sdk/provider-utils";
 import { z } from "zod";

@@ -190,7 +190,7 @@ export const history: Projection<HistoryState> = defineProjection<HistoryState>(
       };
       if (data.providerExecuted === true)
         return withPart(state, { kind: "provider-call", ...call });
-      // A second call with the same id in one step could not be distinguished.
+      // Earlier releases recorded two calls of one id in a reply, and showed the first.
       const known = state.open?.parts.some(
         (part) => part.kind === "call" && part.callId === data.toolCallId,
       );

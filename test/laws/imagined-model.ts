@@ -1,6 +1,7 @@
 /** What a model may stream in one step, part by part, as the AI SDK hands it on: drawn by lot. */
 
 import type { EventBody, ProviderMetadata } from "../../src/events/index.ts";
+import { ReplyIds } from "../../src/runtime/model/index.ts";
 import type { Choices } from "./choices.ts";
 
 type PartBody = Extract<EventBody, { readonly type: `part.${string}` }>;
@@ -17,6 +18,8 @@ function metadata(choices: Choices): { readonly providerMetadata?: ProviderMetad
 /** The blocks that are open and the calls that the provider runs itself. */
 export class ImaginedModel {
   readonly #choices: Choices;
+  /** A model uses ids again in a reply. */
+  readonly #ids = new ReplyIds();
   readonly #open: { readonly kind: "text" | "reasoning"; readonly id: string }[] = [];
   readonly #provided: string[] = [];
   /** Some replies are talk only, others mostly calls. */
@@ -64,7 +67,8 @@ export class ImaginedModel {
 
   #call(): PartBody {
     const choices = this.#choices;
-    const call = { toolCallId: choices.pick(callIds), toolName: "work", ...metadata(choices) };
+    const toolCallId = this.#callId(choices.pick(callIds));
+    const call = { toolCallId, toolName: "work", ...metadata(choices) };
     return choices.chance(6)
       ? {
           type: "part.tool-call",
@@ -78,8 +82,13 @@ export class ImaginedModel {
       : { type: "part.tool-call", data: { ...call, input: { key: choices.below(9) } } };
   }
 
+  #callId(given: string, providerExecuted?: true): string {
+    return this.#ids.named({ type: "tool-call", toolCallId: given, providerExecuted }).toolCallId;
+  }
+
   #provide(): PartBody {
-    const toolCallId = `p${this.#provided.length + 1}`;
+    const given = this.#choices.chance(3) ? this.#choices.pick(callIds) : "p";
+    const toolCallId = this.#callId(given, true);
     this.#provided.push(toolCallId);
     const call = { toolCallId, toolName: "search", input: {}, providerExecuted: true };
     return { type: "part.tool-call", data: { ...call, ...metadata(this.#choices) } };

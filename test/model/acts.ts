@@ -15,6 +15,7 @@ import {
   callKey,
   laterId,
   messageId,
+  givenCallId,
   nextCallId,
   nextSearchId,
   type Situation,
@@ -73,9 +74,8 @@ export function provoke(stage: Stage, move: Move, manner: Manner = {}): void {
       return stage.ask("compact", session.compact(manner.gainful === true ? everything : nothing));
     case "part.tool-call": {
       if (move.kind === "searching") return model.say(searchOf(nextSearchId(situation)));
-      const toolCallId = nextCallId(situation);
-      const input = { key: callKey(situation, toolCallId) };
-      return model.say({ type: "tool-call", toolCallId, toolName: move.kind, input });
+      const input = { key: callKey(situation, nextCallId(situation)) };
+      return model.say({ type: "tool-call", toolCallId: givenCallId, toolName: move.kind, input });
     }
     case "step.finished":
       if (!isEnding(move.finishReason)) break;

@@ -3,7 +3,12 @@
  * the events of a log, recorded by any process.
  */
 
-import { entriesOf, type CancelMode, type SessionEvent } from "../../src/events/index.ts";
+import {
+  entriesOf,
+  repeatedId,
+  type CancelMode,
+  type SessionEvent,
+} from "../../src/events/index.ts";
 import { initialMachineState, machineFold, type MachineStep } from "../../src/machines/index.ts";
 
 /** What the agent of a test is like. */
@@ -225,9 +230,13 @@ export function runningCalls({ machine }: Situation): readonly string[] {
   return entriesOf(machine.context.calls).flatMap(([id, call]) => (call === "running" ? [id] : []));
 }
 
-/** The call id that the model uses next: the same ones in every step, as some providers do. */
+/** The id of every call to our tools as the model gives it: the same in a reply and in every step. */
+export const givenCallId = "a";
+
+/** The id under which the next call is recorded. */
 export function nextCallId({ machine }: Situation): string {
-  return String.fromCodePoint("a".charCodeAt(0) + entriesOf(machine.context.calls).length);
+  const { length } = entriesOf(machine.context.calls);
+  return length === 0 ? givenCallId : repeatedId(givenCallId, length + 1);
 }
 
 /** The id of the next call that the provider runs. */

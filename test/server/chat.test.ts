@@ -166,6 +166,36 @@ describe("useChat's client", () => {
     expect([other.status, await other.json()]).toMatchObject([409, { code: "CALL_ANSWERED" }]);
   });
 
+  it("answers two calls of one id, which the page shows apart", async () => {
+    errors = [];
+    const who = ["ann", "bob"];
+    const model = scriptedModel([
+      calling(...who.map((name) => call("locate", "call_0", { name }))),
+      "Both found.",
+    ]);
+    const inputSchema = z.object({ name: z.string() });
+    const locate = tool({ inputSchema, outputSchema: z.string() });
+    await using open = await serving({ model, tools: { locate } });
+    const chat = chatOf(open, {
+      sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithToolCalls,
+    });
+    await chat.sendMessage({ text: "where?" });
+    const parts = z
+      .array(z.object({ toolCallId: z.string(), input: inputSchema }))
+      .parse(chat.messages[1]?.parts.filter(({ type }) => type === "tool-locate"));
+    expect(parts.map(({ input }) => input.name)).toEqual(who);
+    for (const { toolCallId, input } of parts.toReversed())
+      await chat.addToolOutput({ tool: "locate", toolCallId, output: `${input.name} is here` });
+    await eventually(() => {
+      expect(chat.messages.map(textOf).at(-1)).toBe("Both found.");
+      expect(chat.status).toBe("ready");
+    });
+    expect(errors).toEqual([]);
+    expect(shown((await page(open)).messages)).toEqual(shown(chat.messages));
+    const told = JSON.stringify(model.calls[1]?.prompt);
+    expect(told).toMatch(/ann is here.*bob is here/);
+  });
+
   it("resumes a reply that streams, and the turn survives the page", async () => {
     errors = [];
     const { step, release } = held("Hel", "lo.");

@@ -99,7 +99,8 @@ function toolCall(
   index: number,
   key: string,
 ): ScriptedPart {
-  const call = { type: "tool-call", toolCallId: `call-${index}` } as const;
+  // Two calls of a reply have one id.
+  const call = { type: "tool-call", toolCallId: `call-${Math.floor(index / 2)}` } as const;
   if (random.chance(0.05)) return { ...call, toolName: "absent", input: { key } };
   if (random.chance(0.05)) return { ...call, toolName: tools[0], input: "{ not JSON" };
   const toolName = random.pick(tools);

@@ -8,6 +8,7 @@ import { inputCallbacks } from "./input-callbacks.ts";
 import { shorterCall } from "./known-prompt.ts";
 import { measuredUsage, recordedEnd, responseMetadata, stepStart } from "./recorded-end.ts";
 import { recordedPart } from "./recorded-part.ts";
+import { ReplyIds, withOwnIds } from "./reply-ids.ts";
 import {
   sentTools,
   type StepOutput,
@@ -42,7 +43,7 @@ async function* call(request: StepRequest): AsyncGenerator<StepOutput, void, voi
       ...(observer && {
         callId: observer.callId,
         onLanguageModelCallStart: observer.started,
-        onLanguageModelCallEnd: observer.ended,
+        onLanguageModelCallEnd: (event) => observer.ended(withOwnIds(event)),
         executeLanguageModelCallInTelemetryContext: observer.execute,
       }),
     });
@@ -57,6 +58,7 @@ async function* call(request: StepRequest): AsyncGenerator<StepOutput, void, voi
     observer?.answered({ request: sent, headers: answer?.headers });
     using parts = untilAborted(stream, signal);
     yield { kind: "head", contentType: answer?.headers?.["content-type"] };
+    const ids = new ReplyIds();
     let response: ResponseMetadata = {};
     for await (const part of parts) {
       switch (part.type) {
@@ -86,9 +88,11 @@ async function* call(request: StepRequest): AsyncGenerator<StepOutput, void, voi
           observer?.failed({ kind: "chunk", error: part.error });
           yield recordedPart(part);
           break;
-        default:
-          yield recordedPart(part);
-          if (notifyTools !== undefined) await unlessAborted(notifyTools(part), signal);
+        default: {
+          const named = ids.named(part);
+          yield recordedPart(named);
+          if (notifyTools !== undefined) await unlessAborted(notifyTools(named), signal);
+        }
       }
     }
   } catch (error) {

@@ -19,6 +19,7 @@ import { callRequest } from "./call-request.ts";
 import { readableError, streamOf } from "../../shared/index.ts";
 import { measuredUsage, recordedEnd, responseMetadata, stepStart } from "./recorded-end.ts";
 import { recordedPart } from "./recorded-part.ts";
+import { ReplyIds, withOwnIds } from "./reply-ids.ts";
 import {
   type CallObserver,
   sentTools,
@@ -75,12 +76,14 @@ async function* streamed(
     },
     ...(observer && {
       onLanguageModelCallStart: observer.started,
-      onLanguageModelCallEnd: observer.ended,
+      onLanguageModelCallEnd: (event) => observer.ended(withOwnIds(event)),
       _internal: { generateCallId: () => observer.callId },
     }),
     ...(tools === undefined ? {} : { tools: withoutExecution(tools) }),
     ...(refine === undefined ? {} : { experimental_refineToolInput: refine }),
   });
+  // A model by its name is not wrapped, and other ids stay.
+  const ids = new ReplyIds();
   for await (const part of stream) {
     switch (part.type) {
       case "start-step":
@@ -119,7 +122,7 @@ async function* streamed(
       case "tool-approval-response":
         break;
       default:
-        yield recordedPart(part);
+        yield recordedPart(ids.named(part));
     }
   }
 }
@@ -151,7 +154,7 @@ function observed(
       try {
         const answer = await doStream();
         onContentType(answer.response?.headers?.["content-type"]);
-        return { ...answer, stream: streamOf(withReadableErrors(answer.stream)) };
+        return { ...answer, stream: streamOf(mended(answer.stream)) };
       } catch (error) {
         throw readableError(error);
       }
@@ -162,13 +165,17 @@ function observed(
 
 type ModelPart = LanguageModelV4StreamPart;
 
-/** An error that throws when it is read would end the process by an unhandled rejection in the SDK. */
-async function* withReadableErrors(
-  stream: ReadableStream<ModelPart>,
-): AsyncGenerator<ModelPart, void, void> {
+/**
+ * With an id of its own for each call, so that the SDK tells the tool's callbacks that one. An error that throws
+ * when it is read would end the process by an unhandled rejection in the SDK.
+ */
+async function* mended(stream: ReadableStream<ModelPart>): AsyncGenerator<ModelPart, void, void> {
+  const ids = new ReplyIds();
   try {
     for await (const part of stream)
-      yield part?.type === "error" ? { ...part, error: readableError(part.error) } : part;
+      yield part?.type === "error"
+        ? { ...part, error: readableError(part.error) }
+        : ids.named(part);
   } catch (error) {
     throw readableError(error);
   }
