@@ -32,6 +32,7 @@ export function partChunks(state: EncoderState, event: SessionEvent, options: UI
     }
     case "part.tool-input-start": {
       const { id, toolName } = event.data;
+      if (state.step.calls.includes(id)) return quiet(state);
       const inputs = [...state.step.inputs, { callId: id, toolName }];
       return within(
         state,
@@ -115,6 +116,9 @@ function isOpen({ step }: EncoderState, kind: "text" | "reasoning", id: string):
 
 function call(state: EncoderState, data: EventMap["part.tool-call"]): Encoded {
   const { toolCallId, toolName, input = null, invalid, error, providerExecuted } = data;
+  const { calls, inputs } = state.step;
+  // Earlier releases recorded a second call of an id in a reply: the session has the first.
+  if (calls.includes(toolCallId)) return quiet(state);
   const about = {
     toolCallId,
     toolName,
@@ -126,11 +130,10 @@ function call(state: EncoderState, data: EventMap["part.tool-call"]): Encoded {
     invalid === true
       ? { type: "tool-input-error", ...about, errorText: errorText(error?.message ?? null) }
       : { type: "tool-input-available", ...about };
-  const { calls, inputs } = state.step;
   const encoded = within(
     state,
     {
-      calls: calls.includes(toolCallId) ? calls : [...calls, toolCallId],
+      calls: [...calls, toolCallId],
       inputs: inputs.filter(({ callId }) => callId !== toolCallId),
     },
     chunk,

@@ -522,22 +522,39 @@ it("a log of an earlier release with one id twice in a reply is named by verify,
   // That release recorded the second call under the same id, and asked about one.
   const events = (await storedEvents(store, "s"))
     .filter(({ type, data }) => type !== "tool.approval-requested" || data.callId === "call_0")
-    .map(({ position: _, ...event }) =>
-      event.type === "part.tool-call"
-        ? { ...event, data: { ...event.data, toolCallId: "call_0" } }
-        : event,
-    );
+    .map(({ position: _, ...event }) => {
+      if (event.type === "part.tool-call")
+        return { ...event, data: { ...event.data, toolCallId: "call_0" } };
+      if (event.type === "part.tool-input-start")
+        return { ...event, data: { ...event.data, id: "call_0" } };
+      if (event.type === "part.tool-input-delta")
+        return { ...event, data: { ...event.data, id: "call_0" } };
+      return event;
+    });
+  await using old = await openMemoryLog();
+  await old.append("s", "none", events, { origin: "recorded" });
+  // A copy from its file is as welcome as the store.
   await using log = await openMemoryLog();
-  await log.append("s", "none", events, { origin: "recorded" });
+  await importSession(log, exportSession(old, "s"));
   const { problems } = await verifySession(log, "s");
   expect(problems.map(({ rule, what }) => `${rule}: ${what}`)).toEqual([
-    "calls: the reply of step 1 has two calls of the id call_0, which an earlier release took for one: what ran may have had another input than what was shown and approved",
+    "identity: the reply of step 1 has two calls of the id call_0, which an earlier release took for one: what ran may have had another input than what was shown and approved",
   ]);
   const model = scriptedModel(["Done.", "Fine."]);
   await using runtime = await createRuntime({ log, agent: { ...asking, model } });
   const session = await runtime.session("s");
   const { approvals } = await session.view();
   expect(approvals).toMatchObject([{ status: "waiting", input: { path: "/tmp/old.log" } }]);
+  const { initial, fold } = uiMessages({ session: "s" });
+  const { messages } = readUIMessages((await storedEvents(log, "s")).reduce(fold, initial));
+  const shown = messages.at(-1)?.message.parts.filter(({ type }) => type === "tool-remove");
+  expect(shown).toMatchObject([
+    {
+      state: "approval-requested",
+      input: { path: "/tmp/old.log" },
+      approval: { id: "s~1~1~call_0~1" },
+    },
+  ]);
   await session.approve(approvals[0]?.approvalId ?? "");
   await session.atRest();
   await turn(session, "And?");

@@ -153,8 +153,8 @@ export function* partsOf(events: readonly SessionEvent[]): Generator<readonly Se
 }
 
 function assertLawful(session: string, findings: ReturnType<Inspection["end"]>): void {
-  // Prompts replace content that they cannot contain, so the session can continue.
-  const finding = findings.find(({ rule }) => rule !== "contents");
+  // Prompts replace content that they cannot contain, and calls of one id are read as they were: both can continue.
+  const finding = findings.find(({ rule }) => rule !== "contents" && rule !== "identity");
   if (finding === undefined) return;
   const { position, rule, what } = finding;
   throw new TurnlogError(

@@ -132,7 +132,10 @@ function userContent(
 function recordReply(transcript: Transcript, reply: Reply): void {
   const calls = ownCalls(reply);
   const ids = calls.map(({ toolCallId }) => toolCallId);
-  const twice = ids.find((id, index) => ids.indexOf(id) !== index);
+  const provided = reply.parts.flatMap((part) =>
+    part.type === "tool-call" && part.providerExecuted === true ? [part.toolCallId] : [],
+  );
+  const twice = ids.find((id, index) => ids.indexOf(id) !== index || provided.includes(id));
   if (twice !== undefined) throw invalid(`call ${twice} is there twice in one reply`);
   const answers = answersOf(reply, ids);
   transcript.reply(() => {

@@ -10,7 +10,8 @@ import type { SessionState } from "../../state/index.ts";
  * - `messages`: an accepted message is delivered once, withdrawn once, or still waiting (law 5).
  * - `branches`: a rewind names a boundary between turns, or the head of a branch (law 12).
  * - `pages`: page, history and next prompt of the active branch have the same turns (law 14).
- * - `calls`: every tool call ends, once, in one of five ways (law 6), and no reply has two of one id (law 16).
+ * - `calls`: every tool call ends, once, in one of five ways (law 6).
+ * - `identity`: no reply has two calls of one id (law 16), as those of earlier releases may have.
  * - `figures`: the tokens of the steps add up to those of turns and session (law 7).
  * - `contents`: a prompt can contain the content of each event.
  * - `prompts`: every prompt that was sent can be rebuilt from the log (law 11).
@@ -27,6 +28,7 @@ export type LogRule =
   | "branches"
   | "pages"
   | "calls"
+  | "identity"
   | "figures"
   | "contents"
   | "prompts"

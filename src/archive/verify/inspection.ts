@@ -13,6 +13,7 @@ import { chainCheck } from "./chain-check.ts";
 import type { Check, LogRule } from "./check.ts";
 import { contentCheck } from "./content-check.ts";
 import { figureCheck } from "./figure-check.ts";
+import { identityCheck } from "./identity-check.ts";
 import { messageCheck } from "./message-check.ts";
 import { orderCheck } from "./order-check.ts";
 import { pageCheck } from "./page-check.ts";
@@ -46,6 +47,7 @@ export class Inspection {
       pageCheck(),
       messageCheck(),
       callCheck(),
+      identityCheck(),
       figureCheck(),
       this.#contents,
       this.#prompts,

@@ -61,6 +61,8 @@ export class CallLines {
         return undefined;
       case "part.tool-call": {
         const { toolCallId, toolName, input, providerExecuted } = event.data;
+        // Earlier releases recorded a second call of an id in a reply: the session has the first.
+        if (this.#calls.has(toolCallId)) return undefined;
         this.#calls.set(toolCallId, { toolName, input: input ?? {} });
         // Calls of our own tools are shown when they start.
         return providerExecuted === true

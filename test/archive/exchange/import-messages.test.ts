@@ -30,6 +30,11 @@ import { patience, runs } from "../../support/runs.ts";
 vi.setConfig({ testTimeout: patience });
 
 const asked: ModelMessage = { role: "user", content: "What is the weather in Ulm and Bonn?" };
+const weather = { type: "tool-call", toolCallId: "1", toolName: "weather", input: {} } as const;
+const searched: ModelMessage = {
+  role: "assistant",
+  content: [{ ...weather, providerExecuted: true }, weather],
+};
 const talk: readonly ModelMessage[] = [
   asked,
   {
@@ -318,6 +323,7 @@ describe("imported messages", () => {
     ["is a result without its call", [asked, talk[2]]],
     ["is a result of another call", [asked, { role: "assistant", content: "Hm." }, talk[2]]],
     ["is a call id twice in one reply", [asked, talk[1], talk[1]]],
+    ["is a call of the provider with the id of another in its reply", [asked, searched]],
     [
       "is a file that does not exist",
       [
