@@ -1,6 +1,7 @@
 /** The state of a session at a position: all folds together, snapshots, views, differences, recovery. */
 
 export { EVENTS_PER_SNAPSHOT, foldedStates, isDue, keepStates } from "./folded-states.ts";
+export { isUnerased, lineRevisions, type LineRevisions } from "./erased-content.ts";
 export { linkOf } from "./fork-link.ts";
 export { type WaitingQuestion, inbox } from "./inbox.ts";
 export {

@@ -165,6 +165,8 @@ export const deleteContract: readonly Promised[] = [
       await log.append("r", "none", [numbered(1, "root"), ...numberedUpTo(5, 2)]);
       await log.fork("p", [forked("r", 4), numbered(50, "own"), ...numberedUpTo(300, 60)]);
       await log.saveSnapshot("p", { ...snapshot, position: 7 });
+      // Of events that "early" does not share, at a position that it has too.
+      await log.saveSnapshot("p", { ...snapshot, projection: "q", position: 8 });
       await log.fork("early", [forked("p", 7), numbered(70)]);
       await log.fork("late", [forked("p", 150)]);
       await log.fork("deep", [forked("early", 6), numbered(80)]);
@@ -187,6 +189,8 @@ export const deleteContract: readonly Promised[] = [
       const rest = order.filter(({ session }) => session !== "p");
       assert.deepEqual(await Array.fromAsync(log.readAll()), rest);
       assert.equal((await log.loadSnapshot("early", "p"))?.position, 7);
+      assert.equal(await log.loadSnapshot("early", "q"), undefined);
+      assert.equal(await log.loadSnapshot("deep", "p"), undefined);
       const listed = await Array.fromAsync(log.list());
       assert.deepEqual(
         listed.map(({ session, forkedFrom }) => [session, forkedFrom?.session]),

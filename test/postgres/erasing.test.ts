@@ -168,6 +168,31 @@ describe.each([
     expect(await log.loadSnapshot("g", "p")).toMatchObject({ state: { said: "a" } });
   });
 
+  it("show a process that takes a fork nothing that another one has erased in its origin", async () => {
+    const schema = `e${schemas++}`;
+    const encryption = { keys: memoryKeys() };
+    const [log, other] = [await open(schema), await open(schema)];
+    const agent = { model: scriptedModel(() => "Yes.") };
+    await using one = await createRuntime({ log, agent, encryption });
+    await using two = await createRuntime({ log: other, agent, encryption });
+    const session = await one.session("s");
+    await (
+      await session.send(`Remember ${SECRET}`)
+    ).result;
+    await one.log.fork("f", [forked("s", await log.revision("s"))]);
+    await two.log.fork("g", [forked("f", await log.revision("f"))]);
+    const said = await Array.fromAsync(two.log.read("g"));
+    const positions = said.filter(hasSecret).map(({ position }) => position);
+    expect(positions).not.toEqual([]);
+    await session.redact(positions);
+    const fork = await two.session("g");
+    await (
+      await fork.send("Do you?")
+    ).result;
+    expect(JSON.stringify(agent.model.calls.at(-1)?.prompt)).not.toContain(SECRET);
+    expect(JSON.stringify(await fork.view())).not.toContain(SECRET);
+  });
+
   it("of an encrypted session never show what it said, and a redaction takes it from all readers, followers and snapshots", async () => {
     const schema = `e${schemas++}`;
     const keys = memoryKeys();

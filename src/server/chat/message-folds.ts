@@ -4,6 +4,7 @@
  */
 
 import type { EventLog } from "../../events/index.ts";
+import { isUnerased, lineRevisions, type LineRevisions } from "../../state/index.ts";
 import {
   readUIMessages,
   uiMessages,
@@ -12,6 +13,7 @@ import {
 } from "../../ui/index.ts";
 
 interface Kept {
+  readonly revisions: LineRevisions;
   readonly state: UIMessagesState;
   readonly position: number;
 }
@@ -28,17 +30,19 @@ export class MessageFolds {
     position: number,
   ): Promise<readonly SessionMessage[]> {
     const { initial, fold } = uiMessages({ session });
-    let { state, position: at } = this.#kept.get(session) ?? { state: initial, position: 0 };
-    if (at > position) [state, at] = [initial, 0];
-    for await (const event of log.read(session, { from: at + 1, to: position })) {
+    const known = this.#kept.get(session);
+    const isKept =
+      known !== undefined &&
+      known.position <= position &&
       // Earlier content is gone: what was folded of it must go too.
-      if ((event.type === "session.redacted" || event.type === "session.thinned") && at > 0) {
-        this.#kept.delete(session);
-        return await this.messages(log, session, position);
-      }
+      (await isUnerased(log, known.revisions));
+    const { revisions, ...kept } = isKept
+      ? known
+      : { revisions: await lineRevisions(log, session), state: initial, position: 0 };
+    let { state } = kept;
+    for await (const event of log.read(session, { from: kept.position + 1, to: position }))
       state = fold(state, event);
-    }
-    this.#keep(session, { state, position });
+    this.#keep(session, { revisions, state, position });
     return onBranch(state);
   }
 

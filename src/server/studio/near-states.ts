@@ -3,14 +3,16 @@
  * and each step should fold only the events since the one before.
  */
 
-import { TurnlogError, type EventLog, type SessionEvent } from "../../events/index.ts";
+import type { EventLog } from "../../events/index.ts";
 import {
   checkPosition,
   foldSession,
-  linkOf,
+  isUnerased,
+  lineRevisions,
   loadSessionSnapshot,
   nothingKept,
   type KeptState,
+  type LineRevisions,
   type SessionState,
 } from "../../state/index.ts";
 
@@ -21,12 +23,8 @@ const MOST_STATES = 400;
 /** A state is kept at every so many events. */
 const EVENTS_PER_STATE = 250;
 
-/** A state before one of these may hold content that is gone. */
-const erasing: ReadonlySet<SessionEvent["type"]> = new Set(["session.redacted", "session.thinned"]);
-
 interface Near {
-  /** The last known revisions of the session and of those that it branches off: it has events of theirs. */
-  readonly revisions: Map<string, number>;
+  readonly revisions: LineRevisions;
   /** By position, in no order. */
   readonly states: Map<number, SessionState>;
   /** By the position of its snapshot. */
@@ -75,41 +73,13 @@ export class NearStates {
   async #near(log: EventLog, session: string): Promise<Near> {
     const known = this.#sessions.get(session);
     const near =
-      known !== undefined && (await isCurrent(log, known))
+      known !== undefined && (await isUnerased(log, known.revisions))
         ? known
-        : { revisions: await lineage(log, session), states: new Map(), snapshots: new Map() };
+        : { revisions: await lineRevisions(log, session), states: new Map(), snapshots: new Map() };
     keep(this.#sessions, session, near, MOST_SESSIONS);
     clearTimeout(this.#ending);
     this.#ending = setTimeout(() => this.#sessions.clear(), KEPT_MS).unref();
     return near;
-  }
-}
-
-async function lineage(log: EventLog, session: string): Promise<Map<string, number>> {
-  const revisions = new Map<string, number>();
-  for (let id: string | undefined = session; id !== undefined && !revisions.has(id);) {
-    revisions.set(id, await log.revision(id));
-    id = (await linkOf(log, id))?.session;
-  }
-  return revisions;
-}
-
-/** Whether nothing was erased since: reads the events that are new in the session and its origins. */
-async function isCurrent(log: EventLog, { revisions }: Near): Promise<boolean> {
-  try {
-    for (const [id, before] of revisions) {
-      const revision = await log.revision(id);
-      if (revision < before) return false;
-      if (revision === before) continue;
-      for await (const { type } of log.read(id, { from: before + 1, to: revision }))
-        if (erasing.has(type)) return false;
-      revisions.set(id, revision);
-    }
-    return true;
-  } catch (error) {
-    // It is folded anew, which tells what cannot be read.
-    if (TurnlogError.isInstance(error)) return false;
-    throw error;
   }
 }
 

@@ -97,8 +97,14 @@ export function rereading(ownership: Ownership, ring: KeyRing): Ownership {
   return {
     async claim(session) {
       const claim = await ownership.claim(session);
-      if (claim?.epoch !== undefined) ring.reread(session);
-      return claim;
+      if (claim?.epoch === undefined) return claim;
+      try {
+        await ring.rereadLine(session);
+        return claim;
+      } catch (error) {
+        await claim.release();
+        throw error;
+      }
     },
     ...(ownership.taken && { taken: ownership.taken.bind(ownership) }),
   };

@@ -126,6 +126,15 @@ export class KeyRing {
     this.#loaded.delete(session);
   }
 
+  /** The same for a session that this process takes, and for those that it branches off: it has events of theirs. */
+  async rereadLine(session: string): Promise<void> {
+    this.unlink();
+    for (let owner: string | undefined = session; owner !== undefined;) {
+      this.reread(owner);
+      owner = (await this.linkOf(owner))?.session;
+    }
+  }
+
   unlink(): void {
     this.#links.clear();
   }

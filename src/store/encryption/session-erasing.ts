@@ -79,6 +79,8 @@ export class SessionErasing {
     } finally {
       lines.forget(session);
     }
+    // A reader who sees the event must not read what it names, though the key is not saved yet.
+    key.beginErasing();
     await ring.eraseNoted(key);
     return appended;
   }

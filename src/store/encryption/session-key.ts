@@ -55,6 +55,7 @@ export class SessionKey {
   #own: KeyPart;
   #inherited: readonly InheritedPart[];
   #erasing: Erasing | undefined;
+  #isErasing = false;
 
   private constructor(session: string, snapshots: Buffer, own: KeyPart) {
     this.session = session;
@@ -130,6 +131,7 @@ export class SessionKey {
 
   /** The key of an event; undefined if it was erased. */
   contentKey(position: number): Buffer | undefined {
+    if (this.#isErasing && this.#isNoted(position)) return undefined;
     return this.#partAt(position).positions.key(position);
   }
 
@@ -152,6 +154,11 @@ export class SessionKey {
     this.#erasing = undefined;
   }
 
+  /** From now on nobody reads with the noted keys: their erasure is in the log. */
+  beginErasing(): void {
+    this.#isErasing = true;
+  }
+
   /** Erases the noted keys, and that of all snapshots. */
   erase(): void {
     const { ranges } = this.#erasing ?? { ranges: [] };
@@ -162,7 +169,14 @@ export class SessionKey {
     this.#own = less(this.#own);
     this.#inherited = this.#inherited.map(less).map((part) => ({ ...part, snapshots: undefined }));
     this.#erasing = undefined;
+    this.#isErasing = false;
     this.#snapshots = randomBytes(32);
+  }
+
+  #isNoted(position: number): boolean {
+    return (
+      this.#erasing?.ranges.some(({ from, to }) => from <= position && position <= to) === true
+    );
   }
 
   /** Inherits the keys of another session's events, from the first that it owns up to a position. */
