@@ -8,4 +8,5 @@ export {
   type Redacted,
   type RedactionTarget,
   redactSession,
+  forksOf,
 } from "./redact-session.ts";

@@ -167,7 +167,8 @@ function assertNotPending(
   }
 }
 
-async function* forksOf(log: EventLog, session: string): AsyncGenerator<string> {
+/** The forks of a session, and theirs. */
+export async function* forksOf(log: EventLog, session: string): AsyncGenerator<string> {
   const links = new Map<string, string>();
   for await (const { session: fork, forkedFrom } of log.list())
     if (forkedFrom !== undefined) links.set(fork, forkedFrom.session);

@@ -11,6 +11,7 @@ import type { UpkeepHost } from "./live-upkeep.ts";
 import { elsewhereIfNotHere } from "./stored-command.ts";
 import type { SnapshotWriter, SessionActor } from "./session/index.ts";
 import {
+  forksOf,
   redactSession,
   type Redacted,
   type RedactionTarget,
@@ -98,7 +99,22 @@ async function redactLive<Live extends Holder>(
     );
   }
   await Promise.all(holders.map((holder) => passivate(holder)));
+  await assertNotElsewhere(log, session);
   return await claimed(session, () => redactSession(log, session, what, options));
+}
+
+/** A process that takes a fork later reads its keys anew; one that has it now has the content in memory. */
+async function assertNotElsewhere(log: EventLog, session: string): Promise<void> {
+  const taken = await log.ownership?.taken?.();
+  if (taken === undefined) return;
+  for await (const fork of forksOf(log, session)) {
+    if (!taken.has(fork)) continue;
+    throw new TurnlogError(
+      "COMMAND_REFUSED",
+      `Session ${session} was not redacted: another process runs its fork ${fork} and has the content in memory. Repeat the call when that process has given the fork back: after \`idleAfterMs\` at rest, or when it closes.`,
+      { session, details: { fork } },
+    );
+  }
 }
 
 async function shares(log: EventLog, name: string, session: string): Promise<boolean> {

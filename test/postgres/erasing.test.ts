@@ -168,22 +168,30 @@ describe.each([
     expect(await log.loadSnapshot("g", "p")).toMatchObject({ state: { said: "a" } });
   });
 
-  it("show a process that takes a fork nothing that another one has erased in its origin", async () => {
+  it("show a process that takes a fork nothing that another one has erased in its origin, and wait for one that has it", async () => {
     const schema = `e${schemas++}`;
     const encryption = { keys: memoryKeys() };
-    const [log, other] = [await open(schema), await open(schema)];
+    const [log, elsewhere] = [await open(schema), await open(schema)];
     const agent = { model: scriptedModel(() => "Yes.") };
     await using one = await createRuntime({ log, agent, encryption });
-    await using two = await createRuntime({ log: other, agent, encryption });
     const session = await one.session("s");
     await (
       await session.send(`Remember ${SECRET}`)
     ).result;
     await one.log.fork("f", [forked("s", await log.revision("s"))]);
-    await two.log.fork("g", [forked("f", await log.revision("f"))]);
-    const said = await Array.fromAsync(two.log.read("g"));
+    await one.log.fork("g", [forked("f", await log.revision("f"))]);
+    const said = await Array.fromAsync(one.log.read("g"));
     const positions = said.filter(hasSecret).map(({ position }) => position);
     expect(positions).not.toEqual([]);
+
+    const former = await createRuntime({ log: elsewhere, agent, encryption });
+    await former.session("f");
+    const refused = { code: "COMMAND_REFUSED", details: { fork: "f" } };
+    await expect(session.redact(positions)).rejects.toMatchObject(refused);
+    await former.close();
+
+    await using two = await createRuntime({ log: elsewhere, agent, encryption });
+    expect((await Array.fromAsync(two.log.read("g"))).some(hasSecret)).toBe(true);
     await session.redact(positions);
     const fork = await two.session("g");
     await (

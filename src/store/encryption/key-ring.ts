@@ -209,8 +209,8 @@ export class KeyRing {
       ({ type, data }) => type === "session.redacted" && isDeepStrictEqual(data.ranges, ranges),
     );
     if (isRecorded) return await this.eraseNoted(key);
+    // Not saved: the process that noted it may live, and save the key without those parts.
     key.cancelErasing();
-    await this.save(key);
   }
 
   /** Removes the keys that forks would have inherited had the session been deleted. */
