@@ -270,8 +270,8 @@ export class LiveSessions {
     const { session } = actor;
     const entry = this.#entries.get(actor);
     if (this.#live.get(session) === entry) this.#live.delete(session);
-    // A failed session has a timer too.
-    void entry?.then(({ idleTimer }) => idleTimer?.[Symbol.dispose]());
+    // A failed session has a timer too; an activation that failed has none, and tells its caller.
+    entry?.then(({ idleTimer }) => idleTimer?.[Symbol.dispose]()).catch(() => {});
   }
 
   #recorded(live: LiveSession, event: SessionEvent): void {
