@@ -34,6 +34,8 @@ export interface StepRequest {
   readonly context?: Required<TurnContext>;
   /** The output of the turn: the model is told its response format. */
   readonly output?: OutputInterface | undefined;
+  /** The provider's calls of earlier replies whose results may come. */
+  readonly awaited?: readonly string[];
   /** Undefined if nothing observes the call. */
   readonly observer?: CallObserver | undefined;
 }

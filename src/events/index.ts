@@ -30,7 +30,7 @@ export {
   defineEvents,
 } from "./define-events.ts";
 export { askedId, sessionOfAsked } from "./asked-id.ts";
-export { isRepeatedId, repeatedId } from "./repeated-id.ts";
+export { isRepeatedId, isRepeatOf, repeatedId } from "./repeated-id.ts";
 export { assertAppendable, idOf } from "./appendable.ts";
 export { plainJson } from "./plain-json.ts";
 export {

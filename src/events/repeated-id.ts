@@ -9,3 +9,7 @@ export function repeatedId(id: string, nth: number): string {
 export function isRepeatedId(id: string): boolean {
   return /@\d+$/.test(id);
 }
+
+export function isRepeatOf(id: string, given: string): boolean {
+  return isRepeatedId(id) && id.slice(0, id.lastIndexOf("@")) === given;
+}

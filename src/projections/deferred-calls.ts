@@ -38,6 +38,20 @@ export function deferredCalls(
   return [...waiting];
 }
 
+/** The ids of all provider calls of the turn without a result, before the open step, oldest first. */
+export function awaitedCalls({ items, turn }: HistoryState): readonly string[] {
+  const waiting = new Set<string>();
+  for (const item of items.slice(items.findLastIndex((one) => one.turn !== turn) + 1)) {
+    // The provider knows nothing of a call that was cut off.
+    if (item.kind !== "step" || item.status !== "finished") continue;
+    for (const part of item.parts) {
+      if (part.kind === "provider-call") waiting.add(part.callId);
+      else if (part.kind === "provider-result") waiting.delete(part.callId);
+    }
+  }
+  return [...waiting];
+}
+
 /** Whether the provider has said nothing for some replies. The history leaves out steps without parts. */
 function isStuck({ step, parts }: StepItem, items: HistoryState["items"]): boolean {
   const last = items.findLast((item) => item.kind === "step");

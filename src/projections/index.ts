@@ -23,7 +23,7 @@ export {
 export { compactions, withoutScale } from "./compactions.ts";
 export { type ContextView, contextView, withBinding } from "./context-view.ts";
 export { coveredBy, itemRanges } from "./covered.ts";
-export { deferredCalls } from "./deferred-calls.ts";
+export { awaitedCalls, deferredCalls } from "./deferred-calls.ts";
 export { disjointUsage } from "./disjoint-usage.ts";
 export {
   type ApprovalDecision,

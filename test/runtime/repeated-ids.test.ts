@@ -342,6 +342,40 @@ describe.each(sources)("calls that the provider ran, by %s", (stepSource) => {
   });
 });
 
+it("two calls of one id that the provider answers in its next reply get both results, and no third reply", async () => {
+  const search = (input: string): ScriptedPart => ({
+    type: "raw-part",
+    part: { type: "tool-call", toolCallId: "0", toolName: "search", input, providerExecuted: true },
+  });
+  const found = (result: string): ScriptedPart => ({
+    type: "raw-part",
+    part: { type: "tool-result", toolCallId: "0", toolName: "search", result },
+  });
+  const searching: ToolSet[string] = {
+    type: "provider",
+    isProviderExecuted: true,
+    supportsDeferredResults: true,
+    id: "test.search",
+    args: {},
+    inputSchema: z.object({}),
+    outputSchema: z.unknown(),
+  };
+  const model = scriptedModel([
+    { parts: [search("{}"), search("{}")] },
+    { parts: [found("one"), found("two"), ...saying("Done.").parts] },
+  ]);
+  await using open = await openSession({ model, tools: { search: searching } });
+  await turn(open.session);
+  const results = (await open.events()).flatMap(({ type, data }) =>
+    type === "part.tool-result" ? [[data.toolCallId, data.output]] : [],
+  );
+  expect(results).toEqual([
+    ["0", "one"],
+    ["0@2", "two"],
+  ]);
+  expect(model.calls).toHaveLength(2);
+});
+
 it("two calls of one id that a client runs are answered each by itself", async () => {
   const locate = tool({ inputSchema: z.object({ who: z.string() }), outputSchema: z.string() });
   const model = scriptedModel([

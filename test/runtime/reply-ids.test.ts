@@ -131,7 +131,20 @@ describe("the result of a call that the provider ran", () => {
     expect(named(ran("a"), result("a"), ran("a"), result("a"))).toEqual(["a", "a", "a@2", "a@2"]);
   });
 
-  it("of an earlier reply keeps its id", () => {
+  it("of an earlier reply has the id of the call that waits for it, and ours gets another one", () => {
+    const ids = new ReplyIds(["a@2", "b"]);
+    const parts = [called("a"), called("b"), result("a"), result("a"), ran("b"), result("b")];
+    expect(parts.map((part) => ids.named(part).toolCallId)).toEqual([
+      "a",
+      "b@2",
+      "a@2",
+      "a",
+      "b",
+      "b",
+    ]);
+  });
+
+  it("of an earlier reply that nobody waits for keeps its id", () => {
     expect(named(called("a"), result("a"))).toEqual(["a", "a"]);
   });
 });

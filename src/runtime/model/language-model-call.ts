@@ -43,7 +43,7 @@ async function* call(request: StepRequest): AsyncGenerator<StepOutput, void, voi
       ...(observer && {
         callId: observer.callId,
         onLanguageModelCallStart: observer.started,
-        onLanguageModelCallEnd: (event) => observer.ended(withOwnIds(event)),
+        onLanguageModelCallEnd: (event) => observer.ended(withOwnIds(event, request.awaited)),
         executeLanguageModelCallInTelemetryContext: observer.execute,
       }),
     });
@@ -58,7 +58,7 @@ async function* call(request: StepRequest): AsyncGenerator<StepOutput, void, voi
     observer?.answered({ request: sent, headers: answer?.headers });
     using parts = untilAborted(stream, signal);
     yield { kind: "head", contentType: answer?.headers?.["content-type"] };
-    const ids = new ReplyIds();
+    const ids = new ReplyIds(request.awaited);
     let response: ResponseMetadata = {};
     for await (const part of parts) {
       switch (part.type) {

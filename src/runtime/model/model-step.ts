@@ -25,7 +25,7 @@ import {
   type TurnContext,
 } from "../../agent/index.ts";
 import { recordOffloaded, type SessionBlobs } from "../../media/index.ts";
-import { deferredCalls } from "../../projections/index.ts";
+import { awaitedCalls, deferredCalls } from "../../projections/index.ts";
 import { emptyReply } from "./empty-reply.ts";
 import { toStoredError, unlessAborted, type Timer } from "../../shared/index.ts";
 import { brokenStream, providerFailure, retryDelayMs } from "./provider-failure.ts";
@@ -90,7 +90,8 @@ async function stream(run: ModelStep): Promise<Streamed> {
   const messages = await blobs.expand(run.messages, signal);
   const { output } = run;
   const observer = await run.observe?.({ agent, messages, context, signal, output: run.output });
-  const outputs = source.call({ agent, messages, signal, context, output, observer });
+  const awaited = awaitedCalls(recorder.state.history);
+  const outputs = source.call({ agent, messages, signal, context, output, awaited, observer });
   try {
     while (!signal.aborted) {
       let next: IteratorResult<StepOutput, void>;

@@ -3,7 +3,7 @@
  * calls. All else names a call by (step, call id): what people approve, what runs, and what the model reads.
  */
 
-import { repeatedId } from "../../events/index.ts";
+import { isRepeatOf, repeatedId } from "../../events/index.ts";
 
 /** A part of a stream or of the content of a reply, as the SDK has it or as a model gives it. */
 interface AnyPart {
@@ -25,6 +25,8 @@ interface Given {
   /** The calls that the provider runs, and how many of them have a result. */
   readonly run: string[];
   answered: number;
+  /** The number of the newest id that was made of it. */
+  nth: number;
 }
 
 /** For the parts of one reply, in order. An id stays as it is where it comes first. */
@@ -32,13 +34,19 @@ export class ReplyIds {
   readonly #taken = new Set<string>();
   readonly #given = new Map<string, Given>();
   readonly #inputs = new Map<string, unknown>();
+  readonly #awaited: string[];
+
+  /** @param awaited - The provider's calls of earlier replies whose results may come. */
+  constructor(awaited: readonly string[] = []) {
+    this.#awaited = [...awaited];
+  }
 
   /** The part with the recorded id of its call. */
   named<Part extends AnyPart>(part: Part): Part {
     // A hostile stream may have no part at all: it is refused behind this.
     switch (part?.type) {
       case "tool-input-start":
-        return withId(part, "id", (id) => this.#began(id));
+        return withId(part, "id", (id) => this.#began(id, part));
       case "tool-input-delta":
       case "tool-input-end":
         return withId(part, "id", (id) => this.#of(id).inputs.at(-1) ?? this.#of(id).newest);
@@ -66,27 +74,31 @@ export class ReplyIds {
   #of(id: string): Given {
     const known = this.#given.get(id);
     if (known !== undefined) return known;
-    const made: Given = { inputs: [], newest: id, run: [], answered: 0 };
+    const made: Given = { inputs: [], newest: id, run: [], answered: 0, nth: 1 };
     this.#given.set(id, made);
     return made;
   }
 
-  #free(id: string): string {
+  /** The provider may name a call again that waits for its result: that is the same call. */
+  #free(id: string, isOurs: boolean): string {
+    const isTaken = (one: string): boolean =>
+      this.#taken.has(one) || (isOurs && this.#awaited.includes(one));
+    const given = this.#of(id);
     let free = id;
-    for (let nth = 2; this.#taken.has(free); nth++) free = repeatedId(id, nth);
+    while (isTaken(free)) free = repeatedId(id, (given.nth += 1));
     this.#taken.add(free);
     return free;
   }
 
-  #began(id: string): string {
-    const name = this.#free(id);
+  #began(id: string, { providerExecuted }: AnyPart): string {
+    const name = this.#free(id, providerExecuted !== true);
     this.#of(id).inputs.push(name);
     return name;
   }
 
   #called(id: string, { input, providerExecuted }: AnyPart): string {
     const given = this.#of(id);
-    const name = given.inputs.shift() ?? this.#free(id);
+    const name = given.inputs.shift() ?? this.#free(id, providerExecuted !== true);
     given.newest = name;
     if (providerExecuted === true) given.run.push(name);
     this.#inputs.set(name, input);
@@ -96,8 +108,18 @@ export class ReplyIds {
   /** Results come in the order of the calls that the provider runs: nothing else distinguishes them. */
   #answered(id: string, { preliminary }: AnyPart): string {
     const given = this.#of(id);
+    const isFinal = preliminary !== true;
+    if (given.run.length === 0) return this.#answeredEarlier(id, isFinal);
     const name = given.run[given.answered] ?? given.run.at(-1) ?? id;
-    if (preliminary !== true) given.answered += 1;
+    if (isFinal) given.answered += 1;
+    return name;
+  }
+
+  /** The provider answers a call of an earlier reply, by the id that it gave. */
+  #answeredEarlier(id: string, isFinal: boolean): string {
+    const index = this.#awaited.findIndex((one) => one === id || isRepeatOf(one, id));
+    const name = this.#awaited[index] ?? id;
+    if (isFinal && index !== -1) this.#awaited.splice(index, 1);
     return name;
   }
 
@@ -117,8 +139,9 @@ export class ReplyIds {
 /** The content of a whole reply, as the SDK reports it at its end. */
 export function withOwnIds<Event extends { readonly content: readonly AnyPart[] }>(
   event: Event,
+  awaited: readonly string[] | undefined,
 ): Event {
-  const ids = new ReplyIds();
+  const ids = new ReplyIds(awaited);
   return { ...event, content: event.content.map((part) => ids.named(part)) };
 }
 

@@ -55,7 +55,7 @@ async function* streamed(
   const { agent, signal, observer } = request;
   let hasAnswered = false;
   const responseFormat = await request.output?.responseFormat;
-  const model = observed(agent.model, onContentType, responseFormat);
+  const model = observed(request, onContentType, responseFormat);
   const tools = sentTools(agent);
   const { experimental_refineToolInput: refine } = agent;
   const { stream } = streamText({
@@ -76,14 +76,14 @@ async function* streamed(
     },
     ...(observer && {
       onLanguageModelCallStart: observer.started,
-      onLanguageModelCallEnd: (event) => observer.ended(withOwnIds(event)),
+      onLanguageModelCallEnd: (event) => observer.ended(withOwnIds(event, request.awaited)),
       _internal: { generateCallId: () => observer.callId },
     }),
     ...(tools === undefined ? {} : { tools: withoutExecution(tools) }),
     ...(refine === undefined ? {} : { experimental_refineToolInput: refine }),
   });
   // A model by its name is not wrapped, and other ids stay.
-  const ids = new ReplyIds();
+  const ids = new ReplyIds(request.awaited);
   for await (const part of stream) {
     switch (part.type) {
       case "start-step":
@@ -134,7 +134,7 @@ function bridge(observer: CallObserver): Telemetry {
 
 /** The same model, which reports the content type of each response before its stream ends. */
 function observed(
-  model: LanguageModel,
+  { agent: { model }, awaited }: StepRequest,
   onContentType: (contentType: string | undefined) => void,
   responseFormat: LanguageModelV4CallOptions["responseFormat"],
 ): LanguageModel {
@@ -154,7 +154,7 @@ function observed(
       try {
         const answer = await doStream();
         onContentType(answer.response?.headers?.["content-type"]);
-        return { ...answer, stream: streamOf(mended(answer.stream)) };
+        return { ...answer, stream: streamOf(mended(answer.stream, awaited)) };
       } catch (error) {
         throw readableError(error);
       }
@@ -169,8 +169,11 @@ type ModelPart = LanguageModelV4StreamPart;
  * With an id of its own for each call, so that the SDK tells the tool's callbacks that one. An error that throws
  * when it is read would end the process by an unhandled rejection in the SDK.
  */
-async function* mended(stream: ReadableStream<ModelPart>): AsyncGenerator<ModelPart, void, void> {
-  const ids = new ReplyIds();
+async function* mended(
+  stream: ReadableStream<ModelPart>,
+  awaited: StepRequest["awaited"],
+): AsyncGenerator<ModelPart, void, void> {
+  const ids = new ReplyIds(awaited);
   try {
     for await (const part of stream)
       yield part?.type === "error"
