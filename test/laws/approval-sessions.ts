@@ -58,6 +58,32 @@ export async function approvalSession({ open, die }: Stage): Promise<Session> {
   return second;
 }
 
+/** Several calls of one id in a reply, and in the next; the process dies while they wait. */
+export async function oneIdSession({ open, die }: Stage): Promise<Session> {
+  const looked = call("lookUp", "0", { word: "bed" });
+  const first = await open(
+    askingAgent([calling(book("0", "Ulm"), looked, book("0", "Bonn"), book("0", "Trier"))]),
+  );
+  await first.send("Book Ulm, Bonn and Trier.", { id: "m1" });
+  await seen(first, "tool.approval-requested", ({ callId }) => callId === "0@4");
+  await allow(first, "0@3");
+  await seen(first, "tool.succeeded", ({ callId }) => callId === "0@3");
+  die();
+  const second = await open(
+    askingAgent([calling(book("0", "Jena"), call("quick", "0")), "Bonn, Trier and Jena it is."]),
+  );
+  await refuse(second, "0", { reason: "it is full" });
+  await allow(second, "0@4", { always: true });
+  await seen(
+    second,
+    "tool.approval-requested",
+    ({ step, callId }) => step === 2 && callId === "0@2",
+  );
+  await allow(second, "0@2");
+  await second.idle();
+  return second;
+}
+
 export async function secondThoughtSession({ open }: Stage): Promise<Session> {
   const steps = ["That was quick.", "So was that.", "Not so quick.", "Quick again."];
   const session = await open(

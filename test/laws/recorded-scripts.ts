@@ -4,7 +4,12 @@ import type { Agent, Session } from "../../src/public/index.ts";
 import { prepareAgent } from "../../src/agent/index.ts";
 import { counter, countingAgent } from "../support/counting-agent.ts";
 import type { ReplayedAgent } from "../../src/replay/index.ts";
-import { approvalSession, askingAgent, secondThoughtSession } from "./approval-sessions.ts";
+import {
+  approvalSession,
+  askingAgent,
+  oneIdSession,
+  secondThoughtSession,
+} from "./approval-sessions.ts";
 import { cancelledAgent, cancelSession } from "./cancel-sessions.ts";
 import {
   compactionSession,
@@ -56,6 +61,7 @@ export const recordedScripts: Readonly<Record<FixtureName, RecordedScript>> = {
     agents: [talkingAgent([]), { ...talkingAgent([]), instructions: BRIEF }],
   },
   limits: { play: limitSession, agents: [strictAgent()] },
+  "one-id": { play: oneIdSession, agents: [askingAgent()] },
   approvals: { play: approvalSession, agents: [askingAgent()] },
   "second-thoughts": { play: secondThoughtSession, agents: [askingAgent()] },
   cancels: { play: cancelSession, agents: [cancelledAgent()] },

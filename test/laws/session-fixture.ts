@@ -24,6 +24,7 @@ export const fixtureNames = [
   "trouble",
   "long-talk",
   "limits",
+  "one-id",
   "approvals",
   "second-thoughts",
   "cancels",
