@@ -90,23 +90,26 @@ export interface DeletedWithBlobs extends Deleted {
   readonly blobs: CollectedBlobs;
 }
 
+export type OnLeftBlobs = (why: TurnlogError, collect?: () => Promise<unknown>) => void;
+
 /**
  * Deletes a session with those of its sub-agents, and the blobs that only they use. If a damaged log hides
- * which those are, they stay, and `onWarning` is called. @throws TurnlogError as `EventLog.delete`
+ * which those are, they stay. @throws TurnlogError as `EventLog.delete`
+ * @param onLeft - Gets the reason why blobs stay, and what collects them at another time, where that may help.
  */
 export async function deleteSession(
   log: EventLog,
   blobs: BlobStore | undefined,
   session: string,
   options: DeleteOptions,
-  onWarning: (error: TurnlogError) => void,
+  onLeft: OnLeftBlobs,
 ): Promise<DeletedWithBlobs> {
   // First those below: if this ends in between, the rest is found again.
   const below: DeletedWithBlobs[] = [];
   for (const child of await childrenOf(log, session))
-    below.push(await deleteSession(log, blobs, child, options, onWarning));
+    below.push(await deleteSession(log, blobs, child, options, onLeft));
   const children = below.flatMap((one) => [...one.children, one.session]);
-  const own = await deleteAlone(log, blobs, session, options, onWarning);
+  const own = await deleteAlone(log, blobs, session, options, onLeft);
   const collected = [...below.map((one) => one.blobs), own.blobs];
   const removed = collected.reduce((sum, one) => sum + one.removed, 0);
   const bytes = collected.reduce((sum, one) => sum + one.bytes, 0);
@@ -118,13 +121,13 @@ async function deleteAlone(
   blobs: BlobStore | undefined,
   session: string,
   options: DeleteOptions,
-  onWarning: (error: TurnlogError) => void,
+  onLeft: OnLeftBlobs,
 ): Promise<Omit<DeletedWithBlobs, "children">> {
   const none: CollectedBlobs = { removed: 0, bytes: 0 };
-  const warn = (cause: unknown): CollectedBlobs => {
+  const leave = (cause: unknown, collect?: () => Promise<unknown>): CollectedBlobs => {
     const code = TurnlogError.isInstance(cause) ? cause.code : "LOG_FAILED";
     const what = `The blobs that only session ${session} used could not be determined and were not deleted with it. Run \`turnlog repair\`, then \`turnlog gc\`.`;
-    onWarning(new TurnlogError(code, what, { session, cause }));
+    onLeft(new TurnlogError(code, what, { session, cause }), collect);
     return none;
   };
   let own: readonly string[] = [];
@@ -137,7 +140,8 @@ async function deleteAlone(
     }
   }
   const deleted = await log.delete(session, options);
-  if (failure !== undefined) return { ...deleted, blobs: warn(failure) };
+  if (failure !== undefined) return { ...deleted, blobs: leave(failure) };
   if (blobs === undefined || own.length === 0) return { ...deleted, blobs: none };
-  return { ...deleted, blobs: await collectBlobs(log, blobs, own).catch(warn) };
+  const collect = (): Promise<CollectedBlobs> => collectBlobs(log, blobs, own);
+  return { ...deleted, blobs: await collect().catch((error: unknown) => leave(error, collect)) };
 }

@@ -57,7 +57,7 @@ export async function untilDone<Result>(
 const ofOutages: ReadonlySet<string> = new Set(["LOG_FAILED", "LOG_FULL", "LOG_READ_ONLY"]);
 
 /** Whether a later try may succeed, though nobody mends what is stored. */
-export function mayPass(error: unknown): boolean {
+function mayPass(error: unknown): boolean {
   if (!TurnlogError.isInstance(error)) return true;
   if (error.code === "SESSION_FAILED") return mayPass(error.cause);
   return ofOutages.has(error.code);

@@ -5,7 +5,7 @@ import { isAtRest, isIdle } from "../state/index.ts";
 import { settledWithin } from "../shared/index.ts";
 import { runningChildren } from "./abandoned-turns.ts";
 import type { Background } from "./background.ts";
-import { release } from "./given-back.ts";
+import { release } from "./claim-end.ts";
 import type { LiveSession } from "./live-session.ts";
 import { closed } from "./runtime.ts";
 

@@ -15,7 +15,7 @@ import { type PreparedAgent, mediaLimits, type StepSource } from "../agent/index
 import { AddressReader, type OpenedBlobs, SessionBlobs } from "../media/index.ts";
 import { endAbandoned, isAbandoned, runningChildren } from "./abandoned-turns.ts";
 import type { Background } from "./background.ts";
-import { giveBack } from "./given-back.ts";
+import { giveBack } from "./claim-end.ts";
 import type { AgentNames } from "./agent-registry.ts";
 import type { SessionAgent } from "./session-agent.ts";
 import type { SpendingLedger } from "./spending-ledger.ts";

@@ -16,7 +16,7 @@ import {
 } from "./session/index.ts";
 import type { OpenMcpServers } from "../mcp/index.ts";
 import { isAtRest, type SessionState } from "../state/index.ts";
-import { giveBack, release } from "./given-back.ts";
+import { giveBack, release } from "./claim-end.ts";
 import { FollowedSessions } from "./followed-sessions.ts";
 import { passivateLater } from "./passivate-later.ts";
 import { asGone, closed, reopened } from "./runtime.ts";

@@ -10,6 +10,7 @@ import { deletedSchema, deleteSession, type DeletedWithBlobs } from "../media/in
 import { trimLog, type TrimmedLog, type TrimLogOptions } from "../archive/trim/index.ts";
 import { childrenOf, waitsForAnswer } from "../state/index.ts";
 import type { StoreLog } from "../store/leveldb/index.ts";
+import type { Background } from "./background.ts";
 import { readAnswer } from "./forwarded-commands.ts";
 import { elsewhereIfNotHere } from "./stored-command.ts";
 import type { LiveSession } from "./live-session.ts";
@@ -19,6 +20,7 @@ export interface UpkeepHost {
   readonly log: EventLog;
   readonly blobs: BlobStore | undefined;
   readonly live: LiveSessions;
+  readonly background: Background;
   readonly onWarning: (error: TurnlogError) => void;
   /** Epoch milliseconds. */
   readonly clock: () => number;
@@ -36,7 +38,7 @@ export async function deleteLive(
   host: UpkeepHost,
   tell?: (deleted: DeletedWithBlobs) => Promise<void>,
 ): Promise<DeletedWithBlobs> {
-  const { log, blobs, live, onWarning } = host;
+  const { log, blobs, live, background, onWarning } = host;
   const refusal = ({ actor }: LiveSession): TurnlogError | undefined =>
     actor.isIdle ? undefined : inTurn(session, actor.state.position);
   return await live.whilePassive(session, refusal, async () => {
@@ -47,7 +49,11 @@ export async function deleteLive(
       const deleted = await deleteLive(child, options, host);
       children.push(...deleted.children, child);
     }
-    const deleted = await deleteSession(log, blobs, session, options, onWarning);
+    const deleted = await deleteSession(log, blobs, session, options, (why, collect) => {
+      if (collect === undefined) return onWarning(why);
+      const work = async (): Promise<void> => void (await collect());
+      void background.run(work, () => why);
+    });
     const result = { ...deleted, children };
     await tell?.(result);
     return result;

@@ -115,10 +115,9 @@ export class OpenRuntime implements Runtime {
     this.#mcp = openMcpServers(options.mcp, { clock: Date.now, ...options, onWarning, taken });
     const { clock = Date.now, timer = systemTimer, replayGate, limits } = options;
     const ledger = openLedger({ log, agents, limits, clock });
-    const live = (): LiveSessions => this.#liveSessions;
     const background = (this.#background = new Background({ timer, onWarning }));
     this.#resumes = new Background({ timer, onWarning, concurrency: RESUMED_AT_ONCE });
-    this.#later = new LaterMessages({ live, clock, timer, onWarning });
+    this.#later = new LaterMessages({ live: () => this.#liveSessions, clock, timer, onWarning });
     this.#liveSessions = new LiveSessions({
       options,
       log,
@@ -277,6 +276,7 @@ export class OpenRuntime implements Runtime {
       log: this.log,
       blobs: this.#blobs.store,
       live: this.#liveSessions,
+      background: this.#background,
       onWarning: this.#warn,
       clock: this.#options.clock ?? Date.now,
       closing: this.#closed.signal,

@@ -14,6 +14,7 @@ import {
 import type { Claim, EventLog } from "../../src/events/index.ts";
 import { gate, scriptedModel } from "../../src/models/index.ts";
 import { wrapLog } from "../../src/replay/index.ts";
+import { memoryBlobs } from "../../src/store/blobs/index.ts";
 import { failingLog, type FailingLog } from "../support/failing-log.ts";
 import { storedEvents } from "../support/replay.ts";
 import { severableLog } from "../support/severed-log.ts";
@@ -22,6 +23,8 @@ import { call, calling, saying } from "../support/script.ts";
 import { testTime, type TestTime } from "../support/test-time.ts";
 
 const LONG = 600_000;
+/** Too large for an event. */
+const file = Buffer.alloc(100_000, "%PDF-1.7 ");
 const agent = { model: scriptedModel(() => "Done.") };
 
 interface Open<Log extends EventLog> extends AsyncDisposable {
@@ -250,4 +253,22 @@ it("a sub-agent whose log fails goes on with its turn when that works again: its
   await one.time.pass(10_000);
   expect(await turn.result).toMatchObject({ text: "Thanks." });
   expect((await session.view()).toolCalls).toMatchObject([{ status: "succeeded" }]);
+});
+
+it("the blobs of a deleted session are deleted too, though the store was away just then", async () => {
+  const real = await openMemoryLog();
+  const blobs = memoryBlobs();
+  await using one = await open(wrapLog(real, { blobs }));
+  const session = await one.runtime.session("s");
+  await (
+    await session.send([{ type: "file", mediaType: "application/pdf", data: file }])
+  ).result;
+  expect(await Array.fromAsync(blobs.list())).toHaveLength(1);
+  one.log.fails("blobs.collect");
+  expect(await one.runtime.delete("s")).toMatchObject({ blobs: { removed: 0 } });
+  await one.time.pass(LONG);
+  expect(one.warnings).toMatchObject([{ session: "s" }]);
+  one.log.back();
+  await one.time.pass(10_000);
+  expect(await Array.fromAsync(blobs.list())).toEqual([]);
 });

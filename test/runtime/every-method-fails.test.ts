@@ -32,7 +32,8 @@ import { storedEvents } from "../support/replay.ts";
 import { systemTimer, type Timer } from "../../src/shared/index.ts";
 
 const events = defineEvents({ "app.noted": z.object({ n: z.number() }) });
-const png = `data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==`;
+/** Too large for an event. */
+const file = Buffer.alloc(100_000, "%PDF-1.7 ");
 
 /** What was rejected or thrown where nobody looks. */
 const unheld: unknown[] = [];
@@ -116,7 +117,9 @@ const features: Readonly<Record<string, Feature>> = {
   later: (_, session, round) =>
     session.send("Later.", { id: `later-${round}`, notBefore: new Date(Date.now() + 1) }),
   files: (_, session) =>
-    session.send([{ type: "file", mediaType: "image/png", data: png }]).then((turn) => turn.result),
+    session
+      .send([{ type: "file", mediaType: "application/pdf", data: file }])
+      .then((turn) => turn.result),
   append: (_, session) => session.append("app.noted", { n: 1 }),
   compaction: (_, session) => session.compact(),
   rewind: async (_, session) => {
