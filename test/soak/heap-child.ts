@@ -1,6 +1,6 @@
 /**
- * Prints the heap after a collection at every thousand turns of sessions that come and go, on LevelDB:
- * `node --expose-gc test/soak/heap-child.ts <folder> <turns> <sessions>`.
+ * Prints the heap after a collection, some twenty times, while sessions come and go on LevelDB, each line as JSON:
+ * `npm run test:heap -- <new folder> [turns] [sessions]`; 20,000 turns over 2,000 sessions if left out.
  */
 
 import { openLog } from "../../src/public/index.ts";

@@ -76,7 +76,7 @@ export interface World extends AsyncDisposable {
   allPassive(): Promise<void>;
 }
 
-export const kinds = 6;
+const kinds = 6;
 
 /** A runtime with a server, a client and a consumer, and signals that live as long as it does. */
 export async function world(log: EventLog): Promise<World> {
