@@ -105,9 +105,10 @@ export async function world(log: EventLog): Promise<World> {
     agent: {
       model: model(),
       tools: {
-        guarded: tool({ inputSchema: z.object({}), needsApproval: true, execute: () => "done" }),
+        guarded: tool({ inputSchema: z.object({}), execute: () => "done" }),
         helper: agentTool({ agent: helper, description: "Helps." }),
       },
+      toolApproval: { guarded: "user-approval" },
     },
   });
   const server = await serveNode(runtime, { port: 0 });

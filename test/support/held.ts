@@ -28,6 +28,8 @@ const signals = new Set<WeakRef<AbortSignal>>();
 const known = new WeakSet<AbortSignal>();
 /** Where each listener was added, for the report. */
 const places = new WeakMap<object, string>();
+// Called on the target that it is meant for.
+// oxlint-disable-next-line typescript/unbound-method
 const { addEventListener } = EventTarget.prototype;
 
 /** @param roots - Whose maps and sets are counted, by a name for the report; also those of their fields. */
@@ -156,6 +158,8 @@ function entries(roots: Held["roots"]): Counts {
   const counts: Record<string, number> = {};
   const session = new Session();
   session.connect();
+  // The answer of each method is of its own type.
+  // oxlint-disable-next-line typescript/no-unnecessary-type-parameters
   const post = <Answer>(method: string, parameters: object): Answer | undefined => {
     let found: Answer | undefined;
     session.post(method, parameters, (error, answer) => {
