@@ -62,7 +62,7 @@ const teller: Reply = ({ body }, response) => {
   const content = isTurn ? "and so the tale went on ".repeat(150) : summaryOf(["the tale is long"]);
   const billed = [defaultEstimator.text(JSON.stringify(body)), defaultEstimator.text(content)];
   const [input = 0, output = 0] = billed.map(Math.round);
-  streamChunks(
+  return streamChunks(
     response,
     [
       { delta: { role: "assistant", content }, finish_reason: null },

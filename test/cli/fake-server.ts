@@ -35,7 +35,7 @@ export interface FakeServer extends AsyncDisposable {
   readonly requests: readonly Request[];
 }
 
-export type Reply = (request: Request, response: ServerResponse) => void;
+export type Reply = (request: Request, response: ServerResponse) => unknown;
 
 export async function fakeServer(reply: Reply): Promise<FakeServer> {
   const requests: Request[] = [];
@@ -48,7 +48,7 @@ export async function fakeServer(reply: Reply): Promise<FakeServer> {
       body,
     };
     requests.push(request);
-    reply(request, response);
+    await reply(request, response);
   }
   const server = createServer((message, response) => {
     answer(message, response).catch((error: unknown) => response.destroy(error as Error));
@@ -75,14 +75,14 @@ export function streamEvents(response: ServerResponse, events: readonly object[]
 }
 
 /** Streams chunks of chat completions, and what they cost. */
-export function streamChunks(
+export async function streamChunks(
   response: ServerResponse,
-  choices: readonly object[],
+  choices: Iterable<object> | AsyncIterable<object>,
   [prompt_tokens, completion_tokens]: readonly [number, number] = [20, 5],
-): void {
+): Promise<void> {
   response.writeHead(200, { "content-type": "text/event-stream" });
   const base = { id: "c-1", object: "chat.completion.chunk", created: 1, model: "m" };
-  for (const choice of choices) {
+  for await (const choice of choices) {
     response.write(`data: ${JSON.stringify({ ...base, choices: [{ index: 0, ...choice }] })}\n\n`);
   }
   const total_tokens = prompt_tokens + completion_tokens;

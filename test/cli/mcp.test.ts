@@ -20,7 +20,7 @@ async function caller(toolName: string): Promise<FakeServer> {
   return await fakeServer(({ body }, response) => {
     const result = body.messages?.findLast(({ role }) => role === "tool");
     const call = { index: 0, id: "c1", function: { name: toolName, arguments: '{"text":"é"}' } };
-    streamChunks(
+    return streamChunks(
       response,
       result === undefined
         ? [{ delta: { tool_calls: [call] } }, { delta: {}, finish_reason: "tool_calls" }]

@@ -3,6 +3,7 @@ import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it } from "vitest";
 import { main } from "./built-command.ts";
 import { run } from "./command-line.ts";
+import { fakeServer, streamChunks } from "./fake-server.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 import { hasWindows, terminalWindow } from "./terminal-window.ts";
 
@@ -56,12 +57,28 @@ describe.skipIf(!hasWindows)(
 
     it("goes on in a window that becomes narrow and wide while a reply streams", async () => {
       await using folder = await temporaryFolder(files);
-      await using window = await terminalWindow(chat("human"), { cwd: folder.path, columns: 80 });
+      const resized = Promise.withResolvers<void>();
+      const [begin, ...rest] = prose.split(/(?<=sessions)/);
+      async function* choices(): AsyncGenerator<object> {
+        yield { delta: { role: "assistant", content: begin }, finish_reason: null };
+        await resized.promise;
+        yield { delta: { content: rest.join("") }, finish_reason: null };
+        yield { delta: {}, finish_reason: "stop" };
+      }
+      await using server = await fakeServer((_, response) => streamChunks(response, choices()));
+      const env = { OPENAI_BASE_URL: server.url };
+      const words = [...chat("at-once").slice(0, -2), "--model", "openai:gpt-4o"];
+      await using window = await terminalWindow(words, { cwd: folder.path, columns: 80, env });
       await window.until(/^Ask about this folder/m);
       await window.type(question);
       await window.press("Enter");
       await window.until(/Durable sessions/);
-      for (const columns of [40, 64, 33, 80, 40]) await window.resize(columns);
+      // A terminal breaks what is on it already, so the rest comes when the chat knows the last width.
+      for (const columns of [40, 64, 33, 80, 40]) {
+        await window.resize(columns);
+        await window.until(columns > 60 ? /^Working .*Esc cancels$/m : /^(?:Tab .*)?Esc cancels$/m);
+      }
+      resized.resolve();
       await window.until(/^tokens: [^]*^Ask about this folder/m);
       const shown = (await window.rows()).join("\n");
       expect(wordsOf(shown)).toEqual(expect.arrayContaining([...wordsOf(prose)]));
