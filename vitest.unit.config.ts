@@ -10,7 +10,7 @@ const config: ViteUserConfig = mergeConfig(
   defineConfig({
     test: {
       exclude: [
-        "test/{bench,browser,cli,client,cluster,contract,corpus,crash,examples,mcp,media,model,package,postgres,server,soak,stores,studio}/**",
+        "test/{bench,browser,cli,client,cluster,contract,corpus,crash,crossings,examples,mcp,media,model,package,postgres,server,soak,stores,studio}/**",
         "test/archive/verify/**",
         "test/archive/exchange/{fixture,secrets,session-file}.test.ts",
         "test/laws/{every-position,recorded-sessions,imagined-sessions,thinned-sessions,retractions}.test.ts",

@@ -6,7 +6,7 @@ export function call(toolName: string, toolCallId: string, input: unknown = {}):
   return { type: "tool-call", toolName, toolCallId, input };
 }
 
-interface Parts {
+export interface Parts {
   readonly parts: readonly ScriptedPart[];
 }
 
