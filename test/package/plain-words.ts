@@ -7,6 +7,7 @@ export const plainWords: ReadonlySet<string> = new Set(
   `
     abandoned
     abort
+    aborted
     activation
     address
     allowed
@@ -251,6 +252,7 @@ export const plainWords: ReadonlySet<string> = new Set(
     panel
     parsed
     partial
+    passivate
     paths
     pattern
     pending
@@ -259,6 +261,7 @@ export const plainWords: ReadonlySet<string> = new Set(
     phrases
     picture
     pinned
+    places
     plain
     plan
     point
