@@ -37,6 +37,36 @@ function script() {
 }
 
 describe("a call that needs approval", () => {
+  it.each(["language-model-call", "stream-text"] as const)(
+    "runs with the input that was shown, whatever rules and callbacks do to theirs (%s)",
+    async (stepSource) => {
+      const paid: number[] = [];
+      const change = (input: { amount: number }): void => {
+        input.amount *= 2;
+      };
+      const pay = tool({
+        inputSchema: z.object({ amount: z.number() }),
+        onInputAvailable: ({ input }) => change(input),
+        execute: ({ amount }) => {
+          paid.push(amount);
+          return "paid";
+        },
+      });
+      const model = scriptedModel([calling(call("pay", "1", { amount: 1 })), "Done."]);
+      const toolApproval = ({ toolCall: { input } }: { toolCall: { input: unknown } }) => {
+        change(input as { amount: number });
+        return "user-approval" as const;
+      };
+      await using open = await openSession({ model, tools: { pay }, toolApproval }, { stepSource });
+      const turn = await open.session.send("Pay.");
+      await turn.untilRest();
+      const [asked] = (await open.session.view()).approvals;
+      await allow(open.session, "1");
+      await turn.result;
+      expect(paid.map((amount) => ({ amount }))).toEqual([asked?.input]);
+    },
+  );
+
   it("runs when it is approved and not before, and never when it is denied", async () => {
     const { paid, tools } = payment(true);
     const model = script();

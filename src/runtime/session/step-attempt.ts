@@ -2,7 +2,7 @@
 
 import type { ModelMessage } from "ai";
 import { estimateSpent } from "../../context/index.ts";
-import type { EventBody, StoredError } from "../../events/index.ts";
+import { ownCopy, type EventBody, type StoredError } from "../../events/index.ts";
 import { promptMessages } from "../../projections/index.ts";
 import { type PreparedAgent, type StepSource, contextOf } from "../../agent/index.ts";
 import type { SessionBlobs } from "../../media/index.ts";
@@ -64,7 +64,8 @@ export class StepAttempt {
       context: () => turn.context(),
       observe: async (setup) => await lifecycle?.beforeCall(setup),
       output: turn.output,
-      onInput: (callId, input) => this.#inputs.set(callId, input),
+      // A copy: the tool's callbacks get the input too.
+      onInput: (callId, input) => this.#inputs.set(callId, ownCopy(input)),
       mayBeShorter: () => prompts().mayBeShorter(),
     });
   }

@@ -5,7 +5,14 @@
  */
 
 import type { ModelMessage } from "ai";
-import { byId, entriesOf, entryOf, type JsonValue, type StoredError } from "../../events/index.ts";
+import {
+  byId,
+  entriesOf,
+  entryOf,
+  ownCopy,
+  type JsonValue,
+  type StoredError,
+} from "../../events/index.ts";
 import type { CallState } from "../../machines/index.ts";
 import type { CallPart } from "../../projections/index.ts";
 import { type Agent, toolContext, toolTimeoutMs, type TurnContext } from "../../agent/index.ts";
@@ -269,7 +276,10 @@ export class ToolRunner {
 
   async #input({ call, tool }: Runnable): Promise<unknown> {
     const { inputs } = this.#options;
-    return inputs.has(call.callId) ? inputs.get(call.callId) : inputFromRecord(tool, call.input);
+    // A copy for each reader: what a rule of the agent does to its own must not be what runs.
+    return inputs.has(call.callId)
+      ? ownCopy(inputs.get(call.callId))
+      : inputFromRecord(tool, call.input);
   }
 
   #background(work: () => Promise<void>): void {
