@@ -23,6 +23,8 @@ export interface Held {
   readonly roots: Readonly<Record<string, object>>;
 }
 
+const SHORT = "timers, actors and batches";
+
 /** Every signal that something listened to since this module was loaded, as long as it lives. */
 const signals = new Set<WeakRef<AbortSignal>>();
 const known = new WeakSet<AbortSignal>();
@@ -41,11 +43,15 @@ export async function held(roots: Held["roots"] = {}): Promise<Held> {
 /** What there is more of than before, and by how many; what was there and is gone counts for nothing. */
 export async function heldSince({ counts: before, roots }: Held): Promise<Counts> {
   const now = await countAll(roots);
-  return Object.fromEntries(
-    Object.entries(now)
-      .map(([name, count]) => [name, count - (before[name] ?? 0)] as const)
-      .filter(([, more]) => more > 0),
-  );
+  const more = Object.entries(now)
+    .map(([name, count]) => [name, count - (before[name] ?? 0)] as const)
+    .filter(([, difference]) => difference > 0);
+  // Which of them, as they are now.
+  const which = more.some(([name]) => name === SHORT) ? Object.entries(shortLived) : [];
+  return Object.fromEntries([
+    ...more,
+    ...which.map(([name, made]) => [`${name}, in all`, countOf(made)] as const),
+  ]);
 }
 
 function watch(): void {
@@ -76,7 +82,7 @@ async function countAll(roots: Held["roots"]): Promise<Counts> {
   // What ended a moment ago may have callbacks under way.
   for (let turn = 0; turn < 5; turn++) await nextTurn();
   return {
-    ...objects(),
+    [SHORT]: countOf(ShortLived),
     ...listeners(),
     ...descriptors(),
     ...entries(roots),
@@ -84,24 +90,26 @@ async function countAll(roots: Held["roots"]): Promise<Counts> {
 }
 
 const timer = setTimeout(() => {}, 0);
-const timerClass: abstract new () => unknown = timer.constructor as never;
+// Node exports no class of timers.
+const timerClass = timer.constructor as Class;
 clearTimeout(timer);
 
-/** Classes of what is short-lived, by what the report calls them. Each costs a pass over the heap. */
-const shortLived: Readonly<Record<string, abstract new (...given: never) => unknown>> = {
+/** What is short-lived, as one class: V8 counts the objects of a class in a pass over the heap, a second for a large one. */
+// oxlint-disable-next-line typescript/no-extraneous-class
+abstract class ShortLived {}
+
+const shortLived: Readonly<Record<string, Class>> = {
   timers: timerClass,
   "actors of sessions": SessionActor,
   "batches of LevelDB": Batch,
 };
+for (const { prototype } of Object.values(shortLived))
+  Object.setPrototypeOf(prototype, ShortLived.prototype);
 
-/** Objects of those classes after a collection. */
-function objects(): Counts {
-  return Object.fromEntries(
-    Object.entries(shortLived).map(([name, made]) => [
-      name,
-      queryObjects(made as never, { format: "count" }),
-    ]),
-  );
+type Class = abstract new (...given: never) => object;
+
+function countOf(made: Class): number {
+  return queryObjects(made, { format: "count" });
 }
 
 /** The first place outside of the helpers that all listeners are added by. */
@@ -219,7 +227,7 @@ function entries(roots: Held["roots"]): Counts {
 }
 
 /** Behind it are the rows of a store in memory. */
-const DEEPEST = 6;
+const DEEPEST = 5;
 
 /** Caches of a fixed size. */
 const caches: readonly RegExp[] = [/\.heads\.#heads$/, /\.index\.#behind$/, /\.spare\.#spans$/];
