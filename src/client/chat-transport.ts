@@ -3,7 +3,7 @@
  * connections: a lost one goes on behind the last event that came.
  */
 
-import { whenAborted } from "./when-aborted.ts";
+import { whenAborted } from "./abort.ts";
 import type { ChatTransport, UIMessage, UIMessageChunk } from "ai";
 import { TurnlogError } from "../events/index.ts";
 import type { Client } from "./client.ts";

@@ -3,7 +3,7 @@
  * `fetch` alone, so that it runs in browsers, Node and Bun.
  */
 
-import { whenAborted } from "./when-aborted.ts";
+import { whenAborted } from "./abort.ts";
 import { TurnlogError, type TurnlogErrorCode } from "../events/index.ts";
 
 /**

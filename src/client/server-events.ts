@@ -1,6 +1,6 @@
 /** Server-sent events over one connection after the other: a lost one is opened again, after a back-off. */
 
-import { whenAborted } from "./when-aborted.ts";
+import { whenAborted } from "./abort.ts";
 import {
   assertType,
   isTemporary,

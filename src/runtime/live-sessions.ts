@@ -18,7 +18,7 @@ import type { OpenMcpServers } from "../mcp/index.ts";
 import { isAtRest, type SessionState } from "../state/index.ts";
 import { giveBack, release } from "./claim-end.ts";
 import { FollowedSessions } from "./followed-sessions.ts";
-import { passivateLater } from "./passivate-later.ts";
+import { passivateLater } from "./session-timer.ts";
 import { asGone, closed, reopened } from "./runtime.ts";
 import { whileClaimed } from "./stored-command.ts";
 import { DEFAULT_GRACE_MS, Unfinished } from "../shared/index.ts";

@@ -26,7 +26,7 @@ import type {
   ParentCall,
   Snapshot,
 } from "../events/index.ts";
-import { familyOf, member, rootOf } from "./spending-places.ts";
+import { familyOf, member, rootOf } from "./spending-keys.ts";
 import { toJson } from "../shared/index.ts";
 import {
   listSessions,

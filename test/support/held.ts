@@ -115,7 +115,7 @@ function countOf(made: Class): number {
 /** The first place outside of the helpers that all listeners are added by. */
 function placeOf(): string {
   const lines = (new Error("here").stack ?? "").split("\n").slice(1);
-  const own = lines.find((line) => !/held\.ts|shared\/abort\.ts|when-aborted\.ts/.test(line));
+  const own = lines.find((line) => !/held\.ts|\/abort\.ts/.test(line));
   return (
     /([\w.:/-]+):\d+\)?$/
       .exec(own ?? "")?.[1]
