@@ -3,6 +3,7 @@ import { cp, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { run } from "./command-line.ts";
+import { heldProvider } from "./held-provider.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 import { hasTerminals, startInTerminal } from "./terminal.ts";
 
@@ -14,7 +15,6 @@ const CTRL_D = "\u0004";
 const asks = /Ask about this folder/;
 const question = `which files mention zod?${ENTER}`;
 const quick = ["--session", "one", "--pace", "at-once"];
-const slow = ["--session", "one", "--pace", "human"];
 
 /** Colours and other looks end in `m`; what moves the cursor does not. */
 // oxlint-disable-next-line no-control-regex
@@ -93,7 +93,9 @@ describe.skipIf(!hasTerminals)("a conversation in a terminal (`script` of util-l
 
   it("Ctrl-C cancels the turn and goes on; where nothing runs it gives up the line, then leaves", async () => {
     await using folder = await temporaryFolder({ "a.ts": "zod\n" });
-    const terminal = startInTerminal(slow, { cwd: folder.path });
+    await using provider = await heldProvider();
+    const { args, env } = provider;
+    const terminal = startInTerminal(["--session", "one", ...args], { cwd: folder.path, env });
     await terminal.until(asks);
     terminal.type(question);
     await terminal.until(/I search/);
@@ -101,7 +103,7 @@ describe.skipIf(!hasTerminals)("a conversation in a terminal (`script` of util-l
     await terminal.until(/Cancelled\. Kept in the session: your message/);
     await terminal.until(asks);
     terminal.type(question);
-    await terminal.until(/• a\.ts \(line 1\)/);
+    await terminal.until(/Here it is\./);
     await terminal.until(asks);
     terminal.type("never mind");
     await terminal.until(/> never mind/);
@@ -116,7 +118,9 @@ describe.skipIf(!hasTerminals)("a conversation in a terminal (`script` of util-l
 
   it("queues at Enter and steers at Tab while the agent works, and shows what waits", async () => {
     await using folder = await temporaryFolder({ "a.ts": "zod\n" });
-    const terminal = startInTerminal(slow, { cwd: folder.path });
+    await using provider = await heldProvider();
+    const { args, env, goOn } = provider;
+    const terminal = startInTerminal(["--session", "one", ...args], { cwd: folder.path, env });
     await terminal.until(asks);
     terminal.type(question);
     await terminal.until(/I search/);
@@ -124,6 +128,7 @@ describe.skipIf(!hasTerminals)("a conversation in a terminal (`script` of util-l
     await terminal.until(/1 after the turn: what did you do\?/);
     terminal.type("list all files\t");
     await terminal.until(/2 next step: list all files/);
+    goOn();
     await terminal.until(/> list all files/);
     await terminal.until(/tokens: /);
     await terminal.until(/> what did you do\?/);
@@ -205,7 +210,9 @@ describe.skipIf(!hasTerminals)("a conversation in a terminal (`script` of util-l
 
   it("moves and withdraws what waits; a cancel holds it back until Enter", async () => {
     await using folder = await temporaryFolder({ "a.ts": "zod\n" });
-    const terminal = startInTerminal(slow, { cwd: folder.path });
+    await using provider = await heldProvider();
+    const { args, env } = provider;
+    const terminal = startInTerminal(["--session", "one", ...args], { cwd: folder.path, env });
     await terminal.until(asks);
     terminal.type(question);
     await terminal.until(/I search/);

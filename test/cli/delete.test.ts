@@ -10,6 +10,7 @@ import { scriptedModel } from "../../src/models/index.ts";
 import { call, calling } from "../support/script.ts";
 import { seen } from "../support/seen.ts";
 import { jsonLines, run, start } from "./command-line.ts";
+import { heldProvider } from "./held-provider.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 import { hasTerminals, startInTerminal } from "./terminal.ts";
 
@@ -80,8 +81,9 @@ it("keeps a session whose turn waits for an approval, unless --cancel gives up t
 it("deletes a session that a dead process left in the middle of a turn", async () => {
   await using folder = await temporaryFolder({ "a.ts": "zod\n" });
   const cwd = folder.path;
-  const args = ["--session", "cut", "--pace", "human", "which files mention zod?"];
-  const killed = start(args, { cwd });
+  await using provider = await heldProvider(2);
+  const { args, env } = provider;
+  const killed = start(["--session", "cut", ...args, "which files mention zod?"], { cwd, env });
   await killed.until("stderr", /✓ search_files/);
   killed.child.kill("SIGKILL");
   await once(killed.child, "exit");

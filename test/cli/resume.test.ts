@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { describe, expect, it } from "vitest";
 import { jsonLines, run, sessionOf, start } from "./command-line.ts";
 import { readEvents } from "./events.ts";
+import { heldProvider } from "./held-provider.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 describe("--session", () => {
@@ -29,8 +30,10 @@ describe("--session", () => {
 
   it("says that the last turn was interrupted when its process was killed, and goes on", async () => {
     await using folder = await temporaryFolder({ "a.ts": "zod\n" });
-    const args = ["--session", "cut", "--pace", "human", "which files mention zod?"];
-    const killed = start(args, { cwd: folder.path });
+    await using provider = await heldProvider(2);
+    const { args, env } = provider;
+    const cut = ["--session", "cut", ...args, "which files mention zod?"];
+    const killed = start(cut, { cwd: folder.path, env });
     await killed.until("stderr", /✓ search_files/);
     killed.child.kill("SIGKILL");
     await once(killed.child, "exit");

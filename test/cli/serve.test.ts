@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { jsonLines, run, start, type Running } from "./command-line.ts";
 import { readEvents } from "./events.ts";
+import { heldProvider, type HeldProvider } from "./held-provider.ts";
 import { temporaryFolder, type TemporaryFolder } from "./temporary-folder.ts";
 
 const serving = z.object({ event: z.literal("serving"), url: z.string(), tokenFile: z.string() });
@@ -15,10 +16,15 @@ interface Served {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-async function served(folder: TemporaryFolder, ...more: readonly string[]): Promise<Served> {
-  const running = start(["serve", "--json", "--port", "0", "--model", "offline", ...more], {
-    cwd: folder.path,
-  });
+const offline = { args: ["--model", "offline"], env: {} };
+
+async function served(
+  folder: TemporaryFolder,
+  { args, env }: Pick<HeldProvider, "args" | "env"> = offline,
+  ...more: readonly string[]
+): Promise<Served> {
+  const words = ["serve", "--json", "--port", "0", ...args, ...more];
+  const running = start(words, { cwd: folder.path, env });
   let line = "";
   running.child.stdout?.on("data", (piece: string) => (line += piece));
   await running.until("stdout", /"serving".*\n/);
@@ -57,7 +63,8 @@ describe("turnlog serve", () => {
 
   it("ends the stream of a running turn at SIGTERM and leaves the turn, and knows its clients when it starts again", async () => {
     await using folder = await temporaryFolder({ "a.ts": "zod\n" });
-    const first = await served(folder, "--pace", "human");
+    await using provider = await heldProvider();
+    const first = await served(folder, provider);
     const body = chat.replace("list all files", "which files mention zod?");
     const answer = await fetch(`${first.url}/api/chat`, {
       method: "POST",
@@ -81,7 +88,8 @@ describe("turnlog serve", () => {
 
   it("continues a turn that SIGTERM left at its start with --leave-turns", async () => {
     await using folder = await temporaryFolder({ "a.ts": "zod\n" });
-    const first = await served(folder, "--pace", "human");
+    await using provider = await heldProvider();
+    const first = await served(folder, provider);
     const body = chat.replace("list all files", "which files mention zod?");
     const post = { method: "POST", headers: first.headers, body };
     const answer = await fetch(`${first.url}/api/chat`, post);
@@ -89,7 +97,7 @@ describe("turnlog serve", () => {
     first.running.child.kill("SIGTERM");
     expect(await text).toContain(": the server was stopped (SIGTERM)");
     expect(await first.running.ended).toMatchObject({ code: 0, signal: null });
-    const { url, headers, running } = await served(folder, "--leave-turns");
+    const { url, headers, running } = await served(folder, offline, "--leave-turns");
     const reply = await fetch(`${url}/api/chat/c/stream`, { headers });
     expect(await reply.text()).toContain("a.ts");
     running.child.kill("SIGTERM");

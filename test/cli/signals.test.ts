@@ -2,13 +2,17 @@
 import { describe, expect, it } from "vitest";
 import { jsonLines, run, start, type Running } from "./command-line.ts";
 import { readEvents } from "./events.ts";
+import { heldProvider, type HeldProvider } from "./held-provider.ts";
 import { temporaryFolder, type TemporaryFolder } from "./temporary-folder.ts";
 
-const slow = ["--session", "one", "--pace", "human"];
 const question = "which files mention zod?";
 
-function startSlowly(folder: TemporaryFolder, ...more: readonly string[]): Running {
-  return start([...slow, ...more, question], { cwd: folder.path });
+function startHeld(
+  { path: cwd }: TemporaryFolder,
+  { args, env }: HeldProvider,
+  ...more: readonly string[]
+): Running {
+  return start(["--session", "one", ...args, ...more, question], { cwd, env });
 }
 
 /** How the only turn of the session ended, by its log. */
@@ -22,7 +26,8 @@ async function ending(folder: TemporaryFolder): Promise<unknown> {
 describe("Ctrl-C during a turn", () => {
   it("cancels it, says what was kept, and exits 130", async () => {
     await using folder = await temporaryFolder({ "a.ts": "zod\n" });
-    const running = startSlowly(folder);
+    await using provider = await heldProvider(2);
+    const running = startHeld(folder, provider);
     await running.until("stderr", /✓ search_files/);
     running.child.kill("SIGINT");
     const { code, signal, stderr } = await running.ended;
@@ -34,8 +39,9 @@ describe("Ctrl-C during a turn", () => {
 
   it("with --json the cancelled turn is written to its end", async () => {
     await using folder = await temporaryFolder({ "a.ts": "zod\n" });
-    const running = startSlowly(folder, "--json");
-    await running.until("stdout", /part\.reasoning-delta/);
+    await using provider = await heldProvider();
+    const running = startHeld(folder, provider, "--json");
+    await running.until("stdout", /part\.text-delta/);
     running.child.kill("SIGINT");
     const { code, stdout } = await running.ended;
     expect(code).toBe(130);
@@ -49,8 +55,9 @@ describe("Ctrl-C during a turn", () => {
 describe("SIGTERM during a turn", () => {
   it("stops the turn, closes the store and exits 143", async () => {
     await using folder = await temporaryFolder({ "a.ts": "zod\n" });
-    const running = startSlowly(folder);
-    await running.until("stderr", /I search/);
+    await using provider = await heldProvider();
+    const running = startHeld(folder, provider);
+    await running.until("stdout", /I search/);
     running.child.kill("SIGTERM");
     const { code, signal, stderr } = await running.ended;
     expect({ code, signal }).toEqual({ code: 143, signal: null });
@@ -62,7 +69,8 @@ describe("SIGTERM during a turn", () => {
 describe("a reader that goes away", () => {
   it("ends a turn quietly, with the store closed", async () => {
     await using folder = await temporaryFolder({ "a.ts": "zod\n" });
-    const running = startSlowly(folder, "--json");
+    await using provider = await heldProvider();
+    const running = startHeld(folder, provider, "--json");
     await running.until("stdout", /turn\.started/);
     running.child.stdout?.destroy();
     const { code, stderr } = await running.ended;
