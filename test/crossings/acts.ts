@@ -156,7 +156,7 @@ const turns: Projection<{ readonly ended: number }> = defineProjection({
 
 type Acts<Name extends PropertyKey> = Readonly<Record<Name, readonly Act[]>>;
 
-export const sessionActs: Acts<Exclude<keyof StageSession, "id">> = {
+const sessionActs: Acts<Exclude<keyof StageSession, "id">> = {
   send: [
     act("send", (scene) => scene.send("say")),
     act("send, steering", (scene) => scene.send("say", { delivery: "steer" })),
@@ -276,7 +276,7 @@ export const sessionActs: Acts<Exclude<keyof StageSession, "id">> = {
 };
 
 /** What is done to a session from its runtime. */
-export const runtimeActs: Acts<
+const runtimeActs: Acts<
   Extract<
     keyof StageRuntime,
     "close" | "consume" | "delete" | "resumeAll" | "approvals" | "sessions"

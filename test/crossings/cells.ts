@@ -34,7 +34,7 @@ export const tables: readonly Table[] = [
   })),
 ];
 
-export const columns: readonly Column[] = tables.flatMap((table) => table.columns);
+const columns: readonly Column[] = tables.flatMap((table) => table.columns);
 
 export const cells: readonly Cell[] = acts.flatMap((act) =>
   columns.map(({ running, place }) => ({ act, running, place })),

@@ -16,6 +16,8 @@ export interface Place {
   readonly before?: (scene: Scene) => Promise<void>;
   /** Once it runs. */
   readonly after?: (scene: Scene) => Promise<void>;
+  /** What a dead process had is left in this one. */
+  readonly kills?: true;
   /** What an act may be told while this lasts. */
   readonly fails?: readonly string[];
 }
@@ -231,8 +233,13 @@ export const places: readonly Place[] = [
 
 /** What happens beside each running thing. */
 export const happenings: readonly Place[] = [
-  { name: "after a kill, to be continued", after: killed },
-  { name: "after a kill, to be stopped", options: { recovery: "stop" }, after: killed },
+  { name: "after a kill, to be continued", kills: true, after: killed },
+  {
+    name: "after a kill, to be stopped",
+    kills: true,
+    options: { recovery: "stop" },
+    after: killed,
+  },
   { name: "while the disk is full", after: trouble("full"), fails: outage },
   { name: "while the database is away", after: trouble("away"), fails: outage },
   {

@@ -51,7 +51,8 @@ describe("Whatever is done to a session in whatever circumstances", () => {
 
 describe("Nothing grows with sessions that have ended", () => {
   const step = stepOf(16);
-  const chosen = sample.filter((_, index) => index % step === 0);
+  const living = sample.filter(({ place }) => place.kills === undefined);
+  const chosen = living.filter((_, index) => index % step === 0);
 
   it.each(chosen.map(named))("in one runtime: %s", async (_, cell) => {
     expect(problemsOf(await runCell(cell, 3))).toEqual([]);

@@ -39,7 +39,7 @@ export class Scene {
   /** The process that does the act. */
   runtime: StageRuntime;
   /** What the session was just before the act. */
-  view!: SessionView;
+  view: SessionView;
   /** What is wrong, in words. */
   readonly problems: string[] = [];
   #pending: Promise<unknown>[] = [];
@@ -47,15 +47,17 @@ export class Scene {
   readonly #states = new Map<string, SessionState>();
   #messages = 0;
 
-  private constructor(stage: Stage, session: StageSession) {
+  private constructor(stage: Stage, session: StageSession, view: SessionView) {
     this.stage = stage;
     this.id = session.id;
     this.session = session;
+    this.view = view;
     this.runtime = stage.runtime;
   }
 
   static async open(stage: Stage, id: string): Promise<Scene> {
-    return new Scene(stage, await stage.runtime.session(id));
+    const session = await stage.runtime.session(id);
+    return new Scene(stage, session, await session.view());
   }
 
   /** Sends a message by whose plan the model answers. */

@@ -81,7 +81,7 @@ interface Called {
   readonly input: unknown;
 }
 
-export const appEvents = defineEvents({ "app.noted": z.object({ note: z.string() }) });
+const appEvents = defineEvents({ "app.noted": z.object({ note: z.string() }) });
 type Events = (typeof appEvents)["schemas"];
 export type StageRuntime = Runtime<Events>;
 export type StageSession = Session<Events>;
