@@ -97,8 +97,8 @@ export function forwarding(local: (command?: string) => Session, host: Forwardin
   /** Begins a turn there, and follows it here. */
   async function begin(command: string, name: string, args: readonly unknown[]): Promise<unknown> {
     const [first, options = {}] = name === "send" ? args : [undefined, ...args];
-    const given = withTime(options);
-    const sent = name === "send" ? [await host.received(inputSchema.parse(first)), given] : [given];
+    const sent =
+      name === "send" ? [await host.received(inputSchema.parse(first)), options] : [options];
     const { messageId } = readAnswer(beganSchema, id, name, await forward(command, name, sent));
     return await session.turn(messageId);
   }
@@ -130,7 +130,8 @@ export function forwarding(local: (command?: string) => Session, host: Forwardin
             // Lost in the middle: perhaps this process takes it again.
             if (isBack(error)) continue;
           }
-          return await (isTurn ? begin : forward)(command, name, args);
+          const sent = timedCommands.has(name) ? args.map(withTime) : args;
+          return await (isTurn ? begin : forward)(command, name, sent);
         }
       };
     },
@@ -201,11 +202,14 @@ export function readAnswer<Answer>(
   );
 }
 
+/** Commands with a time among their options. */
+const timedCommands: ReadonlySet<string> = new Set(["send", "reschedule"]);
+
 /** A time as text: a Date is no JSON. */
-function withTime(options: unknown): object {
-  if (typeof options !== "object" || options === null) return {};
-  const time: unknown = Reflect.get(options, "notBefore");
-  return time instanceof Date ? { ...options, notBefore: time.toISOString() } : { ...options };
+function withTime(given: unknown): unknown {
+  if (typeof given !== "object" || given === null) return given;
+  const time: unknown = Reflect.get(given, "notBefore");
+  return time instanceof Date ? { ...given, notBefore: time.toISOString() } : given;
 }
 
 export function plainArgs(
