@@ -411,7 +411,7 @@ const mayImport: Modules = {
   "cli/owner": ["events", "shared", "store/leveldb", "server/store", "client"],
   "cli/folder": ["events"],
   "cli/terminal": [],
-  "cli/output": ["shared", "cli/terminal"],
+  "cli/output": ["cli/terminal"],
   "cli/markdown": ["cli/terminal", "cli/output"],
   "cli/settings": [
     "events",

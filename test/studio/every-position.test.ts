@@ -49,7 +49,7 @@ describeAll("the studio over the demo's and the recorded sessions", () => {
       for (let position = 1; position <= revision; position++) all.push([session, position]);
     const step = long ? 1 : all.length / POSITIONS;
     const drawn = Array.from(
-      { length: Math.floor(all.length / step) },
+      { length: Math.round(all.length / step) },
       (_, index) => all[(Math.floor(index * step) + lot) % all.length],
     ).filter((one) => one !== undefined);
     expect(drawn.length).toBeGreaterThanOrEqual(POSITIONS);

@@ -1,6 +1,6 @@
 /** Asks the person at the terminal one question, which a typed line answers. */
 
-import { firstAbort } from "../../shared/index.ts";
+import { addAbortListener } from "node:events";
 import { createInterface } from "node:readline/promises";
 import { UsageError } from "./error-report.ts";
 import { questionScreen, type Channel } from "./output.ts";
@@ -11,8 +11,9 @@ export async function askLine(question: string, signal?: AbortSignal): Promise<s
   const left = new AbortController();
   const reader = createInterface({ input: process.stdin, output: questionScreen });
   reader.on("SIGINT", () => left.abort()).on("close", () => left.abort());
-  using ends = firstAbort(left.signal, signal);
-  const unanswered = ends.signal;
+  // Not by `shared`: every command loads this file, and `--help` needs nothing of what that loads.
+  using _ = signal && addAbortListener(signal, () => left.abort());
+  const unanswered = left.signal;
   try {
     return await reader.question(`${visibleText(question)} `, { signal: unanswered });
   } catch (error) {
