@@ -4,7 +4,7 @@
  */
 
 import { TurnlogError } from "../events/index.ts";
-import { onAbort, Unfinished, waited, type Timer } from "../shared/index.ts";
+import { firstAbort, Unfinished, waited, type Timer } from "../shared/index.ts";
 
 /** The waits double from the first one to the longest. */
 const FIRST_WAIT_MS = 100;
@@ -108,15 +108,8 @@ export class Background implements Disposable {
   ): Promise<Result> {
     const { timer, onWarning } = this.#options;
     const onOutage = (error: unknown): void => onWarning(warning(error));
-    const end = new AbortController();
-    const stop = (): void => end.abort();
-    const closing = onAbort(this.#closing.signal, stop);
-    using _ = onAbort(signal, stop);
-    try {
-      return await untilDone(work, { timer, signal: end.signal, onOutage });
-    } finally {
-      closing[Symbol.dispose]();
-    }
+    using ends = firstAbort(this.#closing.signal, signal);
+    return await untilDone(work, { timer, signal: ends.signal, onOutage });
   }
 
   /** For work that was tried once, and is not tried again since this is closed. */

@@ -14,15 +14,15 @@ import { isBack } from "./runtime.ts";
 /** Timers may stand still while a machine sleeps, so the clock is read at least this often. */
 const LONGEST_WAIT_MS = 5000;
 
+/** Sessions that are activated at the same time. */
+const CONCURRENCY = 8;
+
 export interface LaterMessagesOptions {
   readonly live: () => LiveSessions;
   readonly clock: () => number;
   readonly timer: Timer;
   readonly onWarning: (error: TurnlogError) => void;
 }
-
-/** Sessions that are activated at the same time. */
-const CONCURRENCY = 8;
 
 export class LaterMessages implements Disposable {
   readonly #options: LaterMessagesOptions;

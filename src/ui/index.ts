@@ -4,6 +4,7 @@ export { fromUIMessage } from "./user-message.ts";
 export { initialEncoder, type EncoderState } from "./encoder-state.ts";
 export { encodeEvent } from "./reply-encoder.ts";
 export {
+  activeMessages,
   readUIMessages,
   uiMessageChunks,
   uiMessages,

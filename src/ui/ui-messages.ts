@@ -177,6 +177,15 @@ export function readUIMessages(state: UIMessagesState): UIMessages {
   return headId === undefined ? { messages } : { headId, messages };
 }
 
+/** The messages of the active branch, oldest first, with the reply that is being written. */
+export function activeMessages(state: UIMessagesState): readonly SessionMessage[] {
+  const { done, head } = settled(state);
+  const messages: SessionMessage[] = [];
+  for (let placed = done[head]; placed !== undefined; placed = done[placed.parent])
+    messages.push(placed.message);
+  return messages.toReversed();
+}
+
 /**
  * The chunks of a session's events, for the stream of a page. `from` is the state of the encoder before
  * the first event; by default that of an empty session.

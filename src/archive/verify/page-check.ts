@@ -6,7 +6,7 @@
 import type { SessionEvent } from "../../events/index.ts";
 import { coveredBy, plainEntries } from "../../projections/index.ts";
 import { canRewind, isInTurn, type SessionState } from "../../state/index.ts";
-import { readUIMessages, uiMessages, type UIMessagesState } from "../../ui/index.ts";
+import { activeMessages, uiMessages, type UIMessagesState } from "../../ui/index.ts";
 import { noFaults, type Check } from "./check.ts";
 
 /** The events that decide which messages a page has. A rewind that names no boundary changes nothing. */
@@ -32,23 +32,15 @@ export function pageCheck(): Check {
 }
 
 function differences(page: UIMessagesState, state: SessionState): readonly string[] {
-  const [shown, known] = [turnsOfPage(page).join(), turnsOfHistory(state).join()];
+  const shown = activeMessages(page)
+    .map(({ id }) => id)
+    .join();
+  const known = turnsOfHistory(state).join();
   const missing = missingInPrompt(state);
   return [
     ...(shown === known ? [] : [`the page shows ${shown}, and the history has ${known}`]),
     ...(missing.length === 0 ? [] : [`the prompt lacks ${missing.join()}`]),
   ];
-}
-
-function turnsOfPage(page: UIMessagesState): readonly string[] {
-  const { headId, messages } = readUIMessages(page);
-  const byId = new Map(messages.map((placed) => [placed.message.id, placed]));
-  const ids: string[] = [];
-  for (let placed = byId.get(headId ?? ""); placed !== undefined;) {
-    ids.push(placed.message.id);
-    placed = byId.get(placed.parentId ?? "");
-  }
-  return ids.toReversed();
 }
 
 /** The messages that were delivered before the first step of their turn, and the replies. */

@@ -6,7 +6,7 @@
 import type { EventLog } from "../../events/index.ts";
 import { isUnerased, lineRevisions, type LineRevisions } from "../../state/index.ts";
 import {
-  readUIMessages,
+  activeMessages,
   uiMessages,
   type SessionMessage,
   type UIMessagesState,
@@ -43,7 +43,7 @@ export class MessageFolds {
     for await (const event of log.read(session, { from: kept.position + 1, to: position }))
       state = fold(state, event);
     this.#keep(session, { revisions, state, position });
-    return onBranch(state);
+    return activeMessages(state);
   }
 
   #keep(session: string, kept: Kept): void {
@@ -52,17 +52,4 @@ export class MessageFolds {
     const [oldest] = this.#kept.keys();
     if (this.#kept.size > MOST_KEPT && oldest !== undefined) this.#kept.delete(oldest);
   }
-}
-
-function onBranch(state: UIMessagesState): readonly SessionMessage[] {
-  const { headId, messages } = readUIMessages(state);
-  const byId = new Map(messages.map((placed) => [placed.message.id, placed]));
-  const path: SessionMessage[] = [];
-  for (let id = headId; id !== undefined;) {
-    const placed = byId.get(id);
-    if (placed === undefined) break;
-    path.push(placed.message);
-    id = placed.parentId;
-  }
-  return path.toReversed();
 }
