@@ -54,7 +54,7 @@ export class PendingRequests {
     return this.#requests.has(String(id));
   }
 
-  /** Forgets a request that nobody waits for any more. A late answer to it is passed on, and ignored. */
+  /** Forgets a request whose caller has gone. The client gets a late answer to it and ignores it. */
   forget(id: SentRequest["id"]): void {
     this.#requests.delete(String(id));
   }

@@ -43,7 +43,7 @@ const FILE = /^<file name=.*>\n[^]*\n<\/file>$/;
 /** Asks for the rest of a reply that was cut off. */
 const GO_ON = /^\[.*\bGo on from where it stopped\.\]$/;
 
-/** Tells the model about the session: nobody asks for anything. */
+/** A note of turnlog about the session. It is in the user's role, and the user did not write it. */
 const NOTE = /^\[(?:The user took back what came|The time for this turn is up)\b[^]*\]$/;
 
 function withoutNotes(prompt: LanguageModelV4Prompt): LanguageModelV4Prompt {

@@ -1,6 +1,6 @@
 /**
- * Work that nobody waits for, such as the delivery of a message for later: it is tried until it succeeds, however
- * long the store is away. An outage is reported once, not at every try.
+ * Work without a caller that waits, such as the delivery of a message for later. It is tried until it succeeds,
+ * however long the store is away. An outage is reported once, not at every try.
  */
 
 import { TurnlogError } from "../events/index.ts";
@@ -56,7 +56,7 @@ export async function untilDone<Result>(
 /** What a store away or a full disk ends with. Errors of a log that is not ours may mean anything. */
 const ofOutages: ReadonlySet<string> = new Set(["LOG_FAILED", "LOG_FULL", "LOG_READ_ONLY"]);
 
-/** Whether a later try may succeed, though nobody mends what is stored. */
+/** Whether a later try may succeed without a repair of what is stored. */
 function mayPass(error: unknown): boolean {
   if (!TurnlogError.isInstance(error)) return true;
   if (error.code === "SESSION_FAILED") return mayPass(error.cause);

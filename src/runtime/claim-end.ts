@@ -5,7 +5,7 @@ import { isAtRest } from "../state/index.ts";
 import type { Background } from "./background.ts";
 import type { SessionActor } from "./session/index.ts";
 
-/** Ends a claim. Resolves after the first try, and never rejects: nobody could take the session before a later one. */
+/** Ends a claim. Resolves after the first try and never rejects: if it fails, it is tried again in the background. */
 export async function giveBack(
   session: string,
   claim: Claim,

@@ -171,7 +171,7 @@ export class OpenedSessions {
       for (const child of children) await cancelAbandoned(log, child, (id) => this.open(id));
     });
     cancelling.catch((error: unknown) => {
-      // Whoever opens such a session next ends its turn.
+      // The next activation of such a session ends its turn.
       if (!closing.aborted)
         onWarning(
           asWarning(error, `The sub-agents of session ${actor.session} could not be looked after.`),

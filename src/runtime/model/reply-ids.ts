@@ -145,7 +145,7 @@ export function withOwnIds<Event extends { readonly content: readonly AnyPart[] 
   return { ...event, content: event.content.map((part) => ids.named(part)) };
 }
 
-/** Unchanged if the id stays, and if it is none: the part is refused when it is recorded. */
+/** Returns the part as it is if its id stays, or is no text: such a part is refused when it is recorded. */
 function withId<Part extends object, Key extends "id" | "toolCallId">(
   part: Part & { readonly [Name in Key]?: unknown },
   key: Key,
