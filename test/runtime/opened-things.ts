@@ -23,8 +23,16 @@ export interface OpenedThings extends Disposable {
 /** Begins to count. */
 export function openedThings(): OpenedThings {
   const listening = vi.spyOn(AbortSignal.prototype, "addEventListener");
-  const signals = (): ReadonlySet<AbortSignal> =>
-    new Set(listening.mock.contexts.filter((context) => context instanceof AbortSignal));
+  /** Those added since then, by signal: an earlier test may still take its own off a signal that all share. */
+  function added(): ReadonlyMap<AbortSignal, ReadonlySet<unknown>> {
+    const found = new Map<AbortSignal, Set<unknown>>();
+    for (const [index, [, listener]] of listening.mock.calls.entries()) {
+      const signal: unknown = listening.mock.contexts[index];
+      if (!(signal instanceof AbortSignal)) continue;
+      found.set(signal, (found.get(signal) ?? new Set()).add(listener));
+    }
+    return found;
+  }
   const timers = new Set<unknown>();
   const { setTimeout, clearTimeout } = globalThis;
   vi.spyOn(globalThis, "setTimeout").mockImplementation(((
@@ -90,14 +98,16 @@ export function openedThings(): OpenedThings {
       return opened;
     },
     get signals() {
-      return signals().size;
+      return added().size;
     },
     async count() {
       // What is released in a callback has been called back by then.
       for (let turn = 0; turn < 10; turn++) await setImmediate();
-      const listeners = [...signals()].map((signal) => getEventListeners(signal, "abort").length);
+      const listeners = [...added()].flatMap(([signal, own]) =>
+        getEventListeners(signal, "abort").filter((listener) => own.has(listener)),
+      );
       return {
-        listeners: listeners.reduce((sum, more) => sum + more, 0),
+        listeners: listeners.length,
         timers: timers.size,
         streams: open,
       };
