@@ -19,13 +19,20 @@ import type {
   ToolSet,
 } from "ai";
 import type { LoopLimits } from "../context/index.ts";
-import { ownCopy, TurnlogError, type AgentDescription, type ModelName } from "../events/index.ts";
+import {
+  byId,
+  ownCopy,
+  TurnlogError,
+  type AgentDescription,
+  type ModelName,
+} from "../events/index.ts";
 import type { TurnContext } from "./turn-context.ts";
 import type { UnsupportedSetting } from "./sdk-settings.ts";
 import type { LifecycleSettings } from "../telemetry/index.ts";
 import type { StopWhen } from "./stop-conditions.ts";
 import type { AgentTimeout, TimeLimits } from "./agent-limits.ts";
 import type { Bivariant } from "./bivariant.ts";
+import { checkTools, loadedAgent } from "./tool-search.ts";
 import { checkContext, type ContextOptions } from "./context-options.ts";
 import { guardedContext } from "./user-callbacks.ts";
 import { withFullStop, toJson } from "../shared/index.ts";
@@ -156,6 +163,7 @@ export function nameOf(model: LanguageModel): ModelName {
 export async function prepareAgent(given: Agent, named?: ModelName): Promise<PreparedAgent> {
   const model = named ?? nameOf(given.model);
   checkContext(given.context);
+  checkTools(given.tools);
   const agent = withReader(heldAgent(given));
   const schemas = Object.entries(agent.tools ?? {}).map(([name, tool]) => ({
     name,
@@ -171,6 +179,9 @@ export async function prepareAgent(given: Agent, named?: ModelName): Promise<Pre
       inputSchema: await jsonSchemaOf(name, asSchema(tool.inputSchema)),
     })),
   );
+  // What a search finds later is in the bills then.
+  const loaded = loadedAgent(converted, new Set()).tools ?? {};
+  const first = tools.filter(({ name }) => byId(loaded, name) !== undefined);
   const { id, toolChoice } = agent;
   const instructions = instructionsText(agent.instructions);
   const choice = toolChoice === undefined ? {} : { toolChoice };
@@ -191,7 +202,7 @@ export async function prepareAgent(given: Agent, named?: ModelName): Promise<Pre
       },
     },
     instructions,
-    tools: tools.length === 0 ? "" : JSON.stringify(tools),
+    tools: first.length === 0 ? "" : JSON.stringify(first),
   };
 }
 

@@ -27,6 +27,14 @@ export {
   turnLimits,
 } from "./agent-limits.ts";
 export { callSettings } from "./call-settings.ts";
+export {
+  bindSearch,
+  checkTools,
+  foundBy,
+  loadedAgent,
+  searchTools,
+  withoutSearch,
+} from "./tool-search.ts";
 export { sentTools } from "./sent-tools.ts";
 export { approvalStatus } from "./tool-approval.ts";
 export { CallWatch } from "./call-limits.ts";

@@ -7,7 +7,7 @@ import {
   type ModelOutput,
   type SessionEvent,
 } from "../events/index.ts";
-import { agentToolOptions, withAgentTool } from "../agent/index.ts";
+import { agentToolOptions, withAgentTool, withoutSearch } from "../agent/index.ts";
 import { NOT_RUN } from "../runtime/index.ts";
 import { atOnce, recordedError, type ReplayPace } from "../models/index.ts";
 
@@ -71,7 +71,7 @@ function replayed(own: AnyTool, take: (callId: string) => RecordedRun, pace: Rep
     // Only a tool with recorded progress runs as one that reports progress.
     return run.progress.length === 0 ? result(run, pace) : progress(run, pace);
   };
-  return { ...own, execute };
+  return { ...withoutSearch(own), execute };
 }
 
 /** The tool of `agentTool`, if its recorded calls had sessions: their starts name those again. */

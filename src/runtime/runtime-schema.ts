@@ -21,7 +21,7 @@ import {
   text,
   thing,
 } from "../validation/index.ts";
-import { type Agent, agentSchema, checkContext, heldAgent, schemaOfSdk } from "../agent/index.ts";
+import { type Agent, agentSchema, checkContext, checkTools, heldAgent, schemaOfSdk } from "../agent/index.ts";
 import type { Budget } from "../context/index.ts";
 import type { AttachmentOptions, BlobOptions } from "../media/index.ts";
 import type { HttpMcpServer, McpServers, StdioMcpServer } from "../mcp/index.ts";
@@ -251,6 +251,7 @@ function heldAs(option: string, agent: Agent, servers: McpServers | undefined): 
   check(agentSchema, agent, "createRuntime", { name: option });
   checkToolNames(agent, servers, "createRuntime", option);
   checkContext(agent.context);
+  checkTools(agent.tools);
   return heldAgent(agent);
 }
 

@@ -1,8 +1,10 @@
 /** docs/agent-settings.md has each setting of the installed AI SDK: as one that works, or refused with its sentence. */
 
 import { readFile } from "node:fs/promises";
-import { ToolLoopAgent, type ToolLoopAgentSettings, type ToolSet } from "ai";
+import * as sdk from "ai";
+import { tool, ToolLoopAgent, type ToolLoopAgentSettings, type ToolSet } from "ai";
 import { expect, expectTypeOf, it } from "vitest";
+import { z } from "zod";
 import { sdkSettings } from "../../src/agent/sdk-settings.ts";
 import { createRuntime, type Agent } from "../../src/public/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
@@ -82,6 +84,79 @@ it("the page has each setting of the AI SDK in one of its tables", () => {
   const works = rows("What works").map(([name]) => name);
   const refused = rows("What is refused").map(([name]) => name);
   expect([...works, ...refused].toSorted()).toEqual(Object.keys(settings).toSorted());
+});
+
+type KeyOf<Union> = Union extends unknown ? keyof Union : never;
+
+/** Does not compile when a tool of the SDK has another setting. */
+const toolSettings: Readonly<Record<KeyOf<ToolSet[string]>, true>> = {
+  type: true,
+  id: true,
+  args: true,
+  isProviderExecuted: true,
+  supportsDeferredResults: true,
+  title: true,
+  description: true,
+  inputSchema: true,
+  inputExamples: true,
+  outputSchema: true,
+  contextSchema: true,
+  strict: true,
+  providerOptions: true,
+  metadata: true,
+  needsApproval: true,
+  execute: true,
+  toModelOutput: true,
+  onInputStart: true,
+  onInputDelta: true,
+  onInputAvailable: true,
+  deferLoading: true,
+};
+
+it("the page has each setting of a tool of the AI SDK", () => {
+  const names = rows("The settings of a tool").map(([name]) => name);
+  expect(names.toSorted()).toEqual(Object.keys(toolSettings).toSorted());
+});
+
+/** Every function of the SDK with `tool` in its name. One that is new must be sorted here, and be on the page if it marks. */
+const functions: Readonly<Record<string, "marks a tool" | "makes a plain tool" | "reads">> = {
+  ToolLoopAgent: "reads",
+  addToolInputExamplesMiddleware: "reads",
+  detectToolDrift: "reads",
+  dynamicTool: "makes a plain tool",
+  experimental_filterActiveTools: "reads",
+  experimental_getRealtimeToolDefinitions: "reads",
+  experimental_toolCaller: "marks a tool",
+  filterActiveTools: "reads",
+  fingerprintTools: "reads",
+  getStaticToolName: "reads",
+  getToolName: "reads",
+  getToolOrDynamicToolName: "reads",
+  getToolTimeoutMs: "reads",
+  hasToolCall: "reads",
+  isDynamicToolUIPart: "reads",
+  isStaticToolUIPart: "reads",
+  isToolOutputErrorUIPart: "reads",
+  isToolUIPart: "reads",
+  lastAssistantMessageIsCompleteWithToolCalls: "reads",
+  tool: "makes a plain tool",
+  toolSearch: "marks a tool",
+};
+
+it("the page has each function by which the AI SDK marks a tool", () => {
+  const found = Object.entries(sdk).filter(
+    ([name, value]) => /tool/i.test(name) && !name.endsWith("Error") && typeof value === "function",
+  );
+  expect(found.map(([name]) => name).toSorted()).toEqual(Object.keys(functions).toSorted());
+  const marking = Object.keys(functions).filter((name) => functions[name] === "marks a tool");
+  expect(marking.filter((name) => !page.includes(`| \`${name}()\` |`))).toEqual([]);
+});
+
+it("a tool that calls others by code is refused", async () => {
+  const plain = tool({ inputSchema: z.object({}), execute: () => "done" });
+  const code = sdk.experimental_toolCaller(plain, { type: "provider" } as never);
+  const agent: Agent = { model: scriptedModel([]), tools: { code } };
+  await expect(createRuntime({ memory: true, agent })).rejects.toThrow("called by the model");
 });
 
 it("a refused setting is refused with the sentence of the page", async () => {

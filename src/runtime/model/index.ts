@@ -1,5 +1,6 @@
 /** One model call: its request, its stream as events, retries and failures. */
 
+export { loadedFor } from "./tool-search.ts";
 export { runModelStep } from "./model-step.ts";
 export { ReplyIds } from "./reply-ids.ts";
 export { providerFailure, retryDelayMs } from "./provider-failure.ts";

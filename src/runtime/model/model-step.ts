@@ -27,6 +27,7 @@ import {
 import { recordOffloaded, type SessionBlobs } from "../../media/index.ts";
 import { awaitedCalls, deferredCalls } from "../../projections/index.ts";
 import { emptyReply } from "./empty-reply.ts";
+import { loadedFor } from "./tool-search.ts";
 import { toStoredError, unlessAborted, type Timer } from "../../shared/index.ts";
 import { brokenStream, providerFailure, retryDelayMs } from "./provider-failure.ts";
 import type { SessionRecorder } from "../../state/index.ts";
@@ -78,7 +79,8 @@ export async function runModelStep(run: ModelStep): Promise<void> {
 }
 
 async function stream(run: ModelStep): Promise<Streamed> {
-  const { recorder, source, agent, blobs, onInput } = run;
+  const { recorder, source, blobs, onInput } = run;
+  const agent = loadedFor(run.agent, recorder.state.history);
   using watch = new CallWatch(callLimits(agent), run);
   const { signal } = watch;
   let end: End | undefined;

@@ -13,6 +13,7 @@ import {
   type CountRequest,
   type TokenCounter,
 } from "../../agent/index.ts";
+import { loadedFor } from "../model/index.ts";
 import type { SessionState } from "../../state/index.ts";
 
 /** A guess is at most twice the truth. The factor of a model has the same bound. */
@@ -36,7 +37,7 @@ export async function countPrompt(run: CountRun): Promise<CountEvent | undefined
   const estimate = nextEstimate(state, setup, now);
   if (counter === undefined || !mayFit(state, setup, estimate)) return undefined;
   const { instructions, toolChoice, headers, providerOptions } = agent;
-  const tools = sentTools(agent);
+  const tools = sentTools(loadedFor(agent, state.history));
   const request = {
     counter: counter.name,
     model: description.model,

@@ -4,7 +4,7 @@ import type { ModelMessage } from "ai";
 import { estimateSpent } from "../../context/index.ts";
 import { ownCopy, type EventBody, type StoredError } from "../../events/index.ts";
 import { promptMessages } from "../../projections/index.ts";
-import { type PreparedAgent, type StepSource, contextOf } from "../../agent/index.ts";
+import { type PreparedAgent, type StepSource, bindSearch, contextOf } from "../../agent/index.ts";
 import type { SessionBlobs } from "../../media/index.ts";
 import { runModelStep } from "../model/index.ts";
 import type { SessionRecorder, SessionState } from "../../state/index.ts";
@@ -75,7 +75,7 @@ export class StepAttempt {
     const { turn, lifecycle, prompts, ...options } = this.#options;
     this.#tools ??= new ToolRunner({
       ...options,
-      agent: prompts().equipped(),
+      agent: bindSearch(prompts().equipped(), () => turn.context()),
       messages: this.#messages,
       inputs: this.#inputs,
       context: () => turn.context(),
