@@ -3,7 +3,7 @@
  *
  * Files share a process on each core, which loads the sources once: half of the time that a file of its
  * own process takes is spent on that. `clean-process.ts` fails a file that leaves something behind.
- * What replaces modules of Node has a process for each file, in folders named `alone`.
+ * What replaces modules of Node, or counts what is held, has a process for each file, in folders named `alone`.
  */
 import { tmpdir } from "node:os";
 import { join } from "node:path";

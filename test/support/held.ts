@@ -23,8 +23,6 @@ export interface Held {
   readonly roots: Readonly<Record<string, object>>;
 }
 
-const SHORT = "timers, actors and batches";
-
 /** Every signal that something listened to since this module was loaded, as long as it lives. */
 const signals = new Set<WeakRef<AbortSignal>>();
 const known = new WeakSet<AbortSignal>();
@@ -43,15 +41,11 @@ export async function held(roots: Held["roots"] = {}): Promise<Held> {
 /** What there is more of than before, and by how many; what was there and is gone counts for nothing. */
 export async function heldSince({ counts: before, roots }: Held): Promise<Counts> {
   const now = await countAll(roots);
-  const more = Object.entries(now)
-    .map(([name, count]) => [name, count - (before[name] ?? 0)] as const)
-    .filter(([, difference]) => difference > 0);
-  // Which of them, as they are now.
-  const which = more.some(([name]) => name === SHORT) ? Object.entries(shortLived) : [];
-  return Object.fromEntries([
-    ...more,
-    ...which.map(([name, made]) => [`${name}, in all`, countOf(made)] as const),
-  ]);
+  return Object.fromEntries(
+    Object.entries(now)
+      .map(([name, count]) => [name, count - (before[name] ?? 0)] as const)
+      .filter(([, difference]) => difference > 0),
+  );
 }
 
 function watch(): void {
@@ -82,7 +76,7 @@ async function countAll(roots: Held["roots"]): Promise<Counts> {
   // What ended a moment ago may have callbacks under way.
   for (let turn = 0; turn < 5; turn++) await nextTurn();
   return {
-    [SHORT]: countOf(ShortLived),
+    ...objects(),
     ...listeners(),
     ...descriptors(),
     ...entries(roots),
@@ -98,18 +92,19 @@ clearTimeout(timer);
 // oxlint-disable-next-line typescript/no-extraneous-class
 abstract class ShortLived {}
 
-const shortLived: Readonly<Record<string, Class>> = {
-  timers: timerClass,
-  "actors of sessions": SessionActor,
-  "batches of LevelDB": Batch,
-};
-for (const { prototype } of Object.values(shortLived))
+for (const { prototype } of [timerClass, SessionActor, Batch])
   Object.setPrototypeOf(prototype, ShortLived.prototype);
 
 type Class = abstract new (...given: never) => object;
 
-function countOf(made: Class): number {
-  return queryObjects(made, { format: "count" });
+/** Timers, actors of sessions and batches of LevelDB, by the names of their classes. */
+function objects(): Counts {
+  const counts: Record<string, number> = {};
+  for (const shown of queryObjects(ShortLived, { format: "summary" })) {
+    const name = `objects: ${/^\w+/.exec(shown)?.[0] ?? shown}`;
+    counts[name] = (counts[name] ?? 0) + 1;
+  }
+  return counts;
 }
 
 /** The first place outside of the helpers that all listeners are added by. */

@@ -4,10 +4,10 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
-import { openLog, openMemoryLog, type EventLog } from "../../src/public/index.ts";
-import { held, heldSince, unwatch } from "../support/held.ts";
-import { eventually } from "../support/eventually.ts";
-import { world } from "../soak/lives.ts";
+import { openLog, openMemoryLog, type EventLog } from "../../../src/public/index.ts";
+import { held, heldSince, unwatch } from "../../support/held.ts";
+import { eventually } from "../../support/eventually.ts";
+import { world } from "../../soak/lives.ts";
 
 afterAll(unwatch);
 
