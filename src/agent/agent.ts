@@ -18,7 +18,7 @@ import type {
   ToolInputRefinement,
   ToolSet,
 } from "ai";
-import type { LoopLimits } from "../context/index.ts";
+import { nameRefusal, type LoopLimits } from "../context/index.ts";
 import {
   byId,
   ownCopy,
@@ -165,6 +165,7 @@ export async function prepareAgent(given: Agent, named?: ModelName): Promise<Pre
   checkContext(given.context);
   checkTools(given.tools);
   const agent = withReader(heldAgent(given));
+  assertNames(agent, model);
   const schemas = Object.entries(agent.tools ?? {}).map(([name, tool]) => ({
     name,
     tool,
@@ -204,6 +205,20 @@ export async function prepareAgent(given: Agent, named?: ModelName): Promise<Pre
     instructions,
     tools: first.length === 0 ? "" : JSON.stringify(first),
   };
+}
+
+/** @throws TurnlogError `INVALID_INPUT` for a name that the model's provider refuses in every request */
+function assertNames({ tools = {} }: Agent, model: ModelName): void {
+  for (const [name, tool] of Object.entries(tools)) {
+    const form = tool.type === "provider" ? undefined : nameRefusal(name, model);
+    if (form === undefined) continue;
+    const option = `agent.tools[${JSON.stringify(name)}]`;
+    throw new TurnlogError(
+      "INVALID_INPUT",
+      `\`${option}\`: ${model.modelId} (${model.provider}) refuses this name of a tool. A name must have ${form}: rename the tool.`,
+      { details: { option } },
+    );
+  }
 }
 
 /** One text for the estimate and the digest. Messages are shown as JSON, with their options. */

@@ -35,6 +35,7 @@ export {
   searchTools,
   withoutSearch,
 } from "./tool-search.ts";
+export { requestTools } from "./request-tools.ts";
 export { sentTools } from "./sent-tools.ts";
 export { approvalStatus } from "./tool-approval.ts";
 export { CallWatch } from "./call-limits.ts";

@@ -16,40 +16,8 @@ const mistralModels = /mistral|ministral|mixtral|codestral|devstral|magistral|pi
 type AssistantPart = Exclude<AssistantContent, string>[number];
 type Call = Extract<AssistantPart, { readonly type: "tool-call" }>;
 
-/** One object for the empty prompt, which is sent unchanged. */
-const none: readonly ModelMessage[] = [];
-
-/** For the consecutive prompts of a session: if a prompt only grew, only new messages are visited. */
+/** The ids of one prompt, message by message. */
 export class CallIds {
-  readonly #model: ModelName | undefined;
-  #names: CallNames;
-  /** The last prompt, before and after the change. */
-  #messages = none;
-  #sent = none;
-
-  constructor(model: ModelName | undefined) {
-    this.#model = model;
-    this.#names = new CallNames(model);
-  }
-
-  /** Unchanged messages are the same objects. */
-  messagesToSend(messages: readonly ModelMessage[]): readonly ModelMessage[] {
-    if (!this.#messages.every((message, index) => message === messages[index])) {
-      this.#names = new CallNames(this.#model);
-      this.#messages = none;
-      this.#sent = none;
-    }
-    const added = messages.slice(this.#messages.length);
-    const fresh = added.map((message) => this.#names.message(message));
-    const isAsItWas =
-      this.#sent === this.#messages && fresh.every((message, index) => message === added[index]);
-    this.#sent = isAsItWas ? messages : [...this.#sent, ...fresh];
-    this.#messages = messages;
-    return this.#sent;
-  }
-}
-
-class CallNames {
   readonly #model: ModelName | undefined;
   readonly #form: RegExp;
   readonly #taken = new Set<string>();
@@ -63,6 +31,7 @@ class CallNames {
     this.#form = isMistral(model) ? MISTRAL : COMMON;
   }
 
+  /** An unchanged message is the same object. */
   message(message: ModelMessage): ModelMessage {
     if (typeof message.content === "string") return message;
     switch (message.role) {
@@ -107,7 +76,7 @@ class CallNames {
 
   /** A provider accepts its own ids, and finds the calls that it ran by them. */
   #isLegal(id: string, isRun: boolean, by: ModelName | undefined): boolean {
-    if (id === "") return false;
+    if (id === "" || !id.isWellFormed()) return false;
     if (this.#form.test(id)) return true;
     return !isRepeatedId(id) && (isRun || hasSameMaker(by, this.#model));
   }

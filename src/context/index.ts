@@ -14,7 +14,6 @@ export {
   spentWithin,
 } from "./spending.ts";
 export { byImportance } from "./by-importance.ts";
-export { CallIds } from "./call-ids.ts";
 export { checkpoint } from "./checkpoint.ts";
 export type {
   CompactionPlan,
@@ -64,6 +63,8 @@ export { SHORTEST_LIFETIME_MS, promptCache } from "./prompt-cache.ts";
 export { PRUNE_DEFAULTS, type PruneOptions, planPruning, pruneSchema } from "./pruning.ts";
 export { planCuts, type CutOptions, cutSchema, pageLimit, resultShare } from "./result-cuts.ts";
 export { resultPage } from "./result-page.ts";
+export { SentMessages } from "./sent-messages.ts";
+export { nameRefusal } from "./sent-names.ts";
 export { slidingWindow } from "./sliding-window.ts";
 export { summarize } from "./summarize.ts";
 export { type TokenEstimator, defaultEstimator, tokenizer } from "./token-estimator.ts";

@@ -12,7 +12,7 @@ import {
   type ModelName,
   type StoredUserContent,
 } from "../events/index.ts";
-import { CallIds, type MediaLimits } from "../context/index.ts";
+import { type MediaLimits, SentMessages } from "../context/index.ts";
 import type { BlobsState } from "../projections/index.ts";
 import type { SessionRecorder } from "../state/index.ts";
 import { mediaLimits, type PreparedAgent, type RecordedPart } from "../agent/index.ts";
@@ -67,7 +67,7 @@ const noneSent: ReadonlyMap<ModelMessage, ModelMessage> = new Map();
 export class SessionBlobs {
   readonly #options: SessionBlobsOptions;
   readonly #quota: BlobQuota;
-  readonly #callIds: CallIds;
+  readonly #messages: SentMessages;
   #sent: ReadonlyMap<ModelMessage, ModelMessage> = noneSent;
   #isAmongMany = false;
   /** The same for other models of the session's steps. */
@@ -80,7 +80,7 @@ export class SessionBlobs {
     this.#options = options;
     const { session, known, limits } = options;
     this.#quota = new BlobQuota(session, known, limits.maxSessionBytes);
-    this.#callIds = new CallIds(options.model);
+    this.#messages = new SentMessages(options.model);
   }
 
   /** The same blobs for requests of an agent that may have another model. */
@@ -164,15 +164,15 @@ export class SessionBlobs {
   }
 
   /**
-   * The messages as sent: with media, and with call ids that the model accepts. Unchanged ones are the
-   * same objects.
+   * The messages as sent: with media, and without what the model refuses, such as a call id that comes
+   * again. Unchanged ones are the same objects.
    * @param signal - The call's. Without it, URLs are not downloaded.
    */
   async expand(
     prompt: readonly ModelMessage[],
     signal?: AbortSignal,
   ): Promise<readonly ModelMessage[]> {
-    const messages = this.#callIds.messagesToSend(prompt);
+    const messages = this.#messages.messagesToSend(prompt);
     if (!messages.some(isToBeExpanded)) return messages;
     const { store, media, model, known, addresses, scaler = installedScaler } = this.#options;
     const userMessages = messages.filter(({ role }) => role === "user").length;

@@ -28,3 +28,4 @@ export { streamOf } from "./stream.ts";
 export { textLines } from "./text-lines.ts";
 export { Unfinished } from "./unfinished.ts";
 export { plainEvents, withPlainEvents } from "./plain-events.ts";
+export { wellFormed } from "./sent-text.ts";

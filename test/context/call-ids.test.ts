@@ -2,7 +2,7 @@
 
 import type { ModelMessage } from "ai";
 import { describe, expect, it } from "vitest";
-import { CallIds } from "../../src/context/call-ids.ts";
+import { SentMessages } from "../../src/context/sent-messages.ts";
 import { withCallIds } from "../support/call-ids.ts";
 
 const claude = { provider: "anthropic.messages", modelId: "claude-sonnet-4-5" };
@@ -119,7 +119,7 @@ describe("ids of calls that are sent", () => {
   });
 
   it("are looked at once: a prompt that grew begins with the messages that were sent before", () => {
-    const ids = new CallIds(claude);
+    const ids = new SentMessages(claude);
     const prompt = [user, ...step("0"), ...step("0")];
     const before = ids.messagesToSend(prompt);
     const after = ids.messagesToSend([...prompt, user, ...step("0")]);

@@ -1,5 +1,5 @@
 import type { ModelMessage } from "ai";
-import { CallIds } from "../../src/context/index.ts";
+import { SentMessages } from "../../src/context/index.ts";
 import type { ModelName } from "../../src/events/index.ts";
 
 /** A single prompt with the call ids that the model is sent. */
@@ -7,5 +7,5 @@ export function withCallIds(
   messages: readonly ModelMessage[],
   model: ModelName | undefined,
 ): readonly ModelMessage[] {
-  return new CallIds(model).messagesToSend(messages);
+  return new SentMessages(model).messagesToSend(messages);
 }

@@ -2,6 +2,7 @@
 
 import { type Agent, callSettings, type StepRequest } from "../../agent/index.ts";
 import { ownCopy } from "../../events/index.ts";
+import { wellFormed } from "../../shared/index.ts";
 import type { Instructions, LanguageModelCallOptions, ModelMessage } from "ai";
 
 type CallRequest = LanguageModelCallOptions &
@@ -23,12 +24,21 @@ export function callRequest({ agent, messages, signal, context }: StepRequest): 
     // The SDK types the contexts by the tools, which are not known here.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     ...(context === undefined ? {} : { toolsContext: { ...context.toolsContext } as never }),
-    ...(instructions === undefined ? {} : { instructions: ownCopy(instructions) }),
+    ...sentInstructions(instructions),
     ...(toolChoice === undefined ? {} : { toolChoice }),
     ...(headers === undefined ? {} : { headers: { ...headers } }),
     ...(providerOptions === undefined ? {} : { providerOptions: ownCopy(providerOptions) }),
     ...(repairToolCall === undefined ? {} : { repairToolCall: withOwnPrompt(repairToolCall) }),
   };
+}
+
+/** Providers refuse a system message of white space only. */
+function sentInstructions(given: Agent["instructions"]): Pick<CallRequest, "instructions"> {
+  if (given === undefined) return {};
+  const instructions = wellFormed(ownCopy(given));
+  if (typeof instructions === "string") return instructions.trim() === "" ? {} : { instructions };
+  const kept = [instructions].flat().filter(({ content }) => content.trim() !== "");
+  return kept.length === 0 ? {} : { instructions: kept };
 }
 
 /** The repair function gets a copy of the prompt, which it may change. */

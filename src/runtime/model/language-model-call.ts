@@ -10,7 +10,7 @@ import { measuredUsage, recordedEnd, responseMetadata, stepStart } from "./recor
 import { recordedPart } from "./recorded-part.ts";
 import { ReplyIds, withOwnIds } from "./reply-ids.ts";
 import {
-  sentTools,
+  requestTools,
   type StepOutput,
   type StepRequest,
   type StepSource,
@@ -24,7 +24,7 @@ async function* call(request: StepRequest): AsyncGenerator<StepOutput, void, voi
   let hasAnswered = false;
   try {
     const { agent, signal } = request;
-    const tools = sentTools(agent);
+    const tools = requestTools(agent);
     const { experimental_refineToolInput: refineToolInput } = agent;
     const notifyTools = inputCallbacks(request);
     const { repairToolCall, ...whole } = callRequest(request);

@@ -22,7 +22,7 @@ import { recordedPart } from "./recorded-part.ts";
 import { ReplyIds, withOwnIds } from "./reply-ids.ts";
 import {
   type CallObserver,
-  sentTools,
+  requestTools,
   type StepOutput,
   type StepRequest,
   type StepSource,
@@ -56,7 +56,7 @@ async function* streamed(
   let hasAnswered = false;
   const responseFormat = await request.output?.responseFormat;
   const model = observed(request, onContentType, responseFormat);
-  const tools = sentTools(agent);
+  const tools = requestTools(agent);
   const { experimental_refineToolInput: refine } = agent;
   const { stream } = streamText({
     ...callRequest(request),

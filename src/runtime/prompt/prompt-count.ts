@@ -9,7 +9,7 @@ import {
   callSettings,
   compactionChoice,
   DEFAULT_COUNT_MS,
-  sentTools,
+  requestTools,
   type CountRequest,
   type TokenCounter,
 } from "../../agent/index.ts";
@@ -37,7 +37,7 @@ export async function countPrompt(run: CountRun): Promise<CountEvent | undefined
   const estimate = nextEstimate(state, setup, now);
   if (counter === undefined || !mayFit(state, setup, estimate)) return undefined;
   const { instructions, toolChoice, headers, providerOptions } = agent;
-  const tools = sentTools(loadedFor(agent, state.history));
+  const tools = requestTools(loadedFor(agent, state.history));
   const request = {
     counter: counter.name,
     model: description.model,

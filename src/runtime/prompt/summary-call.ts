@@ -10,7 +10,7 @@ import {
   type StepOutput,
   type StepSource,
 } from "../../agent/index.ts";
-import { firstAbort, type Timer, toStoredError } from "../../shared/index.ts";
+import { firstAbort, type Timer, toStoredError, wellFormed } from "../../shared/index.ts";
 
 export interface SummaryCall {
   readonly source: StepSource;
@@ -44,7 +44,7 @@ export async function callSummariser(call: SummaryCall): Promise<SummaryAnswer> 
   using stops = firstAbort(signal, stop.signal);
   const outputs = source.call({
     agent: summaryAgent(call),
-    messages: [{ role: "user", content: request.prompt }],
+    messages: [{ role: "user", content: wellFormed(request.prompt) }],
     signal: stops.signal,
   });
   try {
