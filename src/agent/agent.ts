@@ -37,6 +37,7 @@ import { checkContext, type ContextOptions } from "./context-options.ts";
 import { guardedContext } from "./user-callbacks.ts";
 import { withFullStop, toJson } from "../shared/index.ts";
 import { withReader } from "./reader-tool.ts";
+import { isNoObject } from "./request-schema.ts";
 import { sentTools } from "./sent-tools.ts";
 import type { PrepareCall } from "./call-types.ts";
 import type { ToolApproval } from "./tool-approval.ts";
@@ -177,7 +178,7 @@ export async function prepareAgent(given: Agent, named?: ModelName): Promise<Pre
       name,
       // A description that is made per call is not part of the agent.
       description: typeof tool.description === "string" ? tool.description : null,
-      inputSchema: await jsonSchemaOf(name, asSchema(tool.inputSchema)),
+      inputSchema: await jsonSchemaOf(name, tool),
     })),
   );
   // What a search finds later is in the bills then.
@@ -227,17 +228,26 @@ function instructionsText(instructions: Instructions = ""): string {
 }
 
 /** @throws TurnlogError `INVALID_INPUT` */
-async function jsonSchemaOf(tool: string, schema: Schema): Promise<unknown> {
+async function jsonSchemaOf(name: string, tool: ToolSet[string]): Promise<unknown> {
+  const option = `agent.tools.${name}.inputSchema`;
+  let made: unknown;
   try {
-    return await schema.jsonSchema;
+    made = await asSchema(tool.inputSchema).jsonSchema;
   } catch (error) {
     const why = error instanceof Error ? withFullStop(error.message) : "";
     throw new TurnlogError(
       "INVALID_INPUT",
-      `\`agent.tools.${tool}.inputSchema\` cannot be told to a model, as it has no JSON Schema. ${why}`,
-      { cause: error, details: { option: `agent.tools.${tool}.inputSchema` } },
+      `\`${option}\` cannot be told to a model, as it has no JSON Schema. ${why}`,
+      { cause: error, details: { option } },
     );
   }
+  // A provider's own tool may take a text.
+  if (tool.type === "provider" || !isNoObject(toJson(made))) return made;
+  throw new TurnlogError(
+    "INVALID_INPUT",
+    `\`${option}\` is no schema of an object, and models call tools with objects only: make the value a property of one.`,
+    { details: { option } },
+  );
 }
 
 /** The same tools with converted schemas, which the SDK would convert for each call. */

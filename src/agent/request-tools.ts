@@ -1,47 +1,73 @@
 /** An agent's tools as a request has them, without what providers refuse. The agent's digest has them as given. */
 
 import { asSchema, jsonSchema, type FlexibleSchema, type Schema } from "@ai-sdk/provider-utils";
-import type { ToolSet } from "ai";
-import { wellFormed } from "../shared/index.ts";
+import type { LanguageModel, ToolSet } from "ai";
+import { modelFamily } from "../context/index.ts";
+import { toJson, wellFormed } from "../shared/index.ts";
+import { nameOf } from "./agent.ts";
+import { requestSchema, type RequestSchema } from "./request-schema.ts";
 import { sentTools } from "./sent-tools.ts";
 
 type AnyTool = ToolSet[string];
 
-export function requestTools(agent: Parameters<typeof sentTools>[0]): ToolSet | undefined {
+/** Claude's, of properties at the top. */
+const PLAIN_KEY = /^[\w.-]{1,64}$/;
+
+export function requestTools(
+  agent: Parameters<typeof sentTools>[0] & { readonly model: LanguageModel },
+): ToolSet | undefined {
   const tools = sentTools(agent);
   if (tools === undefined) return undefined;
-  return Object.fromEntries(Object.entries(tools).map(([name, one]) => [name, requestTool(one)]));
+  const isClaude = modelFamily(nameOf(agent.model)).name === "anthropic";
+  const keys = isClaude ? PLAIN_KEY : undefined;
+  return Object.fromEntries(
+    Object.entries(tools).map(([name, one]) => [name, requestTool(one, keys)]),
+  );
 }
 
-/** One object for each schema, so that it is made once a session. */
-const schemas = new WeakMap<object, Schema>();
-
-function requestTool(tool: AnyTool): AnyTool {
+function requestTool(tool: AnyTool, keys: RegExp | undefined): AnyTool {
   // The provider knows the input of its own tools.
   if (tool.type === "provider") return tool;
   const { description, inputExamples } = tool;
   return {
     ...tool,
-    inputSchema: requestSchema(tool.inputSchema),
-    ...(description === undefined ? {} : { description: requestText(description) }),
+    inputSchema: sentSchema(tool.inputSchema, keys),
+    ...(description === undefined ? {} : { description: sentText(description) }),
     ...(inputExamples === undefined ? {} : { inputExamples: wellFormed(inputExamples) }),
   };
 }
 
-function requestText(text: NonNullable<AnyTool["description"]>): typeof text {
+function sentText(text: NonNullable<AnyTool["description"]>): typeof text {
   return typeof text === "string" ? wellFormed(text) : (options) => wellFormed(text(options));
 }
 
-/** The model is told a schema that providers accept; its inputs are validated by the given one. */
-function requestSchema(given: FlexibleSchema<unknown>): Schema {
+/** The sent schemas by the given ones, each made once: with any keys, and with plain ones. */
+const anyKeys = new WeakMap<object, Schema>();
+const plainKeys = new WeakMap<object, Schema>();
+
+/** The model is told a schema that it accepts; its inputs are validated by the given one. */
+function sentSchema(given: FlexibleSchema<unknown>, keys: RegExp | undefined): Schema {
+  const schemas = keys === undefined ? anyKeys : plainKeys;
   const known = schemas.get(given);
   if (known !== undefined) return known;
   const schema = asSchema(given);
-  const { validate } = schema;
-  const made = jsonSchema(
-    async () => wellFormed(await schema.jsonSchema),
-    validate === undefined ? {} : { validate },
+  let making: Promise<RequestSchema> | undefined;
+  const made = async (): Promise<RequestSchema> =>
+    await (making ??= (async () => requestSchema(toJson(await schema.jsonSchema), keys))());
+  const sent = jsonSchema(async () => wellFormed((await made()).schema), {
+    validate: async (value) => {
+      const input = withOwnKeys(value, (await made()).ownKeys);
+      return (await schema.validate?.(input)) ?? { success: true, value: input };
+    },
+  });
+  schemas.set(given, sent);
+  return sent;
+}
+
+/** The log and the tool have the tool's own names. */
+function withOwnKeys(input: unknown, ownKeys: RequestSchema["ownKeys"]): unknown {
+  if (ownKeys.size === 0 || typeof input !== "object" || input === null) return input;
+  return Object.fromEntries(
+    Object.entries(input).map(([key, value]) => [ownKeys.get(key) ?? key, value]),
   );
-  schemas.set(given, made);
-  return made;
 }

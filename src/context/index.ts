@@ -42,6 +42,7 @@ export { DEFAULT_LOOP_LIMITS, type LoopLimits, isLooping } from "./loop-guard.ts
 export { type MediaBudget, SCALED_CHARACTERS, limitedMedia, planOmission } from "./media-budget.ts";
 export { mediaMeasures } from "./media-tokens.ts";
 export { meter } from "./message-size.ts";
+export { modelFamily } from "./model-family.ts";
 export { modelCatalogue } from "./model-catalogue.ts";
 export {
   type KnownLimits,
