@@ -25,6 +25,11 @@ export type AgentTimeout =
 export interface TimeLimits {
   /** Milliseconds for one attempt at a model call. Default: no limit. */
   readonly callMs?: number;
+  /**
+   * Milliseconds to wait before another attempt, at most. If the provider asks for more, the turn fails at once,
+   * with `retryAfterMs` in the error's `details`. Default 60,000.
+   */
+  readonly retryDelayMs?: number;
   /** Grant the model one more step to conclude when the turn's time is up. Default false. */
   readonly lastStep?: boolean;
 }
@@ -65,6 +70,11 @@ export function toolTimeoutMs(agent: Limited, toolName: string): number | undefi
 /** Attempts at a model call, the first included. */
 export function maxAttempts({ maxRetries = 2 }: Limited): number {
   return maxRetries + 1;
+}
+
+/** Milliseconds before another attempt, at most. */
+export function longestRetryDelayMs({ timeLimits }: Limited): number {
+  return timeLimits?.retryDelayMs ?? 60_000;
 }
 
 export function toolConcurrency({ toolCallConcurrency }: Limited): number {

@@ -238,7 +238,7 @@ const fields = () => ({
     ),
   ),
   timeLimits: optionsOf<TimeLimits>(
-    { callMs: milliseconds, lastStep: flag },
+    { callMs: milliseconds, retryDelayMs: milliseconds, lastStep: flag },
     {},
     {
       hints: {

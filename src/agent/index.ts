@@ -21,6 +21,7 @@ export {
 } from "./agent.ts";
 export {
   callLimits,
+  longestRetryDelayMs,
   maxAttempts,
   toolConcurrency,
   toolTimeoutMs,

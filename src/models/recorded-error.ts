@@ -14,7 +14,7 @@ export function recordedError(stored: StoredError, keepsDelay = false): Error {
       message,
       url: typeof url === "string" ? url : "",
       requestBodyValues: {},
-      responseHeaders: keepsDelay ? headersOf(own) : { "retry-after-ms": "0" },
+      responseHeaders: keepsDelay ? tooLong(headersOf(own)) : { "retry-after-ms": "0" },
       isRetryable: isRetryable === true,
       ...(typeof statusCode === "number" ? { statusCode } : {}),
       ...(typeof responseBody === "string" ? { responseBody } : {}),
@@ -31,6 +31,12 @@ export function recordedError(stored: StoredError, keepsDelay = false): Error {
 function recordedCause(cause: JsonValue): unknown {
   const stored = storedErrorSchema.safeParse(cause);
   return stored.success ? recordedError(stored.data) : cause;
+}
+
+/** Too long for every agent, as it was for the recorded one, whose patience the log does not tell. */
+function tooLong(headers: Record<string, string>): Record<string, string> {
+  const asks = Object.keys(headers).some((name) => name.startsWith("retry-after"));
+  return asks ? { ...headers, "retry-after-ms": String(Number.MAX_SAFE_INTEGER) } : headers;
 }
 
 function headersOf({ responseHeaders }: Readonly<Record<string, unknown>>): Record<string, string> {

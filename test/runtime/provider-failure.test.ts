@@ -1,6 +1,6 @@
 /** Errors of providers: each is told apart by what the provider said, not by how the SDK wrapped it. */
 
-import { APICallError } from "ai";
+import { APICallError, JSONParseError, TypeValidationError } from "ai";
 import { describe, expect, it } from "vitest";
 import { toStoredError } from "../../src/shared/index.ts";
 import { providerFailure } from "../../src/runtime/model/provider-failure.ts";
@@ -22,6 +22,21 @@ function refused(
     responseBody: body,
     responseHeaders: headers,
     ...(statusCode === undefined ? {} : { statusCode }),
+  });
+}
+
+/** Google's answer to too many requests: of a minute, or of a day. */
+function google(period: string): string {
+  return JSON.stringify({
+    error: {
+      code: 429,
+      message: "You exceeded your current quota. Please retry in 48.9s.",
+      status: "RESOURCE_EXHAUSTED",
+      details: [
+        { violations: [{ quotaId: `GenerateRequests${period}PerProject` }] },
+        { "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: "48s" },
+      ],
+    },
   });
 }
 
@@ -70,6 +85,57 @@ describe("an error of a provider", () => {
     [new TypeError("terminated"), "network", true],
     [Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" }), "network", true],
     [new DOMException("It took too long.", "TimeoutError"), "timeout", true],
+    [
+      refused(400, {
+        message: "Incorrect API key provided. You can obtain an API key from https://console.x.ai.",
+        body: '{"code":"invalid-argument","error":"Incorrect API key provided. You can obtain …"}',
+      }),
+      "authentication",
+      false,
+    ],
+    [
+      refused(400, {
+        message: "API key not valid. Please pass a valid API key.",
+        body: '{"error":{"code":400,"details":[{"reason":"API_KEY_INVALID"}]}}',
+      }),
+      "authentication",
+      false,
+    ],
+    [
+      refused(400, { message: "API key expired. Please renew the API key." }),
+      "authentication",
+      false,
+    ],
+    [{ type: "authentication_error", message: "invalid x-api-key" }, "authentication", false],
+    [
+      refused(400, { message: "Invalid value for `api`: the key `a` is unknown." }),
+      "invalid-request",
+      false,
+    ],
+    [refused(200, { body: '{"error":{"code":502,"message":"Bad gateway"}}' }), "server", true],
+    [refused(200, { body: '{"error":{"code":429}}' }), "rate-limit", true],
+    [refused(200, { body: '{"error":{"code":"401"}}' }), "authentication", false],
+    [
+      refused(200, { body: '{"code":"unavailable","error":"The service is down."}' }),
+      "server",
+      true,
+    ],
+    [{ code: 502, message: "Provider disconnected." }, "server", true],
+    [{ code: 400, message: "Wrong." }, "invalid-request", false],
+    [
+      new TypeValidationError({ value: { error: { code: 503 } }, cause: new Error("No chunk.") }),
+      "overloaded",
+      true,
+    ],
+    [
+      new TypeValidationError({ value: { object: "error", message: "x" }, cause: undefined }),
+      "server",
+      true,
+    ],
+    [new TypeValidationError({ value: { id: 3 }, cause: undefined }), "unknown", false],
+    [new JSONParseError({ text: '{"id":', cause: new Error("The end.") }), "network", true],
+    [refused(429, { body: google("PerMinute") }), "rate-limit", true],
+    [refused(429, { body: google("PerDay") }), "quota", false],
     [new Error("Something else."), "unknown", false],
     ["a bare text", "unknown", false],
     [undefined, "unknown", false],
@@ -86,6 +152,9 @@ describe("an error of a provider", () => {
     expect(after({ "retry-after": new Date(NOW - 7000).toUTCString() })).toBe(0);
     expect(after({ "retry-after": "soon" })).toBeUndefined();
     expect(after({})).toBeUndefined();
+    const body = google("PerMinute");
+    const stored = toStoredError(refused(429, { body }));
+    expect(providerFailure(stored, NOW).retryAfterMs).toBe(48_000);
   });
 
   it("trusts the SDK about an error of a kind that we do not know", () => {

@@ -9,6 +9,7 @@ import { createRuntime, openMemoryLog, viewSession, type Agent } from "../../src
 import { createCodec, TurnlogError, type SessionEvent } from "../../src/events/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
 import { storedEvents } from "../support/replay.ts";
+import { impatientTimer } from "../support/impatient-timer.ts";
 import { patience, runs } from "../support/runs.ts";
 import { openSession } from "../support/with-runtime.ts";
 
@@ -132,13 +133,13 @@ describe.each(sources)("by way of %s", (stepSource) => {
     patience,
   );
 
-  it("an unknown reason to finish is `other`, with its own words beside it", async () => {
+  it("an unknown reason to finish is no answer: the model is asked again, and its word is kept", async () => {
     const model = wildModel([start, finish({ unified: "bored", raw: undefined })], "v4");
-    await using open = await openSession({ model }, { stepSource });
+    await using open = await openSession({ model }, { stepSource, timer: impatientTimer });
     const turn = await open.session.send("Go.");
-    expect(await turn.result).toMatchObject({ finishReason: "stop" });
-    const ended = (await open.events()).find((event) => event.type === "step.finished");
-    expect(ended?.data).toMatchObject({ finishReason: "other", rawFinishReason: "bored" });
+    expect(await turn.result).toMatchObject({ finishReason: "stop", text: "Fine." });
+    const again = (await open.events()).find((event) => event.type === "step.retrying");
+    expect(again?.data).toMatchObject({ kind: "server", error: { rawFinishReason: "bored" } });
   });
 });
 

@@ -4,3 +4,4 @@ export { loadedFor } from "./tool-search.ts";
 export { runModelStep } from "./model-step.ts";
 export { ReplyIds } from "./reply-ids.ts";
 export { providerFailure, retryDelayMs } from "./provider-failure.ts";
+export { replyEnd } from "./reply-end.ts";

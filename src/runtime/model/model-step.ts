@@ -18,6 +18,7 @@ import {
   type CallObserver,
   callLimits,
   CallWatch,
+  longestRetryDelayMs,
   maxAttempts,
   type StepOutput,
   type StepRequest,
@@ -28,6 +29,7 @@ import { recordOffloaded, type SessionBlobs } from "../../media/index.ts";
 import { awaitedCalls, deferredCalls } from "../../projections/index.ts";
 import { emptyReply } from "./empty-reply.ts";
 import { loadedFor } from "./tool-search.ts";
+import { replyEnd } from "./reply-end.ts";
 import { toStoredError, unlessAborted, type Timer } from "../../shared/index.ts";
 import { brokenStream, providerFailure, retryDelayMs } from "./provider-failure.ts";
 import type { SessionRecorder } from "../../state/index.ts";
@@ -51,6 +53,8 @@ export interface ModelStep {
   readonly onInput: (callId: string, input: unknown) => void;
   /** Whether a refused prompt may be sent again, shorter. */
   readonly mayBeShorter: () => boolean;
+  /** A replay repeats what was recorded: it does not judge a reply by today's rules. */
+  readonly isReplay: boolean;
   readonly clock: () => number;
   readonly timer: Timer;
   readonly random: () => number;
@@ -134,14 +138,15 @@ async function stream(run: ModelStep): Promise<Streamed> {
   } finally {
     await release(outputs);
   }
-  if (!hasContent && error === undefined && !signal.aborted) {
-    const empty = emptyReply(end, contentType);
-    if (empty !== undefined) {
-      // Recorded as a provider's error, so that a replay repeats it.
-      error = toStoredError(empty);
+  if (error === undefined && !signal.aborted && !run.isReplay) {
+    const empty = hasContent ? undefined : emptyReply(end, contentType);
+    const whole = empty ?? replyEnd(end);
+    if (whole instanceof Error) {
+      // Recorded as a provider's error, so that a replay repeats it, and its usage with it.
+      error = toStoredError(whole);
       recorder.record({ type: "part.error", data: { error } });
-      return { end: undefined, error, hasContent };
-    }
+      if (end?.usage === undefined) end = undefined;
+    } else end = whole;
   }
   if (end === undefined) error = latenessOf(watch) ?? error;
   return { end, error, hasContent };
@@ -193,7 +198,10 @@ function ending(
   if (kind === "context-overflow" && !hasContent && mayBeShorter()) {
     return [{ type: "context.overflowed", data: { step, error: stored } }];
   }
-  const delayMs = stopping === undefined ? retryDelayMs(failure, attempt, random()) : undefined;
+  const delayMs =
+    stopping === undefined
+      ? retryDelayMs(failure, attempt, random(), longestRetryDelayMs(agent))
+      : undefined;
   if (delayMs === undefined || attempt >= maxAttempts(agent)) {
     return [{ type: "step.failed", data: { step, kind, error: stored, usage } }];
   }
@@ -242,7 +250,7 @@ function abandonedCalls({ state }: SessionRecorder, step: number): readonly Even
   }));
 }
 
-/** Without the session's id, so that a replay records the same message. */
+/** In a replay of a log whose release recorded no error. Without the session's id, as it was recorded. */
 function brokenOff(step: number): TurnlogError {
   return new TurnlogError(
     "TURN_FAILED",

@@ -13,7 +13,8 @@ import {
   type StoredError,
 } from "../../events/index.ts";
 import { isTooLarge, overflowOf } from "../../projections/index.ts";
-import { EMPTY_REPLY, isStreamType } from "./empty-reply.ts";
+import { EMPTY_REPLY, emptyReplyKind } from "./empty-reply.ts";
+import { BROKEN_REPLY, EMPTY_STOP } from "./reply-end.ts";
 
 export interface ProviderFailure {
   readonly kind: FailureKind;
@@ -22,20 +23,36 @@ export interface ProviderFailure {
   readonly retryAfterMs: number | undefined;
 }
 
-/** The common fields of the SDK's `APICallError` and `StreamProviderError`. */
+const codeSchema = z.union([z.string(), z.number()]).optional().catch(undefined);
+
+/**
+ * The common fields of the SDK's `APICallError` and `StreamProviderError`; `value`: of its `TypeValidationError`, a
+ * chunk that its client does not know.
+ */
 const errorSchema = z.looseObject({
   name: z.string().catch(""),
   message: z.string().catch(""),
   statusCode: z.number().optional().catch(undefined),
   isRetryable: z.boolean().optional().catch(undefined),
   type: z.string().optional().catch(undefined),
-  code: z.union([z.string(), z.number()]).optional().catch(undefined),
+  code: codeSchema,
+  value: jsonObjectSchema.optional().catch(undefined),
+  rawFinishReason: z.string().optional().catch(undefined),
   contentType: z.string().optional().catch(undefined),
   responseBody: z.string().optional().catch(undefined),
   responseHeaders: z.record(z.string(), z.string()).optional().catch(undefined),
 });
 
 type ErrorFields = z.infer<typeof errorSchema>;
+
+/** An error in a body or in a chunk of a stream: gateways name the status that they could not send any more. */
+const saidSchema = z.looseObject({
+  code: codeSchema,
+  error: z
+    .union([z.looseObject({ code: codeSchema }), z.string().transform(() => ({ code: undefined }))])
+    .optional()
+    .catch(undefined),
+});
 
 const retryable: Readonly<Record<FailureKind, boolean>> = {
   "rate-limit": true,
@@ -60,6 +77,15 @@ export const brokenStream: ProviderFailure = {
 };
 
 const quotaPatterns: readonly RegExp[] = [/insufficient_quota/, /exceeded your current quota/i];
+/** Google says the same of the quota of a minute, with the time to wait. */
+const minuteQuota = /RESOURCE_EXHAUSTED[^]*"retryDelay"/;
+const dayQuota = /PerDay/;
+/** Answers to a wrong key that come with 400 (xAI, Google), or in a stream, without a status. */
+const keyPatterns: readonly RegExp[] = [
+  /(incorrect|invalid)[ _-]?(x-)?api[ _-]?key/i,
+  /api[ _-]?key[ _-](not valid|invalid|expired)/i,
+  /authentication_error/,
+];
 const filterPatterns: readonly RegExp[] = [
   /content_filter/,
   /content_policy/,
@@ -84,17 +110,21 @@ export function providerFailure(error: StoredError, now: number): ProviderFailur
     kind,
     // A known kind decides; for others the SDK may know.
     isRetryable: kind === "unknown" ? fields.isRetryable === true : retryable[kind],
-    retryAfterMs: retryAfterMs(fields.responseHeaders ?? {}, now),
+    retryAfterMs: retryAfterMs(fields.responseHeaders ?? {}, now) ?? retryDelayOf(fields),
   };
 }
 
 function kindOf(fields: ErrorFields, error: StoredError): FailureKind {
-  const { statusCode, name } = fields;
-  const text = [fields.type, fields.code, fields.message, fields.responseBody].join("\n");
+  const { name } = fields;
+  const statusCode = statusOf(fields);
+  const text = textOf(fields);
   const matches = (patterns: readonly RegExp[]): boolean => patterns.some((one) => one.test(text));
   if (name === "TimeoutError") return "timeout";
-  if (name === EMPTY_REPLY) return isStreamType(fields.contentType) ? "network" : "not-a-model";
+  if (name === EMPTY_REPLY) return emptyReplyKind(fields.contentType);
+  if (name === BROKEN_REPLY) return fields.rawFinishReason === undefined ? "network" : "server";
+  if (name === EMPTY_STOP) return "server";
   if (overflowOf(error) !== undefined || isTooLarge(error)) return "context-overflow";
+  if (minuteQuota.test(text) && !dayQuota.test(text)) return "rate-limit";
   if (matches(quotaPatterns) || statusCode === 402) return "quota";
   if (matches(filterPatterns)) return "content-filter";
   if (statusCode === 429 || matches([/rate_limit/, /RESOURCE_EXHAUSTED/])) return "rate-limit";
@@ -102,10 +132,49 @@ function kindOf(fields: ErrorFields, error: StoredError): FailureKind {
   if (statusCode === 401 || statusCode === 403 || name === "AI_LoadAPIKeyError") {
     return "authentication";
   }
+  if ((statusCode ?? 0) <= 400 && matches(keyPatterns)) return "authentication";
   if (statusCode === 408 || statusCode === 409) return "server";
   if (statusCode !== undefined && statusCode >= 500) return "server";
   if (statusCode !== undefined && statusCode >= 400) return "invalid-request";
-  return isNetworkError(error) ? "network" : "unknown";
+  // An error that came as a success.
+  if (statusCode !== undefined || isErrorChunk(fields)) return "server";
+  if (isBrokenData(fields) || isNetworkError(error)) return "network";
+  return "unknown";
+}
+
+function textOf({ type, code, message, responseBody, value }: ErrorFields): string {
+  const chunk = value === undefined ? undefined : JSON.stringify(value);
+  return [type, code, message, responseBody, chunk].join("\n");
+}
+
+/** The status of the answer; where that says success, or in a stream, the code that the error names. */
+function statusOf(fields: ErrorFields): number | undefined {
+  const { statusCode, code, responseBody = "", value } = fields;
+  if (statusCode !== undefined && statusCode >= 400) return statusCode;
+  const said = saidSchema.safeParse(value ?? parsedBody(responseBody)).data;
+  const named = [code, said?.error?.code, said?.code].map(Number);
+  return named.find((status) => status >= 400 && status < 600) ?? statusCode;
+}
+
+function parsedBody(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return undefined;
+  }
+}
+
+function isErrorChunk({ message, value = {} }: ErrorFields): boolean {
+  const { error, object, type } = value;
+  // What Anthropic's client says of an error that is not in Anthropic's form.
+  if (message === "Expected a normalized Anthropic stream error") return true;
+  return (error !== undefined && error !== null) || object === "error" || type === "error";
+}
+
+/** A chunk that is cut or no JSON, or a stream whose client misses its end. */
+function isBrokenData({ name, message }: ErrorFields): boolean {
+  if (name === "AI_JSONParseError") return true;
+  return name === "AI_InvalidResponseDataError" && message.includes("without a finish reason");
 }
 
 /** A connection that failed or broke: Node puts the code on the error or on one of its causes. */
@@ -134,22 +203,29 @@ function retryAfterMs(headers: Readonly<Record<string, string>>, now: number): n
   return Number.isFinite(delay) ? Math.max(0, delay) : undefined;
 }
 
+/** Google's `RetryInfo` in the body of its answer. */
+function retryDelayOf(fields: ErrorFields): number | undefined {
+  const [, seconds] = /"retryDelay":\s*"([\d.]+)s"/.exec(textOf(fields)) ?? [];
+  return seconds === undefined ? undefined : Number(seconds) * 1000;
+}
+
 const FIRST_DELAY_MS = 500;
-const LONGEST_DELAY_MS = 30_000;
+const LONGEST_BACKOFF_MS = 30_000;
 
 /**
  * Milliseconds until the next attempt; undefined if a retry would not help. Doubles from 0.5 s to 30 s,
- * with up to a quarter of jitter. A provider's own delay takes precedence; one above 30 s means no retry.
+ * with up to a quarter of jitter. A provider's own delay takes precedence; one above `longest` means no retry.
  */
 export function retryDelayMs(
   { isRetryable, retryAfterMs }: ProviderFailure,
   attempt: number,
   random: number,
+  longest: number,
 ): number | undefined {
   if (!isRetryable) return undefined;
   if (retryAfterMs !== undefined) {
-    return retryAfterMs <= LONGEST_DELAY_MS ? Math.round(retryAfterMs) : undefined;
+    return retryAfterMs <= longest ? Math.round(retryAfterMs) : undefined;
   }
-  const backoff = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** (attempt - 1));
+  const backoff = Math.min(longest, LONGEST_BACKOFF_MS, FIRST_DELAY_MS * 2 ** (attempt - 1));
   return Math.round(backoff * (0.75 + random / 4));
 }

@@ -32,7 +32,10 @@ export function recordedEnd({ usage, response, providerMetadata, ...reasons }: C
   };
 }
 
-/** An unknown reason becomes `other`, and is kept as the raw reason. */
+/**
+ * An unknown reason becomes `other`, and is kept as the raw reason. A model that names none, as mocks of older
+ * SDKs do, has ended its reply: the SDK's clients always name one.
+ */
 function finish({
   finishReason,
   rawFinishReason,
@@ -43,7 +46,7 @@ function finish({
   const known = finishReasonSchema.safeParse(finishReason);
   const raw = rawFinishReason ?? (known.success ? undefined : finishReason) ?? undefined;
   return {
-    finishReason: known.success ? known.data : "other",
+    finishReason: known.success ? known.data : finishReason === undefined ? "stop" : "other",
     rawFinishReason:
       raw === undefined || typeof raw === "string" ? raw : JSON.stringify(toJson(raw)),
   };

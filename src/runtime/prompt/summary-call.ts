@@ -10,6 +10,7 @@ import {
   type StepOutput,
   type StepSource,
 } from "../../agent/index.ts";
+import { replyEnd } from "../model/index.ts";
 import { firstAbort, type Timer, toStoredError, wellFormed } from "../../shared/index.ts";
 
 export interface SummaryCall {
@@ -38,6 +39,7 @@ export async function callSummariser(call: SummaryCall): Promise<SummaryAnswer> 
   const { signal } = watch;
   let text = "";
   let calledTools = false;
+  let isTooLong = false;
   let error: StoredError | undefined;
   let end: Extract<StepOutput, { readonly kind: "end" }> | undefined;
   const stop = new AbortController();
@@ -60,7 +62,8 @@ export async function callSummariser(call: SummaryCall): Promise<SummaryAnswer> 
       else if (part.type !== "part.start-step") watch.token();
       if (part.type === "part.text-delta") text += part.data.text;
       if (part.type === "part.tool-call") calledTools = true;
-      if (text.length > MOST_PER_TOKEN * request.maxTokens) break;
+      isTooLong = text.length > MOST_PER_TOKEN * request.maxTokens;
+      if (isTooLong) break;
     }
   } catch (thrown) {
     error = toStoredError(thrown);
@@ -70,6 +73,11 @@ export async function callSummariser(call: SummaryCall): Promise<SummaryAnswer> 
   }
   const { lateness } = watch;
   if (end === undefined && lateness !== undefined) error = toStoredError(lateness);
+  if (error === undefined && !isTooLong && !signal.aborted) {
+    const whole = replyEnd(end);
+    if (whole instanceof Error) error = toStoredError(whole);
+    else end = whole;
+  }
   const finishReason: FinishReason = end?.finishReason ?? "length";
   return {
     reply: { text, finishReason, calledTools },

@@ -9,7 +9,13 @@ import {
   type SummaryRung,
   type TokenUsage,
 } from "../../events/index.ts";
-import { maxAttempts, nameOf, type Agent, type StepSource } from "../../agent/index.ts";
+import {
+  longestRetryDelayMs,
+  maxAttempts,
+  nameOf,
+  type Agent,
+  type StepSource,
+} from "../../agent/index.ts";
 import { providerFailure, retryDelayMs } from "../model/index.ts";
 import type { SessionRecorder } from "../../state/index.ts";
 import { callSummariser, type SummaryAnswer } from "./summary-call.ts";
@@ -113,7 +119,8 @@ async function patientCall(
     const answer = await callSummariser({ source, agent, model, request, signal, timer });
     if (answer.error === undefined || signal.aborted) return answer;
     if (attempt >= maxAttempts(agent)) return answer;
-    const delayMs = retryDelayMs(providerFailure(answer.error, clock()), attempt, random());
+    const failure = providerFailure(answer.error, clock());
+    const delayMs = retryDelayMs(failure, attempt, random(), longestRetryDelayMs(agent));
     if (delayMs === undefined) return answer;
     await waited(timer, delayMs, { kind: "summary-retry" }, signal);
   }

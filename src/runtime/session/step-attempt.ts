@@ -67,6 +67,7 @@ export class StepAttempt {
       // A copy: the tool's callbacks get the input too.
       onInput: (callId, input) => this.#inputs.set(callId, ownCopy(input)),
       mayBeShorter: () => prompts().mayBeShorter(),
+      isReplay: lifecycle === undefined,
     });
   }
 

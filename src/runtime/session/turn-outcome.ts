@@ -2,6 +2,7 @@
 
 import {
   deepFreeze,
+  type JsonValue,
   type StoredError,
   type TokenUsage,
   type TurnEndReason,
@@ -25,6 +26,7 @@ import {
   type OutputRequest,
   type SessionState,
 } from "../../state/index.ts";
+import { providerFailure } from "../model/index.ts";
 
 /**
  * How a turn ended: its text, reason and usage.
@@ -54,7 +56,13 @@ export type TurnOutcome =
       /** As the log has it. */
       readonly output: TurnOutput | undefined;
     }
-  | { readonly kind: "failed"; readonly result: EndedTurn; readonly error: StoredError }
+  | {
+      readonly kind: "failed";
+      readonly result: EndedTurn;
+      readonly error: StoredError;
+      /** Epoch milliseconds. */
+      readonly endedAt: number;
+    }
   | { readonly kind: "withdrawn" };
 
 /**
@@ -76,11 +84,42 @@ export function outcomeOf(messageId: string): (state: SessionState) => TurnOutco
     if (end === undefined) return undefined;
     const text = lastText(boundaries, turn);
     const result = { turn, text, finishReason: end.reason, usage: turnUsage(usage, turn) };
+    const error = end.error ?? unnamedError(end, lastStep(boundaries, turn));
     return deepFreeze(
-      end.error === undefined
+      error === undefined
         ? { kind: "ended", result, output: end.output }
-        : { kind: "failed", result, error: end.error },
+        : { kind: "failed", result, error, endedAt: end.time },
     );
+  };
+}
+
+/** Earlier releases recorded no error of a reply that ended with one. */
+function unnamedError(
+  { reason }: TurnEndItem,
+  step: StepItem | undefined,
+): StoredError | undefined {
+  if (reason !== "failed") return undefined;
+  const { rawFinishReason } = step?.end ?? {};
+  return {
+    name: "Error",
+    message: "The provider ended the reply with an error and did not name it.",
+    ...(rawFinishReason === undefined ? {} : { rawFinishReason }),
+  };
+}
+
+/** For programs: the provider's word for the end of a broken reply, and the wait that it asked for. */
+export function failureDetails({
+  error,
+  endedAt,
+}: Extract<TurnOutcome, { readonly kind: "failed" }>): {
+  readonly rawFinishReason?: JsonValue;
+  readonly retryAfterMs?: number;
+} {
+  const { rawFinishReason } = error;
+  const { isRetryable, retryAfterMs } = providerFailure(error, endedAt);
+  return {
+    ...(rawFinishReason === undefined ? {} : { rawFinishReason }),
+    ...(isRetryable && retryAfterMs !== undefined ? { retryAfterMs } : {}),
   };
 }
 

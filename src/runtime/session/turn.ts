@@ -12,7 +12,12 @@ import { parsedOutput, type ParsedOutput } from "../../agent/index.ts";
 import type { Approval, OutputRequest } from "../../state/index.ts";
 import { withFullStop } from "../../shared/index.ts";
 import type { Rewound } from "./rewind.ts";
-import type { TurnOutcome, TurnResult, TurnStart } from "./turn-outcome.ts";
+import {
+  failureDetails,
+  type TurnOutcome,
+  type TurnResult,
+  type TurnStart,
+} from "./turn-outcome.ts";
 import { outputElements, partialOutputs, type ElementOf } from "./turn-output.ts";
 
 /** How a turn rests: it has ended, waits for approvals or outputs, or its message is held. */
@@ -169,7 +174,11 @@ async function resultOf<OUTPUT, PARTIAL>(
       throw new TurnlogError(
         "TURN_FAILED",
         `Turn ${outcome.result.turn} of session ${session} failed: ${withFullStop(outcome.error.message)} ${nextStep(outcome.error)}`,
-        { session, cause: outcome.error, details: { result: outcome.result } },
+        {
+          session,
+          cause: outcome.error,
+          details: { result: outcome.result, ...failureDetails(outcome) },
+        },
       );
     case "withdrawn":
       throw withdrawn(options);
