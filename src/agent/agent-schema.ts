@@ -35,7 +35,7 @@ import {
   thing,
 } from "../validation/index.ts";
 import type { LifecycleSettings } from "../telemetry/index.ts";
-import type { Agent, ToolPolicy } from "./agent.ts";
+import type { Agent, PromptCaching, ToolPolicy } from "./agent.ts";
 import type { AgentTimeout, TimeLimits } from "./agent-limits.ts";
 import type { CompactionChoice, ContextOptions } from "./context-options.ts";
 import { sdkSettings, type UnsupportedSetting } from "./sdk-settings.ts";
@@ -157,6 +157,12 @@ const names = thing(
   (value) => Array.isArray(value) && value.every((one) => typeof one === "string"),
 );
 
+const cachingSchema = z.unknown().superRefine((value, context) => {
+  const lifetime = optionsOf<Exclude<PromptCaching, string>>({}, { ttl: oneOf("5m", "1h") });
+  const schema = typeof value === "object" ? lifetime : oneOf("auto", "off");
+  report(schema, value, context, [], ", or `{ ttl }`");
+});
+
 const timeoutSchema = z.unknown().superRefine((value, context) => {
   const parts = optionsOf<Exclude<AgentTimeout, number>>(
     {
@@ -250,6 +256,7 @@ const fields = () => ({
   ),
   loopGuard: off(optionsOf<LoopLimits>({}, { calls: several, texts: several })),
   context: contextSchema,
+  promptCache: cachingSchema,
   ...callFields,
   headers: named(text.optional()),
   providerOptions,

@@ -18,7 +18,7 @@ import type {
   ToolInputRefinement,
   ToolSet,
 } from "ai";
-import { nameRefusal, type LoopLimits } from "../context/index.ts";
+import { nameRefusal, type CacheLifetime, type LoopLimits } from "../context/index.ts";
 import {
   byId,
   ownCopy,
@@ -109,7 +109,19 @@ export interface Agent
   readonly loopGuard?: LoopLimits | false;
   /** What the prompt contains of a long session. */
   readonly context?: ContextOptions;
+  /** What the provider keeps of a prompt for the next one. Default `"auto"`. */
+  readonly promptCache?: PromptCaching;
 }
+
+/**
+ * How requests ask their provider to cache the prompt. `"auto"`: Claude's tools, instructions and newest
+ * messages are marked where a later request is expected to read them, for five minutes; OpenAI gets a
+ * `promptCacheKey`. `ttl`: Claude keeps them for as long, at the provider's price. Marks of your own, anywhere
+ * in the settings, instructions, tools or messages, replace all of these. `"off"`: none.
+ * @example
+ * const agent: Agent = { model, tools, promptCache: { ttl: "1h" } };
+ */
+export type PromptCaching = "auto" | "off" | { readonly ttl: CacheLifetime };
 
 /**
  * Limits and recovery of one tool.

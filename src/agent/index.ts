@@ -71,6 +71,7 @@ export {
 } from "./prepare-step.ts";
 export { metCondition } from "./stop-conditions.ts";
 export type {
+  Caching,
   CallFailure,
   CallObserver,
   PartType,

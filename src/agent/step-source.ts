@@ -19,6 +19,7 @@ import type {
   ResponseMetadata,
   TokenUsage,
 } from "../events/index.ts";
+import type { CacheLifetime } from "../context/index.ts";
 import type { Agent } from "./agent.ts";
 import type { TurnContext } from "./turn-context.ts";
 
@@ -36,8 +37,19 @@ export interface StepRequest {
   readonly output?: OutputInterface | undefined;
   /** The provider's calls of earlier replies whose results may come. */
   readonly awaited?: readonly string[];
+  /** Undefined if the provider is not asked to cache the prompt. */
+  readonly caching?: Caching | undefined;
   /** Undefined if nothing observes the call. */
   readonly observer?: CallObserver | undefined;
+}
+
+/** What a request asks of the provider's prompt cache. */
+export interface Caching {
+  readonly ttl: CacheLifetime;
+  /** The same for requests whose prompts begin alike: those of a session, and of its forks. */
+  readonly key: string;
+  /** Whether a later request is expected to read what is written. */
+  readonly pays: boolean;
 }
 
 export interface CallObserver {

@@ -60,7 +60,7 @@ export {
   uploadNote,
   uploadRefusal,
 } from "./model-media.ts";
-export { SHORTEST_LIFETIME_MS, promptCache } from "./prompt-cache.ts";
+export { type CacheLifetime, SHORTEST_LIFETIME_MS, marksPay, promptCache } from "./prompt-cache.ts";
 export { PRUNE_DEFAULTS, type PruneOptions, planPruning, pruneSchema } from "./pruning.ts";
 export { planCuts, type CutOptions, cutSchema, pageLimit, resultShare } from "./result-cuts.ts";
 export { resultPage } from "./result-page.ts";

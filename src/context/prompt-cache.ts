@@ -29,6 +29,14 @@ const LIFETIMES = {
   other: 300_000,
 } as const;
 
+/** How long Anthropic keeps what was marked, in its own words, and what the writes cost. Reads cost a tenth. */
+export type CacheLifetime = "5m" | "1h";
+
+const MARKED: Readonly<Record<CacheLifetime, { readonly ms: number; readonly write: number }>> = {
+  "5m": { ms: 300_000, write: 1.25 },
+  "1h": { ms: 3_600_000, write: 2 },
+};
+
 export const SHORTEST_LIFETIME_MS: number = Math.min(...Object.values(LIFETIMES));
 
 /** Relative prices if none are known: those of the most expensive providers. */
@@ -47,15 +55,18 @@ function prices({ prices: known }: ModelLimits): Pick<PromptCache, "read" | "wri
 
 /**
  * Cold if its lifetime is over, the model changed, or the last bills had no cached tokens. A provider without
- * cache figures counts as having a cache. @param now epoch milliseconds.
+ * cache figures counts as having a cache. @param now epoch milliseconds. @param ttl of Claude's marks.
  */
 export function promptCache(
   usage: UsageState,
   model: ModelName,
   limits: ModelLimits,
   now: number,
+  ttl: CacheLifetime = "5m",
 ): PromptCache {
-  const lifetime = limits.cacheLifetimeMs ?? LIFETIMES[modelFamily(model).name];
+  const { name } = modelFamily(model);
+  const usual = name === "anthropic" ? MARKED[ttl].ms : LIFETIMES[name];
+  const lifetime = limits.cacheLifetimeMs ?? usual;
   const last = usage.steps.at(-1);
   const bills = usage.steps.slice(-BILLS);
   const unused =
@@ -70,6 +81,23 @@ export function promptCache(
     now - last.time <= lifetime &&
     !unused;
   return { warm, ...prices(limits), expectedSteps: stepsOfATurn(usage) };
+}
+
+/**
+ * Whether marks on the next prompt are expected to pay: a session that was active within the lifetime goes on;
+ * a turn with tools reads its prompt again in each further step. @param now epoch milliseconds.
+ */
+export function marksPay(
+  usage: UsageState,
+  hasTools: boolean,
+  ttl: CacheLifetime,
+  now: number,
+): boolean {
+  const { ms, write } = MARKED[ttl];
+  const last = usage.steps.at(-1);
+  if (last !== undefined && now - last.time <= ms) return true;
+  if (!hasTools) return false;
+  return last === undefined || (stepsOfATurn(usage) - 1) * (1 - USUAL.read) > write - 1;
 }
 
 /** The mean number of steps of a turn. Between turns the cache often expires, and then pruning is free. */

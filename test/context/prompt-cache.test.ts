@@ -44,6 +44,17 @@ describe("the cache", () => {
     expect(SHORTEST_LIFETIME_MS).toBe(5 * MINUTE);
   });
 
+  it("is warm for as long as Claude's marks ask for, whatever other providers keep", () => {
+    const warm = (provider: string, minutes: number): boolean => {
+      const of = { provider, modelId: "m" };
+      const usage = after([{}]);
+      const steps = usage.steps.map((step) => ({ ...step, model: of }));
+      return promptCache({ ...usage, steps }, of, {}, (10 + minutes) * MINUTE, "1h").warm;
+    };
+    expect([warm("anthropic", 60), warm("anthropic", 61)]).toEqual([true, false]);
+    expect([warm("openai", 10), warm("openai", 11)]).toEqual([true, false]);
+  });
+
   it("is cold for another model and before the first bill", () => {
     expect(isWarm(after([{}]), 1)).toBe(true);
     expect(isWarm(after([{}]), 1, { ...model, modelId: "n" })).toBe(false);

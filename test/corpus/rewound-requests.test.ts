@@ -23,7 +23,14 @@ async function play<Found>(row: WireRow, act: (played: Played) => Promise<Found>
   await using runtime = await createRuntime({
     memory: true,
     blobs: { store: memoryBlobs() },
-    agent: { model, tools, maxSteps: 3, maxRetries: 0, context: { cut: { reader: false } } },
+    agent: {
+      model,
+      tools,
+      maxSteps: 3,
+      maxRetries: 0,
+      promptCache: "off",
+      context: { cut: { reader: false } },
+    },
   });
   const session = await runtime.session("s");
   return await act({

@@ -29,6 +29,8 @@ export async function ourRequests(conversation: Conversation): Promise<readonly 
       tools,
       maxSteps: count,
       maxRetries: 0,
+      // The SDK marks nothing by itself.
+      promptCache: "off",
       context: { cut: { reader: false } },
       ...(providerOptions === undefined ? {} : { providerOptions }),
     },

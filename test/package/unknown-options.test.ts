@@ -154,6 +154,12 @@ const rows: readonly Row[] = [
   // @ts-expect-error -- unknown
   ["agent.loopGuard.steps", undefined, () => run({ loopGuard: { calls: 3, texts: 3, steps: 3 } })],
   // @ts-expect-error -- unknown
+  ["agent.promptCaching", "promptCache", () => run({ promptCaching: "auto" })],
+  // @ts-expect-error -- unknown
+  ["agent.promptCache.ttls", "ttl", () => run({ promptCache: { ttl: "5m", ttls: 1 } })],
+  // @ts-expect-error -- no such lifetime
+  ["agent.promptCache.ttl", undefined, () => run({ promptCache: { ttl: "24h" } })],
+  // @ts-expect-error -- unknown
   ["agent.temprature", "temperature", () => run({ temprature: 0 })],
   // @ts-expect-error -- unknown
   ["agent.toolPolicies.echo.idempotente", "idempotent", () => run({ tools: { echo }, toolPolicies: { echo: { idempotente: true } } })],

@@ -280,7 +280,8 @@ describe("the model of a session", () => {
               calling(...own.map((id) => call("look", id, { n: (n += 1) }))),
             );
             const model = modelOf(names[name] ?? kimi, [...scripted, "Done."]);
-            const open = await openSession({ model, tools }, { log, stepSource });
+            const agent = { model, tools, promptCache: "off" } as const;
+            const open = await openSession(agent, { log, stepSource });
             await (
               await open.session.send("Go.")
             ).result;

@@ -70,7 +70,7 @@ async function turnsOf(...models: readonly ScriptedModel[]): Promise<readonly st
   const log = await openMemoryLog();
   const first = modelOf("anthropic.messages", "claude", bound);
   for (const model of [first, ...models]) {
-    const open = await openSession({ model, tools }, { log });
+    const open = await openSession({ model, tools, promptCache: "off" }, { log });
     await asked(open);
     // Every prompt is rebuilt from the log alone.
     expect(await verifySession(log, "s")).toMatchObject({ problems: [] });

@@ -38,7 +38,7 @@ async function ours(client: Client): Promise<readonly Posted[]> {
   const model = client.model(server.url);
   await using runtime = await createRuntime({
     memory: true,
-    agent: { model, tools, maxRetries: 0, context: { cut: { reader: false } } },
+    agent: { model, tools, maxRetries: 0, promptCache: "off", context: { cut: { reader: false } } },
   });
   const session = await runtime.session("s");
   for (const input of [question, next]) {

@@ -1,8 +1,9 @@
 /** The options that both step sources pass to the AI SDK for a call. */
 
-import { type Agent, callSettings, type StepRequest } from "../../agent/index.ts";
+import { type Agent, callSettings, sentTools, type StepRequest } from "../../agent/index.ts";
 import { ownCopy } from "../../events/index.ts";
 import { wellFormed } from "../../shared/index.ts";
+import { namedModelOptions } from "./cache-marks.ts";
 import type { Instructions, LanguageModelCallOptions, ModelMessage } from "ai";
 
 type CallRequest = LanguageModelCallOptions &
@@ -14,8 +15,11 @@ type CallRequest = LanguageModelCallOptions &
   };
 
 /** Without tools: each source adds them in its own way. */
-export function callRequest({ agent, messages, signal, context }: StepRequest): CallRequest {
-  const { model, instructions, headers, providerOptions, repairToolCall, toolChoice } = agent;
+export function callRequest(request: StepRequest): CallRequest {
+  const { agent, messages, signal, context } = request;
+  const { model, instructions, headers, repairToolCall, toolChoice } = agent;
+  const providerOptions =
+    typeof model === "string" ? withGatewayCaching(model, request) : agent.providerOptions;
   return {
     ...callSettings(agent),
     model,
@@ -39,6 +43,17 @@ function sentInstructions(given: Agent["instructions"]): Pick<CallRequest, "inst
   if (typeof instructions === "string") return instructions.trim() === "" ? {} : { instructions };
   const kept = [instructions].flat().filter(({ content }) => content.trim() !== "");
   return kept.length === 0 ? {} : { instructions: kept };
+}
+
+function withGatewayCaching(modelId: string, { agent, messages, caching }: StepRequest) {
+  const { instructions = [], providerOptions } = agent;
+  const system = [instructions].flat().filter((one) => typeof one === "object");
+  const tools = Object.values(sentTools(agent) ?? {});
+  return namedModelOptions(
+    modelId,
+    { tools, prompt: [...system, ...messages], ...(providerOptions && { providerOptions }) },
+    caching,
+  );
 }
 
 /** The repair function gets a copy of the prompt, which it may change. */

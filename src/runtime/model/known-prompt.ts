@@ -10,7 +10,9 @@ import type {
   LanguageModelV4Prompt,
 } from "@ai-sdk/provider";
 import { wrapLanguageModel, type LanguageModel, type ModelMessage } from "ai";
+import { nameOf, type Caching } from "../../agent/index.ts";
 import { ownCopy } from "../../events/index.ts";
+import { withCaching } from "./cache-marks.ts";
 
 /** The converted messages of a model: a cache that lives as long as both. */
 type Conversions = WeakMap<ModelMessage, LanguageModelV4Message>;
@@ -24,7 +26,11 @@ export interface ShorterCall {
 }
 
 /** The same prompt for the same model, with fewer messages to convert. */
-export function shorterCall(model: LanguageModel, prompt: readonly ModelMessage[]): ShorterCall {
+export function shorterCall(
+  model: LanguageModel,
+  prompt: readonly ModelMessage[],
+  caching?: Caching,
+): ShorterCall {
   // The SDK looks up a model by its name.
   if (typeof model === "string") return { model, messages: ownCopy([...prompt]) };
   const conversions = conversionsFor.get(model) ?? new WeakMap();
@@ -39,10 +45,8 @@ export function shorterCall(model: LanguageModel, prompt: readonly ModelMessage[
       remember(conversions, fresh, converted);
       const instructions = params.prompt.slice(0, start);
       // A copy: a provider or a middleware may change its prompt.
-      return Promise.resolve({
-        ...params,
-        prompt: ownCopy([...instructions, ...known, ...converted]),
-      });
+      const whole = { ...params, prompt: ownCopy([...instructions, ...known, ...converted]) };
+      return Promise.resolve(withCaching(whole, nameOf(model), caching));
     },
   };
   return { model: wrapLanguageModel({ model, middleware }), messages: fresh };

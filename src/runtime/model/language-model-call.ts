@@ -30,7 +30,7 @@ async function* call(request: StepRequest): AsyncGenerator<StepOutput, void, voi
     const { repairToolCall, ...whole } = callRequest(request);
     const calling = streamLanguageModelCall({
       ...whole,
-      ...shorterCall(agent.model, request.messages),
+      ...shorterCall(agent.model, request.messages, request.caching),
       ...(tools === undefined ? {} : { tools }),
       ...(refineToolInput === undefined ? {} : { refineToolInput }),
       ...(request.output === undefined ? {} : { output: request.output }),

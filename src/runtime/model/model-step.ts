@@ -3,8 +3,9 @@
  * `step.interrupted`, `step.retrying` or `context.overflowed`, unless the session has moved on.
  */
 
+import { hash } from "node:crypto";
 import type { ModelMessage, OutputInterface } from "ai";
-import { estimateSpent } from "../../context/index.ts";
+import { estimateSpent, marksPay } from "../../context/index.ts";
 import {
   byId,
   entriesOf,
@@ -15,11 +16,13 @@ import {
 } from "../../events/index.ts";
 import {
   type Agent,
+  type Caching,
   type CallObserver,
   callLimits,
   CallWatch,
   longestRetryDelayMs,
   maxAttempts,
+  sentTools,
   type StepOutput,
   type StepRequest,
   type StepSource,
@@ -97,7 +100,9 @@ async function stream(run: ModelStep): Promise<Streamed> {
   const { output } = run;
   const observer = await run.observe?.({ agent, messages, context, signal, output: run.output });
   const awaited = awaitedCalls(recorder.state.history);
-  const outputs = source.call({ agent, messages, signal, context, output, awaited, observer });
+  const caching = cachingOf(recorder.state, agent, run.clock());
+  const request = { agent, messages, signal, context, output, awaited, caching, observer };
+  const outputs = source.call(request);
   try {
     while (!signal.aborted) {
       let next: IteratorResult<StepOutput, void>;
@@ -150,6 +155,25 @@ async function stream(run: ModelStep): Promise<Streamed> {
   }
   if (end === undefined) error = latenessOf(watch) ?? error;
   return { end, error, hasContent };
+}
+
+/** A fork has the messages of its origin, so the key is that of the first one. */
+function cachingOf(
+  { usage, history }: SessionRecorder["state"],
+  agent: Agent,
+  now: number,
+): Caching | undefined {
+  const { promptCache = "auto" } = agent;
+  if (promptCache === "off") return undefined;
+  const ttl = promptCache === "auto" ? "5m" : promptCache.ttl;
+  const first = history.items.find(({ kind }) => kind === "user");
+  const begun = first?.kind === "user" ? [first.id, first.position, first.time] : [];
+  const hasTools = Object.keys(sentTools(agent) ?? {}).length > 0;
+  return {
+    ttl,
+    key: hash("sha256", JSON.stringify(begun)).slice(0, 32),
+    pays: marksPay(usage, hasTools, ttl, now),
+  };
 }
 
 function latenessOf({ lateness }: CallWatch): StoredError | undefined {

@@ -15,6 +15,7 @@ import {
   type ToolSet,
 } from "ai";
 import { ownCopy } from "../../events/index.ts";
+import { withCaching } from "./cache-marks.ts";
 import { callRequest } from "./call-request.ts";
 import { readableError, streamOf } from "../../shared/index.ts";
 import { measuredUsage, recordedEnd, responseMetadata, stepStart } from "./recorded-end.ts";
@@ -23,6 +24,7 @@ import { ReplyIds, withOwnIds } from "./reply-ids.ts";
 import {
   type CallObserver,
   requestTools,
+  nameOf,
   type StepOutput,
   type StepRequest,
   type StepSource,
@@ -134,7 +136,7 @@ function bridge(observer: CallObserver): Telemetry {
 
 /** The same model, which reports the content type of each response before its stream ends. */
 function observed(
-  { agent: { model }, awaited }: StepRequest,
+  { agent: { model }, awaited, caching }: StepRequest,
   onContentType: (contentType: string | undefined) => void,
   responseFormat: LanguageModelV4CallOptions["responseFormat"],
 ): LanguageModel {
@@ -144,12 +146,14 @@ function observed(
     specificationVersion: "v4",
     // A copy: a provider or a middleware may change its prompt.
     // The SDK would merge deltas by its own `output`.
-    transformParams: ({ params }) =>
-      Promise.resolve({
+    transformParams: ({ params }) => {
+      const own = {
         ...params,
         ...(responseFormat === undefined ? {} : { responseFormat }),
         prompt: ownCopy(params.prompt),
-      }),
+      };
+      return Promise.resolve(withCaching(own, nameOf(model), caching));
+    },
     wrapStream: async ({ doStream }) => {
       try {
         const answer = await doStream();

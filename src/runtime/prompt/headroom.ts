@@ -36,7 +36,13 @@ export function pruningNow(
     view,
     meter: meter(estimator, description.model),
     factor: nextEstimate(state, setup, now).recorded.factor ?? 1,
-    cache: promptCache(usage, description.model, limitsNow(state, setup, now), now),
+    cache: promptCache(
+      usage,
+      description.model,
+      limitsNow(state, setup, now),
+      now,
+      typeof agent.promptCache === "object" ? agent.promptCache.ttl : undefined,
+    ),
     occasion,
     options: prune,
   });
