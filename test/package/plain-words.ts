@@ -294,6 +294,7 @@ export const plainWords: ReadonlySet<string> = new Set(
     read
     readable
     reader
+    reasoning
     reading
     ready
     record

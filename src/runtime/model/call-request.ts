@@ -4,6 +4,7 @@ import { type Agent, callSettings, sentTools, type StepRequest } from "../../age
 import { ownCopy } from "../../events/index.ts";
 import { wellFormed } from "../../shared/index.ts";
 import { namedModelOptions } from "./cache-marks.ts";
+import { thinkingSettings } from "./reasoning-loop.ts";
 import type { Instructions, LanguageModelCallOptions, ModelMessage } from "ai";
 
 type CallRequest = LanguageModelCallOptions &
@@ -16,10 +17,13 @@ type CallRequest = LanguageModelCallOptions &
 
 /** Without tools: each source adds them in its own way. */
 export function callRequest(request: StepRequest): CallRequest {
-  const { agent, messages, signal, context } = request;
+  const { messages, signal, context } = request;
+  const agent: Agent = { ...request.agent, ...thinkingSettings(request) };
   const { model, instructions, headers, repairToolCall, toolChoice } = agent;
   const providerOptions =
-    typeof model === "string" ? withGatewayCaching(model, request) : agent.providerOptions;
+    typeof model === "string"
+      ? withGatewayCaching(model, { ...request, agent })
+      : agent.providerOptions;
   return {
     ...callSettings(agent),
     model,

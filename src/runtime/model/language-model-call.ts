@@ -4,6 +4,7 @@ import { experimental_streamLanguageModelCall as streamLanguageModelCall } from 
 import type { ResponseMetadata } from "../../events/index.ts";
 import { unlessAborted, untilAborted } from "../../shared/index.ts";
 import { callRequest } from "./call-request.ts";
+import { stepWarnings } from "./reasoning-loop.ts";
 import { inputCallbacks } from "./input-callbacks.ts";
 import { shorterCall } from "./known-prompt.ts";
 import { measuredUsage, recordedEnd, responseMetadata, stepStart } from "./recorded-end.ts";
@@ -63,7 +64,7 @@ async function* call(request: StepRequest): AsyncGenerator<StepOutput, void, voi
     for await (const part of parts) {
       switch (part.type) {
         case "model-call-start":
-          yield { kind: "part", part: stepStart(part.warnings) };
+          yield { kind: "part", part: stepStart(stepWarnings(request, part.warnings)) };
           break;
         case "model-call-response-metadata":
           response = { ...response, ...responseMetadata(part) };

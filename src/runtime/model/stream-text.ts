@@ -17,6 +17,7 @@ import {
 import { ownCopy } from "../../events/index.ts";
 import { withCaching } from "./cache-marks.ts";
 import { callRequest } from "./call-request.ts";
+import { stepWarnings } from "./reasoning-loop.ts";
 import { readableError, streamOf } from "../../shared/index.ts";
 import { measuredUsage, recordedEnd, responseMetadata, stepStart } from "./recorded-end.ts";
 import { recordedPart } from "./recorded-part.ts";
@@ -91,7 +92,7 @@ async function* streamed(
       case "start-step":
         hasAnswered = true;
         observer?.answered({ request: part.request });
-        yield { kind: "part", part: stepStart(part.warnings) };
+        yield { kind: "part", part: stepStart(stepWarnings(request, part.warnings)) };
         break;
       case "error":
         observer?.failed({ kind: hasAnswered ? "chunk" : "call", error: part.error });
