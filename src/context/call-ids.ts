@@ -106,7 +106,7 @@ function isSame(one: readonly unknown[], other: readonly unknown[]): boolean {
   return one.every((part, index) => part === other[index]);
 }
 
-function isMistral(model: ModelName | undefined): boolean {
+export function isMistral(model: ModelName | undefined): boolean {
   if (model === undefined) return false;
   return mistralModels.test(model.provider) || mistralModels.test(model.modelId);
 }

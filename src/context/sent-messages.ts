@@ -1,7 +1,7 @@
 /**
  * The messages as a model is sent them, without what providers refuse: unsuitable call ids and tool names,
- * inputs that are no objects, lone surrogates, texts of white space only. A message depends only on the model and
- * the messages before it: a longer prompt begins as the shorter one was sent.
+ * inputs that are no objects, lone surrogates, texts of white space only, an order that it does not take. A message
+ * depends only on the model and the messages before it: a longer prompt begins as the shorter one was sent.
  */
 
 import type {
@@ -12,14 +12,22 @@ import type {
   ToolResultPart,
   UserContent,
 } from "ai";
-import type { ModelName } from "../events/index.ts";
+import { deepFreeze, type ModelName } from "../events/index.ts";
 import { wellFormed } from "../shared/index.ts";
-import { CallIds } from "./call-ids.ts";
+import { CallIds, isMistral } from "./call-ids.ts";
 import { sentName } from "./sent-names.ts";
 
 /** The text of a message that has no other content, and of a result that has none. */
 const NO_TEXT = "(no text)";
 const NO_OUTPUT = "(no output)";
+
+/** Stands where a turn ended after its tools had run. */
+const noReply: ModelMessage = deepFreeze({ role: "assistant", content: "(no reply)" });
+
+/** The least that counts as reasoning. */
+const noReasoning: AssistantPart = deepFreeze({ type: "reasoning", text: " " });
+
+type AssistantPart = Exclude<AssistantContent, string>[number];
 
 /** One object for the empty prompt, which is sent unchanged. */
 const none: readonly ModelMessage[] = [];
@@ -45,18 +53,31 @@ export class SentMessages {
       this.#sent = none;
     }
     const added = messages.slice(this.#messages.length);
-    const fresh = added.map((message) =>
-      wellFormed(mended(this.#ids.message(message), this.#model)),
-    );
+    const fresh = added.flatMap((message, index) => {
+      const before = added[index - 1] ?? this.#messages.at(-1);
+      const sent = wellFormed(mended(this.#ids.message(message), this.#model));
+      return before !== undefined && needsReply(before, message, this.#model)
+        ? [noReply, sent]
+        : [sent];
+    });
     const isAsItWas =
-      this.#sent === this.#messages && fresh.every((message, index) => message === added[index]);
+      this.#sent === this.#messages &&
+      fresh.length === added.length &&
+      fresh.every((message, index) => message === added[index]);
     this.#sent = isAsItWas ? messages : [...this.#sent, ...fresh];
     this.#messages = messages;
     return this.#sent;
   }
 }
 
-type AssistantPart = Exclude<AssistantContent, string>[number];
+/** Mistral's models take no message of the user right after a tool's. */
+function needsReply(
+  before: ModelMessage,
+  message: ModelMessage,
+  model: ModelName | undefined,
+): boolean {
+  return before.role === "tool" && message.role === "user" && isMistral(model);
+}
 
 /** An unchanged message is the same object. */
 function mended(message: ModelMessage, model: ModelName | undefined): ModelMessage {
@@ -97,7 +118,23 @@ function assistantContent(
     (part) => part.type !== "text" || part.providerOptions !== undefined || !isBlank(part.text),
   );
   if (kept.length === 0) return NO_TEXT;
-  return mapped(kept.length === content.length ? content : kept, (part) => callToSend(part, model));
+  const whole = kept.length === content.length ? content : kept;
+  const reasoned = needsReasoning(whole, model) ? [noReasoning, ...whole] : whole;
+  return mapped(reasoned, (part) => callToSend(part, model));
+}
+
+/** Kimi and DeepSeek, while they think, take no call without reasoning: other models call without it. */
+function needsReasoning(content: readonly AssistantPart[], model: ModelName | undefined): boolean {
+  if (model === undefined) return false;
+  const { provider, modelId } = model;
+  const reasons =
+    (provider.startsWith("moonshot") && /k2\.\d|thinking/.test(modelId)) ||
+    (provider.startsWith("deepseek") && modelId.includes("reasoner"));
+  return (
+    reasons &&
+    content.some(({ type }) => type === "tool-call") &&
+    !content.some((part) => part.type === "reasoning" && part.text !== "")
+  );
 }
 
 /** Calls that the provider ran have the names and inputs that it knows. */

@@ -46,10 +46,11 @@ export function nameRefusal(name: string, model: ModelName): string | undefined 
 
 /**
  * The name as it is sent. A model may invent a name that no provider accepts; its replacement has that form
- * and a digest, so that it is no tool's own name.
+ * and a digest, so that it is no tool's own name. So has one like `constructor`, which clients that look names up
+ * in an object do not send.
  */
 export function sentName(name: string, model: ModelName | undefined): string {
-  if (formFor(model).form.test(name)) return name;
+  if (formFor(model).form.test(name) && !(name in Object.prototype)) return name;
   const letters = name.slice(0, LONGEST).replaceAll(/[^\w-]+/g, "_");
   const readable = /^[a-z_]/i.test(letters) ? letters : `_${letters}`;
   const digest = hash("sha256", JSON.stringify(name)).slice(0, DIGEST);

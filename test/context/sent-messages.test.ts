@@ -207,3 +207,48 @@ it("a prompt that every model takes is sent as it is, and a longer one begins as
     expect(sent(whole).slice(0, length)).toEqual(shorter);
   }
 });
+
+describe("what some models do not take", () => {
+  const mistral = { provider: "mistral.chat", modelId: "mistral-large-latest" };
+  const kimi = { provider: "moonshotai.chat", modelId: "kimi-k2.5" };
+  const reasoner = { provider: "deepseek.chat", modelId: "deepseek-reasoner" };
+  const interrupted = [user, ...step("look"), user];
+
+  it("Mistral: the user's message right after a tool's has a reply before it", () => {
+    const roles = sent(interrupted, mistral).map(({ role }) => role);
+    expect(roles).toEqual(["user", "assistant", "tool", "assistant", "user"]);
+    expect(sent(interrupted, gpt)).toHaveLength(interrupted.length);
+  });
+
+  it("Mistral: a longer prompt begins as the shorter one was sent", () => {
+    const messages = new SentMessages(mistral);
+    const whole = sent(interrupted, mistral);
+    expect(messages.messagesToSend(interrupted.slice(0, 3))).toEqual(whole.slice(0, 3));
+    expect(messages.messagesToSend(interrupted)).toEqual(whole);
+    const longer = [...interrupted, ...step("look")];
+    expect(messages.messagesToSend(longer).slice(0, whole.length)).toEqual(whole);
+  });
+
+  it.each([kimi, reasoner])("a call without reasoning: $modelId", (model) => {
+    const [, reply] = sent([user, ...step("look")], model);
+    expect(reply?.content).toMatchObject([{ type: "reasoning", text: " " }, { type: "tool-call" }]);
+  });
+
+  it("a reply that reasons, or calls nothing, is sent as it is", () => {
+    const call = { type: "tool-call", toolCallId: "c1", toolName: "look", input: {} } as const;
+    const reasoning = { type: "reasoning", text: "Hm." } as const;
+    const messages: readonly ModelMessage[] = [
+      user,
+      { role: "assistant", content: [reasoning, call] },
+      ...step("look").slice(1),
+      { role: "assistant", content: [{ type: "text", text: "Done." }] },
+      user,
+    ];
+    expect(sent(messages, kimi)).toBe(messages);
+  });
+
+  it("a tool's name that every object has is not sent under that name", () => {
+    const [called] = namesIn(sent([user, ...step("constructor")]));
+    expect(called).toMatch(/^constructor_[0-9a-f]{8}$/);
+  });
+});
