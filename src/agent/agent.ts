@@ -18,7 +18,7 @@ import type {
   ToolInputRefinement,
   ToolSet,
 } from "ai";
-import { nameRefusal, type CacheLifetime, type LoopLimits } from "../context/index.ts";
+import { type CacheLifetime, type LoopLimits } from "../context/index.ts";
 import {
   byId,
   ownCopy,
@@ -32,7 +32,8 @@ import type { LifecycleSettings } from "../telemetry/index.ts";
 import type { StopWhen } from "./stop-conditions.ts";
 import type { AgentTimeout, TimeLimits } from "./agent-limits.ts";
 import type { Bivariant } from "./bivariant.ts";
-import { checkTools, loadedAgent } from "./tool-search.ts";
+import { checkTools } from "./tool-checks.ts";
+import { loadedAgent } from "./tool-search.ts";
 import { checkContext, type ContextOptions } from "./context-options.ts";
 import { guardedContext } from "./user-callbacks.ts";
 import { withFullStop, toJson } from "../shared/index.ts";
@@ -176,9 +177,8 @@ export function nameOf(model: LanguageModel): ModelName {
 export async function prepareAgent(given: Agent, named?: ModelName): Promise<PreparedAgent> {
   const model = named ?? nameOf(given.model);
   checkContext(given.context);
-  checkTools(given.tools);
+  checkTools(given.tools, model);
   const agent = withReader(heldAgent(given));
-  assertNames(agent, model);
   const schemas = Object.entries(agent.tools ?? {}).map(([name, tool]) => ({
     name,
     tool,
@@ -218,20 +218,6 @@ export async function prepareAgent(given: Agent, named?: ModelName): Promise<Pre
     instructions,
     tools: first.length === 0 ? "" : JSON.stringify(first),
   };
-}
-
-/** @throws TurnlogError `INVALID_INPUT` for a name that the model's provider refuses in every request */
-function assertNames({ tools = {} }: Agent, model: ModelName): void {
-  for (const [name, tool] of Object.entries(tools)) {
-    const form = tool.type === "provider" ? undefined : nameRefusal(name, model);
-    if (form === undefined) continue;
-    const option = `agent.tools[${JSON.stringify(name)}]`;
-    throw new TurnlogError(
-      "INVALID_INPUT",
-      `\`${option}\`: ${model.modelId} (${model.provider}) refuses this name of a tool. A name must have ${form}: rename the tool.`,
-      { details: { option } },
-    );
-  }
 }
 
 /** One text for the estimate and the digest. Messages are shown as JSON, with their options. */

@@ -27,15 +27,9 @@ export {
   toolTimeoutMs,
   turnLimits,
 } from "./agent-limits.ts";
+export { checkTools } from "./tool-checks.ts";
 export { callSettings } from "./call-settings.ts";
-export {
-  bindSearch,
-  checkTools,
-  foundBy,
-  loadedAgent,
-  searchTools,
-  withoutSearch,
-} from "./tool-search.ts";
+export { bindSearch, foundBy, loadedAgent, searchTools, withoutSearch } from "./tool-search.ts";
 export { requestTools } from "./request-tools.ts";
 export { sentTools } from "./sent-tools.ts";
 export { approvalStatus } from "./tool-approval.ts";

@@ -5,7 +5,7 @@
 
 import type { ToolSet } from "ai";
 import { z } from "zod";
-import { byId, TurnlogError } from "../events/index.ts";
+import { byId } from "../events/index.ts";
 import { sentTools } from "./sent-tools.ts";
 import type { TurnContext } from "./turn-context.ts";
 
@@ -36,30 +36,6 @@ const outputSchema = z.object({ tools: z.array(z.object({ name: z.string() })) }
 export function isToolSearch(tool: object): boolean {
   const mark: unknown = Reflect.get(tool, MARK);
   return mark === true;
-}
-
-/** @throws TurnlogError `INVALID_INPUT` for a tool that no request could ever have */
-export function checkTools(tools: ToolSet = {}): void {
-  const all = Object.entries(tools);
-  const refuse = (name: string, why: string): TurnlogError =>
-    new TurnlogError("INVALID_INPUT", `\`tools.${name}\` ${why}`, {
-      details: { option: `tools.${name}` },
-    });
-  for (const [name, tool] of all) {
-    if ("experimental_toolCaller" in tool)
-      throw refuse(
-        name,
-        "calls other tools by code (`experimental_toolCallers`): every tool is called by the model.",
-      );
-    if (tool.deferLoading !== true) continue;
-    if (isToolSearch(tool))
-      throw refuse(name, "searches for tools: it must not defer its own loading.");
-    if (!all.some(([, one]) => isToolSearch(one)))
-      throw refuse(
-        name,
-        "defers its loading, and no tool finds it: add `toolSearch()` to the tools.",
-      );
-  }
 }
 
 /** The names of the agent's search tools. */

@@ -38,8 +38,13 @@ function formFor(model: ModelName | undefined): NameForm {
   return model.provider.startsWith("anthropic") ? ANTHROPIC : COMMON;
 }
 
-/** What names of tools must consist of, if the model refuses this one. */
+/** Providers that are known to refuse names of another form; a local server may take any. */
+const strict =
+  /^(?:anthropic|openai|azure|google|vertex|amazon-bedrock|bedrock|mistral|xai|groq|deepseek|gateway)\b/;
+
+/** What names of tools must consist of, if the model's provider refuses this one. */
 export function nameRefusal(name: string, model: ModelName): string | undefined {
+  if (!strict.test(model.provider)) return undefined;
   const { form, words } = formFor(model);
   return form.test(name) ? undefined : words;
 }

@@ -21,7 +21,15 @@ import {
   text,
   thing,
 } from "../validation/index.ts";
-import { type Agent, agentSchema, checkContext, checkTools, heldAgent, schemaOfSdk } from "../agent/index.ts";
+import {
+  type Agent,
+  agentSchema,
+  checkContext,
+  checkTools,
+  heldAgent,
+  nameOf,
+  schemaOfSdk,
+} from "../agent/index.ts";
 import type { Budget } from "../context/index.ts";
 import type { AttachmentOptions, BlobOptions } from "../media/index.ts";
 import type { HttpMcpServer, McpServers, StdioMcpServer } from "../mcp/index.ts";
@@ -251,7 +259,7 @@ function heldAs(option: string, agent: Agent, servers: McpServers | undefined): 
   check(agentSchema, agent, "createRuntime", { name: option });
   checkToolNames(agent, servers, "createRuntime", option);
   checkContext(agent.context);
-  checkTools(agent.tools);
+  checkTools(agent.tools, nameOf(agent.model));
   return heldAgent(agent);
 }
 

@@ -154,7 +154,7 @@ it("the page has each function by which the AI SDK marks a tool", () => {
 
 it("a tool that calls others by code is refused", async () => {
   const plain = tool({ inputSchema: z.object({}), execute: () => "done" });
-  const code = sdk.experimental_toolCaller(plain, { type: "provider" } as never);
+  const code = sdk.experimental_toolCaller(plain, { type: "local", bind: () => plain });
   const agent: Agent = { model: scriptedModel([]), tools: { code } };
   await expect(createRuntime({ memory: true, agent })).rejects.toThrow("called by the model");
 });

@@ -157,12 +157,3 @@ it("every folder of src is a module, and imports go down through index.ts only",
   const sources = await sourcesOf(["src", "test", "bench"]);
   expect(violations(sources)).toEqual([]);
 });
-
-it("no file of src is longer than 300 lines", async () => {
-  const sources = await sourcesOf(["src"]);
-  expect(sources.size).toBeGreaterThan(500);
-  const lengths = [...sources].map(
-    ([file, text]) => [file, text.trimEnd().split("\n").length] as const,
-  );
-  expect(lengths.filter(([, lines]) => lines > 300)).toEqual([]);
-});

@@ -44,7 +44,7 @@ export async function turnsOf(
   ...turns: readonly (readonly [Agent, UserInput])[]
 ): Promise<readonly SessionEvent[]> {
   for (const [agent, input] of turns) {
-    await using open = await openSession(agent, { log });
+    await using open = await openSession({ promptCache: "off", ...agent }, { log });
     await (
       await open.session.send(input)
     ).result;
