@@ -3,6 +3,7 @@
  * sent, the model answers as recorded, and the tools bring what was recorded. Every law is checked when it is over.
  */
 
+import type { LanguageModelV4 } from "@ai-sdk/provider";
 import { jsonSchema, tool, type ToolSet } from "ai";
 import type { Agent, CompactionStrategy, CompactionWhen, Session } from "../../src/public/index.ts";
 import type { SessionEvent } from "../../src/events/index.ts";
@@ -18,6 +19,10 @@ export interface Drive {
   readonly how: CompactionStrategy;
   /** What is said beside the first messages, one by one. */
   readonly facts?: readonly string[];
+  /** The model of the agent, which answers as the recorded one. Default: that one. */
+  readonly model?: (recorded: RecordedModel) => LanguageModelV4;
+  /** Default: the real one. */
+  readonly clock?: () => number;
 }
 
 /** What became of it. */
@@ -37,26 +42,27 @@ const PATIENCE = 3;
 
 export async function driveSession(
   recorded: RecordedSession,
-  { window, when, how, facts = [] }: Drive,
+  { window, when, how, facts = [], model: modelOn, clock }: Drive,
 ): Promise<Driven> {
   const turns = recordedScript(recorded);
   const replies = turns.flatMap((turn) => turn.replies).length;
   const model = recordedModel(turns, modelOf(recorded), window);
+  const asked = modelOn?.(model) ?? model;
   const limits = { contextWindow: window, maxOutputTokens: Math.floor(window / 8) };
   const instructions = recorded.messages.find(({ role }) => role === "system")?.content;
   const strange: string[] = [];
   const live: { session?: Session } = {};
   const agent: Agent = {
-    model,
+    model: asked,
     ...(typeof instructions === "string" ? { instructions } : {}),
     tools: recordedTools(turns, async (text) => {
       await live.session?.send(text, { delivery: "steer" });
     }),
     maxSteps: replies + 1,
     loopGuard: false,
-    context: { compact: { when, how }, limits: { [recorded.model]: limits } },
+    context: { compact: { when, how }, limits: { [asked.modelId]: limits } },
   };
-  await using open = await openSession(agent);
+  await using open = await openSession(agent, clock === undefined ? {} : { clock });
   const { session } = open;
   live.session = session;
   let given = 0;
