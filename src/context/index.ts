@@ -62,6 +62,7 @@ export {
 } from "./model-media.ts";
 export { type CacheLifetime, SHORTEST_LIFETIME_MS, marksPay, promptCache } from "./prompt-cache.ts";
 export { PRUNE_DEFAULTS, type PruneOptions, planPruning, pruneSchema } from "./pruning.ts";
+export { planInputCuts } from "./input-cuts.ts";
 export { planCuts, type CutOptions, cutSchema, pageLimit, resultShare } from "./result-cuts.ts";
 export { resultPage } from "./result-page.ts";
 export { SentMessages } from "./sent-messages.ts";

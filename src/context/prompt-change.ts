@@ -154,11 +154,14 @@ function lostSince(
   const prunings = view.prunings.filter(isOld);
   const cuts = view.cuts.filter(isOld);
   const omissions = view.omissions.filter(isOld);
-  const steps = new Set(
-    [...view.prunings.slice(prunings.length), ...view.cuts.slice(cuts.length)].flatMap(
-      ({ calls }) => calls.map(({ step }) => step),
+  const newCuts = view.cuts.slice(cuts.length);
+  const cutInputs = newCuts.flatMap(({ inputs = [] }) => inputs).map(({ step }) => step);
+  const steps = new Set([
+    ...[...view.prunings.slice(prunings.length), ...newCuts].flatMap(({ calls }) =>
+      calls.map(({ step }) => step),
     ),
-  );
+    ...cutInputs,
+  ]);
   const then = { ...view, prunings, cuts, omissions };
   const affected = [...steps]
     .filter((step) => step < anchor.step)
@@ -166,12 +169,19 @@ function lostSince(
   const changed = new Set([...affected, ...mediaLostSince(history, view, then, anchor)]);
   const isCovered = ({ position }: HistoryItem): boolean =>
     view.compactions.some(({ from, to }) => from <= position && position <= to);
+  const lost = (item: HistoryItem, isMeant: (message: ModelMessage) => boolean): MessageSize => {
+    const [whole, left] = [then, view].map((one) =>
+      itemMessages(shownItem(item, one)).filter(isMeant),
+    );
+    return difference(changedSize(whole, left, measure), changedSize(left, whole, measure));
+  };
+  // The billed output has the whole inputs of its calls.
+  const reply = anchor.billed && stepItem(history, anchor.billed.item.step);
+  const isCut = reply !== undefined && cutInputs.includes(reply.step) && !isCovered(reply);
   return [...changed]
     .filter((item) => !isCovered(item))
-    .map((item) => {
-      const [whole, left] = [then, view].map((one) => itemMessages(shownItem(item, one)));
-      return difference(changedSize(whole, left, measure), changedSize(left, whole, measure));
-    })
+    .map((item) => lost(item, () => true))
+    .concat(isCut ? [lost(reply, ({ role }) => role === "assistant")] : [])
     .reduce(addSize, noSize);
 }
 

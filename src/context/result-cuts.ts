@@ -21,7 +21,8 @@ import {
 import type { PlanBudget } from "./compaction-strategy.ts";
 import { z } from "zod";
 
-export interface CutInput {
+/** What is known when cuts are planned. */
+export interface CutPlanning {
   readonly history: HistoryState;
   readonly view: ContextView;
   readonly budget: PlanBudget;
@@ -48,7 +49,7 @@ interface Result {
 }
 
 /** The results to cut before the next step; undefined if everything fits. */
-export function planCuts(input: CutInput): CutPlan | undefined {
+export function planCuts(input: CutPlanning): CutPlan | undefined {
   const { history, budget, options, reader } = input;
   check(cutSchema, options ?? {}, "planCuts", { name: "options" });
   const share = resultShare(budget, options);
@@ -72,14 +73,14 @@ export function planCuts(input: CutInput): CutPlan | undefined {
 }
 
 /** No reply has followed its results. */
-function unansweredStep({ items, open }: HistoryState): StepItem | undefined {
+export function unansweredStep({ items, open }: HistoryState): StepItem | undefined {
   if (open !== undefined && itemMessages(open).length > 0) return open;
   const last = items.findLast((item) => item.kind === "step" && itemMessages(item).length > 0);
   return last?.kind === "step" ? last : undefined;
 }
 
 /** The results that may be cut: not those of `keepTools`, and none whose cut was undone. */
-function resultsOf(step: StepItem, { view, budget, options = {} }: CutInput): readonly Result[] {
+function resultsOf(step: StepItem, { view, budget, options = {} }: CutPlanning): readonly Result[] {
   const kept = new Set(options.keepTools);
   const wanted = view.cuts
     .filter(({ undone }) => undone === true)
@@ -165,7 +166,7 @@ const STEP_SHARE = 0.5;
 /** The assumed budget of messages if no window is known: twice what a compaction keeps. */
 const USUAL_TOKENS = 80_000;
 /** The least tokens of a cut result: fewer would be little more than the note. */
-const LEAST_TOKENS = 200;
+export const LEAST_TOKENS = 200;
 
 export interface ResultShare {
   readonly result: number;
@@ -183,7 +184,7 @@ export function resultShare(
 }
 
 /** The most tokens of each result: short ones leave their rest to the others. @param sizes Of whole results. */
-function resultLimit(sizes: readonly number[], { result, step }: ResultShare): number {
+export function resultLimit(sizes: readonly number[], { result, step }: ResultShare): number {
   let left = step;
   for (const [index, size] of sizes.toSorted((one, other) => one - other).entries()) {
     const even = left / (sizes.length - index);

@@ -40,6 +40,16 @@ export interface CutCall {
   readonly tail: number;
 }
 
+/** A call whose input is shown cut. Lengths are in UTF-16 units. */
+export interface CutInput {
+  readonly step: number;
+  readonly callId: string;
+  /** How many characters of each longer text in the input stay. */
+  readonly texts: number;
+  /** The whole input is shown as one such text, its JSON: its texts are not what is long. */
+  readonly asText?: true;
+}
+
 /** The oldest media, which prompts leave out. */
 export interface OmittedMedia {
   /** All media before this position are left out. */
@@ -60,9 +70,11 @@ export interface ContextFamily {
     /** Estimated tokens that the prompt lost. */
     readonly savedTokens: number;
   };
-  /** Long results are shown by their beginning and end only. */
+  /** Long results and inputs are shown by their beginning and end only. */
   "context.cut": {
     readonly calls: readonly CutCall[];
+    /** Absent if no input is cut. */
+    readonly inputs?: readonly CutInput[];
     /** The tool with which the model reads the rest; absent if it has none. */
     readonly reader?: string;
     /** Estimated tokens that the prompt lost. */
@@ -135,6 +147,13 @@ export const cutCallSchema: z.ZodType<CutCall> = z.looseObject({
   tail: characters,
 });
 
+export const cutInputSchema: z.ZodType<CutInput> = z.looseObject({
+  step: z.int().positive(),
+  callId: z.string(),
+  texts: characters,
+  asText: z.literal(true).exactOptional(),
+});
+
 export const omittedMediaSchema: z.ZodType<OmittedMedia> = z.lazy(() =>
   z.looseObject({
     before: position,
@@ -151,6 +170,7 @@ export const contextSchemas: FamilySchemas<ContextFamily> = {
   "context.cut": () =>
     z.looseObject({
       calls: z.array(cutCallSchema),
+      inputs: z.array(cutInputSchema).exactOptional(),
       reader: z.string().exactOptional(),
       savedTokens: tokens,
     }),

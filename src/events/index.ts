@@ -114,10 +114,12 @@ export {
 export {
   type CompactionTrigger,
   type CutCall,
+  type CutInput,
   type OmittedMedia,
   type SummaryProblem,
   type SummaryRung,
   cutCallSchema,
+  cutInputSchema,
   omittedMediaSchema,
 } from "./context-events.ts";
 export { TurnlogError, type TurnlogErrorCode, hasCode, rejected } from "./errors.ts";

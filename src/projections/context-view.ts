@@ -3,11 +3,13 @@
 import { z } from "zod";
 import {
   cutCallSchema,
+  cutInputSchema,
   omittedMediaSchema,
   type AgentDescription,
   jsonSchema,
   stepOverridesSchema,
   type CutCall,
+  type CutInput,
   type EventMap,
   type JsonValue,
   type OmittedMedia,
@@ -33,13 +35,14 @@ interface Pruning {
   readonly calls: readonly { readonly step: number; readonly callId: string }[];
 }
 
-/** Results that are shown by their beginning and their end only. */
-interface ResultCut {
+/** Results and inputs that are shown by their beginning and their end only. */
+interface CallCut {
   /** The position of its `context.cut`. */
   readonly position: number;
   readonly calls: readonly CutCall[];
+  readonly inputs?: readonly CutInput[];
   readonly reader?: string;
-  /** The cut was undone: its results are shown whole and are not cut again. */
+  /** The cut was undone: what it cut is shown whole and is not cut again. */
   readonly undone?: true;
 }
 
@@ -53,7 +56,7 @@ interface MediaOmission {
 export interface ContextView {
   readonly compactions: readonly Compaction[];
   readonly prunings: readonly Pruning[];
-  readonly cuts: readonly ResultCut[];
+  readonly cuts: readonly CallCut[];
   /** Each includes the earlier ones: the last one holds. */
   readonly omissions: readonly MediaOmission[];
   /** The position of the last change after which earlier token figures do not hold; 0 if there is none. */
@@ -149,7 +152,7 @@ const positionSchema = z.int().positive();
  */
 export const contextView: Projection<ContextView> = defineProjection<ContextView>({
   name: "context-view",
-  version: 6,
+  version: 7,
   follows: "branch",
   schema: z.lazy(() =>
     z.object({
@@ -171,6 +174,7 @@ export const contextView: Projection<ContextView> = defineProjection<ContextView
         z.object({
           position: positionSchema,
           calls: z.array(cutCallSchema),
+          inputs: z.array(cutInputSchema).exactOptional(),
           reader: z.string().exactOptional(),
           undone: z.literal(true).exactOptional(),
         }),
@@ -215,9 +219,17 @@ export const contextView: Projection<ContextView> = defineProjection<ContextView
       ...view,
       prunings: [...view.prunings, { position, calls: data.calls }],
     }),
-    "context.cut": (view, { position, data: { calls, reader } }) => ({
+    "context.cut": (view, { position, data: { calls, inputs, reader } }) => ({
       ...view,
-      cuts: [...view.cuts, { position, calls, ...(reader === undefined ? {} : { reader }) }],
+      cuts: [
+        ...view.cuts,
+        {
+          position,
+          calls,
+          ...(inputs === undefined ? {} : { inputs }),
+          ...(reader === undefined ? {} : { reader }),
+        },
+      ],
     }),
     "context.media-omitted": (view, { position, data: { before, there } }) => ({
       ...view,

@@ -78,9 +78,11 @@ export function sendableParts(step: StepItem): readonly HistoryPart[] {
   return parts.filter((part, index) => !isReasoning(part) || isFollowed(parts.slice(index + 1)));
 }
 
-function withoutItemId(part: HistoryPart): HistoryPart {
+/** The same part if it has no item's id. */
+export function withoutItemId(part: HistoryPart): HistoryPart {
   if (!("providerMetadata" in part) || part.providerMetadata === undefined) return part;
   const { providerMetadata, ...bare } = part;
+  if (!Object.values(providerMetadata).some((own) => "itemId" in own)) return part;
   const left = Object.entries(providerMetadata).flatMap(([provider, own]) => {
     const { itemId: _, ...more } = { ...own };
     return Object.keys(more).length === 0 ? [] : [[provider, more] as const];

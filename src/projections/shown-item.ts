@@ -1,12 +1,14 @@
 /**
- * An item as the model is shown it, with cut and pruned results and omitted media. Made once for each view, so
+ * An item as the model is shown it, with cut inputs and results, pruned results and omitted media. Made once for each view, so
  * that its messages are measured and hashed once.
  */
 
-import type { CutCall } from "../events/index.ts";
+import type { CutCall, CutInput } from "../events/index.ts";
 import type { Compaction, ContextView } from "./context-view.ts";
-import type { CallPart, HistoryItem, StepItem } from "./history-item.ts";
+import type { CallPart, HistoryItem, HistoryPart, StepItem } from "./history-item.ts";
 import { boundItem, isAllBound } from "./provider-bound.ts";
+import { withoutItemId } from "./prompt-step.ts";
+import { cutInput } from "./shown-input.ts";
 import { omittedItem } from "./shown-media.ts";
 import { cutCall, type ResultMark } from "./shown-result.ts";
 
@@ -40,9 +42,11 @@ export function callName(step: StepItem, part: CallPart): string {
   return `${step.step}.${calls.indexOf(part) + 1}`;
 }
 
+/** The newest cut of a call's result, and that of its input. */
 interface Cut {
-  readonly call: CutCall;
-  readonly reader: string | undefined;
+  readonly call?: CutCall;
+  readonly reader?: string | undefined;
+  readonly input?: CutInput;
 }
 
 /** The cuts of each step, by call. */
@@ -55,12 +59,14 @@ function cutsOf({ cuts }: ContextView): Cuts {
   const known = grouped.get(cuts);
   if (known !== undefined) return known;
   const made = new Map<number, Map<string, Cut>>();
-  for (const { calls, reader, undone } of cuts) {
+  const add = ({ step, callId }: CutCall | CutInput, cut: Cut): void => {
+    const ofStep = made.get(step) ?? new Map<string, Cut>();
+    made.set(step, ofStep.set(callId, { ...ofStep.get(callId), ...cut }));
+  };
+  for (const { calls, inputs = [], reader, undone } of cuts) {
     if (undone === true) continue;
-    for (const call of calls) {
-      const ofStep = made.get(call.step) ?? new Map<string, Cut>();
-      made.set(call.step, ofStep.set(call.callId, { call, reader }));
-    }
+    for (const call of calls) add(call, { call, reader });
+    for (const input of inputs) add(input, { input });
   }
   grouped.set(cuts, made);
   return made;
@@ -86,7 +92,10 @@ export function cutItem(item: HistoryItem, view: ContextView): HistoryItem {
 
 function isSame(one: CutItem["cuts"], other: CutItem["cuts"]): boolean {
   return (
-    one.size === other.size && [...one].every(([id, { call }]) => other.get(id)?.call === call)
+    one.size === other.size &&
+    [...one].every(
+      ([id, { call, input }]) => other.get(id)?.call === call && other.get(id)?.input === input,
+    )
   );
 }
 
@@ -94,11 +103,26 @@ function withCuts(item: StepItem, cuts: CutItem["cuts"]): StepItem {
   const parts = item.parts.map((part) => {
     const cut = part.kind === "call" ? cuts.get(part.callId) : undefined;
     if (part.kind !== "call" || cut === undefined) return part;
-    const { head, tail } = cut.call;
+    const { call, input, reader } = cut;
+    const shown = input === undefined ? part : { ...part, input: cutInput(part.input, input) };
+    if (call === undefined) return shown;
+    const { head, tail } = call;
     const mark: ResultMark = { head, tail, call: callName(item, part) };
-    return cutCall(part, cut.reader === undefined ? mark : { ...mark, reader: cut.reader });
+    return cutCall(shown, reader === undefined ? mark : { ...mark, reader });
   });
-  return { ...item, parts };
+  const hasCutInput = [...cuts.values()].some(({ input }) => input !== undefined);
+  return { ...item, parts: hasCutInput ? withoutItems(parts) : parts };
+}
+
+/**
+ * OpenAI is sent the id of a stored call, which has the whole input, in place of the call. Without these ids it
+ * refuses the reasoning of the step.
+ */
+function withoutItems(parts: readonly HistoryPart[]): readonly HistoryPart[] {
+  const bare = parts.map(withoutItemId);
+  const isStored = bare.some((part, index) => part.kind === "call" && part !== parts[index]);
+  if (!isStored) return parts;
+  return bare.filter(({ kind }) => kind !== "reasoning" && kind !== "reasoning-file");
 }
 
 type PrunedCalls = ReadonlyMap<number, ReadonlySet<string>>;

@@ -55,6 +55,14 @@ const told: readonly (readonly [EventBody, string])[] = [
   [pruned, "Left out 1 old tool result: ~2,000 tokens less."],
   [cut({}), "Cut 1 long tool result: ~9,000 tokens less."],
   [
+    cut({ inputs: [{ step: 1, callId: "a", texts: 10 }] }),
+    "Cut 1 long tool result and 1 long input: ~9,000 tokens less.",
+  ],
+  [
+    cut({ calls: [], inputs: [{ step: 1, callId: "a", texts: 10 }], reader: "read_tool_output" }),
+    "Cut 1 long input: ~9,000 tokens less.",
+  ],
+  [
     cut({ reader: "read_tool_output" }),
     "Cut 1 long tool result: ~9,000 tokens less; the model reads on by read_tool_output.",
   ],

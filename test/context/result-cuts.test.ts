@@ -6,7 +6,7 @@ import { meter } from "../../src/context/message-size.ts";
 import {
   pageLimit,
   planCuts,
-  type CutInput,
+  type CutPlanning,
   resultShare,
   type CutOptions,
 } from "../../src/context/result-cuts.ts";
@@ -43,7 +43,7 @@ function withResults(
 /** Cuts as the runtime does: the plan becomes an event. */
 function cut(
   session: Session,
-  more: Partial<CutInput> = {},
+  more: Partial<CutPlanning> = {},
 ): EventBody<"context.cut">["data"] | undefined {
   const { history, view } = session;
   const plan = planCuts({ history, view, budget: ground, reader: "read_on", ...more });

@@ -59,9 +59,14 @@ export function contextWords(event: SessionEvent, after?: number): string | unde
       return `Left out ${amount(calls.length, "old tool result")}: ${less}.`;
     }
     case "context.cut": {
-      const { calls, reader, savedTokens } = event.data;
-      const rest = reader === undefined ? "" : `; the model reads on by ${reader}`;
-      return `Cut ${amount(calls.length, "long tool result")}: ~${figure(Math.round(savedTokens))} tokens less${rest}.`;
+      const { calls, inputs = [], reader, savedTokens } = event.data;
+      const rest =
+        reader === undefined || calls.length === 0 ? "" : `; the model reads on by ${reader}`;
+      const what = [
+        ...(calls.length === 0 ? [] : [amount(calls.length, "long tool result")]),
+        ...(inputs.length === 0 ? [] : [amount(inputs.length, "long input")]),
+      ];
+      return `Cut ${what.join(" and ")}: ~${figure(Math.round(savedTokens))} tokens less${rest}.`;
     }
     case "context.media-omitted": {
       const { media, savedBytes } = event.data;

@@ -6,6 +6,7 @@ import {
   limitedMedia,
   meter,
   planCuts,
+  planInputCuts,
   planOmission,
   planPruning,
   promptCache,
@@ -51,7 +52,7 @@ export function pruningNow(
   return { type: "context.pruned", data: { calls, savedTokens } };
 }
 
-/** The cut of new, long tool results, if one is due. */
+/** The cut of new calls with long results or inputs, if one is due. */
 export function cutsNow(
   { history, view }: SessionState,
   { prepared: { agent } }: PromptSetup,
@@ -61,8 +62,20 @@ export function cutsNow(
   if (cut === false) return undefined;
   const reader = readerName(agent);
   const named = reader === undefined ? {} : { reader };
-  const plan = planCuts({ history, view, budget, options: cut, ...named });
-  return plan && { type: "context.cut", data: { ...plan, ...named } };
+  const planning = { history, view, budget, options: cut, ...named };
+  const plan = planCuts(planning);
+  const inputs = planInputCuts(planning);
+  if (plan === undefined && inputs === undefined) return undefined;
+  return {
+    type: "context.cut",
+    data: {
+      calls: [],
+      ...plan,
+      ...inputs,
+      savedTokens: (plan?.savedTokens ?? 0) + (inputs?.savedTokens ?? 0),
+      ...named,
+    },
+  };
 }
 
 /** The omission of the oldest media, if the request would be too large. */

@@ -180,7 +180,7 @@ const contentFields: ContentFields = {
   "tool.unknown": { ...key, reason: clear },
 
   "context.pruned": { calls: clear, savedTokens: clear },
-  "context.cut": { calls: clear, reader: clear, savedTokens: clear },
+  "context.cut": { calls: clear, inputs: clear, reader: clear, savedTokens: clear },
   "context.media-omitted": { before: clear, there: clear, media: clear, savedBytes: clear },
   "context.counted": { ...counted, tokens: clear },
   "context.count-failed": { ...counted, error },
