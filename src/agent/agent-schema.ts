@@ -121,6 +121,7 @@ const contextSchema = z.lazy(() =>
       media: off(
         optionsOf<MediaBudget>({ requestBytes: anything, pictures: anything, types: list }, {}),
       ),
+      onRefusal: oneOf("reduce", "fail"),
       compact: off(
         optionsOf<CompactionChoice>(
           {},

@@ -280,8 +280,9 @@ function heldTools(tools: NonNullable<Agent["tools"]>): NonNullable<Agent["tools
 }
 
 function heldContext(context: NonNullable<Agent["context"]>): NonNullable<Agent["context"]> {
-  const { limits, prune, cut, media } = context;
-  return { ...guardedContext(context), ...ownCopy(given({ limits, prune, cut, media })) };
+  const { limits, prune, cut, media, onRefusal } = context;
+  const plain = given({ limits, prune, cut, media, onRefusal });
+  return { ...guardedContext(context), ...ownCopy(plain) };
 }
 
 function given<Options extends object>(

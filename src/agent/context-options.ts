@@ -36,6 +36,11 @@ export interface ContextOptions {
    */
   readonly media?: MediaBudget | false;
   /**
+   * What follows when the provider refuses the conversation itself, for instance a picture that it cannot read.
+   * `reduce`, the default: the step is tried again with less of it. `fail`: the turn fails.
+   */
+  readonly onRefusal?: "reduce" | "fail";
+  /**
    * When and how the conversation is compacted. Default: `overflow()` and `summarize()`; `false`: only by
    * `session.compact()`.
    */

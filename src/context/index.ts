@@ -39,7 +39,14 @@ export { dropMiddle } from "./drop-middle.ts";
 export { dropOldest } from "./drop-oldest.ts";
 export { newestTokens, onlyThisTurn, unsentMessages } from "./last-resort.ts";
 export { DEFAULT_LOOP_LIMITS, type LoopLimits, isLooping } from "./loop-guard.ts";
-export { type MediaBudget, SCALED_CHARACTERS, limitedMedia, planOmission } from "./media-budget.ts";
+export {
+  type MediaBudget,
+  SCALED_CHARACTERS,
+  type ShownMedium,
+  limitedMedia,
+  planOmission,
+  shownMedia,
+} from "./media-budget.ts";
 export { mediaMeasures } from "./media-tokens.ts";
 export { meter } from "./message-size.ts";
 export { modelFamily } from "./model-family.ts";

@@ -136,9 +136,14 @@ function itemsOf({ items, open }: HistoryState): readonly HistoryItem[] {
   return open === undefined ? items : [...items, open];
 }
 
-type Found = Pick<Shown, "item" | "index" | "medium" | "isNew">;
+/** A file that the prompt shows, by its number among those of its item. */
+export type ShownMedium = Pick<Shown, "item" | "index" | "medium" | "isNew">;
 
-function shownMedia({ items, open }: HistoryState, view: ContextView): readonly Found[] {
+/** All files that the prompt shows, oldest first. */
+export function shownMedia(
+  { items, open }: HistoryState,
+  view: ContextView,
+): readonly ShownMedium[] {
   const omitted = view.omissions.at(-1)?.omitted;
   const hasAnswer = (item: HistoryItem): boolean =>
     item.kind === "step" && itemMessages(item).length > 0;
@@ -147,7 +152,7 @@ function shownMedia({ items, open }: HistoryState, view: ContextView): readonly 
     by === undefined ? items.slice(start, end) : [],
   );
   const isShown = open !== undefined && coveredBy(view.compactions, open.position) === undefined;
-  return [...uncovered, ...(isShown ? [open] : [])].flatMap((item): readonly Found[] => {
+  return [...uncovered, ...(isShown ? [open] : [])].flatMap((item): readonly ShownMedium[] => {
     const media = itemMedia(item);
     if (media.length === 0) return [];
     const parts = new Set(itemMedia(shownItem(item, view)).map(({ part }) => part));
@@ -160,7 +165,7 @@ function shownMedia({ items, open }: HistoryState, view: ContextView): readonly 
 }
 
 function withSizes(
-  found: readonly Found[],
+  found: readonly ShownMedium[],
   limits: MediaLimits,
   model: ModelName | undefined,
 ): readonly Shown[] {

@@ -58,6 +58,26 @@ export interface OmittedMedia {
   readonly there: readonly { readonly id?: string; readonly media: number }[];
 }
 
+/** One file of an item, by the position of the item, the id of a user's message, and its number there. */
+export interface RefusedMedium {
+  readonly position: number;
+  readonly id?: string;
+  readonly index: number;
+}
+
+/** How the conversation is sent after its provider refused it. Later rungs say less. */
+export type Reduction =
+  /** These files are left out. */
+  | {
+      readonly rung: "without-media";
+      readonly to: number;
+      readonly media: readonly RefusedMedium[];
+    }
+  /** Everything up to `to` but the newest user message is plain text (`as-text`), or left out (`newest-only`). */
+  | { readonly rung: "as-text" | "newest-only"; readonly to: number };
+
+export type ReductionRung = Reduction["rung"];
+
 interface CountedPrompt {
   readonly counter: string;
   readonly model: ModelName;
@@ -86,6 +106,8 @@ export interface ContextFamily {
     /** Bytes by which the request becomes smaller, files as base64. */
     readonly savedBytes: number;
   };
+  /** The provider refused the conversation: the next attempt at the step, and all later ones, send less of it. */
+  "context.reduced": Reduction & { readonly step: number };
   /** The counted size of the prompt that the next step would send. */
   "context.counted": CountedPrompt & { readonly tokens: number };
   /** Counting failed or gave no valid number: the estimate decides. */
@@ -123,7 +145,7 @@ export interface ContextFamily {
     readonly why: SummaryProblem;
     readonly error?: StoredError;
   };
-  /** Undoes the pruning, cut, omission or compaction at `position`. */
+  /** Undoes the pruning, cut, omission, reduction or compaction at `position`. */
   "context.restored": { readonly position: number };
   /** The provider refused the prompt of a step as too long, before any output. */
   "context.overflowed": { readonly step: number; readonly error?: StoredError };
@@ -161,6 +183,21 @@ export const omittedMediaSchema: z.ZodType<OmittedMedia> = z.lazy(() =>
   }),
 );
 
+const refusedMedium: z.ZodType<RefusedMedium> = z.lazy(() =>
+  z.looseObject({ position, id: z.string().exactOptional(), index: z.int().nonnegative() }),
+);
+
+export const reductionSchema: z.ZodType<Reduction> = z.lazy(() =>
+  z.discriminatedUnion("rung", [
+    z.looseObject({
+      rung: z.literal("without-media"),
+      to: position,
+      media: z.array(refusedMedium),
+    }),
+    z.looseObject({ rung: z.enum(["as-text", "newest-only"]), to: position }),
+  ]),
+);
+
 export const contextSchemas: FamilySchemas<ContextFamily> = {
   "context.pruned": () =>
     z.looseObject({
@@ -179,6 +216,8 @@ export const contextSchemas: FamilySchemas<ContextFamily> = {
       omittedMediaSchema,
       z.looseObject({ media: z.int().nonnegative(), savedBytes: z.number() }),
     ),
+  "context.reduced": () =>
+    z.intersection(reductionSchema, z.looseObject({ step: z.int().positive() })),
   "context.counted": () => z.looseObject({ ...countedPrompt, tokens }),
   "context.count-failed": () => z.looseObject({ ...countedPrompt, error: storedErrorSchema }),
   "context.compaction-started": () =>

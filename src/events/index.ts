@@ -116,11 +116,15 @@ export {
   type CutCall,
   type CutInput,
   type OmittedMedia,
+  type Reduction,
+  type ReductionRung,
+  type RefusedMedium,
   type SummaryProblem,
   type SummaryRung,
   cutCallSchema,
   cutInputSchema,
   omittedMediaSchema,
+  reductionSchema,
 } from "./context-events.ts";
 export { TurnlogError, type TurnlogErrorCode, hasCode, rejected } from "./errors.ts";
 export {

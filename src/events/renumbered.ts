@@ -34,6 +34,15 @@ function withNewPositions(
     }
     case "context.media-omitted":
       return { ...event, data: { ...event.data, before: newPosition(event.data.before) } };
+    case "context.reduced": {
+      const to = newPosition(event.data.to);
+      if (event.data.rung !== "without-media") return { ...event, data: { ...event.data, to } };
+      const media = event.data.media.map((one) => ({
+        ...one,
+        position: newPosition(one.position),
+      }));
+      return { ...event, data: { ...event.data, to, media } };
+    }
     case "context.restored":
       return { ...event, data: { ...event.data, position: newPosition(event.data.position) } };
     case "session.rewound": {

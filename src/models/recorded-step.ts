@@ -12,8 +12,8 @@ export interface RecordedCall {
   /** Undefined if the process died before it. */
   readonly end: StepEnd | undefined;
   /**
-   * The position from which the call may end: before calls that are skipped with it, and before a stop
-   * that came too late.
+   * The position from which the call may end: before calls that are skipped with it, before a reduction, and
+   * before a stop that came too late.
    */
   readonly endsAt: number | undefined;
 }
@@ -42,6 +42,7 @@ export function recordedCalls(events: readonly SessionEvent[]): readonly Recorde
         }
         break;
       case "tool.skipped":
+      case "context.reduced":
         // After the end of a step, calls are skipped for other reasons.
         if (last !== undefined && last.end === undefined && last.endsAt === undefined)
           calls[calls.length - 1] = { ...last, endsAt: event.position };

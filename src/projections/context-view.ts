@@ -1,10 +1,11 @@
-/** The changes to the prompt that hold: compactions, prunings, cuts of results, omitted media. */
+/** The changes to the prompt that hold: compactions, prunings, cuts of results, omitted media, reductions. */
 
 import { z } from "zod";
 import {
   cutCallSchema,
   cutInputSchema,
   omittedMediaSchema,
+  reductionSchema,
   type AgentDescription,
   jsonSchema,
   stepOverridesSchema,
@@ -13,6 +14,8 @@ import {
   type EventMap,
   type JsonValue,
   type OmittedMedia,
+  type Reduction,
+  type SessionEvent,
   type StepOverrides,
 } from "../events/index.ts";
 import { noEdit, promptEditSchema, withChange, type PromptEdit } from "./prompt-edit.ts";
@@ -52,6 +55,13 @@ interface MediaOmission {
   readonly omitted: OmittedMedia;
 }
 
+/** What is sent less or otherwise, since the provider refused it. */
+export type ViewReduction = Reduction & {
+  /** The position of its `context.reduced`, and its step. */
+  readonly position: number;
+  readonly step: number;
+};
+
 /** The changes to the prompt that were not undone. */
 export interface ContextView {
   readonly compactions: readonly Compaction[];
@@ -59,6 +69,8 @@ export interface ContextView {
   readonly cuts: readonly CallCut[];
   /** Each includes the earlier ones: the last one holds. */
   readonly omissions: readonly MediaOmission[];
+  /** Absent if there is none. */
+  readonly reductions?: readonly ViewReduction[];
   /** The position of the last change after which earlier token figures do not hold; 0 if there is none. */
   readonly changed: number;
   /** The binding (`bindingOf`) of the agent's model; absent before it is known. */
@@ -123,6 +135,28 @@ function turnEnded(view: ContextView, position: number): ContextView {
   return { ...rest, changed: position };
 }
 
+/** Without reductions that `isGone` names. The list is absent again when it is empty. */
+function withoutReductions(
+  view: ContextView,
+  position: number,
+  isGone: (one: ViewReduction) => boolean,
+): ContextView {
+  const { reductions = [], ...rest } = view;
+  const left = reductions.filter((one) => !isGone(one));
+  if (left.length === reductions.length) return view;
+  return { ...rest, ...(left.length === 0 ? {} : { reductions: left }), changed: position };
+}
+
+/** Reductions of a step that is refused nevertheless were in vain: the conversation is not to blame. */
+function stepFailed(
+  view: ContextView,
+  { position, data: { step, kind } }: SessionEvent<"step.failed">,
+): ContextView {
+  const ended = stepEnded(view, position);
+  const isRefused = kind === "invalid-request" || kind === "unknown";
+  return isRefused ? withoutReductions(ended, position, (one) => one.step === step) : ended;
+}
+
 /** The view for another agent. Its prompt differs if steps have parts that are bound to one of the models. */
 function forAgent(
   view: ContextView,
@@ -180,6 +214,14 @@ export const contextView: Projection<ContextView> = defineProjection<ContextView
         }),
       ),
       omissions: z.array(z.object({ position: positionSchema, omitted: omittedMediaSchema })),
+      reductions: z
+        .array(
+          z.intersection(
+            reductionSchema,
+            z.object({ position: positionSchema, step: positionSchema }),
+          ),
+        )
+        .exactOptional(),
       changed: z.int().nonnegative(),
       binding: z.string().exactOptional(),
       bindings: z.array(z.string()),
@@ -207,7 +249,7 @@ export const contextView: Projection<ContextView> = defineProjection<ContextView
     },
     "step.prepared": (view, { position, data }) => prepared(view, position, data),
     "step.finished": (view, { position }) => stepEnded(view, position),
-    "step.failed": (view, { position }) => stepEnded(view, position),
+    "step.failed": stepFailed,
     "step.interrupted": (view, { position }) => stepEnded(view, position),
     "turn.ended": (view, { position }) => turnEnded(view, position),
     "context.compacted": (view, { position, data }) => ({
@@ -235,11 +277,16 @@ export const contextView: Projection<ContextView> = defineProjection<ContextView
       ...view,
       omissions: [...view.omissions, { position, omitted: { before, there } }],
     }),
+    "context.reduced": (view, { position, data }) => ({
+      ...view,
+      reductions: [...(view.reductions ?? []), { ...data, position }],
+      changed: position,
+    }),
     // The last bill includes the removed reasoning.
     "session.thinned": (view, { position, data }) =>
       data.shown === true ? { ...view, changed: position } : view,
     "context.restored": (view, { position, data }) => ({
-      ...view,
+      ...withoutReductions(view, position, (one) => one.position === data.position),
       compactions: view.compactions.filter((one) => one.position !== data.position),
       prunings: view.prunings.filter((one) => one.position !== data.position),
       cuts: view.cuts.some((one) => one.position === data.position)

@@ -77,6 +77,10 @@ const patterns: readonly RegExp[] = [
   /reduce the length of the messages/i,
   // Cohere: "too many tokens: total number of tokens in the prompt cannot exceed 128000"
   /too many tokens: .{0,80}?cannot exceed (?<window>\d+)/is,
+  // Cohere: "too many tokens: size limit exceeded by 25836 tokens … The limit for this model is 288000 tokens"
+  /too many tokens: size limit exceeded(?:.{0,120}?limit for this model is (?<window>\d+) tokens)?/is,
+  // Perplexity: "The total length of all messages is too long.", of the type "too_many_prompt_tokens"
+  /total length of all messages is too long/i,
   // llama.cpp: "the request exceeds the available context size"
   /exceeds the available context size/i,
   // Moonshot: "Your request exceeded model token limit: 131072 (requested: 140000)"

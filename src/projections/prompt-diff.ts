@@ -9,6 +9,7 @@ import { coveredBy, firstFrom } from "./covered.ts";
 import type { HistoryItem, HistoryState } from "./history-item.ts";
 import { itemMedia, omittedIn } from "./shown-media.ts";
 import type { PromptEntry, PromptOrigin } from "./prompt-entry.ts";
+import { refusedMedia } from "./shown-item.ts";
 import { isHidden } from "./prompt-edit.ts";
 import { plainEntries, promptEntries } from "./prompt.ts";
 
@@ -27,8 +28,9 @@ export interface PromptSource {
  * - `pruned`: a placeholder replaces tool results.
  * - `media-omitted`: notes replace its media, since the request was too large.
  * - `compacted`: a summary replaces it, or it is the summary.
+ * - `reduced`: the provider refused it: it is plain text, left out, or without its media.
  * - `prepared`: `prepareStep` added it, or leaves it out until its turn ends.
- * - `restored`: a pruning, cut, omission or compaction was undone.
+ * - `restored`: a pruning, cut, omission, reduction or compaction was undone.
  */
 type PromptChangeReason =
   | "new"
@@ -39,6 +41,7 @@ type PromptChangeReason =
   | "pruned"
   | "media-omitted"
   | "compacted"
+  | "reduced"
   | "prepared"
   | "restored";
 
@@ -77,6 +80,8 @@ interface Prompt extends PromptSource {
   readonly entries: readonly PromptEntry[];
   /** The index of the message of each origin. */
   readonly indexes: ReadonlyMap<string, number>;
+  /** The origins of the messages that a reduction sends as plain text, or leaves out. */
+  readonly reduced: ReadonlySet<string>;
   /** The last position of the history. */
   readonly reached: number;
   /** Pruned calls of each step, and cuts of any of its calls. */
@@ -106,11 +111,21 @@ function promptOf(source: PromptSource): Prompt {
     ...source,
     entries,
     indexes,
+    reduced: reducedOrigins(source, indexes),
     reached: Math.max(0, ...[items.at(-1), open, note].map((item) => item?.position ?? 0)),
     pruned: callsByStep([prunings.flatMap(({ calls }) => calls)]),
     // A result that is cut again, shorter, counts again.
     cut: callsByStep(cuts.filter(({ undone }) => undone !== true).map(({ calls }) => calls)),
   };
+}
+
+function reducedOrigins(
+  { history, view: { reductions, ...whole } }: PromptSource,
+  indexes: Prompt["indexes"],
+): ReadonlySet<string> {
+  if (reductions === undefined) return new Set();
+  const keys = promptEntries(history, whole).map(({ origin }) => keyOf(origin));
+  return new Set(keys.filter((key) => !indexes.has(key)));
 }
 
 /** For each step, the number of its calls in all lists. */
@@ -139,6 +154,7 @@ function keyOf(origin: PromptOrigin): string {
       return `step ${origin.position} ${origin.role}`;
     case "note":
     case "summary":
+    case "as-text":
     case "cut-off-note":
       return `${origin.kind} ${origin.position}`;
     case "prepared":
@@ -193,6 +209,8 @@ function changesBetween(before: Prompt, after: Prompt): readonly PromptChange[] 
 
 function whyAdded(origin: PromptOrigin, before: Prompt): PromptChangeReason {
   if (origin.kind === "prepared") return "prepared";
+  if (origin.kind === "as-text") return "reduced";
+  if (isReduced(before, origin)) return "restored";
   if (origin.kind === "cut-off-note") return "cut-off";
   if (origin.kind === "summary") return hasCompaction(before, origin) ? "restored" : "compacted";
   if (isCovered(before, origin)) return "restored";
@@ -201,6 +219,8 @@ function whyAdded(origin: PromptOrigin, before: Prompt): PromptChangeReason {
 }
 
 function whyRemoved(origin: PromptOrigin, after: Prompt): PromptChangeReason {
+  if (isReduced(after, origin)) return "reduced";
+  if (origin.kind === "as-text") return "restored";
   if (origin.kind === "prepared" || isLeftOut(after, origin)) return "prepared";
   if (origin.kind === "summary") return hasCompaction(after, origin) ? "compacted" : "restored";
   if (isCovered(after, origin)) return "compacted";
@@ -215,7 +235,19 @@ function whyChanged(origin: PromptOrigin, before: Prompt, after: Prompt): Prompt
   if (isCut !== wasCut) return isCut > wasCut ? "cut" : "restored";
   const [wasLeftOut, isLeftOut] = [omittedOf(before, old), omittedOf(after, item)];
   if (isLeftOut !== wasLeftOut) return isLeftOut > wasLeftOut ? "media-omitted" : "restored";
-  return isCutOff(item) && !isCutOff(old) ? "cut-off" : "continued";
+  if (isCutOff(item) && !isCutOff(old)) return "cut-off";
+  const [less, more] = [before, after].map((one) => refusedOf(one, item));
+  if (more !== less) return (more ?? 0) > (less ?? 0) ? "reduced" : "restored";
+  return "continued";
+}
+
+/** How many media of an item are left out as refused. */
+function refusedOf({ view }: Prompt, item: HistoryItem | undefined): number {
+  return refusedMedia(view).filter(({ position }) => position === item?.position).length;
+}
+
+function isReduced({ reduced }: Prompt, origin: PromptOrigin): boolean {
+  return reduced.has(keyOf(origin));
 }
 
 /** Several messages may have the position of one delivery. */

@@ -10,6 +10,8 @@ export type PromptOrigin =
   | { readonly kind: "note"; readonly position: number }
   /** The summary of the compaction at a position. */
   | { readonly kind: "summary"; readonly position: number }
+  /** Items that a reduction sends as plain text, by the position of the first. */
+  | { readonly kind: "as-text"; readonly position: number }
   /** The note after a step that was cut off. */
   | { readonly kind: "cut-off-note"; readonly position: number }
   /** A message that `prepareStep` added, by its `step.prepared` and its index there. */

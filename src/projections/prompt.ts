@@ -17,6 +17,7 @@ import { coveredBy, itemRanges } from "./covered.ts";
 import type { HistoryItem, HistoryState, UserItem } from "./history-item.ts";
 import { promptProblems } from "./prompt-problems.ts";
 import { isTrimmed, stepMessages } from "./prompt-step.ts";
+import { reducedEntries } from "./prompt-reduction.ts";
 import { isCompaction, shownItem, showsEverything, type Shown } from "./shown-item.ts";
 import { continuesReply, unansweredCalls, withoutUnanswered } from "./unanswered-calls.ts";
 
@@ -37,7 +38,8 @@ const messagesByItem = new WeakMap<HistoryItem, readonly ModelMessage[]>();
  * const messages = promptMessages(said, view);
  */
 export function promptMessages(history: HistoryState, view: ContextView): readonly ModelMessage[] {
-  if (view.edit === undefined) return collectMessages(history, view);
+  if (view.edit === undefined && view.reductions === undefined)
+    return collectMessages(history, view);
   return promptEntries(history, view).map(({ message }) => message);
 }
 
@@ -64,6 +66,11 @@ function hasProblems(messages: readonly ModelMessage[]): boolean {
 
 /** The messages of the next prompt with their sources. */
 export function promptEntries(history: HistoryState, view: ContextView): readonly PromptEntry[] {
+  return reducedEntries(wholeEntries(history, view), view);
+}
+
+/** Before reductions to plain text. */
+function wholeEntries(history: HistoryState, view: ContextView): readonly PromptEntry[] {
   const plain = plainEntries(history, view);
   if (view.edit === undefined) return plain;
   const known = edited.get(history);

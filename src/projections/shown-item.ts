@@ -3,13 +3,13 @@
  * that its messages are measured and hashed once.
  */
 
-import type { CutCall, CutInput } from "../events/index.ts";
+import type { CutCall, CutInput, RefusedMedium } from "../events/index.ts";
 import type { Compaction, ContextView } from "./context-view.ts";
 import type { CallPart, HistoryItem, HistoryPart, StepItem } from "./history-item.ts";
 import { boundItem, isAllBound } from "./provider-bound.ts";
 import { withoutItemId } from "./prompt-step.ts";
 import { cutInput } from "./shown-input.ts";
-import { omittedItem } from "./shown-media.ts";
+import { omittedItem, withoutRefused } from "./shown-media.ts";
 import { cutCall, type ResultMark } from "./shown-result.ts";
 
 /** Replaces a pruned tool result. */
@@ -22,18 +22,29 @@ export function isCompaction(shown: Shown): shown is Compaction {
 }
 
 export function showsEverything(view: ContextView): boolean {
-  const { compactions, prunings, cuts, omissions, bindings, binding } = view;
+  const { compactions, prunings, cuts, omissions, reductions, bindings, binding } = view;
   const isWhole = compactions.length === 0 && prunings.length === 0 && cuts.length === 0;
-  return isWhole && omissions.length === 0 && isAllBound(bindings, binding);
+  const hasMedia = omissions.length === 0 && reductions === undefined;
+  return isWhole && hasMedia && isAllBound(bindings, binding);
 }
 
 export function shownItem(item: HistoryItem, view: ContextView): HistoryItem {
   return boundItem(prunedItem(sightedItem(item, view), view), view.binding);
 }
 
-/** An item with cuts and omitted media, but without pruning. */
+/** An item with cuts, omitted and refused media, but without pruning. */
 export function sightedItem(item: HistoryItem, view: ContextView): HistoryItem {
-  return omittedItem(cutItem(item, view), view.omissions.at(-1)?.omitted);
+  const whole = cutItem(item, view);
+  const shown = omittedItem(whole, view.omissions.at(-1)?.omitted);
+  const refused = refusedMedia(view);
+  return refused.length === 0 ? shown : withoutRefused(shown, whole, refused);
+}
+
+const none: readonly RefusedMedium[] = [];
+
+export function refusedMedia({ reductions }: ContextView): readonly RefusedMedium[] {
+  if (reductions === undefined) return none;
+  return reductions.flatMap((one) => (one.rung === "without-media" ? one.media : none));
 }
 
 /** The name of a call in notes: its step and its number in the step. */

@@ -1,4 +1,7 @@
-/** Finds the media of an item, and replaces omitted media by notes: all before a position, and the first at it. */
+/**
+ * Finds the media of an item, and replaces media by notes: omitted ones (all before a position, and the first at
+ * it), and those that a provider refused.
+ */
 
 import {
   uploadedFile,
@@ -9,6 +12,7 @@ import {
   type UploadedFile,
   type ModelOutput,
   type OmittedMedia,
+  type RefusedMedium,
 } from "../events/index.ts";
 import type { CallPart, HistoryItem, HistoryPart, StepItem, UserItem } from "./history-item.ts";
 
@@ -95,14 +99,17 @@ function dataOf(data: unknown): string | undefined {
   return "url" in data ? dataOf(data.url) : undefined;
 }
 
-export function omittedNote({ mediaType, data, filename, blob, uploaded }: Medium): string {
+export function omittedNote(
+  { mediaType, data, filename, blob, uploaded }: Medium,
+  why = "the request would be too large",
+): string {
   const called = filename === undefined ? "" : ` ${JSON.stringify(filename)}`;
   const isAddress = uploaded !== undefined || /^https?:/i.test(data);
   const content = data.slice(data.startsWith("data:") ? data.indexOf(",") + 1 : 0);
   const bytes = blob?.bytes ?? (isAddress ? undefined : Math.floor((content.length * 3) / 4));
   const size = bytes === undefined ? "" : `, ${bytes} bytes`;
   const where = isAddress || resemblesReference(data) ? ` ${data}` : "";
-  return `[The file${called} (${mediaType}${size}) is no longer shown: the request would be too large.${where}]`;
+  return `[The file${called} (${mediaType}${size}) is no longer shown: ${why}.${where}]`;
 }
 
 /** How many of an item's first media are omitted. */
@@ -133,6 +140,34 @@ export function omittedItem(item: HistoryItem, omitted: OmittedMedia | undefined
   );
   const shown = withNotes(item, gone);
   omittedItems.set(item, { count, item: shown });
+  return shown;
+}
+
+interface RefusedItem {
+  readonly parts: readonly object[];
+  readonly item: HistoryItem;
+}
+
+const refusedItems = new WeakMap<HistoryItem, RefusedItem>();
+
+/** @param whole - The item with all its media, by which they are counted. */
+export function withoutRefused(
+  item: HistoryItem,
+  whole: HistoryItem,
+  media: readonly RefusedMedium[],
+): HistoryItem {
+  const isOf = ({ position, id }: RefusedMedium): boolean =>
+    position === item.position && (item.kind !== "user" || id === item.id);
+  const indexes = new Set(media.filter(isOf).map(({ index }) => index));
+  if (indexes.size === 0) return item;
+  const gone = itemMedia(whole).filter((_, index) => indexes.has(index));
+  const parts = gone.map(({ part }) => part);
+  const made = refusedItems.get(item);
+  if (made?.parts.length === parts.length && parts.every((one) => made.parts.includes(one)))
+    return made.item;
+  const notes = gone.map((one) => [one.part, omittedNote(one, "the provider refused it")] as const);
+  const shown = withNotes(item, new Map(notes));
+  refusedItems.set(item, { parts, item: shown });
   return shown;
 }
 

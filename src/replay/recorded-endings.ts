@@ -53,8 +53,12 @@ const attemptEnds: ReadonlySet<EventType> = new Set<EventType>([
   "context.overflowed",
 ]);
 
-/** Before another attempt, the calls of this one are skipped. */
-const stepEnds: ReadonlySet<EventType> = new Set<EventType>(["tool.skipped", ...attemptEnds]);
+/** Before another attempt, the calls of this one are skipped, or its prompt is reduced. */
+const stepEnds: ReadonlySet<EventType> = new Set<EventType>([
+  "tool.skipped",
+  "context.reduced",
+  ...attemptEnds,
+]);
 
 const turnEnds: ReadonlySet<EventType> = new Set<EventType>(["turn.ended"]);
 

@@ -117,7 +117,7 @@ export interface Session<Events extends EventSchemas = EventSchemas> extends Pro
    */
   compact(strategy?: CompactionStrategy, options?: CompactOptions): Promise<CompactionEvent>;
   /**
-   * Undoes the pruning, cut or compaction whose event has that position (default: the newest that is
+   * Undoes the pruning, cut, reduction or compaction whose event has that position (default: the newest that is
    * not undone yet). The prompt is then byte for byte what it was without it.
    * @throws TurnlogError `COMMAND_REFUSED`
    */

@@ -20,7 +20,7 @@ import {
 import type { SessionState } from "./session-state.ts";
 
 /** The version of all stored rows of a snapshot. */
-export const SNAPSHOT_VERSION = 6;
+export const SNAPSHOT_VERSION = 7;
 export const SNAPSHOT_NAME = "session";
 /** A schema that is used once in a process is faster without compilation. */
 export const uncompiled: { readonly jitless: true } = { jitless: true };

@@ -1,6 +1,11 @@
 /** What the encoder of replies remembers of the events before. Plain data. */
 
-import type { ChunkedRecord, StoredUserContent, TokenUsage } from "../events/index.ts";
+import type {
+  ChunkedRecord,
+  ReductionRung,
+  StoredUserContent,
+  TokenUsage,
+} from "../events/index.ts";
 import type { SessionChunk, SessionMetadata } from "./ui-types.ts";
 
 export interface EncoderState {
@@ -27,6 +32,8 @@ export interface StepProgress {
   readonly inputs: readonly { readonly callId: string; readonly toolName: string }[];
   /** Calls of this step: a result may only name one of them. */
   readonly calls: readonly string[];
+  /** Reductions before its attempts. */
+  readonly reductions: readonly { readonly position: number; readonly rung: ReductionRung }[];
   /** Questions about calls of this step, by call id. */
   readonly asked: ChunkedRecord<number>;
 }
@@ -37,6 +44,7 @@ export const noStep: StepProgress = {
   blocks: [],
   inputs: [],
   calls: [],
+  reductions: [],
   asked: [],
 };
 

@@ -129,6 +129,7 @@ export function withChunk(message: OpenMessage, chunk: SessionChunk): OpenMessag
       return { ...message, current: [...message.current, chunk] };
     case "data-context":
     case "data-compaction":
+    case "data-reduction":
       return withData(message, chunk);
     // Transient, or of no part.
     case "data-notice":
@@ -204,7 +205,10 @@ function withBlock(
 /** Adds a data part, or replaces the data of the one with its id. */
 function withData(
   message: OpenMessage,
-  chunk: Extract<SessionChunk, { readonly type: "data-context" | "data-compaction" }>,
+  chunk: Extract<
+    SessionChunk,
+    { readonly type: "data-context" | "data-compaction" | "data-reduction" }
+  >,
 ): OpenMessage {
   const { before, current } = message;
   const isSame = (part: SessionPart): boolean =>

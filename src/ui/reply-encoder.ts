@@ -12,7 +12,8 @@ import {
   type SessionEvent,
   type TurnEndReason,
 } from "../events/index.ts";
-import { initialEncoder, noStep, quiet, type Encoded, type EncoderState } from "./encoder-state.ts";
+import { initialEncoder, quiet, type Encoded, type EncoderState } from "./encoder-state.ts";
+import { stepReduced, stepRetrying, stepStarted } from "./attempt-chunks.ts";
 import { partChunks } from "./part-chunks.ts";
 import type { SessionChunk, SessionMetadata, UIOptions } from "./ui-types.ts";
 import { steeredParts } from "./user-message.ts";
@@ -43,16 +44,10 @@ export function encodeEvent(state: EncoderState, event: SessionEvent, options: U
     }
     case "step.started":
       return stepStarted(state, event);
-    case "step.retrying": {
-      const { attempt, delayMs } = event.data;
-      return {
-        state: { ...state, step: { ...noStep, step: event.data.step, started: true } },
-        chunks: [
-          { type: "reset-step" },
-          { type: "data-notice", data: { kind: "retrying", attempt, delayMs }, transient: true },
-        ],
-      };
-    }
+    case "step.retrying":
+      return stepRetrying(state, event);
+    case "context.reduced":
+      return stepReduced(state, event);
     case "step.finished":
     case "step.failed":
     case "step.interrupted":
@@ -106,27 +101,6 @@ function delivered(
     return { type: "steering-message", id, parts };
   });
   return { state, chunks };
-}
-
-function stepStarted(
-  state: EncoderState,
-  { data: { step, attempt, model, estimate } }: SessionEvent<"step.started">,
-): Encoded {
-  const isAgain = attempt > 1 && state.step.step === step && state.step.started;
-  const context: SessionChunk = {
-    type: "data-context",
-    id: "context",
-    data: { promptTokens: estimate.tokens },
-  };
-  return {
-    state: {
-      ...state,
-      step: { ...noStep, step, started: true },
-      model: `${model.provider}:${model.modelId}`,
-    },
-    // The figure comes before the step, as a reset takes away all parts of a step.
-    chunks: isAgain ? [{ type: "reset-step" }] : [context, { type: "start-step" }],
-  };
 }
 
 function stepEnded(

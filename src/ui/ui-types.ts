@@ -1,7 +1,7 @@
 /** The UI messages of a session: the AI SDK's `UIMessage` with turnlog's metadata and data parts. Types only. */
 
 import type { UIMessage, UIMessageChunk } from "ai";
-import type { TokenUsage, TurnEndReason } from "../events/index.ts";
+import type { ReductionRung, TokenUsage, TurnEndReason } from "../events/index.ts";
 
 /** Metadata of a message. Positions are those of the session's log; times are epoch milliseconds. */
 export interface SessionMetadata {
@@ -30,6 +30,8 @@ export type SessionData = {
     readonly beforeTokens: number;
     readonly afterTokens: number;
   };
+  /** The provider refused the conversation: the step was tried again with less of it. */
+  reduction: { readonly rung: ReductionRung };
   /** What happens meanwhile. Transient: it is part of the stream, never of a message. */
   notice:
     | { readonly kind: "retrying"; readonly attempt: number; readonly delayMs: number }

@@ -117,6 +117,21 @@ const told: readonly (readonly [EventBody, string])[] = [
     },
     "Left out 2 files, the oldest: 1,235 KB less, as the request would be too large.",
   ],
+  [
+    {
+      type: "context.reduced",
+      data: { step: 3, rung: "without-media", to: 9, media: [{ position: 9, index: 0 }] },
+    },
+    "The provider refused the conversation of step 3: it is sent without 1 file.",
+  ],
+  [
+    { type: "context.reduced", data: { step: 3, rung: "as-text", to: 9 } },
+    "The provider refused the conversation of step 3: everything up to position 9 but the newest message is sent as plain text.",
+  ],
+  [
+    { type: "context.reduced", data: { step: 3, rung: "newest-only", to: 9 } },
+    "The provider refused the conversation of step 3 in every form: everything up to position 9 but the newest message is left out.",
+  ],
   [noSummary({ model }), "No summary from p:m, shown everything: the reply was empty."],
   [
     noSummary({ rung: "newest", why: "failed", error: { name: "E", message: "gone" } }),

@@ -423,6 +423,24 @@ export const eventData: { readonly [Type in KnownType]: Arbitrary<EventMap[Type]
     media: fc.nat(),
     savedBytes: count,
   }),
+  "context.reduced": fc.oneof(
+    fc.record({
+      step: fc.integer({ min: 1 }),
+      rung: fc.constant("without-media" as const),
+      to: fc.integer({ min: 1 }),
+      media: fc.array(
+        fc.record(
+          { position: fc.integer({ min: 1 }), id: text, index: fc.nat() },
+          { requiredKeys: ["position", "index"] },
+        ),
+      ),
+    }),
+    fc.record({
+      step: fc.integer({ min: 1 }),
+      rung: fc.constantFrom("as-text" as const, "newest-only" as const),
+      to: fc.integer({ min: 1 }),
+    }),
+  ),
   "context.counted": fc.record({
     counter: text,
     model: modelName,

@@ -348,6 +348,29 @@ const anyData: AnyData = {
     media: fc.nat({ max: 5 }),
     savedBytes: fc.nat(),
   }),
+  "context.reduced": fc.oneof(
+    fc.record({
+      step: fc.integer({ min: 1, max: 5 }),
+      rung: fc.constant("without-media" as const),
+      to: fc.integer({ min: 1, max: 40 }),
+      media: fc.array(
+        fc.record(
+          {
+            position: fc.integer({ min: 1, max: 40 }),
+            id: fc.constantFrom("m1", "m2"),
+            index: fc.nat({ max: 3 }),
+          },
+          { requiredKeys: ["position", "index"] },
+        ),
+        { maxLength: 2 },
+      ),
+    }),
+    fc.record({
+      step: fc.integer({ min: 1, max: 5 }),
+      rung: fc.constantFrom("as-text" as const, "newest-only" as const),
+      to: fc.integer({ min: 1, max: 40 }),
+    }),
+  ),
   "context.counted": fc.record({
     counter: fc.constant("provider"),
     model,

@@ -15,8 +15,8 @@ export function restEvents(state: SessionState, choices: Choices): readonly Even
         )
       : [],
   );
-  const { compactions, prunings, cuts, omissions } = view;
-  const changes = [...compactions, ...prunings, ...cuts, ...omissions].map(
+  const { compactions, prunings, cuts, omissions, reductions = [] } = view;
+  const changes = [...compactions, ...prunings, ...cuts, ...omissions, ...reductions].map(
     ({ position }) => position,
   );
   const events: EventBody[] = [];

@@ -259,13 +259,16 @@ export class ImaginedSession {
         for (const [callId] of entriesOf(calls)) {
           this.#record({ type: "tool.skipped", data: { step, callId, reason: "interrupted" } });
         }
+        const reduced = this.#said ? undefined : this.#reduction(step);
+        if (reduced !== undefined) this.#record(reduced);
         const spent = this.#said ? { usage: this.#usage() } : {};
         this.#record({
           type: "step.retrying",
           data: { step, attempt, delayMs: 0, error, ...spent },
         });
       } else {
-        this.#record({ type: "step.failed", data: { step, error, usage: this.#usage() } });
+        const kind = this.#choices.pick(["server", "invalid-request"] as const);
+        this.#record({ type: "step.failed", data: { step, kind, error, usage: this.#usage() } });
       }
     };
     const refused = !this.#said && this.#state.compactions.overflows === 0;
@@ -283,6 +286,20 @@ export class ImaginedSession {
       ...(refused ? [overflow] : []),
       ...this.#stop(),
     ];
+  }
+
+  /** At times the provider refuses the conversation. */
+  #reduction(step: number): EventBody | undefined {
+    const { items } = this.#state.history;
+    const to = items.at(-1)?.position;
+    if (to === undefined || !this.#choices.chance(2)) return undefined;
+    const rung = this.#choices.pick(["without-media", "as-text", "newest-only"] as const);
+    if (rung !== "without-media") return { type: "context.reduced", data: { step, rung, to } };
+    const item = this.#choices.pick(items);
+    const { position } = item;
+    const id = item.kind === "user" ? { id: item.id } : {};
+    const media = [{ position, ...id, index: this.#choices.below(2) }];
+    return { type: "context.reduced", data: { step, rung, to, media } };
   }
 
   #interruptStep(step: number): void {

@@ -36,6 +36,7 @@ const unrecorded: readonly string[] = [
   "blob.stored",
   "context.cut",
   "context.media-omitted",
+  "context.reduced",
   "part.raw",
   "part.tool-approval-request",
   "session.chained",

@@ -66,6 +66,10 @@ export function orderCheck(): Check {
         return onStepStart(event);
       case "context.overflowed":
         return onOverflow(event);
+      case "context.reduced":
+        return step.open && event.data.step === step.number
+          ? noFaults
+          : [`step ${step.number} is the one that runs`];
       case "step.retrying":
       case "step.finished":
       case "step.failed":

@@ -91,9 +91,12 @@ export class TurnScreen {
   }
 
   async #writeNotice({ event, text, isTrouble }: ContextNotice): Promise<void> {
-    const isUndoable = ["context.pruned", "context.media-omitted", "context.compacted"].includes(
-      event.type,
-    );
+    const isUndoable = [
+      "context.pruned",
+      "context.media-omitted",
+      "context.reduced",
+      "context.compacted",
+    ].includes(event.type);
     const undo = isUndoable && this.#namesCommands ? ` /restore ${event.position} undoes it.` : "";
     await this.#writer.note(`${text}${undo}`, isTrouble ? "yellow" : "dim");
   }

@@ -14,6 +14,7 @@ const troubles: ReadonlySet<string> = new Set([
   "context.compaction-rejected",
   "context.summary-rejected",
   "context.overflowed",
+  "context.reduced",
 ]);
 
 export class ContextNotices {

@@ -72,6 +72,8 @@ export function contextWords(event: SessionEvent, after?: number): string | unde
       const { media, savedBytes } = event.data;
       return `Left out ${amount(media, "file")}, the oldest: ${figure(Math.round(savedBytes / 1000))} KB less, as the request would be too large.`;
     }
+    case "context.reduced":
+      return reducedWords(event);
     case "context.counted": {
       const { counter, tokens: counted, estimatedTokens } = event.data;
       return `Counted by ${counter}: ${figure(counted)} tokens, where ~${figure(estimatedTokens)} were estimated.`;
@@ -107,6 +109,18 @@ export function contextWords(event: SessionEvent, after?: number): string | unde
       return `The provider refused the prompt of step ${event.data.step} as too long.`;
     default:
       return undefined;
+  }
+}
+
+function reducedWords({ data }: SessionEvent<"context.reduced">): string {
+  const refused = `The provider refused the conversation of step ${data.step}`;
+  switch (data.rung) {
+    case "without-media":
+      return `${refused}: it is sent without ${amount(data.media.length, "file")}.`;
+    case "as-text":
+      return `${refused}: everything up to position ${data.to} but the newest message is sent as plain text.`;
+    case "newest-only":
+      return `${refused} in every form: everything up to position ${data.to} but the newest message is left out.`;
   }
 }
 

@@ -2,6 +2,7 @@
 
 export { loadedFor } from "./tool-search.ts";
 export { runModelStep } from "./model-step.ts";
+export { refusalCause, refusalWords } from "./refusal-cause.ts";
 export { ReplyIds } from "./reply-ids.ts";
 export { providerFailure, retryDelayMs } from "./provider-failure.ts";
 export { replyEnd } from "./reply-end.ts";

@@ -11,6 +11,7 @@ import {
   entriesOf,
   TurnlogError,
   type EventBody,
+  type FailureKind,
   type StoredError,
   type TokenUsage,
 } from "../../events/index.ts";
@@ -58,6 +59,8 @@ export interface ModelStep {
   readonly mayBeShorter: () => boolean;
   /** A replay repeats what was recorded: it does not judge a reply by today's rules. */
   readonly isReplay: boolean;
+  /** What is left out before a refused conversation is sent again; undefined if it is not. */
+  readonly reduced: (kind: FailureKind, error: StoredError) => EventBody | undefined;
   readonly clock: () => number;
   readonly timer: Timer;
   readonly random: () => number;
@@ -204,7 +207,7 @@ async function release(outputs: AsyncGenerator<StepOutput, void, void>): Promise
 
 /** The events at the end of the call. Before a retry, the calls of the attempt are skipped. */
 function ending(
-  { recorder, agent, signal, mayBeShorter, clock, random }: ModelStep,
+  { recorder, agent, signal, mayBeShorter, reduced, clock, random }: ModelStep,
   step: number,
   { end, error, hasContent }: Streamed,
 ): readonly EventBody[] {
@@ -221,6 +224,11 @@ function ending(
   const stored = error ?? toStoredError(brokenOff(step));
   if (kind === "context-overflow" && !hasContent && mayBeShorter()) {
     return [{ type: "context.overflowed", data: { step, error: stored } }];
+  }
+  const less = hasContent ? undefined : reduced(kind, stored);
+  if (less !== undefined) {
+    const again = { step, attempt, delayMs: 0, kind, error: stored };
+    return [less, { type: "step.retrying", data: again }];
   }
   const delayMs =
     stopping === undefined

@@ -8,7 +8,7 @@ import {
   type ContextEstimate,
   type Cost,
 } from "../../context/index.ts";
-import type { EventBody } from "../../events/index.ts";
+import type { EventBody, FailureKind, StoredError } from "../../events/index.ts";
 import { runCompaction, type CompactionRun } from "./compactor.ts";
 import {
   contextFigures,
@@ -31,6 +31,7 @@ import {
 import { stepBudget } from "./prompt-limits.ts";
 import { compactionNow, cutsNow, omissionNow, pruningNow } from "./headroom.ts";
 import { previewCompaction, type CompactionPreview } from "./preview.ts";
+import { reductionNow } from "./reduction-rungs.ts";
 import {
   afterOverflow,
   cutsAfterOverflow,
@@ -162,6 +163,11 @@ export class SessionPrompts {
     const { overflows } = recorder.state.compactions;
     if (overflows === 0 || overflows >= MOST_REFUSALS) return overflows === 0;
     return canBeShorter({ recorder, setup: this.#setup, strategy: this.#own(), clock });
+  }
+
+  /** What the next attempt leaves out after the provider refused the conversation; undefined if nothing. */
+  reduced(kind: FailureKind, error: StoredError): EventBody | undefined {
+    return reductionNow(this.#context.recorder.state, this.#setup, kind, error);
   }
 
   /** After a refusal: makes the prompt shorter and returns true, or records what happens instead. */

@@ -16,7 +16,7 @@ import {
   type Agent,
   type StepSource,
 } from "../../agent/index.ts";
-import { providerFailure, retryDelayMs } from "../model/index.ts";
+import { providerFailure, refusalCause, retryDelayMs } from "../model/index.ts";
 import type { SessionRecorder } from "../../state/index.ts";
 import { callSummariser, type SummaryAnswer } from "./summary-call.ts";
 import { waited, type Timer } from "../../shared/index.ts";
@@ -87,8 +87,9 @@ export async function climbDown(ladder: Ladder): Promise<Written | undefined> {
       const { kind } = providerFailure(error, ladder.clock());
       const tooLong = kind === "context-overflow";
       refuse(tooLong ? "overflow" : "failed", { ...(tooLong ? {} : spent), error });
-      // A smaller request does not help against other errors.
-      if (tooLong || kind === "timeout") continue;
+      const refused = refusalCause(error, kind);
+      // A smaller request does not help against other errors. One without what is refused does.
+      if (tooLong || kind === "timeout" || refused === "history") continue;
       return undefined;
     }
     const read = request.read(answer.reply);

@@ -123,9 +123,9 @@ export function forgetApproval(target: CommandTarget, toolName: string): Events 
 /** Undoes the change of the context at a position; without one, the newest. */
 export function restore(target: CommandTarget, given?: number): Events {
   assertIdle(target, "restore");
-  const { compactions, prunings, cuts, omissions } = target.state.view;
+  const { compactions, prunings, cuts, omissions, reductions = [] } = target.state.view;
   const activeCuts = cuts.filter(({ undone }) => undone !== true);
-  const changes = [...compactions, ...prunings, ...activeCuts, ...omissions];
+  const changes = [...compactions, ...prunings, ...activeCuts, ...omissions, ...reductions];
   const positions = changes.map((change) => change.position);
   const position = given ?? Math.max(0, ...positions);
   if (positions.includes(position)) return [{ type: "context.restored", data: { position } }];

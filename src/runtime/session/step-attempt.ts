@@ -68,6 +68,7 @@ export class StepAttempt {
       onInput: (callId, input) => this.#inputs.set(callId, ownCopy(input)),
       mayBeShorter: () => prompts().mayBeShorter(),
       isReplay: lifecycle === undefined,
+      reduced: (kind, error) => prompts().reduced(kind, error),
     });
   }
 

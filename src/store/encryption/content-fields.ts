@@ -182,6 +182,7 @@ const contentFields: ContentFields = {
   "context.pruned": { calls: clear, savedTokens: clear },
   "context.cut": { calls: clear, inputs: clear, reader: clear, savedTokens: clear },
   "context.media-omitted": { before: clear, there: clear, media: clear, savedBytes: clear },
+  "context.reduced": { step: clear, rung: clear, to: clear, media: clear },
   "context.counted": { ...counted, tokens: clear },
   "context.count-failed": { ...counted, error },
   "context.compaction-started": { trigger: clear, strategy: clear, by: out },

@@ -6,7 +6,7 @@ import {
   type UIMessagesState,
 } from "../../../src/public/ui.ts";
 import { threadOf } from "../chat/thread.ts";
-import { exactTime } from "../data/words.ts";
+import { exactTime, reducedTo } from "../data/words.ts";
 
 export function saveTranscript(session: string, state: UIMessagesState): undefined {
   const messages = threadOf(readUIMessages(state)).map(({ message }) => message);
@@ -57,6 +57,8 @@ function partHtml(part: SessionMessage["parts"][number]): string {
       return `<p>▤ ${escaped(part.filename ?? part.mediaType)}</p>`;
     case "data-compaction":
       return `<p><small>Compacted: ${part.data.beforeTokens} → ${part.data.afterTokens} tokens</small></p>`;
+    case "data-reduction":
+      return `<p><small>Refused by the provider, and sent again ${escaped(reducedTo[part.data.rung])}</small></p>`;
     default:
       return "";
   }

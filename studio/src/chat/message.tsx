@@ -2,7 +2,7 @@
 
 import { memo, useState } from "react";
 import type { SessionMessage } from "../../../src/public/ui.ts";
-import { duration, exactTime, figure, timeOfDay, tokens } from "../data/words.ts";
+import { duration, exactTime, figure, reducedTo, timeOfDay, tokens } from "../data/words.ts";
 import { moveIn } from "../shell/place.ts";
 import { Prose } from "../parts/prose.tsx";
 import { ToolCall } from "./tool-call.tsx";
@@ -189,6 +189,13 @@ function PartView({
         </p>
       );
     }
+    case "data-reduction":
+      return (
+        <p className="notice">
+          <b>⇲ Reduced</b>: the provider refused the conversation; it was sent again{" "}
+          {reducedTo[part.data.rung]}
+        </p>
+      );
     case "step-start":
     case "data-context":
     case "data-notice":

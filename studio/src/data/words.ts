@@ -54,3 +54,10 @@ export function oneLine(text: string, most = 200): string {
     .trim();
   return line.length > most ? `${line.slice(0, most)}…` : line;
 }
+
+/** How the conversation was sent again after a refusal. */
+export const reducedTo = {
+  "without-media": "without some files",
+  "as-text": "as plain text",
+  "newest-only": "without anything before the newest message",
+} as const;

@@ -33,6 +33,7 @@ const failures: ReadonlySet<string> = new Set([
   "context.compaction-rejected",
   "context.summary-rejected",
   "context.overflowed",
+  "context.reduced",
   "context.count-failed",
   "session.recovered",
 ]);
@@ -98,6 +99,10 @@ function wordsOf(event: SessionEvent): string {
     case "context.compacted": {
       const { strategy, beforeTokens, afterTokens } = event.data;
       return `${strategy}: ${figure(beforeTokens)} → ${figure(afterTokens)} tokens`;
+    }
+    case "context.reduced": {
+      const { rung, to, step } = event.data;
+      return `step ${step} was refused: ${rung}, up to position ${to}`;
     }
     case "session.rewound":
       return `to position ${event.data.to}`;

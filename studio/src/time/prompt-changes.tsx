@@ -16,6 +16,7 @@ const why: Readonly<Record<Change["why"], string>> = {
   pruned: "old results are left out",
   "media-omitted": "media are left out",
   compacted: "a summary takes its place",
+  reduced: "the provider refused it",
   prepared: "prepareStep changed it",
   restored: "was restored",
 };

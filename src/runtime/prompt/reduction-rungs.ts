@@ -1,0 +1,140 @@
+/** Decides what the next attempt leaves out after a provider refused the conversation itself. Pure. */
+
+import type { ModelMessage } from "ai";
+import { shownMedia, type ShownMedium } from "../../context/index.ts";
+import type {
+  EventBody,
+  FailureKind,
+  Reduction,
+  RefusedMedium,
+  StoredError,
+} from "../../events/index.ts";
+import {
+  contextView,
+  isSamePrompt,
+  itemMessages,
+  promptMessages,
+} from "../../projections/index.ts";
+import { refusalCause, refusalWords } from "../model/index.ts";
+import type { SessionState } from "../../state/index.ts";
+import type { PromptSetup } from "./context-figures.ts";
+import { placesNamed, sentData } from "./named-places.ts";
+
+/** How often a step leaves out the files that its error names. Then it leaves out all of them. */
+const MOST_NAMED = 3;
+
+/** The next rung; undefined if the conversation is not to blame, or nothing is left to leave out. */
+export function reductionNow(
+  state: SessionState,
+  { prepared: { agent, instructions } }: PromptSetup,
+  kind: FailureKind,
+  error: StoredError,
+): EventBody<"context.reduced"> | undefined {
+  const { history, machine } = state;
+  const { step, stopping } = machine.context;
+  if (agent.context?.onRefusal === "fail" || stopping !== undefined) return undefined;
+  const cause = refusalCause(error, kind);
+  const last = history.items.findLast((item) => itemMessages(item).length > 0);
+  if (cause === undefined || cause === "setup" || last === undefined) return undefined;
+  const to = last.position;
+  const rungs: (Reduction | undefined)[] = [];
+  if (cause !== "history") {
+    const isSystemSent = instructions !== "";
+    rungs.push(withoutMedia(state, refusalWords(error), isSystemSent, cause === "unclear"));
+  }
+  // A setup that this model has accepted in this session is not what it refuses now.
+  if (cause !== "unclear" || hasAnswered(state))
+    rungs.push({ rung: "as-text", to }, { rung: "newest-only", to });
+  return rungs
+    .flatMap((rung) => (rung === undefined ? [] : { ...rung, step }))
+    .map((data) => ({ type: "context.reduced", data }) as const)
+    .find((body) => changesPrompt(state, body));
+}
+
+function hasAnswered({ history: { items, open } }: SessionState): boolean {
+  return items.some(
+    (item) =>
+      item.kind === "step" &&
+      item.status === "finished" &&
+      item.model.provider === open?.model.provider &&
+      item.model.modelId === open.model.modelId,
+  );
+}
+
+function changesPrompt(
+  { history, view, position }: SessionState,
+  body: EventBody<"context.reduced">,
+): boolean {
+  const after = contextView.fold(view, { ...body, position: position + 1, time: 0 });
+  return !isSamePrompt(promptMessages(history, view), promptMessages(history, after));
+}
+
+/** The files that the error names, else those that no model has answered yet, else the newest; at last all. */
+function withoutMedia(
+  { history, view, machine }: SessionState,
+  words: string,
+  isSystemSent: boolean,
+  onlyNew: boolean,
+): Reduction | undefined {
+  const messages = promptMessages(history, view);
+  const sent = sentData(messages);
+  const shown = shownMedia(history, view).filter(({ medium }) => sent.has(dataOf(medium.part)));
+  const { step } = machine.context;
+  const tried = (view.reductions ?? []).filter(
+    (one) => one.step === step && one.rung === "without-media",
+  ).length;
+  const named = tried < MOST_NAMED ? namedMedia(shown, words, messages, isSystemSent) : [];
+  const gone = named.length > 0 ? named : tried > 0 ? shown : newest(ofKind(shown, words), onlyNew);
+  const to = gone.at(-1)?.item.position;
+  return to === undefined ? undefined : { rung: "without-media", to, media: gone.map(nameOf) };
+}
+
+function nameOf({ item, index }: ShownMedium): RefusedMedium {
+  const { position } = item;
+  return item.kind === "user" ? { position, id: item.id, index } : { position, index };
+}
+
+function newest(shown: readonly ShownMedium[], onlyNew: boolean): readonly ShownMedium[] {
+  const fresh = shown.filter(({ isNew }) => isNew);
+  if (fresh.length > 0 || onlyNew) return fresh;
+  const last = shown.at(-1);
+  return shown.filter(({ item }) => item === last?.item);
+}
+
+function namedMedia(
+  shown: readonly ShownMedium[],
+  words: string,
+  messages: readonly ModelMessage[],
+  isSystemSent: boolean,
+): readonly ShownMedium[] {
+  const there = placesNamed(words, messages, isSystemSent);
+  return shown.filter(
+    ({ medium }) =>
+      there.has(dataOf(medium.part)) || namesOf(medium).some((name) => words.includes(name)),
+  );
+}
+
+/** An address, the name of a file, and the ids of an uploaded one. Shorter names are words of a sentence. */
+function namesOf({ data, filename = "", uploaded }: ShownMedium["medium"]): readonly string[] {
+  const ids = Object.values(uploaded?.reference ?? {});
+  const address = /^https?:/i.test(data) ? [data] : [];
+  return [...address, ...ids, filename].filter(({ length }) => length > 4);
+}
+
+const kinds: readonly (readonly [RegExp, RegExp])[] = [
+  [/\bpdf|document/i, /^application\//],
+  [/image|picture/i, /^image/],
+  [/audio|sound/i, /^audio/],
+  [/video/i, /^video/],
+];
+
+/** The files of the kind that the error speaks of, if there are any. */
+function ofKind(shown: readonly ShownMedium[], words: string): readonly ShownMedium[] {
+  const types = kinds.filter(([word]) => word.test(words)).map(([, type]) => type);
+  const found = shown.filter(({ medium }) => types.some((type) => type.test(medium.mediaType)));
+  return found.length > 0 ? found : shown;
+}
+
+function dataOf(part: object): unknown {
+  return "data" in part ? part.data : undefined;
+}
