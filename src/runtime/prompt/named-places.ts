@@ -5,18 +5,18 @@
 
 import type { ModelMessage } from "ai";
 
-/** A message as it is sent: the data of the files in each of its parts. */
+/** A message as it is sent: each part with the data of its files; undefined for what is no file. */
 type Wire = readonly (readonly unknown[])[];
 
 interface Format {
-  /** Groups: the number of the message, and of the part in it. */
+  /** Groups: the number of the message, of the part in it, and of the element of a result. */
   readonly path: RegExp;
   readonly wires: (messages: readonly ModelMessage[], isSystemSent: boolean) => readonly Wire[];
 }
 
 const formats: readonly Format[] = [
   // Anthropic and Bedrock join messages of one side in a row.
-  { path: /messages[./](\d+)(?:[./]content[./](\d+))?/, wires: joined },
+  { path: /messages[./](\d+)(?:[./]content[./](\d+)(?:\D*[./]content[./](\d+))?)?/, wires: joined },
   // OpenAI's chat format: the instructions and each result are messages.
   {
     path: /(?:messages\[|body messages )(\d+)\]?(?:(?:\.content\[| content )(\d+))?/,
@@ -39,7 +39,11 @@ const formats: readonly Format[] = [
       ),
     ],
   },
-  { path: /contents\[(\d+)\](?:\.parts\[(\d+)\])?/, wires: (messages) => messages.map(partsOf) },
+  // Gemini: the files of a result are parts of it.
+  {
+    path: /contents\[(\d+)\](?:\.parts\[(\d+)\](?:\D*\.parts\[(\d+)\])?)?/,
+    wires: (messages) => messages.map((one) => partsOf(one).map((part) => part.filter(isFile))),
+  },
 ];
 
 /** The `data` of the files at all places that the words name. */
@@ -52,18 +56,24 @@ export function placesNamed(
     const all = [...words.matchAll(new RegExp(path, "g"))];
     if (all.length === 0) return [];
     const sent = wires(messages, isSystemSent);
-    return all.flatMap(([, message, part]) => {
+    return all.flatMap(([, message, part, element]) => {
       const wire = sent[Number(message)] ?? [];
-      const there = part === undefined ? [] : (wire[Number(part)] ?? []);
-      return there.length > 0 ? there : wire.flat();
+      const ofPart = part === undefined ? [] : (wire[Number(part)] ?? []);
+      const there = element === undefined ? [] : [ofPart[Number(element)]];
+      // The nearest place that has a file.
+      return [there, ofPart, wire.flat()].find((data) => data.some(isFile)) ?? [];
     });
   });
-  return new Set(found);
+  return new Set(found.filter(isFile));
 }
 
 /** The `data` of all files in a prompt. */
 export function sentData(messages: readonly ModelMessage[]): ReadonlySet<unknown> {
-  return new Set(messages.flatMap((message) => partsOf(message).flat()));
+  return new Set(messages.flatMap((message) => partsOf(message).flat()).filter(isFile));
+}
+
+function isFile(data: unknown): boolean {
+  return data !== undefined;
 }
 
 function joined(messages: readonly ModelMessage[]): readonly Wire[] {
@@ -81,11 +91,11 @@ function partsOf({ content }: ModelMessage): Wire {
   if (typeof content === "string") return [[]];
   return content.map((part) =>
     part.type === "tool-result" && part.output.type === "content"
-      ? part.output.value.flatMap(fileData)
-      : fileData(part),
+      ? part.output.value.map(fileData)
+      : [fileData(part)],
   );
 }
 
-function fileData(part: object): readonly unknown[] {
-  return "data" in part && "mediaType" in part ? [part.data] : [];
+function fileData(part: object): unknown {
+  return "data" in part && "mediaType" in part ? part.data : undefined;
 }
