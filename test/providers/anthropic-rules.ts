@@ -280,17 +280,23 @@ const rules: readonly Rule<Body>[] = [
   },
   {
     id: "thinking-first",
-    says: "With thinking on, a reply whose calls are being answered begins with thinking.",
-    source: "https://github.com/anomalyco/opencode/issues/3077",
+    says: "With thinking on, a loop of calls and results that is still running begins with thinking.",
+    source: "https://platform.claude.com/docs/en/build-with-claude/thinking-tool-workflows",
     words:
       "messages.{}.content.0.type: Expected `thinking` or `redacted_thinking`, but found `{}`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks). We recommend you include thinking blocks from previous turns. To avoid this requirement, disable `thinking`.",
     breaches: ({ messages, thinking: option }) => {
       if (option?.type !== "enabled") return [];
       const last = messages.findLastIndex(({ role }) => role === "assistant");
-      const first = messages[last]?.content[0]?.type;
-      const answers = resultsIn(messages[last + 1]).length > 0;
-      if (first === undefined || !answers || /^(redacted_)?thinking$/.test(first)) return [];
-      return [[last, first]];
+      if (resultsIn(messages[last + 1]).length === 0) return [];
+      // A loop is one turn of the model: later replies of it need not think.
+      const begin =
+        1 +
+        messages.findLastIndex(
+          (message, index) =>
+            index < last && message.role === "user" && resultsIn(message).length === 0,
+        );
+      const first = messages[begin]?.content[0]?.type ?? "nothing";
+      return /^(redacted_)?thinking$/.test(first) ? [] : [[begin, first]];
     },
   },
   {

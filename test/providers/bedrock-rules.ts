@@ -9,11 +9,20 @@ const block = z.looseObject({
     .looseObject({ toolUseId: z.string(), name: z.string(), input: z.unknown().optional() })
     .optional(),
   toolResult: z.looseObject({ toolUseId: z.string() }).optional(),
-  cachePoint: z.unknown().optional(),
+  reasoningContent: z
+    .looseObject({
+      reasoningText: z
+        .looseObject({ text: z.string(), signature: z.string().nullish() })
+        .optional(),
+    })
+    .optional(),
 });
 
 const bedrockBody = z.looseObject({
   messages: z.array(z.looseObject({ role: z.string(), content: z.array(block) })),
+  additionalModelRequestFields: z
+    .looseObject({ thinking: z.looseObject({ type: z.string() }).optional() })
+    .nullish(),
   toolConfig: z
     .looseObject({
       tools: z
@@ -182,6 +191,38 @@ const rules: readonly Rule<Body>[] = [
         const calls = usesIn(messages[index - 1]).map(({ toolUseId: id }) => id);
         return resultsIn(message).flatMap((id) => (calls.includes(id) ? [] : [[index]]));
       }),
+  },
+  {
+    id: "thinking-first",
+    says: "With thinking on, a loop of calls and results that is still running begins with thinking.",
+    source: "https://github.com/anomalyco/opencode/issues/3077",
+    words:
+      "The model returned the following errors: messages.{}.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks). We recommend you include thinking blocks from previous turns. To avoid this requirement, disable `thinking`.",
+    breaches: ({ messages, additionalModelRequestFields: fields }) => {
+      if (fields?.thinking?.type !== "enabled") return [];
+      const last = messages.findLastIndex(({ role }) => role === "assistant");
+      if (resultsIn(messages[last + 1]).length === 0) return [];
+      const begin =
+        1 +
+        messages.findLastIndex(
+          (message, index) =>
+            index < last && message.role === "user" && resultsIn(message).length === 0,
+        );
+      return messages[begin]?.content[0]?.reasoningContent === undefined ? [[begin]] : [];
+    },
+  },
+  {
+    id: "signed-reasoning",
+    says: "A reasoning block has its signature.",
+    source:
+      "https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ReasoningTextBlock.html",
+    words: "The model returned the following errors: {}.thinking.signature: Field required",
+    breaches: (body) =>
+      blocksOf(body).flatMap(({ block: { reasoningContent: reasoning }, at }) =>
+        reasoning?.reasoningText !== undefined && (reasoning.reasoningText.signature ?? "") === ""
+          ? [[at]]
+          : [],
+      ),
   },
   {
     id: "tools-defined",

@@ -423,20 +423,20 @@ const deepseekSurrogates: Rule<Body> = {
     ),
 };
 
-/** OpenAI and most gateways take a reply or a message without words. */
-const lenient = ["reply-content", "user-content"];
+/** OpenAI and those nearest to it take a reply or a message without words. */
+const words = ["reply-content", "user-content"];
 const without = (...ids: readonly string[]): readonly Rule<Body>[] =>
   rules.filter(({ id }) => !ids.includes(id));
 
-export const chatRules = rulebook(chatBody, rules);
+export const chatRules = rulebook(chatBody, without(...words));
 export const deepseekRules = rulebook(chatBody, [
   deepseekSurrogates,
-  ...without("whole-characters", ...lenient),
+  ...without("whole-characters", ...words),
   ...deepseek,
 ]);
 export const moonshotRules = rulebook(chatBody, [...rules, ...moonshot]);
 export const xaiRules = rulebook(chatBody, [...rules, ...xai]);
-export const groqRules = rulebook(chatBody, [...rules, ...groq]);
+export const groqRules = rulebook(chatBody, [...without(...words), ...groq]);
 export const mistralRules = rulebook(chatBody, [
   ...without("call-id", "calls-answered", "one-result"),
   ...mistral,
