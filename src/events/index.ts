@@ -56,6 +56,7 @@ export {
   type PutOptions,
   readBlob,
 } from "./blob-store.ts";
+export { isBlank, saysSomething } from "./silence.ts";
 export { byIdSchema, chunkedSchema } from "./by-id-schema.ts";
 export {
   byId,

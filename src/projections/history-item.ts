@@ -67,6 +67,8 @@ export interface TurnEndItem {
   readonly reason: TurnEndReason;
   readonly error?: StoredError;
   readonly output?: TurnOutput;
+  /** The model ended the turn and said nothing in its last step. */
+  readonly empty?: true;
   readonly position: number;
   readonly time: number;
 }

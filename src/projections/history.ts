@@ -27,6 +27,7 @@ import {
   type StepItem,
   type UserItem,
 } from "./history-item.ts";
+import { isSilent } from "./silence.ts";
 import { defineProjection, type Projection } from "./projection.ts";
 
 /** The note for the last step of a turn whose time is up. */
@@ -95,7 +96,7 @@ function endOf(data: SessionEvent<"step.finished">["data"], time: number): StepE
  */
 export const history: Projection<HistoryState> = defineProjection<HistoryState>({
   name: "history",
-  version: 7,
+  version: 8,
   follows: "branch",
   schema: historySchema,
   initial,
@@ -117,9 +118,12 @@ export const history: Projection<HistoryState> = defineProjection<HistoryState>(
         : state,
     "turn.ended": (state, event) => {
       const { note: _, ...base } = settled(state);
+      const { open } = state;
+      const isEmpty = event.data.reason === "stop" && open !== undefined && isSilent(open);
       const end = {
         kind: "turn-end",
         ...event.data,
+        ...(isEmpty ? { empty: true as const } : {}),
         position: event.position,
         time: event.time,
       } as const;

@@ -18,6 +18,7 @@ import type {
 } from "ai";
 import { REDACTED, type JsonValue, type ProviderMetadata } from "../events/index.ts";
 import type { CallPart, HistoryPart, StepItem } from "./history-item.ts";
+import { EMPTY_STOP } from "./silence.ts";
 import { providerOutput, resultOutput } from "./shown-result.ts";
 
 type AssistantPart = Exclude<AssistantContent, string>[number];
@@ -69,6 +70,8 @@ function callOptions({ providerMetadata }: CallPart): Pick<ToolResultPart, "prov
 }
 
 export function sendableParts(step: StepItem): readonly HistoryPart[] {
+  // It said nothing, and is asked again: white space is no reply that was cut off.
+  if (step.error?.name === EMPTY_STOP) return [];
   const readable = step.parts.filter((part) => !isRedactedPart(part, step.parts));
   const whole = step.status === "finished";
   const kept = isTrimmed(step)

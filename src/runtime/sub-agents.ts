@@ -94,7 +94,9 @@ function isLeft(reason: unknown): boolean {
 }
 
 /** @throws Error if the turn was stopped; it has the text so far, for the model. */
-function answerOf(child: string, { finishReason, text, output }: TurnResult): JsonValue {
+function answerOf(child: string, { finishReason, text, output, empty }: TurnResult): JsonValue {
+  if (empty === true && output === undefined)
+    return `[The agent ended its turn and said nothing; session ${child}.]`;
   if (whole.has(finishReason)) return output === undefined ? text : toJson(output);
   const said = text === "" ? "It had said nothing." : `It had said: ${text}`;
   throw new Error(

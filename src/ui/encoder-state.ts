@@ -1,10 +1,12 @@
 /** What the encoder of replies remembers of the events before. Plain data. */
 
-import type {
-  ChunkedRecord,
-  ReductionRung,
-  StoredUserContent,
-  TokenUsage,
+import {
+  saysSomething,
+  type ChunkedRecord,
+  type ReductionRung,
+  type SessionEvent,
+  type StoredUserContent,
+  type TokenUsage,
 } from "../events/index.ts";
 import type { SessionChunk, SessionMetadata } from "./ui-types.ts";
 
@@ -26,6 +28,8 @@ export interface EncoderState {
 export interface StepProgress {
   readonly step: number;
   readonly started: boolean;
+  /** Whether the model has said anything in it. */
+  readonly says: boolean;
   /** Texts and reasoning without an end. */
   readonly blocks: readonly { readonly kind: "text" | "reasoning"; readonly id: string }[];
   /** Inputs of calls that were begun, until the call comes. */
@@ -41,6 +45,7 @@ export interface StepProgress {
 export const noStep: StepProgress = {
   step: 0,
   started: false,
+  says: false,
   blocks: [],
   inputs: [],
   calls: [],
@@ -63,4 +68,9 @@ export interface Encoded {
 
 export function quiet(state: EncoderState): Encoded {
   return { state, chunks: [] };
+}
+
+export function withSaid(state: EncoderState, event: SessionEvent): EncoderState {
+  const { step } = state;
+  return step.says || !saysSomething(event) ? state : { ...state, step: { ...step, says: true } };
 }

@@ -12,7 +12,14 @@ import {
   type SessionEvent,
   type TurnEndReason,
 } from "../events/index.ts";
-import { initialEncoder, quiet, type Encoded, type EncoderState } from "./encoder-state.ts";
+import {
+  initialEncoder,
+  noStep,
+  quiet,
+  withSaid,
+  type Encoded,
+  type EncoderState,
+} from "./encoder-state.ts";
 import { stepReduced, stepRetrying, stepStarted } from "./attempt-chunks.ts";
 import { partChunks } from "./part-chunks.ts";
 import type { SessionChunk, SessionMetadata, UIOptions } from "./ui-types.ts";
@@ -85,7 +92,7 @@ export function encodeEvent(state: EncoderState, event: SessionEvent, options: U
       return turnEnded(state, event);
     default:
       if (state.turn === 0) return quiet(state);
-      return partChunks(state, event, options);
+      return partChunks(withSaid(state, event), event, options);
   }
 }
 
@@ -248,7 +255,7 @@ const finishReasons: Readonly<Record<TurnEndReason, FinishReason>> = {
 };
 
 function turnEnded(
-  { turn, contents, usage, model, metadata }: EncoderState,
+  { turn, step, contents, usage, model, metadata }: EncoderState,
   { position, time, data: { reason, error } }: SessionEvent<"turn.ended">,
 ): Encoded {
   const state = { ...initialEncoder, contents };
@@ -258,6 +265,7 @@ function turnEnded(
     endPosition: position,
     endedAt: time,
     reason,
+    ...(reason === "stop" && !step.says ? { empty: true } : {}),
     usage,
     ...(model === undefined ? {} : { model }),
   };

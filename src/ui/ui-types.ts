@@ -14,6 +14,8 @@ export interface SessionMetadata {
   readonly endPosition?: number;
   readonly endedAt?: number;
   readonly reason?: TurnEndReason;
+  /** The model ended the turn and said nothing in its last step. */
+  readonly empty?: true;
   /** `provider:model` of the last step. */
   readonly model?: string;
   /** Tokens of all steps of the turn so far. */

@@ -132,7 +132,7 @@ describe("an error of a provider", () => {
       "server",
       true,
     ],
-    [new TypeValidationError({ value: { id: 3 }, cause: undefined }), "unknown", false],
+    [new TypeValidationError({ value: { id: 3 }, cause: undefined }), "server", true],
     [new JSONParseError({ text: '{"id":', cause: new Error("The end.") }), "network", true],
     [refused(429, { body: google("PerMinute") }), "rate-limit", true],
     [refused(429, { body: google("PerDay") }), "quota", false],

@@ -1,6 +1,11 @@
 /** The lines at the end of a turn: why it ended, what is kept, what it cost. Folds the figures; pure. */
 
-import type { SessionEvent, TokenUsage, TurnEndReason } from "../../events/index.ts";
+import {
+  saysSomething,
+  type SessionEvent,
+  type TokenUsage,
+  type TurnEndReason,
+} from "../../events/index.ts";
 import { addUsage, noUsage } from "../../projections/index.ts";
 import { amount, duration, tokens } from "../wording/index.ts";
 
@@ -11,6 +16,8 @@ export interface TurnTally {
   /** Characters of the reply, and of reasoning. */
   readonly text: number;
   readonly reasoning: number;
+  /** Whether the model has said anything in the running step, or may have before the first event. */
+  readonly says: boolean;
   /** Calls that succeeded or failed. */
   readonly results: number;
   /** Calls that were not started, and calls with an unknown outcome. */
@@ -24,6 +31,7 @@ export const emptyTally: TurnTally = {
   steps: 0,
   text: 0,
   reasoning: 0,
+  says: true,
   results: 0,
   skipped: 0,
   unknown: 0,
@@ -31,10 +39,11 @@ export const emptyTally: TurnTally = {
 };
 
 export function tally(state: TurnTally, event: SessionEvent): TurnTally {
-  const next = { ...state, startedAt: state.startedAt ?? event.time };
+  const startedAt = state.startedAt ?? event.time;
+  const next = { ...state, startedAt, says: state.says || saysSomething(event) };
   switch (event.type) {
     case "step.started":
-      return event.data.attempt === 1 ? { ...next, steps: state.steps + 1 } : next;
+      return { ...next, says: false, steps: state.steps + (event.data.attempt === 1 ? 1 : 0) };
     case "part.text-delta":
       return { ...next, text: state.text + event.data.text.length };
     case "part.reasoning-delta":
@@ -63,7 +72,7 @@ export function tally(state: TurnTally, event: SessionEvent): TurnTally {
 export function endingSentence(reason: TurnEndReason, tally: TurnTally): string | undefined {
   switch (reason) {
     case "stop":
-      return undefined;
+      return tally.says ? undefined : "The model ended its turn and said nothing.";
     case "length":
       return "The reply ends here: the model has reached its limit of output.";
     case "content-filter":

@@ -104,7 +104,12 @@ function itemLines(item: HistoryItem, data: Channel, lengths: Lengths): readonly
         ...indented(visibleText(shortened(item.text, lengths.text))),
       ];
     case "turn-end":
-      return [data.style("dim", `Turn ${item.turn} ended: ${item.reason}`)];
+      return [
+        data.style(
+          "dim",
+          `Turn ${item.turn} ended: ${item.reason}${item.empty === true ? ", the model said nothing" : ""}`,
+        ),
+      ];
   }
 }
 

@@ -30,10 +30,10 @@ import {
   type TurnContext,
 } from "../../agent/index.ts";
 import { recordOffloaded, type SessionBlobs } from "../../media/index.ts";
-import { awaitedCalls, deferredCalls } from "../../projections/index.ts";
+import { awaitedCalls, deferredCalls, EMPTY_STOP, isSilent } from "../../projections/index.ts";
 import { emptyReply } from "./empty-reply.ts";
 import { loadedFor } from "./tool-search.ts";
-import { replyEnd } from "./reply-end.ts";
+import { emptyStop, replyEnd } from "./reply-end.ts";
 import { toStoredError, unlessAborted, type Timer } from "../../shared/index.ts";
 import { brokenStream, providerFailure, retryDelayMs } from "./provider-failure.ts";
 import type { SessionRecorder } from "../../state/index.ts";
@@ -148,7 +148,7 @@ async function stream(run: ModelStep): Promise<Streamed> {
   }
   if (error === undefined && !signal.aborted && !run.isReplay) {
     const empty = hasContent ? undefined : emptyReply(end, contentType);
-    const whole = empty ?? replyEnd(end);
+    const whole = empty ?? askedAgain(run, replyEnd(end));
     if (whole instanceof Error) {
       // Recorded as a provider's error, so that a replay repeats it, and its usage with it.
       error = toStoredError(whole);
@@ -177,6 +177,23 @@ function cachingOf(
     key: hash("sha256", JSON.stringify(begun)).slice(0, 32),
     pays: marksPay(usage, hasTools, ttl, now),
   };
+}
+
+/** A reply that says nothing is an error once in a step: the model is asked once more. */
+function askedAgain({ recorder, agent }: ModelStep, end: End | Error): End | Error {
+  if (end instanceof Error) return end;
+  const { machine, history } = recorder.state;
+  const { attempt, stopping, step } = machine.context;
+  if (stopping !== undefined || attempt >= maxAttempts(agent)) return end;
+  const { finishReason } = end;
+  const { open } = history;
+  if (open === undefined || !isSilent({ ...open, status: "finished", finishReason })) return end;
+  // The provider has not finished its own calls: the turn goes on by itself, or is stuck.
+  if (awaitedCalls(history).length > 0) return end;
+  const wasEmpty = history.items.some(
+    (item) => item.kind === "step" && item.step === step && item.error?.name === EMPTY_STOP,
+  );
+  return wasEmpty ? end : emptyStop();
 }
 
 function latenessOf({ lateness }: CallWatch): StoredError | undefined {

@@ -12,9 +12,9 @@ import {
   type JsonValue,
   type StoredError,
 } from "../../events/index.ts";
-import { isTooLarge, overflowOf } from "../../projections/index.ts";
+import { EMPTY_STOP, isTooLarge, overflowOf } from "../../projections/index.ts";
 import { EMPTY_REPLY, emptyReplyKind } from "./empty-reply.ts";
-import { BROKEN_REPLY, EMPTY_STOP } from "./reply-end.ts";
+import { BROKEN_REPLY } from "./reply-end.ts";
 
 export interface ProviderFailure {
   readonly kind: FailureKind;
@@ -137,7 +137,7 @@ function kindOf(fields: ErrorFields, error: StoredError): FailureKind {
   if (statusCode !== undefined && statusCode >= 500) return "server";
   if (statusCode !== undefined && statusCode >= 400) return "invalid-request";
   // An error that came as a success.
-  if (statusCode !== undefined || isErrorChunk(fields)) return "server";
+  if (statusCode !== undefined || isOddChunk(fields)) return "server";
   if (isBrokenData(fields) || isNetworkError(error)) return "network";
   return "unknown";
 }
@@ -164,11 +164,10 @@ function parsedBody(body: string): unknown {
   }
 }
 
-function isErrorChunk({ message, value = {} }: ErrorFields): boolean {
-  const { error, object, type } = value;
+/** A chunk that no client can read: an error of a gateway, or a reply in another form. */
+function isOddChunk({ message, value }: ErrorFields): boolean {
   // What Anthropic's client says of an error that is not in Anthropic's form.
-  if (message === "Expected a normalized Anthropic stream error") return true;
-  return (error !== undefined && error !== null) || object === "error" || type === "error";
+  return value !== undefined || message === "Expected a normalized Anthropic stream error";
 }
 
 /** A chunk that is cut or no JSON, or a stream whose client misses its end. */

@@ -4,6 +4,7 @@
  */
 
 import type { FinishReason } from "../../events/index.ts";
+import { EMPTY_STOP } from "../../projections/index.ts";
 import type { StepOutput } from "../../agent/index.ts";
 
 type End = Extract<StepOutput, { readonly kind: "end" }>;
@@ -46,9 +47,6 @@ const words: Readonly<Record<string, FinishReason>> = {
   image_recitation: "content-filter",
   image_prohibited_content: "content-filter",
 };
-
-/** The `name` of the error of a reply that says nothing, live and in the log. */
-export const EMPTY_STOP = "EmptyStopError";
 
 /** The end as the provider meant it; an error if the reply is broken. */
 export function replyEnd(end: End | undefined): End | Error {

@@ -38,6 +38,8 @@ export interface TurnResult<OUTPUT = unknown> {
   /** The text of the turn's last step. */
   readonly text: string;
   readonly finishReason: TurnEndReason;
+  /** The model ended the turn and said nothing in its last step, though it was asked once more. */
+  readonly empty?: true;
   /** The sum over the steps of the turn. */
   readonly usage: TokenUsage;
   /**
@@ -83,7 +85,13 @@ export function outcomeOf(messageId: string): (state: SessionState) => TurnOutco
     const end = endOf(boundaries, turn);
     if (end === undefined) return undefined;
     const text = lastText(boundaries, turn);
-    const result = { turn, text, finishReason: end.reason, usage: turnUsage(usage, turn) };
+    const result = {
+      turn,
+      text,
+      finishReason: end.reason,
+      ...(end.empty === undefined ? {} : { empty: end.empty }),
+      usage: turnUsage(usage, turn),
+    };
     const error = end.error ?? unnamedError(end, lastStep(boundaries, turn));
     return deepFreeze(
       error === undefined

@@ -137,11 +137,11 @@ function Branches({
 }
 
 function Foot({ metadata }: { readonly metadata: NonNullable<SessionMessage["metadata"]> }) {
-  const { model, usage, startedAt, endedAt, reason } = metadata;
-  const isOdd = reason !== undefined && reason !== "stop";
+  const { model, usage, startedAt, endedAt, reason, empty } = metadata;
+  const odd = empty === true ? "said nothing" : reason === "stop" ? undefined : reason;
   return (
     <footer className="message-foot num">
-      {isOdd && <span className="pill status-troubled">△ {reason}</span>}
+      {odd !== undefined && <span className="pill status-troubled">△ {odd}</span>}
       {model !== undefined && <span>{model}</span>}
       {usage !== undefined && (
         <span>
