@@ -2,11 +2,18 @@
 
 import type { EventMap, JsonObject, JsonValue, SessionEvent } from "../events/index.ts";
 import { fileUrl } from "./file-url.ts";
-import { quiet, type Encoded, type EncoderState, type StepProgress } from "./encoder-state.ts";
+import {
+  quiet,
+  withSaid,
+  type Encoded,
+  type EncoderState,
+  type StepProgress,
+} from "./encoder-state.ts";
 import type { SessionChunk, UIOptions } from "./ui-types.ts";
 
 /** The chunks of a part; none for events that a page does not show. */
-export function partChunks(state: EncoderState, event: SessionEvent, options: UIOptions): Encoded {
+export function partChunks(before: EncoderState, event: SessionEvent, options: UIOptions): Encoded {
+  const state = withSaid(before, event);
   switch (event.type) {
     case "part.text-start":
     case "part.reasoning-start": {

@@ -12,14 +12,7 @@ import {
   type SessionEvent,
   type TurnEndReason,
 } from "../events/index.ts";
-import {
-  initialEncoder,
-  noStep,
-  quiet,
-  withSaid,
-  type Encoded,
-  type EncoderState,
-} from "./encoder-state.ts";
+import { initialEncoder, noStep, quiet, type Encoded, type EncoderState } from "./encoder-state.ts";
 import { stepReduced, stepRetrying, stepStarted } from "./attempt-chunks.ts";
 import { partChunks } from "./part-chunks.ts";
 import type { SessionChunk, SessionMetadata, UIOptions } from "./ui-types.ts";
@@ -92,7 +85,7 @@ export function encodeEvent(state: EncoderState, event: SessionEvent, options: U
       return turnEnded(state, event);
     default:
       if (state.turn === 0) return quiet(state);
-      return partChunks(withSaid(state, event), event, options);
+      return partChunks(state, event, options);
   }
 }
 
