@@ -62,7 +62,7 @@ export {
   promptEntries,
   promptMessages,
 } from "./prompt.ts";
-export { EMPTY_STOP, isSilent } from "./silence.ts";
+export { EMPTY_STOP, isSilent } from "./empty-step.ts";
 export { type PromptProblem, type PromptRule, promptProblems } from "./prompt-problems.ts";
 export { bindingOf } from "./provider-bound.ts";
 export { type QueuedMessage, acceptedAt, allWaiting, queue, queuedAgain } from "./queue.ts";

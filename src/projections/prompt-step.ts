@@ -18,7 +18,7 @@ import type {
 } from "ai";
 import { REDACTED, type JsonValue, type ProviderMetadata } from "../events/index.ts";
 import type { CallPart, HistoryPart, StepItem } from "./history-item.ts";
-import { EMPTY_STOP } from "./silence.ts";
+import { EMPTY_STOP } from "./empty-step.ts";
 import { providerOutput, resultOutput } from "./shown-result.ts";
 
 type AssistantPart = Exclude<AssistantContent, string>[number];

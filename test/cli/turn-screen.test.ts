@@ -220,6 +220,14 @@ describe("what does not go straight", () => {
     expect(progress).toMatch(/^The turn's time is up\. .*may conclude in one more step\.$/m);
   });
 
+  it("says that the model said nothing", async () => {
+    const silent = { parts: [] };
+    const { progress } = await tell([{ parts: [call("c1", "add", { a: 1, b: 2 })] }, silent], {
+      agent: { maxRetries: 0 },
+    });
+    expect(progress).toMatch(/^The model ended its turn and said nothing\.$/m);
+  });
+
   it("says that a turn went in circles", async () => {
     const { progress } = await tell((_options, index) => ({
       parts: [call(`c${index}`, "add", { a: 1, b: 2 })],

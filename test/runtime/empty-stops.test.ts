@@ -5,8 +5,6 @@ import { tool } from "ai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { agentTool, uiStream, type Agent } from "../../src/public/index.ts";
-import { emptyTally, endingSentence, tally } from "../../src/cli/chat/turn-ending.ts";
-import type { SessionEvent } from "../../src/events/index.ts";
 import { scriptedModel, type ScriptedStep } from "../../src/models/index.ts";
 import { replay } from "../../src/replay/index.ts";
 import { impatientTimer } from "../support/impatient-timer.ts";
@@ -146,16 +144,4 @@ it.each<readonly [string, ScriptedStep, boolean]>([
     (one) => one !== undefined && "empty" in one,
   );
   expect(marks).toEqual([empty, empty, empty]);
-});
-
-it("the terminal says that a model said nothing", () => {
-  const step = { step: 1, turn: 1, attempt: 1 };
-  const [started, thought] = [
-    { type: "step.started", data: step },
-    { type: "part.reasoning-delta", data: { id: "r", text: "Hm." } },
-  ].map((event, index) => ({ ...event, position: index + 1, time: 0 }) as SessionEvent);
-  if (started === undefined || thought === undefined) throw new Error("An event is missing.");
-  const silence = tally(tally(emptyTally, started), thought);
-  expect(endingSentence("stop", silence)).toMatch(/said nothing/);
-  expect(endingSentence("stop", emptyTally)).toBeUndefined();
 });
