@@ -38,6 +38,8 @@ export interface Note {
   readonly isMissing?: true;
 }
 
+const whiteSpace: ReadonlySet<number> = new Set([9, 10, 11, 12, 13, 32]);
+
 /** Calls `read` only if it shows the content, and throws its errors. */
 export async function shownContent(file: FoundFile, viewer: Viewer): Promise<ScaledPicture | Note> {
   const { blob, read } = file;
@@ -46,7 +48,13 @@ export async function shownContent(file: FoundFile, viewer: Viewer): Promise<Sca
     const why = refused?.why ?? "it is not at hand";
     return { note: noteOf(file, why), isMissing: true };
   }
-  if (refused === undefined) return { content: await read(), mediaType: blob.mediaType };
+  if (refused === undefined) {
+    const content = await read();
+    // Providers refuse a text document without a letter.
+    return isTextType(blob.mediaType) && content.every((byte) => whiteSpace.has(byte))
+      ? { note: noteOf(file, "it has nothing but white space") }
+      : { content, mediaType: blob.mediaType };
+  }
   const { longestEdge, isTypeRefused, why } = refused;
   if (longestEdge !== undefined) {
     const scale = await viewer.scaler();

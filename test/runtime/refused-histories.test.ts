@@ -80,6 +80,21 @@ describe.each(["language-model-call", "stream-text"] as const)(
   },
 );
 
+it("a text file of white space only is a note to the model", async () => {
+  await using server = await provider(anthropic);
+  await using open = await openSession({ model: anthropic.model(server.url) });
+  const data = Buffer.from(" \n").toString("base64");
+  await (
+    await open.session.send([
+      { type: "file", data, mediaType: "text/plain", filename: "a.txt" },
+      { type: "text", text: "Read it." },
+    ])
+  ).result;
+  const texts = textsIn(server.posted[0]?.body);
+  expect(texts.filter((text) => text.trim() === "")).toEqual([]);
+  expect(texts).toContainEqual(expect.stringContaining("it has nothing but white space"));
+});
+
 it.each([
   ["browser.open", anthropic],
   ["x".repeat(65), openai],
