@@ -183,7 +183,8 @@ describe("a prompt", () => {
         },
       ],
       tool_choice: { type: "auto" },
-      thinking: { type: "enabled", budget_tokens: 2000 },
+      // As the step is sent: a turn whose call was made without thinking goes on without it.
+      thinking: { type: "disabled" },
       cache_control: { type: "ephemeral" },
     });
   });
