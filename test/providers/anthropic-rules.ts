@@ -84,6 +84,11 @@ function resultsIn(message: Body["messages"][number] | undefined): readonly stri
   );
 }
 
+/** Whether a message has words of the user, and not only results. */
+function speaks({ role, content }: Body["messages"][number]): boolean {
+  return role === "user" && content.some(({ type }) => type !== "tool_result");
+}
+
 function customTools({ tools = [] }: Body) {
   return tools.flatMap((tool, index) =>
     tool.type === undefined || tool.type === null || tool.type === "custom"
@@ -289,32 +294,40 @@ const rules: readonly Rule<Body>[] = [
       const last = messages.findLastIndex(({ role }) => role === "assistant");
       if (resultsIn(messages[last + 1]).length === 0) return [];
       // A loop is one turn of the model: later replies of it need not think.
-      const begin =
-        1 +
-        messages.findLastIndex(
-          (message, index) =>
-            index < last && message.role === "user" && resultsIn(message).length === 0,
-        );
+      const begin = 1 + messages.findLastIndex((message, index) => index < last && speaks(message));
       const first = messages[begin]?.content[0]?.type ?? "nothing";
       return /^(redacted_)?thinking$/.test(first) ? [] : [[begin, first]];
     },
   },
   {
     id: "provider-calls-answered",
-    says: "A call that the provider ran has its result in the same message, unless it is the last.",
+    says: "A call that the provider ran has its result before the user speaks again.",
     source: "https://platform.claude.com/docs/en/agents-and-tools/tool-use/server-tools",
     words:
-      "messages.{}: `{}` tool use with id `{}` was found without a corresponding `{}_tool_result` block",
-    breaches: ({ messages }) =>
-      messages.slice(0, -1).flatMap(({ content }, index) => {
-        // A result may come in the reply after a pause.
-        const next = messages[index + 1];
-        const after = next?.role === "assistant" ? next.content : [];
-        const answered = [...content, ...after].map(({ tool_use_id: id }) => id);
-        return content.flatMap(({ type, id = "", name = "" }) =>
-          type === "server_tool_use" && !answered.includes(id) ? [[index, name, id, name]] : [],
-        );
-      }),
+      "{}: `{}` tool use with id `{}` was found without a corresponding `{}_tool_result` block",
+    breaches: (body) => {
+      const spoken = body.messages.findLastIndex(speaks);
+      const answered = new Set(blocksOf(body).map(({ block }) => block.tool_use_id));
+      return blocksOf(body).flatMap(({ at, message, block: { type, id = "", name = "" } }) =>
+        type === "server_tool_use" && message < spoken && !answered.has(id)
+          ? [[at, name, id, name]]
+          : [],
+      );
+    },
+  },
+  {
+    id: "provider-results-called",
+    says: "The result of a tool that the provider ran comes after its call.",
+    source: "https://platform.claude.com/docs/en/agents-and-tools/tool-use/server-tools",
+    words:
+      "{}: unexpected `tool_use_id` found in `{}` blocks: {}. Each `{}` block must have a corresponding `server_tool_use` block before it.",
+    breaches: (body) => {
+      const called = new Set<string>();
+      return blocksOf(body).flatMap(({ at, block: { type, id = "", tool_use_id: of = "" } }) => {
+        if (type === "server_tool_use") called.add(id);
+        return type.endsWith("_tool_result") && !called.has(of) ? [[at, type, of, type]] : [];
+      });
+    },
   },
   {
     id: "marks",

@@ -205,8 +205,10 @@ const rules: readonly Rule<Body>[] = [
       const begin =
         1 +
         messages.findLastIndex(
-          (message, index) =>
-            index < last && message.role === "user" && resultsIn(message).length === 0,
+          ({ role, content }, index) =>
+            index < last &&
+            role === "user" &&
+            content.some(({ toolResult }) => toolResult === undefined),
         );
       return messages[begin]?.content[0]?.reasoningContent === undefined ? [[begin]] : [];
     },

@@ -26,11 +26,14 @@ const { streamTextCall } = await import("../../src/runtime/model/stream-text.ts"
 
 export const sources: readonly StepSource[] = [languageModelCall, streamTextCall];
 
-/** Anthropic's and Bedrock's Claude think, so that their rules for it hold. */
-const thinking = {
-  anthropic: { thinking: { type: "enabled", budgetTokens: 1024 } },
-  bedrock: { reasoningConfig: { type: "enabled", budgetTokens: 1024 } },
-} as const;
+/** Claude thinks, and OpenAI stores what it says; or neither. */
+const settings: readonly NonNullable<Agent["providerOptions"]>[] = [
+  {
+    anthropic: { thinking: { type: "enabled", budgetTokens: 1024 } },
+    bedrock: { reasoningConfig: { type: "enabled", budgetTokens: 1024 } },
+  },
+  { openai: { store: false } },
+];
 
 const look: Tool = tool({
   description: "Looks at something.",
@@ -42,6 +45,8 @@ const look: Tool = tool({
 const search = anthropic.tools.webSearch_20250305();
 
 export interface AgentParts {
+  /** Which of the settings of the providers are given. Default: Claude thinks. */
+  readonly setting?: number;
   readonly instructions?: Agent["instructions"];
   readonly tools?: ToolSet;
 }
@@ -54,7 +59,11 @@ async function postedBody(
   { session, position, state }: Place,
   provider: ProviderName,
   source: StepSource,
-  { instructions = "Be brief.", tools = { look, web_search: search } }: AgentParts = {},
+  {
+    instructions = "Be brief.",
+    tools = { look, web_search: search },
+    setting = 0,
+  }: AgentParts = {},
 ): Promise<unknown> {
   const bodies: string[] = [];
   const model = clientOf(provider, "http://127.0.0.1:9", {
@@ -64,7 +73,8 @@ async function postedBody(
     },
   });
   const name = { provider: model.provider, modelId: model.modelId };
-  const agent: Agent = { model, instructions, tools, maxRetries: 0, providerOptions: thinking };
+  const providerOptions = settings[setting % settings.length] ?? {};
+  const agent: Agent = { model, instructions, tools, maxRetries: 0, providerOptions };
   const blobs = new SessionBlobs({
     session,
     store: undefined,

@@ -215,6 +215,7 @@ export const breaking: Record<ProviderFormat, Readonly<Record<string, Change>>> 
     "signed-thinking": drop(["messages", 1, "content", 0, "signature"]),
     "thinking-first": drop(["messages", 1, "content", 0]),
     "provider-calls-answered": drop(["messages", 1, "content", 2]),
+    "provider-results-called": drop(["messages", 1, "content", 1]),
     marks: put(
       ["tools"],
       ["a", "b", "c"].map((name) => ({

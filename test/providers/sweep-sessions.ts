@@ -30,7 +30,7 @@ export function placesOf(
 
 /** Logs that the runtime may record. */
 export const imaginedLogs: fc.Arbitrary<readonly SessionEvent[]> = fc
-  .array(fc.nat({ max: 2 ** 16 }), { minLength: 100, maxLength: 600, size: "max" })
+  .array(fc.nat({ max: 2 ** 16 }), { minLength: 600, maxLength: 2400, size: "max" })
   .map((numbers) => new ImaginedSession(new Choices(numbers)).live());
 
 /** The requests of a recorded session, in their order. */

@@ -8,7 +8,10 @@ import { jsonSchema, tool } from "ai";
 import * as fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
 import { describeWithCorpus } from "../corpus/corpus-suite.ts";
+import { recordedTurn } from "../corpus/recorded-turn.ts";
 import { recordedSessions, sessionsPresent } from "../corpus/session-corpus.ts";
+import { corpusPresent, wireRows } from "../corpus/wire-manifest.ts";
+import { serveWire } from "../corpus/wire-server.ts";
 import { fixtureNames, readFixture } from "../laws/session-fixture.ts";
 import { long, lot, sampled, stepOf, times } from "../support/runs.ts";
 import { dressed, makers, type MakerName } from "./dressed.ts";
@@ -49,7 +52,7 @@ async function sweep(
       const source = sources[Math.floor(next / providerNames.length) % sources.length];
       if (provider === undefined || source === undefined) throw new Error("Nobody is asked.");
       counted.requests += 1;
-      found.push(...(await breachesAt(place, provider, source, parts)));
+      found.push(...(await breachesAt(place, provider, source, { setting: next % 5, ...parts })));
     }
   }
   return found;
@@ -59,7 +62,7 @@ const makerNames = Object.keys(makers) as MakerName[];
 
 describe.each(makerNames)("what %s has made, every provider takes", (maker) => {
   it("in generated sessions", async () => {
-    const logs = fc.sample(imaginedLogs, { numRuns: times(8, 20), seed: 2026 + lot });
+    const logs = fc.sample(imaginedLogs, { numRuns: times(2, 6), seed: 2026 + lot });
     for (const [index, log] of logs.entries()) {
       const places = placesOf(`generated ${index}`, dressed(log, makers[maker]), stepOf(7));
       expect(await sweep(places)).toEqual([]);
@@ -77,7 +80,7 @@ describe.each(makerNames)("what %s has made, every provider takes", (maker) => {
 
 describe("Whatever is in a session, every provider takes it", () => {
   it("fuzzed: what is said, names and inputs of calls, results, errors and instructions", async () => {
-    const fuzzed = fc.sample(fuzzedValues, { numRuns: times(100, 200), seed: 2026 + lot });
+    const fuzzed = fc.sample(fuzzedValues, { numRuns: times(60, 150), seed: 2026 + lot });
     for (const [index, values] of fuzzed.entries()) {
       const places = placesOf(`fuzzed ${index}`, fuzzedLog(values), 1000);
       const found = await sweep(places, { instructions: values.said }, 3);
@@ -118,9 +121,19 @@ describe("Whatever is in a session, every provider takes it", () => {
 });
 
 describeWithCorpus("what was recorded of others", () => {
+  it.each(sampled(corpusPresent ? wireRows() : [], 20))(
+    "every provider takes, with the marks of its own: $family $file",
+    async (row) => {
+      await using server = await serveWire(row, { seed: 3 });
+      const { events } = await recordedTurn(row, server, "language-model-call");
+      const places = placesOf(row.file, events, stepOf(200));
+      expect(await sweep(places, {}, 4)).toEqual([]);
+    },
+  );
+
   const recorded = sessionsPresent ? recordedSessions() : [];
 
-  it("is taken by every provider, at every step", async () => {
+  it("every provider takes, at every step of a session", async () => {
     for (const session of sampled(recorded, 5)) {
       const places = sampled([...recordedPlaces(session)], 9, session.messages.length);
       expect(await sweep(places)).toEqual([]);
