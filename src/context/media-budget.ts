@@ -3,6 +3,7 @@
 import type { ModelName, OmittedMedia } from "../events/index.ts";
 import {
   coveredBy,
+  isReduced,
   itemMedia,
   itemMessages,
   itemRanges,
@@ -145,6 +146,7 @@ export function shownMedia(
   view: ContextView,
 ): readonly ShownMedium[] {
   const omitted = view.omissions.at(-1)?.omitted;
+  const isText = isReduced(items, view);
   const hasAnswer = (item: HistoryItem): boolean =>
     item.kind === "step" && itemMessages(item).length > 0;
   const answered = open !== undefined && hasAnswer(open) ? open : items.findLast(hasAnswer);
@@ -154,7 +156,7 @@ export function shownMedia(
   const isShown = open !== undefined && coveredBy(view.compactions, open.position) === undefined;
   return [...uncovered, ...(isShown ? [open] : [])].flatMap((item): readonly ShownMedium[] => {
     const media = itemMedia(item);
-    if (media.length === 0) return [];
+    if (media.length === 0 || isText(item)) return [];
     const parts = new Set(itemMedia(shownItem(item, view)).map(({ part }) => part));
     const gone = omittedIn(item, omitted);
     const isNew = item.position >= (answered?.position ?? 0);

@@ -64,6 +64,7 @@ export {
 } from "./prompt.ts";
 export { EMPTY_STOP, isSilent } from "./empty-step.ts";
 export { type PromptProblem, type PromptRule, promptProblems } from "./prompt-problems.ts";
+export { isReduced } from "./prompt-reduction.ts";
 export { bindingOf } from "./provider-bound.ts";
 export { type QueuedMessage, acceptedAt, allWaiting, queue, queuedAgain } from "./queue.ts";
 export {

@@ -6,6 +6,7 @@
 import type { ModelMessage, ToolResultPart } from "ai";
 import { deepFreeze } from "../events/index.ts";
 import type { ContextView, ViewReduction } from "./context-view.ts";
+import type { HistoryItem } from "./history-item.ts";
 import type { PromptEntry } from "./prompt-entry.ts";
 
 type Form = "text" | "left-out";
@@ -62,6 +63,19 @@ function formsOf(
         ? "text"
         : undefined,
   );
+}
+
+/** Whether an item is sent as text or not at all. */
+export function isReduced(
+  items: readonly HistoryItem[],
+  { reductions = [] }: ContextView,
+): (item: HistoryItem) => boolean {
+  const reaches = reductions.flatMap(({ rung, to }) => {
+    if (rung === "without-media") return [];
+    const kept = items.findLast((item) => item.kind === "user" && item.position <= to);
+    return [{ to, kept: kept?.position }];
+  });
+  return ({ position }) => reaches.some(({ to, kept }) => position <= to && position !== kept);
 }
 
 function reachOf(

@@ -13,10 +13,11 @@ import type { ReplayPacer } from "./replay-pacer.ts";
 
 /** The agent with conditions that are met where the log says so. Recorded inputs are not refined again. */
 export function withRecordedStops(
-  { experimental_refineToolInput: _, ...agent }: Agent,
+  { experimental_refineToolInput: _, ...given }: Agent,
   events: readonly SessionEvent[],
   pacer: ReplayPacer,
 ): Agent {
+  const agent = withRecordedRefusals(given, events);
   if (agent.stopWhen === undefined) return withRecordedLimit(agent, events, pacer.position);
   const stopWhen = [agent.stopWhen].flat().map((_, index) => async () => {
     const answer = boundaryEnd(events, pacer.position);
@@ -26,6 +27,14 @@ export function withRecordedStops(
     return answer.type === "turn.limit-reached" && answer.data.condition === index;
   });
   return { ...agent, stopWhen };
+}
+
+/** An option that is left to the default: earlier releases failed the turn. */
+function withRecordedRefusals(agent: Agent, events: readonly SessionEvent[]): Agent {
+  const { context = {} } = agent;
+  if (context.onRefusal !== undefined || events.some(({ type }) => type === "context.reduced"))
+    return agent;
+  return { ...agent, context: { ...context, onRefusal: "fail" } };
 }
 
 /** A limit on steps that is left to the default is the recorded one: earlier releases had another default. */

@@ -7,7 +7,9 @@ import { z } from "zod";
 import { contextView, type ContextView } from "../projections/index.ts";
 import type { Boundary } from "./boundaries.ts";
 
-type Lists = Pick<ContextView, "compactions" | "prunings" | "cuts" | "omissions" | "bindings">;
+type Lists = Required<
+  Pick<ContextView, "compactions" | "prunings" | "cuts" | "omissions" | "reductions" | "bindings">
+>;
 
 /** A list as the length of its common beginning with an earlier one, and its other entries. */
 interface ListChange<Entry> {
@@ -61,7 +63,7 @@ function stored(boundary: Boundary, before: Boundary | undefined): StoredBoundar
 }
 
 function storedView(view: ContextView, before: ContextView = contextView.initial): StoredView {
-  const { compactions, prunings, cuts, omissions, bindings, ...rest } = view;
+  const { compactions, prunings, cuts, omissions, reductions = [], bindings, ...rest } = view;
   return {
     ...rest,
     lists: {
@@ -69,6 +71,7 @@ function storedView(view: ContextView, before: ContextView = contextView.initial
       prunings: changeOf(prunings, before.prunings),
       cuts: changeOf(cuts, before.cuts),
       omissions: changeOf(omissions, before.omissions),
+      reductions: changeOf(reductions, before.reductions ?? []),
       bindings: changeOf(bindings, before.bindings),
     },
   };
@@ -109,8 +112,10 @@ function readView(
   { lists, ...rest }: StoredView,
   before: ContextView = contextView.initial,
 ): ContextView {
+  const reductions = listAfter(lists.reductions, before.reductions ?? []);
   return {
     ...rest,
+    ...(reductions.length === 0 ? {} : { reductions }),
     compactions: listAfter(lists.compactions, before.compactions),
     prunings: listAfter(lists.prunings, before.prunings),
     cuts: listAfter(lists.cuts, before.cuts),

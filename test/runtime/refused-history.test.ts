@@ -6,7 +6,9 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import {
   agentTool,
+  dropOldest,
   openMemoryLog,
+  slidingWindow,
   verifyLog,
   type Agent,
   type UserInput,
@@ -197,6 +199,8 @@ describe("a conversation that its provider refuses", () => {
     await using first = await talked(strict, {}, picky);
     expect(await say(first, "And now?")).toMatch(/^failed: .*signature/);
     expect(await reductions(first)).toEqual([]);
+    // A release before this option failed the turn too.
+    expect((await replay(await first.events(), { model, tools })).difference).toBeUndefined();
     await using second = await reopen(first, { model, tools });
     expect(await say(second, "And now?")).toBe("Fine.");
     expect(await reductions(second)).toHaveLength(1);
@@ -385,5 +389,46 @@ describe("a conversation that its provider refuses", () => {
     await expect(openSession(agent as unknown as Agent)).rejects.toThrow(
       /context\.onRefusal.*"reduce".*"fail"/s,
     );
+  });
+
+  it("has files that count for nothing while they are sent as text", async () => {
+    const picky = { now: true };
+    const context = { media: { pictures: 1 } };
+    await using open = await talked(
+      { model: provider(signature, picky), tools, context },
+      {},
+      picky,
+    );
+    expect(await say(open, "And now?")).toBe("Fine.");
+    const turn = await open.session.send(picture);
+    expect((await turn.result).text).toBe("Fine.");
+    expect(await open.types()).not.toContain("context.media-omitted");
+  });
+
+  it("is compacted by every strategy, and undone in any order", async () => {
+    const picky = { now: true };
+    await using open = await talked({ model: provider(signature, picky), tools }, {}, picky);
+    for (let round = 0; round < 4; round++)
+      expect(await say(open, `Go on. ${"Talk. ".repeat(99)}`)).toBe("Fine.");
+    for (const strategy of [slidingWindow({ tokens: 300 }), dropOldest({ keepTurns: 1 })]) {
+      expect((await open.session.compact(strategy)).type).toBe("context.compacted");
+      expect(await say(open, `And now? ${"Talk. ".repeat(99)}`)).toBe("Fine.");
+    }
+    const [reduced] = await reductions(open);
+    picky.now = false;
+    await open.session.restore(reduced?.position);
+    expect(await say(open, "Hm?")).toBe("Fine.");
+    await open.session.restore();
+    expect(await say(open, "And?")).toBe("Fine.");
+  });
+
+  it("is blamed on a new picture where the words blame nothing", async () => {
+    const words = "Invalid request.";
+    const isIn = causes["a picture"]?.isIn ?? (() => false);
+    await using open = await openSession({ model: provider({ words, isIn }) });
+    const turn = await open.session.send(picture);
+    expect((await turn.result).text).toBe("Fine.");
+    expect(await reductions(open)).toMatchObject([{ data: { rung: "without-media" } }]);
+    expect(await say(open, "And now?")).toBe("Fine.");
   });
 });

@@ -67,11 +67,6 @@ export function placesNamed(
   return new Set(found.filter(isFile));
 }
 
-/** The `data` of all files in a prompt. */
-export function sentData(messages: readonly ModelMessage[]): ReadonlySet<unknown> {
-  return new Set(messages.flatMap((message) => partsOf(message).flat()).filter(isFile));
-}
-
 function isFile(data: unknown): boolean {
   return data !== undefined;
 }

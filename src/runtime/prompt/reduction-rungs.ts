@@ -18,7 +18,7 @@ import {
 import { refusalCause, refusalWords } from "../model/index.ts";
 import type { SessionState } from "../../state/index.ts";
 import type { PromptSetup } from "./context-figures.ts";
-import { placesNamed, sentData } from "./named-places.ts";
+import { placesNamed } from "./named-places.ts";
 
 /** How often a step leaves out the files that its error names. Then it leaves out all of them. */
 const MOST_NAMED = 3;
@@ -77,8 +77,7 @@ function withoutMedia(
   onlyNew: boolean,
 ): Reduction | undefined {
   const messages = promptMessages(history, view);
-  const sent = sentData(messages);
-  const shown = shownMedia(history, view).filter(({ medium }) => sent.has(dataOf(medium.part)));
+  const shown = shownMedia(history, view);
   const { step } = machine.context;
   const tried = (view.reductions ?? []).filter(
     (one) => one.step === step && one.rung === "without-media",
