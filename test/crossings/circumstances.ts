@@ -156,6 +156,7 @@ export const runnings: readonly Running[] = [
     },
   },
   { name: "a consumer behind", prepare: async (scene) => await scene.consume() },
+  { name: "its history was refused", prepare: holding("refuse") },
 ];
 
 /** The session is a fork, whose origin is then changed. */

@@ -45,7 +45,8 @@ export interface StageOptions {
 }
 
 /** What the model does about a message, at its first call; after a tool it says its reply. */
-type Plan = (word: string, hold: Gate, reply: string) => ScriptedStep;
+type Plan = (word: string, hold: Gate, reply: string, prompt: Prompt) => ScriptedStep;
+type Prompt = LanguageModelV4CallOptions["prompt"];
 
 const plans = {
   say: (_word, _hold, reply) => saying(reply),
@@ -59,6 +60,10 @@ const plans = {
   client: (word) => calling(call("remote", "c", { key: word })),
   delegate: (word) => calling(call("helper", "c", { task: `«${word}-task»` })),
   retry: (_word, hold, reply) => (opened.has(hold) ? saying(reply) : { failure: overloaded() }),
+  refuse: (_word, hold, reply, prompt) =>
+    prompt.some(({ role }) => role === "assistant")
+      ? { failure: refused() }
+      : saying("Begun. ", hold, reply),
 } satisfies Readonly<Record<string, Plan>>;
 
 export type PlanName = keyof typeof plans;
@@ -72,6 +77,16 @@ function overloaded(): APICallError {
     requestBodyValues: {},
     statusCode: 529,
     isRetryable: true,
+  });
+}
+
+function refused(): APICallError {
+  return new APICallError({
+    message: "messages.1.content.0: Invalid `signature` in `thinking` block",
+    url: "https://provider.invalid",
+    requestBodyValues: {},
+    statusCode: 400,
+    isRetryable: false,
   });
 }
 
@@ -272,8 +287,8 @@ export class Stage implements AsyncDisposable {
       const replies = (this.#replies.get(word) ?? 0) + 1;
       this.#replies.set(word, replies);
       const reply = `Reply ‹${word}.${replies}›${padding}.`;
-      const plan = acted ? plans.say : (this.#plans.get(word) ?? plans.say);
-      const step = plan(word, this.hold(word), reply);
+      const plan: Plan = acted ? plans.say : (this.#plans.get(word) ?? plans.say);
+      const step = plan(word, this.hold(word), reply, prompt);
       const parts = typeof step === "string" ? [] : (step.parts ?? []);
       this.asked.push(...parts.filter((part) => part.type === "tool-call"));
       return step;
@@ -320,7 +335,7 @@ async function unlessAborted(
 }
 
 /** The last message of the prompt that has a word, and whether tools have answered since. */
-function requestOf(prompt: LanguageModelV4CallOptions["prompt"]): {
+function requestOf(prompt: Prompt): {
   readonly word: string;
   readonly acted: boolean;
 } {

@@ -203,9 +203,11 @@ export class SessionEffects implements Disposable {
     if (event.type !== "step.retrying") return;
     const { step, attempt, delayMs } = event.data;
     const { signal } = this.#stop;
-    const { timer } = this.#options;
-    if (await waited(timer, delayMs, { kind: "retry" }, signal))
-      return this.#beginAttempt(step, attempt + 1);
+    const { timer, recorder } = this.#options;
+    // A reduced prompt is sent at once: nothing comes between.
+    const isReduced = recorder.state.view.reductions?.at(-1)?.position === event.position - 1;
+    const isDue = isReduced || (await waited(timer, delayMs, { kind: "retry" }, signal));
+    if (isDue) return this.#beginAttempt(step, attempt + 1);
     const released = this.#options.recorder.replayGate({ kind: "step" });
     if (released !== undefined) await released;
     this.#record(stepCancelled(this.#options.recorder.state));
