@@ -166,6 +166,21 @@ describe.each(sources)("by way of %s", (stepSource) => {
     },
   );
 
+  it("callbacks of the agent get the error of a broken reply", async () => {
+    const told: unknown[] = [];
+    const model = scriptedModel([{ parts: [], finishReason: "interrupted" }]);
+    const agent = {
+      model,
+      maxRetries: 0,
+      onStepError: ({ error }: { readonly error: unknown }) => void told.push(error),
+    };
+    await using open = await openSession(agent, { stepSource });
+    await expect((await open.session.send("Hi.")).result).rejects.toThrow("finish reason");
+    await open.runtime.close();
+    expect(told).toMatchObject([{ name: "BrokenReplyError" }]);
+    expect(told[0]).toBeInstanceOf(Error);
+  });
+
   it("the calls of a broken reply do not run", async () => {
     if (chat === undefined) throw new Error("The client is missing.");
     const cut = (): Response => streamed(chat.chunks({ text: "I look.", cutCall: true }));

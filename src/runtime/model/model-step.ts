@@ -152,6 +152,7 @@ async function stream(run: ModelStep): Promise<Streamed> {
     if (whole instanceof Error) {
       // Recorded as a provider's error, so that a replay repeats it, and its usage with it.
       error = toStoredError(whole);
+      observer?.failed({ kind: "stream", error: whole });
       recorder.record({ type: "part.error", data: { error } });
       if (end?.usage === undefined) end = undefined;
     } else end = whole;
