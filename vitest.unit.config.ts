@@ -13,6 +13,7 @@ const config: ViteUserConfig = mergeConfig(
         "test/{bench,browser,cli,client,cluster,contract,corpus,crash,crossings,examples,mcp,media,model,package,postgres,server,soak,stores,studio}/**",
         "test/archive/verify/**",
         "test/archive/exchange/{fixture,secrets,session-file}.test.ts",
+        "test/providers/sweep.test.ts",
         "test/laws/{every-position,recorded-sessions,imagined-sessions,thinned-sessions,retractions}.test.ts",
         "test/runtime/{any-content,approval-ids,external-results,hostile-values,long-results,redacting,session-snapshot,small-windows,wild-models}.test.ts",
         "test/replay/replay-{failures,forks,thinned,under-fire}.test.ts",
