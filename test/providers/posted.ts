@@ -90,11 +90,12 @@ async function postedBody(
   const view = withBinding(state.view, position, bindingOf(name));
   const given: readonly ModelMessage[] = promptMessages(state.history, view);
   const { signal } = new AbortController();
+  const caching = { ttl: setting % 3 === 2 ? "1h" : "5m", key: session, pays: true } as const;
   const messages = await blobs.expand(given, signal);
   // Before anything was said, or when all is left out, there is no step.
   if (messages.length === 0) return undefined;
   let failure: unknown;
-  for await (const output of source.call({ agent, messages, signal })) {
+  for await (const output of source.call({ agent, messages, signal, caching })) {
     if (output.kind === "part" && output.part.type === "part.error") failure = output.part.data;
   }
   const [body] = bodies;
