@@ -106,22 +106,46 @@ describe("compaction", () => {
         },
       };
     });
-    const compact = { when: tokens(5000), how: dropOldest({ keepTurns: 1 }) };
-    await using open = await openSession({
-      model,
-      tools: { echo },
-      maxSteps: 99,
-      context: { compact },
-    });
-    await (
-      await open.session.send("Go.")
-    ).result;
-    const rejected = (await open.events()).flatMap((event) =>
-      event.type === "context.compaction-rejected" ? [event.data.beforeTokens ?? 0] : [],
-    );
+    // Whether a model can write a summary shows only when it is asked.
+    const writes = { name: "writes", plan: () => undefined, writer: { request: () => undefined } };
+    const rejectedBy = async (how: CompactionStrategy): Promise<readonly number[]> => {
+      const context = { compact: { when: tokens(5000), how } };
+      await using open = await openSession({ model, tools: { echo }, maxSteps: 99, context });
+      await (
+        await open.session.send("Go.")
+      ).result;
+      return (await open.events()).flatMap((event) =>
+        event.type === "context.compaction-rejected" ? [event.data.beforeTokens ?? 0] : [],
+      );
+    };
+    const rejected = await rejectedBy(writes);
     expect(rejected.length).toBeGreaterThan(5);
     const grown = rejected.slice(1).map((tokens, index) => tokens / (rejected[index] ?? 0));
     expect(Math.min(...grown)).toBeGreaterThanOrEqual(1.05);
+  });
+
+  it("is not begun where its plan saves nothing, and begins once it does", async () => {
+    const look = (index: number) => call("echo", `${index}`, { value: `${index} ${long}` });
+    const model = scriptedModel((_, index) => ({ parts: index % 20 === 19 ? [] : [look(index)] }));
+    const compact = { when: tokens(5000), how: dropOldest({ keepTurns: 1 }) };
+    const agent = {
+      model,
+      tools: { echo },
+      maxSteps: 99,
+      context: { compact, prune: false },
+    } as const;
+    await using open = await openSession(agent);
+    const ends = async (): Promise<readonly string[]> =>
+      (await open.types()).filter((type) => type.startsWith("context.compact"));
+    await (
+      await open.session.send("Go.")
+    ).result;
+    expect((await open.session.context()).due).toBe("compact");
+    expect(await ends()).toEqual([]);
+    await (
+      await open.session.send("Go on.")
+    ).result;
+    expect(await ends()).toEqual(["context.compaction-started", "context.compacted"]);
   });
 
   it("is recorded in the tokens of session.context(), before and after it, by one scale", async () => {

@@ -1,6 +1,8 @@
 /** Old tool results give way to a placeholder before a step, where that is worth the provider's cache. */
 
+import { tool } from "ai";
 import { describe, expect, it } from "vitest";
+import { z } from "zod";
 import { manual, overflow, slidingWindow, type Agent } from "../../src/public/index.ts";
 import { billingModel } from "../support/billing-model.ts";
 import { call, calling } from "../support/script.ts";
@@ -59,11 +61,17 @@ describe("pruning between steps", () => {
     expect(await open.types()).not.toContain("context.pruned");
   });
 
-  it("comes with a compaction that is due, which is then not needed any more", async () => {
-    const limits = { billing: { contextWindow: 14_000, maxOutputTokens: 2000 } };
-    const compact = { when: overflow(), how: slidingWindow() };
-    await using open = await openSession(agentOf({ prune, compact, limits }));
-    await talk(open, 8);
+  const limits = { billing: { contextWindow: 14_000, maxOutputTokens: 2000 } };
+  const compact = { when: overflow(), how: slidingWindow() };
+
+  it("comes with a compaction that is due, which is not needed if half of the limit is free then", async () => {
+    const read = tool({ inputSchema: z.object({}), execute: () => long });
+    const model = billingModel((_, index) =>
+      index % 2 === 0 ? calling(call("read", `${index}`)) : "Read.",
+    );
+    const context = { prune, compact, limits };
+    await using open = await openSession({ model, tools: { read }, context });
+    await talk(open, 11);
     const events = await open.events();
     const at = events.findIndex(({ type }) => type === "context.compaction-started");
     expect(events[at + 1]?.type).toBe("context.pruned");
@@ -71,6 +79,15 @@ describe("pruning between steps", () => {
       type: "context.compaction-rejected",
       data: { why: "not-needed" },
     });
+  });
+
+  it("makes one large cut with the compaction where it frees less, so that the next overflow is far", async () => {
+    await using open = await openSession(agentOf({ prune, compact, limits }));
+    await talk(open, 40);
+    const types = (await open.types()).filter((type) => /pruned|compact/.test(type));
+    const cut = ["context.compaction-started", "context.pruned", "context.compacted"];
+    expect(types.length).toBeGreaterThan(cut.length);
+    expect(types).toEqual(Array.from({ length: types.length / 3 }, () => cut).flat());
   });
 });
 

@@ -143,8 +143,6 @@ describe("a result that is cut again after the prompt was refused", () => {
     const at = types.indexOf("context.overflowed");
     expect(types.slice(at + 1, types.indexOf("step.started", at) + 1)).toEqual([
       "context.cut",
-      "context.compaction-started",
-      "context.compaction-rejected",
       "step.started",
     ]);
   });

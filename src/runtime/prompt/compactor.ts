@@ -30,6 +30,9 @@ export interface CompactionRun extends Pick<Ladder, "signal" | "clock" | "timer"
   readonly trigger: CompactionTrigger;
 }
 
+/** Pruning alone is enough if this share of the limit is left at most: the next overflow loses the cache again. */
+const PRUNED_SHARE = 0.5;
+
 export async function runCompaction(run: CompactionRun): Promise<void> {
   const { recorder, setup, strategy, trigger, clock } = run;
   if (trigger === "limit") {
@@ -43,7 +46,7 @@ export async function runCompaction(run: CompactionRun): Promise<void> {
   }
   const pruned = pruningNow(recorder.state, setup, clock(), "compaction");
   if (pruned !== undefined) recorder.record(pruned);
-  if (pruned !== undefined && trigger === "limit" && hasHeadroom(run)) {
+  if (pruned !== undefined && trigger === "limit" && hasHeadroom(run, PRUNED_SHARE)) {
     return recorder.record(rejected(run, "not-needed"));
   }
   const budget = compactionBudget(recorder.state, setup, clock());
@@ -65,11 +68,13 @@ async function inOrder(recorder: SessionRecorder): Promise<void> {
   if (released !== undefined) await released;
 }
 
-function hasHeadroom({ recorder, setup, clock }: CompactionRun): boolean {
+/** Whether the prompt is below a share of its limit. */
+function hasHeadroom({ recorder, setup, clock }: CompactionRun, share = 1): boolean {
   const choice = compactionChoice(setup.prepared.agent.context);
   if (choice === undefined) return false;
   const estimate = nextEstimate(recorder.state, setup, clock());
-  return compactionDue(choice.when, estimate, undefined) !== "compact";
+  if (compactionDue(choice.when, estimate, undefined) === "compact") return false;
+  return share === 1 || estimate.tokens <= share * (choice.when.limit(estimate) ?? Infinity);
 }
 
 /** The event of a summary that a model wrote; undefined if no summary is usable. */

@@ -14,6 +14,7 @@ import type { EventBody } from "../../events/index.ts";
 import { compaction, inContextTokens, type CompactionEnd, type Origin } from "./compaction-end.ts";
 import { nextEstimate, plainTokens, type PromptSetup } from "./context-figures.ts";
 import { compactionChoice } from "../../agent/index.ts";
+import { pruningNow } from "./headroom.ts";
 import { compactionBudget, compactionLimits } from "./prompt-limits.ts";
 import type { SessionRecorder, SessionState } from "../../state/index.ts";
 
@@ -71,6 +72,22 @@ export function withoutStrategy(
   if (unsent.type === "context.compacted" && fits(run, unsent)) return unsent;
   const isLast = tried.trigger === "overflow" && (tried.overflows > 1 || tried.attempts > 2);
   return isLast ? smallest(run, budget) : undefined;
+}
+
+/**
+ * Whether a compaction that begins now would change nothing. One that prunes or counts the prompt may, and a
+ * model's summary is only known once it is written; a strategy that fails is reported by its rejection.
+ */
+export function isInVain(run: CompactionCase): boolean {
+  const { recorder, setup, strategy, clock } = run;
+  const { state } = recorder;
+  const { context } = setup.prepared.agent;
+  if (strategy.writer !== undefined || context?.counter !== undefined) return false;
+  if (pruningNow(state, setup, clock(), "compaction") !== undefined) return false;
+  const budget = compactionBudget(state, setup, clock());
+  const own = withoutStrategy(run, budget) ?? ended(run, strategy, budget);
+  const end = fits(run, own) ? own : orOnlyThisTurn(run, own, budget);
+  return end.type === "context.compaction-rejected" && end.data.why === "nothing-to-gain";
 }
 
 export function canBeShorter(run: CompactionCase): boolean {

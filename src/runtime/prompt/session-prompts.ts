@@ -9,6 +9,7 @@ import {
   type Cost,
 } from "../../context/index.ts";
 import type { EventBody, FailureKind, StoredError } from "../../events/index.ts";
+import { compactions } from "../../projections/index.ts";
 import { runCompaction, type CompactionRun } from "./compactor.ts";
 import {
   contextFigures,
@@ -18,7 +19,7 @@ import {
   type PromptSetup,
   type EstimatedPrompt,
 } from "./context-figures.ts";
-import { canBeShorter } from "./fitting-compaction.ts";
+import { canBeShorter, isInVain } from "./fitting-compaction.ts";
 import {
   compactionChoice,
   compactionHow,
@@ -114,7 +115,7 @@ export class SessionPrompts {
       next = this.next();
     }
     const compaction = compactionNow(recorder.state, this.#setup, next.estimate);
-    if (compaction === undefined) return next;
+    if (compaction === undefined || this.#isInVain(compaction)) return next;
     recorder.record(compaction);
     return undefined;
   }
@@ -183,14 +184,30 @@ export class SessionPrompts {
       recorder.record(shorter.cut);
       if (this.next().estimate.tokens <= shorter.limit) return true;
     }
-    const next = afterOverflow(
-      recorder.state,
-      this.#setup.prepared.agent.context,
-      refusedPrompt(recorder.state, this.#setup, clock()),
-    );
+    const refused = refusedPrompt(recorder.state, this.#setup, clock());
+    let next = afterOverflow(recorder.state, this.#setup.prepared.agent.context, refused);
+    if (next !== "retry" && this.#isInVain(next)) {
+      const shorter = { ...refused, hasUnsent: false };
+      next = afterOverflow(recorder.state, { compact: false }, shorter);
+    }
     if (next === "retry") return true;
     recorder.record(next);
     return false;
+  }
+
+  /** Whether an event begins a compaction that would be rejected: a log has no use for both. */
+  #isInVain(begun: EventBody): boolean {
+    if (begun.type !== "context.compaction-started") return false;
+    const { recorder, clock } = this.#context;
+    const { state } = recorder;
+    const event = { position: state.position + 1, time: clock(), ...begun };
+    const tried = compactions.fold(state.compactions, event);
+    return isInVain({
+      recorder: { state: { ...state, compactions: tried } },
+      setup: this.#setup,
+      strategy: this.#own(),
+      clock,
+    });
   }
 
   #own(): CompactionStrategy {
