@@ -58,6 +58,8 @@ export async function driveSession(
     tools: recordedTools(turns, async (text) => {
       await live.session?.send(text, { delivery: "steer" });
     }),
+    // A recorded reply that says nothing is given once, as it was.
+    maxRetries: 0,
     maxSteps: replies + 1,
     loopGuard: false,
     context: { compact: { when, how }, limits: { [asked.modelId]: limits } },
