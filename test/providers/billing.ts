@@ -80,7 +80,7 @@ interface Rules {
   readonly read: (model: string) => number;
 }
 
-export const cacheRules: Readonly<Record<CachingProvider, Rules>> = {
+const cacheRules: Readonly<Record<CachingProvider, Rules>> = {
   anthropic: {
     blocks: anthropicBlocks,
     minimum: (model) =>
