@@ -12,6 +12,8 @@ export function conductedCompaction(): ConductedCompaction {
     gainful: false,
     strategy: {
       name: "conducted",
+      // Without a writer, a compaction that finds nothing is not begun.
+      writer: { request: () => undefined },
       plan({ items }) {
         const [first, last] = [items[0], items.at(-1)];
         if (!made.gainful || first === undefined || last === undefined) return undefined;

@@ -68,6 +68,7 @@ async function decision(key: string, events: readonly SessionEvent[]): Promise<b
 function recordedStrategy(events: readonly SessionEvent[]): CompactionStrategy {
   return {
     name: "conducted",
+    writer: { request: () => undefined },
     plan({ items }) {
       const [first, last] = [items[0], items.at(-1)];
       const made = events.some(
