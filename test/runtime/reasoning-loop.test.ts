@@ -55,6 +55,34 @@ describe.each(["language-model-call", "stream-text"] as const)("Claude (%s)", (s
   });
 });
 
+/** Thinking as Claude sends it, before a call of `look`. */
+const thinkingFirst: readonly object[] = [
+  ...anthropic.calling.slice(0, 1),
+  {
+    type: "content_block_start",
+    index: 9,
+    content_block: { type: "thinking", thinking: "", signature: "" },
+  },
+  { type: "content_block_delta", index: 9, delta: { type: "thinking_delta", thinking: "So." } },
+  { type: "content_block_delta", index: 9, delta: { type: "signature_delta", signature: "s" } },
+  { type: "content_block_stop", index: 9 },
+  ...anthropic.calling.slice(1),
+];
+
+it("a turn that Claude began with thinking goes on with it", async () => {
+  await using server = await provider(anthropic, thinkingFirst);
+  await using open = await openSession({
+    model: anthropic.model(server.url),
+    tools: { look },
+    providerOptions: { anthropic: { thinking: enabled } },
+  });
+  await (
+    await open.session.send("Look.")
+  ).result;
+  const types = server.posted.map(({ body }) => posted.parse(body).thinking?.type);
+  expect(types).toEqual(["enabled", "enabled"]);
+});
+
 const user: ModelMessage = { role: "user", content: "Go." };
 const calls: ModelMessage = {
   role: "assistant",

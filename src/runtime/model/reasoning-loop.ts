@@ -69,7 +69,8 @@ function isInLoopWithoutThinking(messages: readonly ModelMessage[]): boolean {
   );
   const first = messages[before + 1];
   if (first?.role !== "assistant" || typeof first.content === "string") return true;
-  const [part] = first.content;
+  // Its client puts a report that the reply began before all that it sends.
+  const part = first.content.find(({ type }) => type !== "custom");
   if (part?.type !== "reasoning") return true;
   return !Object.values(part.providerOptions ?? {}).some(
     (own) => "signature" in own || "redactedData" in own,
