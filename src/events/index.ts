@@ -56,7 +56,7 @@ export {
   type PutOptions,
   readBlob,
 } from "./blob-store.ts";
-export { isBlank, saysSomething } from "./model-output.ts";
+export { isBlank, isReport, saysSomething } from "./model-output.ts";
 export { byIdSchema, chunkedSchema } from "./by-id-schema.ts";
 export {
   byId,

@@ -1,6 +1,6 @@
 /** Whether a finished step says anything, as `saysSomething` tells of its events. Pure. */
 
-import { isBlank } from "../events/index.ts";
+import { isBlank, isReport } from "../events/index.ts";
 import type { HistoryPart, StepItem } from "./history-item.ts";
 
 /** The `name` of the error of an attempt that said nothing, after which the model is asked once more. */
@@ -28,8 +28,9 @@ function saysNothing(parts: readonly HistoryPart[]): boolean {
       case "provider-call":
       case "provider-result":
       case "file":
-      case "custom":
         return false;
+      case "custom":
+        return isReport(part.customKind);
     }
   });
 }

@@ -134,6 +134,7 @@ it.each<readonly [string, ScriptedStep, boolean]>([
     false,
   ],
   ["a part of a provider", part({ type: "custom", kind: "p.note" }), false],
+  ["a report that it began", part({ type: "custom", kind: "anthropic.message_start" }), true],
 ])("the caller, the view and the page agree about a reply of %s", async (_, reply, empty) => {
   await using open = await openSession({ model: scriptedModel([reply]), maxRetries: 0 });
   const result = await (await open.session.send("Hi.")).result;
