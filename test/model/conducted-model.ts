@@ -94,7 +94,10 @@ export function conductedModel(
     say: (part) => play([part], false),
     end(reason) {
       if (call !== undefined) call.finishReason = reason;
-      play([], true);
+      // A model that stops and says nothing is asked once more, which the chart shows as a failed attempt.
+      const spoke =
+        call?.parts.some(({ type }) => type === "text" || type === "tool-call") === true;
+      play(spoke ? [] : [{ type: "text", deltas: ["Done."] }], true);
     },
     fail(error, how) {
       if (call === undefined || call.begun) return play([{ type: how, error }], true);
