@@ -42,6 +42,7 @@ const wordings: Readonly<Record<"media" | "history" | "setup" | "unclear", reado
     "Unsupported MIME type: image/heic",
     "The document has no pages.",
     "No endpoints found that support image input",
+    "Image input modality is not enabled for models/gemma-3-1b-it",
     "This model does not support image inputs",
     "Failed to deserialize the JSON body into the target type: messages[2]: unknown variant `image_url`, expected `text` at line 1 column 2211",
     "The model returned the following errors: messages.2.content.2.document.source.type: Field required",
@@ -97,6 +98,24 @@ const wordings: Readonly<Record<"media" | "history" | "setup" | "unclear", reado
     "Your credit balance is too low to access the Anthropic API.",
     "This model does not support effort level 'xhigh'. Supported levels: high, low, max, medium.",
     "Tool choice is required, but model did not call a tool",
+    "`temperature` may only be set to 1 when thinking is enabled. Please consult our documentation.",
+    "`top_p` must be greater than or equal to 0.95 or unset when thinking is enabled.",
+    "`temperature` and `top_p` cannot both be specified for this model. Please use only one.",
+    "Thinking may not be enabled when tool_choice forces tool use.",
+    "output_format: Extra inputs are not permitted",
+    "output_config.effort: Input should be 'low', 'medium' or 'high'",
+    "Unexpected value(s) `x` for the `anthropic-beta` header.",
+    "You have reached your specified API usage limits. You will regain access on 2026-12-01 at 00:00 UTC.",
+    "This organization has been disabled.",
+    "Budget 0 is invalid. This model only works in thinking mode.",
+    "The thinking budget 100 is invalid. Please choose a value between 512 and 24576.",
+    "Function calling with a response mime type: 'application/json' is unsupported",
+    "User location is not supported for the API use.",
+    "Developer instruction is not enabled for models/gemma-3-1b-it",
+    "max_tokens is too large: 100000. This model supports at most 16384 completion tokens",
+    "Argument not supported on this model: reasoningEffort",
+    "registry.ollama.ai/library/gemma:2b does not support tools",
+    "Budget has been exceeded! Current cost: 10, Max budget: 9",
   ],
   unclear: [
     "Request contains an invalid argument.",
@@ -137,6 +156,13 @@ describe("a refused request", () => {
       message: "'file part media type video/mp4' functionality not supported.",
     };
     expect(refusalCause(error, providerFailure(error, 0).kind)).toBe("media");
+  });
+
+  it("with a status that speaks of an address is blamed on the setup, unless its words say more", () => {
+    expect(causeOf("404 page not found", 404)).toBe("setup");
+    expect(causeOf("Method Not Allowed", 405)).toBe("setup");
+    expect(causeOf("No endpoints found that support image input", 404)).toBe("media");
+    expect(causeOf("Item with id 'msg_68c4' not found.", 404)).toBe("history");
   });
 
   it.each([401, 402, 403, 429, 500, 503, 529])("with status %i is no refusal", (status) => {

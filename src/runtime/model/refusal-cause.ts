@@ -34,6 +34,9 @@ const rows: readonly (readonly [RefusalCause, RegExp])[] = [
   // OpenAI: {"param": "web_search_options"}; the role of the instructions: "'messages[0].role' does not support
   // 'developer' with this model" (recorded error answers).
   ["setup", /^param (?!messages|input|contents)\w/m],
+  // Tools that a model does not take. Google: "Function calling is not enabled for this model", "Function calling
+  // with a response mime type … is unsupported"; Ollama: "… does not support tools".
+  ["setup", /function calling|\bsupport tools?\b/i],
   ["setup", /messages\[\d+\]\.role' does not support '(?:developer|system)'/],
 
   // Anthropic: "messages.2.content.1.image.source.base64.data: Could not process image" (claude-code#1747),
@@ -47,7 +50,7 @@ const rows: readonly (readonly [RefusalCause, RegExp])[] = [
   ],
   [
     "media",
-    /\b(?:images?|pictures?|image_url|input_image|input_audio|audio|videos?|pdfs?|documents?)\b[^\n]{0,80}(?:\bnot (?:valid|supported|match)|unsupported|invalid|password|exceeds?|too (?:large|big|many|small)|maximum|corrupt|could not|cannot|failed|must be|no pages|required|dimensions)/i,
+    /\b(?:images?|pictures?|image_url|input_image|input_audio|audio|videos?|pdfs?|documents?)\b[^\n]{0,80}(?:\bnot (?:valid|supported|enabled|match)|unsupported|invalid|password|exceeds?|too (?:large|big|many|small)|maximum|corrupt|could not|cannot|failed|must be|no pages|required|dimensions)/i,
   ],
   [
     "media",
@@ -78,10 +81,28 @@ const rows: readonly (readonly [RefusalCause, RegExp])[] = [
   ["history", /\b(?:messages|input|contents|history)(?:\.\d|\[\d|\/\d|: )/],
   ["history", /^(?:param|body) (?:messages|input|contents)/m],
 
+  // Settings that are named without a place. Anthropic: "`temperature` may only be set to 1 when thinking is
+  // enabled", "Thinking may not be enabled when tool_choice forces tool use", "output_format: Extra inputs are not
+  // permitted"; Google: "Budget 0 is invalid. This model only works in thinking mode"; OpenAI: "max_tokens is too
+  // large: 100000"; xAI: "Argument not supported on this model: reasoningEffort".
+  [
+    "setup",
+    /\b(?:temperature|top_?[pk]|max_?(?:output_?|completion_?)?tokens|(?:presence|frequency)_?penalty|reasoning_?effort|tool[ _-]?choice|response[ _]?(?:format|schema|mime)|thinking[ _](?:config|budget|level|mode)|anthropic-beta)\b/i,
+  ],
+  ["setup", /^[a-z_]+(?:\.\w+)*: (?:extra inputs|input should be|field required)/im],
+  // Accounts. Anthropic: "You have reached your specified API usage limits", "This organization has been disabled",
+  // "This credential is only authorized for …"; LiteLLM: "Budget has been exceeded"; OpenRouter: "No endpoints found
+  // matching your data policy"; Google: "User location is not supported for the API use", "Developer instruction is
+  // not enabled for this model".
+  [
+    "setup",
+    /usage limits?|\borganization\b|\bcredential|budget has been exceeded|data policy|user location|not enabled for/i,
+  ],
+
   // Anthropic: "This model does not support assistant message prefill. The conversation must end with a user
   // message"; OpenAI: "Invalid schema for function 'look'".
   ["history", /prefill|must end with a user message/i],
-  ["setup", /invalid (?:json )?schema|input_schema/i],
+  ["setup", /invalid (?:json )?schema|input_schema|specified schema/i],
   // Keys and accounts. Google: "API key not valid"; xAI: "Incorrect API key provided"; Anthropic: "Your credit
   // balance is too low" (recorded error answers).
   ["setup", /api[ _-]?key|credit balance|billing|subscription|permission|access denied/i],
@@ -143,8 +164,12 @@ const rows: readonly (readonly [RefusalCause, RegExp])[] = [
 const errorSchema = z.looseObject({
   name: z.string().catch(""),
   message: z.string().catch(""),
+  statusCode: z.number().optional().catch(undefined),
   responseBody: z.string().optional().catch(undefined),
 });
+
+/** What providers refuse a conversation with. Another status, such as 404, speaks of the address or the model. */
+const unclearStatuses: readonly (number | undefined)[] = [undefined, 400, 422];
 
 /** Undefined for a failure that is no refusal of a request: a rate limit, an overload, a wrong key. */
 export function refusalCause(error: StoredError, kind: FailureKind): RefusalCause | undefined {
@@ -153,7 +178,9 @@ export function refusalCause(error: StoredError, kind: FailureKind): RefusalCaus
   const isThrown = kind === "unknown" && /^AI_(?:Unsupported|Invalid|Download)/.test(name);
   if (kind !== "invalid-request" && !isThrown) return undefined;
   const text = refusalWords(error);
-  return rows.find(([, pattern]) => pattern.test(text))?.[0] ?? "unclear";
+  const { statusCode } = errorSchema.parse(error);
+  const otherwise = unclearStatuses.includes(statusCode) ? "unclear" : "setup";
+  return rows.find(([, pattern]) => pattern.test(text))?.[0] ?? otherwise;
 }
 
 /** What the error says, without what it repeats of the request. */
