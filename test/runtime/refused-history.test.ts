@@ -107,6 +107,33 @@ const tools: ToolSet = {
   look: tool({ inputSchema: z.object({}), execute: () => "There is an abracadabra." }),
 };
 
+/** Refuses in the stream, after its client has reported that a reply began. */
+function refusingInStream({ words, isIn }: Cause): ScriptedModel {
+  const began = { type: "custom", kind: "anthropic.message_start" } as const;
+  return scriptedModel(({ prompt }): ScriptedStep => {
+    const isRefused = isIn(prompt);
+    return {
+      parts: [
+        { type: "raw-part", part: began },
+        isRefused ? { type: "error", error: refusal(words) } : { type: "text", deltas: ["Fine."] },
+      ],
+    };
+  });
+}
+
+it("a conversation that is refused in the stream, before any reply, is reduced too", async () => {
+  const model = refusingInStream({
+    words: "messages.1.content.0: the text is not valid",
+    isIn: hasPart(
+      (part) => "type" in part && part.type === "text" && "text" in part && part.text === "Fine.",
+    ),
+  });
+  await using open = await openSession({ model });
+  await say(open, "One.");
+  expect(await say(open, "Two.")).toBe("Fine.");
+  expect(await open.types()).toContain("context.reduced");
+});
+
 async function say(open: OpenSession, text: string): Promise<string> {
   const turn = await open.session.send(text);
   return await turn.result.then(

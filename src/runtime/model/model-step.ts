@@ -9,6 +9,7 @@ import { estimateSpent, marksPay } from "../../context/index.ts";
 import {
   byId,
   entriesOf,
+  isReport,
   TurnlogError,
   type EventBody,
   type FailureKind,
@@ -73,6 +74,8 @@ interface Streamed {
   readonly end: End | undefined;
   readonly error: StoredError | undefined;
   readonly hasContent: boolean;
+  /** Content that is more than a client's report that the reply began. */
+  readonly hasReply: boolean;
 }
 
 export async function runModelStep(run: ModelStep): Promise<void> {
@@ -96,9 +99,10 @@ async function stream(run: ModelStep): Promise<Streamed> {
   let end: End | undefined;
   let error: StoredError | undefined;
   let hasContent = false;
+  let hasReply = false;
   let contentType: string | undefined;
   const context = await contextOf(run, signal);
-  if (context === undefined) return { end, error: latenessOf(watch), hasContent };
+  if (context === undefined) return { end, error: latenessOf(watch), hasContent, hasReply };
   const messages = await blobs.expand(run.messages, signal);
   const { output } = run;
   const observer = await run.observe?.({ agent, messages, context, signal, output: run.output });
@@ -130,6 +134,7 @@ async function stream(run: ModelStep): Promise<Streamed> {
       if (part.type === "part.error") ({ error } = part.data);
       else if (part.type !== "part.start-step") {
         hasContent = true;
+        if (part.type !== "part.custom" || !isReport(part.data.kind)) hasReply = true;
         watch.token();
       }
       if (parsedInput !== undefined) onInput(parsedInput.callId, parsedInput.input);
@@ -158,7 +163,7 @@ async function stream(run: ModelStep): Promise<Streamed> {
     } else end = whole;
   }
   if (end === undefined) error = latenessOf(watch) ?? error;
-  return { end, error, hasContent };
+  return { end, error, hasContent, hasReply };
 }
 
 /** A fork has the messages of its origin, so the key is that of the first one. */
@@ -227,7 +232,7 @@ async function release(outputs: AsyncGenerator<StepOutput, void, void>): Promise
 function ending(
   { recorder, agent, signal, mayBeShorter, reduced, clock, random }: ModelStep,
   step: number,
-  { end, error, hasContent }: Streamed,
+  { end, error, hasContent, hasReply }: Streamed,
 ): readonly EventBody[] {
   const { attempt, stopping } = recorder.state.machine.context;
   const usage: TokenUsage =
@@ -240,10 +245,10 @@ function ending(
   const failure = error === undefined ? brokenStream : providerFailure(error, clock());
   const { kind } = failure;
   const stored = error ?? toStoredError(brokenOff(step));
-  if (kind === "context-overflow" && !hasContent && mayBeShorter()) {
+  if (kind === "context-overflow" && !hasReply && mayBeShorter()) {
     return [{ type: "context.overflowed", data: { step, error: stored } }];
   }
-  const less = hasContent ? undefined : reduced(kind, stored);
+  const less = hasReply ? undefined : reduced(kind, stored);
   if (less !== undefined) {
     const again = { step, attempt, delayMs: 0, kind, error: stored };
     return [less, { type: "step.retrying", data: again }];
