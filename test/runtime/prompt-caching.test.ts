@@ -177,6 +177,15 @@ describe.each([languageModelCall, streamTextCall])("a request by $name", (source
       "a proxy of OpenAI under another name",
       (fetch: Fetch) => createOpenAI({ name: "proxy", apiKey: "k", fetch }).chat("gpt-5"),
     ],
+    // It refuses the key: https://github.com/zed-industries/zed/issues/52000
+    [
+      "Kimi of Azure",
+      (fetch: Fetch) => createAzure({ apiKey: "k", resourceName: "r", fetch }).chat("Kimi-K2.5"),
+    ],
+    [
+      "a deployment of Azure whose model is not known",
+      (fetch: Fetch) => createAzure({ apiKey: "k", resourceName: "r", fetch })("my-deployment"),
+    ],
   ] as const)("sends neither marks nor a key to %s", async (_, modelWith) => {
     expect(await posted(source, modelWith)).toBe(
       await posted(source, modelWith, { caching: undefined }),
@@ -188,12 +197,11 @@ describe.each([languageModelCall, streamTextCall])("a request by $name", (source
     ["OpenAI's chat", (fetch: Fetch) => createOpenAI({ apiKey: "k", fetch }).chat("gpt-4.1")],
     [
       "Azure's responses",
-      (fetch: Fetch) => createAzure({ apiKey: "k", resourceName: "r", fetch })("my-deployment"),
+      (fetch: Fetch) => createAzure({ apiKey: "k", resourceName: "r", fetch })("gpt-5-chat"),
     ],
     [
       "Azure's chat",
-      (fetch: Fetch) =>
-        createAzure({ apiKey: "k", resourceName: "r", fetch }).chat("my-deployment"),
+      (fetch: Fetch) => createAzure({ apiKey: "k", resourceName: "r", fetch }).chat("gpt-4.1-eu"),
     ],
   ] as const)("gives %s the session's key, beside the user's options", async (_, modelWith) => {
     for (const namespace of [undefined, "openai", "azure"]) {

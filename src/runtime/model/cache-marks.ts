@@ -93,14 +93,13 @@ export function namedModelOptions(
 }
 
 /**
- * Where OpenAI's client reads a cache key. A proxy under its name may refuse a field that it does not know,
- * so the models are OpenAI's too; Azure's are named by their users.
+ * Where OpenAI's client reads a cache key. A proxy under its name may refuse a field that it does not know, and
+ * so does Azure for others' models, so the models are OpenAI's by their names.
  */
 function keyNamespace({ provider, modelId }: ModelName, options: Options): string | undefined {
   const [, maker, format] = /^(openai|azure)\.(chat|responses)$/.exec(provider) ?? [];
   if (maker === undefined) return undefined;
-  if (maker === "openai" && !/^(?:ft:)?(?:gpt-(?!oss)|chatgpt|codex|o\d)/.test(modelId))
-    return undefined;
+  if (!/^(?:ft:)?(?:gpt-(?!oss)|chatgpt|codex|o\d)/.test(modelId)) return undefined;
   // For Azure's responses it reads one of two namespaces, as a whole.
   const isAzure = maker === "azure" && format === "responses" && options?.["azure"] !== undefined;
   return isAzure ? "azure" : "openai";
