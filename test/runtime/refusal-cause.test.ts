@@ -103,6 +103,7 @@ const wordings: Readonly<Record<"media" | "history" | "setup" | "unclear", reado
     "`temperature` and `top_p` cannot both be specified for this model. Please use only one.",
     "Thinking may not be enabled when tool_choice forces tool use.",
     "output_format: Extra inputs are not permitted",
+    "messages.0.content.0.cache_control: Extra inputs are not permitted",
     "output_config.effort: Input should be 'low', 'medium' or 'high'",
     "Unexpected value(s) `x` for the `anthropic-beta` header.",
     "You have reached your specified API usage limits. You will regain access on 2026-12-01 at 00:00 UTC.",

@@ -34,6 +34,9 @@ const rows: readonly (readonly [RefusalCause, RegExp])[] = [
   // OpenAI: {"param": "web_search_options"}; the role of the instructions: "'messages[0].role' does not support
   // 'developer' with this model" (recorded error answers).
   ["setup", /^param (?!messages|input|contents)\w/m],
+  // Marks for caching, which are no part of the conversation: "messages.0.content.0.cache_control: Extra inputs are
+  // not permitted" (langchain-ai/deepagents#2881).
+  ["setup", /cache_control/],
   // Tools that a model does not take. Google: "Function calling is not enabled for this model", "Function calling
   // with a response mime type … is unsupported"; Ollama: "… does not support tools".
   ["setup", /function calling|\bsupport tools?\b/i],
@@ -123,7 +126,6 @@ const rows: readonly (readonly [RefusalCause, RegExp])[] = [
     "setup",
     /unknown (?:parameter|field|argument)|unrecognized request argument|unsupported (?:parameter|value)/i,
   ],
-  ["setup", /cache_control/],
   ["setup", /previous_?response/i],
 
   // Anthropic: "`tool_use` ids were found without `tool_result` blocks", "`thinking` … blocks in the latest
