@@ -18,7 +18,7 @@ import type {
   ToolInputRefinement,
   ToolSet,
 } from "ai";
-import { type CacheLifetime, type LoopLimits } from "../context/index.ts";
+import type { CacheLifetime, LoopLimits } from "../context/index.ts";
 import {
   byId,
   ownCopy,

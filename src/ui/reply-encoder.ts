@@ -12,7 +12,7 @@ import {
   type SessionEvent,
   type TurnEndReason,
 } from "../events/index.ts";
-import { initialEncoder, noStep, quiet, type Encoded, type EncoderState } from "./encoder-state.ts";
+import { initialEncoder, quiet, type Encoded, type EncoderState } from "./encoder-state.ts";
 import { stepReduced, stepRetrying, stepStarted } from "./attempt-chunks.ts";
 import { partChunks } from "./part-chunks.ts";
 import type { SessionChunk, SessionMetadata, UIOptions } from "./ui-types.ts";

@@ -24,7 +24,7 @@ export interface InterruptOptions {
   readonly now: () => number;
 }
 
-/** `npm start` forwards the signal that the terminal also sends: one Ctrl-C may arrive twice within this time. */
+/** `npm start` forwards the signal that the terminal also sends: one Ctrl-C may arrive twice within this time. A key comes once. */
 const ECHO_MS = 100;
 
 export function takeInterrupts({ signals, close, leave, now }: InterruptOptions): Interrupts {
@@ -33,10 +33,14 @@ export function takeInterrupts({ signals, close, leave, now }: InterruptOptions)
   let pressedAt = Number.NEGATIVE_INFINITY;
 
   function press(): void {
+    if (take() === "leave") leave(INTERRUPTED);
+  }
+
+  function signalled(): void {
     const echoes = now() - pressedAt < ECHO_MS;
     if (echoes) return;
     pressedAt = now();
-    if (take() === "leave") leave(INTERRUPTED);
+    press();
   }
 
   function end(): void {
@@ -46,7 +50,7 @@ export function takeInterrupts({ signals, close, leave, now }: InterruptOptions)
     else void close().then(() => leave(TERMINATED));
   }
 
-  signals.on("SIGINT", press);
+  signals.on("SIGINT", signalled);
   signals.on("SIGTERM", end);
   signals.on("SIGHUP", end);
   return {
@@ -61,7 +65,7 @@ export function takeInterrupts({ signals, close, leave, now }: InterruptOptions)
       }
     },
     [Symbol.dispose]() {
-      signals.off("SIGINT", press);
+      signals.off("SIGINT", signalled);
       signals.off("SIGTERM", end);
       signals.off("SIGHUP", end);
     },

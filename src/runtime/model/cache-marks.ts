@@ -120,6 +120,8 @@ function isMarked({ providerOptions, tools = [], prompt }: MarkedCall): boolean 
 /** Looks into a tool, a message, its parts and their outputs. */
 function containsMark(value: object): boolean {
   if ("providerOptions" in value && hasMark(value.providerOptions)) return true;
+  // What a tool answered as JSON is data, whatever the names of its fields.
+  if ("type" in value && (value.type === "json" || value.type === "error-json")) return false;
   return ["content", "output", "value"].some((name) => {
     const inner: unknown = Object.hasOwn(value, name) ? Reflect.get(value, name) : undefined;
     return [inner]
