@@ -81,7 +81,8 @@ function replyOf(move: WalkMove, replies: number): ScriptedStep {
         message: "Refused on a walk.",
         url: "https://walk.invalid",
         requestBodyValues: {},
-        statusCode: 400,
+        // No fault of the conversation, which would be sent again with less.
+        statusCode: 401,
         isRetryable: false,
       }),
     };
