@@ -126,7 +126,9 @@ describe("compaction", () => {
 
   it("is not begun where its plan saves nothing, and begins once it does", async () => {
     const look = (index: number) => call("echo", `${index}`, { value: `${index} ${long}` });
-    const model = scriptedModel((_, index) => ({ parts: index % 20 === 19 ? [] : [look(index)] }));
+    const model = scriptedModel((_, index) => ({
+      parts: [index % 20 === 19 ? { type: "text", deltas: ["Done."] } : look(index)],
+    }));
     const compact = { when: tokens(5000), how: dropOldest({ keepTurns: 1 }) };
     const agent = {
       model,
@@ -154,7 +156,7 @@ describe("compaction", () => {
     const model = scriptedModel(({ prompt, tools }, index) => {
       const total = Math.round(JSON.stringify([prompt, tools]).length / 3);
       return {
-        parts: index % 2 === 0 ? [look(index)] : [],
+        parts: [index % 2 === 0 ? look(index) : { type: "text", deltas: ["Done."] }],
         usage: {
           inputTokens: { total, noCache: total, cacheRead: 0, cacheWrite: 0 },
           outputTokens: { total: 40, text: 40, reasoning: 0 },
