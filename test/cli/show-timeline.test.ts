@@ -1,5 +1,6 @@
 /** `show`: the timeline of a step, and long values that are told with their size. */
 
+import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { stripVTControlCharacters, styleText } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -31,6 +32,27 @@ afterAll(async () => {
 async function show(...args: readonly string[]): Promise<Ended> {
   return await run(["show", ...args], { cwd: folder.path });
 }
+
+it("shows nothing for the report that a reply of Claude begins with, and names other parts of a provider", async () => {
+  await using place = await temporaryFolder({});
+  {
+    await using log = await openLog({ dir: join(place.path, ".turnlog") });
+    const events = await readFixture("parallel");
+    const first = events.find(({ type }) => type === "part.start-step");
+    if (first?.type !== "part.start-step") throw new Error("The fixture has no reply.");
+    const index = events.indexOf(first);
+    const custom = (kind: string) => ({ type: "part.custom", data: { kind } }) as const;
+    const reports = [custom("anthropic.message_start"), custom("openai.compaction")];
+    await log.append("claude", "none", [
+      ...events.slice(0, index + 1),
+      ...reports.map((body) => ({ ...first, id: randomUUID(), ...body })),
+      ...events.slice(index + 1),
+    ]);
+  }
+  const { stdout } = await run(["show", "claude"], { cwd: place.path });
+  expect(stdout).toContain("[openai.compaction]");
+  expect(stdout).not.toContain("message_start");
+});
 
 describe("show --view timeline", () => {
   it("draws what a step spent its time on as bars on one scale", () => {

@@ -9,6 +9,7 @@ it.each([
   ["It is over.", "It is over. What came before"],
   ['They said "no!"', 'They said "no!" What came before'],
   ["see https://a.invalid/x?", "see https://a.invalid/x? What came before"],
+  ["", "failed: The error has no message (Error). What came before"],
   ["two lines\n", "two lines. What came before"],
 ])("a turn that failed of %j says it as a sentence of its own", async (cause, said) => {
   const model = scriptedModel([{ failure: new Error(cause) }]);

@@ -1,6 +1,6 @@
 /** The history of a session as lines of text, like a transcript. Pure. */
 
-import type { StoredError } from "../../events/index.ts";
+import { isReport, type StoredError } from "../../events/index.ts";
 import type {
   ApprovalDecision,
   CallPart,
@@ -142,7 +142,7 @@ function partLines(part: HistoryPart, data: Channel, lengths: Lengths): readonly
     case "reasoning-file":
       return [`  [${visibleName(fileText(part))}]`];
     case "custom":
-      return [`  [${visibleName(part.customKind)}]`];
+      return isReport(part.customKind) ? [] : [`  [${visibleName(part.customKind)}]`];
     case "source":
       return [`  source: ${visibleText(jsonExcerpt(part.source, 120))}`];
     case "error":

@@ -173,7 +173,7 @@ async function resultOf<OUTPUT, PARTIAL>(
     case "failed":
       throw new TurnlogError(
         "TURN_FAILED",
-        `Turn ${outcome.result.turn} of session ${session} failed: ${withFullStop(outcome.error.message)} ${nextStep(outcome.error)}`,
+        `Turn ${outcome.result.turn} of session ${session} failed: ${reasonOf(outcome.error)} ${nextStep(outcome.error)}`,
         {
           session,
           cause: outcome.error,
@@ -209,6 +209,13 @@ function outputInvalid(
     `The text of turn ${result.turn} of session ${session} is not the output that was asked for: ${withFullStop(error.message)} It is kept (\`details.result.text\`); send again to ask for a correction.`,
     { session, cause: error, details: { result } },
   );
+}
+
+/** Some answers of providers are empty: then the status is all that is known. */
+function reasonOf({ name, message, statusCode }: StoredError): string {
+  if (message.trim() !== "") return withFullStop(message);
+  const status = typeof statusCode === "number" ? `, HTTP ${statusCode}` : "";
+  return `The error has no message (${name}${status}).`;
 }
 
 function nextStep(error: StoredError): string {
