@@ -83,15 +83,13 @@ export function bindSearch<Agent extends Equipment>(
   agent: Agent,
   context: () => Promise<TurnContext>,
 ): Agent {
-  const names = searchTools(agent);
-  if (names.length === 0) return agent;
   const { tools = {} } = agent;
+  if (searchTools(agent).length === 0) return agent;
   const deferred = Object.entries(sentTools(agent) ?? {}).filter(
     ([, tool]) => tool.deferLoading === true,
   );
-  const bound = names.flatMap((name) => {
-    const tool = byId(tools, name);
-    if (tool === undefined || Reflect.get(tool, MOST) === undefined) return [];
+  const bound = Object.entries(tools).flatMap(([name, tool]) => {
+    if (!isToolSearch(tool) || Reflect.get(tool, MOST) === undefined) return [];
     const execute = async (input: unknown) => {
       const { toolsContext = {} } = await context();
       return await searched(tool, querySchema.parse(input).query, deferred, toolsContext);

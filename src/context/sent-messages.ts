@@ -12,7 +12,7 @@ import type {
   ToolResultPart,
   UserContent,
 } from "ai";
-import { deepFreeze, type ModelName } from "../events/index.ts";
+import { deepFreeze, isBlank, type ModelName } from "../events/index.ts";
 import { wellFormed } from "../shared/index.ts";
 import { CallIds, isMistral } from "./call-ids.ts";
 import { sentName } from "./sent-names.ts";
@@ -21,7 +21,7 @@ import { sentName } from "./sent-names.ts";
 const NO_TEXT = "(no text)";
 const NO_OUTPUT = "(no output)";
 
-/** Stands where a turn ended after its tools had run. */
+/** Takes the place of the reply when a turn ended right after its tools ran. */
 const noReply: ModelMessage = deepFreeze({ role: "assistant", content: "(no reply)" });
 
 /** The least that counts as reasoning. */
@@ -178,10 +178,6 @@ function outputToSend(output: ToolResultPart["output"]): ToolResultPart["output"
     case "error-json":
       return output;
   }
-}
-
-function isBlank(text: string): boolean {
-  return text.trim() === "";
 }
 
 /** The same list if no item changes. */
