@@ -179,6 +179,7 @@ export {
   type FailureKind,
   type FinishReason,
   type PromptEstimate,
+  type ReportedUsage,
   type ResponseMetadata,
   type TokenUsage,
   estimateSchema,

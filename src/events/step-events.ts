@@ -21,7 +21,7 @@ import { modelNameSchema, type ModelName } from "./session-events.ts";
  * console.log(tokens(usage));
  */
 export interface TokenUsage {
-  /** `measured`: reported by the provider; `estimated`: by us. */
+  /** `measured`: reported by the provider; `estimated`: by us, or from figures that contradict each other. */
   readonly basis: "measured" | "estimated";
   readonly inputTokens: number;
   readonly outputTokens: number;
@@ -30,7 +30,20 @@ export interface TokenUsage {
   readonly cacheWriteTokens?: number;
   readonly textTokens?: number;
   readonly reasoningTokens?: number;
+  /** The provider's figures as it reported them, where they contradict each other or cannot be. */
+  readonly reported?: ReportedUsage;
   readonly raw?: JsonValue;
+}
+
+/** Figures of a provider, not checked. One that it did not report is absent. */
+export interface ReportedUsage {
+  readonly inputTokens?: number;
+  readonly noCacheTokens?: number;
+  readonly cacheReadTokens?: number;
+  readonly cacheWriteTokens?: number;
+  readonly outputTokens?: number;
+  readonly textTokens?: number;
+  readonly reasoningTokens?: number;
 }
 
 export interface ResponseMetadata {
@@ -133,6 +146,18 @@ export const estimateSchema: z.ZodType<PromptEstimate> = z.lazy(() =>
   }),
 );
 
+const reportedSchema: z.ZodType<ReportedUsage> = z.lazy(() =>
+  z.looseObject({
+    inputTokens: z.number().exactOptional(),
+    noCacheTokens: z.number().exactOptional(),
+    cacheReadTokens: z.number().exactOptional(),
+    cacheWriteTokens: z.number().exactOptional(),
+    outputTokens: z.number().exactOptional(),
+    textTokens: z.number().exactOptional(),
+    reasoningTokens: z.number().exactOptional(),
+  }),
+);
+
 export const usageSchema: z.ZodType<TokenUsage> = z.lazy(() =>
   z.looseObject({
     basis: z.enum(["measured", "estimated"]),
@@ -143,6 +168,7 @@ export const usageSchema: z.ZodType<TokenUsage> = z.lazy(() =>
     cacheWriteTokens: tokens.exactOptional(),
     textTokens: tokens.exactOptional(),
     reasoningTokens: tokens.exactOptional(),
+    reported: reportedSchema.exactOptional(),
     raw: jsonSchema.exactOptional(),
   }),
 );

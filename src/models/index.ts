@@ -5,7 +5,7 @@ export { type Pace, type PaceTime, type ReplayPace, atOnce, recordedPace } from 
 export { recordedError } from "./recorded-error.ts";
 export { isStop, isTimeUp } from "./recorded-step.ts";
 export { replayModel } from "./replay-model.ts";
-export { replayedUsage } from "./replayed-parts.ts";
+export { isReported, replayedUsage } from "./replayed-parts.ts";
 export { type Script, type ScriptedModel, scriptedModel } from "./scripted-model.ts";
 export {
   type Gate,

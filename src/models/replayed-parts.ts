@@ -138,7 +138,7 @@ export function replayedFinish({
 }: NonNullable<RecordedCall["end"]>): LanguageModelV4StreamPart | undefined {
   // A stream with an error may still have ended with usage, although its step failed.
   const isFailure = type === "step.failed" || type === "step.retrying";
-  if (isFailure && data.usage?.basis === "measured") {
+  if (isFailure && data.usage !== undefined && isReported(data.usage)) {
     const finishReason = { unified: "error", raw: undefined };
     return stated({ type: "finish", finishReason, usage: replayedUsage(data.usage) });
   }
@@ -152,21 +152,32 @@ export function replayedFinish({
   });
 }
 
+/** Whether the provider sent figures. */
+export function isReported({ basis, reported }: TokenUsage): boolean {
+  return basis === "measured" || reported !== undefined;
+}
+
 /** The usage as the provider sent it, without estimated figures. */
 export function replayedUsage(usage: TokenUsage): LanguageModelV4Usage {
+  const { raw } = usage;
   const isMeasured = usage.basis === "measured";
-  const raw = usage.raw;
+  const given = usage.reported ?? {
+    ...usage,
+    inputTokens: isMeasured ? usage.inputTokens : undefined,
+    noCacheTokens: usage.uncachedInputTokens,
+    outputTokens: isMeasured ? usage.outputTokens : undefined,
+  };
   return {
     inputTokens: {
-      total: isMeasured ? usage.inputTokens : undefined,
-      noCache: usage.uncachedInputTokens,
-      cacheRead: usage.cacheReadTokens,
-      cacheWrite: usage.cacheWriteTokens,
+      total: given.inputTokens,
+      noCache: given.noCacheTokens,
+      cacheRead: given.cacheReadTokens,
+      cacheWrite: given.cacheWriteTokens,
     },
     outputTokens: {
-      total: isMeasured ? usage.outputTokens : undefined,
-      text: usage.textTokens,
-      reasoning: usage.reasoningTokens,
+      total: given.outputTokens,
+      text: given.textTokens,
+      reasoning: given.reasoningTokens,
     },
     // The provider sent it as an object.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion

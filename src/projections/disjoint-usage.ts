@@ -4,7 +4,7 @@
  */
 
 import type { LanguageModelUsage } from "ai";
-import type { TokenUsage } from "../events/index.ts";
+import type { ReportedUsage, TokenUsage } from "../events/index.ts";
 
 type Count = number | undefined;
 
@@ -43,12 +43,23 @@ export function disjointUsage(usage: LanguageModelUsage): TokenUsage | undefined
     textTokens,
     reasoningTokens,
   };
+  const isSound = input?.sound === true && output?.sound === true;
   return {
-    basis: input?.sound === true && output?.sound === true ? "measured" : "estimated",
+    basis: isSound ? "measured" : "estimated",
     inputTokens: input?.total ?? 0,
     outputTokens: output?.total ?? 0,
     ...Object.fromEntries(Object.entries(parts).filter(([, tokens]) => tokens !== undefined)),
+    ...(isSound ? {} : { reported: reportedUsage(usage) }),
   };
+}
+
+/** The figures that are numbers, as they came. */
+export function reportedUsage(usage: LanguageModelUsage): ReportedUsage {
+  const { inputTokens, outputTokens, inputTokenDetails, outputTokenDetails } = usage;
+  const figures = { inputTokens, ...inputTokenDetails, outputTokens, ...outputTokenDetails };
+  return Object.fromEntries(
+    Object.entries(figures).filter(([, tokens]) => Number.isFinite(tokens)),
+  );
 }
 
 function counted(tokens: Count): Count {

@@ -79,7 +79,7 @@ type HistoryMetadata = NonNullable<SessionEvent<"part.text-start">["data"]["prov
 
 function endOf(data: SessionEvent<"step.finished">["data"], time: number): StepEnd {
   const { usage: spent, response, rawFinishReason, providerMetadata } = data;
-  const { raw: _, ...usage } = spent;
+  const { raw: _, reported: __, ...usage } = spent;
   return {
     time,
     usage,

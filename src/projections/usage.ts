@@ -146,8 +146,8 @@ export function spending(state: UsageState, turn?: number): Spending {
   return { steps, retries, compactions, total, ...(inherited === undefined ? {} : { inherited }) };
 }
 
-/** Sums do not need the provider's raw figures. */
-function withoutRaw({ raw: _, ...usage }: TokenUsage): TokenUsage {
+/** Sums do not need the provider's own figures. */
+function withoutRaw({ raw: _, reported: __, ...usage }: TokenUsage): TokenUsage {
   return usage;
 }
 

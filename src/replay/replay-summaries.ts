@@ -8,6 +8,7 @@ import { type Agent, compactionChoice, type ContextOptions, nameOf } from "../ag
 import type { CompactionStrategy, SummaryRequest } from "../context/index.ts";
 import {
   recordedError,
+  isReported,
   replayedUsage,
   scriptedModel,
   type ReplayPace,
@@ -151,7 +152,7 @@ function summariser(
     if (error === undefined) return { parts: [], ...billed };
     const failure = recordedError(error, true);
     // A billed reply came to its end, with an error inside its stream.
-    if (usage?.basis !== "measured") return { failure };
+    if (usage === undefined || !isReported(usage)) return { failure };
     return { parts: [{ type: "error", error: failure }], ...billed };
   };
   return { ...scriptedModel(script), ...name };

@@ -119,7 +119,7 @@ describe("a compaction that the estimate wants", () => {
     const clerk = counter(() => 1);
     const [first, ...more] = answers(3);
     const usage = {
-      inputTokens: { total: 5000, noCache: 5000, cacheRead: 0, cacheWrite: 0 },
+      inputTokens: { total: 4000, noCache: 4000, cacheRead: 0, cacheWrite: 0 },
       outputTokens: { total: 5, text: 5, reasoning: 0 },
     };
     await using open = await openSession(countingAgent(clerk, [{ ...first, usage }, ...more]));

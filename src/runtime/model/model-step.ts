@@ -32,6 +32,7 @@ import {
 } from "../../agent/index.ts";
 import { recordOffloaded, type SessionBlobs } from "../../media/index.ts";
 import { awaitedCalls, deferredCalls, EMPTY_STOP, isSilent } from "../../projections/index.ts";
+import { checkedUsage, type SentPrompt } from "./checked-usage.ts";
 import { emptyReply } from "./empty-reply.ts";
 import { loadedFor } from "./tool-search.ts";
 import { emptyStop, replyEnd } from "./reply-end.ts";
@@ -43,6 +44,8 @@ export interface ModelStep {
   readonly recorder: SessionRecorder;
   readonly source: StepSource;
   readonly agent: Agent;
+  /** The texts of the agent's instructions and tools. */
+  readonly texts: Pick<SentPrompt, "instructions" | "tools">;
   /** The blobs of the messages, and of files that the model makes. */
   readonly blobs: Pick<SessionBlobs, "expand" | "part">;
   readonly messages: readonly ModelMessage[];
@@ -73,6 +76,8 @@ type End = Extract<StepOutput, { readonly kind: "end" }>;
 interface Streamed {
   readonly end: End | undefined;
   readonly error: StoredError | undefined;
+  /** Undefined if the model was not called. */
+  readonly sent: SentPrompt | undefined;
   readonly hasContent: boolean;
   /** Content that is more than a client's report that the reply began. */
   readonly hasReply: boolean;
@@ -102,7 +107,8 @@ async function stream(run: ModelStep): Promise<Streamed> {
   let hasReply = false;
   let contentType: string | undefined;
   const context = await contextOf(run, signal);
-  if (context === undefined) return { end, error: latenessOf(watch), hasContent, hasReply };
+  if (context === undefined)
+    return { end, error: latenessOf(watch), sent: undefined, hasContent, hasReply };
   const messages = await blobs.expand(run.messages, signal);
   const { output } = run;
   const observer = await run.observe?.({ agent, messages, context, signal, output: run.output });
@@ -163,7 +169,9 @@ async function stream(run: ModelStep): Promise<Streamed> {
     } else end = whole;
   }
   if (end === undefined) error = latenessOf(watch) ?? error;
-  return { end, error, hasContent, hasReply };
+  // As the log has them, so that a replay without the blobs comes to the same.
+  const sent = { ...run.texts, agent, messages: run.messages };
+  return { end, error, sent, hasContent, hasReply };
 }
 
 /** A fork has the messages of its origin, so the key is that of the first one. */
@@ -232,11 +240,14 @@ async function release(outputs: AsyncGenerator<StepOutput, void, void>): Promise
 function ending(
   { recorder, agent, signal, mayBeShorter, reduced, clock, random }: ModelStep,
   step: number,
-  { end, error, hasContent, hasReply }: Streamed,
+  { end, error, sent, hasContent, hasReply }: Streamed,
 ): readonly EventBody[] {
   const { attempt, stopping } = recorder.state.machine.context;
+  const estimate = estimateSpent(recorder.state.usage, recorder.state.history);
   const usage: TokenUsage =
-    end?.usage ?? estimateSpent(recorder.state.usage, recorder.state.history);
+    end?.usage === undefined || sent === undefined
+      ? estimate
+      : checkedUsage(end.usage, estimate, sent);
   if (error === undefined && end !== undefined)
     return [finished(step, end, usage, deferred(recorder, agent))];
   if (signal.aborted) {

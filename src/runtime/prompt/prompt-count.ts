@@ -13,7 +13,7 @@ import {
   type CountRequest,
   type TokenCounter,
 } from "../../agent/index.ts";
-import { loadedFor } from "../model/index.ts";
+import { isPossible, loadedFor } from "../model/index.ts";
 import type { SessionState } from "../../state/index.ts";
 
 /** A guess is at most twice the truth. The factor of a model has the same bound. */
@@ -38,6 +38,7 @@ export async function countPrompt(run: CountRun): Promise<CountEvent | undefined
   if (counter === undefined || !mayFit(state, setup, estimate)) return undefined;
   const { instructions, toolChoice, headers, providerOptions } = agent;
   const tools = requestTools(loadedFor(agent, state.history));
+  const messages = promptMessages(state.history, state.view);
   const request = {
     counter: counter.name,
     model: description.model,
@@ -45,7 +46,7 @@ export async function countPrompt(run: CountRun): Promise<CountEvent | undefined
   };
   try {
     const tokens = await answer(counter, run, {
-      messages: promptMessages(state.history, state.view),
+      messages,
       ...(instructions === undefined ? {} : { instructions }),
       ...(tools === undefined ? {} : { tools }),
       ...callSettings(agent),
@@ -53,6 +54,11 @@ export async function countPrompt(run: CountRun): Promise<CountEvent | undefined
       ...(headers === undefined ? {} : { headers }),
       ...(providerOptions === undefined ? {} : { providerOptions }),
     });
+    if (!isPossible(tokens, estimate.tokens, { ...setup.prepared, messages })) {
+      throw new RangeError(
+        `The counter ${counter.name} answered ${tokens} tokens, more than the prompt has bytes.`,
+      );
+    }
     return { type: "context.counted", data: { ...request, tokens } };
   } catch (error) {
     return { type: "context.count-failed", data: { ...request, error: toStoredError(error) } };

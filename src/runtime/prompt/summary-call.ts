@@ -10,7 +10,7 @@ import {
   type StepOutput,
   type StepSource,
 } from "../../agent/index.ts";
-import { replyEnd } from "../model/index.ts";
+import { checkedUsage, replyEnd } from "../model/index.ts";
 import { firstAbort, type Timer, toStoredError, wellFormed } from "../../shared/index.ts";
 
 export interface SummaryCall {
@@ -78,10 +78,17 @@ export async function callSummariser(call: SummaryCall): Promise<SummaryAnswer> 
     if (whole instanceof Error) error = toStoredError(whole);
     else end = whole;
   }
+  const estimate = estimated(request, text);
+  const sent = {
+    agent,
+    instructions: request.instructions,
+    tools: "",
+    messages: [{ role: "user" as const, content: request.prompt }],
+  };
   const finishReason: FinishReason = end?.finishReason ?? "length";
   return {
     reply: { text, finishReason, calledTools },
-    usage: end?.usage ?? estimated(request, text),
+    usage: end?.usage === undefined ? estimate : checkedUsage(end.usage, estimate, sent),
     error,
   };
 }

@@ -59,6 +59,7 @@ export class StepAttempt {
     await runModelStep({
       ...options,
       agent: prepared.agent,
+      texts: prepared,
       blobs: options.blobs.forAgent(prepared),
       messages: this.#messages,
       context: () => turn.context(),

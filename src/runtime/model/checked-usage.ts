@@ -1,0 +1,107 @@
+/**
+ * Doubts a bill that its request does not allow: a token has at least one byte. Called at the end of each model
+ * call, before its usage is recorded. What the provider reported stays in the event, beside our estimate.
+ */
+
+import type { ModelMessage } from "ai";
+import { searchTools, type Agent, type PreparedAgent } from "../../agent/index.ts";
+import { measuresIn, type TokenUsage } from "../../events/index.ts";
+
+/** What a model call sends. */
+export interface SentPrompt extends Pick<PreparedAgent, "agent" | "instructions" | "tools"> {
+  readonly messages: readonly ModelMessage[];
+}
+
+/** Up to so many tokens over twice our estimate, a bill is believed unseen. */
+const SLACK = 4096;
+/** What providers add to a prompt: instructions for tools, the marks of a chat template. */
+const HIDDEN_TOKENS = 4096;
+/** Of the definition of a tool that a search found: the text of the first tools does not have it. */
+const FOUND_TOKENS = 2048;
+/** gpt-4o-mini's largest picture has 48,169 tokens ("Images and vision" of OpenAI's documentation). */
+const PICTURE_TOKENS = 50_000;
+/** The longest reply of any model with hidden reasoning, about double of what they offer today. */
+const REPLY_TOKENS = 512_000;
+
+/** Settings by which a provider adds content that the request does not have. */
+const addingContent: ReadonlySet<string> = new Set([
+  "cachedContent", // Google
+  "previousResponseId", // OpenAI, xAI
+  "conversation", // OpenAI
+  "searchParameters", // xAI
+  "dataSources", // Azure
+  "mcpServers", // Anthropic
+  "container", // Anthropic's skills
+  "enableSearch", // Alibaba
+  "plugins", // OpenRouter
+]);
+
+/**
+ * The usage, with our estimate of a side that cannot be: input of more tokens than the request has bytes, output
+ * of more than any model writes. What is computed from it, such as a price, is an estimate too.
+ */
+export function checkedUsage(bill: TokenUsage, estimate: TokenUsage, sent: SentPrompt): TokenUsage {
+  const isInput = isPossible(bill.inputTokens, estimate.inputTokens, sent);
+  const isOutput = bill.outputTokens <= 2 * estimate.outputTokens + REPLY_TOKENS;
+  if (isInput && isOutput) return bill;
+  const { uncachedInputTokens: noCacheTokens, raw: _, reported, basis: __, ...figures } = bill;
+  const given = reported ?? {
+    ...figures,
+    ...(noCacheTokens === undefined ? {} : { noCacheTokens }),
+  };
+  const input = isInput ? bill : withInput(bill, estimate.inputTokens);
+  const usage = isOutput ? input : withOutput(input, estimate.outputTokens);
+  return { ...usage, basis: "estimated", reported: given };
+}
+
+function withInput(usage: TokenUsage, inputTokens: number): TokenUsage {
+  const { uncachedInputTokens: _, cacheReadTokens: __, cacheWriteTokens: ___, ...rest } = usage;
+  return { ...rest, inputTokens };
+}
+
+function withOutput(usage: TokenUsage, outputTokens: number): TokenUsage {
+  const { textTokens: _, reasoningTokens: __, ...rest } = usage;
+  return { ...rest, outputTokens };
+}
+
+/** Whether a request can have so many tokens. Its bytes are counted only if our estimate is far from that. */
+export function isPossible(tokens: number, estimated: number, sent: SentPrompt): boolean {
+  const { agent, instructions, tools, messages } = sent;
+  if (tokens <= 2 * estimated + SLACK || addsContent(agent)) return true;
+  const found = searchTools(agent).length === 0 ? 0 : Object.keys(agent.tools ?? {}).length;
+  const fixed = Buffer.byteLength(instructions) + Buffer.byteLength(tools);
+  return tokens <= HIDDEN_TOKENS + FOUND_TOKENS * found + fixed + mostTokens(messages);
+}
+
+/** A provider's own tools bring what they find into the prompt. */
+function addsContent({
+  tools = {},
+  providerOptions = {},
+}: Pick<Agent, "tools" | "providerOptions">): boolean {
+  return (
+    Object.values(tools).some(({ type }) => type === "provider") ||
+    Object.values(providerOptions).some((options) =>
+      Object.keys(options).some((key) => addingContent.has(key)),
+    )
+  );
+}
+
+/** The most tokens of a value: one for each byte, and those of its files. */
+function mostTokens(value: unknown): number {
+  if (typeof value === "string") return Buffer.byteLength(value);
+  if (value instanceof Uint8Array) return value.byteLength;
+  if (typeof value !== "object" || value === null) return 8;
+  return Object.entries(value).reduce(
+    (sum, [key, one]) => sum + key.length + mostTokens(one),
+    fileTokens(value),
+  );
+}
+
+/** A provider reads a file itself: a short PDF or film may have any number of tokens. */
+function fileTokens(value: object): number {
+  const isPicture = "type" in value && value.type === "image";
+  const type = "mediaType" in value && typeof value.mediaType === "string" ? value.mediaType : "";
+  if (isPicture || type.startsWith("image")) return PICTURE_TOKENS;
+  if (type.startsWith("text")) return measuresIn(value)?.bytes ?? 0;
+  return type === "" ? 0 : Number.POSITIVE_INFINITY;
+}
