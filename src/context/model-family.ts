@@ -2,7 +2,7 @@
 
 import type { ModelName } from "../events/index.ts";
 
-type FamilyName = "openai" | "anthropic" | "google" | "deepseek" | "other";
+type FamilyName = "openai" | "anthropic" | "google" | "xai" | "deepseek" | "zai" | "other";
 
 export interface ModelFamily {
   readonly name: FamilyName;
@@ -14,8 +14,18 @@ export interface ModelFamily {
   readonly perResult: number;
   /** Whether call ids count as tokens. */
   readonly readsCallIds: boolean;
-  /** Whether the provider drops reasoning of earlier turns. */
-  readonly dropsOldReasoning: boolean;
+  readonly reasoning: ReasoningRule;
+}
+
+/** What prompts have of the reasoning in earlier replies, as the provider bills it. */
+export interface ReasoningRule {
+  /**
+   * While its turn runs. `shown`: of replies with reasoning parts; `signed`: also of replies with a signature of
+   * hidden reasoning; `all`: of every reply, since the provider keeps it; `none`: it is not sent.
+   */
+  readonly inTurn: "none" | "shown" | "signed" | "all";
+  /** After its turn. `all`: the same; `text`: only the text of reasoning parts; `none`: it is dropped. */
+  readonly afterTurn: "none" | "text" | "all";
 }
 
 const families: Readonly<Record<FamilyName, ModelFamily>> = {
@@ -26,7 +36,7 @@ const families: Readonly<Record<FamilyName, ModelFamily>> = {
     perMessage: 4,
     perResult: 5,
     readsCallIds: false,
-    dropsOldReasoning: true,
+    reasoning: { inTurn: "shown", afterTurn: "none" },
   },
   // Results are blocks that name the id of their call.
   anthropic: {
@@ -35,7 +45,8 @@ const families: Readonly<Record<FamilyName, ModelFamily>> = {
     perMessage: 4,
     perResult: 10,
     readsCallIds: true,
-    dropsOldReasoning: true,
+    // "Extended thinking", platform.claude.com: kept since Opus 4.5 and Sonnet 4.6, by no Haiku.
+    reasoning: { inTurn: "shown", afterTurn: "all" },
   },
   google: {
     name: "google",
@@ -43,7 +54,17 @@ const families: Readonly<Record<FamilyName, ModelFamily>> = {
     perMessage: 4,
     perResult: 8,
     readsCallIds: false,
-    dropsOldReasoning: false,
+    // "Thought signatures", ai.google.dev: since 3.5, thoughts of all turns are used and billed.
+    reasoning: { inTurn: "signed", afterTurn: "all" },
+  },
+  xai: {
+    name: "xai",
+    factor: 1,
+    perMessage: 4,
+    perResult: 8,
+    readsCallIds: false,
+    // Bills of recorded chats: Grok 4 bills hidden reasoning of the running turn, sent or not.
+    reasoning: { inTurn: "all", afterTurn: "none" },
   },
   deepseek: {
     name: "deepseek",
@@ -51,7 +72,17 @@ const families: Readonly<Record<FamilyName, ModelFamily>> = {
     perMessage: 4,
     perResult: 10,
     readsCallIds: false,
-    dropsOldReasoning: false,
+    // The AI SDK's client sends V4 the reasoning of all turns.
+    reasoning: { inTurn: "shown", afterTurn: "all" },
+  },
+  zai: {
+    name: "zai",
+    factor: 1,
+    perMessage: 4,
+    perResult: 8,
+    readsCallIds: false,
+    // "Thinking mode", docs.z.ai: `clear_thinking` is on by default.
+    reasoning: { inTurn: "shown", afterTurn: "none" },
   },
   other: {
     name: "other",
@@ -59,7 +90,7 @@ const families: Readonly<Record<FamilyName, ModelFamily>> = {
     perMessage: 4,
     perResult: 8,
     readsCallIds: false,
-    dropsOldReasoning: false,
+    reasoning: { inTurn: "shown", afterTurn: "all" },
   },
 };
 
@@ -67,20 +98,41 @@ const families: Readonly<Record<FamilyName, ModelFamily>> = {
 const byModel: readonly (readonly [RegExp, FamilyName])[] = [
   [/claude/i, "anthropic"],
   [/gemini|gemma/i, "google"],
+  [/(^|[/:.])grok/i, "xai"],
   [/deepseek/i, "deepseek"],
+  [/(^|[/:.-])glm-/i, "zai"],
   [/(^|[/:.])(gpt|chatgpt|codex|o\d)\b/i, "openai"],
 ];
 
 const byProvider: readonly (readonly [RegExp, FamilyName])[] = [
   [/^anthropic/i, "anthropic"],
   [/^google/i, "google"],
+  [/^xai/i, "xai"],
   [/^deepseek/i, "deepseek"],
+  [/^(zai|zhipu)/i, "zai"],
   [/^(openai|azure)/i, "openai"],
+];
+
+/** Generations whose reasoning is billed by another rule than their family's. */
+const generations: readonly (readonly [FamilyName, RegExp, ReasoningRule])[] = [
+  [
+    "anthropic",
+    /claude-(2|3|instant)|haiku|opus-4([-.@][01])?(?![-.]?\d(?!\d{7}))|sonnet-4([-.][0-5])?(?![-.]?\d(?!\d{7}))/i,
+    { inTurn: "shown", afterTurn: "none" },
+  ],
+  // Of recorded chats with Gemini 2.5 and 3, only the summaries of thoughts were billed after their turn.
+  ["google", /gemini-(1|2|3(?![.]?[5-9]))/i, { inTurn: "signed", afterTurn: "text" }],
+  // It shows its reasoning, and the client sends none back.
+  ["xai", /grok-[23](?!\d)/i, { inTurn: "none", afterTurn: "none" }],
+  // The client sends these models the reasoning of the running turn only.
+  ["deepseek", /deepseek-(chat|reasoner|r1|v3)/i, { inTurn: "shown", afterTurn: "none" }],
 ];
 
 export function modelFamily({ provider, modelId }: ModelName): ModelFamily {
   const found =
     byModel.find(([pattern]) => pattern.test(modelId)) ??
     byProvider.find(([pattern]) => pattern.test(provider));
-  return families[found?.[1] ?? "other"];
+  const family = families[found?.[1] ?? "other"];
+  const own = generations.find(([name, models]) => name === family.name && models.test(modelId));
+  return own === undefined ? family : { ...family, reasoning: own[2] };
 }

@@ -26,6 +26,8 @@ const LIFETIMES = {
   openai: 600_000,
   google: 300_000,
   deepseek: 7_200_000,
+  xai: 300_000,
+  zai: 300_000,
   other: 300_000,
 } as const;
 

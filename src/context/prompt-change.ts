@@ -20,6 +20,7 @@ import {
 } from "../projections/index.ts";
 import { addSize, noSize, type MessageSize, type Meter } from "./message-size.ts";
 import type { ModelFamily } from "./model-family.ts";
+import { outputSentBack, reasoningIn } from "./sent-reasoning.ts";
 
 export interface PromptChange {
   /** The billed step; absent if the prompt was counted. */
@@ -50,7 +51,7 @@ interface Anchor {
 }
 
 export function promptChange(states: States, measure: Meter): PromptChange | undefined {
-  const { history, view, family } = states;
+  const { history, view } = states;
   const bill = billAnchor(states, measure);
   const count = countAnchor(states, measure);
   const anchor = (count?.position ?? 0) > (bill?.position ?? 0) ? count : bill;
@@ -61,7 +62,7 @@ export function promptChange(states: States, measure: Meter): PromptChange | und
   return {
     ...(billed === undefined ? {} : { step: billed.usage.step }),
     input,
-    output: billed === undefined ? 0 : outputSentBack(billed.usage, billed.item, isNewTurn, family),
+    output: billed === undefined ? 0 : outputSentBack(billed, isNewTurn, states, measure),
     added: added.map((message) => measure.message(message)).reduce(addSize, noSize),
     removed: removedSince(states, anchor, isNewTurn, measure),
   };
@@ -104,41 +105,24 @@ function stepItem({ items, open }: HistoryState, step: number): StepItem | undef
   return found?.kind === "step" ? found : undefined;
 }
 
-function hasReasoning(item: StepItem): boolean {
-  return itemMessages(item).some(
-    ({ role, content }) =>
-      role === "assistant" &&
-      typeof content !== "string" &&
-      content.some((part) => part.type === "reasoning"),
-  );
-}
-
-/** Output tokens of a step, without reasoning that is not sent back or that the provider drops after its turn. */
-function outputSentBack(
-  { usage }: StepUsage,
-  item: StepItem,
-  isNewTurn: boolean,
-  { dropsOldReasoning }: ModelFamily,
-): number {
-  const kept = hasReasoning(item) && !(isNewTurn && dropsOldReasoning);
-  return usage.outputTokens - (kept ? 0 : (usage.reasoningTokens ?? 0));
-}
-
 function removedSince(
-  { history, view, usage, family }: States,
+  states: States,
   anchor: Anchor,
   isNewTurn: boolean,
   measure: Meter,
 ): MessageSize {
+  const { history, view, usage, family } = states;
   const left = lostSince(history, view, anchor, measure);
-  if (!isNewTurn || !family.dropsOldReasoning) return left;
+  const { inTurn, afterTurn } = family.reasoning;
+  if (!isNewTurn || inTurn === "none" || afterTurn === "all") return left;
   const dropped = usage.steps
     .filter(({ step, turn }) => turn === anchor.turn && step < anchor.step)
-    .filter(({ step }) => {
+    .reduce((sum, { step, usage: billed }) => {
       const item = stepItem(history, step);
-      return item !== undefined && hasReasoning(item);
-    })
-    .reduce((sum, step) => sum + (step.usage.reasoningTokens ?? 0), 0);
+      if (item === undefined) return sum;
+      const there = reasoningIn(item, billed, false, states, measure);
+      return sum + there - reasoningIn(item, billed, true, states, measure);
+    }, 0);
   return addSize(left, { ...noSize, around: dropped });
 }
 

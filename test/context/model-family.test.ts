@@ -16,6 +16,15 @@ it.each([
   ["gateway", "google/gemma-3", "google"],
   ["deepseek", "anything", "deepseek"],
   ["azure", "DeepSeek-V3", "deepseek"],
+  ["xai.chat", "anything", "xai"],
+  ["openrouter", "x-ai/grok-4", "xai"],
+  ["azure", "grok-4-fast-reasoning", "xai"],
+  ["zai.chat", "anything", "zai"],
+  ["gateway", "zai/glm-4.6", "zai"],
+  ["cerebras.chat", "zai-glm-4.7", "zai"],
+  ["google.vertex.chat", "gemini-3-pro-preview", "google"],
+  ["google.vertex.anthropic.messages", "claude-opus-4-6", "anthropic"],
+  ["openrouter", "google/gemini-2.5-pro", "google"],
   ["acme", "llama-4", "other"],
   ["acme", "solo1", "other"],
   ["my-openai", "llama-4", "other"],
@@ -23,18 +32,47 @@ it.each([
   expect(modelFamily({ provider, modelId }).name).toBe(name);
 });
 
-it("only Claude has another tokenizer and reads ids, and only some drop old reasoning", () => {
+it("only Claude has another tokenizer and reads ids", () => {
   const of = (provider: string): readonly unknown[] => {
-    const { factor, perMessage, perResult, readsCallIds, dropsOldReasoning } = modelFamily({
-      provider,
-      modelId: "m",
-    });
-    return [factor, perMessage, perResult, readsCallIds, dropsOldReasoning];
+    const { factor, perMessage, perResult, readsCallIds } = modelFamily({ provider, modelId: "m" });
+    return [factor, perMessage, perResult, readsCallIds];
   };
   // Chat format: four tokens around a message. Results name their function, or the id of their call.
-  expect(of("openai")).toEqual([1, 4, 5, false, true]);
-  expect(of("anthropic")).toEqual([1.2, 4, 10, true, true]);
-  expect(of("google")).toEqual([1, 4, 8, false, false]);
-  expect(of("deepseek")).toEqual([1, 4, 10, false, false]);
-  expect(of("acme")).toEqual([1, 4, 8, false, false]);
+  expect(of("openai")).toEqual([1, 4, 5, false]);
+  expect(of("anthropic")).toEqual([1.2, 4, 10, true]);
+  expect(of("google")).toEqual([1, 4, 8, false]);
+  expect(of("deepseek")).toEqual([1, 4, 10, false]);
+  expect(of("acme")).toEqual([1, 4, 8, false]);
 });
+
+it.each([
+  ["gpt-5", "shown", "none"],
+  ["openai/gpt-oss-120b", "shown", "none"],
+  // Kept since Opus 4.5 and Sonnet 4.6, by no Haiku.
+  ["claude-3-7-sonnet-20250219", "shown", "none"],
+  ["claude-opus-4-20250514", "shown", "none"],
+  ["claude-opus-4@20250514", "shown", "none"],
+  ["us.anthropic.claude-opus-4-1-20250805-v1:0", "shown", "none"],
+  ["claude-opus-4-5-20251101", "shown", "all"],
+  ["anthropic/claude-opus-4.6", "shown", "all"],
+  ["claude-sonnet-4-20250514", "shown", "none"],
+  ["claude-sonnet-4-5", "shown", "none"],
+  ["anthropic/claude-sonnet-4.6", "shown", "all"],
+  ["claude-sonnet-5", "shown", "all"],
+  ["claude-haiku-4-5", "shown", "none"],
+  ["gemini-2.5-pro", "signed", "text"],
+  ["gemini-3.1-pro-preview", "signed", "text"],
+  ["gemini-3.5-flash", "signed", "all"],
+  ["grok-3-mini", "none", "none"],
+  ["grok-4-fast-reasoning", "all", "none"],
+  ["grok-code-fast-1", "all", "none"],
+  ["deepseek-reasoner", "shown", "none"],
+  ["deepseek-v4-pro", "shown", "all"],
+  ["glm-4.7", "shown", "none"],
+  ["kimi-k2-thinking", "shown", "all"],
+])(
+  "%s bills reasoning that is %s in its turn, and %s of it afterwards",
+  (modelId, inTurn, afterTurn) => {
+    expect(modelFamily({ provider: "gateway", modelId }).reasoning).toEqual({ inTurn, afterTurn });
+  },
+);

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { promptChange, type PromptChange } from "../../src/context/prompt-change.ts";
 import { lengthEstimator } from "../support/length-estimator.ts";
 import { addSize, meter, noSize, type MessageSize } from "../../src/context/message-size.ts";
-import { modelFamily } from "../../src/context/model-family.ts";
+import { modelFamily, type ReasoningRule } from "../../src/context/model-family.ts";
 import { blobReference, type EventBody, type ModelOutput } from "../../src/events/index.ts";
 import { itemMessages, promptMessages, shownItem } from "../../src/projections/index.ts";
 import { gpt, Session } from "./session.ts";
@@ -13,6 +13,7 @@ import { runs } from "../support/runs.ts";
 
 const measure = meter(lengthEstimator, gpt);
 const family = modelFamily(gpt);
+const keptReasoning: ReasoningRule = { inTurn: "shown", afterTurn: "all" };
 
 type Action =
   | { readonly do: "ask" | "count" | "restore"; readonly at: number }
@@ -207,7 +208,7 @@ describe("the changes since the last bill or count", () => {
     fc.assert(
       fc.property(fc.array(action, { maxLength: 60, size: "max" }), (actions) => {
         const session = new Watched();
-        const keepsReasoning = { family: { ...family, dropsOldReasoning: false } };
+        const keepsReasoning = { family: { ...family, reasoning: keptReasoning } };
         for (const next of actions) {
           session.act(next);
           const change = session.change(keepsReasoning);

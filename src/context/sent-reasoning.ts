@@ -1,0 +1,93 @@
+/**
+ * The tokens of reasoning that a prompt has of an earlier reply, by the rule of the model's family. Pure.
+ * Providers bill reasoning that no message shows, if its signature is sent back or they keep it themselves.
+ */
+
+import type { AssistantModelMessage } from "ai";
+import type { TokenUsage } from "../events/index.ts";
+import {
+  bindingOf,
+  itemMessages,
+  shownItem,
+  type ContextView,
+  type StepItem,
+  type StepUsage,
+} from "../projections/index.ts";
+import type { Meter } from "./message-size.ts";
+import type { ModelFamily } from "./model-family.ts";
+
+interface Rules {
+  readonly view: ContextView;
+  readonly family: ModelFamily;
+}
+
+type AssistantPart = Exclude<AssistantModelMessage["content"], string>[number];
+
+/** Output tokens of a reply, without reasoning that the next prompt does not have. */
+export function outputSentBack(
+  { usage, item }: { readonly usage: StepUsage; readonly item: StepItem },
+  isNewTurn: boolean,
+  rules: Rules,
+  measure: Meter,
+): number {
+  const { usage: billed } = usage;
+  const reasoning = reasoningOf(sentParts(item, rules), billed, rules, measure);
+  return billed.outputTokens - reasoning + reasoningIn(item, billed, isNewTurn, rules, measure);
+}
+
+/** Tokens of a reply's reasoning in a prompt of its turn, or of a later one. */
+export function reasoningIn(
+  item: StepItem,
+  billed: TokenUsage,
+  isNewTurn: boolean,
+  rules: Rules,
+  measure: Meter,
+): number {
+  const { inTurn, afterTurn } = rules.family.reasoning;
+  const parts = sentParts(item, rules);
+  const isThere = {
+    none: () => false,
+    shown: () => parts.some(isReasoning),
+    signed: () => parts.some((part) => isReasoning(part) || isSigned(part)),
+    all: () => bindingOf(item.model) === bindingOf(measure.model),
+  };
+  if (!isThere[inTurn]() || (isNewTurn && afterTurn === "none")) return 0;
+  return isNewTurn && afterTurn === "text"
+    ? tokensOf(parts.filter(isReasoning), rules, measure)
+    : reasoningOf(parts, billed, rules, measure);
+}
+
+/** As billed; else what the other parts leave of the output. */
+function reasoningOf(
+  parts: readonly AssistantPart[],
+  { reasoningTokens, outputTokens }: TokenUsage,
+  rules: Rules,
+  measure: Meter,
+): number {
+  if (reasoningTokens !== undefined || !parts.some(isReasoning)) return reasoningTokens ?? 0;
+  const rest = parts.filter((part) => !isReasoning(part));
+  return Math.max(0, outputTokens - tokensOf(rest, rules, measure));
+}
+
+function tokensOf(parts: AssistantPart[], { family }: Rules, measure: Meter): number {
+  const { text, around } = measure.message({ role: "assistant", content: parts });
+  return Math.round(text * family.factor + around - family.perMessage);
+}
+
+function sentParts(item: StepItem, { view }: Rules): readonly AssistantPart[] {
+  return itemMessages(shownItem(item, view)).flatMap((message) =>
+    message.role === "assistant" && typeof message.content !== "string" ? message.content : [],
+  );
+}
+
+function isReasoning({ type }: AssistantPart): boolean {
+  return type === "reasoning" || type === "reasoning-file";
+}
+
+/** The names of hidden reasoning in a part's metadata: of Google's clients, and of OpenRouter's. */
+const SIGNATURES = ["thoughtSignature", "thought_signature", "reasoning_details"];
+
+function isSigned(part: AssistantPart): boolean {
+  const options = "providerOptions" in part ? (part.providerOptions ?? {}) : {};
+  return Object.values(options).some((own) => SIGNATURES.some((name) => own[name] !== undefined));
+}
