@@ -21,9 +21,10 @@ export interface ModelFamily {
 export interface ReasoningRule {
   /**
    * While its turn runs. `shown`: of replies with reasoning parts; `signed`: also of replies with a signature of
-   * hidden reasoning; `all`: of every reply, since the provider keeps it; `none`: it is not sent.
+   * hidden reasoning; `all`: of every reply, since the provider keeps it; `text`: only the text of reasoning
+   * parts; `none`: it is not sent.
    */
-  readonly inTurn: "none" | "shown" | "signed" | "all";
+  readonly inTurn: "none" | "text" | "shown" | "signed" | "all";
   /** After its turn. `all`: the same; `text`: only the text of reasoning parts; `none`: it is dropped. */
   readonly afterTurn: "none" | "text" | "all";
 }
@@ -120,8 +121,9 @@ const generations: readonly (readonly [FamilyName, RegExp, ReasoningRule])[] = [
     /claude-(2|3|instant)|haiku|opus-4([-.@][01])?(?![-.]?\d(?!\d{7}))|sonnet-4([-.][0-5])?(?![-.]?\d(?!\d{7}))/i,
     { inTurn: "shown", afterTurn: "none" },
   ],
-  // Of recorded chats with Gemini 2.5 and 3, only the summaries of thoughts were billed after their turn.
-  ["google", /gemini-(1|2|3(?![.]?[5-9]))/i, { inTurn: "signed", afterTurn: "text" }],
+  // Bills of recorded chats: Gemini 2.5 bills no hidden thoughts again, Gemini 3 those of the running turn.
+  ["google", /gemini-[12]/i, { inTurn: "text", afterTurn: "text" }],
+  ["google", /gemini-3(?!\.?[5-9])/i, { inTurn: "signed", afterTurn: "text" }],
   // It shows its reasoning, and the client sends none back.
   ["xai", /grok-[23](?!\d)/i, { inTurn: "none", afterTurn: "none" }],
   // The client sends these models the reasoning of the running turn only.

@@ -114,7 +114,7 @@ function removedSince(
   const { history, view, usage, family } = states;
   const left = lostSince(history, view, anchor, measure);
   const { inTurn, afterTurn } = family.reasoning;
-  if (!isNewTurn || inTurn === "none" || afterTurn === "all") return left;
+  if (!isNewTurn || inTurn === afterTurn || afterTurn === "all") return left;
   const dropped = usage.steps
     .filter(({ step, turn }) => turn === anchor.turn && step < anchor.step)
     .reduce((sum, { step, usage: billed }) => {

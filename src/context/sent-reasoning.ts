@@ -44,17 +44,21 @@ export function reasoningIn(
   measure: Meter,
 ): number {
   const { inTurn, afterTurn } = rules.family.reasoning;
+  const kept = isNewTurn && afterTurn !== "all" ? afterTurn : inTurn;
   const parts = sentParts(item, rules);
-  const isThere = {
-    none: () => false,
-    shown: () => parts.some(isReasoning),
-    signed: () => parts.some((part) => isReasoning(part) || isSigned(part)),
-    all: () => bindingOf(item.model) === bindingOf(measure.model),
-  };
-  if (!isThere[inTurn]() || (isNewTurn && afterTurn === "none")) return 0;
-  return isNewTurn && afterTurn === "text"
-    ? tokensOf(parts.filter(isReasoning), rules, measure)
-    : reasoningOf(parts, billed, rules, measure);
+  const whole = (): number => reasoningOf(parts, billed, rules, measure);
+  switch (kept) {
+    case "none":
+      return 0;
+    case "text":
+      return tokensOf(parts.filter(isReasoning), rules, measure);
+    case "shown":
+      return parts.some(isReasoning) ? whole() : 0;
+    case "signed":
+      return parts.some((part) => isReasoning(part) || isSigned(part)) ? whole() : 0;
+    case "all":
+      return bindingOf(item.model) === bindingOf(measure.model) ? whole() : 0;
+  }
 }
 
 /** As billed; else what the other parts leave of the output. */

@@ -57,11 +57,11 @@ describe("hidden thoughts of Gemini", () => {
 
   it.each([
     ["google.vertex.chat", "gemini-3-flash-preview", signed("vertex")],
-    ["google.vertex.chat", "gemini-2.5-pro", signed("googleVertex")],
-    ["gateway", "google/gemini-2.5-flash", signed("google")],
+    ["google.vertex.chat", "gemini-3-pro-preview", signed("googleVertex")],
+    ["gateway", "google/gemini-3-flash", signed("google")],
     [
       "openrouter",
-      "google/gemini-2.5-pro",
+      "google/gemini-3-pro-preview",
       { openrouter: { reasoning_details: [{ data: "Et8E" }] } },
     ],
   ])("are in them with the signature of %s with %s", (provider, modelId, metadata) => {
@@ -70,6 +70,14 @@ describe("hidden thoughts of Gemini", () => {
     session.start(session.model);
     session.calls({ inputTokens: 157, outputTokens: 470, reasoningTokens: 438 }, metadata);
     expect(session.next.output).toBe(470);
+  });
+
+  it("are in none of Gemini 2.5, which was billed 109 tokens after 57 and 15 of a call", () => {
+    const session = new Thinking({ ...gemini, modelId: "gemini-2.5-pro" });
+    session.ask("What is the capital of France?");
+    session.start(session.model);
+    session.calls({ inputTokens: 57, outputTokens: 126, reasoningTokens: 111 }, signed("google"));
+    expect(session.next).toMatchObject({ input: 57, output: 15, removed: 0 });
   });
 
   it("are not in them without a signature", () => {
