@@ -80,16 +80,14 @@ function makeMeter(estimator: TokenEstimator, model: ModelName): Meter {
     const bytes = Buffer.byteLength(uploadNames(file.reference));
     return { ...noSize, media: uploadedTokens(file.mediaType, model), bytes };
   };
-  const around = (tokens: number, id: string): MessageSize => ({
+  const around = (id: string, isOne: boolean): MessageSize => ({
     ...noSize,
-    around: tokens + (readsCallIds ? estimator.text(id) : 0),
+    around: perResult + (readsCallIds && !isOne ? estimator.text(id) : 0),
   });
-  const result = (part: ToolResultPart): MessageSize => {
-    const known = results.get(part);
-    if (known !== undefined) return known;
-    const size = addSize(around(perResult, part.toolCallId), outputSize(part.output));
-    results.set(part, size);
-    return size;
+  const result = (part: ToolResultPart, isOne = false): MessageSize => {
+    const known = results.get(part) ?? outputSize(part.output);
+    results.set(part, known);
+    return addSize(around(part.toolCallId, isOne), known);
   };
   const outputSize = (output: ToolResultPart["output"]): MessageSize => {
     switch (output.type) {
@@ -120,7 +118,7 @@ function makeMeter(estimator: TokenEstimator, model: ModelName): Meter {
       return file(part.data, part.mediaType, measuresIn(part));
     return text(JSON.stringify(part));
   };
-  const size = (part: Part): MessageSize => {
+  const size = (part: Part, isOne: boolean): MessageSize => {
     switch (part.type) {
       case "text":
       case "reasoning":
@@ -135,11 +133,11 @@ function makeMeter(estimator: TokenEstimator, model: ModelName): Meter {
         return file(part.image, part.mediaType ?? "image/png");
       case "tool-call":
         return addSize(
-          around(perResult, part.toolCallId),
+          around(part.toolCallId, isOne),
           text(part.toolName + JSON.stringify(part.input ?? {})),
         );
       case "tool-result":
-        return result(part);
+        return result(part, isOne);
       default:
         return noSize;
     }
@@ -148,18 +146,25 @@ function makeMeter(estimator: TokenEstimator, model: ModelName): Meter {
     model,
     estimator,
     text,
-    result,
+    result: (part) => result(part),
     message: (message) => {
       const known = sizes.get(message);
       if (known !== undefined) return known;
       const { content } = message;
+      const isOne = typeof content !== "string" && content.filter(isOfCall).length === 1;
       const inside =
-        typeof content === "string" ? text(content) : content.map(size).reduce(addSize, noSize);
+        typeof content === "string"
+          ? text(content)
+          : content.map((part) => size(part, isOne)).reduce(addSize, noSize);
       const whole = addSize(inside, { ...noSize, around: perMessage });
       sizes.set(message, whole);
       return whole;
     },
   };
+}
+
+function isOfCall({ type }: Part): boolean {
+  return type === "tool-call" || type === "tool-result";
 }
 
 interface FileContent {

@@ -12,7 +12,9 @@ export interface ModelFamily {
   readonly perMessage: number;
   /** Tokens around one tool result. */
   readonly perResult: number;
-  /** Whether call ids count as tokens. */
+  /** Tokens that open the reply, where they are billed with its prompt. Default 0. */
+  readonly perReply?: number;
+  /** Whether the ids of parallel calls count as tokens. The id of a single call does not. */
   readonly readsCallIds: boolean;
   readonly reasoning: ReasoningRule;
 }
@@ -30,12 +32,13 @@ export interface ReasoningRule {
 }
 
 const families: Readonly<Record<FamilyName, ModelFamily>> = {
-  // Chat format: <|im_start|>role<|im_sep|>…<|im_end|>; a result has the name of its function.
+  // Chat format: <|im_start|>role<|im_sep|>…<|im_end|>; a prompt ends with the first three of the reply.
   openai: {
     name: "openai",
     factor: 1,
     perMessage: 4,
-    perResult: 5,
+    perResult: 2,
+    perReply: 3,
     readsCallIds: false,
     reasoning: { inTurn: "shown", afterTurn: "none" },
   },
@@ -43,8 +46,8 @@ const families: Readonly<Record<FamilyName, ModelFamily>> = {
   anthropic: {
     name: "anthropic",
     factor: 1.2,
-    perMessage: 4,
-    perResult: 10,
+    perMessage: 3,
+    perResult: 9,
     readsCallIds: true,
     // "Extended thinking", platform.claude.com: kept since Opus 4.5 and Sonnet 4.6, by no Haiku.
     reasoning: { inTurn: "shown", afterTurn: "all" },
@@ -71,7 +74,7 @@ const families: Readonly<Record<FamilyName, ModelFamily>> = {
     name: "deepseek",
     factor: 1,
     perMessage: 4,
-    perResult: 10,
+    perResult: 11,
     readsCallIds: false,
     // The AI SDK's client sends V4 the reasoning of all turns.
     reasoning: { inTurn: "shown", afterTurn: "all" },

@@ -51,7 +51,7 @@ interface Anchor {
 }
 
 export function promptChange(states: States, measure: Meter): PromptChange | undefined {
-  const { history, view } = states;
+  const { history, view, family } = states;
   const bill = billAnchor(states, measure);
   const count = countAnchor(states, measure);
   const anchor = (count?.position ?? 0) > (bill?.position ?? 0) ? count : bill;
@@ -59,11 +59,15 @@ export function promptChange(states: States, measure: Meter): PromptChange | und
   const { input, billed } = anchor;
   const added = messagesSince(history, view, anchor.position);
   const isNewTurn = added.some(({ role }) => role === "user");
+  // The bill has the opening of its own reply; the next prompt has another one.
+  const opening = { ...noSize, around: family.perReply ?? 0 };
   return {
     ...(billed === undefined ? {} : { step: billed.usage.step }),
     input,
     output: billed === undefined ? 0 : outputSentBack(billed, isNewTurn, states, measure),
-    added: added.map((message) => measure.message(message)).reduce(addSize, noSize),
+    added: added
+      .map((message) => measure.message(message))
+      .reduce(addSize, billed === undefined || added.length === 0 ? noSize : opening),
     removed: removedSince(states, anchor, isNewTurn, measure),
   };
 }

@@ -148,18 +148,23 @@ it("a meter and a message are made and measured once", () => {
   expect(measure.message(message)).toBe(measure.message(message));
 });
 
-it("a call and its result have the tokens of their id where the model reads it", () => {
-  const around = (provider: string, toolCallId: string): readonly number[] => {
-    const own = meter(lengthEstimator, { provider, modelId: "m" });
-    const call = { type: "tool-call", toolCallId, toolName: "work", input: {} } as const;
-    const output = { type: "text", value: words } as const;
-    const result = { type: "tool-result", toolCallId, toolName: "work", output } as const;
-    const message = own.message({ role: "assistant", content: [call] });
-    return [message.around - frame.around, own.result(result).around];
-  };
+it("parallel calls and their results have the tokens of their ids where the model reads them", () => {
   const id = "toolu_01234567890123";
+  const output = { type: "text", value: "" } as const;
+  const around = (provider: string, calls: number): readonly number[] => {
+    const own = meter(lengthEstimator, { provider, modelId: "m" });
+    const bare = own.message({ role: "user", content: "" }).around;
+    const each = Array.from({ length: calls }, () => ({ toolCallId: id, toolName: "work" }));
+    const made = each.map((call) => ({ type: "tool-call", ...call, input: {} }) as const);
+    const results = each.map((call) => ({ type: "tool-result", ...call, output }) as const);
+    return [
+      own.message({ role: "assistant", content: made }).around - bare,
+      own.message({ role: "tool", content: results }).around - bare,
+    ];
+  };
   const tokens = lengthEstimator.text(id);
-  expect(around("anthropic", id)).toEqual([10 + tokens, 10 + tokens]);
-  expect(around("anthropic", "")).toEqual([10, 10]);
-  expect(around("google", id)).toEqual([8, 8]);
+  expect(around("anthropic", 1)).toEqual([9, 9]);
+  expect(around("anthropic", 2)).toEqual([18 + 2 * tokens, 18 + 2 * tokens]);
+  expect(around("google", 1)).toEqual([8, 8]);
+  expect(around("google", 2)).toEqual([16, 16]);
 });

@@ -32,17 +32,18 @@ it.each([
   expect(modelFamily({ provider, modelId }).name).toBe(name);
 });
 
-it("only Claude has another tokenizer and reads ids", () => {
+it("only Claude reads ids, and OpenAI bills what opens a reply", () => {
   const of = (provider: string): readonly unknown[] => {
-    const { factor, perMessage, perResult, readsCallIds } = modelFamily({ provider, modelId: "m" });
-    return [factor, perMessage, perResult, readsCallIds];
+    const found = modelFamily({ provider, modelId: "m" });
+    const { perMessage, perResult, perReply = 0, readsCallIds } = found;
+    return [perMessage, perResult, perReply, readsCallIds];
   };
-  // Chat format: four tokens around a message. Results name their function, or the id of their call.
-  expect(of("openai")).toEqual([1, 4, 5, false]);
-  expect(of("anthropic")).toEqual([1.2, 4, 10, true]);
-  expect(of("google")).toEqual([1, 4, 8, false]);
-  expect(of("deepseek")).toEqual([1, 4, 10, false]);
-  expect(of("acme")).toEqual([1, 4, 8, false]);
+  // Chat format: four tokens around a message, three that open a reply.
+  expect(of("openai")).toEqual([4, 2, 3, false]);
+  expect(of("anthropic")).toEqual([3, 9, 0, true]);
+  expect(of("google")).toEqual([4, 8, 0, false]);
+  expect(of("deepseek")).toEqual([4, 11, 0, false]);
+  expect(of("acme")).toEqual([4, 8, 0, false]);
 });
 
 it.each([

@@ -217,8 +217,11 @@ describe("the changes since the last bill or count", () => {
           expect(change === undefined).toBe(anchor === undefined);
           if (change === undefined || anchor === undefined) continue;
           const own = change.step === undefined ? noSize : session.reply(change.step);
+          const isOpened = change.step !== undefined && change.added.around > 0;
+          const opening = { ...noSize, around: isOpened ? (family.perReply ?? 0) : 0 };
           const left = minus(anchor.size, change.removed);
-          expect(session.size).toEqual(addSize(addSize(left, change.added), own));
+          const now = addSize(session.size, opening);
+          expect(now).toEqual(addSize(addSize(left, change.added), own));
           expect(change.input).toBe(change.step === undefined ? 4000 : 1000 + change.step);
           seen[change.step === undefined ? "counted" : "billed"] += 1;
           if (change.removed.text > 0) seen.removed += 1;

@@ -231,12 +231,12 @@ describe("the bounds of a pruning", () => {
   it("protect the newest results up to their tokens, one that is partly among them as a whole", () => {
     const sizes = [4000, 400];
     const open = { minimumGain: 0 };
-    expect(steps(sizes, { ...open, protectTokens: 105 })).toEqual([1]);
-    expect(steps(sizes, { ...open, protectTokens: 106 })).toBeUndefined();
+    expect(steps(sizes, { ...open, protectTokens: 102 })).toEqual([1]);
+    expect(steps(sizes, { ...open, protectTokens: 103 })).toBeUndefined();
     expect(steps(sizes, { ...open, protectTokens: 0 })).toEqual([2, 1]);
-    expect(steps([4000, 400, 400], { ...open, protectTokens: 210 })).toEqual([1]);
-    expect(steps(sizes, { ...open, protectTokens: 205 }, 2)).toEqual([1]);
-    expect(steps(sizes, { ...open, protectTokens: 206 }, 2)).toBeUndefined();
+    expect(steps([4000, 400, 400], { ...open, protectTokens: 204 })).toEqual([1]);
+    expect(steps(sizes, { ...open, protectTokens: 202 }, 2)).toEqual([1]);
+    expect(steps(sizes, { ...open, protectTokens: 203 }, 2)).toBeUndefined();
   });
 
   it("leave a result that is hardly longer than its placeholder", () => {
