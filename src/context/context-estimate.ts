@@ -19,7 +19,7 @@ import { promptChange, type PromptChange } from "./prompt-change.ts";
 import { addSize, meter, noSize, type MessageSize, type Meter } from "./message-size.ts";
 import { modelFamily } from "./model-family.ts";
 import type { ModelLimits } from "./model-limits.ts";
-import { defaultEstimator, type TokenEstimator } from "./token-estimator.ts";
+import { defaultEstimator, factorPrior, type TokenEstimator } from "./token-estimator.ts";
 
 /** The most tokens that are reserved for the reply. */
 const OUTPUT_BUFFER = 32_000;
@@ -126,7 +126,7 @@ export function estimateContext(input: EstimateInput): ContextEstimate {
   const estimator = input.estimator ?? defaultEstimator;
   const measure = meter(estimator, model);
   const family = modelFamily(model);
-  const factor = calibrationFactor(calibration, model, estimator.exact ? 1 : family.factor);
+  const factor = calibrationFactor(calibration, model, factorPrior(estimator, model));
   const fixed: Fixed = {
     instructions:
       input.standing === undefined
@@ -200,8 +200,9 @@ function breakdownOf(
   const rest = tokens - instructions - tools - media;
   return {
     breakdown: { instructions, tools, messages: Math.max(0, rest), media },
+    // Four rounded figures may be off by two.
     warnings:
-      rest < 0
+      rest < -2
         ? [
             `Instructions, tools and media are estimated at ${tokens - rest} tokens, more than the ${tokens} of the whole prompt.`,
           ]

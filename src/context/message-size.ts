@@ -12,7 +12,7 @@ import {
 import { asBase64, uploadNote, uploadRefusal } from "./model-media.ts";
 import { mediaTokens, uploadedTokens } from "./media-tokens.ts";
 import { modelFamily } from "./model-family.ts";
-import type { TokenEstimator } from "./token-estimator.ts";
+import { countsFor, type TokenEstimator } from "./token-estimator.ts";
 
 export interface MessageSize {
   /** Tokens of text, before the model's factor. */
@@ -61,10 +61,11 @@ function makeMeter(estimator: TokenEstimator, model: ModelName): Meter {
   const sizes = new WeakMap<ModelMessage, MessageSize>();
   const results = new WeakMap<ToolResultPart, MessageSize>();
   const { perMessage, perResult, readsCallIds } = modelFamily(model);
+  const count = countsFor(estimator, model);
 
   const text = (value: string): MessageSize => ({
     ...noSize,
-    text: estimator.text(value),
+    text: count(value),
     bytes: Buffer.byteLength(value),
   });
   const file = (data: unknown, mediaType: string, blob?: BlobMeasures): MessageSize => {
@@ -82,7 +83,7 @@ function makeMeter(estimator: TokenEstimator, model: ModelName): Meter {
   };
   const around = (id: string, isOne: boolean): MessageSize => ({
     ...noSize,
-    around: perResult + (readsCallIds && !isOne ? estimator.text(id) : 0),
+    around: perResult + (readsCallIds && !isOne ? count(id) : 0),
   });
   const result = (part: ToolResultPart, isOne = false): MessageSize => {
     const known = results.get(part) ?? outputSize(part.output);

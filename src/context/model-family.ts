@@ -6,8 +6,6 @@ type FamilyName = "openai" | "anthropic" | "google" | "xai" | "deepseek" | "zai"
 
 export interface ModelFamily {
   readonly name: FamilyName;
-  /** Tokens of its tokenizer for one of o200k, before calibration. */
-  readonly factor: number;
   /** Tokens around a message: role, separators. */
   readonly perMessage: number;
   /** Tokens around one tool result. */
@@ -35,7 +33,6 @@ const families: Readonly<Record<FamilyName, ModelFamily>> = {
   // Chat format: <|im_start|>role<|im_sep|>…<|im_end|>; a prompt ends with the first three of the reply.
   openai: {
     name: "openai",
-    factor: 1,
     perMessage: 4,
     perResult: 2,
     perReply: 3,
@@ -45,7 +42,6 @@ const families: Readonly<Record<FamilyName, ModelFamily>> = {
   // Results are blocks that name the id of their call.
   anthropic: {
     name: "anthropic",
-    factor: 1.2,
     perMessage: 3,
     perResult: 9,
     readsCallIds: true,
@@ -54,7 +50,6 @@ const families: Readonly<Record<FamilyName, ModelFamily>> = {
   },
   google: {
     name: "google",
-    factor: 1,
     perMessage: 4,
     perResult: 8,
     readsCallIds: false,
@@ -72,7 +67,6 @@ const families: Readonly<Record<FamilyName, ModelFamily>> = {
   },
   deepseek: {
     name: "deepseek",
-    factor: 1,
     perMessage: 4,
     perResult: 11,
     readsCallIds: false,
@@ -90,7 +84,6 @@ const families: Readonly<Record<FamilyName, ModelFamily>> = {
   },
   other: {
     name: "other",
-    factor: 1,
     perMessage: 4,
     perResult: 8,
     readsCallIds: false,

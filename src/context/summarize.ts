@@ -156,7 +156,7 @@ function requestOf(
 
 /** The number of texts to leave out at the beginning, so that the rest has half of the tokens. */
 function textsLeftOut(texts: readonly string[], mostTokens: number | undefined): number {
-  const tokens = texts.map(textTokens);
+  const tokens = texts.map((text) => textTokens(text));
   const most = (mostTokens ?? tokens.reduce((sum, one) => sum + one, 0)) / 2;
   let kept = 0;
   let first = texts.length;

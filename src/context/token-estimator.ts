@@ -1,6 +1,9 @@
 /** Estimators of tokens: a fast one, and the user's tokenizer for exact figures. */
 
+import type { ModelName } from "../events/index.ts";
+import type { FactorPrior } from "../projections/index.ts";
 import { check, flag, optionsOf, text } from "../validation/index.ts";
+import { modelTokenizer } from "./model-tokenizer.ts";
 import { textTokens } from "./text-tokens.ts";
 
 /**
@@ -20,8 +23,25 @@ export interface TokenEstimator {
 export const defaultEstimator: TokenEstimator = {
   name: "default",
   exact: false,
-  text: textTokens,
+  text: (text) => textTokens(text),
 };
+
+/** What an estimator makes of a model's texts. The default one knows more tokenizers than o200k. */
+export function countsFor(estimator: TokenEstimator, model: ModelName): TokenEstimator["text"] {
+  if (estimator !== defaultEstimator) return (text) => estimator.text(text);
+  const { vocabulary } = modelTokenizer(model);
+  return (text) => textTokens(text, vocabulary);
+}
+
+/** How far the figures of a user's own inexact estimator may be off is not known. */
+const OWN_SPREAD = 0.3;
+
+/** The factor between an estimator's figures for a model and bills, before there are any. */
+export function factorPrior(estimator: TokenEstimator, model: ModelName): FactorPrior {
+  const { factor, spread } = modelTokenizer(model);
+  if (estimator.exact) return { factor: 1, spread };
+  return { factor, spread: estimator === defaultEstimator ? spread : OWN_SPREAD };
+}
 
 export interface TokenizerOptions {
   /** The estimator's name in the log. Default `tokenizer`. */

@@ -1,6 +1,6 @@
 /**
- * Learns, for each model, the factor between our estimates of text and the billed tokens. Bounded, so that one
- * odd bill has little effect, and slow, so that a display does not jump.
+ * Learns, for each model, the factor between our estimates of text and the billed tokens: the mean of what
+ * the last bills say and of what is known of the tokenizer beforehand.
  */
 
 import { z } from "zod";
@@ -12,10 +12,18 @@ import {
 } from "../events/index.ts";
 import { defineProjection, type Projection } from "./projection.ts";
 
-/** Estimated tokens of text, and the tokens that were billed for them. */
+/** Billed tokens for one estimated token of text, by a step. */
 interface Learned {
-  readonly guessed: number;
-  readonly billed: number;
+  readonly ratio: number;
+  /** At most 1. */
+  readonly weight: number;
+}
+
+/** What is known of a factor before there are bills. */
+export interface FactorPrior {
+  readonly factor: number;
+  /** By which share the factor of such models or texts differs from it, as a standard deviation. */
+  readonly spread: number;
 }
 
 export interface EstimateError {
@@ -26,8 +34,8 @@ export interface EstimateError {
 }
 
 export interface CalibrationState {
-  /** By `modelKey`. */
-  readonly models: Readonly<Record<string, Learned>>;
+  /** The newest `MEMORY` of each model, by `modelKey`. */
+  readonly models: Readonly<Record<string, readonly Learned[]>>;
   readonly running?: {
     readonly step: number;
     readonly model: string;
@@ -42,55 +50,63 @@ export function modelKey({ provider, modelId }: ModelName): string {
   return `${provider}:${modelId}`;
 }
 
-/** Weight of the family's factor, as if so many tokens had been billed by it. */
-const PRIOR_TOKENS = 1000;
-/** Older bills fade after this many estimated tokens. */
-const MEMORY_TOKENS = 30_000;
-/** The most tokens that one step counts for. */
-const MOST_OF_A_STEP = 4000;
-/** With fewer tokens, the bill depends on the wrapping rather than the text. */
+/** The share by which our estimate of a text of one kind is off in either direction, as a standard deviation. */
+const TEXT_SPREAD = 0.07;
+/** Ratios beyond this many of the prior's spreads count as this many: the prompt has something else in it. */
+const MOST_SPREADS = 3;
+/** Later bills replace what earlier ones taught. */
+const MEMORY = 12;
+/** A step of so many estimated tokens counts in full; of fewer, the wrapping tells more than the text. */
+const FULL_STEP = 300;
 const LEAST_TO_LEARN_FROM = 50;
 /** Ratios outside of this range come from other content in the prompt, not from the tokenizer. */
 const BELIEVABLE = { least: 0.5, most: 2 };
 
-/** For estimated tokens of text: from half of `prior`, the factor of the model's family, to double. */
+/** For estimated tokens of text: the prior's factor, corrected by the last bills within three of its spreads. */
 export function calibrationFactor(
   state: CalibrationState,
   model: ModelName,
-  prior: number,
+  { factor, spread }: FactorPrior,
 ): number {
-  const learned = state.models[modelKey(model)];
-  if (learned === undefined) return prior;
-  const factor = (prior * PRIOR_TOKENS + learned.billed) / (PRIOR_TOKENS + learned.guessed);
-  return Math.min(Math.max(factor, prior * BELIEVABLE.least), prior * BELIEVABLE.most);
+  const learned = state.models[modelKey(model)] ?? [];
+  const least = factor * Math.max(BELIEVABLE.least, 1 - MOST_SPREADS * spread);
+  const most = factor * Math.min(BELIEVABLE.most, 1 + MOST_SPREADS * spread);
+  // As many steps as would tell as much as is known.
+  let weights = (TEXT_SPREAD / spread) ** 2;
+  let sum = weights * factor;
+  for (const { ratio, weight } of learned) {
+    weights += weight;
+    sum += weight * Math.min(Math.max(ratio, least), most);
+  }
+  return sum / weights;
 }
 
-function learn(before: Learned | undefined, estimate: PromptEstimate, billed: number): Learned {
-  const known = before ?? { guessed: 0, billed: 0 };
+function learn(
+  known: readonly Learned[],
+  estimate: PromptEstimate,
+  billed: number,
+): readonly Learned[] {
   const { guessedTokens: guessed = 0, factor = 1, tokens } = estimate;
   const text = billed - (tokens - guessed * factor);
   const ratio = text / guessed;
   const { least, most } = BELIEVABLE;
   // A whole prompt has hidden parts: the provider's form of tool definitions, its own instructions.
   if (estimate.basis !== "anchored") return known;
+  // Fewer tokens than its known parts have: the prompt before had something else in it, and taught that.
+  if (text < -LEAST_TO_LEARN_FROM) return known.slice(0, -1);
   if (guessed < LEAST_TO_LEARN_FROM || ratio < least * factor || ratio > most * factor) {
     return known;
   }
-  const weight = Math.min(1, MOST_OF_A_STEP / guessed);
-  const fading = Math.min(1, MEMORY_TOKENS / (known.guessed + guessed * weight));
-  return {
-    guessed: (known.guessed + guessed * weight) * fading,
-    billed: (known.billed + text * weight) * fading,
-  };
+  return [...known, { ratio, weight: Math.min(1, guessed / FULL_STEP) }].slice(-MEMORY);
 }
 
 export const calibration: Projection<CalibrationState> = defineProjection<CalibrationState>({
   name: "calibration",
-  version: 1,
+  version: 2,
   follows: "branch",
   schema: z.lazy(() =>
     z.object({
-      models: byIdSchema(z.object({ guessed: z.number(), billed: z.number() })),
+      models: byIdSchema(z.array(z.object({ ratio: z.number(), weight: z.number() })).readonly()),
       running: z
         .object({ step: z.int(), model: z.string(), estimate: estimateSchema })
         .exactOptional(),
@@ -117,7 +133,7 @@ export const calibration: Projection<CalibrationState> = defineProjection<Calibr
       const { model, estimate } = running;
       const billed = usage.inputTokens;
       return {
-        models: { ...rest.models, [model]: learn(rest.models[model], estimate, billed) },
+        models: { ...rest.models, [model]: learn(rest.models[model] ?? [], estimate, billed) },
         last: { step, basis: estimate.basis, estimated: estimate.tokens, billed },
       };
     },

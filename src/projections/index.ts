@@ -18,6 +18,7 @@ export {
   type EstimateError,
   calibration,
   calibrationFactor,
+  type FactorPrior,
   modelKey,
 } from "./calibration.ts";
 export { compactions, withoutScale } from "./compactions.ts";

@@ -7,6 +7,7 @@ import {
   calibration,
   calibrationFactor,
   type CalibrationState,
+  type FactorPrior,
 } from "../../src/projections/calibration.ts";
 
 const model: ModelName = { provider: "p", modelId: "m" };
@@ -40,24 +41,52 @@ function anchored(guessedTokens: number, factor = 1): PromptEstimate {
   return { tokens: 1000 + guessedTokens * factor, basis: "anchored", guessedTokens, factor };
 }
 
-const factorOf = (state: CalibrationState): number => calibrationFactor(state, model, 1);
+/** Of an estimator that nothing is known of. */
+const open: FactorPrior = { factor: 1, spread: 0.3 };
+/** Of a model with the vocabulary that texts are estimated by. */
+const tight: FactorPrior = { factor: 1, spread: 0.03 };
+
+const factorOf = (state: CalibrationState, prior = open): number =>
+  calibrationFactor(state, model, prior);
 
 describe("the factor", () => {
   it("is the family's own before anything was learned", () => {
-    expect(calibrationFactor(calibration.initial, model, 1.2)).toBe(1.2);
+    expect(factorOf(calibration.initial, { factor: 1.2, spread: 0.1 })).toBe(1.2);
   });
 
   it("follows the bills, and comes to where they are", () => {
     let state = calibration.initial;
     const factors: number[] = [];
-    for (let step = 0; step < 40; step++) {
+    for (let step = 0; step < 12; step++) {
       state = billed(state, anchored(1000, factorOf(state)), 1000 + 1300);
       factors.push(factorOf(state));
     }
     expect(factors).toEqual(factors.toSorted((one, other) => one - other));
-    expect(factors[0]).toBeLessThan(1.2);
-    expect(factors.at(-1)).toBeGreaterThan(1.28);
-    expect(factors.at(-1)).toBeLessThanOrEqual(1.3);
+    expect(factors[0]).toBeLessThan(1.3);
+    expect(factors.at(-1)).toBeCloseTo(1.3, 2);
+  });
+
+  it("learns slowly what differs from what is known of a model, and not beyond three spreads", () => {
+    let state = billed(calibration.initial, anchored(1000), 1000 + 1500);
+    expect(factorOf(state, tight)).toBeLessThan(1.02);
+    expect(factorOf(state)).toBeGreaterThan(1.4);
+    for (let step = 0; step < 40; step++) state = billed(state, anchored(1000), 1000 + 1500);
+    expect(factorOf(state, tight)).toBeLessThanOrEqual(1.09);
+  });
+
+  it("forgets what later bills contradict", () => {
+    let state = billed(calibration.initial, anchored(1000), 1000 + 1800);
+    const misled = factorOf(state);
+    for (let step = 0; step < 12; step++) state = billed(state, anchored(1000), 1000 + 1000);
+    expect(misled).toBeGreaterThan(1.5);
+    expect(factorOf(state)).toBe(1);
+  });
+
+  it("forgets a text that nobody recorded as soon as a prompt is without it", () => {
+    const before = billed(calibration.initial, anchored(1000), 1000 + 1100);
+    const misled = billed(before, anchored(300), 1000 + 300 + 280);
+    expect(factorOf(misled)).toBeGreaterThan(factorOf(before));
+    expect(factorOf(billed(misled, anchored(3), 1000 + 3 - 280))).toBe(factorOf(before));
   });
 
   it("stays within half and double, whatever is billed", () => {
@@ -93,9 +122,12 @@ describe("the factor", () => {
     expect(factorOf(state)).toBe(1);
   });
 
-  it("learns no more from one huge step than from several", () => {
+  it("learns no more from one huge step than from one of a few hundred tokens", () => {
     const once = billed(calibration.initial, anchored(100_000), 1000 + 150_000);
-    expect(factorOf(once)).toBeCloseTo((1000 + 4000 * 1.5) / 5000);
+    const few = billed(calibration.initial, anchored(300), 1000 + 450);
+    expect(factorOf(once)).toBe(factorOf(few));
+    const fewer = billed(calibration.initial, anchored(60), 1000 + 90);
+    expect(factorOf(fewer)).toBeLessThan(factorOf(few));
   });
 
   it("stays through a restart, in a fork, and when somebody else goes on with the session", () => {
@@ -112,7 +144,7 @@ describe("the factor", () => {
       state,
     );
     expect(after).toEqual(state);
-    expect(factorOf(after)).toBe(1.25);
+    expect(factorOf(after)).toBe(factorOf(state));
   });
 
   it("learns nothing from the bill of a step that is not the one that was estimated", () => {
@@ -133,7 +165,7 @@ describe("the factor", () => {
 
   it("is each model's own", () => {
     const state = billed(calibration.initial, anchored(1000), 2500);
-    expect(calibrationFactor(state, { provider: "p", modelId: "other" }, 1)).toBe(1);
+    expect(calibrationFactor(state, { provider: "p", modelId: "other" }, open)).toBe(1);
     expect(state.last).toEqual({ step: 1, basis: "anchored", estimated: 2000, billed: 2500 });
   });
 });
