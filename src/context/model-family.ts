@@ -58,7 +58,6 @@ const families: Readonly<Record<FamilyName, ModelFamily>> = {
   },
   xai: {
     name: "xai",
-    factor: 1,
     perMessage: 4,
     perResult: 8,
     readsCallIds: false,
@@ -75,7 +74,6 @@ const families: Readonly<Record<FamilyName, ModelFamily>> = {
   },
   zai: {
     name: "zai",
-    factor: 1,
     perMessage: 4,
     perResult: 8,
     readsCallIds: false,

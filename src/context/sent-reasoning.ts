@@ -15,6 +15,7 @@ import {
 } from "../projections/index.ts";
 import type { Meter } from "./message-size.ts";
 import type { ModelFamily } from "./model-family.ts";
+import { modelTokenizer } from "./model-tokenizer.ts";
 
 interface Rules {
   readonly view: ContextView;
@@ -75,7 +76,8 @@ function reasoningOf(
 
 function tokensOf(parts: AssistantPart[], { family }: Rules, measure: Meter): number {
   const { text, around } = measure.message({ role: "assistant", content: parts });
-  return Math.round(text * family.factor + around - family.perMessage);
+  const { factor } = modelTokenizer(measure.model);
+  return Math.round(text * factor + around - family.perMessage);
 }
 
 function sentParts(item: StepItem, { view }: Rules): readonly AssistantPart[] {

@@ -30,9 +30,11 @@ describeWithCorpus("the estimate after an answer of Gemini 3", () => {
     });
     const log = await openMemoryLog();
     const model = google("gemini-3-flash-preview");
+    // Nor were the instructions: without any, the bill would be too large for its request.
+    const instructions = "Be brief. ".repeat(3000);
     await using runtime = await createRuntime({
       log,
-      agent: { model, tools: { read_file: read } },
+      agent: { model, instructions, tools: { read_file: read } },
     });
     const session = await runtime.session("s");
     await (
