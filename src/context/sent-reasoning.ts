@@ -24,6 +24,9 @@ interface Rules {
 
 type AssistantPart = Exclude<AssistantModelMessage["content"], string>[number];
 
+/** The most tokens that a provider puts around a reply and its calls. */
+const WRAPPING = 512;
+
 /** Output tokens of a reply, without reasoning that the next prompt does not have. */
 export function outputSentBack(
   { usage, item }: { readonly usage: StepUsage; readonly item: StepItem },
@@ -32,8 +35,12 @@ export function outputSentBack(
   measure: Meter,
 ): number {
   const { usage: billed } = usage;
-  const reasoning = reasoningOf(sentParts(item, rules), billed, rules, measure);
-  return billed.outputTokens - reasoning + reasoningIn(item, billed, isNewTurn, rules, measure);
+  const parts = sentParts(item, rules);
+  const rest = billed.outputTokens - reasoningOf(parts, billed, rules, measure);
+  // Some gateways bill hidden reasoning without a figure of its own. No token is shorter than a byte.
+  const reply = itemMessages(item).filter(({ role }) => role === "assistant");
+  const sent = Math.min(rest, WRAPPING + Buffer.byteLength(JSON.stringify(reply)));
+  return sent + reasoningIn(item, billed, isNewTurn, rules, measure);
 }
 
 /** Tokens of a reply's reasoning in a prompt of its turn, or of a later one. */

@@ -220,3 +220,11 @@ it("of GLM, and of DeepSeek before V4, leaves with its turn", () => {
     expect(session.next).toMatchObject({ input: 17, output: left });
   }
 });
+
+it("a reply has hardly more tokens than bytes in the next prompt, where hidden reasoning has no figure", () => {
+  const session = new Thinking({ provider: "gateway", modelId: "acme-thinker" });
+  session.ask("Go.");
+  session.start(session.model);
+  session.calls({ inputTokens: 157, outputTokens: 200_000 });
+  expect(session.next.output).toBeLessThan(1000);
+});
