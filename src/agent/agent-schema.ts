@@ -95,7 +95,10 @@ function isSystem(value: unknown): boolean {
 const model = thing("a model of the AI SDK, or the name of one", isModel);
 const anything = z.unknown();
 
-export const strategySchema: z.ZodType = implementation({ name, plan: code });
+export const strategySchema: z.ZodType = implementation(
+  { name, plan: code },
+  { forgetsRequest: z.literal(true) },
+);
 
 const limitsSchema = () =>
   optionsOf<ModelLimits>(

@@ -115,9 +115,10 @@ function guardedWhen(when: CompactionWhen): CompactionWhen {
 
 /** @param option - The name of the option or argument, for the error. */
 export function guardedStrategy(strategy: CompactionStrategy, option: string): CompactionStrategy {
-  const { name, writer } = strategy;
+  const { name, forgetsRequest, writer } = strategy;
   return {
     name,
+    ...(forgetsRequest && { forgetsRequest }),
     plan: (history, view, budget) =>
       called(`${option}.plan`, () => {
         const plan = strategy.plan(history, view, budget);

@@ -12,7 +12,8 @@ import {
   usualBudget,
   type Cuttable,
 } from "./cut.ts";
-import { requestText, textWithin } from "./request-text.ts";
+import { requestText, requestTexts, textWithin } from "./request-text.ts";
+import { runningRequest } from "./running-request.ts";
 import { defaultScore, scoredTurns, type ScoredTurn } from "./scored-turn.ts";
 import { messageCount } from "./shown-units.ts";
 
@@ -151,12 +152,12 @@ function leastImportant(
   return best ?? { first: 0, end: weights.length };
 }
 
-/** The requests of earlier turns share `most` tokens and are cut to their beginning and end. */
+/** Requests that are over share `most` tokens and are cut to their beginning and end. */
 function noteOf(
   { units }: Cuttable,
   { first, end }: UnitRange,
-  { turn: running }: HistoryState,
-  { meter: measure, factor }: Pick<PlanBudget, "meter" | "factor">,
+  { items: all, turn }: HistoryState,
+  budget: PlanBudget,
   most: number,
 ): Note {
   const covered = units.slice(first, end);
@@ -164,17 +165,18 @@ function noteOf(
   const requests = covered
     .flatMap(({ items }) => items)
     .filter((item): item is UserItem => item.kind === "user");
-  const share = most / requests.filter(({ turn }) => turn !== running).length;
+  const running = requestTexts(runningRequest(all), turn, budget);
+  const share = most / requests.filter((request) => !running.has(request)).length;
   const isLegible = share >= LEGIBLE_TOKENS;
   const texts = requests.flatMap((request) => {
-    const text = requestText(request);
-    if (request.turn === running) return [text];
-    return isLegible ? [textWithin(text, share, { meter: measure, factor })] : [];
+    const text = running.get(request);
+    if (text !== undefined) return [text];
+    return isLegible ? [textWithin(requestText(request), share, budget)] : [];
   });
   const head = `[${hidden} messages of this conversation are not shown here.`;
   const text = [
     texts.length === 0 ? `${head}]` : `${head} The user's requests among them:]`,
     ...texts,
   ].join("\n\n");
-  return { text, tokens: measure.text(text).text * factor };
+  return { text, tokens: budget.meter.text(text).text * budget.factor };
 }

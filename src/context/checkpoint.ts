@@ -1,9 +1,11 @@
 /** A compaction without a model: keeps the requests word by word and names the documents of the plan. */
 
 import { amount, check, list, optionsOf } from "../validation/index.ts";
+import type { UserItem } from "../projections/index.ts";
 import type { CompactionStrategy } from "./compaction-strategy.ts";
 import { covering, cuttable, keptBehind, type Cuttable } from "./cut.ts";
-import { latestRequests, originalRequests, requestTexts } from "./request-text.ts";
+import { originalRequests, requestTexts } from "./request-text.ts";
+import { runningRequest } from "./running-request.ts";
 import { messageCount } from "./shown-units.ts";
 
 export interface CheckpointOptions {
@@ -41,15 +43,20 @@ export function checkpoint(options: CheckpointOptions = {}): CompactionStrategy 
       const summary = (kept: number): string => {
         const before = prompt.units[kept - 1]?.to ?? 0;
         // Requests among the kept messages are shown anyway.
-        const latest = latestRequests(history.items, before).filter(
-          (one) => !original.includes(one),
-        );
-        const texts = requestTexts([...original, ...latest], history.turn, budget);
-        const [first, last] = [texts.slice(0, original.length), texts.slice(original.length)];
+        const running = runningRequest(history.items, before);
+        const latest = running.filter((one) => !original.includes(one));
+        const texts = new Map([
+          ...requestTexts(original, history.turn, budget),
+          ...requestTexts([...original, ...latest], history.turn, budget),
+          ...requestTexts(running, history.turn, budget),
+        ]);
+        const textsOf = (some: readonly UserItem[]): string =>
+          some.flatMap((one) => texts.get(one) ?? []).join("\n\n");
+        const [first, last] = [textsOf(original), textsOf(latest)];
         return [
           "[This conversation was cut down to what is needed to go on. Earlier messages are no longer shown.]",
-          `The original request:\n\n${first.join("\n\n")}`,
-          ...(last.length === 0 ? [] : [`The latest request:\n\n${last.join("\n\n")}`]),
+          `The original request:\n\n${first}`,
+          ...(last === "" ? [] : [`The latest request:\n\n${last}`]),
           documentNote(options),
         ].join("\n\n");
       };

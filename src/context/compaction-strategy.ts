@@ -38,6 +38,11 @@ export interface PlanBudget {
  */
 export interface CompactionStrategy {
   readonly name: string;
+  /**
+   * The plan is taken as it is. Otherwise the running request is added to its summary, word by word, if the
+   * prompt would lose it: what the newest turn was asked, and what it goes on with.
+   */
+  readonly forgetsRequest?: true;
   plan(history: HistoryState, view: ContextView, budget?: PlanBudget): CompactionPlan | undefined;
   /** Asks a model for the summary. The result of `plan` is then the last resort. */
   readonly writer?: SummaryWriter;

@@ -4,10 +4,6 @@ import { check, amount, optionsOf } from "../validation/index.ts";
 import { itemMessages } from "../projections/index.ts";
 import type { CompactionStrategy } from "./compaction-strategy.ts";
 import { covering, cuttable, keptByDefault, keptWithin, type Cuttable } from "./cut.ts";
-import { latestRequests, requestText } from "./request-text.ts";
-
-/** Introduces the request of the running turn, if it is among the hidden messages. */
-const REQUEST_NOTE = "[Among them the request that is being worked on:]";
 
 export interface DropMiddleOptions {
   /** Tokens of the oldest messages to keep, at least the first one. Default: a quarter of the kept tokens. */
@@ -39,12 +35,7 @@ export function dropMiddle(options: DropMiddleOptions = {}): CompactionStrategy 
         .flatMap(({ items }) => items)
         .reduce((sum, item) => sum + itemMessages(item).length, 0);
       const note = `[${hidden} messages of this conversation are not shown here.]`;
-      const [from, to] = [prompt.units[head]?.from ?? 0, prompt.units[tail - 1]?.to ?? 0];
-      const requests = latestRequests(history.items, to)
-        .filter(({ turn, position }) => turn === history.turn && position >= from)
-        .map(requestText);
-      const latest = requests.length === 0 ? [] : [REQUEST_NOTE, ...requests];
-      return covering(prompt, head, tail, [note, ...latest].join("\n\n"));
+      return covering(prompt, head, tail, note);
     },
   };
 }

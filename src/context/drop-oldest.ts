@@ -13,6 +13,8 @@ const schema = optionsOf<DropOldestOptions>({}, { keepTurns: amount });
 
 /**
  * Shows the newest `keepTurns` turns only; one more if they begin without a request, as a resumed turn does.
+ * A request of an older turn is lost, also if that turn failed and a later message only says that the work
+ * goes on. Nothing takes the place of what is dropped.
  * @example
  * const context: ContextOptions = { compact: { when: tokens(50_000), how: dropOldest({ keepTurns: 5 }) } };
  * @throws TurnlogError `INVALID_INPUT` if `keepTurns` is missing or not a number
@@ -22,6 +24,7 @@ export function dropOldest(options: DropOldestOptions): CompactionStrategy {
   const { keepTurns } = options;
   return {
     name: "drop-oldest",
+    forgetsRequest: true,
     plan(history, view, budget) {
       const prompt = cuttable(history, view, budget);
       const oldest = history.turn - Math.max(1, keepTurns);

@@ -37,7 +37,13 @@ export { type ContextEstimate, estimateContext } from "./context-estimate.ts";
 export { type Cost, type SessionCost, sessionCost, estimateSpent, turnsCost } from "./cost.ts";
 export { dropMiddle } from "./drop-middle.ts";
 export { dropOldest } from "./drop-oldest.ts";
-export { newestTokens, onlyThisTurn, unsentMessages } from "./last-resort.ts";
+export {
+  newestTokens,
+  onlyTheNewest,
+  onlyThisTurn,
+  onlyThisTurnAtLast,
+  unsentMessages,
+} from "./last-resort.ts";
 export { DEFAULT_LOOP_LIMITS, type LoopLimits, isLooping } from "./loop-guard.ts";
 export {
   type MediaBudget,
@@ -72,6 +78,7 @@ export { PRUNE_DEFAULTS, type PruneOptions, planPruning, pruneSchema } from "./p
 export { planInputCuts } from "./input-cuts.ts";
 export { planCuts, type CutOptions, cutSchema, pageLimit, resultShare } from "./result-cuts.ts";
 export { resultPage } from "./result-page.ts";
+export { withRunningRequest } from "./running-request.ts";
 export { SentMessages } from "./sent-messages.ts";
 export { nameRefusal } from "./sent-names.ts";
 export { slidingWindow } from "./sliding-window.ts";

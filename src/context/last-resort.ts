@@ -12,7 +12,8 @@ import {
 } from "../projections/index.ts";
 import type { CompactionPlan, CompactionStrategy, PlanBudget } from "./compaction-strategy.ts";
 import { cuttable, tokensFrom, type Cuttable } from "./cut.ts";
-import { latestRequests, requestText, textWithin } from "./request-text.ts";
+import { hasFiles, isShort, isWhole, requestText, textWithin } from "./request-text.ts";
+import { runningRequest } from "./running-request.ts";
 import { messageCount } from "./shown-units.ts";
 
 /** The most tokens that are quoted from hidden messages. */
@@ -21,16 +22,24 @@ const QUOTED_TOKENS = 300;
 const QUOTED_SHARE = 1 / 16;
 const MOST_QUOTED = 3;
 
+const NOT_SHOWN = "[Earlier messages are not shown any more: they do not fit beside what follows.";
+
 /** Leaves out unanswered messages of earlier turns that do not fit or were refused as too long. */
 export const unsentMessages: CompactionStrategy = {
   name: "unsent-messages",
+  forgetsRequest: true,
   plan(history, view, budget) {
     const prompt = cuttable(history, view, budget);
     const end = startOfTurn(prompt, history.turn);
     const most = (budget?.windowTokens ?? Number.POSITIVE_INFINITY) - tokensFrom(prompt, end);
+    // Words that the known window has a place for were refused for what was before them.
+    const isToBlame = (index: number): boolean =>
+      budget?.windowTokens === undefined ||
+      usersIn(prompt, index, index + 1).some((one) => hasFiles(one) || !isWhole(one, budget));
     const isTooLong = (index: number): boolean =>
       isUnanswered(prompt, index) &&
-      ((prompt.tokens[index] ?? 0) > most || wasRefused(history, prompt.units[index]?.turn));
+      ((prompt.tokens[index] ?? 0) > most ||
+        (wasRefused(history, prompt.units[index]?.turn) && isToBlame(index)));
     let last = end - 1;
     while (last >= 0 && !isTooLong(last)) last--;
     if (last < 0) return undefined;
@@ -48,17 +57,46 @@ export const unsentMessages: CompactionStrategy = {
   },
 };
 
+/** Leaves out all before the running turn. The runtime adds what of the running request is among it. */
 export const onlyThisTurn: CompactionStrategy = {
   name: "only-this-turn",
   plan(history, view, budget) {
-    const prompt = cuttable(history, view, budget);
-    const end = startOfTurn(prompt, history.turn);
-    if (end === 0) return undefined;
-    const messages = latestRequests(history.items, prompt.units[end - 1]?.to ?? 0);
-    const note = "[Earlier messages are not shown any more: they do not fit beside what follows.";
-    return covering(prompt, 0, end, `${note}${quoted(messages, budget)}`);
+    const running = runningRequest(history.items);
+    return thisTurn(history, view, budget, (message) => !running.includes(message));
   },
 };
+
+/** Leaves out all but the newest step, where the running request does not fit beside the whole turn. */
+export const onlyTheNewest: CompactionStrategy = {
+  name: "only-the-newest",
+  plan(history, view, budget) {
+    const prompt = cuttable(history, view, budget);
+    const end = prompt.units.length - (prompt.openTokens > 0 ? 0 : 1);
+    return covering(prompt, 0, end, `${NOT_SHOWN}]`);
+  },
+};
+
+/** The turn alone where the running request does not fit either: it is quoted in part. */
+export const onlyThisTurnAtLast: CompactionStrategy = {
+  name: "only-this-turn",
+  forgetsRequest: true,
+  plan: (history, view, budget) => thisTurn(history, view, budget, () => true),
+};
+
+function thisTurn(
+  history: HistoryState,
+  view: ContextView,
+  budget: PlanBudget | undefined,
+  isQuoted: (message: UserItem) => boolean,
+): CompactionPlan | undefined {
+  const prompt = cuttable(history, view, budget);
+  const end = startOfTurn(prompt, history.turn);
+  if (end === 0) return undefined;
+  const asked = runningRequest(history.items, prompt.units[end - 1]?.to ?? 0);
+  const long = asked.filter((one) => !isShort(one));
+  const messages = (long.length === 0 ? asked.slice(-1) : long).filter(isQuoted);
+  return covering(prompt, 0, end, `${NOT_SHOWN}${quoted(messages, budget)}`);
+}
 
 /** Tokens that no compaction can remove: the open step, else the newest unit. */
 export function newestTokens(history: HistoryState, view: ContextView, budget: PlanBudget): number {

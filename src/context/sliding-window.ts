@@ -11,7 +11,8 @@ import {
   tokensFrom,
   type Cuttable,
 } from "./cut.ts";
-import { latestRequests, requestTexts } from "./request-text.ts";
+import { requestTexts } from "./request-text.ts";
+import { runningRequest } from "./running-request.ts";
 
 /** Introduces the request of a turn whose beginning is hidden. */
 const REQUEST_NOTE =
@@ -46,10 +47,8 @@ export function slidingWindow(options: SlidingWindowOptions = {}): CompactionStr
       }
       const note = (before: number): string => {
         const to = prompt.units[before - 1]?.to ?? 0;
-        return [
-          REQUEST_NOTE,
-          ...requestTexts(latestRequests(history.items, to), history.turn, budget),
-        ].join("\n\n");
+        const requests = requestTexts(runningRequest(history.items, to), history.turn, budget);
+        return [REQUEST_NOTE, ...requests.values()].join("\n\n");
       };
       const behind = tokens === undefined ? keptBehind(prompt, budget, note(first)) : first;
       const kept = Math.max(first, behind);

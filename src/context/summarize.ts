@@ -13,7 +13,8 @@ import type {
   SummaryRequest,
 } from "./compaction-strategy.ts";
 import { covering, cuttable, keptWithin, tokensFrom } from "./cut.ts";
-import { latestRequests, originalRequests, requestText } from "./request-text.ts";
+import { originalRequests, requestText, requestTexts } from "./request-text.ts";
+import { runningRequest } from "./running-request.ts";
 import type { ShownUnit } from "./shown-units.ts";
 import {
   knownFacts,
@@ -108,6 +109,7 @@ function coveredBy(
   if (plan === undefined) return undefined;
   const { covers } = plan;
   const before = history.items.filter(({ position }) => position <= covers.to);
+  const running = runningRequest(history.items).filter(({ position }) => position <= covers.to);
   return {
     plan: { covers },
     units: prompt.units.slice(0, first),
@@ -116,9 +118,7 @@ function coveredBy(
       .flatMap(({ summary }) => (summary === undefined ? [] : [writtenText(summary)]))
       .join("\n\n"),
     facts: knownFacts(before),
-    requests: latestRequests(before, covers.to)
-      .filter(({ turn }) => turn === history.turn)
-      .map(requestText),
+    requests: [...requestTexts(running, history.turn, budget).values()],
   };
 }
 
@@ -135,11 +135,11 @@ function requestOf(
     .map((unit) => unitText(unit, view, rung !== "whole"))
     .filter((text) => text !== "");
   const leftOut = rung === "newest" ? textsLeftOut(texts, mostTokens) : 0;
-  const prompt = writerPrompt({
-    previous: covered.previous,
-    transcript: texts.slice(leftOut).join("\n\n"),
-    leftOut,
-  });
+  const transcript = texts.slice(leftOut).join("\n\n");
+  const requests = covered.requests
+    .filter((text) => !transcript.includes(text))
+    .map((text) => (rung === "whole" ? text : cut(text)));
+  const prompt = writerPrompt({ previous: covered.previous, transcript, leftOut, requests });
   return {
     ...covered.plan,
     instructions,

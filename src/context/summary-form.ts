@@ -33,10 +33,19 @@ export interface Conversation {
   readonly previous: string;
   readonly transcript: string;
   readonly leftOut: number;
+  /** What the assistant works on, as far as the transcript does not have it. */
+  readonly requests: readonly string[];
 }
 
-export function writerPrompt({ previous, transcript, leftOut }: Conversation): string {
+export function writerPrompt({ previous, transcript, leftOut, requests }: Conversation): string {
+  const asked = requests.join("\n\n");
   return [
+    ...(asked === ""
+      ? []
+      : [
+          `<request>\n${asked}\n</request>`,
+          "The assistant works on this request, which stays below your summary word by word: do not repeat it.",
+        ]),
     ...(previous === "" ? [] : [`<previous-summary>\n${previous}\n</previous-summary>`]),
     ...(leftOut === 0 ? [] : [`[${leftOut} earlier pieces are left out.]`]),
     `<conversation>\n${transcript}\n</conversation>`,
@@ -83,12 +92,16 @@ function isRepeating(text: string): boolean {
 }
 
 export function summaryText(words: string, facts: string, requests: readonly string[]): string {
-  return [
-    PREFACE,
-    words.trim(),
-    ...(facts === "" ? [] : [`${KNOWN}\n${facts}`]),
-    ...(requests.length === 0 ? [] : [[REQUEST, ...requests].join("\n\n")]),
-  ].join("\n\n");
+  const text = [PREFACE, words.trim(), ...(facts === "" ? [] : [`${KNOWN}\n${facts}`])].join(
+    "\n\n",
+  );
+  return withRequests(text, requests);
+}
+
+/** The text of a compaction with requests below it, word by word. */
+export function withRequests(text: string, requests: readonly string[]): string {
+  if (requests.length === 0) return text;
+  return [...(text === "" ? [] : [text]), REQUEST, ...requests].join("\n\n");
 }
 
 /** The model's text of a summary, without facts and requests; summaries of other strategies are unchanged. */

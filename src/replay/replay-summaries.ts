@@ -60,6 +60,7 @@ function answered(
   let current: SummaryOutcome | undefined;
   return {
     name: how.name,
+    ...(how.forgetsRequest && { forgetsRequest: how.forgetsRequest }),
     plan: (history, view, budget) => how.plan(history, view, budget),
     writer: {
       model: summariser(() => current, nameOf(writer.model ?? agentModel), pace),
@@ -86,15 +87,16 @@ export function recordedStrategy(
     if (end?.data.error !== undefined) throw recordedError(end.data.error);
     return undefined;
   };
-  const name = started.data.strategy;
+  // The recorded text has what was added to it.
+  const given = { name: started.data.strategy, forgetsRequest: true } as const;
   const wrote = end?.type === "context.compacted" && end.data.rung !== undefined;
-  if (end !== undefined && summaries.length === 0 && !wrote) return { name, plan };
+  if (end !== undefined && summaries.length === 0 && !wrote) return { ...given, plan };
   const take = taking(summaries);
   let current: SummaryOutcome | undefined;
   // The log names only a model that was called; of another, only its known window matters.
   const model = summaries.find(({ data }) => data.model !== undefined)?.data.model ?? unnamed;
   return {
-    name,
+    ...given,
     plan,
     writer: {
       model: summariser(() => current, model, pace),

@@ -124,6 +124,7 @@ describe("byImportance", () => {
     const measure = meter(lengthEstimator, gpt);
     const exact = { meter: measure, factor: 1, messageTokens: 8000 };
     const seen = new Set<boolean>();
+    const running = `The running one.${" It is long enough to say what is wanted.".repeat(3)}`;
     for (const keep of [400, 800, 1200, 1600, 2400, 3200]) {
       const session = new Session();
       for (let index = 0; index < 16; index++) {
@@ -133,7 +134,7 @@ describe("byImportance", () => {
         session.finish();
         session.end();
       }
-      session.ask("The running one.");
+      session.ask(running);
       session.work(...Array<string>(4).fill("y".repeat(8000)));
       const how = byImportance({ keep, score: ({ turn }) => (turn === 17 ? 0.001 : 1) });
       const other = byImportance({ keep, score: () => 1 });
@@ -151,8 +152,8 @@ describe("byImportance", () => {
         // The note of each cut has some words of its own.
         const [least, most] = isLegible ? [keep / 10, keep / 8 + old * 14] : [0, 0];
         expect(texts.length / 4).toBeGreaterThanOrEqual(least);
-        expect(texts.length / 4).toBeLessThanOrEqual(most + "The running one.".length / 4);
-        expect(plan.summary.includes("The running one.")).toBe(turns.includes(17));
+        expect(texts.length / 4).toBeLessThanOrEqual(most + running.length / 4);
+        expect(plan.summary.includes(running)).toBe(turns.includes(17));
         expect(plan.summary.includes("requests among them:]")).toBe(texts !== "");
       }
     }

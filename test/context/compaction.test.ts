@@ -16,7 +16,8 @@ import type {
   CompactionStrategy,
   PlanBudget,
 } from "../../src/context/compaction-strategy.ts";
-import { latestRequests, requestText } from "../../src/context/request-text.ts";
+import { requestText } from "../../src/context/request-text.ts";
+import { withRunningRequest } from "../../src/context/running-request.ts";
 import { itemMessages } from "../../src/projections/index.ts";
 import { anySession, play } from "./any-session.ts";
 import { nextPrompt, problems, withoutNotes } from "./next-prompt.ts";
@@ -121,14 +122,19 @@ describe("a compaction of any session by any strategy", () => {
         (shape, strategy, room) => {
           const session = play(shape);
           const rounds = session.history.items.length + 2;
-          const latest = latestRequests(session.history.items, Infinity)
-            .filter(({ id }) => id.startsWith("m"))
-            .map((request) => JSON.stringify(requestText(request)).slice(1, -1));
+          const { items, turn } = session.history;
+          const latest = items
+            .filter((item) => item.kind === "user" && item.turn === turn && item.id.startsWith("m"))
+            .map((item) =>
+              JSON.stringify(item.kind === "user" ? requestText(item) : "").slice(1, -1),
+            );
           for (let round = 0; ; round++) {
-            const plan = strategy.plan(session.history, session.view, ground(room));
+            const { history, view } = session;
+            const plan = strategy.plan(history, view, ground(room));
             if (plan === undefined) break;
             const before = tokensOf(nextPrompt(session));
-            compact(session, plan);
+            // As the runtime takes it.
+            compact(session, withRunningRequest(plan, history, view, ground(room)));
             const prompt = JSON.stringify(nextPrompt(session));
             for (const text of latest) expect(prompt).toContain(text);
             // The runtime takes none that saves less than a tenth.

@@ -3,7 +3,12 @@
 import { describe, expect, it } from "vitest";
 import type { CompactionPlan, PlanBudget } from "../../src/context/compaction-strategy.ts";
 import { cuttable, tokensFrom } from "../../src/context/cut.ts";
-import { newestTokens, onlyThisTurn, unsentMessages } from "../../src/context/last-resort.ts";
+import {
+  newestTokens,
+  onlyThisTurn,
+  onlyThisTurnAtLast,
+  unsentMessages,
+} from "../../src/context/last-resort.ts";
 import { meter } from "../../src/context/message-size.ts";
 import { defaultEstimator } from "../../src/context/token-estimator.ts";
 import type { StoredError } from "../../src/events/index.ts";
@@ -68,12 +73,14 @@ describe("unsent messages", () => {
     expect(unsent(session, most - 1)).toBeDefined();
   });
 
-  it("are those of turns that a provider refused as too long, whatever their length", () => {
+  it("are those of turns that a provider refused as too long, whatever their length, if the window is not known", () => {
     for (const error of [refused, { name: "E", message: "No.", statusCode: 413 }]) {
       const session = new Session();
       unanswered(session, "Short.", error);
       session.ask("And now?");
       expect(hidden(session, unsent(session))).toEqual(["Short."]);
+      // It was refused for what was before it.
+      expect(unsent(session, 500)).toBeUndefined();
     }
     for (const error of [undefined, { name: "E", message: "Busy." }]) {
       const session = new Session();
@@ -106,7 +113,7 @@ describe("unsent messages", () => {
     unanswered(session, "Two.", refused);
     unanswered(session, "Kept behind.");
     session.ask("And now?");
-    const plan = unsent(session, 5000);
+    const plan = unsent(session);
     expect(hidden(session, plan)).toEqual(["One.", "Between.", "Two."]);
     expect(plan?.summary).toBe(
       "[3 messages are not shown here: the prompt was too long, and no reply was given. in part:]\n\nOne.\n\nBetween.\n\nTwo.",
@@ -136,7 +143,7 @@ describe("unsent messages", () => {
     for (const content of ["One.", "Two.", "Three.", "Four."])
       unanswered(session, content, refused);
     session.ask("And now?");
-    expect(unsent(session, 5000)?.summary).toMatch(
+    expect(unsent(session)?.summary).toMatch(
       /^\[4 messages are .* given\. The last 3, in part:\]\n\nTwo\.\n\nThree\.\n\nFour\.$/,
     );
     expect(unsentMessages.plan(session.history, session.view)?.summary).toMatch(/ given\.\]$/);
@@ -144,10 +151,11 @@ describe("unsent messages", () => {
 
   it("share 300 tokens of quotation where the window is wide", () => {
     const session = new Session();
-    for (const content of [long, long]) unanswered(session, content, refused);
+    const longer = long.repeat(4);
+    for (const content of [longer, longer]) unanswered(session, content, refused);
     session.ask("And now?");
-    const plan = unsent(session, 1_000_000);
-    expect(hidden(session, plan)).toEqual([long, long]);
+    const plan = unsent(session, 6000);
+    expect(hidden(session, plan)).toEqual([longer, longer]);
     const summary = plan?.summary ?? "";
     const tokens = defaultEstimator.text(summary);
     expect(tokens).toBeGreaterThan(250);
@@ -164,7 +172,8 @@ describe("only this turn", () => {
     answered(session, "First.");
     answered(session, "Second.");
     const last = session.history.items.at(-1)?.position;
-    session.ask("And now?");
+    const asked = `And now?${" Tell me what is left to do.".repeat(6)}`;
+    session.ask(asked);
     session.start();
     session.say("Well.");
     expect(plan(session, 5000)).toEqual({
@@ -173,6 +182,23 @@ describe("only this turn", () => {
         "[Earlier messages are not shown any more: they do not fit beside what follows. in part:]\n\nSecond.",
     });
     expect(onlyThisTurn.plan(session.history, session.view)?.summary).toMatch(/follows\.?\]$/);
+  });
+
+  it("quotes the running request only where it is not added", () => {
+    const session = new Session();
+    const asked = `Begin.${" Tell me what is left to do.".repeat(6)}`;
+    unanswered(session, asked, { name: "E", message: "Busy." });
+    session.ask("Go on.");
+    const covers = {
+      from: session.history.items[0]?.position,
+      to: session.history.items[1]?.position,
+    };
+    const added = plan(session, 5000);
+    expect(added?.covers).toEqual(covers);
+    expect(added?.summary).toMatch(/follows\.\]$/);
+    const last = onlyThisTurnAtLast.plan(session.history, session.view, room(5000));
+    expect(last?.covers).toEqual(covers);
+    expect(last?.summary).toContain(asked);
   });
 
   it("has nothing to leave out in the first turn", () => {

@@ -4,7 +4,6 @@ import { describe, expect, it } from "vitest";
 import type { PlanBudget } from "../../src/context/compaction-strategy.ts";
 import { meter } from "../../src/context/message-size.ts";
 import {
-  latestRequests,
   originalRequests,
   requestText,
   requestTexts,
@@ -49,27 +48,57 @@ describe("a text within some tokens", () => {
   });
 });
 
+/** The texts, in the order of the requests. */
+function textsOf(...given: Parameters<typeof requestTexts>): readonly string[] {
+  return [...requestTexts(...given).values()];
+}
+
 describe("the requests of a summary", () => {
   const long = "x".repeat(400);
   const requests = [request(1, long), request(2, long), request(3, long)];
 
-  it("are whole if those of earlier turns take no more than half of the window", () => {
+  it("are whole if those of earlier turns take no more than three fifths of the window", () => {
     const whole = [long, long, long];
     // Two requests of a hundred tokens each, and what is between them.
-    expect(requestTexts(requests, 3, { ...budget, windowTokens: 402 })).toEqual(whole);
-    expect(requestTexts(requests, 3, budget)).toEqual(whole);
-    expect(requestTexts(requests, 3, undefined)).toEqual(whole);
-    expect(requestTexts(requests.slice(2), 3, { ...budget, windowTokens: 1 })).toEqual([long]);
+    expect(textsOf(requests, 3, { ...budget, windowTokens: 336 })).toEqual(whole);
+    expect(textsOf(requests, 3, budget)).toEqual(whole);
+    expect(textsOf(requests, 3, undefined)).toEqual(whole);
+    expect(textsOf(requests.slice(2), 3, { ...budget, windowTokens: 1 })).toEqual([long]);
   });
 
   it("share a quarter of the window else, but for that of the running turn", () => {
-    const [first, second, third] = requestTexts(requests, 3, { ...budget, windowTokens: 400 });
-    // 50 tokens each: a hundred, by two requests.
-    expect(first).toContain("[200 of 400 characters left out here.]");
+    const [first, second, third] = textsOf(requests, 3, { ...budget, windowTokens: 320 });
+    // 40 tokens each: 80, by two requests.
+    expect(first).toContain("[240 of 400 characters left out here.]");
     expect(second).toBe(first);
     expect(third).toBe(long);
-    const factor = { ...budget, factor: 2, windowTokens: 402 };
-    expect(requestTexts(requests, 3, factor)[0]).toContain("left out");
+    const factor = { ...budget, factor: 2, windowTokens: 336 };
+    expect(textsOf(requests, 3, factor)[0]).toContain("left out");
+  });
+
+  it("have no short ones of earlier turns but the newest, in an eighth of the window", () => {
+    // Two tokens each, as every language is measured alike.
+    const word = (turn: number): UserItem => request(turn, `Yes${turn % 10}.`);
+    const words = Array.from({ length: 400 }, (_, turn) => word(turn + 1));
+    const kept = (windowTokens: number): readonly number[] =>
+      [...requestTexts(words, 400, { ...budget, windowTokens }).keys()].map(({ turn }) => turn);
+    const few = kept(80);
+    expect(few.at(-1)).toBe(400);
+    expect(few.length).toBeGreaterThan(1);
+    expect(few.length).toBeLessThan(11);
+    expect(few).toEqual(words.slice(-few.length).map(({ turn }) => turn));
+    // Never more than 500 tokens of them.
+    expect(kept(1_000_000).length).toBe(requestTexts(words, 400, undefined).size);
+    expect(kept(1_000_000).length).toBeLessThan(400);
+    expect(textsOf([request(1, long), ...words], 400, { ...budget, windowTokens: 400 })[0]).toBe(
+      long,
+    );
+  });
+
+  it("are left out, the oldest ones, where each would have less than forty tokens", () => {
+    const many = Array.from({ length: 9 }, (_, turn) => request(turn + 1, `${long}${turn + 1}`));
+    const texts = requestTexts(many, 9, { ...budget, windowTokens: 600 });
+    expect([...texts.keys()].map(({ turn }) => turn)).toEqual([6, 7, 8, 9]);
   });
 });
 
@@ -96,24 +125,5 @@ describe("requests", () => {
     expect(originalRequests(resumed.history.items).map(({ content }) => content)).toEqual([
       "Later.",
     ]);
-  });
-
-  it("at the end are those of the newest turn that has one, up to a position", () => {
-    const session = new Session();
-    session.ask("One.");
-    session.end();
-    session.ask("Two.");
-    session.work("found");
-    session.steer("Three.");
-    session.end();
-    const { items } = session.history;
-    const latest = (position: number): readonly unknown[] =>
-      latestRequests(items, position).map(({ content }) => content);
-    expect(latest(Infinity)).toEqual(["Two.", "Three."]);
-    const three = items.find((item) => item.kind === "user" && item.content === "Three.");
-    expect(latest(three?.position ?? 0)).toEqual(["Two.", "Three."]);
-    expect(latest((three?.position ?? 0) - 1)).toEqual(["Two."]);
-    expect(latest(items[1]?.position ?? 0)).toEqual(["One."]);
-    expect(latest(0)).toEqual([]);
   });
 });

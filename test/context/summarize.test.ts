@@ -29,7 +29,8 @@ const data = "iVBORw0KGgo".repeat(400);
 function worked(): Session {
   const session = new Session();
   for (const turn of [1, 2, 3]) {
-    session.ask(`Request ${turn}: look after FACT-${turn}.`);
+    const more = turn === 3 ? " And after everything that belongs to it.".repeat(4) : "";
+    session.ask(`Request ${turn}: look after FACT-${turn}.${more}`);
     session.work(`result ${turn} `.repeat(800), data);
     session.work(`more of ${turn} `.repeat(800));
     if (turn === 3) break;
@@ -115,6 +116,31 @@ describe("what a summariser is shown", () => {
     expect(prompt).not.toContain("Request 1:");
     // What is known for certain is known of everything, not only of what is new.
     expect(accepted(session, summaryOf([]))).toContain("Tools called: read (");
+  });
+});
+
+describe("the running request", () => {
+  /** A long turn that was summarised before, so that its request is in no message any more. */
+  function goingOn(): Session {
+    const session = worked();
+    const { covers } = request(session);
+    const summary = accepted(session, summaryOf([]));
+    const data = { strategy: "summarize", covers, summary, beforeTokens: 9, afterTokens: 1 };
+    session.record({ type: "context.compacted", data });
+    for (const name of ["three", "four"]) session.work(`${name} `.repeat(1500));
+    return session;
+  }
+
+  it("is told to the summariser of a later summary, and is once below what it writes", () => {
+    const session = goingOn();
+    expect(request(session).prompt).toMatch(/^<request>\nRequest 3: look after FACT-3\./);
+    expect(request(session).prompt).not.toContain("Request 2:");
+    const summary = accepted(session, summaryOf(["FACT-3"]));
+    expect(summary.split("Request 3: look after")).toHaveLength(2);
+  });
+
+  it("is not told twice where the conversation has it", () => {
+    expect(request(worked()).prompt).not.toContain("<request>");
   });
 });
 

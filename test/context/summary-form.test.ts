@@ -19,11 +19,15 @@ it("a model is asked for all headings, and for fewer tokens than it may write", 
 });
 
 it("a model gets the summary before, the number of pieces that are left out, and the conversation", () => {
+  const said = { transcript: "USER: Go.", requests: [] };
   const plain = "<conversation>\nUSER: Go.\n</conversation>\n\nWrite the summary now.";
-  expect(writerPrompt({ previous: "", transcript: "USER: Go.", leftOut: 0 })).toBe(plain);
-  expect(writerPrompt({ previous: "Old.", transcript: "USER: Go.", leftOut: 2 })).toBe(
+  expect(writerPrompt({ ...said, previous: "", leftOut: 0 })).toBe(plain);
+  expect(writerPrompt({ ...said, previous: "Old.", leftOut: 2 })).toBe(
     `<previous-summary>\nOld.\n</previous-summary>\n\n[2 earlier pieces are left out.]\n\n${plain}`,
   );
+  const working = writerPrompt({ ...said, previous: "", leftOut: 0, requests: ["Do it.", "All."] });
+  expect(working).toMatch(/^<request>\nDo it\.\n\nAll\.\n<\/request>\n\n.* do not repeat it\.\n\n/);
+  expect(working.endsWith(plain)).toBe(true);
 });
 
 describe("a summary", () => {

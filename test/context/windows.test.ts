@@ -14,7 +14,7 @@ import { gpt, Session } from "./session.ts";
 const budget: PlanBudget = { meter: meter(lengthEstimator, gpt), factor: 1 };
 
 /** With the four tokens around a message, a hundred. */
-const sized = (name: string): string => name.padEnd(384, ".");
+const sized = (name: string): string => name.padEnd(384, "and more ");
 
 function say(session: Session, name: string): void {
   session.start();
@@ -70,7 +70,7 @@ describe("a sliding window", () => {
   it("begins anywhere else, and then its text has the request of the turn that is cut", () => {
     const long = turns(1, 3, 1);
     const { summary = "" } = window(long, 500) ?? {};
-    expect(summary).toMatch(/^\[Earlier messages .* was:\]\n\nrequest 2 \.+$/);
+    expect(summary).toMatch(/^\[Earlier messages .* was:\]\n\nrequest 2 [a-z ]+$/);
     const last = turns(1, 1, 1);
     expect(covered(last, window(last, 100))).toBe(5);
     expect(window(last, 100)?.summary).toContain("request 3");
@@ -134,37 +134,16 @@ describe("dropping the middle", () => {
     expect(middle(session, options, { windowTokens: 199 })).toBe(5);
   });
 
-  it("repeats a request that is the first of what it hides", () => {
-    const session = new Session();
-    session.ask(sized("the running one "));
-    for (const name of ["one", "two", "three"]) session.work(name);
-    const plan = dropMiddle({ headTokens: 0, tailTokens: 0 }).plan(session.history, session.view, {
-      ...budget,
-      windowTokens: 100,
-    });
-    expect(plan?.covers.from).toBe(session.history.items[0]?.position);
-    expect(plan?.summary).toContain("the running one");
-  });
-
-  it("says how many messages it hides, and repeats those of the running turn among them", () => {
+  it("says how many messages it hides", () => {
     const session = turns(1, 1);
     session.ask(sized("the running one "));
-    session.work("one");
-    session.steer("Steered.");
-    session.work("two");
-    session.work("three");
+    for (const name of ["one", "two", "three"]) session.work(name);
     const plan = dropMiddle({ headTokens: 0, tailTokens: 0 }).plan(
       session.history,
       session.view,
       budget,
     );
-    const [note, among, ...requests] = (plan?.summary ?? "").split("\n\n");
-    expect(note).toMatch(/^\[9 messages of this conversation are not shown here\.\]$/);
-    expect(among).toBe("[Among them the request that is being worked on:]");
-    expect(requests.map((text) => text.replaceAll(".", "").trim())).toEqual([
-      "the running one",
-      "Steered",
-    ]);
+    expect(plan?.summary).toBe("[8 messages of this conversation are not shown here.]");
   });
 });
 

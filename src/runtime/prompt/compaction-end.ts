@@ -1,6 +1,11 @@
 /** The event that ends a compaction: the plan of a strategy, if it saves enough. Pure. */
 
-import type { CompactionPlan, CompactionStrategy, PlanBudget } from "../../context/index.ts";
+import {
+  withRunningRequest,
+  type CompactionPlan,
+  type CompactionStrategy,
+  type PlanBudget,
+} from "../../context/index.ts";
 import { deepFreeze, type EventBody } from "../../events/index.ts";
 import { compactions, contextView } from "../../projections/index.ts";
 import { nextEstimate, type PromptSetup } from "./context-figures.ts";
@@ -12,14 +17,20 @@ const LARGEST_REMAINDER = 0.9;
 
 export type Origin = Pick<EventBody<"context.compacted">["data"], "rung" | "model" | "usage">;
 
-/** The event of a plan; undefined if the prompt does not become at least a tenth smaller. */
+/**
+ * The event of a plan, which keeps the running request; undefined if the prompt does not become at least a
+ * tenth smaller.
+ */
 export function shorter(
   state: SessionState,
-  { name }: CompactionStrategy,
-  plan: CompactionPlan,
+  { name, forgetsRequest }: CompactionStrategy,
+  own: CompactionPlan,
   tokensOf: (state: SessionState) => number,
+  budget: PlanBudget | undefined,
   origin: Origin,
 ): EventBody<"context.compacted"> | undefined {
+  const { history, view: shown } = state;
+  const plan = forgetsRequest === true ? own : withRunningRequest(own, history, shown, budget);
   const beforeTokens = tokensOf(state);
   const body: EventBody<"context.compacted"> = {
     type: "context.compacted",
@@ -49,7 +60,7 @@ export function compaction(
     // Strategies are users' code and must not change the state.
     const { history, view } = deepFreeze({ history: state.history, view: state.view });
     const plan = strategy.plan(history, view, budget);
-    const body = plan && shorter(state, strategy, plan, tokensOf, origin);
+    const body = plan && shorter(state, strategy, plan, tokensOf, budget, origin);
     return (
       body ?? {
         type: "context.compaction-rejected",

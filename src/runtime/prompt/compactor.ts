@@ -98,11 +98,9 @@ async function fromModel(run: CompactionRun, budget: PlanBudget): Promise<EventB
       return contextWindow - Math.min(maxOutputTokens ?? 0, contextWindow / 2);
     },
     isSmall: ({ covers, summary, rung, model, usage }) => {
-      const body = shorter(recorder.state, strategy, { covers, summary }, tokensOf(run), {
-        rung,
-        model,
-        usage,
-      });
+      const plan = { covers, summary };
+      const origin = { rung, model, usage };
+      const body = shorter(recorder.state, strategy, plan, tokensOf(run), budget, origin);
       const end = body && inContextTokens(recorder.state, body, setup, clock());
       const isSmall =
         end?.type === "context.compacted" &&

@@ -5,7 +5,9 @@
 
 import {
   newestTokens,
+  onlyTheNewest,
   onlyThisTurn,
+  onlyThisTurnAtLast,
   unsentMessages,
   type CompactionStrategy,
   type PlanBudget,
@@ -15,7 +17,7 @@ import { compaction, inContextTokens, type CompactionEnd, type Origin } from "./
 import { nextEstimate, plainTokens, type PromptSetup } from "./context-figures.ts";
 import { compactionChoice } from "../../agent/index.ts";
 import { pruningNow } from "./headroom.ts";
-import { compactionBudget, compactionLimits } from "./prompt-limits.ts";
+import { compactionBudget, compactionLimits, countedMore } from "./prompt-limits.ts";
 import type { SessionRecorder, SessionState } from "../../state/index.ts";
 
 /** The session and the strategy of a compaction. */
@@ -98,8 +100,35 @@ export function canBeShorter(run: CompactionCase): boolean {
 function smallest(run: CompactionCase, budget: PlanBudget): CompactionEnd {
   const own = ended(run, run.strategy, budget);
   if (!isCompacted(run)) return own;
-  const least = ended(run, onlyThisTurn, budget);
+  const least = onlyThis(run, budget);
   return tokensAfter(least) < tokensAfter(own) ? least : own;
+}
+
+/**
+ * All before this turn left out but for the running request; where that does not fit, the earlier steps of the
+ * turn too; and the request itself where the newest step is too long for both.
+ */
+function onlyThis(run: CompactionCase, budget: PlanBudget): CompactionEnd {
+  const limit = mostForRequest(run);
+  const isFitting = (end: CompactionEnd): boolean => tokensAfter(end) <= limit;
+  const last = ended(run, onlyThisTurnAtLast, budget);
+  if (run.strategy.forgetsRequest === true || !isFitting(last)) return last;
+  const end = ended(run, onlyThisTurn, budget);
+  if (isFitting(end)) return end;
+  const newest = ended(run, onlyTheNewest, budget);
+  return isFitting(newest) ? newest : last;
+}
+
+/** Tokens that a prompt with the running request may have: all that the model is known to take. */
+function mostForRequest(run: CompactionCase): number {
+  const { recorder, setup, clock } = run;
+  const { state } = recorder;
+  const { most, window } = limitsOf(run);
+  const { trigger, overflows } = state.compactions;
+  if (trigger !== "overflow") return window;
+  // After a second refusal, neither the known window nor the provider's count is to be trusted.
+  if (overflows > 1 || window === Number.POSITIVE_INFINITY) return most;
+  return window / countedMore(state, nextEstimate(state, setup, clock()));
 }
 
 /** Keeps the end, or leaves out all before this turn if only that fits the model. */
@@ -109,7 +138,7 @@ export function orOnlyThisTurn(
   budget: PlanBudget,
 ): CompactionEnd {
   if (!isCompacted(run)) return end;
-  const least = ended(run, onlyThisTurn, budget);
+  const least = onlyThis(run, budget);
   if (least.type !== "context.compacted" || tokensAfter(least) >= tokensAfter(end)) return end;
   return fits(run, least) || tokensAfter(end) > limitsOf(run).window ? least : end;
 }

@@ -88,7 +88,7 @@ export function refusedTokens({ usage }: SessionState, { tokens }: ContextEstima
 }
 
 /** The provider's tokens for one of ours, at least one. */
-function countedMore(state: SessionState, estimate: ContextEstimate): number {
+export function countedMore(state: SessionState, estimate: ContextEstimate): number {
   const { open } = state.history;
   const counted = open?.error === undefined ? undefined : overflowOf(open.error)?.promptTokens;
   return counted === undefined
