@@ -46,7 +46,7 @@ function runEnd(kinds: Classes, from: number, kind: number): number {
 }
 
 /** Tokens of the pieces of a text: near 1 where tokenizers have a token for most. */
-export interface Weights {
+interface Weights {
   /** Of a word by its length (`WORD_LENGTHS`): with a space before it, with a sign, with `_`, alone. */
   readonly word: readonly (readonly number[])[];
   /** Of each letter of a word beyond `LONG_WORD`. */
@@ -176,11 +176,7 @@ function denseRun(text: string, kinds: Classes, from: number, { dense }: Weights
 
 /** Estimated tokens of a text, as a tokenizer with this vocabulary counts them. Not rounded. */
 export function textTokens(text: string, vocabulary: Vocabulary = "o200k"): number {
-  return weigh(text, weights[vocabulary]);
-}
-
-/** {@link textTokens} by other weights. */
-export function weigh(text: string, table: Weights): number {
+  const table = weights[vocabulary];
   let tokens = 0;
   for (let from = 0; from < text.length;) {
     const end = partEnd(text, from);
