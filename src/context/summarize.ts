@@ -130,12 +130,13 @@ function requestOf(
   mostTokens: number | undefined,
 ): SummaryRequest {
   const instructions = writerInstructions(maxTokens);
-  const texts = covered.units
+  const pieces = covered.units
     .filter(({ summary }) => summary === undefined)
-    .map((unit) => unitText(unit, view, rung !== "whole"))
-    .filter((text) => text !== "");
-  const leftOut = rung === "newest" ? textsLeftOut(texts, mostTokens) : 0;
-  const transcript = texts.slice(leftOut).join("\n\n");
+    .map((unit) => ({ kind: unit.kind, text: unitText(unit, view, rung !== "whole") }))
+    .filter(({ text }) => text !== "");
+  const shown = rung === "newest" ? newestOf(pieces, mostTokens) : pieces;
+  const leftOut = pieces.length - shown.length;
+  const transcript = shown.map(({ text }) => text).join("\n\n");
   const requests = covered.requests
     .filter((text) => !transcript.includes(text))
     .map((text) => (rung === "whole" ? text : cut(text)));
@@ -154,18 +155,32 @@ function requestOf(
   };
 }
 
-/** The number of texts to leave out at the beginning, so that the rest has half of the tokens. */
-function textsLeftOut(texts: readonly string[], mostTokens: number | undefined): number {
-  const tokens = texts.map((text) => textTokens(text));
-  const most = (mostTokens ?? tokens.reduce((sum, one) => sum + one, 0)) / 2;
-  let kept = 0;
-  let first = texts.length;
-  while (first > 0) {
-    kept += tokens[first - 1] ?? 0;
-    if (kept > most) break;
-    first--;
+interface Piece {
+  readonly kind: ShownUnit["kind"];
+  readonly text: string;
+}
+
+/** The share of a short request that the words of users may have, before the other newest pieces. */
+const USER_SHARE = 0.5;
+
+/** Half of the tokens: the newest words of users, which no tool can bring back, then the newest pieces. */
+function newestOf(pieces: readonly Piece[], mostTokens: number | undefined): readonly Piece[] {
+  const sized = pieces.map((piece) => ({ piece, tokens: textTokens(piece.text) }));
+  const most = (mostTokens ?? sized.reduce((sum, { tokens }) => sum + tokens, 0)) / 2;
+  const kept = new Set<Piece>();
+  let left = most;
+  for (const { piece, tokens } of sized.toReversed()) {
+    if (piece.kind !== "user" || tokens > left - most * (1 - USER_SHARE)) continue;
+    kept.add(piece);
+    left -= tokens;
   }
-  return first;
+  for (const { piece, tokens } of sized.toReversed()) {
+    if (kept.has(piece)) continue;
+    if (tokens > left) break;
+    kept.add(piece);
+    left -= tokens;
+  }
+  return pieces.filter((piece) => kept.has(piece));
 }
 
 /** A summary under the same headings that needs no model. */

@@ -82,7 +82,7 @@ export function pruningAgent(steps: readonly ScriptedStep[] = []): Agent {
     instructions: "You look things up.",
     model: scriptedModel(steps),
     tools: usualTools,
-    context: { prune: { protectTokens: 300, minimumGain: 200 }, compact: false },
+    context: { prune: { protectTokens: 300, minimumGain: 250 }, compact: false },
   };
 }
 
