@@ -7,11 +7,11 @@ import { hash } from "node:crypto";
 import type { AssistantContent, ModelMessage, ToolContent } from "ai";
 import { isRepeatedId, type ModelName } from "../events/index.ts";
 import { bindingOf, modelOf } from "../projections/index.ts";
+import { modelFamily } from "./model-family.ts";
 
 /** Valid for all but Mistral: Anthropic's and Bedrock's letters, the 40 characters of OpenAI's older interface. */
 const COMMON = /^[\w-]{1,40}$/;
 const MISTRAL = /^[a-zA-Z0-9]{9}$/;
-const mistralModels = /mistral|ministral|mixtral|codestral|devstral|magistral|pixtral/i;
 
 type AssistantPart = Exclude<AssistantContent, string>[number];
 type Call = Extract<AssistantPart, { readonly type: "tool-call" }>;
@@ -107,8 +107,7 @@ function isSame(one: readonly unknown[], other: readonly unknown[]): boolean {
 }
 
 export function isMistral(model: ModelName | undefined): boolean {
-  if (model === undefined) return false;
-  return mistralModels.test(model.provider) || mistralModels.test(model.modelId);
+  return model !== undefined && modelFamily(model).name === "mistral";
 }
 
 /** Whether two models have the same provider and maker: a proxy may serve models of many makers. */

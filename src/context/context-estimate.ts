@@ -17,7 +17,8 @@ import {
 } from "../projections/index.ts";
 import { promptChange, type PromptChange } from "./prompt-change.ts";
 import { addSize, meter, noSize, type MessageSize, type Meter } from "./message-size.ts";
-import { modelFamily } from "./model-family.ts";
+import { modelFamily, type ModelFamily } from "./model-family.ts";
+import { toolsCount, toolsText } from "./tools-text.ts";
 import type { ModelLimits } from "./model-limits.ts";
 import { defaultEstimator, factorPrior, type TokenEstimator } from "./token-estimator.ts";
 
@@ -30,6 +31,8 @@ export interface EstimateInput {
   /** The fixed parts of every prompt: instructions, and tool definitions as JSON. */
   readonly instructions: string;
   readonly tools: string;
+  /** Whether the model has to call a tool. */
+  readonly mustCall?: boolean;
   /** Tokens of both, if only their number is known: counted as instructions. */
   readonly standing?: number;
   readonly history: HistoryState;
@@ -96,15 +99,43 @@ interface Fixed {
 const fixedSizes = new WeakMap<Meter, Map<string, MessageSize>>();
 const MOST_FIXED = 64;
 
-function fixedSize(meter: Meter, text: string): MessageSize {
+function fixedSize(
+  meter: Meter,
+  text: string,
+  measure = (one: string): MessageSize => meter.text(one),
+): MessageSize {
   const known = fixedSizes.get(meter) ?? new Map<string, MessageSize>();
   fixedSizes.set(meter, known);
-  const size = known.get(text) ?? meter.text(text);
+  const size = known.get(text) ?? measure(text);
   known.delete(text);
   known.set(text, size);
   const [oldest] = known.keys();
   if (known.size > MOST_FIXED && oldest !== undefined) known.delete(oldest);
   return size;
+}
+
+/** What every prompt has: instructions and tools, with what the provider adds to them. */
+function fixedSizesOf(input: EstimateInput, meter: Meter, family: ModelFamily): Fixed {
+  const { instructions, tools, standing } = input;
+  if (standing !== undefined)
+    return { instructions: { ...noSize, around: standing }, tools: fixedSize(meter, tools) };
+  const { perPrompt, perInstructions } = family;
+  const { preamble, forced = preamble, each, form } = family.tools;
+  const added = (around: number): MessageSize => ({ ...noSize, around });
+  const isEmpty = instructions === "";
+  const texts = fixedSize(meter, tools, (json) => ({
+    ...meter.text(toolsText(json, form)),
+    around: each * toolsCount(json),
+    bytes: Buffer.byteLength(json),
+  }));
+  return {
+    instructions: addSize(
+      fixedSize(meter, instructions),
+      added(perPrompt + (isEmpty ? 0 : perInstructions)),
+    ),
+    tools:
+      tools === "" ? noSize : addSize(texts, added(input.mustCall === true ? forced : preamble)),
+  };
 }
 
 /** Measures media and bytes only. */
@@ -127,13 +158,7 @@ export function estimateContext(input: EstimateInput): ContextEstimate {
   const measure = meter(estimator, model);
   const family = modelFamily(model);
   const factor = calibrationFactor(calibration, model, factorPrior(estimator, model));
-  const fixed: Fixed = {
-    instructions:
-      input.standing === undefined
-        ? fixedSize(measure, input.instructions)
-        : { ...noSize, around: input.standing },
-    tools: fixedSize(measure, input.tools),
-  };
+  const fixed = fixedSizesOf(input, measure, family);
   const counted = input.counts?.last;
   const change = promptChange({ history, view, usage, counted, family }, measure);
   // With a bill, text is counted in new messages only; for the others, media and bytes are enough.

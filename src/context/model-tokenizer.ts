@@ -19,6 +19,15 @@ const tokenizers: Readonly<Partial<Record<ModelFamily["name"], ModelTokenizer>>>
   anthropic: { vocabulary: "o200k", factor: 1.1, spread: 0.15 },
 };
 
+/** Claude's tokenizer before Opus 4.7 and Sonnet 5. The newer one makes up to 1.35 times as many: "What's new", platform.claude.com. */
+const olderClaude =
+  /claude-(2|3|instant)|haiku-4|(opus|sonnet)-4([-.@][0-6])?(?![-.]?\d(?!\d{7}))/i;
+const NEWER_CLAUDE = 1.3;
+
 export function modelTokenizer(model: ModelName): ModelTokenizer {
-  return tokenizers[modelFamily(model).name] ?? unknown;
+  const { name } = modelFamily(model);
+  const found = tokenizers[name] ?? unknown;
+  return name === "anthropic" && !olderClaude.test(model.modelId)
+    ? { ...found, factor: found.factor * NEWER_CLAUDE }
+    : found;
 }

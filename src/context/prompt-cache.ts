@@ -28,6 +28,7 @@ const LIFETIMES = {
   deepseek: 7_200_000,
   xai: 300_000,
   zai: 300_000,
+  mistral: 300_000,
   other: 300_000,
 } as const;
 

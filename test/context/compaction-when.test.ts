@@ -67,13 +67,14 @@ describe("when", () => {
 
   it("a plan is to leave room below the limit, beside instructions and tools", () => {
     const measure = meter(defaultEstimator, gpt);
+    // Of each prompt, three tokens begin the reply.
     const made = estimateOf(60_000);
     const budget = planBudget(threshold(0.5), made, measure);
     expect(budget).toEqual({
       meter: measure,
       factor: 1,
-      messageTokens: 50_000,
-      windowTokens: 80_000,
+      messageTokens: 49_997,
+      windowTokens: 79_997,
     });
     expect(planBudget(overflow(), unknown(9), measure).messageTokens).toBeUndefined();
   });

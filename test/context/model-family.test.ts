@@ -2,6 +2,7 @@
 
 import { expect, it } from "vitest";
 import { modelFamily } from "../../src/context/model-family.ts";
+import { modelTokenizer } from "../../src/context/model-tokenizer.ts";
 
 it.each([
   ["openai.responses", "gpt-5", "openai"],
@@ -25,6 +26,8 @@ it.each([
   ["google.vertex.chat", "gemini-3-pro-preview", "google"],
   ["google.vertex.anthropic.messages", "claude-opus-4-6", "anthropic"],
   ["openrouter", "google/gemini-2.5-pro", "google"],
+  ["mistral.chat", "anything", "mistral"],
+  ["openrouter", "mistralai/devstral-small", "mistral"],
   ["acme", "llama-4", "other"],
   ["acme", "solo1", "other"],
   ["my-openai", "llama-4", "other"],
@@ -41,7 +44,8 @@ it("only Claude reads ids, and OpenAI bills what opens a reply", () => {
   // Chat format: four tokens around a message, three that open a reply.
   expect(of("openai")).toEqual([4, 2, 3, false]);
   expect(of("anthropic")).toEqual([3, 9, 0, true]);
-  expect(of("google")).toEqual([4, 8, 0, false]);
+  // No tokens around a message; a result is an object that names its function.
+  expect(of("google")).toEqual([0, 15, 0, false]);
   expect(of("deepseek")).toEqual([4, 11, 0, false]);
   expect(of("acme")).toEqual([4, 8, 0, false]);
 });
@@ -76,5 +80,29 @@ it.each([
   "%s bills reasoning that is %s in its turn, and %s of it afterwards",
   (modelId, inTurn, afterTurn) => {
     expect(modelFamily({ provider: "gateway", modelId }).reasoning).toEqual({ inTurn, afterTurn });
+  },
+);
+
+it.each([
+  // "Tool use", platform.claude.com: auto and none, any and tool.
+  ["claude-3-5-haiku-20241022", 1.1, 264, 340],
+  ["claude-3-7-sonnet-20250219", 1.1, 346, 313],
+  ["claude-opus-4-20250514", 1.1, 313, 315],
+  ["claude-sonnet-4@20250514", 1.1, 313, 315],
+  ["us.anthropic.claude-opus-4-1-20250805-v1:0", 1.1, 313, 315],
+  ["claude-haiku-4-5", 1.1, 496, 588],
+  ["anthropic/claude-sonnet-4.5", 1.1, 496, 588],
+  ["claude-opus-4-6", 1.1, 496, 588],
+  ["claude-opus-4-7", 1.43, 675, 804],
+  ["claude-opus-4-8", 1.43, 290, 410],
+  ["claude-sonnet-5", 1.43, 354, 474],
+  ["claude-sonnet-5-5", 1.43, 290, 410],
+  ["claude-opus-5", 1.43, 290, 410],
+])(
+  "%s has a factor of %d and a preamble of %d tokens about tools, or %d",
+  (modelId, factor, preamble, forced) => {
+    const model = { provider: "gateway", modelId };
+    expect(modelTokenizer(model).factor).toBeCloseTo(factor);
+    expect(modelFamily(model).tools).toMatchObject({ preamble, forced });
   },
 );

@@ -76,6 +76,21 @@ describe("the context of a session in a log", () => {
     expect(instructions + messages).toBe(tokens);
   });
 
+  it("has the provider's preamble about tools, by whether the model has to call one", async () => {
+    const claude = { provider: "anthropic.messages", modelId: "claude-sonnet-4-5" };
+    const agent = { ...agentOf(), model: { ...billingModel(() => "Told."), ...claude } };
+    await using open = await told(agent);
+    const { tokens, breakdown } = await open.session.context();
+    const found = await readContext(open.log, open.session.id, { catalogue });
+    expect(found).toMatchObject({ standing: "log", tokens });
+    const sum = breakdown.instructions + breakdown.tools;
+    expect(Math.abs(found.breakdown.instructions - sum) / sum).toBeLessThan(0.05);
+    expect(breakdown.tools).toBeGreaterThan(496);
+    await using forced = await openSession({ ...agent, toolChoice: "required" });
+    const { breakdown: more } = await forced.session.context();
+    expect(more.tools - breakdown.tools).toBe(588 - 496);
+  });
+
   it("goes by the first bill of an agent that took the session over", async () => {
     await using log = await openMemoryLog();
     const first = await openSession(agentOf(), { log });

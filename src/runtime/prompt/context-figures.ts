@@ -33,7 +33,7 @@ export interface PromptSetup {
 
 export interface FiguresSetup extends Pick<PromptSetup, "catalogue"> {
   readonly prepared: Omit<PreparedAgent, "agent"> & {
-    readonly agent: Pick<Agent, "context" | "maxOutputTokens">;
+    readonly agent: Pick<Agent, "context" | "maxOutputTokens" | "toolChoice">;
   };
   /** Tokens of instructions and tools, if their texts are not available. */
   readonly standing?: number;
@@ -77,6 +77,10 @@ export function limitsNow(
   return { ...limits, maxOutputTokens: Math.min(ownLimit, limits.maxOutputTokens ?? ownLimit) };
 }
 
+function mustCall(toolChoice: Agent["toolChoice"]): boolean {
+  return toolChoice === "required" || typeof toolChoice === "object";
+}
+
 /** The estimate of the next prompt. Its cost is proportional to what is new since the last step. */
 export function nextEstimate(
   state: SessionState,
@@ -92,6 +96,7 @@ export function nextEstimate(
     model: description.model,
     instructions,
     tools,
+    mustCall: mustCall(agent.toolChoice),
     history,
     view,
     usage: state.usage,
