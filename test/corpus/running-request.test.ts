@@ -105,9 +105,10 @@ describe("the running request of a recorded session", () => {
       skip(!sessionsPresent, sessionsAbsent);
       const { fitting, lost, crowded } = await total(window, how, isFailing, place);
       expect(fitting).toBeGreaterThan(0);
-      // Where it has no place beside the newest step, in the smallest of windows alone.
-      expect({ lost }).toEqual({ lost: crowded });
-      expect(crowded).toBeLessThanOrEqual(window > 4000 ? 0 : Math.ceil(fitting / 100));
+      // In the smallest of windows, where it has no place beside the newest step, or hardly any.
+      const most = window > 4000 ? 0 : crowded + Math.ceil(fitting / 1000);
+      expect(lost).toBeLessThanOrEqual(most);
+      expect(lost).toBeLessThanOrEqual(Math.ceil(fitting / 100));
     },
   );
 
