@@ -175,7 +175,7 @@ describe("an agent that was changed", () => {
     [
       "compacts later",
       "compactions",
-      compactingWhen(tokens(1100)),
+      compactingWhen(tokens(1200)),
       45,
       {
         recorded: { type: "context.compaction-started" },
