@@ -291,6 +291,7 @@ export const plainWords: ReadonlySet<string> = new Set(
     quota
     randomness
     rate
+    reached
     read
     readable
     reader
@@ -429,6 +430,7 @@ export const plainWords: ReadonlySet<string> = new Set(
     waits
     walk
     warnings
+    watch
     watched
     watchers
     ways

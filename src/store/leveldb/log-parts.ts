@@ -14,8 +14,10 @@ export interface LogPartsOptions {
   readonly checked: ChainMark;
   /** Removes deleted rows from the files. Left out where rows in memory leave nothing behind. */
   readonly eraser?: Eraser;
-  /** Throws when another process owns the store. Left out where that cannot happen. */
+  /** Throws when another process owns the store, or its folder is gone. Left out where that cannot happen. */
   readonly assertOwned?: () => void;
+  /** Called with the end of the log after each synced write, before its appends resolve. */
+  readonly onSynced?: (position: number) => void;
 }
 
 export interface LogParts {
@@ -36,7 +38,7 @@ export interface LogParts {
 
 export function logParts(
   given: Database,
-  { sync, end, checked, eraser, assertOwned = () => {} }: LogPartsOptions,
+  { sync, end, checked, eraser, assertOwned = () => {}, onSynced }: LogPartsOptions,
   assertOpen: () => void,
 ): LogParts {
   const database = new ScannedDatabase(given);
@@ -61,6 +63,7 @@ export function logParts(
     checked,
     index,
     assertOwned,
+    onSynced,
     onWritten: () => {
       following.notify();
     },

@@ -13,11 +13,13 @@ import type { BlobStore } from "../../events/index.ts";
 import type { StoreLog } from "./store-log.ts";
 import {
   checkFiles,
+  lastKnown,
   levelAt,
   linkFolder,
   liveFiles,
   type Ownership,
   newStore,
+  readReached,
   readStoreFile,
   needsNewLog,
   namesIn,
@@ -31,19 +33,21 @@ export async function openForReading(paths: StorePaths, ownership: Ownership): P
   // A killed reader may have left one.
   await removeCopy();
   const store = readStoreFile(paths) ?? newStore;
+  const reached = readReached(paths, store);
+  const known = lastKnown(store, reached);
   const source = { ...paths, log: logToRead(paths) };
-  const isNew = isUnfinished(paths, store) || needsNewLog(source, store);
+  const isNew = isUnfinished(paths, known) || needsNewLog(source, known);
   try {
     if (isNew) makePrivateFolder(paths.reading);
     else {
       const files = liveFiles(source.log);
-      await checkFiles(paths, files, store.tables ?? {});
+      await checkFiles(paths, files, { sums: store.tables, reached });
       linkFolder(source.log, paths.reading, files);
     }
     const database = await levelAt(paths.reading, isNew);
     try {
       await database.open();
-      const { chain } = await checkRows(database, paths, store);
+      const { chain } = await checkRows(database, paths, store, reached);
       await catchUpIndex(database, chain.since);
       return new LevelLog(database, {
         dir: paths.dir,

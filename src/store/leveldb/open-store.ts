@@ -21,7 +21,10 @@ import type { Committer } from "./write/index.ts";
 import { checkedMarkRow, storeFailure } from "./rows/index.ts";
 import {
   checkFiles,
+  createReached,
   flush,
+  FolderWatch,
+  lastKnown,
   levelAt,
   type LevelDb,
   liveFiles,
@@ -43,13 +46,15 @@ import {
   assertIsStore,
   assertExists,
   needsNewLog,
+  numberOfFile,
+  ReachedFile,
+  readReached,
   storePaths,
   type StorePaths,
   beginLog,
   finishLog,
   isUnfinished,
   sumTables,
-  type TableSums,
 } from "./files/index.ts";
 import { LevelLog } from "./level-log.ts";
 import type { StoreLog } from "./store-log.ts";
@@ -86,7 +91,13 @@ interface OpenToRead extends WhichStore {
 
 interface Opened extends CheckedRows {
   readonly database: LevelDb;
-  readonly tables: TableSums;
+  readonly store: StoreFile;
+}
+
+interface Held {
+  readonly ownership: Ownership;
+  readonly reached: ReachedFile;
+  readonly watch: FolderWatch;
 }
 
 const schema = optionsOf<OpenLogOptions>(
@@ -152,15 +163,30 @@ async function openForWriting(
     if (existsSync(folder)) keepPrivate(folder);
   }
   const opened = await openOwned(paths, { durability, above });
-  return new LevelLog(opened.database, {
-    dir: paths.dir,
-    eraser: eraserOf(opened.database),
-    sync: durability === "sync",
-    blobs: folderBlobs(paths.blobs, { sync: durability === "sync" }),
-    ...opened.chain,
-    assertOwned: ownership.assertHeld,
-    release: closer(paths, ownership, opened),
-  });
+  const sync = durability === "sync";
+  try {
+    const { generation, chain } = opened;
+    const { position } = chain.end;
+    const reached = await ReachedFile.open(paths, { generation, position });
+    const watch = new FolderWatch(paths, reached);
+    return new LevelLog(opened.database, {
+      dir: paths.dir,
+      eraser: eraserOf(opened.database),
+      sync,
+      blobs: folderBlobs(paths.blobs, { sync }),
+      ...chain,
+      assertOwned: () => {
+        ownership.assertHeld();
+        watch.assertInPlace();
+      },
+      // What is not synced may be gone after a power cut.
+      ...(sync && { onSynced: (written) => reached.note(written) }),
+      release: closer(paths, { ownership, reached, watch }, opened),
+    });
+  } catch (error) {
+    await opened.database.close();
+    throw error;
+  }
 }
 
 /** Merging tables removes deleted rows from the files; making a table removes old files. */
@@ -187,18 +213,20 @@ async function openClaimed(paths: StorePaths, claimed: JsonDraft, above: string)
   let guard = inheritedGuard(paths);
   let database: LevelDb | undefined;
   let opened: Opened;
-  if (isUnfinished(paths, store)) await rm(paths.log, { recursive: true, force: true });
-  const unused = needsNewLog(paths, store);
+  const reached = readReached(paths, store);
+  const known = lastKnown(store, reached);
+  if (isUnfinished(paths, known)) await rm(paths.log, { recursive: true, force: true });
+  const unused = needsNewLog(paths, known);
   try {
     if (unused) await beginLog(paths, above);
     else {
       const files = liveFiles(paths.log);
-      await checkFiles(paths, files, store.tables ?? {});
+      await checkFiles(paths, files, { sums: store.tables, reached });
       guard ??= guardLog(paths, files);
     }
     database = await levelAt(paths.log, unused);
     await database.open();
-    opened = { database, tables: store.tables ?? {}, ...(await checkRows(database, paths, store)) };
+    opened = { database, store, ...(await checkRows(database, paths, store, reached)) };
     // Before the guard is dropped: until then the files can be restored.
     await catchUpIndex(database, opened.chain.since);
   } catch (error) {
@@ -219,19 +247,24 @@ async function openClaimed(paths: StorePaths, claimed: JsonDraft, above: string)
 }
 
 async function newStoreFile(paths: StorePaths): Promise<StoreFile> {
-  await writeStoreFile(paths, newStore);
-  return newStore;
+  const store: StoreFile = { ...newStore, keepsReached: true };
+  const { generation } = store;
+  await createReached(paths, { generation, position: 0, emptyLog: 0 });
+  await writeStoreFile(paths, store);
+  return store;
 }
 
 /** Records how far the log has come, and empties LevelDB's log file, its weakest file. */
 function closer(
   paths: StorePaths,
-  ownership: Ownership,
-  { database, generation, chain, tables: known }: Opened,
+  { ownership, reached, watch }: Held,
+  { database, generation, chain, store }: Opened,
 ): (committer: Committer) => Promise<void> {
   return async (committer) => {
     const { failure, written } = committer;
-    const isHeld = ownership.isHeld();
+    const isInPlace = watch.isInPlace();
+    const isHeld = isInPlace && ownership.isHeld();
+    let emptyLog = 0;
     const moved = isHeld && failure === undefined && written.position > chain.checked.position;
     try {
       if (moved) {
@@ -249,16 +282,27 @@ function closer(
       if (isHeld) for (const folder of [paths.log, paths.lock]) keepFilesPrivate(folder);
       if (moved) {
         const { tables: files } = liveFiles(paths.log);
-        const tables = await sumTables(files, known);
-        await writeStoreFile(paths, { format: FORMAT, generation, reached: written, tables });
+        const tables = await sumTables(files, store.tables ?? {});
+        const closed = { format: FORMAT, generation, reached: written, tables, keepsReached: true };
+        await writeStoreFile(paths, closed);
       }
+      if (isHeld) emptyLog = emptyLogOf(paths);
       // The file may belong to another owner by now.
       if (isHeld) await removeOwner(paths);
+      // Where an append said so, its caller knows.
+      if (!isInPlace && failure === undefined) throw watch.failure();
     } catch (error) {
       throw storeFailure(error, paths.dir, "closed");
     } finally {
+      reached.close(emptyLog);
       await database.close();
       await ownership.release();
     }
   };
+}
+
+/** The number of LevelDB's log file if it is empty: nothing is lost with it. */
+function emptyLogOf({ log }: StorePaths): number {
+  const { logs } = liveFiles(log);
+  return logs.every(({ size }) => size === 0) ? numberOfFile(logs[0]?.path ?? "0") : 0;
 }

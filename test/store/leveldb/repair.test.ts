@@ -275,7 +275,7 @@ it.each([
 it("finds nothing to repair in a store that has no log yet", async () => {
   const dir = await temporaryFolder();
   await store(dir);
-  await rm(join(dir, "log"), { recursive: true });
+  for (const name of ["log", "store.reached"]) await rm(join(dir, name), { recursive: true });
   const mark = { format: 1, generation: 1, reached: { position: 0, seal: "" } };
   await writeFile(join(dir, "store.json"), JSON.stringify(mark));
   const before = await fingerprint(dir);

@@ -6,11 +6,13 @@
 import { basename } from "node:path";
 import { crc32 } from "node:zlib";
 import { z } from "zod";
-import { bytesOf, type LogFile, type LiveFiles } from "./log-folder.ts";
+import { bytesOf, type LogFile, type LiveFiles, numberOfFile } from "./log-folder.ts";
 import { TurnlogError } from "../../../events/index.ts";
 import { damageInLog, type FileDamage, damageInTable } from "../format/index.ts";
 import { parseEventKey } from "../rows/index.ts";
 import { diedAs } from "./owner.ts";
+import type { Reached } from "./reached-file.ts";
+import { incomplete } from "./store-files.ts";
 import type { StorePaths } from "./store-paths.ts";
 
 /** Some 10 ms with known sums. Earlier openings checked older files. */
@@ -18,13 +20,22 @@ const BYTES_AFTER_CLOSE = 16 * 1024 * 1024;
 /** About a second: an assertion that ended the process must not end it again and again. */
 const BYTES_AFTER_DEATH = 1024 * 1024 * 1024;
 
-/** @throws TurnlogError `LOG_DAMAGED` */
+/**
+ * `reached`: as {@link missingLog}.
+ * @throws TurnlogError `LOG_DAMAGED`
+ */
 export async function checkFiles(
   paths: StorePaths,
-  { tables, logs }: LiveFiles,
-  sums: TableSums,
+  files: LiveFiles,
+  {
+    sums = {},
+    reached,
+  }: { readonly sums: TableSums | undefined; readonly reached?: Reached | undefined },
 ): Promise<void> {
+  const { tables, logs } = files;
   const died = diedAs(paths);
+  const missing = missingLog(paths, files, reached);
+  if (missing !== undefined) throw incomplete(paths.log, missing);
   // Without syncing a power cut may lose writes in any order; then the commit chain decides.
   if (died === "sync") {
     for (const { path } of logs) assertGood(path, damageInLog(await bytesOf(path)));
@@ -36,6 +47,24 @@ export async function checkFiles(
     const bytes = await bytesOf(path);
     if (!isAsClosed(path, bytes, sums)) assertGood(path, damageInTable(bytes));
   }
+}
+
+/**
+ * Says that the log file of the manifest is gone, which LevelDB takes for an empty one. It creates the file
+ * before it writes the name into its manifest, and a later name before it deletes the file. A file that was
+ * empty at the last closing may be gone: copies often leave out what ends in `.log`.
+ * @param reached - What `store.reached` says, if it can be read.
+ */
+export function missingLog(
+  paths: StorePaths,
+  { logs, firstLog }: LiveFiles,
+  reached: Reached | undefined,
+): string | undefined {
+  if (firstLog === 0 || logs.some(({ path }) => numberOfFile(path) === firstLog)) return undefined;
+  if (reached === undefined ? diedAs(paths) === undefined : reached.emptyLog === firstLog)
+    return undefined;
+  const name = `${String(firstLog).padStart(6, "0")}.log`;
+  return `its file ${name}, which held the newest events, is missing`;
 }
 
 function assertGood(path: string, damage: FileDamage | undefined): void {

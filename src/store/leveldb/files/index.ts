@@ -1,6 +1,6 @@
 /** The files of a store: their names, checks, locks and guard copies. */
 
-export { checkFiles, type TableSums, sumTables } from "./file-check.ts";
+export { checkFiles, missingLog, sumTables } from "./file-check.ts";
 export {
   formatDamage,
   readFormat,
@@ -12,9 +12,24 @@ export {
   storeReached,
   writeStoreFile,
 } from "./store-file.ts";
+export {
+  type Reached,
+  createReached,
+  lastKnown,
+  ReachedFile,
+  readReached,
+} from "./reached-file.ts";
+export { FolderWatch } from "./folder-watch.ts";
 export type { JsonDraft } from "./json-file.ts";
 export { type LevelDb, flush, levelAt } from "./level.ts";
-export { type LogFile, bytesOf, filesOf, linkFolder, liveFiles } from "./log-folder.ts";
+export {
+  type LogFile,
+  bytesOf,
+  filesOf,
+  linkFolder,
+  liveFiles,
+  numberOfFile,
+} from "./log-folder.ts";
 export {
   guardLog,
   inheritedGuard,

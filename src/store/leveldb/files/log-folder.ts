@@ -27,6 +27,8 @@ export interface LogFile {
 export interface LiveFiles {
   readonly tables: readonly LogFile[];
   readonly logs: readonly LogFile[];
+  /** The number of the log file that the manifest names; 0 if LevelDB has not made one yet. */
+  readonly firstLog: number;
 }
 
 export function filesOf(folder: string, ending: ".ldb" | ".log"): readonly LogFile[] {
@@ -74,10 +76,11 @@ export function liveFiles(folder: string): LiveFiles {
   return {
     tables: filesOf(folder, ".ldb").filter(({ path }) => tables.has(numberOfFile(path))),
     logs: filesOf(folder, ".log").filter(({ path }) => isLive(numberOfFile(path))),
+    firstLog,
   };
 }
 
-function numberOfFile(path: string): number {
+export function numberOfFile(path: string): number {
   return Number.parseInt(basename(path), 10);
 }
 

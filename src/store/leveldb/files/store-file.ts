@@ -30,6 +30,8 @@ export interface StoreFile {
   readonly reached: ChainMark;
   /** Checksums of the tables at the last close. */
   readonly tables?: TableSums;
+  /** Whether `store.reached` must be there. Absent: an earlier release, a backup or a repair wrote this. */
+  readonly keepsReached?: boolean;
 }
 
 const storeSchema: z.ZodType<StoreFile> = z.object({
@@ -37,6 +39,7 @@ const storeSchema: z.ZodType<StoreFile> = z.object({
   generation: z.int().positive(),
   reached: markSchema,
   tables: tableSumsSchema.exactOptional(),
+  keepsReached: z.boolean().exactOptional(),
 });
 
 export const newStore: StoreFile = { format: FORMAT, generation: 1, reached: chainStart };

@@ -7,7 +7,6 @@
 
 import { existsSync, rmSync, writeFileSync, readFileSync, statSync } from "node:fs";
 import { PRIVATE_FILE, syncAbove, syncFolder } from "../../folder/index.ts";
-import type { StoreFile } from "./store-file.ts";
 import { namesIn, type StorePaths } from "./store-paths.ts";
 import { basename, join } from "node:path";
 import { TurnlogError, hasCode } from "../../../events/index.ts";
@@ -65,9 +64,9 @@ export function hasEvents({ log, beforeOpen, repaired }: StorePaths): boolean {
   );
 }
 
-/** The same for opening and repair. `store` is left out if `store.json` cannot be read. */
-export function logMissing({ dir, log }: StorePaths, store?: StoreFile): TurnlogError {
-  const had = store === undefined ? "" : ` (it had ${store.reached.position})`;
+/** The same for opening and repair. `reached` is left out if `store.json` cannot be read. */
+export function logMissing({ dir, log }: StorePaths, reached?: number): TurnlogError {
+  const had = reached === undefined ? "" : ` (it had ${reached})`;
   return new TurnlogError(
     "LOG_DAMAGED",
     `All events of the store in ${dir} are gone${had}: there is no log in ${log}, and nothing here can bring it back. Nothing was changed. Put the whole folder ${dir} back from a backup; to begin again instead, delete it or move it away.`,
@@ -75,13 +74,15 @@ export function logMissing({ dir, log }: StorePaths, store?: StoreFile): Turnlog
   );
 }
 
-/** Whether LevelDB has to create the log. @throws TurnlogError `LOG_DAMAGED` if the rest of a log would look new */
-export function needsNewLog(paths: StorePaths, store: StoreFile): boolean {
+/**
+ * Whether LevelDB has to create the log. `reached`: how far it had certainly come.
+ * @throws TurnlogError `LOG_DAMAGED` if the rest of a log would look new
+ */
+export function needsNewLog(paths: StorePaths, reached: number): boolean {
   const { log } = paths;
-  const { reached } = store;
   const names = namesIn(log);
-  if (reached.position > 0 && !hasEvents(paths)) throw logMissing(paths, store);
-  const used = reached.position > 0 || names.some((name) => DATA.test(name));
+  if (reached > 0 && !hasEvents(paths)) throw logMissing(paths, reached);
+  const used = reached > 0 || names.some((name) => DATA.test(name));
   if (names.includes("CURRENT")) {
     const manifest = readFileSync(join(log, "CURRENT"), "utf8").trim();
     if (names.includes(manifest)) return false;
@@ -109,7 +110,7 @@ export function foreign(path: string, why: string): TurnlogError {
   );
 }
 
-function incomplete(log: string, why: string): TurnlogError {
+export function incomplete(log: string, why: string): TurnlogError {
   return new TurnlogError(
     "LOG_DAMAGED",
     `The log in ${log} is damaged: ${why}. Nothing was changed. Put the file back from a copy, or run \`turnlog repair\`.`,
@@ -118,8 +119,8 @@ function incomplete(log: string, why: string): TurnlogError {
 }
 
 /** Whether the log was never finished. A log with tables has been in use, despite the mark. */
-export function isUnfinished({ newLog: young, log }: StorePaths, { reached }: StoreFile): boolean {
-  if (reached.position > 0 || !existsSync(young)) return false;
+export function isUnfinished({ newLog: young, log }: StorePaths, reached: number): boolean {
+  if (reached > 0 || !existsSync(young)) return false;
   return !namesIn(log).some((name) => name.endsWith(".ldb"));
 }
 

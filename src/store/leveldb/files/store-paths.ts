@@ -2,6 +2,7 @@
  * The names in a store's folder.
  *
  *   store.json        marks the folder as a store; how far the log had certainly come
+ *   store.reached     how far the log of an open or killed store has come at least
  *   backup.unfinished marks a backup that is being written, or was killed
  *   owner.json        who writes to the store
  *   owner.sock        the owner listens here (owner-<n>.sock: before its rename)
@@ -31,6 +32,7 @@ export interface StorePaths {
   readonly lock: string;
   readonly log: string;
   readonly newLog: string;
+  readonly reached: string;
   readonly reading: string;
   readonly blobs: string;
   readonly damagedBlobs: string;
@@ -51,6 +53,7 @@ export function storePaths(dir: string): StorePaths {
     lock: join(dir, "lock"),
     log: join(dir, "log"),
     newLog: join(dir, "log.new"),
+    reached: join(dir, "store.reached"),
     reading: join(dir, "log.reading"),
     blobs: join(dir, "blobs"),
     damagedBlobs: join(dir, "blobs.damaged"),

@@ -29,15 +29,27 @@ export interface CheckedChain {
 }
 
 /**
- * Checks everything since `m/checked` and returns the end. `known`: a mark that the log had certainly reached.
+ * Checks everything since `m/checked` and returns the end.
+ * @param known - A mark that the log had certainly reached.
+ * @param reached - The global position that it had certainly reached since then.
  * @throws TurnlogError `LOG_DAMAGED`
  */
-export async function checkChain(database: Database, known: ChainMark): Promise<CheckedChain> {
+export async function checkChain(
+  database: Database,
+  known: ChainMark,
+  reached = 0,
+): Promise<CheckedChain> {
   const end = await chainEnd(database);
   if (end.position < known.position) {
     throw commitDamage(
       end.position + 1,
       `it ends at global position ${end.position}, and it had reached ${known.position} when it was last closed`,
+    );
+  }
+  if (end.position < reached) {
+    throw commitDamage(
+      end.position + 1,
+      `it ends at global position ${end.position}, and it had acknowledged ${reached}. The last ${reached - end.position} events are gone`,
     );
   }
   const checked = await lastChecked(database);

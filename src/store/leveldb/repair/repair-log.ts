@@ -39,6 +39,10 @@ import {
   storePaths,
   type StorePaths,
   isUnfinished,
+  createReached,
+  lastKnown,
+  type Reached,
+  readReached,
 } from "../files/index.ts";
 import { fileFindings, salvage } from "./salvage.ts";
 import { blobsOf, surveyBlobs } from "./blob-survey.ts";
@@ -96,10 +100,12 @@ async function owned(paths: StorePaths, options: OwnOptions): Promise<Ownership>
 async function assertLog(paths: StorePaths): Promise<void> {
   const names = namesIn(paths.dir);
   assertFinished(paths, names);
-  if (isUnfinished(paths, newStore)) throw neverUsed(paths);
+  if (isUnfinished(paths, 0)) throw neverUsed(paths);
   if (names.includes("store.json") && !hasEvents(paths)) {
     const store = await storeOf(paths, []);
-    if (store === undefined || store.reached.position > 0) throw logMissing(paths, store);
+    if (store === undefined) throw logMissing(paths);
+    const known = lastKnown(store, reachedOf(paths, store, []));
+    if (known > 0) throw logMissing(paths, known);
     if (namesIn(paths.log).length === 0) throw neverUsed(paths);
   }
   for (const folder of [paths.log, paths.beforeOpen, paths.repaired]) {
@@ -120,20 +126,23 @@ function neverUsed({ dir }: StorePaths): TurnlogError {
 async function repairLocked(paths: StorePaths): Promise<RepairReport> {
   const findings: string[] = [];
   const store = await storeOf(paths, findings);
-  const damages = await fileFindings(paths);
+  const last = reachedOf(paths, store, findings);
+  const damages = await fileFindings(paths, last);
   findings.push(...damages);
   // LevelDB must not open damaged files: its assertions would end this process.
-  const found = damages.length === 0 ? await examine(paths, store, findings) : undefined;
+  const found = damages.length === 0 ? await examine(paths, { store, last, findings }) : undefined;
   if (found !== undefined && findings.length === 0) {
     const blobs = await surveyBlobs(paths, found.blobs);
     return reportOf(paths.dir, { ...found, blobs, findings, reached: 0 }, undefined);
   }
   const { survey, blobs: stored, end, generation } = await rebuild(paths, store);
   const damaged = await putRepaired(paths, true);
-  await writeStoreFile(paths, { format: FORMAT, generation, reached: end });
+  // First: until `store.json` says otherwise, the file of another generation is as good as none.
+  await createReached(paths, { generation, position: end.position, emptyLog: 0 });
+  await writeStoreFile(paths, { format: FORMAT, generation, reached: end, keepsReached: true });
   await syncFolder(paths.dir);
   const blobs = await surveyBlobs(paths, stored);
-  const reached = store?.reached.position ?? 0;
+  const reached = lastKnown(store ?? newStore, last);
   return reportOf(paths.dir, { survey, blobs, findings, reached }, damaged);
 }
 
@@ -154,11 +163,31 @@ async function storeOf(paths: StorePaths, findings: string[]): Promise<StoreFile
   }
 }
 
-/** Checks the rows of a copy; undefined if LevelDB cannot open it. */
-async function examine(
+/** What `store.reached` says, if it can be read. */
+function reachedOf(
   paths: StorePaths,
   store: StoreFile | undefined,
   findings: string[],
+): Reached | undefined {
+  try {
+    return readReached(paths, store ?? newStore);
+  } catch (error) {
+    if (!TurnlogError.isInstance(error)) throw error;
+    findings.push("store.reached, which tells how far the log had come, is missing or altered");
+    return undefined;
+  }
+}
+
+interface Given {
+  readonly store: StoreFile | undefined;
+  readonly last: Reached | undefined;
+  readonly findings: string[];
+}
+
+/** Checks the rows of a copy; undefined if LevelDB cannot open it. */
+async function examine(
+  paths: StorePaths,
+  { store, last, findings }: Given,
 ): Promise<Surveyed | undefined> {
   const copy = join(paths.repairing, "copy");
   makePrivateFolder(paths.repairing);
@@ -172,7 +201,13 @@ async function examine(
     const survey = await surveyStore(database);
     findings.push(...survey.findings);
     const sameLog = typeof format !== "string" && store?.generation === format.generation;
-    if (findings.length === 0) await checkChain(database, sameLog ? store.reached : chainStart);
+    const lastOfThis = typeof format !== "string" && last?.generation === format.generation;
+    if (findings.length === 0)
+      await checkChain(
+        database,
+        sameLog ? store.reached : chainStart,
+        lastOfThis ? last.position : 0,
+      );
     return { survey, blobs: await blobsOf(database, survey) };
   } catch (error) {
     const failure = storeFailure(error, paths.dir, "repaired");

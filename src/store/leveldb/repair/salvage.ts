@@ -16,6 +16,8 @@ import {
   filesOf,
   liveFiles,
   type LogFile,
+  missingLog,
+  type Reached,
   namesIn,
   type StorePaths,
 } from "../files/index.ts";
@@ -28,7 +30,10 @@ function replaces(key: string, row: string): boolean {
 }
 
 /** The damage of the files themselves, one sentence each. */
-export async function fileFindings(paths: StorePaths): Promise<string[]> {
+export async function fileFindings(
+  paths: StorePaths,
+  reached: Reached | undefined,
+): Promise<string[]> {
   const incomplete = await whyIncomplete(paths);
   if (incomplete !== undefined) return [incomplete];
   const findings: string[] = [];
@@ -38,7 +43,10 @@ export async function fileFindings(paths: StorePaths): Promise<string[]> {
       if (damage !== undefined) findings.push(`${path} is altered at byte ${damage.offset}`);
     }
   };
-  const { logs, tables } = liveFiles(paths.log);
+  const files = liveFiles(paths.log);
+  const { logs, tables } = files;
+  const missing = missingLog(paths, files, reached);
+  if (missing !== undefined) findings.push(missing);
   await look(logs, damageInLog);
   await look(tables, damageInTable);
   return findings;

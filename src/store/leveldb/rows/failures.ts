@@ -50,6 +50,8 @@ const WHAT_TO_DO: Partial<Record<TurnlogErrorCode, string>> = {
 
 /** After a failed write LevelDB's log file is in an unknown state, so nothing more is written. */
 export function writeFailure(error: unknown): TurnlogError {
+  // Found before the write: it says itself what to do.
+  if (TurnlogError.isInstance(error)) return error;
   const code = failureCode(error);
   return new TurnlogError(
     code,

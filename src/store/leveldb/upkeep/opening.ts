@@ -21,6 +21,8 @@ import {
 import { checkChain, type CheckedChain } from "../read/index.ts";
 import {
   formatDamage,
+  lastKnown,
+  type Reached,
   readFormat,
   writeFormat,
   type StoreFile,
@@ -37,15 +39,17 @@ export async function checkRows(
   database: Database,
   { dir }: StorePaths,
   store: StoreFile,
+  reached: Reached | undefined,
 ): Promise<CheckedRows> {
   let format = await readFormat(database, dir);
-  if (format === "foreign" || (format === "none" && store.reached.position > 0))
+  if (format === "foreign" || (format === "none" && lastKnown(store, reached) > 0))
     throw formatDamage(dir);
   if (format === "none") format = await writeFormat(database, store.generation);
   await dropStaged(database);
   const { generation } = format;
   const known: ChainMark = generation === store.generation ? store.reached : chainStart;
-  return { generation, chain: await checkChain(database, known) };
+  const last = generation === reached?.generation ? reached.position : 0;
+  return { generation, chain: await checkChain(database, known, last) };
 }
 
 const AT_ONCE = 64;

@@ -24,8 +24,10 @@ const BATCH_SIZE = 1024 * 1024;
 
 export interface CommitterOptions extends ChainWriterOptions {
   readonly sync: boolean;
-  /** Called before each write; throws when another process owns the store. */
+  /** Called before each write; throws when another process owns the store, or its folder is gone. */
   readonly assertOwned: () => void;
+  /** Called with the end of the visible log after each write, before its appends resolve. */
+  readonly onSynced?: ((position: number) => void) | undefined;
   /** Called after each written batch, once its appends have resolved. */
   readonly onWritten: () => void;
   /** Called after a failed write, before its appends reject. Memory may differ from the store. */
@@ -176,6 +178,7 @@ export class Committer {
       this.#options.assertOwned();
       end = this.#chain.finish(batch, this.#shown(batch), this.#written);
       await batch.rows.write({ sync: this.#options.sync });
+      this.#options.onSynced?.(this.#staged?.before.position ?? end.position);
     } catch (error) {
       this.#failed(batch, error);
       return;
@@ -198,6 +201,7 @@ export class Committer {
     const head = this.#staged?.head;
     this.#staged = undefined;
     if (head === undefined) return;
+    this.#options.onSynced?.(this.#written.position);
     head.committed = head.revision;
     head.tail?.advance(head.revision);
     this.#options.onWritten();
