@@ -254,10 +254,12 @@ const storeErrors: ReadonlySet<TurnlogErrorCode> = new Set<TurnlogErrorCode>([
   "RUNTIME_CLOSED",
 ]);
 
-/** The problem of one session. Rethrows errors of the whole store. */
+/** The problem of one session. Rethrows errors of the whole store: the system's name the session if they are of one. */
 export function problemOf(error: unknown): SessionProblem {
-  if (!TurnlogError.isInstance(error) || storeErrors.has(error.code)) throw error;
-  const { code, message, position } = error;
+  if (!TurnlogError.isInstance(error)) throw error;
+  const { code, message, position, session } = error;
+  const isOfSession = code === "LOG_FAILED" && session !== undefined;
+  if (storeErrors.has(code) && !isOfSession) throw error;
   return { code, message, ...(position === undefined ? {} : { position }) };
 }
 

@@ -181,7 +181,7 @@ const mayImport: Modules = {
   mcp: ["events", "shared", "agent", "media"],
   archive: ["events", "validation", "projections", "store/encryption", "state"],
   "archive/exchange/secrets": [],
-  "archive/verify": ["events", "validation", "projections", "ui", "state"],
+  "archive/verify": ["events", "validation", "projections", "store/encryption", "ui", "state"],
   "archive/exchange": [
     "events",
     "validation",

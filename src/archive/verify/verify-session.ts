@@ -62,6 +62,14 @@ const findings: ReadonlySet<TurnlogErrorCode> = new Set<TurnlogErrorCode>([
   "LOG_DAMAGED",
   "EVENT_INVALID",
   "EVENT_TOO_NEW",
+  "KEY_MISSING",
+  "KEY_WRONG",
+]);
+
+/** Codes that stand for one session where the error names it: its rows or its key cannot be read. */
+const ofSession: ReadonlySet<TurnlogErrorCode> = new Set<TurnlogErrorCode>([
+  "LOG_FAILED",
+  "LOG_TOO_NEW",
 ]);
 
 const fields = { blobs: implementation({ get: code }), every: z.unknown() };
@@ -154,6 +162,8 @@ export function checkEvery({ every = 1 }: VerifyOptions): void {
 
 /** A fault of the log as a finding. Throws any other error again. */
 export function unreadable(error: unknown, next: number): Finding {
-  if (!TurnlogError.isInstance(error) || !findings.has(error.code)) throw error;
+  if (!TurnlogError.isInstance(error)) throw error;
+  const { code, session } = error;
+  if (!findings.has(code) && (session === undefined || !ofSession.has(code))) throw error;
   return { position: error.position ?? next, rule: "readable", what: error.message };
 }

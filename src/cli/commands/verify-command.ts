@@ -13,7 +13,7 @@ import {
   visibleText,
   UsageError,
 } from "../output/index.ts";
-import { openSessions, sessionOptions } from "../settings/index.ts";
+import { keysIn, openSessions, sessionOptions } from "../settings/index.ts";
 import { amount } from "../wording/index.ts";
 
 const optionsSchema = z.object({
@@ -37,7 +37,8 @@ export async function verify(
   }
   await using log = await openSessions(
     { dir, database, keys, takeOver },
-    { readOnly: true, withoutKey: "redact" },
+    // With keys, one that is missing is a problem of its session.
+    { readOnly: true, withoutKey: keysIn(keys, dir) === undefined ? "redact" : "refuse" },
   );
   const found: LogVerification =
     session === undefined

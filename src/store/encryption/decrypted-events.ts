@@ -21,6 +21,8 @@ export interface DecryptOptions {
 export class EventDecrypter {
   readonly #options: DecryptOptions;
   readonly #rangees = new Map<string, KeyRange>();
+  /** Sessions whose keys could not be read for events of all sessions. */
+  readonly #unreadable = new Set<string>();
 
   constructor(options: DecryptOptions) {
     this.#options = options;
@@ -35,15 +37,22 @@ export class EventDecrypter {
     return this.#look(session, event);
   }
 
-  /** As `decrypt`; undefined for an event of a session that is deleted during the read. */
+  /**
+   * As `decrypt`; undefined for an event of a session that is deleted during the read. Where a missing key
+   * reads as redacted, one that cannot be read does too: it must not hide the other sessions.
+   */
   async decryptGlobal(global: GlobalEvent): Promise<GlobalEvent | undefined> {
     const { session, event } = global;
     try {
+      if (this.#unreadable.has(session)) return redacted(global);
       const decrypted = this.decrypt(session, event);
       return decrypted === event ? global : { ...global, event: await decrypted };
     } catch (error) {
-      if (TurnlogError.isInstance(error) && error.code === "SESSION_DELETED") return undefined;
-      throw error;
+      if (!TurnlogError.isInstance(error)) throw error;
+      if (error.code === "SESSION_DELETED") return undefined;
+      if (this.#options.withoutKey !== "redact") throw error;
+      this.#unreadable.add(session);
+      return redacted(global);
     }
   }
 
@@ -58,6 +67,10 @@ export class EventDecrypter {
     if (ring === undefined) throw keyMissing(session, event.position);
     throw await withoutKey(log, session, event.position);
   }
+}
+
+function redacted(global: GlobalEvent): GlobalEvent {
+  return { ...global, event: decryptedEvent(global.event, undefined) ?? global.event };
 }
 
 function decryptWith({ key }: KeyRange, session: string, event: SessionEvent): SessionEvent {

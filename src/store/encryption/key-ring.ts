@@ -49,8 +49,10 @@ export class KeyRing {
   async settled(): Promise<void> {
     this.#settled ??= this.#unfinished.load().then(async (sessions) => {
       for (const session of sessions) {
-        if ((await this.#log.revision(session)) > 0) await this.#of(session);
-        else if (await this.#isDeleted(session)) await this.#keys.erase(session);
+        if ((await this.#log.revision(session)) > 0) {
+          // What cannot be read needs no erasing, and its reader is told. It stays on the list.
+          if (!(await this.#isReadable(session))) continue;
+        } else if (await this.#isDeleted(session)) await this.#keys.erase(session);
         await this.#unfinished.end(session);
       }
     });
@@ -69,6 +71,16 @@ export class KeyRing {
     const result = await act();
     await this.#unfinished.end(session);
     return result;
+  }
+
+  async #isReadable(session: string): Promise<boolean> {
+    try {
+      await this.#of(session);
+      return true;
+    } catch (error) {
+      if (TurnlogError.isInstance(error) && error.code === "KEY_WRONG") return false;
+      throw error;
+    }
   }
 
   async #isDeleted(session: string): Promise<boolean> {

@@ -5,7 +5,7 @@
 
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from "node:crypto";
 import { z } from "zod";
-import { assertKnownFormat, type EventLog } from "../../events/index.ts";
+import { assertKnownFormat, TurnlogError, type EventLog } from "../../events/index.ts";
 import { check, optionsOf, thing } from "../../validation/index.ts";
 import { keyWrong } from "./key-errors.ts";
 import { jsonOf, UNFINISHED, type KeyStore } from "./key-store.ts";
@@ -30,7 +30,8 @@ export interface MasterKeys extends KeyStore {
    * store. If the process dies, some keys are wrapped by a former master key: open with both, and rotate
    * again. Once it resolves, the former keys are needed for backups of the key store only.
    * @returns how many keys there are, and how many were wrapped anew
-   * @throws TurnlogError `KEY_WRONG` for a key that none of the master keys reads; what the key store throws
+   * @throws TurnlogError `KEY_WRONG` for keys that none of the master keys reads, once all others are wrapped
+   * anew (`details.sessions` names them); what the key store throws
    */
   rotate(log: Pick<EventLog, "list">): Promise<RotatedKeys>;
 }
@@ -105,6 +106,8 @@ export function masterKeys(keys: KeyStore, options: MasterKeyOptions): MasterKey
   const rotateOne = async (name: string): Promise<"absent" | "current" | "rotated"> => {
     const stored = await keys.load(name);
     if (stored === undefined) return "absent";
+    // Wrapped, a damaged text would look like a good one.
+    if (Reflect.get(Object(jsonOf(stored)), "turnlog") === undefined) throw damagedText(name);
     if (wrappedBy(name, stored) === id) return "current";
     await save(name, unwrapped(name, stored, known));
     return "rotated";
@@ -121,16 +124,41 @@ export function masterKeys(keys: KeyStore, options: MasterKeyOptions): MasterKey
     erase: (name) => inLine(name, () => keys.erase(name)),
     async rotate(log) {
       const found = { keys: 0, rotated: 0 };
+      const unread: TurnlogError[] = [];
       const rotate = async (name: string): Promise<void> => {
-        const outcome = await inLine(name, () => rotateOne(name));
+        const outcome = await inLine(name, () => rotateOne(name)).catch((error: unknown) => {
+          if (!TurnlogError.isInstance(error) || error.code !== "KEY_WRONG") throw error;
+          unread.push(error);
+          return "absent" as const;
+        });
         if (outcome !== "absent") found.keys += 1;
         if (outcome === "rotated") found.rotated += 1;
       };
       await rotate(UNFINISHED);
       for await (const { session } of log.list()) await rotate(session);
+      if (unread[0] !== undefined) throw notAllRotated(unread[0], unread, found);
       return found;
     },
   };
+}
+
+/** The former master keys are still needed: the caller must not take this for a finished rotation. */
+function notAllRotated(
+  first: TurnlogError,
+  unread: readonly TurnlogError[],
+  { keys, rotated }: RotatedKeys,
+): TurnlogError {
+  const sessions = unread.map(({ session }) => session ?? UNFINISHED);
+  const more = sessions.length === 1 ? "" : ` So for ${sessions.length - 1} more.`;
+  return new TurnlogError(
+    "KEY_WRONG",
+    `${first.message}${more} Of the other ${keys} keys, ${rotated} were wrapped anew. Keep the former master keys until a rotation ends without this error.`,
+    {
+      ...(first.session === undefined ? {} : { session: first.session }),
+      details: { sessions },
+      cause: first,
+    },
+  );
 }
 
 /** Tells master keys apart, and nothing about them. */
@@ -163,7 +191,11 @@ function wrappedText(name: string, stored: string): Wrapped | undefined {
   assertKnownFormat(`The key of session ${name}`, json, FORMAT, { session: name });
   const { data } = wrappedSchema.safeParse(json);
   if (data !== undefined) return data;
-  throw keyWrong(name, undefined, "its wrapped text is damaged. Restore the key store from a copy");
+  throw damagedText(name);
+}
+
+function damagedText(name: string): TurnlogError {
+  return keyWrong(name, undefined, "its text is damaged. Restore the key store from a copy");
 }
 
 function wrappedBy(name: string, stored: string): string | undefined {
