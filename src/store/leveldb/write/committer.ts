@@ -54,6 +54,8 @@ export class Committer {
   #idle: PromiseWithResolvers<void> | undefined;
   #staged: Staged | undefined;
   #failure: TurnlogError | undefined;
+  /** Why the end of the log could not be told to {@link CommitterOptions.onSynced}. */
+  #untold: TurnlogError | undefined;
 
   constructor(database: Database, options: CommitterOptions) {
     this.#database = database;
@@ -175,15 +177,25 @@ export class Committer {
   async #commit(batch: Batch): Promise<void> {
     let end: ChainMark;
     try {
+      if (this.#untold !== undefined) throw this.#untold;
       this.#options.assertOwned();
       end = this.#chain.finish(batch, this.#shown(batch), this.#written);
       await batch.rows.write({ sync: this.#options.sync });
-      this.#options.onSynced?.(this.#staged?.before.position ?? end.position);
     } catch (error) {
       this.#failed(batch, error);
       return;
     }
+    this.#tellSynced(this.#staged?.before.position ?? end.position);
     this.#committed(batch, end);
+  }
+
+  /** What was written is kept in any case; where this fails, nothing follows. */
+  #tellSynced(position: number): void {
+    try {
+      this.#options.onSynced?.(position);
+    } catch (error) {
+      this.#untold = writeFailure(error);
+    }
   }
 
   /**
@@ -201,7 +213,7 @@ export class Committer {
     const head = this.#staged?.head;
     this.#staged = undefined;
     if (head === undefined) return;
-    this.#options.onSynced?.(this.#written.position);
+    this.#tellSynced(this.#written.position);
     head.committed = head.revision;
     head.tail?.advance(head.revision);
     this.#options.onWritten();
