@@ -4,5 +4,5 @@ export { databaseFailure, isUnknownOutcome, sqlState } from "./failures.ts";
 export { assertMigrated, migrate, migrationSql, versionOf } from "./migrate.ts";
 export { connectPg } from "./pg-client.ts";
 export { retrying } from "./retrying.ts";
-export { parseRows, position } from "./rows.ts";
+export { parseRows, position, storedJson } from "./rows.ts";
 export type { Listening, Sql, SqlPool } from "./sql.ts";

@@ -6,6 +6,7 @@ import { migrations } from "./migrations.ts";
 import { parseRows } from "./rows.ts";
 import type { Sql, SqlPool } from "./sql.ts";
 
+const foundSchema = z.object({ found: z.boolean() });
 const versionSchema = z.object({ version: z.int().nullable() });
 
 /** The SQL of the migrations behind a version, for a database role that may not change schemas itself. Empty if there are none. */
@@ -64,10 +65,10 @@ function ledger(schema: string): string {
 
 /** Undefined without tables. */
 export async function versionOf(sql: Sql, schema: string): Promise<number | undefined> {
-  const [found] = await sql.query("SELECT to_regclass($1) IS NOT NULL AS found", [
+  const tables = await sql.query("SELECT to_regclass($1) IS NOT NULL AS found", [
     `${schema}.migrations`,
   ]);
-  if (!z.object({ found: z.boolean() }).parse(found).found) return undefined;
+  if (parseRows(foundSchema, tables)[0]?.found !== true) return undefined;
   const rows = await sql.query(`SELECT max(version) AS version FROM ${schema}.migrations`);
   return parseRows(versionSchema, rows)[0]?.version ?? undefined;
 }

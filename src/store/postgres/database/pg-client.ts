@@ -4,6 +4,8 @@ import type * as Pg from "pg";
 import { z } from "zod";
 import { TurnlogError } from "../../../events/index.ts";
 import { closedError } from "../../log-rules/index.ts";
+import { driverFailure } from "./failures.ts";
+import { parseRows } from "./rows.ts";
 import type { Listening, Sql, SqlPool } from "./sql.ts";
 
 export interface PgOptions {
@@ -11,6 +13,8 @@ export interface PgOptions {
   /** The most connections of this process. Default: 4. */
   readonly connections: number;
 }
+
+const processSchema = z.object({ process: z.int() });
 
 /** The most that it takes to begin to listen. */
 const LISTEN_MS = 10_000;
@@ -35,13 +39,13 @@ export async function connectPg({ connectionString, connections }: PgOptions): P
     return await done.finally(() => running.delete(done));
   };
   return {
-    query: (text, values) => run(async () => rowsOf(await pool.query(text, [...(values ?? [])]))),
+    query: (text, values) => run(() => answerOf(pool, text, values)),
     transaction: (work) => run(() => inTransaction(work)),
     listen,
     async end() {
       isEnding = true;
       while (running.size > 0) await Promise.allSettled(running);
-      await pool.end();
+      await fromDriver(() => pool.end());
     },
   };
 
@@ -77,21 +81,19 @@ export async function connectPg({ connectionString, connections }: PgOptions): P
       await client.query(`LISTEN "${channel}"`);
     } catch (error) {
       stop();
-      throw error;
+      throw driverFailure(error, "Listening");
     }
     return { ended, stop };
   }
 
   async function inTransaction<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result> {
-    const client = await pool.connect();
-    const sql: Sql = {
-      query: async (text, values) => rowsOf(await client.query(text, [...(values ?? [])])),
-    };
+    const client = await fromDriver(() => pool.connect());
+    const sql: Sql = { query: (text, values) => answerOf(client, text, values) };
     let failure: Error | undefined;
     try {
-      await client.query("BEGIN");
+      await sql.query("BEGIN");
       const result = await work(sql);
-      await client.query("COMMIT");
+      await sql.query("COMMIT");
       return result;
     } catch (error) {
       await client.query("ROLLBACK").catch((again: unknown) => {
@@ -107,12 +109,28 @@ export async function connectPg({ connectionString, connections }: PgOptions): P
 /** A pooler names a process of its own in the greeting, since it passes queries to several of the server's. */
 async function isPooled(client: Pg.Client): Promise<boolean> {
   const { rows } = await client.query("SELECT pg_backend_pid() AS process");
-  const [{ process }] = z.tuple([z.object({ process: z.int() })]).parse(rows);
-  return !("processID" in client) || client.processID !== process;
+  const [row] = parseRows(processSchema, rows);
+  return !("processID" in client) || client.processID !== row?.process;
 }
 
-function rowsOf({ rows }: { readonly rows: readonly unknown[] }): readonly unknown[] {
-  return rows;
+/** Every statement passes here, except those of the connection that listens. @throws TurnlogError only */
+async function answerOf(
+  driver: Pg.Pool | Pg.PoolClient,
+  text: string,
+  values: readonly unknown[] = [],
+): Promise<readonly unknown[]> {
+  const answer: { readonly rows: readonly unknown[] } = await fromDriver(() =>
+    driver.query(text, [...values]),
+  );
+  return answer.rows;
+}
+
+async function fromDriver<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
+  try {
+    return await ask();
+  } catch (error) {
+    throw driverFailure(error);
+  }
 }
 
 async function loadPg(): Promise<typeof Pg> {

@@ -1,7 +1,6 @@
 /** Repeats statements whose connection broke: only those that change nothing when they run twice. */
 
 import { setTimeout } from "node:timers/promises";
-import { TurnlogError } from "../../../events/index.ts";
 import { isUnknownOutcome } from "./failures.ts";
 import type { SqlPool } from "./sql.ts";
 
@@ -23,7 +22,7 @@ async function repeated<Result>(run: () => Promise<Result>): Promise<Result> {
     try {
       return await run();
     } catch (error) {
-      if (TurnlogError.isInstance(error) || !isUnknownOutcome(error)) throw error;
+      if (!isUnknownOutcome(error)) throw error;
       await setTimeout(wait);
     }
   }

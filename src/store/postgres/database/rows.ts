@@ -6,6 +6,19 @@ import { TurnlogError } from "../../../events/index.ts";
 /** A position: the driver answers `bigint` as text. */
 export const position: z.ZodType<number> = z.coerce.number().pipe(z.int().nonnegative());
 
+/** A value that is stored as the text of JSON. */
+export function storedJson<Value>(schema: z.ZodType<Value>): z.ZodType<Value, string> {
+  const parsed = z.string().transform((text, context): unknown => {
+    try {
+      return JSON.parse(text);
+    } catch {
+      context.addIssue("not JSON");
+      return z.NEVER;
+    }
+  });
+  return parsed.pipe(schema);
+}
+
 /** @throws TurnlogError `LOG_DAMAGED` if the answer does not have the form that this release's SQL gives */
 export function parseRows<Row>(schema: z.ZodType<Row>, rows: readonly unknown[]): readonly Row[] {
   const parsed = z.array(schema).safeParse(rows);

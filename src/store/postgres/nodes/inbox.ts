@@ -11,12 +11,19 @@ import {
   type InboxCommand,
   type JsonValue,
 } from "../../../events/index.ts";
-import { databaseFailure, parseRows, type Sql } from "../database/index.ts";
+import { databaseFailure, parseRows, storedJson, type Sql } from "../database/index.ts";
 
-const commandSchema = z.object({ id: z.string(), name: z.string(), args: z.string() });
-const argsSchema = z.array(jsonSchema);
+const commandSchema = z.object({
+  id: z.string(),
+  name: z.string(),
+  args: storedJson(z.array(jsonSchema)),
+});
 const dueSchema = z.object({ session: z.string() });
-const answeredSchema = z.object({ session: z.string(), id: z.string(), answer: z.string() });
+const answeredSchema = z.object({
+  session: z.string(),
+  id: z.string(),
+  answer: storedJson(jsonSchema),
+});
 
 export interface CommandsOptions {
   readonly sql: Sql;
@@ -80,11 +87,7 @@ export class Commands implements Inbox {
        WHERE session = $1 AND answer IS NULL ORDER BY number`,
       [session],
     );
-    return parseRows(commandSchema, rows).map(({ id, name, args }) => ({
-      id,
-      name,
-      args: argsSchema.parse(JSON.parse(args)),
-    }));
+    return parseRows(commandSchema, rows);
   }
 
   async answer(session: string, id: string, answer: JsonValue): Promise<void> {
@@ -172,9 +175,7 @@ export class Commands implements Inbox {
       [waiting.map(({ session }) => session), waiting.map(({ id }) => id)],
     );
     for (const { session, id, answer } of parseRows(answeredSchema, rows))
-      for (const one of waiting)
-        if (one.session === session && one.id === id)
-          one.resolve(jsonSchema.parse(JSON.parse(answer)));
+      for (const one of waiting) if (one.session === session && one.id === id) one.resolve(answer);
   }
 
   async #query(text: string, values: readonly unknown[]): Promise<readonly unknown[]> {

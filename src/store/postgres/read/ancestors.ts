@@ -2,7 +2,7 @@
 
 import { z } from "zod";
 import type { ForkPoint } from "../../../events/index.ts";
-import { parseRows, position, type Sql } from "../database/index.ts";
+import { databaseFailure, parseRows, position, type Sql } from "../database/index.ts";
 
 /** Events of a session that are stored under one name, both ends included. */
 export interface OwnedRange {
@@ -28,9 +28,8 @@ export async function ancestors(
 ): Promise<readonly OwnedRange[]> {
   const own: OwnedRange = { owner: session, number, from: (link?.position ?? 0) + 1, to };
   if (link === undefined) return [own];
-  const rows = parseRows(
-    ancestorSchema,
-    await sql.query(
+  const rows = await sql
+    .query(
       `WITH RECURSIVE line AS (
          SELECT id, number, parent, parent_position, $2::bigint AS last, 1 AS depth
          FROM ${schema}.sessions WHERE id = $1
@@ -39,11 +38,13 @@ export async function ancestors(
          FROM ${schema}.sessions s JOIN line ON s.id = line.parent WHERE depth < 10000
        ) SELECT id, number, parent_position, last FROM line ORDER BY depth`,
       [link.session, Math.min(to, link.position)],
-    ),
-  );
+    )
+    .catch((error: unknown) => {
+      throw databaseFailure(error, `Reading session ${session}`);
+    });
   return [
     own,
-    ...rows.map((row) => ({
+    ...parseRows(ancestorSchema, rows).map((row) => ({
       owner: row.id,
       number: row.number,
       from: (row.parent_position ?? 0) + 1,

@@ -10,7 +10,7 @@ import {
 } from "../../../events/index.ts";
 import { eventRows } from "../../event-rows/index.ts";
 import { checkForkPoint, checkRevision, deletedError, forkPoint } from "../../log-rules/index.ts";
-import { databaseFailure, type Sql, type SqlPool } from "../database/index.ts";
+import { databaseFailure, parseRows, position, type Sql, type SqlPool } from "../database/index.ts";
 import { storedSessions, unknownSession, type Head, type Heads } from "../heads/index.ts";
 import type { Appender } from "./appender.ts";
 import { addTo, complete, shareOf, writeBatch } from "./batch.ts";
@@ -53,7 +53,7 @@ export async function fork(
   });
 }
 
-const createdSchema = z.object({ number: z.coerce.number() });
+const createdSchema = z.object({ number: position });
 
 async function create(
   sql: Sql,
@@ -86,7 +86,7 @@ async function create(
      WHERE sessions.revision = 0 RETURNING number`,
     [session, base, from, link.session],
   );
-  if (z.array(createdSchema).parse(inserted).length === 0)
+  if (parseRows(createdSchema, inserted).length === 0)
     checkRevision({ session, revision: base }, "none");
   const answer = Promise.withResolvers<Appended>();
   const append = { head, expected: "none", events, options: {}, base, rows, answer } as const;

@@ -3,12 +3,12 @@
 import { z } from "zod";
 import { idOf, type Appended, type ForkPoint, type NewEvent } from "../../../events/index.ts";
 import { idConflict } from "../../log-rules/index.ts";
-import { parseRows, position, type Sql } from "../database/index.ts";
+import { databaseFailure, parseRows, position, storedJson, type Sql } from "../database/index.ts";
 import type { Head } from "../heads/index.ts";
 import { ancestors } from "../read/index.ts";
 
 const idSchema = z.object({
-  id: z.instanceof(Uint8Array).transform((bytes) => z.string().parse(JSON.parse(textOf(bytes)))),
+  id: z.instanceof(Uint8Array).transform(textOf).pipe(storedJson(z.string())),
   position,
   global: position,
 });
@@ -72,14 +72,16 @@ async function stored(
   link: ForkPoint | undefined,
 ): Promise<readonly z.infer<typeof idSchema>[]> {
   const lines = await ancestors(sql, schema, { ...head, link }, Number.MAX_SAFE_INTEGER);
-  return parseRows(
-    idSchema,
-    await sql.query(
+  const rows = await sql
+    .query(
       `SELECT e.id, e.position, e.global_position AS global
        FROM unnest($1::bigint[], $2::bigint[]) AS s (number, last)
        JOIN ${schema}.event_ids e ON e.session = s.number AND e.position <= s.last
        WHERE e.id = ANY ($3)`,
       [lines.map(({ number }) => number), lines.map(({ to }) => to), ids.map(storedId)],
-    ),
-  );
+    )
+    .catch((error: unknown) => {
+      throw databaseFailure(error, `Appending to session ${head.session}`);
+    });
+  return parseRows(idSchema, rows);
 }
