@@ -19,6 +19,7 @@ import {
 import type { UserInput } from "../media/index.ts";
 import { isBack } from "./runtime.ts";
 import type { Session } from "./session.ts";
+import { ownArguments } from "./session-validation.ts";
 
 /** Methods whose arguments and results are JSON. */
 const plainCommands = [
@@ -120,7 +121,7 @@ export function forwarding(local: (command?: string) => Session, host: Forwardin
         return method;
       const isTurn = turnCommands.some((command) => command === name);
       return async (...given: readonly unknown[]): Promise<unknown> => {
-        const args = withId(name, given);
+        const args = withId(name, ownArguments(id, name, given));
         const command = randomUUID();
         for (;;) {
           try {
@@ -130,8 +131,7 @@ export function forwarding(local: (command?: string) => Session, host: Forwardin
             // Lost in the middle: perhaps this process takes it again.
             if (isBack(error)) continue;
           }
-          const sent = timedCommands.has(name) ? args.map(withTime) : args;
-          return await (isTurn ? begin : forward)(command, name, sent);
+          return await (isTurn ? begin : forward)(command, name, args);
         }
       };
     },
@@ -200,16 +200,6 @@ export function readAnswer<Answer>(
     `Another process executed the command ${command} for session ${session}, and its answer cannot be read here: ${z.prettifyError(error)}. Do not repeat the call: read the session to see what changed, and update all processes to one release.`,
     { session, cause: error },
   );
-}
-
-/** Commands with a time among their options. */
-const timedCommands: ReadonlySet<string> = new Set(["send", "reschedule"]);
-
-/** A time as text: a Date is no JSON. */
-function withTime(given: unknown): unknown {
-  if (typeof given !== "object" || given === null) return given;
-  const time: unknown = Reflect.get(given, "notBefore");
-  return time instanceof Date ? { ...given, notBefore: time.toISOString() } : given;
 }
 
 export function plainArgs(

@@ -139,7 +139,9 @@ export class SessionInbox implements Disposable {
         );
         return undefined;
       }
-      const result: unknown = await called(local(session, id), name, args);
+      // JSON has no word for an argument that was left out before another one.
+      const given = args.map((argument) => argument ?? undefined);
+      const result: unknown = await called(local(session, id), name, given);
       if (result === undefined) return {};
       return { value: isTurn(result) ? { messageId: result.messageId } : toJson(result) };
     } catch (error) {

@@ -39,6 +39,7 @@ import type {
   SendOptions,
 } from "./session-options.ts";
 import type { Session } from "./session.ts";
+import { toJson } from "../shared/index.ts";
 import { outputSchema, strategySchema, turnContextSchema } from "../agent/index.ts";
 
 type EventsOptions = NonNullable<Parameters<Session["events"]>[0]>;
@@ -179,8 +180,8 @@ function isSeen(value: unknown): boolean {
 }
 
 function hasOnePlace(value: unknown): boolean {
-  if (typeof value !== "object" || value === null) return false;
-  return ["to", "beforeTurn", "beforeMessage"].filter((place) => place in value).length === 1;
+  const given = (place: string): boolean => Reflect.get(Object(value), place) !== undefined;
+  return ["to", "beforeTurn", "beforeMessage"].filter(given).length === 1;
 }
 
 /** By position in the call; undefined if the command checks the argument itself. */
@@ -190,15 +191,20 @@ interface Parameter {
   readonly name: string;
   readonly schema: z.ZodType;
   readonly isOptional: boolean;
+  /** The form in which a checked argument is used, here or by another process. */
+  readonly own: (value: unknown) => unknown;
 }
 
-function required(named: string, schema: z.ZodType): Parameter {
-  return { name: named, schema, isOptional: false };
+function required(named: string, schema: z.ZodType, own = ownOptions): Parameter {
+  return { name: named, schema, isOptional: false, own };
 }
 
-function optional(named: string, schema: z.ZodType): Parameter {
-  return { name: named, schema, isOptional: true };
+function optional(named: string, schema: z.ZodType, own = ownOptions): Parameter {
+  return { name: named, schema, isOptional: true, own };
 }
+
+/** Methods of an object may be inherited. */
+const asGiven = (value: unknown): unknown => value;
 
 const answer = [required("approvalId", text), optional("answer", answerSchema)];
 
@@ -209,11 +215,11 @@ const commands: ReadonlyMap<unknown, Signature> = new Map<keyof Session, Signatu
   ["cancel", [optional("options", cancelSchema)]],
   ["approve", answer],
   ["deny", answer],
-  ["answerCall", [required("requestId", text), required("answer", callAnswerSchema)]],
+  ["answerCall", [required("requestId", text), required("answer", callAnswerSchema, ownAnswer)]],
   ["forgetApproval", [required("toolName", text)]],
   ["withdraw", [required("messageId", shortName), optional("reasonOrOptions", withdrawSchema)]],
   ["reschedule", [required("messageId", shortName), required("to", scheduleSchema)]],
-  ["compact", [optional("strategy", strategySchema), optional("options", compactSchema)]],
+  ["compact", [optional("strategy", strategySchema, asGiven), optional("options", compactSchema)]],
   ["restore", [optional("position", position)]],
   ["rewind", [required("options", rewindSchema)]],
   ["checkout", [required("branch", position), optional("options", moveSchema)]],
@@ -224,13 +230,13 @@ const commands: ReadonlyMap<unknown, Signature> = new Map<keyof Session, Signatu
   ["diff", [required("before", position), required("after", position)]],
   ["fork", [optional("options", forkSchema)]],
   ["configure", [required("changes", configureSchema)]],
-  ["setMetadata", [required("metadata", metadataSchema)]],
+  ["setMetadata", [required("metadata", metadataSchema, toJson)]],
   ["rerun", [optional("options", rerunSchema)]],
   ["redact", [required("what", redactedSchema), optional("options", redactSchema)]],
   ["events", [optional("options", eventsSchema)]],
   ["append", [required("type", text), undefined, optional("options", appendSchema)]],
-  ["project", [required("projection", projectionSchema), optional("options", atSchema)]],
-  ["follow", [required("projection", projectionSchema), optional("options", restSchema)]],
+  ["project", [required("projection", projectionSchema, asGiven), optional("options", atSchema)]],
+  ["follow", [required("projection", projectionSchema, asGiven), optional("options", restSchema)]],
   ["atRest", [optional("options", restSchema)]],
   ["close", [optional("reason", text)]],
 ]);
@@ -239,45 +245,63 @@ const commands: ReadonlyMap<unknown, Signature> = new Map<keyof Session, Signatu
 const validation: ProxyHandler<Session> = {
   get(session, command) {
     const method: unknown = Reflect.get(session, command);
-    const parameters = commands.get(command);
-    if (parameters === undefined || typeof method !== "function") return method;
+    if (!commands.has(command) || typeof method !== "function") return method;
     return (...given: readonly unknown[]): unknown => {
+      let args: readonly unknown[];
       try {
-        checkAll(session.id, String(command), given, parameters);
+        args = ownArguments(session.id, String(command), given);
       } catch (error) {
         // All others return a promise.
         if (command === "events" || command === "follow" || !TurnlogError.isInstance(error))
           throw error;
         return Promise.reject(error);
       }
-      return Reflect.apply(
-        method,
-        session,
-        given.map((value, index) => (parameters[index] === undefined ? value : ownOptions(value))),
-      );
+      return Reflect.apply(method, session, args);
     };
   },
 };
 
-/** A copy: the caller may change its options while the command waits. */
-function ownOptions(option: unknown): unknown {
-  if (Array.isArray(option)) return option.map((inner: unknown) => ownOptions(inner));
-  if (typeof option !== "object" || option === null) return option;
-  return Object.getPrototypeOf(option) === Object.prototype ? { ...option } : option;
-}
-
-function checkAll(
+/**
+ * The arguments of a command, checked and in the form in which it is executed, here or by another process: what it
+ * becomes must not depend on the way. What belongs to the program stays as it is: contexts, models, schemas.
+ * @throws TurnlogError `INVALID_INPUT`
+ */
+export function ownArguments(
   session: string,
   command: string,
   given: readonly unknown[],
-  parameters: Signature,
-): void {
-  for (const [index, parameter] of parameters.entries()) {
-    if (parameter === undefined) continue;
+): readonly unknown[] {
+  const parameters = commands.get(command) ?? [];
+  return parameters.map((parameter, index) => {
     const value = given[index];
-    if (value === undefined && parameter.isOptional) continue;
+    if (parameter === undefined || (value === undefined && parameter.isOptional)) return value;
     check(parameter.schema, value, command, { name: parameter.name, session });
+    return parameter.own(value);
+  });
+}
+
+/** A copy, since the caller may change its options while the command waits. Inherited fields count too. */
+function ownOptions(option: unknown): unknown {
+  if (Array.isArray(option)) return option.map((inner: unknown) => ownOptions(inner));
+  if (typeof option !== "object" || option === null) return option;
+  const own: Record<string, unknown> = {};
+  for (const key in option) {
+    const value: unknown = Reflect.get(option, key);
+    if (value !== undefined) own[key] = fields[key]?.(value) ?? value;
   }
+  return own;
+}
+
+/** Fields that are no JSON as they are given. */
+const fields: Readonly<Record<string, (value: unknown) => unknown>> = {
+  notBefore: (time) => (time instanceof Date ? time.toISOString() : time),
+  basedOn: ownOptions,
+};
+
+/** An output is recorded as JSON, which is what its tool's `outputSchema` checks, wherever it comes from. */
+function ownAnswer(answer: unknown): unknown {
+  if (typeof answer !== "object" || answer === null || !("output" in answer)) return answer;
+  return { ...answer, output: toJson(answer.output) };
 }
 
 /** The session, with commands that throw `INVALID_INPUT` for arguments of other types. */
