@@ -101,8 +101,11 @@ export async function activate(
   try {
     return await activateClaimed(session, host, opening, claim);
   } catch (error) {
+    const isLost = !isHeld(claim);
     // Another process may have the agent, or the key.
     await giveBack(session, claim, host.background, true);
+    // What was read may be of the process that has the session since.
+    if (isLost) throw elsewhere(session, true, error);
     throw host.log.inbox !== undefined && needsOtherRelease(error)
       ? elsewhere(session, false, error)
       : error;
@@ -115,6 +118,15 @@ function needsOtherRelease(error: unknown): boolean {
     TurnlogError.isInstance(error) &&
     (error.code === "AGENT_MISSING" || error.code === "EVENT_TOO_NEW")
   );
+}
+
+function isHeld(claim: Claim): boolean {
+  try {
+    claim.assertHeld();
+    return !claim.lost.aborted;
+  } catch {
+    return false;
+  }
 }
 
 /** @throws TurnlogError `SESSION_ELSEWHERE` */
@@ -138,6 +150,8 @@ async function activateClaimed(
   const kept = await loadSessionSnapshot(log, session);
   const rest = log.read(session, { from: kept.state.position + 1 });
   const { state, due } = await foldedStates(kept.state, rest);
+  // A process that slept may have read what another one wrote, and the log would refuse what builds on it.
+  claim.assertHeld();
   // A call that opens the session waits for its turn.
   const isLeft = opening.parent === undefined && (await isAbandoned(log, session, state));
   const recovery = isLeft ? "stop" : (opening.recovery ?? options.recovery ?? "stop");

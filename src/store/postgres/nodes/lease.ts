@@ -69,6 +69,8 @@ export class Lease {
     const { leaseMs } = this.#options;
     this.#validUntil = sentAt + leaseMs;
     clearTimeout(this.#expiry);
+    // The answer waited for a process that slept.
+    if (!this.isHeld) return;
     const left = Math.max(0, this.#validUntil - performance.now());
     this.#expiry = setTimeout(() => this.isHeld, left + 1).unref();
     this.#renewAfter(leaseMs / 3);
