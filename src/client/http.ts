@@ -16,7 +16,7 @@ export interface ClientOptions {
   readonly baseUrl: string;
   /** The server's token. A function is asked before each request, for tokens that expire. */
   readonly token?: string | (() => string | Promise<string>);
-  /** Default: the platform's `fetch`. */
+  /** Default: the platform's `fetch`. A `TurnlogError` that it throws says why there is no answer. */
   readonly fetch?: (request: Request) => Promise<Response>;
   /**
    * For how many milliseconds a stream tries to reach its server again before it fails with
@@ -106,6 +106,7 @@ export class Http {
       answer = await (own ?? fetch)(request);
     } catch (error) {
       signal?.throwIfAborted();
+      if (TurnlogError.isInstance(error)) throw error;
       throw unreachable(`${method} ${path} got no answer.`, error);
     }
     if (!answer.ok) throw await refusal(answer, `${method} ${path}`);

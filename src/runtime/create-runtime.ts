@@ -34,7 +34,7 @@ export async function createRuntime<Events extends EventSchemas = NoEvents>(
     return new OpenRuntime(options, agents, await encrypted(options, options.log));
   }
   const service: StoreService = {};
-  const { agents, store } = await openPrepared(options, service);
+  const { agents, store } = await openPrepared(options, share && service);
   try {
     const runtime = new OpenRuntime(options, agents, await encrypted(options, store), store);
     if (share !== undefined) runtime.share(service, share(runtime, store));

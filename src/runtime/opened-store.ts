@@ -13,7 +13,7 @@ import { openStore, type RuntimeSettings } from "./runtime-options.ts";
 /** Prepares the agents while the disk takes the store's lock. An error of an agent is thrown first. */
 export async function openPrepared(
   options: Exclude<RuntimeSettings, { readonly log: EventLog }>,
-  service: StoreService,
+  service: StoreService | undefined,
 ): Promise<{ readonly agents: AgentRegistry; readonly store: StoreLog }> {
   const [store, agents] = await Promise.allSettled([
     openStore(options, service),

@@ -211,10 +211,10 @@ export function hasLog<Options extends StoreOptions>(
   return "log" in options && options.log !== undefined;
 }
 
-/** @param service - Gets the connections of other processes, unless `share: false`. */
+/** @param service - Gets the connections of other processes, unless `share: false`. Undefined: nobody does. */
 export async function openStore(
   options: Exclude<StoreOptions, OwnLog>,
-  service: StoreService,
+  service: StoreService | undefined,
 ): Promise<StoreLog> {
   if ("dir" in options && options.dir !== undefined) {
     const { dir, durability = "sync", takeOver = false, share = true } = options;

@@ -58,6 +58,29 @@ it("is gone if it ends before it has answered", async () => {
   await expect(asked).rejects.toMatchObject({ code: "LOG_CLOSED", details: { pid: 7 } });
 });
 
+it("is said to be busy, and not to be gone, if it greets nobody in time", async () => {
+  const patience = new AbortController();
+  const timeout = vi.spyOn(AbortSignal, "timeout").mockReturnValue(patience.signal);
+  try {
+    const finding = storeOwner(folder.path);
+    await connection();
+    patience.abort();
+    const refused = await finding.catch((error: unknown) => String(error));
+    expect(refused).toContain("it is busy, or was stopped");
+  } finally {
+    timeout.mockRestore();
+  }
+});
+
+it("is waited for while it opens the store, which it then serves", async () => {
+  const finding = storeOwner(folder.path);
+  (await connection()).end(
+    `${JSON.stringify({ ...greeting, serves: undefined, isPassing: true })}\n`,
+  );
+  (await connection()).write(line);
+  expect(await finding).toMatchObject({ pid: 7 });
+});
+
 it("is waited for no longer than the request is", async () => {
   const request = new AbortController();
   const { signal } = request;

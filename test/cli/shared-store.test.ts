@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { ownerHost } from "../../src/cli/chat/owner-chat.ts";
 import { storeOwner } from "../../src/cli/owner/index.ts";
+import { openFolder } from "../../src/cli/settings/store-folder.ts";
 import { createRuntime, folderKeys, type Runtime } from "../../src/public/index.ts";
 import { offlineModel } from "../../src/models/index.ts";
 import { folderId, kernelAddress } from "../../src/store/leveldb/ownership/index.ts";
@@ -210,6 +211,18 @@ describe("while an application has the store open", () => {
     const refused = await run(["sessions", "--dir", "alone"], { cwd: folder.path });
     expect(refused).toMatchObject({ code: 1, stdout: "" });
     expect(refused.stderr).toContain("[LOG_LOCKED]");
+  });
+
+  it("lets its readers go on with the closed store", async () => {
+    const place = { dir: folder.at("closed"), takeOver: false };
+    const closing = await createRuntime({ dir: place.dir, agent });
+    const { id } = await closing.session("s");
+    await using log = await openFolder(place, { readOnly: true });
+    const revision = await log.revision(id);
+    await closing.close();
+    expect(await log.revision(id)).toBeGreaterThanOrEqual(revision);
+    expect(await Array.fromAsync(log.list())).toMatchObject([{ session: id }]);
+    expect((await Array.fromAsync(log.read(id)))[0]?.type).toBe("session.created");
   });
 
   it("ends the subscriptions of its readers when the application closes the store", async () => {

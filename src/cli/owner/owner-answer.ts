@@ -45,10 +45,18 @@ export async function* calledItems(
   throw ownerGone(pid);
 }
 
-function ownerGone(pid: number, cause?: unknown): TurnlogError {
+/** Whether the process that had the store open has closed it, or has ended. */
+export function isOwnerGone(error: unknown): error is TurnlogError {
+  return (
+    TurnlogError.isInstance(error) &&
+    (error.code === "LOG_CLOSED" || error.code === "RUNTIME_CLOSED")
+  );
+}
+
+export function ownerGone(pid: number, cause?: unknown): TurnlogError {
   return new TurnlogError(
     "LOG_CLOSED",
-    `Process ${pid}, which had the store open, ended before it had answered. Run the command again.`,
+    `Process ${pid} has closed the store meanwhile. Run the command again.`,
     { details: { pid }, cause },
   );
 }

@@ -24,7 +24,7 @@ import {
 import type { Client } from "../../client/index.ts";
 import type { LogCall } from "../../server/store/index.ts";
 import type { Backup, StoreLog } from "../../store/leveldb/index.ts";
-import { calledItems } from "./owner-answer.ts";
+import { calledItems, isOwnerGone } from "./owner-answer.ts";
 
 type FollowOptions = { readonly from?: number; readonly signal?: AbortSignal };
 
@@ -44,12 +44,17 @@ export class OwnerLog implements StoreLog {
   readonly cursors: CursorStore = { load: () => this.#refuse(), save: () => this.#refuse() };
   readonly #pid: number;
   readonly #client: Client;
+  readonly #reopen: (() => Promise<StoreLog>) | undefined;
   readonly #closing = new AbortController();
+  /** The log that `reopen` has opened. */
+  #next: Promise<StoreLog> | undefined;
 
-  constructor(dir: string, pid: number, client: Client) {
+  /** @param reopen - Opens the store once the process has closed it. Without it, calls then fail with `LOG_CLOSED`. */
+  constructor(dir: string, pid: number, client: Client, reopen?: () => Promise<StoreLog>) {
     this.dir = dir;
     this.#pid = pid;
     this.#client = client;
+    this.#reopen = reopen;
     this.blobs = this.#ownerBlobs();
   }
 
@@ -129,6 +134,9 @@ export class OwnerLog implements StoreLog {
 
   async close(): Promise<void> {
     this.#closing.abort();
+    // Who called has the error of an opening that failed.
+    const next = await this.#next?.catch(() => undefined);
+    await next?.close();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -147,7 +155,40 @@ export class OwnerLog implements StoreLog {
 
   async *#items(asked: LogCall, signal?: AbortSignal): AsyncGenerator {
     using ends = firstAbort(this.#closing.signal, signal);
-    yield* calledItems(this.#client, asked, ends.signal, this.#pid);
+    let hasBegun = false;
+    try {
+      if (this.#next === undefined) {
+        for await (const item of calledItems(this.#client, asked, ends.signal, this.#pid)) {
+          hasBegun = true;
+          yield item;
+        }
+        return;
+      }
+    } catch (error) {
+      // A part of an answer is not asked for twice.
+      if (hasBegun) throw error;
+      this.#next ??= this.#after(error);
+    }
+    const { itemsOf } = await import("../../server/store/index.ts");
+    yield* itemsOf(await this.#next, asked, ends.signal);
+  }
+
+  /** The log to go on with after an error. @throws the error, if nothing can be gone on with */
+  #after(error: unknown): Promise<StoreLog> {
+    if (!isOwnerGone(error) || this.#reopen === undefined) throw error;
+    return this.#reopen();
+  }
+
+  async *#blob(digest: string): AsyncGenerator<Uint8Array> {
+    try {
+      if (this.#next === undefined) {
+        yield new Uint8Array(await (await this.#client.blob(digest)).arrayBuffer());
+        return;
+      }
+    } catch (error) {
+      this.#next ??= this.#after(error);
+    }
+    yield* (await this.#next).blobs.get(digest);
   }
 
   async #one(asked: LogCall): Promise<unknown> {
@@ -174,12 +215,9 @@ export class OwnerLog implements StoreLog {
   }
 
   #ownerBlobs(): BlobStore {
-    const client = this.#client;
     const items = (asked: LogCall): AsyncGenerator => this.#items(asked);
     return {
-      async *get(sha256) {
-        yield new Uint8Array(await (await client.blob(sha256)).arrayBuffer());
-      },
+      get: (digest) => this.#blob(digest),
       has: async (digest) => z.boolean().parse(await this.#one({ call: "hasBlob", digest })),
       async *list() {
         // oxlint-disable-next-line typescript/no-unsafe-type-assertion

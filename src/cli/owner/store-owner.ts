@@ -7,7 +7,8 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createClient, type Client } from "../../client/index.ts";
 import { TurnlogError } from "../../events/index.ts";
-import { connectToStore, type OwnerConnection, type StoreLog } from "../../store/leveldb/index.ts";
+import { connectToStore, reachOwner, type StoreLog } from "../../store/leveldb/index.ts";
+import { ownerGone } from "./owner-answer.ts";
 import { OwnerLog } from "./owner-log.ts";
 
 export interface StoreOwner {
@@ -18,6 +19,8 @@ export interface StoreOwner {
   readonly fetch: (request: Request) => Promise<Response>;
   /** Its log, with events as they are stored. For reading; every change is refused. */
   readonly log: StoreLog;
+  /** The same; once the process has closed the store, calls go to the log that `reopen` opens. */
+  logOr(reopen: () => Promise<StoreLog>): StoreLog;
   /** Sends a command about the store. */
   post<Answer>(path: string, body: object): Promise<Answer>;
 }
@@ -25,16 +28,14 @@ export interface StoreOwner {
 /** The protocol that this release speaks over the socket. */
 const PROTOCOL = "1";
 
-/** Milliseconds in which an owner answers first; one that was stopped does not. Then it may be busy for any time. */
-const FIRST_ANSWER_MS = 10_000;
-
 /**
- * The owner of a store, if one is alive, shares it, and answers within 10 seconds.
- * @throws TurnlogError `LOG_LOCKED` if it speaks another version of the protocol
+ * The owner of a store, if one is alive and shares it. It may be busy for any time later, but not at first: one that
+ * was stopped never answers.
+ * @throws TurnlogError `LOG_LOCKED` if it does not answer within 10 seconds, or speaks another version of the protocol
  */
 export async function storeOwner(folder: string): Promise<StoreOwner | undefined> {
   const dir = resolve(folder);
-  const first = await connectToStore(dir, AbortSignal.timeout(FIRST_ANSWER_MS));
+  const first = await reachOwner(dir);
   if (first === undefined) return undefined;
   first.socket.destroy();
   const { pid, serves } = first.greeting;
@@ -45,31 +46,33 @@ export async function storeOwner(folder: string): Promise<StoreOwner | undefined
       { details: { pid } },
     );
   }
-  const connect = async (signal: AbortSignal): Promise<OwnerConnection["socket"]> => {
-    const { socket } = (await connectToStore(dir, signal)) ?? {};
-    if (socket !== undefined) return socket;
+  const connect = async (signal: AbortSignal): Promise<Socket> => {
+    const reached = await connectToStore(dir, signal);
+    if (reached.kind === "serving") return reached.socket;
     signal.throwIfAborted();
-    throw new TurnlogError(
-      "LOG_CLOSED",
-      `Process ${pid} has closed the store in ${dir} meanwhile. Run the command again.`,
-      { details: { pid } },
-    );
+    throw ownerGone(pid);
   };
-  const fetch = ownerFetch(connect);
+  const fetch = ownerFetch(connect, (cause) => ownerGone(pid, cause));
   const client = createClient({
     baseUrl: "http://localhost",
     fetch,
-    // A stream whose process has ended is over.
-    patienceMs: 0,
+    // Connecting says that the process has ended: until then it is busy.
+    patienceMs: Number.POSITIVE_INFINITY,
   });
   const post = async <Answer>(path: string, body: object): Promise<Answer> =>
     await client.http.json({ method: "POST", path, body });
-  return { pid, client, fetch, log: new OwnerLog(dir, pid, client), post };
+  const logOr = (reopen?: () => Promise<StoreLog>): StoreLog =>
+    new OwnerLog(dir, pid, client, reopen);
+  return { pid, client, fetch, log: logOr(), logOr, post };
 }
 
-/** @param connect - Opens a connection whose greeting was read. */
+/**
+ * @param connect - Opens a connection whose greeting was read.
+ * @param lost - The error for a connection that breaks before the answer.
+ */
 function ownerFetch(
   connect: (signal: AbortSignal) => Promise<Socket>,
+  lost: (cause: unknown) => TurnlogError,
 ): (request: Request) => Promise<Response> {
   return async ({ url, method, headers, body, signal }) => {
     signal.throwIfAborted();
@@ -88,7 +91,7 @@ function ownerFetch(
       },
       resolve,
     );
-    outgoing.once("error", reject);
+    outgoing.once("error", (error) => reject(signal.aborted ? error : lost(error)));
     if (body === null) outgoing.end();
     else pipeline(Readable.fromWeb(body), outgoing).catch(reject);
     const incoming = await promise;

@@ -14,7 +14,7 @@ import {
   type MasterKeys,
 } from "../../store/encryption/index.ts";
 import { TurnlogError, type EventLog } from "../../events/index.ts";
-import { openLog, type StoreLog } from "../../store/leveldb/index.ts";
+import { openServedLog, type StoreLog } from "../../store/leveldb/index.ts";
 import { isWithin } from "../../store/folder/index.ts";
 import type { RuntimeOptions } from "../../runtime/index.ts";
 import { storeOwner, type StoreOwner } from "../owner/index.ts";
@@ -86,21 +86,29 @@ export async function openStore(place: StorePlace, use: StoreUse): Promise<Event
 }
 
 /** @throws TurnlogError `LOG_NOT_FOUND`, and what `openLog` throws */
-export async function openFolder(
-  { dir, takeOver }: StoreFolder,
-  { readOnly, elsewhere, creates = false }: StoreUse,
-): Promise<StoreLog> {
-  try {
-    const folder = { dir: resolve(dir), takeOver };
-    return await openLog(readOnly ? { ...folder, readOnly } : { ...folder, create: creates });
-  } catch (error) {
-    const isLocked = TurnlogError.isInstance(error) && error.code === "LOG_LOCKED";
-    if (!isLocked) throw error;
-    const owner = readOnly ? await storeOwner(dir) : undefined;
-    if (owner !== undefined) return owner.log;
-    if (elsewhere === undefined) throw error;
-    const { message, details, cause } = error;
-    throw new TurnlogError("LOG_LOCKED", `${message} ${elsewhere}`, { details, cause });
+export async function openFolder(place: StoreFolder, use: StoreUse): Promise<StoreLog> {
+  const { dir, takeOver } = place;
+  const { readOnly, elsewhere, creates = false } = use;
+  const folder = { dir: resolve(dir), takeOver };
+  for (let tries = 1; ; tries++) {
+    try {
+      const options = readOnly ? { ...folder, readOnly } : { ...folder, create: creates };
+      // A command is over soon: nothing is served, and others wait for it.
+      return await openServedLog(options, {});
+    } catch (error) {
+      const isLocked = TurnlogError.isInstance(error) && error.code === "LOG_LOCKED";
+      if (!isLocked) throw error;
+      const { message, details, cause } = error;
+      // One that was waited for in vain is not waited for again.
+      if (readOnly && details["standing"] === undefined) {
+        const owner = await storeOwner(dir);
+        if (owner !== undefined) return owner.logOr(() => openFolder(place, use));
+        // It may have closed the store since.
+        if (tries === 1) continue;
+      }
+      if (elsewhere === undefined) throw error;
+      throw new TurnlogError("LOG_LOCKED", `${message} ${elsewhere}`, { details, cause });
+    }
   }
 }
 

@@ -63,7 +63,7 @@ function globalRow({ position: at, session, event }: GlobalEvent): JsonValue {
 }
 
 /** The items that a call answers. */
-async function* itemsOf(
+export async function* itemsOf(
   log: StoreLog,
   asked: LogCall,
   signal: AbortSignal,

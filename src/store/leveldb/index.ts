@@ -4,7 +4,7 @@ export type { Backup, BackupOptions } from "./backup/index.ts";
 export {
   connectToStore,
   type Durability,
-  type OwnerConnection,
+  reachOwner,
   type StoreService,
   storeReached,
 } from "./files/index.ts";

@@ -81,7 +81,7 @@ interface OpenToWrite extends WhichStore {
 
 /**
  * Nothing in the store changes; every write is refused with `LOG_READ_ONLY`. One owner at a time, readers
- * included.
+ * included: who opens a store that another process reads waits for it, for up to 10 seconds.
  */
 interface OpenToRead extends WhichStore {
   readonly readOnly: true;
@@ -109,7 +109,10 @@ export async function openLog(options: OpenLogOptions): Promise<StoreLog> {
   return await openServedLog(options);
 }
 
-/** As {@link openLog}. `service` gets the connections of other processes to the owner's socket. */
+/**
+ * As {@link openLog}. `service` gets the connections of other processes to the owner's socket; while it has no
+ * `accept`, they wait.
+ */
 export async function openServedLog(
   options: OpenLogOptions,
   service?: StoreService,
@@ -126,12 +129,12 @@ export async function openServedLog(
     // LevelDB opens files by name all the time: a link that changes later must not lead elsewhere.
     const paths = storePaths(realpathSync.native(dir));
     ownership = await ownStore(paths, { takeOver }, service);
-    return readOnly
-      ? await openForReading(paths, ownership)
-      : await openForWriting(paths, ownership, {
-          durability,
-          above: dirname(made === undefined ? paths.dir : realpathSync.native(made)),
-        });
+    if (readOnly) return await openForReading(paths, ownership);
+    const above = dirname(made === undefined ? paths.dir : realpathSync.native(made));
+    const log = await openForWriting(paths, ownership, { durability, above });
+    // What is served soon is worth waiting for.
+    if (service === undefined) ownership.pass(false);
+    return log;
   } catch (error) {
     await ownership?.release();
     throw storeFailure(error, dir);
@@ -261,6 +264,7 @@ function closer(
   { database, generation, chain, store }: Opened,
 ): (committer: Committer) => Promise<void> {
   return async (committer) => {
+    ownership.pass(true);
     const { failure, written } = committer;
     const isInPlace = watch.isInPlace();
     const isHeld = isInPlace && ownership.isHeld();

@@ -161,7 +161,8 @@ async function fill(log: EventLog): Promise<void> {
 
 switch (command) {
   case "hold": {
-    const log = await openLog({ dir }).catch((error: unknown) => print(asJson(error)));
+    const options = rest[0] === "reading" ? { dir, readOnly: true as const } : { dir };
+    const log = await openLog(options).catch((error: unknown) => print(asJson(error)));
     if (log === undefined) break;
     print("open");
     process.stdin.on("end", () => void log.close()).resume();

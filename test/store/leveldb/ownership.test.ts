@@ -15,6 +15,9 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
 import { openLog } from "../../../src/store/leveldb/open-store.ts";
 import { repairLog } from "../../../src/store/leveldb/repair/repair-log.ts";
+import { lockedError } from "../../../src/store/leveldb/files/owner.ts";
+import { storePaths } from "../../../src/store/leveldb/files/store-paths.ts";
+import { askSocket } from "../../../src/store/leveldb/ownership/published-socket.ts";
 import { isElsewhere } from "../../../src/store/leveldb/ownership/machine.ts";
 import { folderId, kernelAddress } from "../../../src/store/leveldb/ownership/socket-address.ts";
 import { numbered } from "../../../src/testing/index.ts";
@@ -152,6 +155,27 @@ describe("a store that is open", () => {
     });
     const answers = await Promise.all(workers.map(async (worker) => await said(worker)));
     expect(sorted(answers)).toEqual(["LOG_LOCKED", "LOG_LOCKED", "open"]);
+  });
+});
+
+describe("a store that another process reads", () => {
+  it.each([
+    ["reads", { readOnly: true }],
+    ["writes", {}],
+  ] as const)("is waited for by who %s", async (_, more) => {
+    const dir = await temporaryFolder();
+    await (await openLog({ dir })).close();
+    const reader = startChild(["hold", dir, "reading"]);
+    await reader.line((line) => line === "open");
+    const opening = openLog({ dir, ...more });
+    opening.catch(() => {});
+    const answer = await askSocket(join(dir, "owner.sock"));
+    if (answer.kind !== "alive") throw new Error("Nobody reads the store.");
+    expect(lockedError(storePaths(dir), { owner: answer.greeting }).message).toMatch(
+      /is read, opened or closed by process \d+/,
+    );
+    reader.process.stdin?.end();
+    await (await opening).close();
   });
 });
 

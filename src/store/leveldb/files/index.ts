@@ -37,8 +37,14 @@ export {
   finishInterrupted,
   restoreBeforeOpen,
 } from "./open-guard.ts";
-export { connectToStore, type OwnOptions, type Ownership, ownStore } from "./own-store.ts";
-export type { OwnerConnection, StoreService } from "../ownership/index.ts";
+export {
+  connectToStore,
+  type OwnOptions,
+  type Ownership,
+  ownStore,
+  reachOwner,
+} from "./own-store.ts";
+export type { StoreService } from "../ownership/index.ts";
 export { type Durability, draftOwner, removeOwner } from "./owner.ts";
 export {
   assertFinished,

@@ -8,6 +8,7 @@
 import { randomUUID } from "node:crypto";
 import { existsSync, realpathSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
 import { TurnlogError, hasCode } from "../../../events/index.ts";
 import {
   askSocket,
@@ -24,7 +25,14 @@ import {
   type PublishedSocket,
   type StoreService,
 } from "../ownership/index.ts";
-import { assertReachable, elsewhereOwned, lockedError } from "./owner.ts";
+import {
+  assertReachable,
+  elsewhereOwned,
+  isMomentary,
+  lockedError,
+  PATIENCE_MS,
+  silentError,
+} from "./owner.ts";
 import { takeLock, type StoreLock } from "./store-lock.ts";
 import { namesIn, storePaths, type StorePaths } from "./store-paths.ts";
 
@@ -38,24 +46,48 @@ export interface Ownership {
   isHeld(): boolean;
   /** @throws TurnlogError `LOG_LOCKED` once the store is not held */
   readonly assertHeld: () => void;
+  /** Tells other processes whether the store is worth waiting for: true while it is read, opened or closed. */
+  pass(isPassing: boolean): void;
   release(): Promise<void>;
 }
 
+/** Milliseconds between two tries. */
+const PAUSE_MS = 25;
+
 /**
- * `paths`: with the real path of an existing folder. `service`: gets the connections to the socket in it.
+ * `paths`: with the real path of an existing folder. `service`: gets the connections to the socket in it; the
+ * owner is passing until its user says otherwise. Waits up to 10 seconds for another process that is passing, or
+ * too busy to answer.
  * @throws TurnlogError `LOG_LOCKED`, `LOG_READ_ONLY`, `LOG_FULL`, `LOG_FAILED`
  */
 export async function ownStore(
   paths: StorePaths,
-  { takeOver = false }: OwnOptions = {},
-  service?: StoreService,
+  options: OwnOptions = {},
+  service: StoreService = {},
+): Promise<Ownership> {
+  service.isPassing = true;
+  const end = performance.now() + PATIENCE_MS;
+  for (;;) {
+    try {
+      return await ownNow(paths, options, service);
+    } catch (error) {
+      if (!isMomentary(error) || performance.now() >= end) throw error;
+      await wait(PAUSE_MS);
+    }
+  }
+}
+
+async function ownNow(
+  paths: StorePaths,
+  { takeOver = false }: OwnOptions,
+  service: StoreService,
 ): Promise<Ownership> {
   const greeting = newGreeting();
-  const claim = await claimFolder(folderId(paths.dir), greeting);
+  const claim = await claimFolder(folderId(paths.dir), greeting, service);
   if ("owner" in claim) {
     // The owner's socket also says whether it shares the store. Without a socket, the kernel names the owner.
     await assertSilent(paths);
-    throw lockedError(paths, { owner: claim.owner });
+    throw lockedError(paths, { owner: claim.owner, isSilent: claim.owner === undefined });
   }
   let lock: StoreLock | undefined;
   try {
@@ -65,7 +97,7 @@ export async function ownStore(
     await assertSilent(paths);
     if (!takeOver) assertReachable(paths);
     const socket = await publish(paths, greeting, claim, service);
-    return ownershipOf(paths, { claim, lock, socket });
+    return ownershipOf(paths, { claim, lock, socket, service });
   } catch (error) {
     await lock?.release();
     claim.release();
@@ -75,16 +107,31 @@ export async function ownStore(
 
 /**
  * Connects to the process that has the store in a folder open. Waits while it is too busy to answer.
- * @returns undefined if there is none, if it does not share the store, or if the signal aborts first.
  * @throws the system's error for another user of the machine
  */
-export async function connectToStore(
-  dir: string,
-  signal: AbortSignal,
-): Promise<OwnerConnection | undefined> {
-  if (!existsSync(dir)) return undefined;
+export async function connectToStore(dir: string, signal: AbortSignal): Promise<OwnerConnection> {
+  if (!existsSync(dir)) return { kind: "gone" };
   return await connectToOwner(storePaths(realpathSync.native(dir)).socket, signal);
 }
+
+/**
+ * Connects to the process that serves the store in a folder. Waits up to 10 seconds for one that is passing, or too
+ * busy to answer.
+ * @returns undefined if nobody serves it.
+ * @throws TurnlogError `LOG_LOCKED` if it has not answered by then
+ */
+export async function reachOwner(dir: string): Promise<ServingOwner | undefined> {
+  const patience = AbortSignal.timeout(PATIENCE_MS);
+  for (;;) {
+    const reached = await connectToStore(dir, patience);
+    if (reached.kind === "serving") return reached;
+    if (reached.kind === "silent") throw silentError(storePaths(realpathSync.native(dir)));
+    if (reached.kind !== "passing" || patience.aborted) return undefined;
+    await wait(PAUSE_MS);
+  }
+}
+
+type ServingOwner = Extract<OwnerConnection, { readonly kind: "serving" }>;
 
 function newGreeting(): Greeting {
   return greetingOf({
@@ -98,7 +145,8 @@ function newGreeting(): Greeting {
 /** @throws TurnlogError `LOG_LOCKED` when an owner answers at the store's socket */
 async function assertSilent(paths: StorePaths): Promise<void> {
   const answer = await askSocket(paths.socket);
-  if (answer.kind === "alive") throw lockedError(paths, { owner: answer.greeting });
+  if (answer.kind !== "alive") return;
+  throw lockedError(paths, { owner: answer.greeting, isSilent: answer.greeting === undefined });
 }
 
 /** Undefined on a file system without sockets, where the kernel excludes other processes. */
@@ -106,7 +154,7 @@ async function publish(
   paths: StorePaths,
   greeting: Greeting,
   { isInKernel }: FolderClaim,
-  service: StoreService | undefined,
+  service: StoreService,
 ): Promise<PublishedSocket | undefined> {
   // Windows has no sockets as files.
   if (process.platform === "win32") return undefined;
@@ -120,7 +168,10 @@ async function publish(
     throw error;
   }
   if (!("kind" in published)) return published;
-  if (published.kind === "alive") throw lockedError(paths, { owner: published.greeting });
+  if (published.kind === "alive") {
+    const { greeting: owner } = published;
+    throw lockedError(paths, { owner, isSilent: owner === undefined });
+  }
   if (isInKernel) return undefined;
   throw new TurnlogError(
     "LOG_FAILED",
@@ -132,9 +183,10 @@ interface Held {
   readonly claim: FolderClaim;
   readonly lock: StoreLock;
   readonly socket: PublishedSocket | undefined;
+  readonly service: StoreService;
 }
 
-function ownershipOf(paths: StorePaths, { claim, lock, socket }: Held): Ownership {
+function ownershipOf(paths: StorePaths, { claim, lock, socket, service }: Held): Ownership {
   let held = true;
   const isHeld = (): boolean => {
     held &&= socket?.isInPlace() ?? true;
@@ -144,6 +196,9 @@ function ownershipOf(paths: StorePaths, { claim, lock, socket }: Held): Ownershi
     isHeld,
     assertHeld: () => {
       if (!isHeld()) throw elsewhereOwned(paths);
+    },
+    pass: (isPassing) => {
+      service.isPassing = isPassing;
     },
     release: async () => {
       try {

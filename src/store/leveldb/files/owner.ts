@@ -70,21 +70,72 @@ export function assertReachable({ dir, owner }: StorePaths): void {
   }
 }
 
+/** Milliseconds in which an owner that is passing leaves, or a busy one answers. */
+export const PATIENCE_MS = 10_000;
+
+/**
+ * How an owner stands that refuses now and not for good. `passing`: it reads, opens or closes the store. `silent`:
+ * it is too busy to answer, or was stopped.
+ */
+type Standing = "passing" | "silent";
+
+interface Holder {
+  readonly owner?: Greeting | undefined;
+  /** Whether it did not answer. */
+  readonly isSilent?: boolean;
+  readonly cause?: unknown;
+}
+
+/** Whether a refusal may be over in a moment. */
+export function isMomentary(error: unknown): boolean {
+  return TurnlogError.isInstance(error) && standings.includes(error.details["standing"]);
+}
+
+const standings: readonly unknown[] = ["passing", "silent"] satisfies readonly Standing[];
+
+/** The owner of a store, or undefined where its files do not tell, or name a process that has ended. */
+function ownerOf({ owner: file }: StorePaths): Owner | undefined {
+  const found = readJsonFile(file, ownerSchema);
+  return typeof found === "string" || isGone(found) ? undefined : found;
+}
+
+/** The error for an owner that listens and did not answer. */
+export function silentError(paths: StorePaths): TurnlogError {
+  const found = ownerOf(paths);
+  const who = found === undefined ? "Another process" : `Process ${found.pid} on ${found.host}`;
+  const standing: Standing = "silent";
+  return new TurnlogError(
+    "LOG_LOCKED",
+    `${who} has the store in ${paths.dir} open, and has not answered for ${PATIENCE_MS / 1000} seconds: it is busy, or was stopped. Try again later, or end it there.`,
+    { details: { ...(found === undefined ? {} : { pid: found.pid }), standing } },
+  );
+}
+
 export function lockedError(
-  { dir, owner: file }: StorePaths,
-  { owner, cause }: { readonly owner?: Greeting | undefined; readonly cause?: unknown },
+  paths: StorePaths,
+  { owner, isSilent = false, cause }: Holder,
 ): TurnlogError {
-  const found = owner ?? readJsonFile(file, ownerSchema);
-  if (typeof found === "string" || (owner === undefined && isGone(found))) {
+  if (isSilent) return silentError(paths);
+  const { dir } = paths;
+  const found = owner ?? ownerOf(paths);
+  const passing: Standing = "passing";
+  if (found === undefined) {
     return new TurnlogError(
       "LOG_LOCKED",
       `The store in ${dir} is being opened or closed by another process. Try again in a moment.`,
-      { cause },
+      { cause, details: { standing: passing } },
     );
   }
   const { pid, host, startedAt } = found;
   const isOurs = pid === process.pid && host === hostname();
   const who = isOurs ? `this process (pid ${pid})` : `process ${pid} on ${host}`;
+  if (owner?.isPassing === true && !isOurs) {
+    return new TurnlogError(
+      "LOG_LOCKED",
+      `The store in ${dir} is read, opened or closed by ${who} since ${startedAt}. It was waited for ${PATIENCE_MS / 1000} seconds: try again when it has ended.`,
+      { details: { pid, host, startedAt, standing: passing } },
+    );
+  }
   const through =
     isOurs || owner?.serves === undefined
       ? ""

@@ -4,7 +4,7 @@
  */
 
 import type { Server } from "node:net";
-import { type Greeting, askAt, listenAt } from "./owner-socket.ts";
+import { type Greeting, type StoreService, askAt, listenAt } from "./owner-socket.ts";
 import { kernelAddress } from "./socket-address.ts";
 
 export interface FolderClaim {
@@ -29,17 +29,21 @@ function owned(): Map<string, Greeting> {
   return (shared[registry] ??= new Map());
 }
 
-/** @param id - Of the folder, as `folderId` makes it. */
+/**
+ * @param id - Of the folder, as `folderId` makes it.
+ * @param standing - Whether the owner is passing. Nothing is served by the kernel's name, which is open to all users.
+ */
 export async function claimFolder(
   id: string,
   greeting: Greeting,
+  standing: Pick<StoreService, "isPassing">,
 ): Promise<FolderClaim | OtherOwner> {
   const taken = owned().get(id);
   if (taken !== undefined) return { owner: taken };
   // Set before any await: of two openings in this thread one is refused.
   owned().set(id, greeting);
   try {
-    let server = await listenInKernel(id, greeting);
+    let server = await listenInKernel(id, greeting, standing);
     for (let asked = 1; server === "taken"; asked++) {
       const answer = await askAt(kernelAddress(id) ?? "");
       const owner = answer.kind === "alive" ? answer.greeting : undefined;
@@ -49,7 +53,7 @@ export async function claimFolder(
       }
       // A process that is being started has the sockets of the one that starts it, closed ones too, for a
       // moment.
-      server = await listenInKernel(id, greeting);
+      server = await listenInKernel(id, greeting, standing);
     }
     const listening = server;
     return {
@@ -68,11 +72,16 @@ export async function claimFolder(
 async function listenInKernel(
   id: string,
   greeting: Greeting,
+  standing: Pick<StoreService, "isPassing">,
 ): Promise<Server | "taken" | undefined> {
   const address = kernelAddress(id);
   if (address === undefined) return undefined;
   try {
-    return await listenAt(address, greeting);
+    return await listenAt(address, greeting, {
+      get isPassing() {
+        return standing.isPassing ?? false;
+      },
+    });
   } catch (error) {
     if (!(error instanceof Error && "code" in error)) throw error;
     if (error.code === "EADDRINUSE") return "taken";

@@ -20,6 +20,8 @@ export interface Greeting {
   readonly nonce: string;
   /** The version of the protocol that is spoken after the greeting. Absent: the connection ends with it. */
   readonly serves?: string | undefined;
+  /** Whether the owner is about to leave the store or to serve it: it reads, opens or closes the store. */
+  readonly isPassing?: boolean | undefined;
 }
 
 /** The version of the protocol after the greeting: the server's HTTP, and the routes of `src/server/store`. */
@@ -29,6 +31,8 @@ const STORE_PROTOCOL = "1";
 export interface StoreService {
   /** Called with a connection after its greeting, which names the protocol. */
   accept?: ((socket: Socket) => void) | undefined;
+  /** As in {@link Greeting}, while there is no `accept`. */
+  isPassing?: boolean;
 }
 
 const greetingSchema: z.ZodType<Greeting> = z.object({
@@ -39,6 +43,7 @@ const greetingSchema: z.ZodType<Greeting> = z.object({
   startedAt: z.string(),
   nonce: z.string(),
   serves: z.string().optional(),
+  isPassing: z.boolean().optional(),
 });
 
 export function greetingOf(owner: Omit<Greeting, "protocol">): Greeting {
@@ -66,8 +71,9 @@ export async function listenAt(
     // The reader may have gone.
     socket.on("error", () => {});
     socket.unref();
-    const { accept } = service;
-    if (accept === undefined) return void socket.end(lineOf(greeting));
+    const { accept, isPassing = false } = service;
+    if (accept === undefined)
+      return void socket.end(lineOf(isPassing ? { ...greeting, isPassing } : greeting));
     socket.write(lineOf({ ...greeting, serves: STORE_PROTOCOL }));
     accept(socket);
   });
