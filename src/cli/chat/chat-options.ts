@@ -6,6 +6,15 @@ import type { ChatSession } from "./chat-session.ts";
 import type { ChatStore } from "./chat-store.ts";
 import type { Interrupts } from "./interrupts.ts";
 
+/** Where a chat stands. */
+export interface ChatPlace {
+  readonly session: string;
+  /** Of the last event that was shown. */
+  readonly position: number;
+  /** The text in the line. */
+  readonly draft: string;
+}
+
 export interface ChatOptions {
   /** The first session; `/fork`, `/new` and `/resume` switch to another one. */
   readonly session: ChatSession;

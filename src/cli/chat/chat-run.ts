@@ -8,10 +8,11 @@ import { createRuntime } from "../../sharing/index.ts";
 import type { McpServers } from "../../mcp/index.ts";
 import type { SessionView } from "../../state/index.ts";
 import type { UserInput } from "../../media/index.ts";
-import type { StoreOwner } from "../owner/index.ts";
+import { isOwnerGone, type StoreOwner } from "../owner/index.ts";
 import { keysIn, runtimeStore, type RuntimeStore, type StorePlace } from "../settings/index.ts";
 import type { ContextStrategy } from "../settings/index.ts";
 import { DEFAULT_DIR, meantName } from "../output/index.ts";
+import type { ChatPlace } from "./chat-options.ts";
 import { chatAgent } from "./chat-agent.ts";
 import { chatModels } from "./chat-models.ts";
 import { chatStore, type ChatStore } from "./chat-store.ts";
@@ -72,7 +73,11 @@ export interface ChatRun extends StorePlace {
   /** Runs a turn again instead of a message. */
   readonly rerun?: RerunRequest;
   /** The process that has the store open: its agent answers. */
-  readonly owner?: StoreOwner;
+  readonly owner?: StoreOwner | undefined;
+  /** The process that has the store open by now. @throws UsageError for options that its agent does not heed */
+  readonly findOwner: () => Promise<StoreOwner | undefined>;
+  /** Where this terminal stood when the process closed the store whose agent answered. */
+  readonly goesOn?: ChatPlace;
   /** Whether a person at the terminal can answer questions. */
   readonly canAsk: boolean;
   readonly json: boolean;
@@ -84,17 +89,64 @@ export interface ChatRun extends StorePlace {
 const OFFLINE_NOTE =
   'No OPENAI_API_KEY, GOOGLE_GENERATIVE_AI_API_KEY or ANTHROPIC_API_KEY is set: the offline model answers. It understands a few requests: to list, read and search files, to say what a project is for, and to explain what it did. Ask it "what does this project do?"';
 
-export async function runChat(run: ChatRun, output: Output): Promise<ExitCode> {
-  const { progress } = output;
-  const { owner } = run;
-  if (owner !== undefined) {
-    const words = `Process ${owner.pid} has the store open: its agent answers.`;
-    await writeSentence(progress, progress.style("dim", words));
-    const host = ownerHost(owner);
-    return await runOn(host, chatStore(host), (place) => ownerRerun(owner, place), run, output);
+/**
+ * Of several terminals in a store, one has it open and its agent answers the others. When that process ends, another
+ * terminal opens the store, and all go on where they stood.
+ */
+export async function runChat(given: ChatRun, output: Output): Promise<ExitCode> {
+  let run = given;
+  for (;;) {
+    const { owner } = run;
+    const ended =
+      owner === undefined ? await runHere(run, output) : await runThere(owner, run, output);
+    if (typeof ended === "number") return ended;
+    if (owner !== undefined) {
+      const words = `Process ${owner.pid} has closed the store.`;
+      await writeSentence(output.progress, output.progress.style("dim", words));
+    }
+    run = { ...run, ...ended, owner: await run.findOwner() };
   }
+}
+
+/** What changes when a chat goes on with another owner of the store. */
+type Moved = Partial<Pick<ChatRun, "session" | "goesOn">>;
+
+async function runThere(
+  owner: StoreOwner,
+  run: ChatRun,
+  output: Output,
+): Promise<ExitCode | Moved> {
+  const { progress } = output;
+  const words = `Process ${owner.pid} has the store open: its agent answers.`;
+  await writeSentence(progress, progress.style("dim", words));
+  const host = ownerHost(owner);
+  try {
+    return await runOn(host, chatStore(host), (place) => ownerRerun(owner, place), run, output);
+  } catch (error) {
+    if (!isOwnerGone(error)) throw error;
+    const { session, message, rerun } = run;
+    // The conversation had not begun.
+    if (message === undefined && rerun === undefined) return {};
+    throw new TurnlogError(
+      "LOG_CLOSED",
+      `Process ${owner.pid}, whose agent answered, has closed the store. Continue with: ${resumeCommand(run)}`,
+      { session, cause: error },
+    );
+  }
+}
+
+async function runHere(run: ChatRun, output: Output): Promise<ExitCode | Moved> {
   await using opened = await runtimeStore(run);
-  await using runtime = await ownRuntime(run, opened.options, output);
+  let runtime: Runtime;
+  try {
+    runtime = await ownRuntime(run, opened.options, output);
+  } catch (error) {
+    const isLocked = TurnlogError.isInstance(error) && error.code === "LOG_LOCKED";
+    // Another terminal was faster.
+    if (!isLocked || (await run.findOwner()) === undefined) throw error;
+    return {};
+  }
+  await using _ = runtime;
   const store = chatStore(runtime, chatModels(runtime, run));
   return await runOn(runtime, store, (place) => beginRerun(runtime, place), run, output);
 }
@@ -105,7 +157,7 @@ async function runOn(
   begin: (place: RerunRequest) => Promise<BegunRerun>,
   run: ChatRun,
   output: Output,
-): Promise<ExitCode> {
+): Promise<ExitCode | Moved> {
   const { progress } = output;
   const { rerun } = run;
   return await untilStopped(host, run, output, async (interrupts) => {
@@ -117,12 +169,12 @@ async function runOn(
 }
 
 /** Runs `work`. A signal from outside closes the host, and the exit code says so. */
-async function untilStopped(
+async function untilStopped<Ended>(
   host: Pick<ChatHost, "close">,
   { debug }: ChatRun,
   { progress }: Output,
-  work: (interrupts: Interrupts) => Promise<ExitCode>,
-): Promise<ExitCode> {
+  work: (interrupts: Interrupts) => Promise<Ended>,
+): Promise<Ended | ExitCode> {
   using interrupts = takeInterrupts({
     signals: process,
     close: () =>
@@ -193,7 +245,16 @@ async function openSession(
   run: ChatRun,
   { progress }: Output,
 ): Promise<ChatSession> {
-  const { session: id, choice, message, owner } = run;
+  const { session: id, choice, message, owner, goesOn } = run;
+  if (goesOn !== undefined) {
+    const session = await host.session(id);
+    if (!isAsking(await session.view())) await session.idle();
+    if (owner === undefined) {
+      const words = `The store is open here now: ${choice.label} answers.`;
+      await writeSentence(progress, progress.style("dim", words));
+    }
+    return session;
+  }
   const isNew = (await host.log.revision(id)) === 0;
   const meant = isNew && run.isNamed ? await similarName(id, host) : undefined;
   const session = await host.session(id);
@@ -238,12 +299,12 @@ async function runSession(
   run: ChatRun,
   output: Output,
   interrupts: Interrupts,
-): Promise<ExitCode> {
-  const { message, attach, json, debug, editor } = run;
+): Promise<ExitCode | Moved> {
+  const { message, attach, json, debug, editor, goesOn } = run;
   if (message === undefined) {
     const { converse } = await import("./conversation.ts");
-    const view = await session.view();
-    const { id } = await converse({
+    const view = goesOn === undefined ? await session.view() : await session.at(goesOn.position);
+    const { place, isOwnerGone: hasToMove } = await converse({
       session,
       store,
       view,
@@ -252,13 +313,17 @@ async function runSession(
       editor,
       debug,
       // The user sees the attachments in the line, and can remove them before sending.
-      draft: attach.map((source) => `${mentionOf(source)} `).join(""),
+      draft: goesOn?.draft ?? attach.map((source) => `${mentionOf(source)} `).join(""),
     });
     if (interrupts.ending.aborted) return TERMINATED;
+    if (hasToMove) return { session: place.session, goesOn: place };
     const { progress } = output;
     await writeSentence(
       progress,
-      progress.style("dim", `Continue later with: ${resumeCommand({ ...run, session: id })}`),
+      progress.style(
+        "dim",
+        `Continue later with: ${resumeCommand({ ...run, session: place.session })}`,
+      ),
     );
     return DONE;
   }

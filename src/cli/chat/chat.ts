@@ -15,7 +15,7 @@ import { carryOut } from "./slash-commands.ts";
 import { ChatScreen } from "./chat-screen.ts";
 import { conversationOf, questionsOf } from "./conversation-state.ts";
 import { isShownByEvents, isWrongCommand, type Moved } from "./command-outcome.ts";
-import type { ChatOptions } from "./chat-options.ts";
+import type { ChatOptions, ChatPlace } from "./chat-options.ts";
 import { earlierInputs } from "./resumed-session.ts";
 import { SessionFigures } from "./session-figures.ts";
 
@@ -24,6 +24,8 @@ export class Chat {
   readonly #screen: ChatScreen;
   readonly #left: PromiseWithResolvers<void> = Promise.withResolvers();
   #session: ChatSession;
+  /** Of the last event that was shown. */
+  #position: number;
   #followed: FollowedSession | undefined;
   readonly #order = new LineOrder();
   readonly #line: TypedLine;
@@ -40,6 +42,7 @@ export class Chat {
     const { output, debug, view } = options;
     this.#options = options;
     this.#session = options.session;
+    this.#position = view.position;
     this.#line = new TypedLine({
       draft: options.draft ?? "",
       earlier: earlierInputs(view),
@@ -49,6 +52,12 @@ export class Chat {
     this.#screen = new ChatScreen({ output, debug, state: conversationOf(view) });
     this.#cancel = new TurnCancel(this.#screen);
     this.#figures = new SessionFigures(this.#screen, () => this.redraw());
+  }
+
+  /** Where another chat goes on, once this one has ended. */
+  get place(): ChatPlace {
+    const { id } = this.#session;
+    return { session: id, position: this.#position, draft: this.#line.text };
   }
 
   /** Runs until the person leaves or a signal ends the process. @returns the session at the end */
@@ -67,6 +76,7 @@ export class Chat {
       await this.#left.promise;
     } finally {
       this.#isOver = true;
+      await this.#editor.closed;
       this.#figures[Symbol.dispose]();
       await this.#followed?.stop();
       await this.#screen.close();
@@ -84,6 +94,7 @@ export class Chat {
   async #switchTo({ session, view, lines }: Moved): Promise<void> {
     await this.#followed?.stop();
     this.#session = session;
+    this.#position = view.position;
     this.#screen.switchTo(conversationOf(view));
     this.#cancel.reset();
     await this.#screen.notes(lines);
@@ -203,9 +214,9 @@ export class Chat {
       try {
         await this.#carryOut(line, delivery);
       } catch (error) {
-        if (!isWrongCommand(error)) throw error;
         // Puts a line that failed back, unless the person has typed on.
         if (this.#line.text === "") this.#line.set(typed);
+        if (!isWrongCommand(error)) throw error;
         await this.#screen.showError(error);
       }
       if (this.#isIdle) this.#measure(false);
@@ -244,6 +255,7 @@ export class Chat {
   async #show(event: SessionEvent): Promise<void> {
     await this.#editor.closed;
     await this.#screen.show(event);
+    this.#position = event.position;
     this.#cancel.follow(event);
     // Deltas do not change the panel.
     if (event.type.endsWith("-delta")) return;

@@ -1,12 +1,12 @@
 /** A chat at the terminal of this process: opens the keyboard and follows the window's size. */
 
 import { setTimeout as wait } from "node:timers/promises";
-import type { ChatSession } from "./chat-session.ts";
 import { openKeyboard } from "../terminal/index.ts";
 import { questionScreen } from "../output/index.ts";
 import { editText } from "./text-editor.ts";
 import { Chat } from "./chat.ts";
-import type { ChatOptions } from "./chat-options.ts";
+import { isOwnerGone } from "../owner/index.ts";
+import type { ChatOptions, ChatPlace } from "./chat-options.ts";
 
 /** Within this time a process is stopped that has asked for it. */
 const STOPPING_MS = 200;
@@ -16,8 +16,15 @@ export interface ConversationOptions extends Omit<ChatOptions, "editText" | "sus
   readonly editor?: string | undefined;
 }
 
-/** Returns the session at the end. @throws TurnlogError when it fails; after a failed turn the chat continues */
-export async function converse(options: ConversationOptions): Promise<ChatSession> {
+export interface ConversationEnd {
+  /** Where the chat stood. */
+  readonly place: ChatPlace;
+  /** Whether the process that answered has closed the store. The person has not left then. */
+  readonly isOwnerGone: boolean;
+}
+
+/** @throws TurnlogError when the session fails; after a failed turn the chat continues */
+export async function converse(options: ConversationOptions): Promise<ConversationEnd> {
   const { interrupts } = options;
   const { editor, ...rest } = options;
   const chat = new Chat({
@@ -56,10 +63,14 @@ export async function converse(options: ConversationOptions): Promise<ChatSessio
   }
   questionScreen.on("resize", redraw);
   try {
-    return await interrupts.during(
+    await interrupts.during(
       () => chat.interrupt(),
       () => chat.run(),
     );
+    return { place: chat.place, isOwnerGone: false };
+  } catch (error) {
+    if (!isOwnerGone(error)) throw error;
+    return { place: chat.place, isOwnerGone: true };
   } finally {
     questionScreen.off("resize", redraw);
     keyboard[Symbol.dispose]();

@@ -55,8 +55,8 @@ export async function chat(
   output: Output,
 ): Promise<ExitCode> {
   const { session: named, continue: isContinued, ...options } = optionsSchema.parse(given);
-  const owner = await ownerOf(options);
-  if (owner !== undefined) assertNoAgent(options, owner);
+  const findOwner = (): Promise<StoreOwner | undefined> => heededOwner(options);
+  const owner = await findOwner();
   const settings = await settingsOf(options, output);
   const session = isContinued ? await lastSession(options) : sessionName(named);
   await assertFiles(options.attach);
@@ -65,7 +65,7 @@ export async function chat(
   // Files are read first: an error must not leave an empty session.
   const message = text === undefined ? text : await receiveInput(session, { text, files }, {});
   const isNamed = named !== undefined;
-  const host = owner === undefined ? {} : { owner };
+  const host = { owner, findOwner };
   return await runChat({ ...options, ...settings, ...host, session, isNamed, message }, output);
 }
 
@@ -80,23 +80,24 @@ export async function rerun(session: string, given: unknown, output: Output): Pr
   const { position, step, as, ...options } = rerunSchema.parse(given);
   if (position !== undefined && step !== undefined)
     throw new UsageError("--position and --step both name the start: give one of them.");
-  const owner = await ownerOf(options);
-  if (owner !== undefined) assertNoAgent(options, owner);
+  const findOwner = (): Promise<StoreOwner | undefined> => heededOwner(options);
+  const owner = await findOwner();
   // Fails without a store; the chat would create one.
-  else await (await openStore(options, { readOnly: true })).close();
+  if (owner === undefined) await (await openStore(options, { readOnly: true })).close();
   const settings = await settingsOf(options, output);
   const fork = sessionName(as);
   const again = { session: fork, isNamed: as !== undefined, message: undefined };
   const place = { session, as: fork, position, step };
-  const host = owner === undefined ? {} : { owner };
+  const host = { owner, findOwner };
   return await runChat({ ...options, ...settings, ...again, ...host, rerun: place }, output);
 }
 
-/** @throws UsageError for options about an agent, which is the other process's */
-function assertNoAgent(
+/** The process that has the store open. @throws UsageError for options about an agent, which is that process's */
+async function heededOwner(
   options: Omit<z.infer<typeof optionsSchema>, "session" | "continue">,
-  { pid }: StoreOwner,
-): void {
+): Promise<StoreOwner | undefined> {
+  const owner = await ownerOf(options);
+  if (owner === undefined) return undefined;
   const idle = [
     ...(options.model === undefined ? [] : ["--model"]),
     ...(options.allowWrite ? ["--allow-write"] : []),
@@ -108,8 +109,9 @@ function assertNoAgent(
   ];
   if (idle.length > 0)
     throw new UsageError(
-      `${idle.join(" and ")} would change nothing: process ${pid} has the store open, and its agent answers. Leave it out, or close the store there.`,
+      `${idle.join(" and ")} would change nothing: process ${owner.pid} has the store open, and its agent answers. Leave it out, or close the store there.`,
     );
+  return owner;
 }
 
 async function settingsOf(
