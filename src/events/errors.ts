@@ -48,7 +48,8 @@ export type TurnlogErrorCode =
   | "ROUTE_NOT_FOUND"
   | "REQUEST_TOO_LARGE"
   | "TOO_MANY_REQUESTS"
-  | "UPGRADE_REQUIRED";
+  | "UPGRADE_REQUIRED"
+  | "CLIENT_STALLED";
 
 /** Details of a {@link TurnlogError}. */
 export interface TurnlogErrorOptions {

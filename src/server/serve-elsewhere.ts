@@ -52,7 +52,7 @@ export async function serveElsewhere(
   };
   const host = "127.0.0.1";
   const { stallMs } = settings;
-  const listen = { port, host, connections: 1_000, requestMs: 60_000, stallMs };
+  const listen = { port, host, connections: 1_000, requestMs: 60_000, stallMs, onError };
   return await listening(server, undefined, listen);
 }
 

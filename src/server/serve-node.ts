@@ -80,12 +80,14 @@ export async function serveNode(runtime: Runtime, options: ServeOptions = {}): P
   }
   const hosts = rest.hosts ?? ["localhost", "127.0.0.1", "[::1]", ...ownName(host)];
   const core = serverCore(runtime, { ...rest, hosts });
-  const { stallMs } = core.settings;
-  const listen = { port, host, connections, requestMs, stallMs };
+  const { stallMs, onError } = core.settings;
+  const listen = { port, host, connections, requestMs, stallMs, onError };
   return await listening(core.server, upgrades(core), listen);
 }
 
-type ListenSettings = Required<Omit<ServeOptions, Exclude<keyof ServerOptions, "stallMs">>>;
+type ListenSettings = Required<
+  Omit<ServeOptions, Exclude<keyof ServerOptions, "stallMs" | "onError">>
+>;
 type Bindings = HttpBindings | Http2Bindings;
 type Upgrades = ReturnType<typeof upgrades>;
 
@@ -93,15 +95,18 @@ type Upgrades = ReturnType<typeof upgrades>;
 export async function listening(
   core: Omit<Server, "upgrade">,
   upgrade: Upgrades | undefined,
-  { port, host, connections, requestMs, stallMs }: ListenSettings,
+  { port, host, connections, requestMs, stallMs, onError }: ListenSettings,
 ): Promise<NodeServer> {
   const { getRequestListener } = await optionalPackage(
     "@hono/node-server",
     "serveNode",
     () => import("@hono/node-server"),
   );
-  const fetch = async (request: Request, { incoming }: Bindings): Promise<Response> => {
-    const answer = await core.fetch(request);
+  const fetch = async (request: Request, { incoming, outgoing }: Bindings): Promise<Response> => {
+    const answer = withReportedErrors(await core.fetch(request), (error) => {
+      if (!outgoing.destroyed) onError(error);
+      outgoing.destroy();
+    });
     // Node destroys a connection whose client takes nothing for so long. A stream of events has quiet times.
     if (!isEventStream(answer)) incoming.socket.setTimeout(stallMs);
     return answer;
@@ -139,6 +144,34 @@ export async function listening(
     close,
     [Symbol.asyncDispose]: () => close(),
   };
+}
+
+/** The answer, whose body reports its error and ends: hono would print it with its stack. */
+function withReportedErrors(answer: Response, report: (error: unknown) => void): Response {
+  const { body, status, headers } = answer;
+  // JSON is there as a whole.
+  if (body === null || /^application\/(?:problem\+)?json\b/.test(headers.get("content-type") ?? ""))
+    return answer;
+  const reader: ReadableStreamDefaultReader<Uint8Array> = body.getReader();
+  // At once, also while nobody reads on.
+  reader.closed.catch(report);
+  const pieces = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        try {
+          const { done, value } = await reader.read();
+          if (done) controller.close();
+          else controller.enqueue(value);
+        } catch (error) {
+          report(error);
+          controller.close();
+        }
+      },
+      cancel: (reason) => reader.cancel(reason),
+    },
+    { highWaterMark: 0 },
+  );
+  return new Response(pieces, { status, headers });
 }
 
 /** The name that clients reach an address by; a wildcard address has none. */

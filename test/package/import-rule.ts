@@ -286,7 +286,7 @@ const mayImport: Modules = {
   ],
   "server/problems": ["events", "shared"],
   "server/security": ["events", "shared", "server/problems"],
-  "server/streams": ["shared", "server/problems"],
+  "server/streams": ["events", "shared", "server/problems"],
   "server/route": ["events", "validation", "runtime", "server/streams"],
   "server/sessions": [
     "events",

@@ -56,7 +56,7 @@ describe("a stream of events", () => {
     );
     await left.promise;
     expect(ended).toHaveBeenCalledOnce();
-    await expect(answer.text()).rejects.toThrow("stopped reading");
+    await expect(answer.text()).rejects.toMatchObject({ code: "CLIENT_STALLED" });
   });
 
   it("is not dropped for the time in which the server itself got none", async () => {
@@ -97,9 +97,11 @@ describe("a stream of events", () => {
 it("over a real connection is dropped too, loses its place in no stream, and holds nobody up", async () => {
   const waiting = gate();
   const model = scriptedModel(() => saying(waiting));
+  const printed = vi.spyOn(console, "error");
+  const onError = vi.fn<(error: unknown) => void>();
   await using open = await serving(
     { model },
-    { stallMs: 1000, limits: { openAnswers: 2 } },
+    { stallMs: 1000, limits: { openAnswers: 2 }, onError },
     { blobs: false },
   );
   const session = await open.runtime.session("s");
@@ -129,6 +131,10 @@ it("over a real connection is dropped too, loses its place in no stream, and hol
   });
   const [first] = await eventsUntil(readEvents(resumed), () => true);
   expect(first?.id).toBe(last);
+  expect(onError).toHaveBeenCalledExactlyOnceWith(
+    expect.objectContaining({ code: "CLIENT_STALLED" }),
+  );
+  expect(printed).not.toHaveBeenCalled();
   waiting.open();
 });
 

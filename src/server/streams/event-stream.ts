@@ -3,6 +3,7 @@
  * costs a few kilobytes; one that stops reading is dropped, and resumes by its cursor.
  */
 
+import { TurnlogError } from "../../events/index.ts";
 import { onAbort } from "../../shared/index.ts";
 import { problemOf } from "../problems/index.ts";
 
@@ -81,7 +82,7 @@ export function eventStream(
           const isWaiting = (controller.desiredSize ?? 0) <= 0;
           beats += 1;
           if (isWaiting && beats * everyMs >= stallMs) {
-            controller.error(new Error("The client stopped reading."));
+            controller.error(stalled(stallMs));
             finish();
           } else if (!isWaiting && now - sentAt >= heartbeatMs) {
             sentAt = now;
@@ -123,6 +124,14 @@ export function eventStream(
       ...headers,
     },
   });
+}
+
+function stalled(stallMs: number): TurnlogError {
+  return new TurnlogError(
+    "CLIENT_STALLED",
+    `A client took nothing from its stream of events for ${stallMs} ms (\`stallMs\`), so it was dropped. It goes on by its cursor once it connects again.`,
+    { details: { stallMs } },
+  );
 }
 
 /** Whether an answer is one of {@link eventStream}. */
