@@ -5,6 +5,8 @@ import { MOST_LEVELS, type JsonValue } from "./json.ts";
 /** The most characters to copy: their JSON fits into one string, whatever it escapes. */
 const MOST_CHARACTERS = 80_000_000;
 
+const field = { enumerable: true, writable: true, configurable: true };
+
 interface Remaining {
   characters: number;
 }
@@ -50,13 +52,15 @@ function plainObject(object: object, levels: number, remaining: Remaining): Json
   if (prototype !== Object.prototype && prototype !== null) return undefined;
   const copy: Record<string, JsonValue> = {};
   for (const [key, inner] of Object.entries(object)) {
-    // JSON leaves out functions; assigning to `__proto__` would set the prototype.
-    if (typeof inner === "function" || key === "__proto__") return undefined;
+    // JSON leaves out functions.
+    if (typeof inner === "function") return undefined;
     if (inner === undefined) continue;
     remaining.characters -= key.length;
     const own = plainValue(inner, levels - 1, remaining);
     if (own === undefined) return undefined;
-    copy[key] = own;
+    // Assigning to `__proto__` would set the prototype.
+    if (key === "__proto__") Object.defineProperty(copy, key, { value: own, ...field });
+    else copy[key] = own;
   }
   return copy;
 }

@@ -41,6 +41,19 @@ describe("an event of a program", () => {
       expectTypeOf(parsed.data).toEqualTypeOf<{ ticket: string; urgent: boolean }>();
   });
 
+  it("keeps the keys that every object of JavaScript has by itself", async () => {
+    const text = '{"__proto__":{"a":[1]},"constructor":{"prototype":1},"x":{"__proto__":"deep"}}';
+    const given: object = z.custom<object>().parse(JSON.parse(text));
+    const events = defineEvents({ "app.noted": z.custom<object>() });
+    await using log = await openMemoryLog();
+    await using runtime = await createRuntime({ log, agent, events });
+    const session = await runtime.session("s");
+    const { position } = await session.append("app.noted", given);
+    const [event] = await log.readAt("s", [position]);
+    expect(JSON.stringify(event?.data)).toBe(text);
+    expect(Object.getPrototypeOf(event?.data)).toBe(Object.prototype);
+  });
+
   it("is refused if its name, its data or its id does not fit, in the types too", async () => {
     await using runtime = await createRuntime({ memory: true, agent, events: tickets });
     const session = await runtime.session("s");
