@@ -1,7 +1,7 @@
 /** The structured output of a turn: its text, parsed by the `output` of the agent or of the message. */
 
 import type { LanguageModelUsage, OutputInterface } from "ai";
-import type { StoredError } from "../events/index.ts";
+import { textStart, type StoredError } from "../events/index.ts";
 import { thing } from "../validation/index.ts";
 import { toStoredError } from "../shared/index.ts";
 import type { z } from "zod";
@@ -64,7 +64,7 @@ function outputError(thrown: unknown): StoredError {
   const { name, message } = toStoredError(thrown);
   const innermost = causeOf(thrown);
   const why = innermost === thrown ? "" : ` ${toStoredError(innermost).message}`;
-  return { name, message: `${message}${why.slice(0, MOST_CHARACTERS)}` };
+  return { name, message: `${message}${textStart(why, MOST_CHARACTERS)}` };
 }
 
 function causeOf(thrown: unknown): unknown {

@@ -32,6 +32,7 @@ export {
 export { askedId, sessionOfAsked } from "./asked-id.ts";
 export { isRepeatedId, isRepeatOf, repeatedId } from "./repeated-id.ts";
 export { assertAppendable, idOf } from "./appendable.ts";
+export { cutShort, textStart } from "./text-start.ts";
 export { plainJson } from "./plain-json.ts";
 export {
   type FileBlob,

@@ -3,7 +3,7 @@
  * and closes with the runtime. A fault of a server fails a call or its start, never a session.
  */
 
-import { TurnlogError } from "../events/index.ts";
+import { TurnlogError, cutShort } from "../events/index.ts";
 import {
   optionalPackage,
   onAbort,
@@ -249,7 +249,7 @@ export class RunningServer {
         throw this.#toolFailure(tool, answer.why, {});
       case "broken": {
         const json = JSON.stringify(answer.answer);
-        const quote = json.length > LONGEST_QUOTE ? `${json.slice(0, LONGEST_QUOTE)}…` : json;
+        const quote = cutShort(json, LONGEST_QUOTE);
         const what = `answered to ${tool}, and not with the result of a tool`;
         throw this.#failure("bad-answer", `${what} (${answer.why}): ${quote} ${UNKNOWN_OUTCOME}`);
       }

@@ -3,6 +3,7 @@
  * tried again only after the next user message.
  */
 
+import { cutShort } from "../events/index.ts";
 import { isUrlSupported } from "@ai-sdk/provider-utils";
 import type { LanguageModel } from "ai";
 import type { KnownBlob } from "../projections/index.ts";
@@ -100,5 +101,5 @@ function reason(error: unknown, isLate: boolean): string {
   while (inner instanceof Error && inner.cause instanceof Error) inner = inner.cause;
   const message = inner instanceof Error ? inner.message : String(inner);
   const words = message.replace(/^Failed to download \S+: /, "");
-  return words.length > MOST_WORDS ? `${words.slice(0, MOST_WORDS)}…` : words;
+  return cutShort(words, MOST_WORDS);
 }

@@ -1,4 +1,5 @@
 /** Decides the next move of the offline model. Requests in one message are answered one after another. Pure. */
+import { cutShort } from "../events/index.ts";
 import { follow, type Move, type Plan } from "./offline-plan.ts";
 import {
   readFileText,
@@ -213,7 +214,7 @@ function describeAbilities(offered: ReadonlySet<string>): string {
 }
 
 function shorten(text: string): string {
-  return text.length > 80 ? `${text.slice(0, 80)}…` : text;
+  return cutShort(text, 80);
 }
 
 /** The files of the latest call that found any. */

@@ -1,5 +1,7 @@
 /** The offline model writes a summary: under the request's headings, lines of the conversation. Pure. */
 
+import { textStart } from "../events/index.ts";
+
 export interface SummaryTask {
   readonly headings: readonly string[];
   readonly previous: string;
@@ -61,7 +63,7 @@ function paths(conversation: string): readonly string[] {
 
 function point(text: string): string {
   const line = text.trim();
-  return `- ${line.length > LINE_LENGTH ? `${line.slice(0, LINE_LENGTH - 1)}…` : line}`;
+  return `- ${line.length > LINE_LENGTH ? `${textStart(line, LINE_LENGTH - 1)}…` : line}`;
 }
 
 /** The list items below each heading of an earlier summary. */

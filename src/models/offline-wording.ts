@@ -1,4 +1,5 @@
 /** Describes the results of tools in the answers of the offline model. Pure. */
+import { cutShort } from "../events/index.ts";
 import {
   readFileText,
   readFindings,
@@ -131,7 +132,7 @@ function describeOutcome(outcome: Outcome): string {
 
 function excerpt(output: unknown): string {
   const text = JSON.stringify(output) ?? "nothing";
-  return text.length > 200 ? `${text.slice(0, 200)}…` : text;
+  return cutShort(text, 200);
 }
 
 /** Removes the name of an error, as in "TypeError: …". */

@@ -13,6 +13,7 @@ import {
   forkPointSchema,
   jsonObjectSchema,
   parentCallSchema,
+  textStart,
   turnEndReasonSchema,
   usageSchema,
 } from "../events/index.ts";
@@ -82,7 +83,7 @@ function titleOf(content: StoredUserContent): string {
     typeof content === "string"
       ? content
       : content.map((part) => (part.type === "text" ? part.text : "")).join(" ");
-  return text.replaceAll(/\s+/g, " ").trim().slice(0, TITLE_LENGTH);
+  return textStart(text.replaceAll(/\s+/g, " ").trim(), TITLE_LENGTH);
 }
 
 function spent(state: SessionSummary, usage: TokenUsage | undefined): SessionSummary {
@@ -167,7 +168,7 @@ function waitsNoLonger(
 /** Folds the row of a session in lists: title, status, times, counts. */
 export const sessionSummary: Projection<SessionSummary> = defineProjection<SessionSummary>({
   name: "session-summary",
-  version: 8,
+  version: 9,
   follows: "log",
   schema: z.lazy(() =>
     z.object({

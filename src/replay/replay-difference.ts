@@ -1,7 +1,7 @@
 /** Compares an event of a replay with the recorded one. Pure. */
 
 import { isDeepStrictEqual } from "node:util";
-import type { SessionEvent } from "../events/index.ts";
+import { cutShort, type SessionEvent } from "../events/index.ts";
 import { agentDifference } from "./agent-difference.ts";
 
 /** The first event that differs. One side is absent if only the other continued. */
@@ -139,7 +139,7 @@ const EXCERPT = 80;
 function excerpt(value: unknown): string {
   const text = JSON.stringify(value);
   if (text === undefined) return "absent";
-  return text.length > EXCERPT ? `${text.slice(0, EXCERPT)}…` : text;
+  return cutShort(text, EXCERPT);
 }
 
 export function withPrompt(made: SessionEvent, recorded: SessionEvent | undefined): SessionEvent {

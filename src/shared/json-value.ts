@@ -8,6 +8,7 @@ import {
   jsonSchema,
   MOST_LEVELS,
   plainJson,
+  textStart,
   TurnlogError,
   type JsonObject,
   type JsonValue,
@@ -144,7 +145,7 @@ const MORE_CAUSES = "[The causes before this one are left out.]";
 function cutText(text: string): string {
   const left = text.length - MESSAGE_CHARACTERS;
   if (left <= 0) return text;
-  return `${text.slice(0, MESSAGE_CHARACTERS)}\n[${left} of ${text.length} characters left out.]`;
+  return `${textStart(text, MESSAGE_CHARACTERS)}\n[${left} of ${text.length} characters left out.]`;
 }
 
 /** Getters may throw. */

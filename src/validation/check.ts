@@ -4,7 +4,7 @@
  */
 
 import { z } from "zod";
-import { TurnlogError } from "../events/index.ts";
+import { TurnlogError, cutShort } from "../events/index.ts";
 import { closestMatch } from "leven";
 import { uncompiled } from "./schemas.ts";
 
@@ -98,7 +98,7 @@ function valueAt(given: unknown, path: readonly PropertyKey[]): unknown {
 function shown(value: unknown): string {
   switch (typeof value) {
     case "string":
-      return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value);
+      return JSON.stringify(cutShort(value, 40));
     case "object":
       if (value === null) return "null";
       return Array.isArray(value) ? "an array" : "an object";

@@ -81,6 +81,7 @@ it("begins with what the session was created with", () => {
 it("is called by the first 80 characters of the first message that has text", () => {
   expect(after(queued("a", { content: "  Read\n\tthis  " })).title).toBe("Read this");
   expect(after(queued("a", { content: "x".repeat(100) })).title).toBe("x".repeat(80));
+  expect(after(queued("a", { content: `${"x".repeat(79)}💥!` })).title).toBe("x".repeat(79));
   const file = { type: "file", data: "AA==", mediaType: "image/png" };
   const text = (text: string): object => ({ type: "text", text });
   expect(after(queued("a", { content: [text("See"), file, text("this")] })).title).toBe("See this");

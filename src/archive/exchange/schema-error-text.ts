@@ -3,6 +3,7 @@
  * own text for these unions is thousands of lines. Pure.
  */
 
+import { cutShort } from "../../events/index.ts";
 import { z } from "zod";
 import { toStoredError } from "../../shared/index.ts";
 
@@ -24,7 +25,7 @@ export function faultWords(fault: unknown): string {
   const issue = fault instanceof z.ZodError ? fault.issues[0] : undefined;
   if (issue !== undefined) return issueWords(issue, []);
   const text = toStoredError(fault).message;
-  return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;
+  return cutShort(text, LONGEST);
 }
 
 function issueWords(issue: Issue, before: readonly PropertyKey[]): string {

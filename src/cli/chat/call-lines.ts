@@ -1,6 +1,11 @@
 /** Turns the events of tool calls into lines. Remembers the calls of the step; writes nothing. */
 
-import { jsonObjectSchema, type JsonValue, type SessionEvent } from "../../events/index.ts";
+import {
+  jsonObjectSchema,
+  type JsonValue,
+  type SessionEvent,
+  textStart,
+} from "../../events/index.ts";
 import type { Style } from "../output/index.ts";
 import type { OpenCall } from "./conversation-state.ts";
 import {
@@ -155,5 +160,5 @@ function fieldLines(name: string, value: JsonValue): readonly string[] {
 /** Unlike `excerpt`, keeps spaces: they may be part of a file's text. */
 function cut(line: string): string {
   const left = line.length - LINE_LENGTH;
-  return left > 0 ? `${line.slice(0, LINE_LENGTH)}… ${amount(left, "character")} more` : line;
+  return left > 0 ? `${textStart(line, LINE_LENGTH)}… ${amount(left, "character")} more` : line;
 }

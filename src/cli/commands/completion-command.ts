@@ -1,5 +1,6 @@
 /** `turnlog completion`: prints the script for a shell. After `--` it answers the script: the words that fit. */
 
+import { textStart } from "../../events/index.ts";
 import { homedir } from "node:os";
 import type { Command } from "commander";
 import { visibleName, writeLines, type Output } from "../output/index.ts";
@@ -50,7 +51,7 @@ async function sessionsIn(
     });
     return found.map(({ session, updatedAt, title }) => ({
       word: session,
-      about: visibleName(`${dateAndTime(updatedAt)}  ${title}`).slice(0, 80),
+      about: textStart(visibleName(`${dateAndTime(updatedAt)}  ${title}`), 80),
     }));
   } catch {
     return [];

@@ -1,4 +1,5 @@
 /** The tool `read_file`: a text file, or some of its lines, up to a limit. */
+import { textStart } from "../../events/index.ts";
 import { tool, type Tool } from "ai";
 import { z } from "zod";
 import type { FolderBoundary } from "./folder-boundary.ts";
@@ -68,7 +69,7 @@ export function readFileTool(boundary: FolderBoundary): Tool<ReadFileInput, Read
       }
       const asked = lines.slice(startLine - 1, endLine);
       const shown = fitting(asked);
-      const text = shown.join("\n").slice(0, mostCharacters);
+      const text = textStart(shown.join("\n"), mostCharacters);
       const last = startLine + shown.length - 1;
       return {
         path: located.name,

@@ -1,6 +1,6 @@
 /** One event on one line. Pure. */
 
-import type { SessionEvent } from "../../events/index.ts";
+import { textStart, type SessionEvent } from "../../events/index.ts";
 import { type Channel, visibleName, visibleText } from "../output/index.ts";
 import { leftMark, type LeftAt } from "./show-branches.ts";
 import { contextWords, figure, timeOfDay } from "../wording/index.ts";
@@ -27,7 +27,7 @@ export function eventLine(
       ? json.length
       : Math.max(20, data.columns - place.length - 25);
   const size = `… [${figure(json.length)}]`;
-  const text = json.length > width ? `${json.slice(0, width - size.length)}${size}` : json;
+  const text = json.length > width ? `${textStart(json, width - size.length)}${size}` : json;
   return `${data.style("dim", place)}${data.style(styleOf(type), name)} ${visibleText(text)}`;
 }
 

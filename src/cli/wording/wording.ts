@@ -1,6 +1,7 @@
 /** Formats figures, times and long texts for people. Pure. */
 
 import {
+  textStart,
   uploadedFile,
   uploadNames,
   type JsonValue,
@@ -66,16 +67,14 @@ export function tokens(usage: TokenUsage): string {
 export function excerpt(text: string, length: number): string {
   const line = text.replaceAll(/\s+/g, " ").trim();
   if (line.length <= length) return line;
-  // Does not cut a surrogate pair.
-  return `${line.slice(0, Math.max(0, length - 1)).replace(/[\uD800-\uDBFF]$/, "")}…`;
+  return `${textStart(line, Math.max(0, length - 1))}…`;
 }
 
 /** The text, or its beginning and the size of the whole. Keeps line ends. */
 export function shortened(text: string, length: number): string {
   // Does not cut for a few characters.
   if (text.length <= length * 1.2) return text;
-  const kept = text.slice(0, length).replace(/[\uD800-\uDBFF]$/, "");
-  return `${kept}… [${figure(text.length)} characters in all]`;
+  return `${textStart(text, length)}… [${figure(text.length)} characters in all]`;
 }
 
 /** JSON on one line, cut like {@link shortened}. */

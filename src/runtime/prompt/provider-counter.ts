@@ -5,7 +5,7 @@
 
 import { firstAbort } from "../../shared/index.ts";
 import { check, code, milliseconds, optionsOf } from "../../validation/index.ts";
-import { jsonObjectSchema } from "../../events/index.ts";
+import { jsonObjectSchema, textStart } from "../../events/index.ts";
 import { countingRequest, publicUrl } from "./counting-endpoints.ts";
 import type { CountRequest, TokenCounter } from "../../agent/index.ts";
 import type { LanguageModel } from "ai";
@@ -108,7 +108,7 @@ async function countSent(
     ...(headers === undefined ? {} : { headers }),
   });
   const text = await response.text();
-  const answer = `${publicUrl(counting.url)} answered ${response.status}: ${text.slice(0, EXCERPT)}`;
+  const answer = `${publicUrl(counting.url)} answered ${response.status}: ${textStart(text, EXCERPT)}`;
   if (!response.ok) throw new Error(answer);
   try {
     return counting.tokens(JSON.parse(text));

@@ -1,5 +1,6 @@
 /** A WebSocket that was admitted, whatever upgrades and carries it: ws, Hono or Bun. */
 
+import { textStart } from "../../events/index.ts";
 import { setTimeout as wait } from "node:timers/promises";
 import { onAbort } from "../../shared/index.ts";
 
@@ -51,7 +52,8 @@ export function serverSocket({ read, ended, closing, stallMs }: ServedSocket): S
   let reader: FrameReader | undefined;
   let closes: Disposable | undefined;
   const end = (): void => {
-    connection?.close(1001, String(closing.reason).slice(0, 100));
+    // A frame has room for 123 bytes.
+    connection?.close(1001, textStart(String(closing.reason), 40));
   };
   const send = async (text: string): Promise<void> => {
     if (connection === undefined || closed.signal.aborted) return;

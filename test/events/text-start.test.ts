@@ -1,0 +1,25 @@
+/** A text that is cut is the beginning of the whole, and parts no character of two code units. */
+
+import { assert, nat, property, string } from "fast-check";
+import { expect, it } from "vitest";
+import { cutShort, textStart } from "../../src/events/index.ts";
+
+it("is the beginning of the text, as long as asked for, without half a pair", () => {
+  assert(
+    property(string({ unit: "binary" }), nat({ max: 20 }), (text, length) => {
+      const start = textStart(text, length);
+      expect(start.isWellFormed()).toBe(true);
+      expect(text.startsWith(start)).toBe(true);
+      expect(start.length).toBeGreaterThanOrEqual(Math.min(text.length, length) - 1);
+      expect(start.length).toBeLessThanOrEqual(length);
+    }),
+  );
+});
+
+it("says by its last letter that there was more", () => {
+  expect([cutShort("abc", 3), cutShort("abcd", 3), cutShort("ab💥", 3)]).toEqual([
+    "abc",
+    "abc…",
+    "ab…",
+  ]);
+});
