@@ -89,7 +89,7 @@ describe.each(Object.entries(damages))("a session whose key %s", (_, spoil) => {
     const list = await run([...at, "sessions"], { cwd: dir });
     expect([list.code, jsonLines(list.stdout).length]).toEqual([0, 3]);
     const all = await run([...at, "log"], { cwd: dir });
-    const told = jsonLines(all.stdout).map((line) => Reflect.get(Object(line), "session"));
+    const told = jsonLines(all.stdout).map((line): unknown => Reflect.get(Object(line), "session"));
     expect([all.code, [...new Set(told)]]).toEqual([0, ["a", "b", "c"]]);
   });
 });
@@ -125,11 +125,9 @@ it("ends a rotation of the master key when all others are wrapped anew, and is n
   writeFileSync(path, good.slice(0, -20));
   await using log = await openLog({ dir });
   const both = masterKeys(folderKeys(keys), { current, previous: [former] });
-  await expect(both.rotate(log)).rejects.toMatchObject({
-    code: "KEY_WRONG",
-    details: { sessions: ["b"] },
-    message: expect.stringContaining("Keep the former master keys"),
-  });
+  const failure: unknown = await both.rotate(log).catch((error: unknown) => error);
+  expect(failure).toMatchObject({ code: "KEY_WRONG", details: { sessions: ["b"] } });
+  expect(String(failure)).toContain("Keep the former master keys");
   writeFileSync(path, good);
   expect(await both.rotate(log)).toEqual({ keys: 3, rotated: 1 });
 });

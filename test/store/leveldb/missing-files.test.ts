@@ -194,3 +194,13 @@ describe("the folder of an open store", () => {
     await log.close();
   });
 });
+
+it("repairs a store that lost store.json and the row with its format, by the count beside them", async () => {
+  const dir = await killedStore(20, 7);
+  for (const { path } of await logFiles(dir, /\.ldb$/)) await rm(path);
+  await rm(join(dir, "store.json"));
+  const { findings, events, unaccounted } = await repairLog({ dir });
+  expect(findings.join()).toContain("store.json is missing");
+  expect([events, unaccounted]).toEqual([7, 20]);
+  expect(await revisions(dir)).toEqual({ late: 7 });
+});

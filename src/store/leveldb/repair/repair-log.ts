@@ -135,7 +135,7 @@ async function repairLocked(paths: StorePaths): Promise<RepairReport> {
     const blobs = await surveyBlobs(paths, found.blobs);
     return reportOf(paths.dir, { ...found, blobs, findings, reached: 0 }, undefined);
   }
-  const { survey, blobs: stored, end, generation } = await rebuild(paths, store);
+  const { survey, blobs: stored, end, generation } = await rebuild(paths, store, last);
   const damaged = await putRepaired(paths, true);
   // First: until `store.json` says otherwise, the file of another generation is as good as none.
   await createReached(paths, { generation, position: end.position, emptyLog: 0 });
@@ -226,7 +226,11 @@ interface Rebuilt extends Surveyed {
 }
 
 /** Makes a new log from all readable rows, in `log.repaired`. */
-async function rebuild(paths: StorePaths, store: StoreFile | undefined): Promise<Rebuilt> {
+async function rebuild(
+  paths: StorePaths,
+  store: StoreFile | undefined,
+  last: Reached | undefined,
+): Promise<Rebuilt> {
   const to = join(paths.repairing, "to");
   makePrivateFolder(paths.repairing);
   const source = await levelAt(join(paths.repairing, "from"), true);
@@ -236,11 +240,11 @@ async function rebuild(paths: StorePaths, store: StoreFile | undefined): Promise
     await source.open();
     await salvage(paths, source);
     const format = await readFormat(source, paths.dir);
-    if (typeof format === "string" && store === undefined) {
+    if (typeof format === "string" && store === undefined && last === undefined) {
       throw foreign(paths.log, "no row in it says that it is turnlog's");
     }
-    const generation =
-      1 + Math.max(store?.generation ?? 0, typeof format === "string" ? 0 : format.generation);
+    const known = [store, last, typeof format === "string" ? undefined : format];
+    const generation = 1 + Math.max(0, ...known.map((one) => one?.generation ?? 0));
     await target.open();
     await dropStaged(source);
     const survey = await surveyStore(source);
