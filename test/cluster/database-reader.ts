@@ -1,5 +1,6 @@
 /** What the database holds, read by SQL and decoded here: nothing of the log's own reading. */
 
+import { crc32 } from "node:zlib";
 import pg from "pg";
 import { z } from "zod";
 
@@ -21,10 +22,11 @@ const count = z.coerce.number();
 const rowSchema = z.object({
   id: z.string(),
   revision: count,
-  position: count,
-  line: z.string(),
+  position: count.nullable(),
+  line: z.string().nullable(),
 });
 const runSchema = z.object({ position: count, id: z.string(), first: count, count });
+const idSchema = z.object({ session: z.string(), id: z.string(), position: count });
 const single = z.tuple([z.string(), z.number(), z.number(), z.unknown()]).rest(z.unknown());
 const deltas = z
   .tuple([z.number(), z.string(), z.number(), z.number(), z.string(), z.string(), z.string()])
@@ -36,11 +38,20 @@ const JSON_FROM = 7;
 export async function readDatabase(connectionString: string, schema: string): Promise<Stored> {
   const client = new pg.Client({ connectionString });
   await client.connect();
+  try {
+    return await readThrough(client, schema);
+  } finally {
+    await client.end();
+  }
+}
+
+/** Of sessions that share no events. */
+export async function readThrough(client: pg.Client, schema: string): Promise<Stored> {
   const query = async <Row>(text: string, row: z.ZodType<Row>): Promise<readonly Row[]> =>
     z.array(row).parse((await client.query(text)).rows);
   const rows = await query(
     `SELECT s.id, s.revision, e.position, e.line FROM ${schema}.sessions s
-     JOIN ${schema}.events e ON e.session = s.number ORDER BY s.id, e.position`,
+     LEFT JOIN ${schema}.events e ON e.session = s.number ORDER BY s.id, e.position`,
     rowSchema,
   );
   const runs = await query(
@@ -48,14 +59,29 @@ export async function readDatabase(connectionString: string, schema: string): Pr
      JOIN ${schema}.sessions s ON s.number = r.session ORDER BY r.position`,
     runSchema,
   );
-  await client.end();
+  const known = await query(
+    `SELECT s.id AS session, convert_from(i.id, 'UTF8') AS id, i.position FROM ${schema}.event_ids i
+     JOIN ${schema}.sessions s ON s.number = i.session`,
+    idSchema,
+  );
   const problems: string[] = [];
   const sessions = new Map<string, StoredEvent[]>();
   const revisions = new Map<string, number>();
+  const ids = new Map<string, number>();
   for (const { id, revision, position, line } of rows) {
     const events = sessions.get(id) ?? [];
     sessions.set(id, events);
     revisions.set(id, revision);
+    if (position === null || line === null) continue;
+    if (!isWhole(id, position, line)) {
+      problems.push(`${id}: the row of ${position} is not as it was written`);
+      continue;
+    }
+    for (const { name, at } of idsOf(position, line)) {
+      const key = `${id}:${name}`;
+      if (ids.has(key)) problems.push(`${id}: ${name} is in it twice`);
+      ids.set(key, at);
+    }
     const stored = eventsOf(position, line);
     if (stored[0]?.position !== events.length + 1)
       problems.push(`${id}: a gap or a duplicate at ${events.length + 1}`);
@@ -63,6 +89,12 @@ export async function readDatabase(connectionString: string, schema: string): Pr
   }
   for (const [id, revision] of revisions)
     if (sessions.get(id)?.length !== revision) problems.push(`${id}: not ${revision} events`);
+  for (const { session, id, position } of known) {
+    const key = `${session}:${String(JSON.parse(id))}`;
+    if (ids.get(key) !== position) problems.push(`${key} is not at ${position}`);
+    ids.delete(key);
+  }
+  for (const [key, at] of ids) problems.push(`${key} at ${at} has no entry`);
   const order = new Map<number, string>();
   const next = new Map<string, number>();
   for (const run of runs)
@@ -76,6 +108,22 @@ export async function readDatabase(connectionString: string, schema: string): Pr
   for (const [id, events] of sessions)
     if (next.get(id) !== events.length + 1) problems.push(`${id}: the global order has no end`);
   return { sessions, order, problems };
+}
+
+function isWhole(session: string, position: number, line: string): boolean {
+  const seed = (crc32(session) + position) >>> 0;
+  const checksum = crc32(line.slice(JSON_FROM), seed).toString(36).padStart(JSON_FROM, "0");
+  return line.startsWith(checksum);
+}
+
+/** Deltas have none. */
+function idsOf(
+  at: number,
+  line: string,
+): readonly { readonly name: string; readonly at: number }[] {
+  const fields = single.safeParse(JSON.parse(line.slice(JSON_FROM))).data;
+  const name = fields?.[4];
+  return typeof name === "string" ? [{ name, at }] : [];
 }
 
 function eventsOf(last: number, line: string): readonly StoredEvent[] {
