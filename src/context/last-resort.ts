@@ -32,14 +32,14 @@ export const unsentMessages: CompactionStrategy = {
     const prompt = cuttable(history, view, budget);
     const end = startOfTurn(prompt, history.turn);
     const most = (budget?.windowTokens ?? Number.POSITIVE_INFINITY) - tokensFrom(prompt, end);
-    // Words that the known window has a place for were refused for what was before them.
+    // Words that the known window has a place for stay beside this turn: the strategy shortens its steps.
     const isToBlame = (index: number): boolean =>
       budget?.windowTokens === undefined ||
       usersIn(prompt, index, index + 1).some((one) => hasFiles(one) || !isWhole(one, budget));
     const isTooLong = (index: number): boolean =>
       isUnanswered(prompt, index) &&
-      ((prompt.tokens[index] ?? 0) > most ||
-        (wasRefused(history, prompt.units[index]?.turn) && isToBlame(index)));
+      isToBlame(index) &&
+      ((prompt.tokens[index] ?? 0) > most || wasRefused(history, prompt.units[index]?.turn));
     let last = end - 1;
     while (last >= 0 && !isTooLong(last)) last--;
     if (last < 0) return undefined;

@@ -90,6 +90,15 @@ describe("unsent messages", () => {
     }
   });
 
+  it("are none that the window has a place for, however much this turn has done", () => {
+    const session = new Session();
+    unanswered(session, long, { name: "E", message: "Busy." });
+    session.ask("Go on.");
+    for (let step = 0; step < 6; step++) session.work("found ".repeat(500));
+    expect(unsent(session, 3000)).toBeUndefined();
+    expect(hidden(session, unsent(session, 1500))).toEqual([long]);
+  });
+
   it("are none that had a reply, nor those of the turn that runs", () => {
     const session = new Session();
     answered(session, long);
