@@ -2,6 +2,7 @@
 
 import { openai } from "@ai-sdk/openai";
 import type { LanguageModelV4Usage } from "@ai-sdk/provider";
+import { jsonSchema, Output, tool } from "ai";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
@@ -192,6 +193,57 @@ describe("a large bill of a small request is believed", () => {
       basis: "measured",
       inputTokens: input,
     });
+  });
+
+  it.for([
+    { type: "file-url", url: "https://files.example/a" },
+    { type: "file-id", fileId: "file-1" },
+    { type: "file-reference", providerReference: { openai: "file-1" } },
+    { type: "image-url", url: "https://files.example/a" },
+    { type: "image-file-id", fileId: "file-1" },
+    {
+      type: "file",
+      mediaType: "text/plain",
+      data: { type: "url", url: new URL("https://files.example/a") },
+    },
+    {
+      type: "file",
+      mediaType: "text/plain",
+      data: { type: "reference", reference: { openai: "file-1" } },
+    },
+  ] as const)("with a result that refers to a file: $type", async (part) => {
+    const agent: Agent = {
+      model: scriptedModel([
+        { parts: [{ type: "tool-call", toolCallId: "c", toolName: "look", input: {} }] },
+        { parts: [{ type: "text", deltas: ["ok"] }], usage: billed(40_000) },
+      ]),
+      tools: {
+        look: tool({
+          inputSchema: jsonSchema({ type: "object" }),
+          execute: () => "",
+          toModelOutput: () => ({ type: "content", value: [part] }),
+        }),
+      },
+    };
+    await using open = await openSession(agent);
+    await (
+      await open.session.send("Look.")
+    ).result;
+    const ends = (await open.events()).filter(({ type }) => type === "step.finished");
+    expect(ends.at(-1)?.data).toMatchObject({ usage: { basis: "measured", inputTokens: 40_000 } });
+  });
+
+  it("with the schema of an output", async () => {
+    const properties = Object.fromEntries(
+      Array.from({ length: 500 }, (_, at) => [`property${at}`, { type: "string" } as const]),
+    );
+    const output = Output.object({ schema: jsonSchema({ type: "object", properties }) });
+    const agent = talker(billed(12_000));
+    const model = scriptedModel(() => ({
+      parts: [{ type: "text", deltas: ["{}"] }],
+      usage: billed(12_000),
+    }));
+    expect(await usageOf({ ...agent, model, output })).toMatchObject({ basis: "measured" });
   });
 
   it("where its letters are one token for each byte", async () => {

@@ -10,6 +10,8 @@ import { measuresIn, type TokenUsage } from "../../events/index.ts";
 /** What a model call sends. */
 export interface SentPrompt extends Pick<PreparedAgent, "agent" | "instructions" | "tools"> {
   readonly messages: readonly ModelMessage[];
+  /** Whether it has the schema of an output. A replay does not know more of that. */
+  readonly hasSchema?: boolean;
 }
 
 /** Up to so many tokens over twice our estimate, a bill is believed unseen. */
@@ -18,6 +20,8 @@ const SLACK = 4096;
 const HIDDEN_TOKENS = 4096;
 /** Of the definition of a tool that a search found: the text of the first tools does not have it. */
 const FOUND_TOKENS = 2048;
+/** Of an output's schema: OpenAI takes names of 120,000 characters ("Structured outputs"). */
+const SCHEMA_TOKENS = 50_000;
 /** gpt-4o-mini's largest picture has 48,169 tokens ("Images and vision" of OpenAI's documentation). */
 const PICTURE_TOKENS = 50_000;
 /** The longest reply of any model with hidden reasoning, about double of what they offer today. */
@@ -70,7 +74,8 @@ export function isPossible(tokens: number, estimated: number, sent: SentPrompt):
   if (tokens <= 2 * estimated + SLACK || addsContent(agent)) return true;
   const found = searchTools(agent).length === 0 ? 0 : Object.keys(agent.tools ?? {}).length;
   const fixed = Buffer.byteLength(instructions) + Buffer.byteLength(tools);
-  return tokens <= HIDDEN_TOKENS + FOUND_TOKENS * found + fixed + mostTokens(messages);
+  const schema = sent.hasSchema === true ? SCHEMA_TOKENS : 0;
+  return tokens <= HIDDEN_TOKENS + FOUND_TOKENS * found + schema + fixed + mostTokens(messages);
 }
 
 /** A provider's own tools bring what they find into the prompt. */
@@ -97,11 +102,30 @@ function mostTokens(value: unknown): number {
   );
 }
 
+/** Parts of results that name a file and not its media type. */
+const references: ReadonlySet<unknown> = new Set(["file-url", "file-id", "file-reference"]);
+const pictures: ReadonlySet<unknown> = new Set([
+  "image",
+  "image-url",
+  "image-file-id",
+  "image-file-reference",
+]);
+
 /** A provider reads a file itself: a short PDF or film may have any number of tokens. */
 function fileTokens(value: object): number {
-  const isPicture = "type" in value && value.type === "image";
+  const kind = "type" in value ? value.type : undefined;
   const type = "mediaType" in value && typeof value.mediaType === "string" ? value.mediaType : "";
-  if (isPicture || type.startsWith("image")) return PICTURE_TOKENS;
-  if (type.startsWith("text")) return measuresIn(value)?.bytes ?? 0;
-  return type === "" ? 0 : Number.POSITIVE_INFINITY;
+  if (pictures.has(kind) || type.startsWith("image")) return PICTURE_TOKENS;
+  if (type.startsWith("text")) return measuresIn(value)?.bytes ?? (isInline(value) ? 0 : Infinity);
+  return type === "" && !references.has(kind) ? 0 : Infinity;
+}
+
+/** Whether the request has the text, and no address of it. */
+function isInline(value: object): boolean {
+  if (!("data" in value)) return false;
+  const { data } = value;
+  if (typeof data === "string") return !/^[a-z][a-z\d]{1,9}:\/\//i.test(data);
+  if (typeof data !== "object" || data === null) return false;
+  if (data instanceof Uint8Array || data instanceof ArrayBuffer) return true;
+  return "type" in data && (data.type === "data" || data.type === "text");
 }

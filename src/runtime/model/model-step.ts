@@ -170,7 +170,8 @@ async function stream(run: ModelStep): Promise<Streamed> {
   }
   if (end === undefined) error = latenessOf(watch) ?? error;
   // As the log has them, so that a replay without the blobs comes to the same.
-  const sent = { ...run.texts, agent, messages: run.messages };
+  const hasSchema = output !== undefined;
+  const sent = { ...run.texts, agent, messages: run.messages, hasSchema };
   return { end, error, sent, hasContent, hasReply };
 }
 
