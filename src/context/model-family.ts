@@ -195,7 +195,7 @@ const generations: readonly (readonly [FamilyName, RegExp, Partial<ModelFamily>]
   ["anthropic", /(opus|sonnet|haiku)-4[-.][56]/i, claudeTools(496, 588)],
   ["anthropic", /opus-4[-.]7/i, claudeTools(675, 804)],
   ["anthropic", /opus-4[-.]8/i, claudeTools(290, 410)],
-  ["anthropic", /sonnet-5(?![-.]\d)/i, claudeTools(354, 474)],
+  ["anthropic", /sonnet-5(?![-.]\d(?!\d{7}))/i, claudeTools(354, 474)],
   // Bills of recorded chats: Gemini 2.5 bills no hidden thoughts again, Gemini 3 those of the running turn.
   ["google", /gemini-[12]/i, { reasoning: { inTurn: "text", afterTurn: "text" } }],
   ["google", /gemini-3(?!\.?[5-9])/i, { reasoning: { inTurn: "signed", afterTurn: "text" } }],

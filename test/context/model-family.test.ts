@@ -96,6 +96,7 @@ it.each([
   ["claude-opus-4-7", 1.43, 675, 804],
   ["claude-opus-4-8", 1.43, 290, 410],
   ["claude-sonnet-5", 1.43, 354, 474],
+  ["claude-sonnet-5-20260203", 1.43, 354, 474],
   ["claude-sonnet-5-5", 1.43, 290, 410],
   ["claude-opus-5", 1.43, 290, 410],
 ])(
