@@ -45,6 +45,20 @@ export function endingAt(
   }
 }
 
+/** Whether the next bill or count was recorded as the provider gave it: older releases doubted none. */
+export function isNextBelieved(events: readonly SessionEvent[], position: number): boolean {
+  const next = events.find(
+    ({ position: place, type, data }) =>
+      place > position &&
+      (type === "context.counted" ||
+        type === "context.count-failed" ||
+        ("usage" in data && data.usage !== undefined)),
+  );
+  if (next === undefined || next.type === "context.count-failed") return false;
+  const usage = "usage" in next.data ? next.data.usage : undefined;
+  return !(typeof usage === "object" && usage !== null && "reported" in usage);
+}
+
 const attemptEnds: ReadonlySet<EventType> = new Set<EventType>([
   "step.finished",
   "step.failed",

@@ -10,7 +10,7 @@ import { type Agent, nameOf } from "../agent/index.ts";
 import type { Timer } from "../shared/index.ts";
 import { replayModel } from "../models/index.ts";
 import { isGone, recordedBlobs } from "./recorded-processes.ts";
-import { endingAt, waitEnd } from "./recorded-endings.ts";
+import { endingAt, isNextBelieved, waitEnd } from "./recorded-endings.ts";
 import { recordedAppEvents } from "./replay-command.ts";
 import { recordedLimit, recordedPreparations, withRecordedStops } from "./replay-boundaries.ts";
 import type { ReplayComparison } from "./replay-comparison.ts";
@@ -68,6 +68,7 @@ export class ReplayProcess {
         recordedLimit: (position) => recordedLimit(events, position),
         ...(preparations === undefined ? {} : { recordedPreparation: preparations }),
         ...(parent === undefined ? {} : { recordedParent: parent }),
+        believesBill: () => isNextBelieved(events, pacer.position),
         replayGate: async (ending) => {
           const position = endingAt(events, pacer.position, ending, replayed);
           if (position !== undefined) await pacer.due(position);

@@ -202,6 +202,7 @@ async function activateClaimed(
       timer,
       random,
       replayGate: options.replayGate,
+      believesBill: options.believesBill,
       recordedPreparation: options.recordedPreparation,
       limitReached: limitReached(agent, host),
       onFailure: (error) => {

@@ -191,6 +191,8 @@ export interface TestingOptions {
   readonly random?: () => number;
   /** For replays: delays an end until the recording reaches it. */
   readonly replayGate?: ReplayGate;
+  /** For replays: whether the recording believed the bill or count that comes next. Default: it is checked. */
+  readonly believesBill?: () => boolean;
   /** For replays: the recorded events of `prepareStep` before a step, instead of a call. */
   readonly recordedPreparation?: RecordedPreparation;
   /** For replays: the recorded end of a turn at a limit of spending, if it comes after a position. */

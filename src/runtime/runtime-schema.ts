@@ -166,6 +166,7 @@ const schema = optionsOf<AnyRuntime>(
         timer: code,
         random: code,
         replayGate: code,
+        believesBill: code,
         recordedPreparation: code,
         recordedLimit: code,
         recordedParent: parentCallSchema,

@@ -14,6 +14,8 @@ export interface SessionRecorder {
   pace(): Promise<void> | undefined;
   /** In a replay, a wait before an ending is recorded. */
   replayGate(ending: Ending): Promise<void> | undefined;
+  /** In a replay, whether the recording believed the bill or count that comes next. */
+  believesBill(): boolean;
 }
 
 /** Work that has ended and is about to be recorded. */

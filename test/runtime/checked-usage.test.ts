@@ -91,6 +91,20 @@ describe("a bill of more tokens than the request has bytes", () => {
     expect(prompt.match(/W\d/g)).toHaveLength(8);
   });
 
+  it("is doubted also where bills grow from step to step, so that our estimate follows them", async () => {
+    let bill = 2000;
+    const model = scriptedModel(() => ({
+      parts: [{ type: "text", deltas: ["ok"] }],
+      usage: billed((bill *= 2)),
+    }));
+    await using open = await openSession({ ...talker(billed(0)), model });
+    for (let turn = 0; turn < 5; turn++) await (await open.session.send("Hello.")).result;
+    const bases = (await open.events()).flatMap(({ type, data }) =>
+      type === "step.finished" ? [data.usage.basis] : [],
+    );
+    expect(bases).toEqual(["measured", "estimated", "estimated", "estimated", "estimated"]);
+  });
+
   it("of a summary moves none either", async () => {
     const agent = talker(billed(40), {
       context: {
@@ -233,6 +247,32 @@ describe("a large bill of a small request is believed", () => {
     expect(ends.at(-1)?.data).toMatchObject({ usage: { basis: "measured", inputTokens: 40_000 } });
   });
 
+  it("with hidden reasoning that is billed again", async () => {
+    const bills = [
+      [100, 30_000],
+      [30_120, 20_000],
+      [50_140, 10],
+    ] as const;
+    let step = 0;
+    const model = scriptedModel(() => {
+      const [input, output] = bills[step++] ?? [0, 0];
+      const usage = billed(input, output);
+      return step < bills.length
+        ? {
+            parts: [{ type: "tool-call", toolCallId: `c${step}`, toolName: "look", input: {} }],
+            usage,
+          }
+        : { parts: [{ type: "text", deltas: ["ok"] }], usage };
+    });
+    const look = tool({ inputSchema: jsonSchema({ type: "object" }), execute: () => "" });
+    await using open = await openSession({ model, tools: { look } });
+    await (
+      await open.session.send("Look.")
+    ).result;
+    const ends = (await open.events()).filter(({ type }) => type === "step.finished");
+    expect(ends.at(-1)?.data).toMatchObject({ usage: { basis: "measured", inputTokens: 50_140 } });
+  });
+
   it("with the schema of an output", async () => {
     const properties = Object.fromEntries(
       Array.from({ length: 500 }, (_, at) => [`property${at}`, { type: "string" } as const]),
@@ -253,6 +293,13 @@ describe("a large bill of a small request is believed", () => {
   });
 });
 
+/** As a release recorded it that doubted no bill. */
+const older = {
+  basis: "measured",
+  inputTokens: IMPOSSIBLE,
+  cacheReadTokens: IMPOSSIBLE - 100,
+} as const;
+
 const figure = fc.option(fc.oneof(fc.integer({ min: -600, max: 600 }), fc.constant(IMPOSSIBLE)), {
   nil: undefined,
 });
@@ -262,6 +309,31 @@ const anyUsage = fc
     inputTokens: { total, noCache, cacheRead, cacheWrite },
     outputTokens: { total: all, text, reasoning },
   }));
+
+describe("a log of a release that doubted no bill", () => {
+  it("is replayed with its figures, and what a later release doubted as doubted", async () => {
+    const log = await openMemoryLog();
+    const asIs = { context: { compact: false } } as const;
+    const agent = talker(billed(120), asIs);
+    for (const usage of [billed(120), billed(IMPOSSIBLE)]) {
+      await using runtime = await createRuntime({ log, agent: talker(usage, asIs) });
+      const session = await runtime.session("s");
+      await (
+        await session.send("Hello.")
+      ).result;
+    }
+    const events = (await Array.fromAsync(log.read("s"))).map((event) =>
+      event.type === "step.finished" && event.data.step === 1
+        ? {
+            ...event,
+            data: { ...event.data, usage: { ...event.data.usage, ...older } },
+          }
+        : event,
+    );
+    const { difference } = await replay(events, agent);
+    expect(difference).toBeUndefined();
+  });
+});
 
 describe("figures of any kind", () => {
   it("are replayed as they were live", async () => {

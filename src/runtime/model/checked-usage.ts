@@ -6,16 +6,17 @@
 import type { ModelMessage } from "ai";
 import { searchTools, type Agent, type PreparedAgent } from "../../agent/index.ts";
 import { measuresIn, type TokenUsage } from "../../events/index.ts";
+import type { UsageState } from "../../projections/index.ts";
 
 /** What a model call sends. */
 export interface SentPrompt extends Pick<PreparedAgent, "agent" | "instructions" | "tools"> {
   readonly messages: readonly ModelMessage[];
+  /** The usage so far: providers bill reasoning of earlier replies again that no message shows. */
+  readonly usage?: Pick<UsageState, "steps">;
   /** Whether it has the schema of an output. A replay does not know more of that. */
   readonly hasSchema?: boolean;
 }
 
-/** Up to so many tokens over twice our estimate, a bill is believed unseen. */
-const SLACK = 4096;
 /** What providers add to a prompt: instructions for tools, the marks of a chat template. */
 const HIDDEN_TOKENS = 4096;
 /** Of the definition of a tool that a search found: the text of the first tools does not have it. */
@@ -45,7 +46,7 @@ const addingContent: ReadonlySet<string> = new Set([
  * of more than any model writes. What is computed from it, such as a price, is an estimate too.
  */
 export function checkedUsage(bill: TokenUsage, estimate: TokenUsage, sent: SentPrompt): TokenUsage {
-  const isInput = isPossible(bill.inputTokens, estimate.inputTokens, sent);
+  const isInput = isPossible(bill.inputTokens, sent);
   const isOutput = bill.outputTokens <= 2 * estimate.outputTokens + REPLY_TOKENS;
   if (isInput && isOutput) return bill;
   const { uncachedInputTokens: noCacheTokens, raw: _, reported, basis: __, ...figures } = bill;
@@ -68,14 +69,16 @@ function withOutput(usage: TokenUsage, outputTokens: number): TokenUsage {
   return { ...rest, outputTokens };
 }
 
-/** Whether a request can have so many tokens. Its bytes are counted only if our estimate is far from that. */
-export function isPossible(tokens: number, estimated: number, sent: SentPrompt): boolean {
+/** Whether a request can have so many tokens. Our estimate does not count: it follows from earlier bills. */
+export function isPossible(tokens: number, sent: SentPrompt): boolean {
   const { agent, instructions, tools, messages } = sent;
-  if (tokens <= 2 * estimated + SLACK || addsContent(agent)) return true;
+  if (tokens <= HIDDEN_TOKENS || addsContent(agent)) return true;
   const found = searchTools(agent).length === 0 ? 0 : Object.keys(agent.tools ?? {}).length;
   const fixed = Buffer.byteLength(instructions) + Buffer.byteLength(tools);
   const schema = sent.hasSchema === true ? SCHEMA_TOKENS : 0;
-  return tokens <= HIDDEN_TOKENS + FOUND_TOKENS * found + schema + fixed + mostTokens(messages);
+  const said = (sent.usage?.steps ?? []).reduce((sum, { usage }) => sum + usage.outputTokens, 0);
+  const hidden = HIDDEN_TOKENS + FOUND_TOKENS * found + schema + said;
+  return tokens <= hidden + fixed + messages.reduce((sum, one) => sum + messageTokens(one), 0);
 }
 
 /** A provider's own tools bring what they find into the prompt. */
@@ -89,6 +92,15 @@ function addsContent({
       Object.keys(options).some((key) => addingContent.has(key)),
     )
   );
+}
+
+const known = new WeakMap<ModelMessage, number>();
+
+/** Messages stay the same objects from step to step. */
+function messageTokens(message: ModelMessage): number {
+  const tokens = known.get(message) ?? mostTokens(message);
+  known.set(message, tokens);
+  return tokens;
 }
 
 /** The most tokens of a value: one for each byte, and those of its files. */

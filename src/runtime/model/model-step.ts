@@ -171,7 +171,8 @@ async function stream(run: ModelStep): Promise<Streamed> {
   if (end === undefined) error = latenessOf(watch) ?? error;
   // As the log has them, so that a replay without the blobs comes to the same.
   const hasSchema = output !== undefined;
-  const sent = { ...run.texts, agent, messages: run.messages, hasSchema };
+  const { usage } = recorder.state;
+  const sent = { ...run.texts, agent, messages: run.messages, usage, hasSchema };
   return { end, error, sent, hasContent, hasReply };
 }
 
@@ -245,9 +246,10 @@ function ending(
 ): readonly EventBody[] {
   const { attempt, stopping } = recorder.state.machine.context;
   const estimate = estimateSpent(recorder.state.usage, recorder.state.history);
+  const isBelieved = recorder.believesBill() || sent === undefined;
   const usage: TokenUsage =
-    end?.usage === undefined || sent === undefined
-      ? estimate
+    end?.usage === undefined || isBelieved
+      ? (end?.usage ?? estimate)
       : checkedUsage(end.usage, estimate, sent);
   if (error === undefined && end !== undefined)
     return [finished(step, end, usage, deferred(recorder, agent))];

@@ -14,13 +14,14 @@ import {
   type TokenCounter,
 } from "../../agent/index.ts";
 import { isPossible, loadedFor } from "../model/index.ts";
-import type { SessionState } from "../../state/index.ts";
+import type { SessionRecorder, SessionState } from "../../state/index.ts";
 
 /** A guess is at most twice the truth. The factor of a model has the same bound. */
 const LARGEST_ERROR = 2;
 
 export interface CountRun {
   readonly state: SessionState;
+  readonly recorder: Pick<SessionRecorder, "believesBill">;
   readonly setup: PromptSetup;
   readonly now: number;
   readonly timer: Timer;
@@ -31,7 +32,7 @@ export type CountEvent = EventBody<"context.counted"> | EventBody<"context.count
 
 /** The event of a count; undefined if no request is worth it. */
 export async function countPrompt(run: CountRun): Promise<CountEvent | undefined> {
-  const { state, setup, now } = run;
+  const { state, recorder, setup, now } = run;
   const { agent, description } = setup.prepared;
   const { counter } = agent.context ?? {};
   const estimate = nextEstimate(state, setup, now);
@@ -54,7 +55,10 @@ export async function countPrompt(run: CountRun): Promise<CountEvent | undefined
       ...(headers === undefined ? {} : { headers }),
       ...(providerOptions === undefined ? {} : { providerOptions }),
     });
-    if (!isPossible(tokens, estimate.tokens, { ...setup.prepared, messages })) {
+    if (
+      !recorder.believesBill() &&
+      !isPossible(tokens, { ...setup.prepared, messages, usage: state.usage })
+    ) {
       throw new RangeError(
         `The counter ${counter.name} answered ${tokens} tokens, more than the prompt has bytes.`,
       );

@@ -20,6 +20,7 @@ export interface SummaryCall {
   readonly request: SummaryRequest;
   readonly signal: AbortSignal;
   readonly timer: Timer;
+  readonly believesBill: () => boolean;
 }
 
 export interface SummaryAnswer {
@@ -88,7 +89,10 @@ export async function callSummariser(call: SummaryCall): Promise<SummaryAnswer> 
   const finishReason: FinishReason = end?.finishReason ?? "length";
   return {
     reply: { text, finishReason, calledTools },
-    usage: end?.usage === undefined ? estimate : checkedUsage(end.usage, estimate, sent),
+    usage:
+      end?.usage === undefined || call.believesBill()
+        ? (end?.usage ?? estimate)
+        : checkedUsage(end.usage, estimate, sent),
     error,
   };
 }

@@ -112,12 +112,20 @@ interface Spent {
 
 /** Retries temporary failures, as a step does. */
 async function patientCall(
-  { source, agent, signal, clock, timer, random }: Ladder,
+  { recorder, source, agent, signal, clock, timer, random }: Ladder,
   model: Agent["model"],
   request: SummaryRequest,
 ): Promise<SummaryAnswer> {
   for (let attempt = 1; ; attempt++) {
-    const answer = await callSummariser({ source, agent, model, request, signal, timer });
+    const answer = await callSummariser({
+      source,
+      agent,
+      model,
+      request,
+      signal,
+      timer,
+      believesBill: () => recorder.believesBill(),
+    });
     if (answer.error === undefined || signal.aborted) return answer;
     if (attempt >= maxAttempts(agent)) return answer;
     const failure = providerFailure(answer.error, clock());

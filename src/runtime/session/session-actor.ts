@@ -60,6 +60,7 @@ export interface SessionActorOptions {
   readonly timer: Timer;
   readonly random: () => number;
   readonly replayGate: ReplayGate | undefined;
+  readonly believesBill: (() => boolean) | undefined;
   readonly recordedPreparation: RecordedPreparation | undefined;
   /** The event that ends the turn if its next call would pass a limit of spending. */
   readonly limitReached: LimitReached | undefined;
@@ -191,6 +192,10 @@ export class SessionActor implements SessionRecorder {
 
   replayGate(ending: Ending): Promise<void> | undefined {
     return this.#options.replayGate?.(ending);
+  }
+
+  believesBill(): boolean {
+    return this.#options.believesBill?.() ?? false;
   }
 
   get agent(): Agent {
