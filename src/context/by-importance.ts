@@ -165,18 +165,20 @@ function noteOf(
   const requests = covered
     .flatMap(({ items }) => items)
     .filter((item): item is UserItem => item.kind === "user");
-  const running = requestTexts(runningRequest(all), turn, budget);
-  const share = most / requests.filter((request) => !running.has(request)).length;
+  const texts = requestTexts(runningRequest(all), turn, budget);
+  // By what was said: a message that was sent again is the same request.
+  const running = new Map([...texts].map(([one, text]) => [requestText(one), text]));
+  const share = most / requests.filter((one) => !running.has(requestText(one))).length;
   const isLegible = share >= LEGIBLE_TOKENS;
-  const texts = requests.flatMap((request) => {
-    const text = running.get(request);
+  const told = requests.flatMap((request) => {
+    const text = running.get(requestText(request));
     if (text !== undefined) return [text];
     return isLegible ? [textWithin(requestText(request), share, budget)] : [];
   });
   const head = `[${hidden} messages of this conversation are not shown here.`;
   const text = [
-    texts.length === 0 ? `${head}]` : `${head} The user's requests among them:]`,
-    ...texts,
+    told.length === 0 ? `${head}]` : `${head} The user's requests among them:]`,
+    ...new Set(told),
   ].join("\n\n");
   return { text, tokens: budget.meter.text(text).text * budget.factor };
 }

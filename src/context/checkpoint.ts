@@ -4,7 +4,7 @@ import { amount, check, list, optionsOf } from "../validation/index.ts";
 import type { UserItem } from "../projections/index.ts";
 import type { CompactionStrategy } from "./compaction-strategy.ts";
 import { covering, cuttable, keptBehind, type Cuttable } from "./cut.ts";
-import { originalRequests, requestTexts } from "./request-text.ts";
+import { originalRequests, requestText, requestTexts } from "./request-text.ts";
 import { runningRequest } from "./running-request.ts";
 import { messageCount } from "./shown-units.ts";
 
@@ -44,7 +44,8 @@ export function checkpoint(options: CheckpointOptions = {}): CompactionStrategy 
         const before = prompt.units[kept - 1]?.to ?? 0;
         // Requests among the kept messages are shown anyway.
         const running = runningRequest(history.items, before);
-        const latest = running.filter((one) => !original.includes(one));
+        const isOriginal = new Set(original.map(requestText));
+        const latest = running.filter((one) => !isOriginal.has(requestText(one)));
         const texts = new Map([
           ...requestTexts(original, history.turn, budget),
           ...requestTexts([...original, ...latest], history.turn, budget),

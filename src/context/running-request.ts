@@ -74,13 +74,20 @@ export function withRunningRequest(
     { position: Number.MAX_SAFE_INTEGER, ...covers, summary },
   ];
   const units = shownUnits(history, { ...view, compactions });
-  const shown = new Set(units.flatMap((unit) => (unit.kind === "summary" ? [] : unit.items)));
+  // By their texts: a message that was sent again is shown with any of them.
+  const shown = new Set(
+    units.flatMap(({ kind, items }) =>
+      kind === "summary"
+        ? []
+        : items.flatMap((one) => (one.kind === "user" ? [requestText(one)] : [])),
+    ),
+  );
   const texts = units.flatMap((unit) => (unit.summary === undefined ? [] : [unit.summary]));
   const requests = runningRequest(history.items);
   const repeated = requestTexts(requests, history.turn, budget);
   const lost = requests.flatMap((one) => {
     const text = repeated.get(one);
-    if (text === undefined || shown.has(one)) return [];
+    if (text === undefined || shown.has(requestText(one))) return [];
     return texts.some((other) => has(other, text, isShort(one))) ? [] : [text];
   });
   return lost.length === 0 ? plan : { covers, summary: withRequests(summary, lost) };

@@ -1,10 +1,14 @@
 /** What a user waits for: which messages it is, and that no plan loses it. */
 
 import { describe, expect, it } from "vitest";
+import { byImportance } from "../../src/context/by-importance.ts";
+import { checkpoint } from "../../src/context/checkpoint.ts";
+import { dropMiddle } from "../../src/context/drop-middle.ts";
 import { meter } from "../../src/context/message-size.ts";
 import type { CompactionPlan, PlanBudget } from "../../src/context/compaction-strategy.ts";
 import { runningRequest, withRunningRequest } from "../../src/context/running-request.ts";
 import type { StoredUserContent, TurnEndReason } from "../../src/events/index.ts";
+import { promptMessages } from "../../src/projections/index.ts";
 import { lengthEstimator } from "../support/length-estimator.ts";
 import { gpt, Session } from "./session.ts";
 
@@ -196,6 +200,24 @@ describe("a plan that would lose the running request", () => {
     expect(kept(session, later)).toContain(task("One"));
     compact(session, { ...first, summary: held });
     expect(kept(session, later)).toBe("Work.");
+  });
+
+  it.each([
+    ["drop-middle", dropMiddle({ headTokens: 1, tailTokens: 1 })],
+    ["checkpoint", checkpoint({ keepMessages: 1 })],
+    ["by-importance", byImportance({ keep: 400 })],
+  ] as const)("of %s has a message once that was sent again", (_, strategy) => {
+    const session = new Session();
+    turn(session, task("One"), "failed");
+    turn(session, task("One"), "failed");
+    turn(session, "Go on.");
+    session.ask("Go on.");
+    for (let step = 0; step < 2; step++) session.work("found ".repeat(400));
+    const { history, view } = session;
+    const own = strategy.plan(history, view, budget);
+    if (own !== undefined) compact(session, withRunningRequest(own, history, view, budget));
+    const prompt = JSON.stringify(promptMessages(session.history, session.view));
+    expect(prompt.split("One: ")).toHaveLength(2);
   });
 
   it("has no short word for repeated that its text has by chance", () => {
