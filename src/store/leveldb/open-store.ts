@@ -171,6 +171,8 @@ async function openForWriting(
     const { generation, chain } = opened;
     const { position } = chain.end;
     const reached = await ReachedFile.open(paths, { generation, position });
+    if (opened.store.keepsReached !== true)
+      await writeStoreFile(paths, { ...opened.store, keepsReached: true });
     const watch = new FolderWatch(paths, reached);
     return new LevelLog(opened.database, {
       dir: paths.dir,

@@ -40,13 +40,18 @@ function textOf({ generation, position, emptyLog }: Reached): string {
 }
 
 /**
- * Undefined if a release that did not write it made the store.
+ * Undefined if `store.json` does not know of it: an earlier release or a backup wrote that, perhaps over a store that
+ * was here. `store` is undefined if `store.json` is lost.
  * @throws TurnlogError `LOG_DAMAGED` if it is gone or altered
  */
-export function readReached(paths: StorePaths, { keepsReached }: InStoreFile): Reached | undefined {
+export function readReached(
+  paths: StorePaths,
+  store: InStoreFile | undefined,
+): Reached | undefined {
+  if (store !== undefined && store.keepsReached !== true) return undefined;
   const text = textAt(paths.reached);
   const reached = text === undefined ? undefined : checkedRow(NAME, text.trimEnd(), schema);
-  if (reached !== undefined || keepsReached !== true) return reached;
+  if (reached !== undefined || store === undefined) return reached;
   throw new TurnlogError(
     "LOG_DAMAGED",
     `${paths.reached} ${text === undefined ? "is missing" : "cannot be read"}: it tells how far the log had come. Nothing was changed. Put the file back from a copy, or run \`turnlog repair\`, which checks the log and writes it again.`,

@@ -170,7 +170,7 @@ function reachedOf(
   findings: string[],
 ): Reached | undefined {
   try {
-    return readReached(paths, store ?? newStore);
+    return readReached(paths, store);
   } catch (error) {
     if (!TurnlogError.isInstance(error)) throw error;
     findings.push("store.reached, which tells how far the log had come, is missing or altered");
