@@ -247,6 +247,20 @@ describe("a large bill of a small request is believed", () => {
     expect(ends.at(-1)?.data).toMatchObject({ usage: { basis: "measured", inputTokens: 40_000 } });
   });
 
+  it.for(["openai/gpt-4o:online", "groq/compound-mini", "sonar-pro", "o4-mini-deep-research"])(
+    "of %s, which searches by itself",
+    async (modelId) => {
+      const model = scriptedModel(() => ({
+        parts: [{ type: "text", deltas: ["ok"] }],
+        usage: billed(30_000),
+      }));
+
+      expect(await usageOf({ model: { ...model, modelId } })).toMatchObject({
+        basis: "measured",
+      });
+    },
+  );
+
   it("with hidden reasoning that is billed again", async () => {
     const bills = [
       [100, 30_000],

@@ -4,7 +4,7 @@
  */
 
 import type { ModelMessage } from "ai";
-import { searchTools, type Agent, type PreparedAgent } from "../../agent/index.ts";
+import { nameOf, searchTools, type Agent, type PreparedAgent } from "../../agent/index.ts";
 import { measuresIn, type TokenUsage } from "../../events/index.ts";
 import type { UsageState } from "../../projections/index.ts";
 
@@ -40,6 +40,9 @@ const addingContent: ReadonlySet<string> = new Set([
   "enableSearch", // Alibaba
   "plugins", // OpenRouter
 ]);
+
+/** Models that search by themselves: OpenRouter's variants, Groq's systems, Perplexity's, and research. */
+const searching = /:online\b|(^|\/)compound|(^|[/-])sonar|deep-research/i;
 
 /**
  * The usage, with our estimate of a side that cannot be: input of more tokens than the request has bytes, output
@@ -83,10 +86,12 @@ export function isPossible(tokens: number, sent: SentPrompt): boolean {
 
 /** A provider's own tools bring what they find into the prompt. */
 function addsContent({
+  model,
   tools = {},
   providerOptions = {},
-}: Pick<Agent, "tools" | "providerOptions">): boolean {
+}: Pick<Agent, "model" | "tools" | "providerOptions">): boolean {
   return (
+    searching.test(nameOf(model).modelId) ||
     Object.values(tools).some(({ type }) => type === "provider") ||
     Object.values(providerOptions).some((options) =>
       Object.keys(options).some((key) => addingContent.has(key)),
