@@ -107,6 +107,8 @@ describe("a bill of more tokens than the request has bytes", () => {
 
   it("of a summary moves none either", async () => {
     const agent = talker(billed(40), {
+      // The request for a summary has no tools.
+      tools: { search: openai.tools.webSearch() },
       context: {
         compact: {
           when: tokens(200),

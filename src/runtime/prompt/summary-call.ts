@@ -81,7 +81,7 @@ export async function callSummariser(call: SummaryCall): Promise<SummaryAnswer> 
   }
   const estimate = estimated(request, text);
   const sent = {
-    agent,
+    agent: summaryAgent(call),
     instructions: request.instructions,
     tools: "",
     messages: [{ role: "user" as const, content: request.prompt }],
