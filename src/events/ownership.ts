@@ -20,6 +20,11 @@ export interface Claim {
    */
   assertHeld(): void;
   /**
+   * Makes the claim last for so many milliseconds from now, though nothing renews it meanwhile: work on a large value
+   * holds the event loop. Resolves also if that failed. Other processes wait as long if this one dies.
+   */
+  prolong?(ms: number): Promise<void>;
+  /**
    * Gives the session back. All appends with the epoch must be written before. `unfinished`: another process
    * should continue it (`Inbox.onDue`). Call it again after it has failed, also once this process has the session
    * again: that claim stays.

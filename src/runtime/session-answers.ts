@@ -57,6 +57,7 @@ export function sessionAnswers(
         request.status === "waiting" ? waitingActor("answerCall") : live.actor(id);
       let actor = await actorNow();
       using ending = await clientEnding(actor, callToAnswer(actor, requestId), given);
+      await actor.outlast(ending.content);
       // The actor may have been passivated since, and a passivated actor records nothing.
       actor = await actorNow();
       const event = answerCall(actor, callToAnswer(actor, requestId), ending.content);

@@ -88,8 +88,10 @@ export function sessionSending(
       using offloaded = offloading && (await offloading);
       const checking = actor.turn.assertValid(values);
       if (checking !== undefined) await checking;
+      const lasting = actor.outlast(offloaded?.content ?? received);
+      if (lasting !== undefined) await lasting;
       // The actor may have been passivated since, and a passivated actor records nothing.
-      if (offloaded !== undefined || checking !== undefined)
+      if (offloaded !== undefined || checking !== undefined || lasting !== undefined)
         actor = await openActor("accept messages", actor);
       const { content = received, stored = [] } = offloaded ?? {};
       const data = {

@@ -12,6 +12,8 @@ export interface SessionRecorder {
   durable(): Promise<void>;
   /** A wait, if the log has fallen behind or the event loop needs a turn. */
   pace(): Promise<void> | undefined;
+  /** A wait before a large value is recorded: the session must stay this process's while the work on it holds the event loop. */
+  outlast(value: unknown): Promise<void> | undefined;
   /** In a replay, a wait before an ending is recorded. */
   replayGate(ending: Ending): Promise<void> | undefined;
   /** In a replay, whether the recording believed the bill or count that comes next. */

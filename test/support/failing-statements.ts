@@ -10,7 +10,7 @@ export interface StatementFaults extends Disposable {
 }
 
 /** What the server answers when its memory is full: nothing was executed, and nothing repeats it. */
-export function outOfMemory(): Error {
+function outOfMemory(): Error {
   return Object.assign(new Error("out of memory"), { code: "53200" });
 }
 

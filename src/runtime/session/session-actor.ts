@@ -38,6 +38,7 @@ import type { LimitReached } from "./session-effects.ts";
 import type { ContextFor, RunningTurn } from "./running-turn.ts";
 import type { HeldValues } from "./turn-values.ts";
 import type { Delegate } from "../tools/index.ts";
+import { longestWork, SHORT_WORK_MS } from "./value-work.ts";
 import { SessionWriter } from "./session-writer.ts";
 
 export interface SessionActorOptions {
@@ -188,6 +189,13 @@ export class SessionActor implements SessionRecorder {
 
   pace(): Promise<void> | undefined {
     return this.#writer.pace();
+  }
+
+  outlast(value: unknown): Promise<void> | undefined {
+    const { claim } = this.#options;
+    if (claim.prolong === undefined) return undefined;
+    const ms = longestWork(value);
+    return ms < SHORT_WORK_MS ? undefined : claim.prolong(ms);
   }
 
   replayGate(ending: Ending): Promise<void> | undefined {

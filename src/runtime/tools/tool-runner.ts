@@ -216,9 +216,11 @@ export class ToolRunner {
       const offloaded = offloading && (await offloading);
       const released = recorder.replayGate({ kind: "call", callId: call.callId });
       if (released !== undefined) await released;
+      const ended = offloaded?.content ?? execution;
+      const lasting = recorder.outlast(ended);
+      if (lasting !== undefined) await lasting;
       this.#running.delete(call);
       if (this.#calls.isStill(call, "running")) {
-        const ended = offloaded?.content ?? execution;
         const body = executed(this.#calls.key(call), ended, recorder.state.machine.context);
         recordOffloaded(recorder, offloaded?.stored ?? [], body);
       }

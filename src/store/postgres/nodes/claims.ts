@@ -104,6 +104,7 @@ export class Claims implements Ownership {
       assertHeld: () => {
         if (!isReleased && !lease.isHeld) throw elsewhere(session);
       },
+      prolong: (ms) => lease.prolong(ms),
       release: async ({ unfinished = false } = {}) => {
         if (isStored || lost.signal.aborted) return;
         if (!isReleased) {

@@ -22,6 +22,8 @@ export class Lease {
   readonly #ended = new AbortController();
   #validUntil = 0;
   #renewal: NodeJS.Timeout | undefined;
+  /** One after the other: the database keeps the length of the last one. */
+  #renewing: Promise<void> = Promise.resolve();
   #expiry: NodeJS.Timeout | undefined;
 
   constructor(options: LeaseOptions) {
@@ -46,9 +48,15 @@ export class Lease {
       `INSERT INTO ${schema}.nodes (id, expires_at) VALUES ($1, clock_timestamp() + $2 * interval '1 millisecond')`,
       [this.id, leaseMs],
     );
-    this.#extend(sentAt);
+    this.#extend(sentAt, leaseMs);
     // Those who asked have died.
     await sql.query(`DELETE FROM ${schema}.commands WHERE answered_at < now() - interval '1 hour'`);
+  }
+
+  /** Holds the lease for so long from now, though nothing renews it meanwhile. */
+  prolong(ms: number): Promise<void> {
+    const { leaseMs } = this.#options;
+    return ms <= leaseMs / 3 ? Promise.resolve() : this.#renew(Math.max(ms, leaseMs));
   }
 
   /** Ends it here. In the database it ends by the clock, or when `remove` deletes it. */
@@ -65,15 +73,14 @@ export class Lease {
     await sql.query(`DELETE FROM ${schema}.nodes WHERE id = $1`, [this.id]);
   }
 
-  #extend(sentAt: number): void {
-    const { leaseMs } = this.#options;
-    this.#validUntil = sentAt + leaseMs;
+  #extend(sentAt: number, ms: number): void {
+    this.#validUntil = sentAt + ms;
     clearTimeout(this.#expiry);
     // The answer waited for a process that slept.
     if (!this.isHeld) return;
     const left = Math.max(0, this.#validUntil - performance.now());
     this.#expiry = setTimeout(() => this.isHeld, left + 1).unref();
-    this.#renewAfter(leaseMs / 3);
+    this.#renewAfter(this.#options.leaseMs / 3);
   }
 
   #renewAfter(ms: number): void {
@@ -81,13 +88,19 @@ export class Lease {
     this.#renewal = setTimeout(() => void this.#renew(), ms).unref();
   }
 
-  async #renew(): Promise<void> {
+  #renew(ms = this.#options.leaseMs): Promise<void> {
+    this.#renewing = this.#renewing.then(() => this.#renewNow(ms));
+    return this.#renewing;
+  }
+
+  async #renewNow(ms: number): Promise<void> {
+    if (this.#ended.signal.aborted) return;
     const { sql, schema, leaseMs } = this.#options;
     const sentAt = performance.now();
     try {
-      const rows = await sql.query(`SELECT ${schema}.renew($1, $2) AS renewed`, [this.id, leaseMs]);
+      const rows = await sql.query(`SELECT ${schema}.renew($1, $2) AS renewed`, [this.id, ms]);
       if (this.#ended.signal.aborted) return;
-      if (parseRows(renewedSchema, rows)[0]?.renewed === true) this.#extend(sentAt);
+      if (parseRows(renewedSchema, rows)[0]?.renewed === true) this.#extend(sentAt, ms);
       else this.end();
     } catch {
       // A database that does not answer is asked again until the lease ends.
