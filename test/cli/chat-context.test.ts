@@ -245,7 +245,7 @@ describe("the prompt in a chat", () => {
 
   it("tells what was pruned and compacted within a turn, from what to what", async () => {
     const compact = { when: overflow(), how: slidingWindow() };
-    const prune = { protectTokens: 2000, minimumGain: 1500 };
+    const prune = { protectTokens: 1500, minimumGain: 1500 };
     await using chat = await stage(worker({ prune, compact }));
     await talk(chat, 8);
     expect(chat.screen()).toMatch(

@@ -18,7 +18,7 @@ import { gate, scriptedModel, type ScriptedModel } from "../../src/models/index.
 import { wrapLog } from "../../src/replay/index.ts";
 import { readSummary } from "../../src/state/index.ts";
 
-const word = "the password is 1234";
+const word = "the password is pin-1234-pin";
 const depths = [
   "a fork",
   "a fork of a fork",
@@ -129,7 +129,7 @@ async function positionOf(session: Session): Promise<number> {
 }
 
 function showing(shown: Readonly<Record<string, string>>): readonly string[] {
-  return Object.entries(shown).flatMap(([name, said]) => (said.includes("1234") ? [name] : []));
+  return Object.entries(shown).flatMap(([name, said]) => (said.includes("pin-1234-pin") ? [name] : []));
 }
 
 describe.each(depths)("%s", (depth) => {
@@ -144,7 +144,7 @@ describe.each(depths)("%s", (depth) => {
     await (
       await fork.send("What was it?")
     ).result;
-    expect(text(model.calls.at(-1)?.prompt)).not.toContain("1234");
+    expect(text(model.calls.at(-1)?.prompt)).not.toContain("pin-1234-pin");
     expect(showing(await all(open))).toEqual([]);
   });
 
@@ -178,9 +178,9 @@ describe.each(depths)("%s", (depth) => {
 it("shows the page of a session anew once its own content was redacted", async () => {
   await using open = await family("a fork");
   const { origin, get } = open;
-  expect(await get("/api/chat/s/messages")).toContain("1234");
+  expect(await get("/api/chat/s/messages")).toContain("pin-1234-pin");
   await origin.redact(await positionOf(origin));
-  expect(await get("/api/chat/s/messages")).not.toContain("1234");
+  expect(await get("/api/chat/s/messages")).not.toContain("pin-1234-pin");
 });
 
 it("shows nobody who sees a redaction what it names, though its key is not erased yet", async () => {
@@ -209,8 +209,8 @@ it("shows nobody who sees a redaction what it names, though its key is not erase
   const redacting = origin.redact(position);
   for await (const { type } of log.subscribe("s", { from: last + 1 }))
     if (type === "session.redacted") break;
-  expect(text(await Array.fromAsync(log.read("f")))).not.toContain("1234");
+  expect(text(await Array.fromAsync(log.read("f")))).not.toContain("pin-1234-pin");
   held.open();
   await redacting;
-  expect(text(await Array.fromAsync(log.read("f")))).not.toContain("1234");
+  expect(text(await Array.fromAsync(log.read("f")))).not.toContain("pin-1234-pin");
 });
