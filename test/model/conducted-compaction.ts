@@ -12,6 +12,8 @@ export function conductedCompaction(): ConductedCompaction {
     gainful: false,
     strategy: {
       name: "conducted",
+      // Its plan is taken as it is, however little else there is to leave out.
+      forgetsRequest: true,
       // Without a writer, a compaction that finds nothing is not begun.
       writer: { request: () => undefined },
       plan({ items }) {

@@ -68,6 +68,8 @@ async function decision(key: string, events: readonly SessionEvent[]): Promise<b
 function recordedStrategy(events: readonly SessionEvent[]): CompactionStrategy {
   return {
     name: "conducted",
+    // Its plan is taken as it is, however little else there is to leave out.
+    forgetsRequest: true,
     writer: { request: () => undefined },
     plan({ items }) {
       const [first, last] = [items[0], items.at(-1)];
