@@ -48,7 +48,7 @@ describe.skipIf(!hasWindows)("the second terminal (skipped where tmux is not ins
 
   it("shows the end of a turn whose process was killed, and a third terminal goes on by the second", async () => {
     await using folder = await temporaryFolder({ "a.ts": "zod\n" });
-    await using first = await terminal(folder, "one", "--pace", "400");
+    await using first = await terminal(folder, "one");
     await first.until(ready);
     const owner = await storeOwner(folder.at(".turnlog"));
     await using second = await terminal(folder, "one");

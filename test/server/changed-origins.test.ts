@@ -129,7 +129,9 @@ async function positionOf(session: Session): Promise<number> {
 }
 
 function showing(shown: Readonly<Record<string, string>>): readonly string[] {
-  return Object.entries(shown).flatMap(([name, said]) => (said.includes("pin-1234-pin") ? [name] : []));
+  return Object.entries(shown).flatMap(([name, said]) =>
+    said.includes("pin-1234-pin") ? [name] : [],
+  );
 }
 
 describe.each(depths)("%s", (depth) => {
