@@ -18,8 +18,8 @@ export interface ModelFamily {
   readonly perMessage: number;
   /** Tokens around one tool result. */
   readonly perResult: number;
-  /** Tokens that open the reply, where they are billed with its prompt. Default 0. */
-  readonly perReply?: number;
+  /** Tokens that open the reply, where they are billed with its prompt. */
+  readonly perReply: number;
   /** Whether the ids of parallel calls count as tokens. The id of a single call does not. */
   readonly readsCallIds: boolean;
   /** Tokens that every prompt has beside its texts: a hidden preamble, the beginning of the reply. */
@@ -54,15 +54,28 @@ export interface ReasoningRule {
   readonly afterTurn: "none" | "text" | "all";
 }
 
+/** What holds where nothing else is known. */
+const usual: ModelFamily = {
+  name: "other",
+  perMessage: 4,
+  perResult: 8,
+  perReply: 0,
+  readsCallIds: false,
+  perPrompt: 0,
+  perInstructions: 0,
+  tools: { preamble: 0, each: 0, form: "json" },
+  reasoning: { inTurn: "shown", afterTurn: "all" },
+};
+
+/** What differs from that, or has a source. */
 const families: Readonly<Record<FamilyName, ModelFamily>> = {
   // Chat format: <|im_start|>role<|im_sep|>…<|im_end|>. "How to count tokens with tiktoken", cookbook.openai.com:
   // three tokens begin the reply.
   openai: {
+    ...usual,
     name: "openai",
-    perMessage: 4,
     perResult: 2,
     perReply: 3,
-    readsCallIds: false,
     perPrompt: 3,
     perInstructions: 4,
     tools: { preamble: 0, each: 0, form: "typescript" },
@@ -70,85 +83,59 @@ const families: Readonly<Record<FamilyName, ModelFamily>> = {
   },
   // Results are blocks that name the id of their call.
   anthropic: {
+    ...usual,
     name: "anthropic",
     perMessage: 3,
     perResult: 9,
     readsCallIds: true,
     perPrompt: 2,
-    perInstructions: 0,
     // "Tool use", platform.claude.com, of Opus 4.8: Opus 5 and Sonnet 5.5 are billed the same.
     tools: { preamble: 290, forced: 410, each: 9, form: "json" },
     // "Extended thinking", platform.claude.com: kept since Opus 4.5 and Sonnet 4.6, by no Haiku.
     reasoning: { inTurn: "shown", afterTurn: "all" },
   },
   google: {
+    ...usual,
     name: "google",
     perMessage: 0,
     perResult: 15,
-    readsCallIds: false,
-    perPrompt: 0,
-    perInstructions: 0,
     tools: { preamble: 0, each: 0, form: "openapi" },
     // "Thought signatures", ai.google.dev: since 3.5, thoughts of all turns are used and billed.
     reasoning: { inTurn: "signed", afterTurn: "all" },
   },
   // All of it from bills of recorded chats.
   xai: {
+    ...usual,
     name: "xai",
-    perMessage: 4,
-    perResult: 8,
-    readsCallIds: false,
-    perPrompt: 0,
-    perInstructions: 0,
     tools: { preamble: 150, each: 12, form: "json" },
     // Grok 4 bills hidden reasoning of the running turn, sent or not.
     reasoning: { inTurn: "all", afterTurn: "none" },
   },
   deepseek: {
+    ...usual,
     name: "deepseek",
-    perMessage: 4,
     perResult: 11,
-    readsCallIds: false,
-    perPrompt: 0,
-    perInstructions: 0,
     // Bills of V3.2 and V4.
     tools: { preamble: 240, each: 4, form: "json" },
     // The AI SDK's client sends V4 the reasoning of all turns.
     reasoning: { inTurn: "shown", afterTurn: "all" },
   },
   zai: {
+    ...usual,
     name: "zai",
-    perMessage: 4,
-    perResult: 8,
-    readsCallIds: false,
     perPrompt: 1,
-    perInstructions: 0,
     // The text about tools in its published chat template, and bills.
     tools: { preamble: 104, each: 0, form: "json" },
     // "Thinking mode", docs.z.ai: `clear_thinking` is on by default.
     reasoning: { inTurn: "shown", afterTurn: "none" },
   },
   mistral: {
+    ...usual,
     name: "mistral",
-    perMessage: 4,
-    perResult: 8,
-    readsCallIds: false,
-    perPrompt: 0,
-    perInstructions: 0,
     // Bills of one tool each, which do not tell one from the other.
     tools: { preamble: 20, each: 18, form: "json" },
-    reasoning: { inTurn: "shown", afterTurn: "all" },
   },
-  other: {
-    name: "other",
-    perMessage: 4,
-    perResult: 8,
-    readsCallIds: false,
-    perPrompt: 0,
-    perInstructions: 0,
-    tools: { preamble: 0, each: 0, form: "json" },
-    reasoning: { inTurn: "shown", afterTurn: "all" },
-  },
+  other: usual,
 };
 
 const mistralModels = /mistral|ministral|mixtral|codestral|devstral|magistral|pixtral/i;

@@ -60,7 +60,7 @@ export function promptChange(states: States, measure: Meter): PromptChange | und
   const added = messagesSince(history, view, anchor.position);
   const isNewTurn = added.some(({ role }) => role === "user");
   // The bill has the opening of its own reply; the next prompt has another one.
-  const opening = { ...noSize, around: family.perReply ?? 0 };
+  const opening = { ...noSize, around: family.perReply };
   return {
     ...(billed === undefined ? {} : { step: billed.usage.step }),
     input,

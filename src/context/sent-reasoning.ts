@@ -37,10 +37,14 @@ export function outputSentBack(
   const { usage: billed } = usage;
   const parts = sentParts(item, rules);
   const rest = billed.outputTokens - reasoningOf(parts, billed, rules, measure);
-  // Some gateways bill hidden reasoning without a figure of its own. No token is shorter than a byte.
-  const reply = itemMessages(item).filter(({ role }) => role === "assistant");
-  const sent = Math.min(rest, WRAPPING + Buffer.byteLength(JSON.stringify(reply)));
+  const sent = rest <= WRAPPING ? rest : Math.min(rest, WRAPPING + replyBytes(item));
   return sent + reasoningIn(item, billed, isNewTurn, rules, measure);
+}
+
+/** Some gateways bill hidden reasoning without a figure of its own. No token is shorter than a byte. */
+function replyBytes(item: StepItem): number {
+  const reply = itemMessages(item).filter(({ role }) => role === "assistant");
+  return Buffer.byteLength(JSON.stringify(reply));
 }
 
 /** Tokens of a reply's reasoning in a prompt of its turn, or of a later one. */

@@ -48,17 +48,24 @@ const searching = /:online\b|(^|\/)compound|(^|[/-])sonar|deep-research/i;
  * The usage, with our estimate of a side that cannot be: input of more tokens than the request has bytes, output
  * of more than any model writes. What is computed from it, such as a price, is an estimate too.
  */
-export function checkedUsage(bill: TokenUsage, estimate: TokenUsage, sent: SentPrompt): TokenUsage {
+export function checkedUsage(
+  bill: TokenUsage,
+  estimate: () => TokenUsage,
+  sent: SentPrompt,
+): TokenUsage {
   const isInput = isPossible(bill.inputTokens, sent);
-  const isOutput = bill.outputTokens <= 2 * estimate.outputTokens + REPLY_TOKENS;
+  // Our estimate reads the whole reply: hardly any bill needs it.
+  const { outputTokens } = bill;
+  const isOutput =
+    outputTokens <= REPLY_TOKENS || outputTokens <= 2 * estimate().outputTokens + REPLY_TOKENS;
   if (isInput && isOutput) return bill;
   const { uncachedInputTokens: noCacheTokens, raw: _, reported, basis: __, ...figures } = bill;
   const given = reported ?? {
     ...figures,
     ...(noCacheTokens === undefined ? {} : { noCacheTokens }),
   };
-  const input = isInput ? bill : withInput(bill, estimate.inputTokens);
-  const usage = isOutput ? input : withOutput(input, estimate.outputTokens);
+  const input = isInput ? bill : withInput(bill, estimate().inputTokens);
+  const usage = isOutput ? input : withOutput(input, estimate().outputTokens);
   return { ...usage, basis: "estimated", reported: given };
 }
 

@@ -245,11 +245,11 @@ function ending(
   { end, error, sent, hasContent, hasReply }: Streamed,
 ): readonly EventBody[] {
   const { attempt, stopping } = recorder.state.machine.context;
-  const estimate = estimateSpent(recorder.state.usage, recorder.state.history);
+  const estimate = (): TokenUsage => estimateSpent(recorder.state.usage, recorder.state.history);
   const isBelieved = recorder.believesBill() || sent === undefined;
   const usage: TokenUsage =
     end?.usage === undefined || isBelieved
-      ? (end?.usage ?? estimate)
+      ? (end?.usage ?? estimate())
       : checkedUsage(end.usage, estimate, sent);
   if (error === undefined && end !== undefined)
     return [finished(step, end, usage, deferred(recorder, agent))];

@@ -92,7 +92,7 @@ export async function callSummariser(call: SummaryCall): Promise<SummaryAnswer> 
     usage:
       end?.usage === undefined || call.believesBill()
         ? (end?.usage ?? estimate)
-        : checkedUsage(end.usage, estimate, sent),
+        : checkedUsage(end.usage, () => estimate, sent),
     error,
   };
 }
