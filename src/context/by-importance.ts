@@ -166,7 +166,7 @@ function noteOf(
     .flatMap(({ items }) => items)
     .filter((item): item is UserItem => item.kind === "user");
   const texts = requestTexts(runningRequest(all), turn, budget);
-  // By what was said: a message that was sent again is the same request.
+  // A message that was sent again is the same request, so texts are compared.
   const running = new Map([...texts].map(([one, text]) => [requestText(one), text]));
   const share = most / requests.filter((one) => !running.has(requestText(one))).length;
   const isLegible = share >= LEGIBLE_TOKENS;

@@ -9,7 +9,7 @@ export interface ModelTokenizer extends FactorPrior {
   readonly vocabulary: Vocabulary;
 }
 
-/** Families whose tokenizer nobody has published in a form that we weigh. */
+/** Families without a published tokenizer that we have weights for. */
 const unknown: ModelTokenizer = { vocabulary: "o200k", factor: 1, spread: 0.07 };
 
 const tokenizers: Readonly<Partial<Record<ModelFamily["name"], ModelTokenizer>>> = {

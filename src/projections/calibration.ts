@@ -22,7 +22,7 @@ interface Learned {
 /** What is known of a factor before there are bills. */
 export interface FactorPrior {
   readonly factor: number;
-  /** By which share the factor of such models or texts differs from it, as a standard deviation. */
+  /** How much the factors of such models differ from it: the standard deviation, as a share. */
   readonly spread: number;
 }
 
@@ -50,7 +50,7 @@ export function modelKey({ provider, modelId }: ModelName): string {
   return `${provider}:${modelId}`;
 }
 
-/** The share by which our estimate of a text of one kind is off in either direction, as a standard deviation. */
+/** How far our estimates of one kind of text are off: the standard deviation, as a share. */
 const TEXT_SPREAD = 0.07;
 /** Ratios beyond this many of the prior's spreads count as this many: the prompt has something else in it. */
 const MOST_SPREADS = 3;

@@ -6,7 +6,7 @@ import type { ChatSession } from "./chat-session.ts";
 import type { ChatStore } from "./chat-store.ts";
 import type { Interrupts } from "./interrupts.ts";
 
-/** Where a chat stands. */
+/** The state of a chat. */
 export interface ChatPlace {
   readonly session: string;
   /** Of the last event that was shown. */

@@ -173,7 +173,7 @@ export class OwnerLog implements StoreLog {
     yield* itemsOf(await this.#next, asked, ends.signal);
   }
 
-  /** The log to go on with after an error. @throws the error, if nothing can be gone on with */
+  /** The log that replaces this one after an error. @throws the error, if no log can */
   #after(error: unknown): Promise<StoreLog> {
     if (!isOwnerGone(error) || this.#reopen === undefined) throw error;
     return this.#reopen();
