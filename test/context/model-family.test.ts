@@ -38,7 +38,7 @@ it.each([
 it("only Claude reads ids, and OpenAI bills what opens a reply", () => {
   const of = (provider: string): readonly unknown[] => {
     const found = modelFamily({ provider, modelId: "m" });
-    const { perMessage, perResult, perReply = 0, readsCallIds } = found;
+    const { perMessage, perResult, perReply, readsCallIds } = found;
     return [perMessage, perResult, perReply, readsCallIds];
   };
   // Chat format: four tokens around a message, three that open a reply.
