@@ -3,16 +3,25 @@
  * published: sources would have their types taken out first, which is no part of its cost.
  */
 
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { tool } from "ai";
 import { z } from "zod";
 import type { Runtime, RuntimeOptions } from "../../src/public/index.ts";
 import type { OpenSession, Setting } from "./contender.ts";
 import { scriptModel } from "./script-model.ts";
 
+/** The checkout whose build is measured: this one, or one that `--since` has built. */
+const checkout =
+  process.env["TURNLOG_CHECKOUT"] ?? fileURLToPath(new URL("../..", import.meta.url));
+
+const packageSchema = z.object({ exports: z.object({ ".": z.object({ default: z.string() }) }) });
+
 const turnlog = await built();
 // Loaded by the runtime when they are first needed; the loading of modules is told apart.
-await fromDist("chunks/language-model-call.js");
-await fromDist("chunks/stream-text.js");
+await load("dist/chunks/language-model-call.js");
+await load("dist/chunks/stream-text.js");
 await import("@pydantic/genai-prices");
 
 const variants = {
@@ -55,14 +64,17 @@ interface Face {
   createRuntime(options: RuntimeOptions): Promise<Runtime>;
 }
 
+/** By the entry that `package.json` names, so that a build of any release is found. */
 async function built(): Promise<Face> {
-  const module: unknown = await fromDist("index.js");
+  const text = await readFile(join(checkout, "package.json"), "utf8");
+  const entry = packageSchema.parse(JSON.parse(text)).exports["."].default;
+  const module: unknown = await load(entry);
   if (isFace(module)) return module;
-  throw new Error("dist/index.js has no function `createRuntime`.");
+  throw new Error(`${entry} of ${checkout} has no function \`createRuntime\`.`);
 }
 
-async function fromDist(file: string): Promise<unknown> {
-  return await import(new URL(`../../dist/${file}`, import.meta.url).href);
+async function load(file: string): Promise<unknown> {
+  return await import(pathToFileURL(join(checkout, file)).href);
 }
 
 function isFace(module: unknown): module is Face {
