@@ -1,44 +1,76 @@
-/** What was promised of the figures, and whether it holds. Ratios of one round, so that they travel. */
+/** What was promised of the figures, and whether it holds. */
 
-import type { Reopening } from "./reopening.ts";
-import type { ContenderName, Round, Run } from "./rounds.ts";
-import { spread, type Spread } from "./statistics.ts";
+import type { Crowd } from "./crowd.ts";
+import type { LongLog } from "./long-logs.ts";
+import { ratioOf, type PairedRound, type Ratio } from "./pairs.ts";
+import { interval, type Interval } from "./statistics.ts";
 
 export interface Bar {
   readonly what: string;
-  readonly measured: Spread;
+  readonly measured: Interval;
+  readonly bound: "at most" | "at least";
   readonly limit: number;
-  /** By the median. */
+  /** By the end of the interval that is farther from the limit's good side. */
   readonly holds: boolean;
 }
 
-function bar(what: string, measured: Spread, limit: number): Bar {
-  return { what, measured, limit, holds: measured.median <= limit };
+export function bar(
+  what: string,
+  values: readonly number[],
+  bound: Bar["bound"],
+  limit: number,
+): Bar {
+  const measured = interval(values);
+  const holds = bound === "at most" ? measured.high <= limit : measured.low >= limit;
+  return { what, measured, bound, limit, holds };
 }
 
-/** CPU of a step of the last tenth ÷ one of the first. */
-export function growthOf({ firstCpuMs, lastCpuMs }: Run): number | undefined {
-  return firstCpuMs === undefined || lastCpuMs === undefined ? undefined : lastCpuMs / firstCpuMs;
-}
+/** The ratios that tell what turnlog costs, to what everybody has without it. */
+export const mainRatios: readonly (Ratio & { readonly what: string; readonly limit: number })[] = [
+  {
+    what: "CPU of a step ÷ the bare loop's",
+    above: "turnlog light cpuMs",
+    below: "loop cpuMs",
+    limit: 0.5,
+  },
+  {
+    what: "CPU of a step on streamText ÷ the bare loop's",
+    above: "turnlog heavy cpuMs",
+    below: "loop cpuMs",
+    limit: 1.12,
+  },
+  {
+    what: "until the model is called ÷ the JSON file's",
+    above: "turnlog called ms",
+    below: "json called ms",
+    limit: 1.5,
+  },
+  {
+    what: "until all is in memory ÷ the JSON file's",
+    above: "turnlog ready ms",
+    below: "json ready ms",
+    limit: 3.6,
+  },
+];
 
-/** The same, without what a step of the bare loop grows by: what the AI SDK does with each message. */
-function ownGrowthOf({ bare, "turnlog language-model-call os": own }: Round): number {
-  const { firstCpuMs = Number.NaN, lastCpuMs = Number.NaN } = own;
-  const grownBare = (bare.lastCpuMs ?? Number.NaN) - (bare.firstCpuMs ?? Number.NaN);
-  return (lastCpuMs - grownBare) / firstCpuMs;
-}
-
-export function checkBars(rounds: readonly Round[], reopened: Reopening): readonly Bar[] {
-  const toBare = (name: ContenderName): Spread =>
-    spread(rounds.map((round) => round[name].cpuMs / round.bare.cpuMs));
-  const growth = spread(
-    rounds.map((round) => growthOf(round["turnlog language-model-call os"]) ?? Number.NaN),
-  );
+export function mainBars(rounds: readonly PairedRound[]): readonly Bar[] {
   return [
-    bar("CPU of turnlog ÷ bare loop", toBare("turnlog language-model-call os"), 0.5),
-    bar("CPU of turnlog with stream-text ÷ bare loop", toBare("turnlog stream-text os"), 1.15),
-    bar("CPU of a step of the last tenth ÷ one of the first", growth, 1.1),
-    bar("the same without what the bare loop grows by", spread(rounds.map(ownGrowthOf)), 1.1),
-    bar("milliseconds until the next prompt is there", reopened.readyMs, 50),
+    ...mainRatios.map(({ what, limit, ...ratio }) =>
+      bar(what, ratioOf(rounds, ratio), "at most", limit),
+    ),
+    bar(
+      "CPU of the last ten steps ÷ of the first ten",
+      rounds.flatMap((round) => round["turnlog light growth"] ?? []),
+      "at most",
+      1.1,
+    ),
+  ];
+}
+
+export function restBars(crowd: Crowd, longLogs: readonly LongLog[]): readonly Bar[] {
+  const rates = longLogs.slice(-1).map(({ mbPerSecond }) => mbPerSecond.import);
+  return [
+    bar("MB that a crowd of 1,000 sessions keeps", [crowd.keptMegabytes], "at most", 40),
+    bar("MB of content a second, import of a million events", rates, "at least", 5),
   ];
 }

@@ -2,17 +2,15 @@
 
 import { execFile } from "node:child_process";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { z } from "zod";
+import { ROOT } from "./checkout.ts";
 import { inFolder } from "./folder.ts";
 
-export const CROWD: { readonly sessions: number; readonly steps: number } = {
-  sessions: 1000,
-  steps: 20,
-};
+const STEPS = 20;
 
 export interface Crowd {
+  readonly sessions: number;
   readonly steps: number;
   readonly cancels: number;
   readonly steers: number;
@@ -25,7 +23,7 @@ export interface Crowd {
   readonly delayMs: { readonly median: number; readonly p99: number };
 }
 
-const measuredSchema: z.ZodType<Crowd> = z.object({
+const measuredSchema: z.ZodType<Omit<Crowd, "sessions">> = z.object({
   steps: z.int(),
   cancels: z.int(),
   steers: z.int(),
@@ -36,12 +34,12 @@ const measuredSchema: z.ZodType<Crowd> = z.object({
   delayMs: z.object({ median: z.number(), p99: z.number() }),
 });
 
-export async function measureCrowd(): Promise<Crowd> {
-  const program = fileURLToPath(new URL("./crowd-child.ts", import.meta.url));
+/** By the sources of a checkout, which has a program for it of its own. */
+export async function measureCrowd(sessions: number, checkout: string = ROOT): Promise<Crowd> {
+  const program = join(checkout, "bench/crowd-child.ts");
   return await inFolder(async (dir) => {
-    const { sessions, steps } = CROWD;
-    const told = ["--expose-gc", program, join(dir, "store"), `${sessions}`, `${steps}`];
+    const told = ["--expose-gc", program, join(dir, "store"), `${sessions}`, `${STEPS}`];
     const { stdout } = await promisify(execFile)(process.execPath, told);
-    return measuredSchema.parse(JSON.parse(stdout));
+    return { sessions, ...measuredSchema.parse(JSON.parse(stdout)) };
   });
 }

@@ -1,108 +1,127 @@
 /** The figures as text for people. */
 
-import { growthOf, type Bar } from "./bars.ts";
-import { CROWD, type Crowd } from "./crowd.ts";
+import type { Bar } from "./bars.ts";
+import type { Crowd } from "./crowd.ts";
 import type { LongLog } from "./long-logs.ts";
+import type { PairedRound } from "./pairs.ts";
 import type { Planning } from "./planning.ts";
 import { planningText } from "./planning-report.ts";
 import type { Reopening } from "./reopening.ts";
-import type { ContenderName, Round, Run } from "./rounds.ts";
+import type { Difference } from "./since.ts";
 import type { SlowStream } from "./slow-stream.ts";
-import { spread, type Spread } from "./statistics.ts";
+import { interval, median, ranged, type Spread } from "./statistics.ts";
 import { table } from "./table.ts";
 
-export interface Report {
-  readonly machine: string;
-  readonly steps: number;
-  readonly contentBytes: number;
-  readonly rounds: readonly Round[];
-  readonly reopening: { readonly closed: Reopening; readonly killed: Reopening };
+/** What is measured besides the main ratios. */
+export interface Rest {
+  readonly killed: Reopening;
   readonly crowd: Crowd;
   readonly slowStream: SlowStream;
   readonly longLogs: readonly LongLog[];
   readonly planning: Planning;
+}
+
+export interface Report {
+  readonly machine: string;
+  readonly at: string;
+  readonly commit: string;
+  readonly steps: number;
+  readonly contentBytes: number;
+  readonly rounds: readonly PairedRound[];
   readonly bars: readonly Bar[];
+  readonly rest?: Rest;
+  readonly since?: { readonly commit: string; readonly differences: readonly Difference[] };
+  /** Files that were written. */
+  readonly kept?: readonly string[];
 }
 
-const contenders: readonly (readonly [ContenderName, string])[] = [
-  ["bare", "bare streamText loop, nothing kept"],
-  ["turnlog language-model-call os", "turnlog, durability os"],
-  ["turnlog language-model-call sync", "turnlog, durability sync"],
-  ["turnlog stream-text os", "turnlog on streamText, os"],
-  ["turnlog stream-text sync", "turnlog on streamText, sync"],
-  ["level os", "its rows by level alone, os"],
-  ["level sync", "its rows by level alone, sync"],
-];
-
-function ranged({ median, min, max }: Spread, digits: number): string {
-  return `${median.toFixed(digits)} [${min.toFixed(digits)}–${max.toFixed(digits)}]`;
-}
-
-function known(runs: readonly Run[], of: (run: Run) => number | undefined): Spread | undefined {
-  const values = runs.map(of).filter((value) => value !== undefined);
-  return values.length === 0 ? undefined : spread(values);
+function cells(rounds: readonly PairedRound[], figure: string, digits: number): string {
+  const values = rounds.flatMap((round) => round[figure] ?? []);
+  return values.length === 0 ? "" : ranged(interval(values), digits);
 }
 
 function costs({ rounds, contentBytes }: Report): string {
-  const ofContent = (bytes: Spread | undefined): string =>
-    bytes === undefined ? "" : (bytes.median / contentBytes).toFixed(2);
-  return table([
-    [
-      "",
-      "CPU ms/step",
-      "wall ms/step",
-      "last ÷ first tenth",
-      "disk ÷ content",
-      "written ÷ content",
-    ],
-    ...contenders.map(([name, label]) => {
-      const runs = rounds.map((round) => round[name]);
-      const growth = known(runs, growthOf);
-      return [
-        label,
-        ranged(spread(runs.map((run) => run.cpuMs)), 2),
-        ranged(spread(runs.map((run) => run.wallMs)), 2),
-        growth === undefined ? "" : ranged(growth, 2),
-        ofContent(known(runs, (run) => run.diskBytes)),
-        ofContent(known(runs, (run) => run.writtenBytes)),
-      ];
-    }),
-  ]);
-}
-
-function reopenings({ reopening }: Report): string {
-  const row = (label: string, one: Reopening): readonly string[] => [
+  const ofContent = (figure: string): string => {
+    const values = rounds.flatMap((round) => round[figure] ?? []);
+    return values.length === 0 ? "" : (median(values) / contentBytes).toFixed(2);
+  };
+  const row = (label: string, job: string): readonly string[] => [
     label,
-    ranged(one.openMs, 1),
-    ranged(one.readyMs, 1),
-    ranged(one.readyCpuMs, 1),
-    ranged(one.calledMs, 1),
-    `${one.events}`,
+    cells(rounds, `${job} cpuMs`, 2),
+    cells(rounds, `${job} growth`, 2),
+    ofContent(`${job} diskBytes`),
+    ofContent(`${job} writtenBytes`),
+    cells(rounds, `${job} peakMegabytes`, 0),
   ];
   return table([
     [
-      "reopened in a new process",
-      "store open ms",
-      "ready ms",
-      "CPU ms",
-      "model called ms",
-      "events",
+      "a session in a new process",
+      "CPU ms/step",
+      "last ÷ first ten",
+      "disk ÷ content",
+      "written ÷ content",
+      "peak MB",
     ],
-    row("after the turn", reopening.closed),
-    row("killed in the turn", reopening.killed),
+    row("bare streamText loop", "loop"),
+    row("turnlog", "turnlog light"),
+    row("turnlog on streamText", "turnlog heavy"),
   ]);
 }
 
-function crowds({ crowd }: Report): string {
+function openings({ rounds }: Report): string {
+  const row = (label: string, name: string): readonly string[] => [
+    label,
+    ...["called loadMs", "ready ms", "ready cpuMs", "called ms", "called cpuMs"].map((figure) =>
+      cells(rounds, `${name} ${figure}`, 0),
+    ),
+  ];
+  return table([
+    [
+      "opened again in a new process",
+      "modules loaded ms",
+      "then: all in memory ms",
+      "CPU ms",
+      "model called ms",
+      "CPU ms",
+    ],
+    row("a JSON file", "json"),
+    row("turnlog", "turnlog"),
+  ]);
+}
+
+function sinceText({ since }: Report): string {
+  if (since === undefined) return "";
+  return table([
+    [`since ${since.commit}`, "before", "now", "now ÷ before"],
+    ...since.differences.map(({ what, before, now, ratio }) => [
+      what,
+      before.toFixed(2),
+      now.toFixed(2),
+      ranged(ratio, 3),
+    ]),
+  ]);
+}
+
+function killedText({ killed }: Rest): string {
+  const { events, openMs, readyMs, calledMs } = killed;
+  const [open, ready, called] = [openMs, readyMs, calledMs].map(between);
+  return `Killed in its turn, after ${events} events, and opened from the sources in a new process: open after ${open} ms, all in memory after ${ready}, model called after ${called}.`;
+}
+
+function between({ median: middle, min, max }: Spread): string {
+  return `${middle.toFixed(1)} [${min.toFixed(1)}–${max.toFixed(1)}]`;
+}
+
+function crowdText({ crowd }: Rest): string {
   const { steps, cancels, steers, cpuMsPerStep, wallMs, delayMs } = crowd;
   return [
-    `${CROWD.sessions} sessions at once on one runtime and one store: ${steps} steps with tools, ${steers} steered, ${cancels} cancelled, in ${(wallMs / 1000).toFixed(1)} s;`,
+    `${crowd.sessions} sessions at once on one runtime and one store: ${steps} steps with tools, ${steers} steered, ${cancels} cancelled, in ${(wallMs / 1000).toFixed(1)} s;`,
     `${cpuMsPerStep.toFixed(2)} ms CPU a step, the process at most ${crowd.peakMegabytes.toFixed(0)} MB, ${crowd.keptMegabytes.toFixed(1)} MB kept when all are over;`,
     `the event loop was late by ${delayMs.median.toFixed(1)} ms in the median, ${delayMs.p99.toFixed(1)} ms in one of a hundred.`,
   ].join("\n");
 }
 
-function slowStreams({ slowStream }: Report): string {
+function slowStreamText({ slowStream }: Rest): string {
   const { deltas, contentBytes, diskBytes, cpuUs, looseCpuUs, looseDiskBytes } = slowStream;
   const ofContent = (bytes: number | undefined): string =>
     bytes === undefined ? "?" : (bytes / contentBytes).toFixed(2);
@@ -112,7 +131,7 @@ function slowStreams({ slowStream }: Report): string {
   ].join("\n");
 }
 
-function longOnes({ longLogs }: Report): string {
+function longLogText({ longLogs }: Rest): string {
   return table([
     [
       "events in the log",
@@ -126,9 +145,9 @@ function longOnes({ longLogs }: Report): string {
     ],
     ...longLogs.map(({ events, earlyMs, lastMs, readyMs, mbPerSecond }) => [
       `${events}`,
-      ranged(earlyMs, 1),
-      ranged(lastMs, 1),
-      ranged(readyMs, 1),
+      between(earlyMs),
+      between(lastMs),
+      between(readyMs),
       ...[mbPerSecond.level, mbPerSecond.read, mbPerSecond.export, mbPerSecond.import].map((rate) =>
         rate.toFixed(1),
       ),
@@ -136,35 +155,44 @@ function longOnes({ longLogs }: Report): string {
   ]);
 }
 
-function bars({ bars }: Report): string {
+function barText({ bars }: Report): string {
   return table(
-    bars.map(({ what, measured, limit, holds }) => [
+    bars.map(({ what, measured, bound, limit, holds }) => [
       `${holds ? "holds " : "MISSED"}  ${what}`,
       ranged(measured, 2),
-      `≤ ${limit}`,
+      `${bound} ${limit}`,
     ]),
   );
 }
 
 export function reportText(report: Report): string {
-  const { machine, steps, contentBytes, rounds } = report;
-  return [
+  const { machine, at, commit, steps, contentBytes, rounds, rest, kept = [] } = report;
+  const texts = [
     `A session of ${steps} steps, 200 deltas and a 4 KB tool result each: ${(contentBytes / 1e6).toFixed(2)} MB of content.`,
-    `${machine}; medians of ${rounds.length} rounds [least–most].`,
+    `${machine}; ${at}, at ${commit}; medians of ${rounds.length} rounds in fresh processes [95 % interval].`,
     "",
     costs(report),
     "",
-    reopenings(report),
+    openings(report),
     "",
-    crowds(report),
+    ...(rest === undefined
+      ? []
+      : [
+          killedText(rest),
+          "",
+          crowdText(rest),
+          "",
+          slowStreamText(rest),
+          "",
+          longLogText(rest),
+          "",
+          planningText(rest.planning),
+          "",
+        ]),
+    ...(report.since === undefined ? [] : [sinceText(report), ""]),
+    barText(report),
     "",
-    slowStreams(report),
-    "",
-    longOnes(report),
-    "",
-    planningText(report.planning),
-    "",
-    bars(report),
-    "",
-  ].join("\n");
+    ...kept.map((file) => `Written: ${file}\n`),
+  ];
+  return texts.join("\n");
 }

@@ -8,6 +8,7 @@ import type {
   LanguageModelV4CallOptions,
   LanguageModelV4StreamPart,
 } from "@ai-sdk/provider";
+import { numbers } from "./numbers.ts";
 
 const DELTAS_PER_STEP = 200;
 const TOOL_RESULT_LENGTH = 4096;
@@ -31,19 +32,9 @@ export interface Workload {
   readonly results: readonly string[];
 }
 
-/** Numbers that look random and are the same each time (mulberry32): text that repeats itself would compress to nothing. */
-function numbers(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
-  };
-}
-
 /** Two words, about twelve characters. */
 function deltaTexts(step: number, count: number): readonly string[] {
+  // Text that repeats itself would compress to nothing.
   const next = numbers(step);
   const word = (): string => WORDS[next(WORDS.length)] ?? "";
   return Array.from({ length: count }, () => `${word()} ${word()} `);

@@ -1,11 +1,12 @@
 /**
- * Lets all contenders do the same work in turn, round after round, each time in a fresh process; then
+ * Lets all contenders do the same work, round after round, each time in a fresh process and another order; then
  * opens what they left, and kills them. One that fails is noted and takes no further part in that.
  */
 
 import { cp, mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { bytesIn, inFolder } from "../folder.ts";
+import { shuffled } from "../numbers.ts";
 import { onDisk } from "../reopening.ts";
 import { killedIn, measured, type Job } from "./contender-process.ts";
 import type { Contender } from "./contenders.ts";
@@ -32,17 +33,20 @@ export async function compare(options: ComparingOptions): Promise<readonly Resul
     for (let run = 1; run <= options.runs; run++) {
       for (const steps of options.sizes) {
         options.onProgress(`round ${run} of ${options.runs}: sessions of ${steps} steps`);
-        for (const result of results) await runOne(result, join(dir, result.id), steps);
+        for (const result of shuffled(results, Date.now()))
+          await runOne(result, join(dir, result.id), steps);
       }
     }
     const steps = options.sizes.at(-1) ?? 0;
     for (let run = 1; run <= options.runs; run++) {
       options.onProgress(`round ${run} of ${options.runs}: reopening`);
-      for (const result of results) await reopenOne(result, join(dir, result.id), steps);
+      for (const result of shuffled(results, Date.now()))
+        await reopenOne(result, join(dir, result.id), steps);
     }
     for (let run = 1; run <= Math.min(KILLS, options.runs); run++) {
       options.onProgress(`round ${run} of ${Math.min(KILLS, options.runs)}: kills`);
-      for (const result of results) await killOne(result, join(dir, `killed-${result.id}`));
+      for (const result of shuffled(results, Date.now()))
+        await killOne(result, join(dir, `killed-${result.id}`));
     }
   });
   return results;

@@ -1,17 +1,8 @@
 /** What was promised of turnlog beside the others, and whether it holds: ratios of one round, where they can be. */
 
-import { spread, type Spread } from "../statistics.ts";
+import { bar, type Bar } from "../bars.ts";
 import { KILLED_IN } from "./killing.ts";
 import type { Comparison, MeasuredSession, Result } from "./measured.ts";
-
-export interface Bar {
-  readonly what: string;
-  readonly measured: Spread;
-  readonly bound: "at most" | "at least";
-  readonly limit: number;
-  /** By the median. */
-  readonly holds: boolean;
-}
 
 /** Deltas that had been streamed at the kill, of all steps. */
 export const STREAMED: number = KILLED_IN.step * 200 + KILLED_IN.delta;
@@ -34,7 +25,7 @@ export function checkBars(comparison: Comparison): readonly Bar[] {
     atMost(
       "CPU on streamText ÷ the bare loop's",
       ratios(sessions("turnlog-st"), sessions("loop"), "cpuMs"),
-      1.15,
+      1.12,
     ),
     atMost(
       "CPU of the last ten steps ÷ of the first ten",
@@ -92,13 +83,9 @@ function ratios<Key extends string>(
 }
 
 function atMost(what: string, values: readonly number[], limit: number): Bar | undefined {
-  if (values.length === 0) return undefined;
-  const measured = spread(values);
-  return { what, measured, bound: "at most", limit, holds: measured.median <= limit };
+  return values.length === 0 ? undefined : bar(what, values, "at most", limit);
 }
 
 function atLeast(what: string, values: readonly number[], limit: number): Bar | undefined {
-  if (values.length === 0) return undefined;
-  const measured = spread(values);
-  return { what, measured, bound: "at least", limit, holds: measured.median >= limit };
+  return values.length === 0 ? undefined : bar(what, values, "at least", limit);
 }

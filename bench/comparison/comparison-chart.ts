@@ -9,7 +9,7 @@ import type { Comparison, Result } from "./measured.ts";
 const SHOWN = ["turnlog", "loop", "json", "openai-agents", "mastra", "langgraph"];
 
 export function comparisonChart(comparison: Comparison): string {
-  const { results, sizes, machine, runs } = comparison;
+  const { results, sizes, machine, runs, at, commit } = comparison;
   const steps = sizes.at(-1)?.steps ?? 0;
   const shown = SHOWN.flatMap((id) => results.filter((result) => result.id === id));
   const panel = (
@@ -33,7 +33,10 @@ export function comparisonChart(comparison: Comparison): string {
     ),
     panel("Streamed text that is there after a kill", shareKept, "%"),
   ];
-  return chart(panels, `Medians of ${runs} rounds in fresh processes. ${machine}.`);
+  return chart(
+    panels,
+    `Medians of ${runs} rounds in fresh processes, on ${at.slice(0, 10)} at ${commit}. ${machine}.`,
+  );
 }
 
 function bar(

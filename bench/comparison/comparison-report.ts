@@ -1,16 +1,16 @@
 /** A comparison as text for people. */
 
-import { spread, type Spread } from "../statistics.ts";
+import { interval, median, ranged } from "../statistics.ts";
 import { table } from "../table.ts";
 import { checkBars, STREAMED } from "./comparison-bars.ts";
 import { KILLED_IN } from "./killing.ts";
 import type { Comparison, MeasuredKept, Result } from "./measured.ts";
 
 export function comparisonText(comparison: Comparison): string {
-  const { machine, loadBefore, at, runs, sizes } = comparison;
+  const { machine, loadBefore, at, commit, runs, sizes } = comparison;
   return [
-    `${machine}; load ${loadBefore.toFixed(2)} before; ${at}.`,
-    `Medians of ${runs} rounds [least–most], each in a fresh process.`,
+    `${machine}; load ${loadBefore.toFixed(2)} before; ${at}, at ${commit}.`,
+    `Medians of ${runs} rounds [95 % interval], each in a fresh process.`,
     "",
     ...sizes.flatMap((size) => [sessionTable(comparison, size), ""]),
     openingTable(comparison),
@@ -27,15 +27,11 @@ export function comparisonText(comparison: Comparison): string {
 }
 
 function cell(values: readonly number[], digits: number): string {
-  return values.length === 0 ? "" : ranged(spread(values), digits);
-}
-
-function ranged({ median, min, max }: Spread, digits: number): string {
-  return `${median.toFixed(digits)} [${min.toFixed(digits)}–${max.toFixed(digits)}]`;
+  return values.length === 0 ? "" : ranged(interval(values), digits);
 }
 
 function middle(values: readonly number[], digits: number): string {
-  return values.length === 0 ? "" : spread(values).median.toFixed(digits);
+  return values.length === 0 ? "" : median(values).toFixed(digits);
 }
 
 function sessionTable(

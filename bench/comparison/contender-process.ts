@@ -14,6 +14,8 @@ export interface Job {
   readonly dir: string;
   readonly steps: number;
   readonly pace?: string;
+  /** A checkout whose build is the turnlog that runs; without it, this one's. */
+  readonly checkout?: string;
 }
 
 interface Ended {
@@ -41,7 +43,7 @@ export async function killedIn(job: Job): Promise<void> {
   if (ended.signal !== "SIGKILL") throw new Error(reason(ended));
 }
 
-async function processOf({ contender, job, dir, steps, pace }: Job): Promise<Ended> {
+async function processOf({ contender, job, dir, steps, pace, checkout }: Job): Promise<Ended> {
   const told = [PROGRAM, contender, job, dir, `${steps}`, ...(pace === undefined ? [] : [pace])];
   const child = spawn(process.execPath, told, {
     stdio: ["ignore", "pipe", "pipe"],
@@ -52,6 +54,7 @@ async function processOf({ contender, job, dir, steps, pace }: Job): Promise<End
       NODE_ENV: "production",
       LANGSMITH_TRACING: "false",
       MASTRA_TELEMETRY_DISABLED: "1",
+      ...(checkout === undefined ? {} : { TURNLOG_CHECKOUT: checkout }),
     },
   });
   let [stdout, stderr] = ["", ""];

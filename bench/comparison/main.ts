@@ -9,6 +9,7 @@ import { loadavg } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { currentCommit } from "../checkout.ts";
 import { machineName } from "../machine.ts";
 import { createWorkload } from "../workload.ts";
 import { comparisonChart } from "./comparison-chart.ts";
@@ -71,6 +72,7 @@ const comparison: Comparison = {
   machine: machineName(),
   loadBefore,
   at: new Date().toISOString(),
+  commit: currentCommit(),
   runs,
   sizes: sizes.map((steps) => ({ steps, contentBytes: createWorkload(steps).contentBytes })),
   results,

@@ -83,6 +83,8 @@ export interface Comparison {
   /** Processes that wanted to run in the minute before. */
   readonly loadBefore: number;
   readonly at: string;
+  /** Of turnlog, in short. */
+  readonly commit: string;
   readonly runs: number;
   /** Steps of each session, and what it says in bytes; the longest last. */
   readonly sizes: readonly { readonly steps: number; readonly contentBytes: number }[];

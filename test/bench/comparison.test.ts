@@ -7,7 +7,7 @@ import { comparisonChart } from "../../bench/comparison/comparison-chart.ts";
 import { comparisonText } from "../../bench/comparison/comparison-report.ts";
 import type { Comparison, MeasuredSession, Result } from "../../bench/comparison/measured.ts";
 import { assertWhole, Script } from "../../bench/comparison/script.ts";
-import { median, spread } from "../../bench/statistics.ts";
+import { interval, median, spread } from "../../bench/statistics.ts";
 import { createWorkload } from "../../bench/workload.ts";
 
 const CONTENT = 1000;
@@ -50,6 +50,7 @@ const comparison: Comparison = {
   machine: "a machine",
   loadBefore: 0,
   at: "2026-01-01T00:00:00.000Z",
+  commit: "abcdef01",
   runs: 3,
   sizes: [{ steps: 200, contentBytes: CONTENT }],
   results: [
@@ -65,21 +66,33 @@ it("tells the middle of an odd and of an even count of figures, with the least a
   expect(spread([4, 1, 2, 3])).toEqual({ median: 2.5, min: 1, max: 4 });
 });
 
-it("divides figures of the same round before it takes their median", () => {
-  const [toLoop] = checkBars(comparison);
-  expect(toLoop?.measured).toEqual({ median: 0.25, min: 0.1, max: 0.9 });
-  expect(toLoop?.holds).toBe(true);
+it("says between which values a median lies, the same each time, and closer with more values", () => {
+  const some = Array.from({ length: 15 }, (_, index) => 100 + ((index * 7) % 15));
+  expect(interval(some)).toEqual(interval(some));
+  const { low, high } = interval(some);
+  expect(low).toBeLessThan(107);
+  expect(high).toBeGreaterThan(107);
+  const more = interval(Array.from({ length: 8 }, () => some).flat());
+  expect(more.median).toBe(107);
+  expect(more.high - more.low).toBeLessThan(high - low);
+  expect(interval([3])).toEqual({ median: 3, low: 3, high: 3 });
 });
 
-it("says of a bar from below that it is missed when the median is under it", () => {
-  const bar = checkBars(comparison).find(({ what }) => what.startsWith("CPU of the json"));
-  expect(bar).toMatchObject({ bound: "at least", limit: 4, holds: true, measured: { min: 2 } });
-  const slower = {
+it("divides figures of the same round before it takes their median", () => {
+  const [toLoop] = checkBars(comparison);
+  expect(toLoop?.measured).toEqual({ median: 0.25, low: 0.1, high: 0.9 });
+});
+
+it("says that a bar is missed when an end of its interval is beyond it, whatever the median is", () => {
+  const [toLoop] = checkBars(comparison);
+  expect(toLoop).toMatchObject({ bound: "at most", limit: 0.5, holds: false });
+  const steady = {
     ...comparison,
-    results: [result("turnlog", "turnlog", [2, 2, 2]), ...comparison.results.slice(1)],
+    results: [result("turnlog", "turnlog", [2, 2, 2]), result("loop", "floor", [4, 4, 5])],
   };
-  const missed = checkBars(slower).find(({ what }) => what.startsWith("CPU of the json"));
-  expect(missed).toMatchObject({ holds: false, measured: { median: 2 } });
+  expect(checkBars(steady)[0]).toMatchObject({ holds: true, measured: { low: 0.4, high: 0.5 } });
+  const least = checkBars(comparison).find(({ what }) => what.startsWith("CPU of the json"));
+  expect(least).toMatchObject({ bound: "at least", limit: 4, holds: false, measured: { low: 2 } });
 });
 
 it("names a contender that failed in its table, and says why", () => {
@@ -95,7 +108,7 @@ it("says of every figure on which machine and how often it was taken", () => {
   expect(text).toContain("a machine");
   expect(text).toContain("Medians of 3 rounds");
   expect(comparisonChart(comparison)).toContain(
-    "Medians of 3 rounds in fresh processes. a machine.",
+    "Medians of 3 rounds in fresh processes, on 2026-01-01 at abcdef01. a machine.",
   );
 });
 
