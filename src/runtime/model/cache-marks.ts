@@ -69,15 +69,17 @@ export function withCaching(
   model: ModelName,
   caching: Caching | undefined,
 ): LanguageModelV4CallOptions {
-  if (caching === undefined || isMarked(params)) return params;
+  if (caching === undefined) return params;
   const { providerOptions } = params;
   const namespace = keyNamespace(model, providerOptions);
+  const marks = caching.pays ? marksFor(model)?.(caching.ttl) : undefined;
+  // The look at the whole prompt comes last: most models need neither.
+  if ((namespace === undefined && marks === undefined) || isMarked(params)) return params;
   if (namespace !== undefined)
     return {
       ...params,
       providerOptions: merged(providerOptions, { [namespace]: { promptCacheKey: caching.key } }),
     };
-  const marks = caching.pays ? marksFor(model)?.(caching.ttl) : undefined;
   return marks === undefined ? params : marked(params, marks);
 }
 
@@ -117,17 +119,22 @@ function isMarked({ providerOptions, tools = [], prompt }: MarkedCall): boolean 
   return hasMark(providerOptions) || [...tools, ...prompt].some(containsMark);
 }
 
+/** Where a tool, a message, a part or its output has others within. */
+const INNER = ["content", "output", "value"];
+
 /** Looks into a tool, a message, its parts and their outputs. */
 function containsMark(value: object): boolean {
   if ("providerOptions" in value && hasMark(value.providerOptions)) return true;
   // What a tool answered as JSON is data, whatever the names of its fields.
   if ("type" in value && (value.type === "json" || value.type === "error-json")) return false;
-  return ["content", "output", "value"].some((name) => {
+  return INNER.some((name) => {
     const inner: unknown = Object.hasOwn(value, name) ? Reflect.get(value, name) : undefined;
-    return [inner]
-      .flat()
-      .some((one) => typeof one === "object" && one !== null && containsMark(one));
+    return Array.isArray(inner) ? inner.some(isObjectWithMark) : isObjectWithMark(inner);
   });
+}
+
+function isObjectWithMark(value: unknown): boolean {
+  return typeof value === "object" && value !== null && containsMark(value);
 }
 
 function hasMark(options: unknown): boolean {
