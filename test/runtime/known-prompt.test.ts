@@ -6,6 +6,7 @@ import { MockLanguageModelV4 } from "ai/test";
 import { assert, asyncProperty, constantFrom, array, nat, record, string } from "fast-check";
 import { describe, expect, it } from "vitest";
 import { shorterCall } from "../../src/runtime/model/known-prompt.ts";
+import { spoil } from "../support/spoil.ts";
 
 const tool = (id: string, value: string): ModelMessage => ({
   role: "tool",
@@ -117,19 +118,36 @@ describe("a call that converts only what is new", () => {
   });
 
   it("is not changed by what a model or a middleware did to an earlier prompt", async () => {
-    const { model, prompts } = recordingModel((prompt) => {
-      for (const message of prompt) {
-        if (message.role === "user") message.content.push({ type: "text", text: "spoilt" });
-        if (message.role !== "assistant") continue;
-        for (const part of message.content) if (part.type === "text") part.text = "spoilt";
-      }
-      prompt.push({ role: "user", content: [{ type: "text", text: "spoilt" }] });
-    });
-    const messages = [...units.user("1"), ...units.thinks("2"), ...units.user("3")];
+    const { model, prompts } = recordingModel(spoil);
+    const all = (id: string): ModelMessage[] =>
+      Object.values(units).flatMap((unit, index) => unit(`${id}.${index}`));
+    const structured: ModelMessage[] = [
+      {
+        role: "assistant",
+        content: [
+          { type: "tool-call", toolCallId: "j", toolName: "t", input: { list: [{ deep: 1 }] } },
+        ],
+        providerOptions: { p: { of: "message" } },
+      },
+      {
+        role: "tool",
+        content: [
+          {
+            type: "tool-result",
+            toolCallId: "j",
+            toolName: "t",
+            output: { type: "json", value: { rows: [{ deep: 1 }] } },
+            providerOptions: { p: { of: "part" } },
+          },
+        ],
+      },
+    ];
+    const messages = [...all("1"), ...structured, ...all("2")];
     await streamCall(shorterCall(model, messages));
     await streamCall(shorterCall(model, [...messages, ...units.says("4")]));
     await streamCall(shorterCall(model, [...messages, ...units.says("4"), ...units.user("5")]));
     expect(prompts).toHaveLength(3);
+    expect(prompts[2]?.slice(0, prompts[0]?.length)).toEqual(prompts[0]);
     expect(JSON.stringify(prompts)).not.toContain("spoilt");
   });
 });

@@ -13,6 +13,7 @@ import { wrapLanguageModel, type LanguageModel, type ModelMessage } from "ai";
 import { nameOf, type Caching } from "../../agent/index.ts";
 import { ownCopy } from "../../events/index.ts";
 import { withCaching } from "./cache-marks.ts";
+import { promptCopy } from "./prompt-copy.ts";
 
 /** The converted messages of a model: a cache that lives as long as both. */
 type Conversions = WeakMap<ModelMessage, LanguageModelV4Message>;
@@ -44,8 +45,7 @@ export function shorterCall(
       const converted = params.prompt.slice(start);
       remember(conversions, fresh, converted);
       const instructions = params.prompt.slice(0, start);
-      // A copy: a provider or a middleware may change its prompt.
-      const whole = { ...params, prompt: ownCopy([...instructions, ...known, ...converted]) };
+      const whole = { ...params, prompt: promptCopy([...instructions, ...known, ...converted]) };
       return Promise.resolve(withCaching(whole, nameOf(model), caching));
     },
   };

@@ -14,12 +14,12 @@ import {
   type Telemetry,
   type ToolSet,
 } from "ai";
-import { ownCopy } from "../../events/index.ts";
 import { withCaching } from "./cache-marks.ts";
 import { callRequest } from "./call-request.ts";
 import { stepWarnings } from "./reasoning-loop.ts";
 import { readableError, streamOf } from "../../shared/index.ts";
 import { measuredUsage, recordedEnd, responseMetadata, stepStart } from "./recorded-end.ts";
+import { promptCopy } from "./prompt-copy.ts";
 import { recordedPart } from "./recorded-part.ts";
 import { ReplyIds, withOwnIds } from "./reply-ids.ts";
 import {
@@ -145,13 +145,12 @@ function observed(
   if (typeof model === "string") return model;
   const middleware: LanguageModelV4Middleware = {
     specificationVersion: "v4",
-    // A copy: a provider or a middleware may change its prompt.
     // The SDK would merge deltas by its own `output`.
     transformParams: ({ params }) => {
       const own = {
         ...params,
         ...(responseFormat === undefined ? {} : { responseFormat }),
-        prompt: ownCopy(params.prompt),
+        prompt: promptCopy(params.prompt),
       };
       return Promise.resolve(withCaching(own, nameOf(model), caching));
     },
