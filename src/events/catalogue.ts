@@ -117,6 +117,31 @@ export function isDelta<Event extends NewEvent>(
   );
 }
 
+/**
+ * Whether data is that of a delta in its present version, without any field but its block's id and its text. Looked at
+ * by hand: nearly all events are such deltas, and the schema costs more than all else that reading one does.
+ */
+export function isPlainDeltaData(
+  type: string,
+  data: unknown,
+): data is
+  | { readonly id: string; readonly text: string }
+  | { readonly id: string; readonly delta: string } {
+  if (typeof data !== "object" || data === null) return false;
+  switch (type) {
+    case "part.text-delta":
+    case "part.reasoning-delta":
+      if (!("text" in data) || typeof data.text !== "string") return false;
+      break;
+    case "part.tool-input-delta":
+      if (!("delta" in data) || typeof data.delta !== "string") return false;
+      break;
+    default:
+      return false;
+  }
+  return "id" in data && typeof data.id === "string" && Object.keys(data).length === 2;
+}
+
 /** Whether an event ends a call that was started. */
 export function isCallEnd(
   event: SessionEvent,

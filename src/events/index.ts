@@ -91,6 +91,7 @@ export {
   isAppEvent,
   isCallEnd,
   isDelta,
+  isPlainDeltaData,
 } from "./catalogue.ts";
 export {
   CHECKSUM_LENGTH,
@@ -136,6 +137,7 @@ export {
   uploadNames,
 } from "./file-reference.ts";
 export { type ChainEnd, type ChainLink, HashChain, digestIn } from "./hash-chain.ts";
+export { TextHash } from "./text-hash.ts";
 export { assertKnownFormat } from "./later-format.ts";
 export {
   type Delivery,

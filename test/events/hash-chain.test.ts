@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createCodec } from "../../src/events/codec.ts";
+import { canonicalJson } from "../../src/events/json.ts";
 import { eventLine, parseEventLine } from "../../src/events/session-file.ts";
 import { HashChain, type ChainLink } from "../../src/events/hash-chain.ts";
 import type { NewEvent, SessionEvent } from "../../src/events/catalogue.ts";
@@ -40,6 +41,23 @@ describe("a hash chain", () => {
     const text =
       '[1,1000,"session.resumed",1,{"reason":"é\\n"}]\n[2,5000,"session.chained",1,{}]\n';
     expect(digestOf([created])).toBe(createHash("sha256").update(text).digest("hex"));
+  });
+
+  it("covers a delta in canonical JSON too, its fields in the order of their names", () => {
+    const place = { position: 1, time: 1000 } as const;
+    const text = 'é"\n\ud83d';
+    const deltas: readonly SessionEvent[] = [
+      { ...place, type: "part.text-delta", data: { text, id: "0" } },
+      { ...place, type: "part.reasoning-delta", data: { id: "0", text } },
+      { ...place, type: "part.tool-input-delta", data: { id: "0", delta: text }, id: "e" },
+      { ...place, type: "part.text-delta", data: { text, id: "0", providerMetadata: {} } },
+    ];
+    for (const delta of deltas) {
+      const { position, time, type, data, id } = delta;
+      const fields = [position, time, type, 1, data, ...(id === undefined ? [] : [id])];
+      const lines = `${canonicalJson(fields)}\n[2,5000,"session.chained",1,{}]\n`;
+      expect(digestOf([delta])).toBe(createHash("sha256").update(lines).digest("hex"));
+    }
   });
 
   it("is the same of what was recorded, stored and read, and exported and imported", () => {

@@ -1,6 +1,5 @@
 /** Reads and checks the lines of an exported session, once with its events and once in parts. */
 
-import { createHash } from "node:crypto";
 import { check, code, flag, name, optionsOf } from "../../validation/index.ts";
 import { isEncrypted, decryptedEvent } from "../../store/encryption/index.ts";
 import {
@@ -8,7 +7,9 @@ import {
   parseBlobLine,
   parseEventLine,
   parseHeaderLine,
+  assertAppendable,
   parseSessionId,
+  TextHash,
   TurnlogError,
   type FileBlob,
   type FixtureNote,
@@ -45,8 +46,8 @@ export interface CheckedFile extends Omit<SessionFile, "events"> {
 
 export type Lines = Iterable<string> | AsyncIterable<string>;
 
-/** Limits of one part: events, and approximate characters. */
-const EVENTS_PER_PART = 512;
+/** Limits of one part, which the log writes before it takes the next: events, and approximate characters. */
+const EVENTS_PER_PART = 2048;
 const PART_SIZE = 512 * 1024;
 
 const readSchema = optionsOf<ImportOptions>({ as: name, verify: flag, onBlob: code }, {});
@@ -76,25 +77,27 @@ async function checkLines(
   const inspection = new Inspection();
   const blobs: SessionEvent<"blob.stored">[] = [];
   const states: SessionState[] = [];
-  const digest = createHash("sha256");
+  const digest = new TextHash();
   let header: ReturnType<typeof parseHeaderLine> | undefined;
   let session = "";
   let events = 0;
   let hasEncrypted = false;
-  for await (const line of lines) {
-    if (line.trim() === "") continue;
-    if (header !== undefined && isBlobLine(line)) {
-      const blob = parseBlobLine(line);
-      if (onBlob !== undefined) await onBlob(blob);
-      continue;
-    }
+  const take = (line: string): void | Promise<void> => {
+    if (isBlank(line)) return;
     if (header === undefined) {
       header = parseHeaderLine(line);
       session = parseSessionId(as ?? header.session);
-      continue;
+      return;
+    }
+    if (isBlobLine(line)) {
+      const blob = parseBlobLine(line);
+      return onBlob?.(blob);
     }
     const event = parseEventLine(line, { session, position: events + 1 });
-    digest.update(line);
+    // All that the log would check of an event is checked now, as it will not look at it again.
+    if (event.type === "unknown")
+      assertAppendable(session, event.position, event, { origin: "copied" });
+    digest.take(line);
     const isPlain = !isEncrypted(event);
     // The key belongs to the name of the session.
     if (!isPlain && session !== header.session)
@@ -105,17 +108,24 @@ async function checkLines(
     onEvent(event);
     // Encrypted content is checked like redacted content.
     const checked = isPlain ? event : (decryptedEvent(event, undefined) ?? event);
-    if (!verify) continue;
-    assertLawful(session, inspection.check(checked));
+    if (!verify) return;
+    const findings = inspection.check(checked);
+    if (findings.length > 0) assertLawful(session, findings);
     const { state } = inspection;
     if (isDue(event, state, states.at(-1)?.position ?? 0)) states.push(state);
+  };
+  for await (const several of together(lines)) {
+    for (const line of several) {
+      const taken = take(line);
+      if (taken !== undefined) await taken;
+    }
   }
   if (header === undefined) throw invalid(session, "it is empty");
   if (header.events !== events)
     throw invalid(session, `it has ${events} events, and its header says ${header.events}`);
   if (verify) assertLawful(session, inspection.end());
   const { fixture } = header;
-  const found = { session, events, hasEncrypted, blobs, states, digest: digest.digest("hex") };
+  const found = { session, events, hasEncrypted, blobs, states, digest: digest.digest() };
   return { ...found, ...(fixture === undefined ? {} : { fixture }) };
 }
 
@@ -124,27 +134,56 @@ export async function* eventsAgain(
   { session, events, digest }: CheckedFile,
   lines: Lines,
 ): AsyncGenerator<readonly SessionEvent[]> {
-  const again = createHash("sha256");
+  const again = new TextHash();
   let part: SessionEvent[] = [];
   let size = 0;
   let position = 0;
   let isHeader = true;
-  for await (const line of lines) {
-    if (line.trim() === "") continue;
-    const isEvent = !isHeader && !isBlobLine(line);
-    isHeader = false;
-    if (!isEvent) continue;
-    again.update(line);
-    part.push(parseEventLine(line, { session, position: ++position }));
-    size += line.length;
-    if (part.length < EVENTS_PER_PART && size < PART_SIZE) continue;
-    yield part;
-    part = [];
-    size = 0;
+  for await (const several of together(lines)) {
+    for (const line of several) {
+      if (isBlank(line)) continue;
+      const isEvent = !isHeader && !isBlobLine(line);
+      isHeader = false;
+      if (!isEvent) continue;
+      again.take(line);
+      part.push(parseEventLine(line, { session, position: ++position }));
+      size += line.length;
+      if (part.length < EVENTS_PER_PART && size < PART_SIZE) continue;
+      yield part;
+      part = [];
+      size = 0;
+    }
   }
-  if (position !== events || again.digest("hex") !== digest)
+  if (position !== events || again.digest() !== digest)
     throw invalid(session, "it was changed while it was read. Import it again");
   if (part.length > 0) yield part;
+}
+
+/** Lines that need no waiting for come many at once: a promise for each costs as much as reading it. */
+function* inPages(lines: Iterable<string>): Generator<readonly string[]> {
+  let page: string[] = [];
+  let size = 0;
+  for (const line of lines) {
+    page.push(line);
+    size += line.length;
+    if (page.length < EVENTS_PER_PART && size < PART_SIZE) continue;
+    yield page;
+    page = [];
+    size = 0;
+  }
+  yield page;
+}
+
+async function* oneByOne(lines: AsyncIterable<string>): AsyncGenerator<readonly string[]> {
+  for await (const line of lines) yield [line];
+}
+
+function together(lines: Lines): Iterable<readonly string[]> | AsyncIterable<readonly string[]> {
+  return Symbol.iterator in lines ? inPages(lines) : oneByOne(lines);
+}
+
+function isBlank(line: string): boolean {
+  return !line.startsWith("{") && line.trim() === "";
 }
 
 export function* partsOf(events: readonly SessionEvent[]): Generator<readonly SessionEvent[]> {

@@ -1,7 +1,13 @@
 /** Appends the events of a checked session file, in parts that become visible together. */
 
 import { asEncrypted, isEncrypted, type EncryptedLog } from "../../store/encryption/index.ts";
-import { appendParts, TurnlogError, type EventLog, type SessionEvent } from "../../events/index.ts";
+import {
+  appendParts,
+  TurnlogError,
+  type AppendOptions,
+  type EventLog,
+  type SessionEvent,
+} from "../../events/index.ts";
 import {
   foldedStates,
   initialSessionState,
@@ -23,7 +29,8 @@ export async function appendFile(
   file: CheckedFile,
   lines: Lines,
 ): Promise<Imported> {
-  return await append(log, file, eventsAgain(file, lines));
+  // The lines are those that were checked: the log need not check each event again.
+  return await append(log, file, eventsAgain(file, lines), "recorded");
 }
 
 export async function appendImported(
@@ -34,7 +41,7 @@ export async function appendImported(
   const hasEncrypted = events.some(isEncrypted);
   const { due: states } = await foldedStates(initialSessionState, hasEncrypted ? [] : events);
   const file = { session, events: events.length, hasEncrypted, states };
-  return await append(log, file, partsOf(events));
+  return await append(log, file, partsOf(events), "copied");
 }
 
 async function append(
@@ -46,6 +53,7 @@ async function append(
     states,
   }: Pick<CheckedFile, "session" | "events" | "hasEncrypted" | "states">,
   parts: Iterable<readonly SessionEvent[]> | AsyncIterable<readonly SessionEvent[]>,
+  origin: AppendOptions["origin"] & string,
 ): Promise<Imported> {
   const encrypted = asEncrypted(log);
   // Encrypted events are stored unchanged and read with the key that they had.
@@ -58,7 +66,7 @@ async function append(
     }
   };
   try {
-    await appendParts(target, session, stored(), { origin: "copied" });
+    await appendParts(target, session, stored(), { origin });
   } catch (error) {
     if (!TurnlogError.isInstance(error) || error.code !== "REVISION_CONFLICT") throw error;
     throw new TurnlogError(

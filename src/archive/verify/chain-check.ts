@@ -13,6 +13,7 @@ export function chainCheck(chain: HashChain, expected?: ChainEnd): Check {
       chain.take(event);
       const recorded = digestIn(event);
       const isNoted = expected === undefined || expected.position !== event.position;
+      if (computed === recorded && isNoted) return noFaults;
       return [
         ...(computed === recorded
           ? noFaults

@@ -7,6 +7,7 @@
 import { z } from "zod";
 import {
   eventVersions,
+  isPlainDeltaData,
   type NewEvent,
   type SessionEvent,
   checksum,
@@ -95,21 +96,9 @@ function textsOf(text: string, lengths: readonly number[]): readonly string[] | 
 
 /** A delta without further fields. */
 export function isPlainDelta(event: NewEvent): event is Delta {
-  if (event.id !== undefined || !Number.isSafeInteger(event.time)) return false;
-  switch (event.type) {
-    case "part.text-delta":
-    case "part.reasoning-delta":
-      return isPlain(event.data, event.data.text);
-    case "part.tool-input-delta":
-      return isPlain(event.data, event.data.delta);
-    default:
-      return false;
-  }
-}
-
-/** A log stores unchecked events too: a delta without a text gets a separate row. */
-function isPlain(data: { readonly id: unknown }, text: unknown): boolean {
-  return typeof text === "string" && typeof data.id === "string" && Object.keys(data).length === 2;
+  const { id, time, type, data } = event;
+  // A log stores unchecked events too: a delta without a text gets a separate row.
+  return id === undefined && Number.isSafeInteger(time) && isPlainDeltaData(type, data);
 }
 
 export function continues(run: Delta, next: Delta): boolean {

@@ -5,6 +5,8 @@ import * as fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import {
   appendParts,
+  eventLine,
+  parseEventLine,
   TurnlogError,
   type EventLog,
   type NewEvent,
@@ -211,7 +213,7 @@ describe("an import", () => {
 
 it("is read twice and handed on in parts, however long it is, by a log that takes parts", async () => {
   const most: number[] = [];
-  for (const texts of [1500, 6000]) {
+  for (const texts of [6000, 12_000]) {
     await using log = await openMemoryLog();
     const lines = longFile(texts);
     let read = 0;
@@ -293,6 +295,37 @@ function longFile(texts: number): readonly string[] {
   }));
   return [header, ...events].map((line) => JSON.stringify(line));
 }
+
+describe("the line of a delta", () => {
+  const line = (text: string, place = "2"): string =>
+    `{"position":${place},"time":5,"type":"part.text-delta","version":1,"data":{"id":"0","text":"${text}"}}`;
+  const key = { session: "s", position: 2 };
+
+  it("is read as JSON is, whatever its text is", () => {
+    const strings = fc.string({ unit: "binary", maxLength: 20 });
+    const types = fc.constantFrom("part.text-delta", "part.reasoning-delta");
+    fc.assert(
+      fc.property(types, strings, strings, (type, id, text) => {
+        const event = { position: 2, time: 5, type, data: { id, text } } as const;
+        expect(parseEventLine(eventLine(event), key)).toStrictEqual(event);
+      }),
+    );
+    for (const text of ["a\u2028b", "\ud83d", "x".repeat(5000)])
+      expect(parseEventLine(line(text), key).data).toEqual({ id: "0", text });
+  });
+
+  it.each([
+    ["has a quote that ends its text", line('a"b')],
+    ["has a control character", line("a\u0001b")],
+    ["has a lone backslash", line("a\\")],
+    ["has a position that begins with a zero", line("a", "02")],
+    ["is of another position", line("a", "3")],
+    ["has something behind it", `${line("a")} 1`],
+    ["has one field more", line("a").replace('"version"', '"more":1,"version"')],
+  ])("is refused if it %s", (_what, given) => {
+    expect(() => parseEventLine(given, key)).toThrow(TurnlogError);
+  });
+});
 
 it("of a fork is a whole session, whose header says where it branched off, also when it is exported again", async () => {
   await using log = await openMemoryLog();
