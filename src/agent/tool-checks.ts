@@ -4,6 +4,7 @@ import type { ToolSet } from "ai";
 import { z } from "zod";
 import { nameRefusal } from "../context/index.ts";
 import { TurnlogError, type ModelName } from "../events/index.ts";
+import { uncompiled } from "../validation/index.ts";
 import { isToolSearch } from "./tool-search.ts";
 
 /** How the SDK marks a tool that calls others in this process; a provider's, such as code execution, works. */
@@ -30,7 +31,7 @@ function refusal(
   isFound: boolean,
   model: ModelName,
 ): string | undefined {
-  if (localCaller.safeParse(tool).success)
+  if (localCaller.safeParse(tool, uncompiled).success)
     return "calls other tools by code (`experimental_toolCallers`): every tool is called by the model.";
   if (tool.deferLoading === true && isToolSearch(tool))
     return "searches for tools: it must not defer its own loading.";

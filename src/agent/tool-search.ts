@@ -31,7 +31,7 @@ const querySchema = z.object({ query: z.string() });
 const searchSchema = z.custom<Search>((value) => typeof value === "function").optional();
 const mostSchema = z.int().positive().catch(5);
 const namesSchema = z.array(z.string());
-const outputSchema = z.object({ tools: z.array(z.object({ name: z.string() })) });
+const outputSchema = z.lazy(() => z.object({ tools: z.array(z.object({ name: z.string() })) }));
 
 export function isToolSearch(tool: object): boolean {
   const mark: unknown = Reflect.get(tool, MARK);

@@ -22,29 +22,35 @@ export interface McpMedia {
   readonly mimeType?: string | null | undefined;
 }
 
-export const mcpResultSchema: z.ZodType<McpResult> = z.looseObject({
-  content: z.array(z.unknown()).nullish(),
-  structuredContent: z.unknown().optional(),
-  isError: z.boolean().nullish(),
-  _meta: z.looseObject({}).nullish(),
-});
-
-const textBlock = z.looseObject({ type: z.literal("text"), text: z.string() });
-
-const mediaBlock: z.ZodType<McpMedia> = z
-  .looseObject({ type: z.string().optional(), data: z.string(), mimeType: z.string().nullish() })
-  // Also types of later protocol versions.
-  .refine(({ type = "", mimeType }) => ["image", "audio"].includes(type) || isGiven(mimeType));
-
-const resourceBlock = z.looseObject({
-  type: z.literal("resource"),
-  resource: z.looseObject({
-    uri: z.string(),
-    mimeType: z.string().nullish(),
-    text: z.string().nullish(),
-    blob: z.string().nullish(),
+export const mcpResultSchema: z.ZodType<McpResult> = z.lazy(() =>
+  z.looseObject({
+    content: z.array(z.unknown()).nullish(),
+    structuredContent: z.unknown().optional(),
+    isError: z.boolean().nullish(),
+    _meta: z.looseObject({}).nullish(),
   }),
-});
+);
+
+const textBlock = z.lazy(() => z.looseObject({ type: z.literal("text"), text: z.string() }));
+
+const mediaBlock: z.ZodType<McpMedia> = z.lazy(() =>
+  z
+    .looseObject({ type: z.string().optional(), data: z.string(), mimeType: z.string().nullish() })
+    // Also types of later protocol versions.
+    .refine(({ type = "", mimeType }) => ["image", "audio"].includes(type) || isGiven(mimeType)),
+);
+
+const resourceBlock = z.lazy(() =>
+  z.looseObject({
+    type: z.literal("resource"),
+    resource: z.looseObject({
+      uri: z.string(),
+      mimeType: z.string().nullish(),
+      text: z.string().nullish(),
+      blob: z.string().nullish(),
+    }),
+  }),
+);
 
 export function isGiven<Value>(value: Value): value is NonNullable<Value> {
   return value !== undefined && value !== null;
@@ -70,12 +76,14 @@ export type CallAnswer =
   /** The answer is not a tool result. */
   | { readonly kind: "broken"; readonly why: string; readonly answer: unknown };
 
-const messageSchema = z.looseObject({
-  result: z.unknown().optional(),
-  error: z.unknown().optional(),
-});
+const messageSchema = z.lazy(() =>
+  z.looseObject({
+    result: z.unknown().optional(),
+    error: z.unknown().optional(),
+  }),
+);
 
-const errorSchema = z.looseObject({ message: z.string() });
+const errorSchema = z.lazy(() => z.looseObject({ message: z.string() }));
 
 /** @param message - The unchanged message of the protocol. */
 export function callAnswer(message: unknown): CallAnswer {

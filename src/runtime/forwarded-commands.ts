@@ -49,17 +49,19 @@ const turnCommands = ["send", "regenerate"] as const satisfies readonly (keyof S
 
 const forwardedCommands: ReadonlySet<string> = new Set<string>([...plainCommands, ...turnCommands]);
 
-const answerSchema = z.union([
-  z.strictObject({ value: jsonSchema.optional() }),
-  z.object({
-    error: z.object({
-      code: z.custom<TurnlogErrorCode>((code) => typeof code === "string"),
-      message: z.string(),
-      position: z.number().optional(),
-      details: z.record(z.string(), jsonSchema).optional(),
+const answerSchema = z.lazy(() =>
+  z.union([
+    z.strictObject({ value: jsonSchema.optional() }),
+    z.object({
+      error: z.object({
+        code: z.custom<TurnlogErrorCode>((code) => typeof code === "string"),
+        message: z.string(),
+        position: z.number().optional(),
+        details: z.record(z.string(), jsonSchema).optional(),
+      }),
     }),
-  }),
-]);
+  ]),
+);
 export type CommandAnswer = z.infer<typeof answerSchema>;
 
 /** Checked when its files are read. */

@@ -26,7 +26,7 @@ export const signal = implementation({ addEventListener: code }, { aborted: flag
 
 /** Small enough for the row of a list. */
 const METADATA_BYTES = 16_384;
-const plainObject = z.record(z.string(), z.json());
+const plainObject = z.lazy(() => z.record(z.string(), z.json()));
 export const metadataSchema: z.ZodType = thing(
   "an object of JSON values, at most 16 KiB",
   (value) =>

@@ -22,4 +22,5 @@ export {
   text,
   thing,
   time,
+  uncompiled,
 } from "./schemas.ts";

@@ -29,30 +29,37 @@ const codeSchema = z.union([z.string(), z.number()]).optional().catch(undefined)
  * The common fields of the SDK's `APICallError` and `StreamProviderError`; `value`: of its `TypeValidationError`, a
  * chunk that its client does not know.
  */
-const errorSchema = z.looseObject({
-  name: z.string().catch(""),
-  message: z.string().catch(""),
-  statusCode: z.number().optional().catch(undefined),
-  isRetryable: z.boolean().optional().catch(undefined),
-  type: z.string().optional().catch(undefined),
-  code: codeSchema,
-  value: jsonObjectSchema.optional().catch(undefined),
-  rawFinishReason: z.string().optional().catch(undefined),
-  contentType: z.string().optional().catch(undefined),
-  responseBody: z.string().optional().catch(undefined),
-  responseHeaders: z.record(z.string(), z.string()).optional().catch(undefined),
-});
+const errorSchema = z.lazy(() =>
+  z.looseObject({
+    name: z.string().catch(""),
+    message: z.string().catch(""),
+    statusCode: z.number().optional().catch(undefined),
+    isRetryable: z.boolean().optional().catch(undefined),
+    type: z.string().optional().catch(undefined),
+    code: codeSchema,
+    value: jsonObjectSchema.optional().catch(undefined),
+    rawFinishReason: z.string().optional().catch(undefined),
+    contentType: z.string().optional().catch(undefined),
+    responseBody: z.string().optional().catch(undefined),
+    responseHeaders: z.record(z.string(), z.string()).optional().catch(undefined),
+  }),
+);
 
 type ErrorFields = z.infer<typeof errorSchema>;
 
 /** An error in a body or in a chunk of a stream: gateways name the status that they could not send any more. */
-const saidSchema = z.looseObject({
-  code: codeSchema,
-  error: z
-    .union([z.looseObject({ code: codeSchema }), z.string().transform(() => ({ code: undefined }))])
-    .optional()
-    .catch(undefined),
-});
+const saidSchema = z.lazy(() =>
+  z.looseObject({
+    code: codeSchema,
+    error: z
+      .union([
+        z.looseObject({ code: codeSchema }),
+        z.string().transform(() => ({ code: undefined })),
+      ])
+      .optional()
+      .catch(undefined),
+  }),
+);
 
 const retryable: Readonly<Record<FailureKind, boolean>> = {
   "rate-limit": true,

@@ -163,12 +163,14 @@ const rows: readonly (readonly [RefusalCause, RegExp])[] = [
   ],
 ];
 
-const errorSchema = z.looseObject({
-  name: z.string().catch(""),
-  message: z.string().catch(""),
-  statusCode: z.number().optional().catch(undefined),
-  responseBody: z.string().optional().catch(undefined),
-});
+const errorSchema = z.lazy(() =>
+  z.looseObject({
+    name: z.string().catch(""),
+    message: z.string().catch(""),
+    statusCode: z.number().optional().catch(undefined),
+    responseBody: z.string().optional().catch(undefined),
+  }),
+);
 
 /** What providers refuse a conversation with. Another status, such as 404, speaks of the address or the model. */
 const unclearStatuses: readonly (number | undefined)[] = [undefined, 400, 422];

@@ -3,6 +3,11 @@
 import { z } from "zod";
 import { eventSchemas, isAppType, TurnlogError, type SessionEvent } from "../../events/index.ts";
 import { toJson } from "../../shared/index.ts";
+import { uncompiled } from "../../validation/index.ts";
+
+/** Compiling a schema takes as long as some twenty checks without, and most types are rare. */
+const COMPILED_AFTER = 20;
+const checks = new Map<string, number>();
 
 /** @throws TurnlogError `EVENT_INVALID` if the event could not be read again */
 export function assertReadable(session: string, { position, type, data }: SessionEvent): void {
@@ -21,9 +26,11 @@ export function assertReadable(session: string, { position, type, data }: Sessio
   // `append` has checked it.
   if (isAppType(type)) return;
   const schema: z.ZodType = eventSchemas[type];
-  if (schema.safeParse(data).success) return;
+  const before = checks.get(type) ?? 0;
+  checks.set(type, before + 1);
+  if (schema.safeParse(data, before < COMPILED_AFTER ? uncompiled : undefined).success) return;
   // JSON drops undefined fields.
-  const stored = schema.safeParse(toJson(data));
+  const stored = schema.safeParse(toJson(data), uncompiled);
   if (stored.success) return;
   throw new TurnlogError(
     "EVENT_INVALID",
