@@ -1,7 +1,12 @@
 /** Creates the runtime that programs use. The server that shares its store is loaded at the first connection. */
 
 import type { DefinedEvents, EventSchemas, NoEvents } from "../events/index.ts";
-import type { Runtime, RuntimeOptions, SharedStore } from "../runtime/index.ts";
+import {
+  createRuntime as openRuntime,
+  type Runtime,
+  type RuntimeOptions,
+  type SharedStore,
+} from "../runtime/index.ts";
 import { assertNodeVersion } from "../shared/index.ts";
 
 /**
@@ -19,8 +24,7 @@ export async function createRuntime<Events extends EventSchemas = NoEvents>(
   options: RuntimeOptions & { readonly events?: DefinedEvents<Events> },
 ): Promise<Runtime<Events>> {
   assertNodeVersion();
-  const runtime = await import("../runtime/create-runtime.ts");
-  return await runtime.createRuntime(options, (opened, store) => {
+  return await openRuntime(options, (opened, store) => {
     let loaded: Promise<SharedStore> | undefined;
     return {
       accept: (connection) => {

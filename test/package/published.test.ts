@@ -181,13 +181,13 @@ describe("the published package", () => {
     },
   );
 
-  it("turnlog loads at most 480 kB of ours and builds at most 450 schemas, the rest at the first call", async () => {
+  it("turnlog loads at most 1.3 MB of ours and builds at most 850 schemas, the rest when it is needed", async () => {
     const { files } = await loaded("turnlog");
     const ours = files.filter((file) => file.startsWith("node_modules/turnlog/"));
     const sizes = await Promise.all(
       ours.map(async (file) => (await stat(join(consumer, file))).size),
     );
-    expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(480_000);
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(1_300_000);
     const program = `
       let schemas = 0;
       globalThis.__zod_globalConfig = { postProcessor: () => { schemas += 1; } };
@@ -196,7 +196,7 @@ describe("the published package", () => {
     const args = ["--input-type=module", "--eval", program];
     const schemas = Number(await output(process.execPath, args, consumer));
     expect(schemas).toBeGreaterThan(50);
-    expect(schemas).toBeLessThanOrEqual(450);
+    expect(schemas).toBeLessThanOrEqual(850);
   });
 
   it("turnlog is loaded without the AI SDK's providers, MCP, the prices of models and the command line", async () => {
@@ -256,7 +256,7 @@ describe("the published package", () => {
       expect(child.exitCode).toBe(1);
       expect(lines.slice(0, 15).join("\n")).toContain(next);
       expect(said).toContain(`code: '${code}'`);
-      expect(said.length).toBeLessThan(3000);
+      expect(said.length).toBeLessThan(3500);
       expect(lines.filter((line) => line.length >= 400)).toEqual([]);
     },
   );
