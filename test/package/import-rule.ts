@@ -236,6 +236,7 @@ const mayImport: Modules = {
   ],
   "runtime/session": [
     "events",
+    "validation",
     "projections",
     "machines",
     "shared",
