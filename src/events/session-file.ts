@@ -101,14 +101,8 @@ function isSessionFile(value: unknown): boolean {
 export function eventLine(event: SessionEvent): string {
   const { position, time, id } = event;
   const { type, version, data } = storedForm(event);
-  return JSON.stringify({
-    position,
-    time,
-    type,
-    version,
-    data,
-    ...(id === undefined ? {} : { id }),
-  });
+  const last = id === undefined ? "" : `,"id":${JSON.stringify(id)}`;
+  return `{"position":${position},"time":${time},"type":${JSON.stringify(type)},"version":${version},"data":${JSON.stringify(data)}${last}}`;
 }
 
 /**
