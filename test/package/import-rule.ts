@@ -236,7 +236,6 @@ const mayImport: Modules = {
   ],
   "runtime/session": [
     "events",
-    "validation",
     "projections",
     "machines",
     "shared",

@@ -3,9 +3,8 @@
 import { z } from "zod";
 import { eventSchemas, isAppType, TurnlogError, type SessionEvent } from "../../events/index.ts";
 import { toJson } from "../../shared/index.ts";
-import { uncompiled } from "../../validation/index.ts";
 
-/** Compiling a schema takes as long as some twenty checks without, and most types are rare. */
+/** Compiling a schema is for a type that keeps coming; most come once or twice before the first call. */
 const COMPILED_AFTER = 20;
 const checks = new Map<string, number>();
 
@@ -28,9 +27,9 @@ export function assertReadable(session: string, { position, type, data }: Sessio
   const schema: z.ZodType = eventSchemas[type];
   const before = checks.get(type) ?? 0;
   checks.set(type, before + 1);
-  if (schema.safeParse(data, before < COMPILED_AFTER ? uncompiled : undefined).success) return;
+  if (schema.safeParse(data, { jitless: before < COMPILED_AFTER }).success) return;
   // JSON drops undefined fields.
-  const stored = schema.safeParse(toJson(data), uncompiled);
+  const stored = schema.safeParse(toJson(data), { jitless: true });
   if (stored.success) return;
   throw new TurnlogError(
     "EVENT_INVALID",
