@@ -10,7 +10,7 @@
  */
 
 import { readFileSync } from "node:fs";
-import { build, type OutputOptions, type Plugin } from "rolldown";
+import { build, type OutputOptions } from "rolldown";
 import { z } from "zod";
 import { browserInput, browserOutput } from "./browser-bundle.ts";
 
@@ -30,21 +30,6 @@ const entries = Object.values(exports).flatMap((entry) =>
 const peers = Object.keys(peerDependencies);
 const optional = Object.keys(peerDependenciesMeta);
 
-/** One other character has V8 read a file as two bytes each, and take longer to decode and compile it. */
-const ascii: Plugin = {
-  name: "ascii",
-  // Later than `renderChunk`: after that, strings are written anew.
-  generateBundle(_options, bundle) {
-    for (const file of Object.values(bundle)) {
-      if (file.type === "chunk") file.code = file.code.replaceAll(/[^\0-\x7f]/g, escaped);
-    }
-  },
-};
-
-function escaped(unit: string): string {
-  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
-}
-
 async function write(
   names: readonly string[],
   chunks: string,
@@ -57,7 +42,6 @@ async function write(
     external: external.map((name) => new RegExp(`^${name}(?:/|$)`)),
     tsconfig: "tsconfig.build.json",
     transform: { target: "es2024" },
-    plugins: [ascii],
     output: {
       // The declarations have the docstrings.
       comments: { jsdoc: false },

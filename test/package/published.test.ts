@@ -316,18 +316,6 @@ describe("the published package", () => {
     ]);
   });
 
-  it("has library and command in ASCII, which V8 compiles faster", async () => {
-    const dist = join(consumer, "node_modules/turnlog/dist");
-    const folders = ["public", "chunks", "cli"].map((name) => join(dist, name));
-    const listed = await Promise.all(
-      folders.map(async (dir) => (await readdir(dir)).map((file) => join(dir, file))),
-    );
-    const scripts = listed.flat().filter((file) => file.endsWith(".js"));
-    const wide = scripts.filter((file) => /[^\0-\x7f]/.test(readFileSync(file, "utf8")));
-    expect(scripts.length).toBeGreaterThan(40);
-    expect(wide).toEqual([]);
-  });
-
   it("has files of the listed kinds only, and no pictures", async () => {
     const files = await readdir(join(consumer, "node_modules/turnlog"), { recursive: true });
     const allowed = [
