@@ -17,7 +17,7 @@ import {
 import { withCaching } from "./cache-marks.ts";
 import { callRequest } from "./call-request.ts";
 import { stepWarnings } from "./reasoning-loop.ts";
-import { readableError } from "../../shared/index.ts";
+import { readableError, streamOf } from "../../shared/index.ts";
 import { measuredUsage, recordedEnd, responseMetadata, stepStart } from "./recorded-end.ts";
 import { promptCopy } from "./prompt-copy.ts";
 import { recordedPart } from "./recorded-part.ts";
@@ -158,7 +158,7 @@ function observed(
       try {
         const answer = await doStream();
         onContentType(answer.response?.headers?.["content-type"]);
-        return { ...answer, stream: mended(answer.stream, awaited) };
+        return { ...answer, stream: streamOf(mended(answer.stream, awaited)) };
       } catch (error) {
         throw readableError(error);
       }
@@ -171,35 +171,21 @@ type ModelPart = LanguageModelV4StreamPart;
 
 /**
  * With an id of its own for each call, so that the SDK tells the tool's callbacks that one. An error that throws
- * when it is read would end the process by an unhandled rejection in the SDK. Every part passes through it: a
- * generator would add four promises to each.
+ * when it is read would end the process by an unhandled rejection in the SDK.
  */
-function mended(
+async function* mended(
   stream: ReadableStream<ModelPart>,
   awaited: StepRequest["awaited"],
-): ReadableStream<ModelPart> {
+): AsyncGenerator<ModelPart, void, void> {
   const ids = new ReplyIds(awaited);
-  const reader = stream.getReader();
-  return new ReadableStream<ModelPart>(
-    {
-      async pull(controller) {
-        try {
-          const { done, value } = await reader.read();
-          if (done) controller.close();
-          else controller.enqueue(mendedPart(value, ids));
-        } catch (error) {
-          throw readableError(error);
-        }
-      },
-      cancel: (reason) => reader.cancel(reason),
-    },
-    { highWaterMark: 0 },
-  );
-}
-
-function mendedPart(part: ModelPart, ids: ReplyIds): ModelPart {
-  // A hostile stream may have no part at all: it is refused behind this.
-  return part?.type === "error" ? { ...part, error: readableError(part.error) } : ids.named(part);
+  try {
+    for await (const part of stream)
+      yield part?.type === "error"
+        ? { ...part, error: readableError(part.error) }
+        : ids.named(part);
+  } catch (error) {
+    throw readableError(error);
+  }
 }
 
 /** The same tools, which the SDK neither runs nor approves. */
