@@ -28,5 +28,5 @@ export function isReport(kind: string): boolean {
 }
 
 export function isBlank(text: string): boolean {
-  return text.trim() === "";
+  return !/\S/.test(text);
 }
