@@ -201,10 +201,31 @@ describe("the published package", () => {
 
   it("turnlog is loaded without the AI SDK's providers, MCP, the prices of models and the command line", async () => {
     const { files } = await loaded("turnlog");
-    const later =
-      /^node_modules\/(?:ai|classic-level|level|@ai-sdk\/(?:openai|google|mcp)|@pydantic)\//;
+    const later = /^node_modules\/(?:ai|@ai-sdk\/(?:openai|google|mcp)|@pydantic)\//;
     expect(files.filter((file) => later.test(file))).toEqual([]);
     expect(files.some((file) => file.startsWith("node_modules/zod/"))).toBe(true);
+  });
+
+  it("is of use where LevelDB's native code cannot be loaded, until a store on disk is opened", async () => {
+    const program = `
+      import { registerHooks } from "node:module";
+      registerHooks({
+        resolve(name, context, next) {
+          if (name === "level") throw new Error("No native code.");
+          return next(name, context);
+        },
+      });
+      const { createRuntime, openLog } = await import("turnlog");
+      const { scriptedModel } = await import("turnlog/testing");
+      const runtime = await createRuntime({ memory: true, agent: { model: scriptedModel(["Yes."]) } });
+      const session = await runtime.session("s");
+      const { text } = await (await session.send("Go.")).result;
+      await runtime.close();
+      const refused = await openLog({ dir: "nowhere" }).catch(({ message }) => message);
+      console.log(text, refused);`;
+    const args = ["--input-type=module", "--eval", program];
+    const said = await output(process.execPath, args, consumer);
+    expect(said).toMatch(/^Yes\. The store in nowhere could not be opened \(No native code\.\)/);
   });
 
   it("gives a type to every name that an entry point exports, and to what a library makes with it and exports itself", async () => {

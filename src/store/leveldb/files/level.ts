@@ -11,9 +11,15 @@ interface Flushable {
 
 export type LevelDb = Level;
 
+/**
+ * Begun with the package, so that no store waits for native code. Where it cannot be loaded, whoever opens a store
+ * learns so.
+ */
+const loading = import("level");
+loading.catch(() => {});
+
 export async function levelAt(location: string, createIfMissing: boolean): Promise<LevelDb> {
-  // Native code: loaded when a store is opened, not when the package is.
-  const { Level } = await import("level");
+  const { Level } = await loading;
   // LevelDB would create a folder that everybody can read.
   if (createIfMissing) makePrivateFolder(location);
   return new Level(location, { createIfMissing });
