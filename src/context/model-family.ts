@@ -212,7 +212,18 @@ const generations: readonly (readonly [FamilyName, RegExp, Partial<ModelFamily>]
   ["openai", /gpt-oss/i, { perPrompt: 70, tools: { preamble: 20, each: 0, form: "typescript" } }],
 ];
 
-export function modelFamily({ provider, modelId }: ModelName): ModelFamily {
+const known = new WeakMap<ModelName, ModelFamily>();
+
+/** Found once for each object: a prompt asks for each of its calls. */
+export function modelFamily(model: ModelName): ModelFamily {
+  const before = known.get(model);
+  if (before !== undefined) return before;
+  const family = familyOf(model);
+  known.set(model, family);
+  return family;
+}
+
+function familyOf({ provider, modelId }: ModelName): ModelFamily {
   const found =
     byModel.find(([pattern]) => pattern.test(modelId)) ??
     byProvider.find(([pattern]) => pattern.test(provider));

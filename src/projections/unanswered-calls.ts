@@ -11,13 +11,15 @@ interface StepCalls {
   readonly open: readonly string[];
   /** Results of calls of earlier steps. */
   readonly given: readonly string[];
-  /** The role of the step's last message; undefined if it has none. */
-  readonly last: "assistant" | "tool" | undefined;
 }
+
+/** Nearly all steps: their messages need not be made to know it. */
+const noCalls: StepCalls = { open: [], given: [] };
 
 const known = new WeakMap<StepItem, StepCalls>();
 
 function callsOf(step: StepItem): StepCalls {
+  if (!step.parts.some(isOfProvider)) return noCalls;
   const found = known.get(step);
   if (found !== undefined) return found;
   const open = new Set<string>();
@@ -26,9 +28,13 @@ function callsOf(step: StepItem): StepCalls {
     if (part.kind === "provider-call") open.add(part.callId);
     else if (part.kind === "provider-result" && !open.delete(part.callId)) given.push(part.callId);
   }
-  const calls: StepCalls = { open: [...open], given, last: stepMessages(step).at(-1)?.role };
+  const calls: StepCalls = { open: [...open], given };
   known.set(step, calls);
   return calls;
+}
+
+function isOfProvider({ kind }: HistoryPart): boolean {
+  return kind === "provider-call" || kind === "provider-result";
 }
 
 /** Whether a step continues a paused reply: it has the result of one of its calls. */
@@ -79,8 +85,9 @@ export function unansweredCalls(
       continue;
     }
     const calls = callsOf(one);
+    const last = stepMessages(one).at(-1)?.role;
     // A cut-off note comes between two replies in a row.
-    if (calls.last !== undefined && reply !== undefined && !continuesReply(reply, one))
+    if (last !== undefined && reply !== undefined && !continuesReply(reply, one))
       followedUpTo = index;
     for (const id of calls.given) open.delete(id);
     for (const id of calls.open) {
@@ -89,7 +96,7 @@ export function unansweredCalls(
       if (earlier !== undefined) leaveOut(id, earlier);
       open.set(id, index);
     }
-    if (calls.last !== undefined) reply = calls.last === "assistant" ? one : undefined;
+    if (last !== undefined) reply = last === "assistant" ? one : undefined;
   }
   if (reply !== undefined && cutOff()) followedUpTo = shown.length;
   for (const [id, index] of open) if (index < followedUpTo) leaveOut(id, index);

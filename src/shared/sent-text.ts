@@ -2,6 +2,7 @@
 
 /** The value with U+FFFD for lone surrogates in all its texts and keys. The same object if it has none. */
 export function wellFormed<Value>(value: Value): Value {
+  if (isWellFormed(value)) return value;
   // The same value with other letters in its texts.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   return replaced(value) as Value;
@@ -21,6 +22,17 @@ function replaced(value: unknown): unknown {
     return entry;
   });
   return isSame ? value : Object.fromEntries(entries);
+}
+
+/** Nearly all values are: looking at one makes nothing. */
+function isWellFormed(value: unknown): boolean {
+  if (typeof value === "string") return value.isWellFormed();
+  if (Array.isArray(value)) return value.every(isWellFormed);
+  if (!isRecord(value)) return true;
+  for (const key in value) {
+    if (!key.isWellFormed() || !isWellFormed(Reflect.get(value, key))) return false;
+  }
+  return true;
 }
 
 /** Not bytes, URLs and other instances: a file's data is sent as it is. */
