@@ -9,7 +9,6 @@ export {
   machineFold,
   resolveMachineState,
   type MachineState,
-  machineStateSchema,
 } from "./machine-fold.ts";
 export { type CallState, type SessionContext, endReason, openCalls } from "./session-context.ts";
 export { sessionMachine } from "./session-machine.ts";

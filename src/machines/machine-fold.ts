@@ -1,17 +1,10 @@
 /** Folds logged events into the state of the session machine; effects are returned as data. Nothing runs here. */
 
 import { createActor, initialTransition, type SnapshotFrom } from "xstate";
-import {
-  type SessionEvent,
-  type TurnEndReason,
-  chunkedSchema,
-  turnEndReasonSchema,
-} from "../events/index.ts";
-import { openStatuses } from "../folds/index.ts";
+import type { SessionEvent, TurnEndReason } from "../events/index.ts";
 import { sessionMachine } from "./session-machine.ts";
 import { isStructural } from "./structural-events.ts";
-import { z } from "zod";
-import type { SessionContext } from "./session-context.ts";
+import { initialContext, type SessionContext } from "./session-context.ts";
 import type { SessionStateValue } from "./session-machine-type.ts";
 
 export interface MachineStep {
@@ -70,8 +63,12 @@ export function isBetweenTurns({ value }: MachineStep["snapshot"]): boolean {
 }
 
 /** The live snapshot of a stored state. Runs nothing again. */
-export function resolveMachineState(state: MachineState): SnapshotFrom<typeof sessionMachine> {
-  return sessionMachine.resolveState(state);
+export function resolveMachineState({
+  value,
+  context,
+}: MachineState): SnapshotFrom<typeof sessionMachine> {
+  // JSON has no undefined: absent fields become undefined again.
+  return sessionMachine.resolveState({ value, context: { ...initialContext, ...context } });
 }
 
 export type Effect =
@@ -119,58 +116,3 @@ export interface MachineState {
   readonly value: SessionStateValue;
   readonly context: SessionContext;
 }
-
-const valueSchema: z.ZodType<SessionStateValue> = z.lazy(() =>
-  z.union([
-    z.enum(["tools", "compacting", "resuming", "closed"]),
-    z.object({ idle: z.enum(["waiting", "starting"]) }),
-    z.object({
-      streaming: z.enum([
-        "deciding",
-        "boundary",
-        "calling",
-        "backingOff",
-        "overflowed",
-        "stepped",
-        "ending",
-      ]),
-    }),
-  ]),
-);
-
-// JSON has no undefined: absent fields become undefined again.
-const contextSchema = z.lazy(() =>
-  z
-    .object({
-      turn: z.int(),
-      step: z.int(),
-      attempt: z.int(),
-      stepsInTurn: z.int(),
-      maxSteps: z.int(),
-      queue: z.array(z.object({ id: z.string(), delivery: z.enum(["steer", "follow-up"]) })),
-      later: z.array(z.string()),
-      held: z.boolean(),
-      calls: chunkedSchema(z.enum([...openStatuses, "ended"])),
-      skipCalls: z.boolean(),
-      finishReason: z
-        .enum(["stop", "length", "content-filter", "tool-calls", "error", "other", "interrupted"])
-        .optional(),
-      awaitsResults: z.literal(true).optional(),
-      stopping: turnEndReasonSchema.optional(),
-      lastStep: z.object({ reason: turnEndReasonSchema, begun: z.boolean() }).optional(),
-      recoveries: z.int(),
-      compactingFrom: z.enum(["idle", "boundary", "overflow"]),
-    })
-    .transform(({ finishReason, awaitsResults, stopping, lastStep, ...rest }): SessionContext => ({
-      ...rest,
-      finishReason,
-      awaitsResults,
-      stopping,
-      lastStep,
-    })),
-);
-
-export const machineStateSchema: z.ZodType<MachineState> = z.object({
-  value: valueSchema,
-  context: contextSchema,
-});

@@ -6,25 +6,8 @@
 
 import { z } from "zod";
 import type { EventLog } from "../events/index.ts";
-import { machineStateSchema, resolveMachineState } from "../machines/index.ts";
-import {
-  activeSpans,
-  appended,
-  approvals,
-  blobs,
-  branches,
-  calibration,
-  compactions,
-  contextView,
-  history,
-  learnedLimits,
-  promptCounts,
-  queue,
-  sessionSummary,
-  toolCalls,
-  usage,
-  sessionProjections,
-} from "../projections/index.ts";
+import { resolveMachineState } from "../machines/index.ts";
+import { activeSpans, sessionProjections } from "../projections/index.ts";
 import { linkOf } from "./fork-link.ts";
 import { itemsOn } from "./boundaries.ts";
 import {
@@ -34,7 +17,6 @@ import {
   SNAPSHOT_NAME,
   SNAPSHOT_VERSION,
   uncompiled,
-  withLists,
 } from "./snapshot-chunks.ts";
 import { readBoundaries } from "./stored-boundaries.ts";
 import { initialSessionState, type SessionState } from "./session-state.ts";
@@ -54,27 +36,6 @@ export const nothingKept: KeptState = { state: initialSessionState, chunks: [] }
 const shape = Object.values(sessionProjections)
   .map(({ name, version: own }) => `${name}@${own}`)
   .join(" ");
-
-const stateSchema = z.lazy(() =>
-  z.object({
-    machine: machineStateSchema,
-    history: history.schema,
-    view: contextView.schema,
-    usage: usage.schema,
-    toolCalls: toolCalls.schema,
-    queue: queue.schema,
-    approvals: approvals.schema,
-    calibration: calibration.schema,
-    compactions: compactions.schema,
-    learnedLimits: learnedLimits.schema,
-    counts: promptCounts.schema,
-    summary: sessionSummary.schema,
-    blobs: blobs.schema,
-    branches: branches.schema,
-    appended: appended.schema,
-    boundaries: z.object({ from: z.int().nonnegative() }),
-  }),
-);
 
 const row = { projection: SNAPSHOT_NAME, version: SNAPSHOT_VERSION };
 
@@ -162,9 +123,7 @@ export async function loadSessionSnapshot(
   const position = chunks.at(-1);
   const newestChunk = loaded.at(-1)?.chunk;
   if (position === undefined || newestChunk === undefined) return nothingKept;
-  const newest = stateSchema.safeParse(withLists(newestChunk), uncompiled);
-  if (!newest.success) return nothingKept;
-  const { machine, ...projections } = newest.data;
+  const { machine, ...projections } = newestChunk.rest;
   const { history, usage, toolCalls } = projections;
   const { boundaries } = before.state;
   const { items: earlier, steps, ended } = listsOf(before.state);

@@ -5,6 +5,8 @@
 
 import { z } from "zod";
 import { jsonSchema, type EventLog, type JsonValue } from "../events/index.ts";
+import type { MachineState } from "../machines/index.ts";
+import type { ProjectedState } from "../projections/index.ts";
 import { toJson } from "../shared/index.ts";
 import {
   areNamedResults,
@@ -17,9 +19,9 @@ import {
   storedBoundarySchema,
   type StoredBoundary,
 } from "./stored-boundaries.ts";
-import type { SessionState } from "./session-state.ts";
+import { initialSessionState, type SessionState } from "./session-state.ts";
 
-/** The version of all stored rows of a snapshot. */
+/** The version of all stored rows of a snapshot, with the machine's state. Projections have their own. */
 export const SNAPSHOT_VERSION = 7;
 export const SNAPSHOT_NAME = "session";
 /** A schema that is used once in a process is faster without compilation. */
@@ -35,19 +37,27 @@ export type Lists = {
   readonly ended: SessionState["toolCalls"]["ended"];
 };
 
+/** A state as its snapshot has it, without its position. */
+interface StoredState extends ProjectedState {
+  readonly machine: MachineState;
+  readonly boundaries: Pick<SessionState["boundaries"], "from">;
+}
+
 /** A state with empty lists, and the new entries of the lists since `after`, the position of the chunk before. */
 export interface Chunk extends Lists {
   readonly after: number;
   /** The long results that the items lack. */
   readonly results: readonly NamedResult[];
   readonly boundaries: readonly unknown[];
-  /** The state without its lists. The schema checks both together. */
-  readonly rest: Readonly<Record<"history" | "usage" | "toolCalls" | "boundaries", object>>;
+  /** The state without its lists. */
+  readonly rest: StoredState;
 }
 
+const parts = Object.keys(initialSessionState).filter((part) => part !== "position");
+
 /**
- * Checks the frame of a chunk by hand, and not its entries: its checksum and the shape vouch for them, and the
- * newest chunk is parsed as a whole. Checking each entry would take longer than all other work of opening.
+ * Checks the frame of a chunk by hand, and not its entries: its checksum and the shape vouch for them. Checking each
+ * entry would take longer than all other work of opening, and the schemas of all parts a tenth of it.
  */
 function isChunk(value: unknown): value is Chunk {
   if (!isObject(value)) return false;
@@ -57,7 +67,7 @@ function isChunk(value: unknown): value is Chunk {
     [items, steps, ended, boundaries].every(Array.isArray) &&
     areNamedResults(results) &&
     isObject(rest) &&
-    ["history", "usage", "toolCalls", "boundaries"].every((name) => isObject(rest[name]))
+    parts.every((part) => isObject(rest[part]))
   );
 }
 
@@ -111,15 +121,6 @@ function withoutLists(state: SessionState): JsonValue {
 
 export function listsOf({ boundaries, usage, toolCalls }: SessionState): Lists {
   return { items: boundaries.items, steps: usage.steps, ended: toolCalls.ended };
-}
-
-export function withLists({ rest, items, steps, ended }: Chunk): object {
-  return {
-    ...rest,
-    history: { ...rest.history, items },
-    usage: { ...rest.usage, steps },
-    toolCalls: { ...rest.toolCalls, ended },
-  };
 }
 
 export interface LoadedChunk extends Lists {

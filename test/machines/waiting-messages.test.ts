@@ -5,8 +5,8 @@ import type { EventBody } from "../../src/events/index.ts";
 import type { StructuralType } from "../../src/machines/structural-events.ts";
 import {
   machineFold,
-  machineStateSchema,
   resolveMachineState,
+  type MachineState,
 } from "../../src/machines/machine-fold.ts";
 import {
   call,
@@ -182,6 +182,11 @@ it("a call that a last step makes is skipped, and a last step is begun once", ()
   });
 });
 
+/** JSON has no undefined. */
+function asStored(state: MachineState): MachineState {
+  return JSON.parse(JSON.stringify(state)) as MachineState;
+}
+
 it.each([
   ["at rest", given(ended("cancelled"), later("m2")).when()],
   ["with calls", given(twoCalls, cancelRequested).when()],
@@ -189,14 +194,13 @@ it.each([
   ["which awaits results", given(calling, call("p", true)).when(deferring("tool-calls", "p"))],
   ["at a boundary", given(message("m1"), turnStarted(), delivered("m1")).when()],
 ])("a state %s is stored and read as it is", (_, { value, context }) => {
-  const stored: unknown = JSON.parse(JSON.stringify({ value, context }));
-  expect(machineStateSchema.parse(stored)).toEqual({ value, context });
+  const read = resolveMachineState(asStored({ value, context }));
+  expect({ value: read.value, context: read.context }).toStrictEqual({ value, context });
 });
 
 it("a stored state counts the calls that have not ended as the live one does", () => {
   const { value, context } = given(twoCalls).when(succeeded("a"));
-  const stored: unknown = JSON.parse(JSON.stringify({ value, context }));
-  const restored = resolveMachineState(machineStateSchema.parse(stored));
+  const restored = resolveMachineState(asStored({ value, context }));
   const { snapshot, effects } = machineFold(restored, { position: 9, time: 1, ...succeeded("b") });
   expect(snapshot.value).toEqual({ streaming: "boundary" });
   expect(effects.map(({ type }) => type)).toEqual(["startStep"]);

@@ -2,8 +2,10 @@
 
 // Not vitest's own comparison, which takes a key named "constructor" for a constructor.
 import { deepStrictEqual } from "node:assert/strict";
+import { hash } from "node:crypto";
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
+import { z } from "zod";
 import type { SessionEvent } from "../../src/events/index.ts";
 import { appendedAt, type Projection } from "../../src/projections/index.ts";
 import { sessionProjections } from "../../src/projections/session-projections.ts";
@@ -44,6 +46,44 @@ it("each state is plain JSON, and its schema reads it back as it was", () => {
     }),
     runs(100),
   );
+});
+
+/** What a schema takes, as plain data: the same text for the same form. */
+function formOf(value: unknown, above: readonly unknown[] = []): unknown {
+  if (above.includes(value)) return above.indexOf(value);
+  const within = [...above, value];
+  if (value instanceof RegExp) return String(value);
+  if (Array.isArray(value)) return value.map((one) => formOf(one, within));
+  if (typeof value !== "object" || value === null) return typeof value === "function" ? "" : value;
+  if (value instanceof z.ZodLazy) return formOf(value.unwrap(), within);
+  // Schemas and their checks.
+  const { def = value } = Object(Reflect.get(value, "_zod") ?? {}) as { readonly def?: object };
+  return Object.entries(def).map(([key, one]) => [key, formOf(one, within)]);
+}
+
+it("a state of another form has another version: stored states are read without their schemas", () => {
+  const forms = Object.values(sessionProjections).map(
+    ({ name, version, schema }) =>
+      [`${name}@${version}`, hash("sha256", JSON.stringify(formOf(schema))).slice(0, 12)] as const,
+  );
+  // Where a line differs, raise the version in the projection, and write the new line. With another release of zod
+  // that describes its schemas otherwise, all lines differ.
+  expect(Object.fromEntries(forms)).toEqual({
+    "appended@1": "3d723deb4658",
+    "approvals@2": "08ffc20d850c",
+    "blobs@1": "f59e81129d84",
+    "branches@1": "2bb3fd6bf0b8",
+    "calibration@2": "7e2a36c08557",
+    "compactions@3": "a2f908e4e423",
+    "context-view@7": "2cd38f0bd2d6",
+    "history@8": "c4f26331bd70",
+    "learned-limits@1": "57270abb46b6",
+    "prompt-counts@1": "9bee5605345f",
+    "queue@5": "9e649a811629",
+    "session-summary@9": "0780fd91b2b8",
+    "tool-calls@3": "86fbe4fd4a6d",
+    "usage@5": "f570f34058f2",
+  });
 });
 
 it("a session without events has shown, spent, asked and tried nothing", () => {

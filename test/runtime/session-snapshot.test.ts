@@ -268,7 +268,7 @@ describe("a long session", () => {
     expect(await open.session.view()).toEqual(before);
   });
 
-  it("is folded from its events when the newest piece is of a shape that is not known", async () => {
+  it("is folded from the piece before when the newest one lacks a part of the state, and is the same", async () => {
     await using log = await openMemoryLog();
     const agent = { model: longTurn(), tools: { echo } };
     const first = await openSession(agent, { log });
@@ -284,12 +284,13 @@ describe("a long session", () => {
         const isNewest = snapshot !== undefined && snapshot.position === index?.position;
         if (!isNewest || !projection.startsWith("session@")) return snapshot;
         const piece = z.record(z.string(), jsonSchema).parse(snapshot.state);
-        return { ...snapshot, state: { ...piece, items: [{ kind: "of tomorrow" }] } };
+        return { ...snapshot, state: { ...piece, rest: { of: "tomorrow" } } };
       },
     });
     const second = watch(strange);
     await using open = await openSession(agent, { log: second.log });
-    expect(second.reads[0]).toBe(1);
+    expect(second.reads[0]).toBeGreaterThan(1);
+    expect(second.reads[0]).toBeLessThanOrEqual(index?.position ?? 0);
     expect(await open.session.view()).toEqual(before);
   });
 });
