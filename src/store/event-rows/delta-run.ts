@@ -4,7 +4,6 @@
  * and time. A run is appended as such, or merged later from single rows.
  */
 
-import { z } from "zod";
 import {
   eventVersions,
   isPlainDeltaData,
@@ -41,49 +40,61 @@ interface Run {
   readonly gaps: readonly number[];
 }
 
-/** Begins with a number, as no single event's row does. */
-const head = [
-  z.int().min(2).max(LONGEST_RUN),
-  z.enum(["part.text-delta", "part.reasoning-delta", "part.tool-input-delta"]),
-  z.int().positive(),
-  z.int(),
-  z.string(),
-] as const;
-const mergedMark = z.literal(1).optional();
-const columnSchema = z.string().transform((column, context) => {
-  const numbers = columnNumbers(column);
-  if (numbers !== undefined) return numbers;
-  context.issues.push({ code: "custom", message: "It is no column of numbers.", input: column });
-  return z.NEVER;
-});
+/** By hand: a schema takes half as long as all else that reading a run does. */
+function runOf(stored: unknown): Run | undefined {
+  // Begins with a number, as no single event's row does.
+  if (!isUnknownArray(stored)) return undefined;
+  const [count, type, version, firstAt, id, ...columns] = stored;
+  if (!isInteger(count) || count < 2 || count > LONGEST_RUN || !isDeltaType(type)) return undefined;
+  if (!isInteger(version) || version < 1 || !isInteger(firstAt) || typeof id !== "string")
+    return undefined;
+  const found = typeof columns[0] === "string" ? joinedColumns(columns) : apartColumns(columns);
+  if (found === undefined || found.texts.length > count || found.gaps.length > count)
+    return undefined;
+  return { count, type, version, firstAt, id, ...found };
+}
+
+type Columns = Pick<Run, "texts" | "gaps">;
+
 /** The texts joined, their lengths, and the gaps between their times. */
-const joinedSchema = z
-  .tuple([...head, z.string(), columnSchema, columnSchema, mergedMark])
-  .transform(([count, type, version, firstAt, id, text, lengths, gaps], context): Run => {
-    const texts = textsOf(text, lengths);
-    if (texts !== undefined) return { count, type, version, firstAt, id, texts, gaps };
-    context.issues.push({
-      code: "custom",
-      message: "The lengths are not its text's.",
-      input: text,
-    });
-    return z.NEVER;
-  });
+function joinedColumns([text, lengths, gaps, ...rest]: readonly unknown[]): Columns | undefined {
+  if (typeof text !== "string" || typeof lengths !== "string" || typeof gaps !== "string")
+    return undefined;
+  const [texts, times] = [textsOf(text, columnNumbers(lengths)), columnNumbers(gaps)];
+  if (texts === undefined || times === undefined || !isMark(rest)) return undefined;
+  return { texts, gaps: times };
+}
+
 /** The form of earlier releases: an array of texts. */
-const apartSchema = z
-  .tuple([...head, z.array(z.string()), z.array(z.int()), mergedMark])
-  .transform(([count, type, version, firstAt, id, texts, gaps]): Run => {
-    return { count, type, version, firstAt, id, texts, gaps };
-  });
-const runSchema: z.ZodType<Run> = z
-  .union([joinedSchema, apartSchema])
-  .refine(
-    ({ count, texts, gaps }) => texts.length <= count && gaps.length <= count,
-    "No column is longer than the run.",
-  );
+function apartColumns([texts, gaps, ...rest]: readonly unknown[]): Columns | undefined {
+  if (!isUnknownArray(texts) || !texts.every((text) => typeof text === "string")) return undefined;
+  if (!isUnknownArray(gaps) || !gaps.every(isInteger) || !isMark(rest)) return undefined;
+  return { texts, gaps };
+}
+
+/** What may stand behind the columns: nothing, or the mark of a merged run. */
+function isMark(rest: readonly unknown[]): boolean {
+  return rest.length === 0 || (rest.length === 1 && rest[0] === 1);
+}
+
+function isUnknownArray(value: unknown): value is readonly unknown[] {
+  return Array.isArray(value);
+}
+
+function isInteger(value: unknown): value is number {
+  return Number.isSafeInteger(value);
+}
+
+function isDeltaType(type: unknown): type is DeltaType {
+  return typeof type === "string" && Object.hasOwn(textField, type);
+}
 
 /** Splits a text into these lengths; undefined if they do not add up. */
-function textsOf(text: string, lengths: readonly number[]): readonly string[] | undefined {
+function textsOf(
+  text: string,
+  lengths: readonly number[] | undefined,
+): readonly string[] | undefined {
+  if (lengths === undefined) return undefined;
   let end = 0;
   const texts: string[] = [];
   for (const length of lengths) {
@@ -142,22 +153,29 @@ export function textOf(delta: Delta): string {
 
 /** @throws TurnlogError `LOG_DAMAGED`, `EVENT_TOO_NEW` */
 export function decodeRun(stored: unknown, key: RowKey, eventOf: FieldsReader): SessionEvent[] {
-  const run = runSchema.safeParse(stored).data;
+  const run = runOf(stored);
   if (run === undefined) throw damaged(key, "it is not a run of deltas");
-  const { count, type, version, id, texts } = run;
-  return timesOf(run).map((time, index) => {
+  const { count, type, version, id, texts, gaps } = run;
+  // Deltas of the present version need no look at each: the codec would answer the same.
+  const isPresent = version === (eventVersions[type] ?? 1);
+  const events: SessionEvent[] = [];
+  let time = run.firstAt;
+  for (let index = 0; index < count; index++) {
     const position = key.position - count + 1 + index;
-    const data = { id, [textField[type]]: texts[index] ?? "" };
-    return eventOf([type, version, time, data], { session: key.session, position });
-  });
+    const text = texts[index] ?? "";
+    time += gaps[index] ?? 0;
+    if (!isPresent) {
+      const data = { id, [textField[type]]: text };
+      events.push(eventOf([type, version, time, data], { session: key.session, position }));
+    } else if (type === "part.tool-input-delta")
+      events.push({ position, time, type, data: { id, delta: text } });
+    else events.push({ position, time, type, data: { id, text } });
+  }
+  return events;
 }
 
 export function runTimes(stored: unknown): readonly number[] {
-  const run = runSchema.safeParse(stored).data;
-  return run === undefined ? [] : timesOf(run);
-}
-
-function timesOf({ count, firstAt, gaps }: Run): readonly number[] {
+  const { count = 0, firstAt = 0, gaps = [] } = runOf(stored) ?? {};
   let time = firstAt;
   return Array.from({ length: count }, (_, index) => (time += gaps[index] ?? 0));
 }

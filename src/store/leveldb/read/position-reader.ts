@@ -34,7 +34,7 @@ export async function readPositions(
       if (event !== undefined) events.push(event);
       else {
         const span = { from: at.position, to: at.position, backwards: false };
-        for await (const read of readShared(source, head, span)) events.push(read);
+        for await (const read of readShared(source, head, span)) events.push(...read);
       }
     }
   }

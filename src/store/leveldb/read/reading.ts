@@ -32,11 +32,12 @@ export class Reading {
     const first = Math.max(from, 1);
     const last = Math.min(to, committed);
     try {
-      yield* readShared(source, head, {
+      const rows = readShared(source, head, {
         from: backwards ? Math.max(first, last - limit + 1) : first,
         to: backwards ? last : Math.min(last, first + limit - 1),
         backwards,
       });
+      for await (const events of rows) for (const event of events) yield event;
     } catch (error) {
       throw await this.#reason(session, error);
     }
@@ -46,7 +47,8 @@ export class Reading {
   async *span(session: string, from: number, to: number): AsyncGenerator<SessionEvent> {
     const { source, heads } = this.#options;
     try {
-      yield* readShared(source, await heads.load(session), { from, to, backwards: false });
+      const rows = readShared(source, await heads.load(session), { from, to, backwards: false });
+      for await (const events of rows) for (const event of events) yield event;
     } catch (error) {
       throw await this.#reason(session, error);
     }

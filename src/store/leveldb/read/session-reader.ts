@@ -1,4 +1,7 @@
-/** Reads a span of one session's events in either direction. Never yields an event past a gap. */
+/**
+ * Reads a span of one session's events in either direction, those of a row at once: waiting for each event by itself
+ * takes as long as reading it. Never yields an event past a gap.
+ */
 
 import { LONGEST_RUN, decodeRow } from "../../event-rows/index.ts";
 import { damagedAt } from "../../log-rules/index.ts";
@@ -23,7 +26,7 @@ export async function* readSpan(
   codec: Codec,
   session: string,
   { from, to, backwards }: Span,
-): AsyncGenerator<SessionEvent> {
+): AsyncGenerator<readonly SessionEvent[]> {
   if (from > to) return;
   const step = backwards ? -1 : 1;
   let position = backwards ? to : from;
@@ -54,10 +57,13 @@ export async function* readSpan(
         const events = decodeRow(codec, row, { session, position: last });
         const first = last - events.length + 1;
         if (backwards ? last < position : first > position) throw missing(session, position);
-        for (; position !== end && position >= first && position <= last; position += step) {
-          const event = events[position - first];
-          if (event !== undefined) yield event;
-        }
+        const [low, high] = backwards
+          ? [Math.max(first, end + 1), position]
+          : [position, Math.min(last, end - 1)];
+        if (low > high) continue;
+        const due = events.slice(low - first, high - first + 1);
+        position += step * due.length;
+        yield backwards ? due.toReversed() : due;
         if (position === end) break;
       }
     }

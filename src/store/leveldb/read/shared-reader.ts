@@ -22,7 +22,7 @@ export function readShared(
   source: SharedSource,
   { session, link }: Pick<Head, "session" | "link">,
   span: Span,
-): AsyncGenerator<SessionEvent> {
+): AsyncGenerator<readonly SessionEvent[]> {
   // Most sessions are no forks: one more generator would slow their reads by some percent.
   return span.from >= ownFrom(link)
     ? readSpan(source.database, source.codec, session, span)
@@ -35,15 +35,15 @@ async function* readLine(
   session: string,
   link: ForkPoint | undefined,
   span: Span,
-): AsyncGenerator<SessionEvent> {
+): AsyncGenerator<readonly SessionEvent[]> {
   const deleted = new Set<string>();
   let rest = span;
   let from = link;
   for (;;) {
     try {
-      for await (const event of readStretches(source, session, from, rest)) {
-        yield event;
-        const { position } = event;
+      for await (const events of readStretches(source, session, from, rest)) {
+        yield events;
+        const { position } = events.at(-1) ?? { position: rest.backwards ? rest.to : rest.from };
         rest = rest.backwards ? { ...rest, to: position - 1 } : { ...rest, from: position + 1 };
       }
       return;
@@ -67,7 +67,7 @@ async function* readStretches(
   session: string,
   link: ForkPoint | undefined,
   { from, to, backwards }: Span,
-): AsyncGenerator<SessionEvent> {
+): AsyncGenerator<readonly SessionEvent[]> {
   if (from > to) return;
   const ranges = between(lineage.of(session, link, to), from);
   if (backwards) {
@@ -94,14 +94,14 @@ async function* read(
   session: string,
   { owner, from, to }: OwnedRange,
   backwards: boolean,
-): AsyncGenerator<SessionEvent> {
+): AsyncGenerator<readonly SessionEvent[]> {
   const events = readSpan(database, codec, owner, { from, to, backwards });
   if (owner === session) {
     yield* events;
     return;
   }
   try {
-    for await (const event of events) yield event;
+    for await (const several of events) yield several;
   } catch (error) {
     if (!TurnlogError.isInstance(error) || error.session !== owner) throw error;
     throw sharedDamage(session, error.position ?? from, owner, error.message, error);

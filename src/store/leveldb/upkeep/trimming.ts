@@ -131,12 +131,16 @@ export class Trimming {
     return { recorded, links };
   }
 
-  #events(
+  async *#events(
     head: Pick<Head, "session" | "link" | "revision">,
     from: number,
   ): AsyncGenerator<SessionEvent> {
-    const { source } = this.#options;
-    return readShared(source, head, { from, to: head.revision, backwards: false });
+    const rows = readShared(this.#options.source, head, {
+      from,
+      to: head.revision,
+      backwards: false,
+    });
+    for await (const events of rows) for (const event of events) yield event;
   }
 
   /** All forks that read rows of the session, directly or through other forks. */
