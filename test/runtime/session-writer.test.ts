@@ -36,22 +36,33 @@ function opened() {
 }
 
 const delta: EventBody = { type: "part.text-delta", data: { id: "t", text: "x" } };
-const end: EventBody = { type: "part.text-end", data: { id: "t" } };
+const part: EventBody = { type: "part.text-end", data: { id: "t" } };
+const end: EventBody = { type: "session.resumed", data: {} };
 const blob: EventBody = {
   type: "blob.stored",
   data: { sha256: "0".repeat(64), mediaType: "image/png", bytes: 1 },
 };
 const taken: Appended = { revision: 0, position: 0, repeated: false };
 
-it("appends deltas together and in front of what follows them, and a blob with the event behind it", async () => {
+it("appends parts together and in front of what follows them, and a blob with the event behind it", async () => {
   const { writer, write, appends } = opened();
-  write(delta, delta, blob, end, delta);
+  write(delta, part, delta, blob, part, part, end, delta);
   void writer.durable();
   expect(appends.map(({ after, types }) => [after, ...types])).toEqual([
-    [0, delta.type, delta.type],
-    [2, blob.type, end.type],
-    [4, delta.type],
+    [0, delta.type, part.type, delta.type],
+    [3, blob.type, part.type],
+    [5, part.type],
+    [6, end.type],
+    [7, delta.type],
   ]);
+});
+
+it("appends all parts of one burst of microtasks at once", async () => {
+  const { write, appends } = opened();
+  write(part);
+  for (let turns = 0; turns < 10; turns++) await Promise.resolve();
+  write(delta, part);
+  await expect.poll(() => appends.map(({ types }) => types.length)).toEqual([3]);
 });
 
 it("hands nothing to the log behind a refused append, and says ever after why", async () => {

@@ -1,5 +1,5 @@
 /**
- * Appends a session's events to the log, in order and without waiting: consecutive deltas in one append,
+ * Appends a session's events to the log, in order and without waiting: consecutive parts in one append,
  * every other event at once. It never changes or drops an event.
  */
 
@@ -28,8 +28,8 @@ export interface SessionWriterOptions {
 export class SessionWriter {
   readonly #options: SessionWriterOptions;
   readonly #appendOptions: AppendOptions;
-  /** Recorded deltas that are not appended yet. */
-  #deltas: SessionEvent[] = [];
+  /** Recorded parts that are not appended yet. */
+  #parts: SessionEvent[] = [];
   /** Recorded `blob.stored` events that wait for the event that refers to them. */
   readonly #blobs: SessionEvent[] = [];
   #recorded: number;
@@ -57,12 +57,13 @@ export class SessionWriter {
   }
 
   write(event: SessionEvent): void {
-    if (isDelta(event)) this.#gather(event);
+    if (isDelta(event) || (event.type.startsWith("part.") && this.#blobs.length === 0))
+      this.#gather(event);
     else if (event.type === "blob.stored") {
       // Appended with the event that refers to it, which follows and is not a delta.
       this.#blobs.push(event);
     } else {
-      this.#appendDeltas();
+      this.#appendParts();
       this.#append([...this.#blobs.splice(0), event]);
     }
     this.#recorded = event.position;
@@ -70,7 +71,7 @@ export class SessionWriter {
 
   /** Resolves when all events are in the log. @throws the error of the first failed append */
   async durable(): Promise<void> {
-    this.#appendDeltas();
+    this.#appendParts();
     const isWaiting = !this.isDone;
     await this.#lastAppend;
     if (isWaiting) loopTurned();
@@ -87,19 +88,19 @@ export class SessionWriter {
     return loopPace();
   }
 
-  /** One append per delta would cost more than all other work on it. */
-  #gather(delta: SessionEvent): void {
-    if (this.#deltas.push(delta) > 1) return;
+  /** One append per part would cost more than all other work on it. */
+  #gather(part: SessionEvent): void {
+    if (this.#parts.push(part) > 1) return;
     process.nextTick(() => {
-      this.#appendDeltas();
+      this.#appendParts();
     });
   }
 
-  #appendDeltas(): void {
-    const deltas = this.#deltas;
-    if (deltas.length === 0) return;
-    this.#deltas = [];
-    this.#append(deltas);
+  #appendParts(): void {
+    const parts = this.#parts;
+    if (parts.length === 0) return;
+    this.#parts = [];
+    this.#append(parts);
   }
 
   #append(events: readonly SessionEvent[]): void {

@@ -28,20 +28,8 @@ it("begins to write before the caller lets go of the event loop", async () => {
   await log.append("s", "none", [numbered(1)]);
   const before = database.counts.write;
   void log.append("s", 1, [numbered(2)]);
-  await new Promise<void>((resolve) => {
-    process.nextTick(resolve);
-  });
-  expect(database.counts.write).toBe(before + 1);
-  await log.close();
-});
-
-it("writes what one burst of microtasks appends in one batch", async () => {
-  const { log, database } = await openFaultyLog();
-  await log.append("s", "none", [numbered(1)]);
-  const before = database.counts.write;
-  const first = log.append("s", 1, [numbered(2)]);
-  for (let turns = 0; turns < 10; turns++) await Promise.resolve();
-  await Promise.all([first, log.append("s", 2, [numbered(3)])]);
+  await Promise.resolve();
+  await Promise.resolve();
   expect(database.counts.write).toBe(before + 1);
   await log.close();
 });

@@ -157,8 +157,7 @@ export class Committer {
     const open = this.#filling;
     if (open !== undefined && open.size < BATCH_SIZE) return open;
     if (open !== undefined) this.#full.push(open);
-    // After the microtasks: the steps of one burst, such as a result and the next step, share a batch.
-    else if (this.#writing === undefined) process.nextTick(() => this.#write());
+    else if (this.#writing === undefined) queueMicrotask(() => this.#write());
     this.#filling = new Batch(this.#database, this.#position + 1);
     return this.#filling;
   }
