@@ -62,16 +62,14 @@ function lineOf(
   data: unknown,
 ): string {
   const last = id === undefined ? "" : `,${JSON.stringify(id)}`;
-  return `[${position},${time},${JSON.stringify(type)},${version},${dataText(type, data)}${last}]\n`;
-}
-
-/** As `canonicalJson`, at once for nearly all events. */
-function dataText(type: string, data: unknown): string {
-  if (!isPlainDeltaData(type, data)) return canonicalJson(data);
-  const id = JSON.stringify(data.id);
-  return "text" in data
-    ? `{"id":${id},"text":${JSON.stringify(data.text)}}`
-    : `{"delta":${JSON.stringify(data.delta)},"id":${id}}`;
+  // Nearly all events, at once.
+  if (isPlainDeltaData(type, data)) {
+    const block = JSON.stringify(data.id);
+    return "text" in data
+      ? `[${position},${time},"${type}",${version},{"id":${block},"text":${JSON.stringify(data.text)}}${last}]\n`
+      : `[${position},${time},"${type}",${version},{"delta":${JSON.stringify(data.delta)},"id":${block}}${last}]\n`;
+  }
+  return `[${position},${time},${JSON.stringify(type)},${version},${canonicalJson(data)}${last}]\n`;
 }
 
 function without(link: ChainLink): unknown {

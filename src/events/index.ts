@@ -40,9 +40,9 @@ export {
   isBlobLine,
   parseBlobLine,
   type FixtureNote,
+  EventLines,
   eventLine,
   headerLine,
-  parseEventLine,
   parseHeaderLine,
 } from "./session-file.ts";
 export { type BlobMeasures, blobMeasuresSchema, measuresIn } from "./blob-measures.ts";
@@ -92,6 +92,7 @@ export {
   isCallEnd,
   isDelta,
   isPlainDeltaData,
+  type DeltaType,
 } from "./catalogue.ts";
 export {
   CHECKSUM_LENGTH,
@@ -137,7 +138,6 @@ export {
   uploadNames,
 } from "./file-reference.ts";
 export { type ChainEnd, type ChainLink, HashChain, digestIn } from "./hash-chain.ts";
-export { TextHash } from "./text-hash.ts";
 export { assertKnownFormat } from "./later-format.ts";
 export {
   type Delivery,

@@ -123,8 +123,8 @@ export const readSessionFile: typeof stored.readSessionFile = async (...given) =
   await (await load()).readSessionFile(...given);
 
 /**
- * Imports an exported session completely or not at all. It checks every line before it writes, then reads the
- * lines again; lines that are not an array are kept in an encrypted temporary file.
+ * Imports an exported session completely or not at all. It reads each line once and checks all of them before it
+ * writes; beyond a megabyte, what it has checked waits in an encrypted temporary file.
  * @example
  * await importSession(log, (await readFile("s-1.jsonl", "utf8")).split("\n"));
  * @throws TurnlogError as {@link readSessionFile} and `EventLog.append`; `REVISION_CONFLICT` if a

@@ -26,15 +26,15 @@ export async function foldedStates(
   let kept = from.position;
   for await (const event of events) {
     state = foldSession(state, event).state;
-    if (!isDue(event, state, kept)) continue;
+    if (!isDue(event, kept)) continue;
     due.push(state);
     kept = state.position;
   }
   return { state, due };
 }
 
-/** Whether to store a state: at a step or the end of a turn, and far enough after the last stored one. */
-export function isDue({ type }: SessionEvent, { position }: SessionState, kept: number): boolean {
+/** Whether to store the state after an event: at a step or the end of a turn, and far enough after the last stored one. */
+export function isDue({ type, position }: SessionEvent, kept: number): boolean {
   const isBoundary = type === "step.started" || type === "turn.ended";
   return isBoundary && position - kept >= EVENTS_PER_SNAPSHOT;
 }

@@ -35,9 +35,16 @@ export {
   loadSessionSnapshot,
   nothingKept,
   saveSessionSnapshot,
+  storedBlobs,
   storedPositions,
 } from "./session-snapshot.ts";
-export { type SessionState, foldSession, initialSessionState, unfitting } from "./session-state.ts";
+export {
+  type SessionState,
+  foldJoined,
+  foldSession,
+  initialSessionState,
+  unfitting,
+} from "./session-state.ts";
 export {
   type SessionQuery,
   type SessionRow,

@@ -7,7 +7,7 @@
 import { z } from "zod";
 import type { EventLog } from "../events/index.ts";
 import { resolveMachineState } from "../machines/index.ts";
-import { activeSpans, sessionProjections } from "../projections/index.ts";
+import { activeSpans, blobs, sessionProjections, type BlobsState } from "../projections/index.ts";
 import { linkOf } from "./fork-link.ts";
 import { itemsOn } from "./boundaries.ts";
 import {
@@ -145,4 +145,18 @@ export async function loadSessionSnapshot(
     },
     chunks,
   };
+}
+
+/** The blobs of the newest stored state up to a position, and its position: 0 if there is none. Reads one chunk. */
+export async function storedBlobs(
+  log: SnapshotStore,
+  session: string,
+  upTo: number,
+): Promise<{ readonly position: number; readonly blobs: BlobsState }> {
+  const { session: owner, positions } = await storedChunks(log, session, upTo);
+  const last = Math.max(0, positions.length - 1);
+  const [newest] = await loadChunks(log, owner, positions, last);
+  return newest === undefined
+    ? { position: 0, blobs: blobs.initial }
+    : { position: positions[last] ?? 0, blobs: newest.chunk.rest.blobs };
 }

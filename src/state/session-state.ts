@@ -1,7 +1,7 @@
 /** The state of a session at a position: the machine's state and every projection, folded together. */
 
 import { isEncrypted, keyMissing } from "../store/encryption/index.ts";
-import { isDelta, TurnlogError, type SessionEvent } from "../events/index.ts";
+import { isDelta, TurnlogError, type DeltaType, type SessionEvent } from "../events/index.ts";
 import {
   initialMachineState,
   machineFold,
@@ -99,10 +99,7 @@ function folded(state: SessionState, event: SessionEvent): Folded {
   }
   if (isEncrypted(event)) throw keyMissing(undefined, event.position);
   // Nearly all events are deltas, and only the history folds them.
-  if (isDelta(event)) {
-    const grown = history.fold(state.history, event);
-    return { state: { ...state, position: event.position, history: grown }, effects: none };
-  }
+  if (isDelta(event)) return { state: foldJoined(state, event), effects: none };
   if (event.type === "session.rewound") return rewound(state, event);
   const { snapshot, effects } = machineFold(state.machine, event);
   const next = {
@@ -117,6 +114,15 @@ function folded(state: SessionState, event: SessionEvent): Folded {
   };
   const boundaries = withBoundary(state.boundaries, state, next, event);
   return { state: { ...next, boundaries }, effects };
+}
+
+/**
+ * The state after deltas that follow each other in one block, given as one with all their text at the position of the
+ * last. It is the same as folding each, which copies the state as often.
+ */
+export function foldJoined(state: SessionState, joined: SessionEvent<DeltaType>): SessionState {
+  const grown = history.fold(state.history, joined);
+  return { ...state, position: joined.position, history: grown };
 }
 
 type BranchPart = "history" | "view" | "calibration" | "compactions" | "counts";

@@ -2,6 +2,7 @@
 
 // Not vitest's own comparison, which takes a key named "constructor" for a constructor.
 import { deepStrictEqual } from "node:assert/strict";
+import { isDeepStrictEqual } from "node:util";
 import * as fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import { openMemoryLog } from "../../src/public/index.ts";
@@ -32,6 +33,7 @@ import {
   saveSessionSnapshot,
   readSessionState,
 } from "../../src/state/index.ts";
+import { Inspection } from "../../src/archive/verify/index.ts";
 import { replay, stateAt } from "../support/replay.ts";
 import { patience, runs } from "../support/runs.ts";
 import { anyEvents } from "./any-event.ts";
@@ -55,6 +57,48 @@ function positions(events: readonly SessionEvent[], at: readonly number[]): read
 vi.setConfig({ testTimeout: patience });
 
 describe("a log of any events in any order", () => {
+  it("is in the same state when it is inspected, wherever that is asked for", () => {
+    const deltas = fc
+      .array(fc.tuple(fc.constantFrom("a", "b"), fc.constantFrom("", "one", "two")), {
+        maxLength: 9,
+      })
+      .map((texts) => texts.map(([id, text]) => ({ id, text })));
+    fc.assert(
+      fc.property(anyEvents, deltas, cuts, (before, texts, at) => {
+        const begun: SessionEvent<"step.started"> = {
+          position: before.length + 1,
+          time: 1,
+          type: "step.started",
+          data: {
+            turn: 1,
+            step: 1,
+            attempt: 1,
+            promptDigest: "",
+            model: { provider: "p", modelId: "m" },
+            estimate: { tokens: 1, basis: "length" },
+          },
+        };
+        const stream = texts.map((data, index): SessionEvent => {
+          return { position: begun.position + 1 + index, time: 1, type: "part.text-delta", data };
+        });
+        const events = [...before, begun, ...stream];
+        const inspection = new Inspection();
+        const asked = new Set([...positions(events, at), events.length]);
+        let state = initialSessionState;
+        const wrong = events.flatMap((event) => {
+          inspection.check(event);
+          state = foldSession(state, event).state;
+          const { position } = event;
+          return !asked.has(position) || isDeepStrictEqual(inspection.state, state)
+            ? []
+            : [position];
+        });
+        expect(wrong).toEqual([]);
+      }),
+      runs(60, 150),
+    );
+  });
+
   it("is folded, and makes a prompt, without an error", () => {
     fc.assert(
       fc.property(anyEvents, (events) => {

@@ -13,7 +13,7 @@ import {
   type EventLog,
 } from "../../events/index.ts";
 import { blobsOfSession } from "../../media/index.ts";
-import { linkOf, checkPosition, readSummary } from "../../state/index.ts";
+import { linkOf, checkPosition, readSummary, storedBlobs } from "../../state/index.ts";
 import { relinkedPlain } from "./relinked.ts";
 
 export interface ExportOptions {
@@ -43,7 +43,8 @@ export async function* exportSession(
   const events = await log.revision(session);
   await assertOwnKey(log, session);
   const { forkedFrom } = await readSummary(log, session, events);
-  const source = blobs === "inline" && (await hasBlobs(log, session)) ? store : undefined;
+  const isInline = blobs === "inline" && store !== undefined;
+  const source = isInline && (await hasBlobs(log, session, events)) ? store : undefined;
   yield headerLine({
     session,
     events,
@@ -92,8 +93,11 @@ async function unlessLost<Value>(
   }
 }
 
-async function hasBlobs(log: EventLog, session: string): Promise<boolean> {
-  for await (const _ of blobsOfSession(log, session)) return true;
+/** Whether a session refers to any. The newest stored state says it of nearly all events. */
+async function hasBlobs(log: EventLog, session: string, upTo: number): Promise<boolean> {
+  const { position, blobs } = await storedBlobs(log, session, upTo);
+  if (Object.keys(blobs.stored).length > 0) return true;
+  for await (const _ of blobsOfSession(log, session, position + 1)) return true;
   return false;
 }
 

@@ -1,22 +1,28 @@
-/** Reads and checks the lines of an exported session, once with its events and once in parts. */
+/** Reads and checks the lines of an exported session. Each line is read once: what was checked is kept in short form. */
 
 import { check, code, flag, name, optionsOf } from "../../validation/index.ts";
 import { isEncrypted, decryptedEvent } from "../../store/encryption/index.ts";
+import { encodedRows, eventsOfRows } from "../../store/event-rows/index.ts";
 import {
+  blobLine,
+  createCodec,
+  digestIn,
+  eventLine,
+  EventLines,
+  headerLine,
   isBlobLine,
   parseBlobLine,
-  parseEventLine,
   parseHeaderLine,
   assertAppendable,
   parseSessionId,
-  TextHash,
   TurnlogError,
   type FileBlob,
   type FixtureNote,
   type SessionEvent,
 } from "../../events/index.ts";
 import { isDue, type SessionState } from "../../state/index.ts";
-import { Inspection } from "../verify/index.ts";
+import { chainCheck, Inspection } from "../verify/index.ts";
+import { Spool } from "./spool.ts";
 
 export interface ImportOptions {
   /** The name of the imported session. Default: its name in the file. */
@@ -33,15 +39,14 @@ export interface SessionFile {
   readonly fixture?: FixtureNote;
 }
 
-/** A checked session file without its events, to be read again. */
-export interface CheckedFile extends Omit<SessionFile, "events"> {
+interface Checked extends Omit<SessionFile, "events"> {
   readonly events: number;
   readonly hasEncrypted: boolean;
   readonly blobs: readonly SessionEvent<"blob.stored">[];
   /** States on the way to store as snapshots; none if the laws were not checked. */
   readonly states: readonly SessionState[];
-  /** Digest of the lines of its events, to detect a change between the two readings. */
-  readonly digest: string;
+  /** It has a hash chain that remains to be checked: most sessions have none, and making its text takes long. */
+  readonly isChained: boolean;
 }
 
 export type Lines = Iterable<string> | AsyncIterable<string>;
@@ -57,47 +62,129 @@ export async function readSessionFile(
 ): Promise<SessionFile> {
   check(readSchema, options, "readSessionFile", { name: "options" });
   const events: SessionEvent[] = [];
-  const { session, fixture } = await checkLines(lines, options, (event) => events.push(event));
+  const found = await checkLines(lines, options, (event) => void events.push(event));
+  const { session, fixture } = found;
+  if (found.isChained) await assertChained(session, [events]);
   return { session, events, ...(fixture === undefined ? {} : { fixture }) };
 }
 
-/** Checks a file as {@link readSessionFile} does, without keeping its events in memory. */
-export async function checkSessionFile(
-  lines: Lines,
-  options: ImportOptions = {},
-): Promise<CheckedFile> {
-  return await checkLines(lines, options, () => {});
+const codec = createCodec();
+
+/** A session file that was checked. Its events and blobs are spooled, not in memory. */
+export class CheckedFile implements AsyncDisposable {
+  readonly found: Checked;
+  readonly #rows: Spool;
+  readonly #blobs: Spool;
+
+  private constructor(found: Checked, rows: Spool, blobs: Spool) {
+    this.found = found;
+    this.#rows = rows;
+    this.#blobs = blobs;
+  }
+
+  /**
+   * Checks a file as {@link readSessionFile} does. @param dir - The folder for temporary files
+   * @throws TurnlogError as {@link readSessionFile}
+   */
+  static async of(
+    lines: Lines,
+    options: Omit<ImportOptions, "onBlob">,
+    dir?: string,
+  ): Promise<CheckedFile> {
+    const [rows, blobs] = [new Spool(dir), new Spool(dir)];
+    let part: SessionEvent[] = [];
+    let size = 0;
+    let position = 0;
+    const spool = async (session: string): Promise<void> => {
+      const page = encodedRows(codec, session, position, part).map(({ row }) => row);
+      position += part.length;
+      part = [];
+      size = 0;
+      await rows.add(page.join("\n"));
+    };
+    const onEvent: OnEvent = (event, line, session) => {
+      part.push(event);
+      size += line.length;
+      return part.length < EVENTS_PER_PART && size < PART_SIZE ? undefined : spool(session);
+    };
+    try {
+      const onBlob = async (blob: FileBlob): Promise<void> => await blobs.add(blobLine(blob));
+      const found = await checkLines(lines, { ...options, onBlob }, onEvent);
+      if (part.length > 0) await spool(found.session);
+      const file = new CheckedFile(found, rows, blobs);
+      if (found.isChained) await assertChained(found.session, file.parts());
+      return file;
+    } catch (error) {
+      await closed(rows, blobs);
+      throw error;
+    }
+  }
+
+  /** The events, in parts. */
+  async *parts(): AsyncGenerator<readonly SessionEvent[]> {
+    const { session } = this.found;
+    let position = 0;
+    for await (const page of this.#rows.pages()) {
+      const part = eventsOfRows(codec, session, position, page.split("\n"));
+      position += part.length;
+      yield part;
+    }
+  }
+
+  async *blobs(): AsyncGenerator<FileBlob> {
+    for await (const line of this.#blobs.pages()) yield parseBlobLine(line);
+  }
+
+  /** The file again: its blobs come before all events. */
+  async *lines(): AsyncGenerator<string> {
+    const { session, events, fixture } = this.found;
+    yield headerLine({ session, events, ...(fixture === undefined ? {} : { fixture }) });
+    yield* this.#blobs.pages();
+    for await (const part of this.parts()) for (const event of part) yield eventLine(event);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await closed(this.#rows, this.#blobs);
+  }
 }
+
+async function closed(...spools: readonly Spool[]): Promise<void> {
+  for (const spool of spools) await spool[Symbol.asyncDispose]();
+}
+
+/** Called for each event that was checked. */
+type OnEvent = (event: SessionEvent, line: string, session: string) => void | Promise<void>;
 
 async function checkLines(
   lines: Lines,
   { as, verify = true, onBlob }: ImportOptions,
-  onEvent: (event: SessionEvent) => void,
-): Promise<CheckedFile> {
-  const inspection = new Inspection();
+  onEvent: OnEvent,
+): Promise<Checked> {
+  const inspection = new Inspection({ hasChain: false });
   const blobs: SessionEvent<"blob.stored">[] = [];
   const states: SessionState[] = [];
-  const digest = new TextHash();
   let header: ReturnType<typeof parseHeaderLine> | undefined;
   let session = "";
+  let reader = new EventLines(session);
   let events = 0;
   let hasEncrypted = false;
+  let isChained = false;
   const take = (line: string): void | Promise<void> => {
     if (isBlank(line)) return;
     if (header === undefined) {
       header = parseHeaderLine(line);
       session = parseSessionId(as ?? header.session);
+      reader = new EventLines(session);
       return;
     }
     if (isBlobLine(line)) {
       const blob = parseBlobLine(line);
       return onBlob?.(blob);
     }
-    const event = parseEventLine(line, { session, position: events + 1 });
+    const event = reader.next(line);
     // All that the log would check of an event is checked now, as it will not look at it again.
     if (event.type === "unknown")
       assertAppendable(session, event.position, event, { origin: "copied" });
-    digest.take(line);
     const isPlain = !isEncrypted(event);
     // The key belongs to the name of the session.
     if (!isPlain && session !== header.session)
@@ -105,17 +192,24 @@ async function checkLines(
     events++;
     hasEncrypted ||= !isPlain;
     if (event.type === "blob.stored") blobs.push(event);
-    onEvent(event);
-    // Encrypted content is checked like redacted content.
-    const checked = isPlain ? event : (decryptedEvent(event, undefined) ?? event);
-    if (!verify) return;
-    const findings = inspection.check(checked);
-    if (findings.length > 0) assertLawful(session, findings);
-    const { state } = inspection;
-    if (isDue(event, state, states.at(-1)?.position ?? 0)) states.push(state);
+    if (verify) {
+      // Encrypted content is checked like redacted content.
+      const checked = isPlain ? event : (decryptedEvent(event, undefined) ?? event);
+      const findings = inspection.check(checked);
+      if (findings.length > 0) assertLawful(session, findings);
+      isChained ||= digestIn(event) !== undefined;
+      if (isDue(event, states.at(-1)?.position ?? 0)) states.push(inspection.state);
+    }
+    return onEvent(event, line, session);
   };
-  for await (const several of together(lines)) {
-    for (const line of several) {
+  // Waiting costs as much as reading a line.
+  if (Symbol.iterator in lines) {
+    for (const line of lines) {
+      const taken = take(line);
+      if (taken !== undefined) await taken;
+    }
+  } else {
+    for await (const line of lines) {
       const taken = take(line);
       if (taken !== undefined) await taken;
     }
@@ -125,61 +219,8 @@ async function checkLines(
     throw invalid(session, `it has ${events} events, and its header says ${header.events}`);
   if (verify) assertLawful(session, inspection.end());
   const { fixture } = header;
-  const found = { session, events, hasEncrypted, blobs, states, digest: digest.digest() };
+  const found = { session, events, hasEncrypted, blobs, states, isChained };
   return { ...found, ...(fixture === undefined ? {} : { fixture }) };
-}
-
-/** The events of a checked file in parts. @throws TurnlogError `INVALID_INPUT` if the file changed since */
-export async function* eventsAgain(
-  { session, events, digest }: CheckedFile,
-  lines: Lines,
-): AsyncGenerator<readonly SessionEvent[]> {
-  const again = new TextHash();
-  let part: SessionEvent[] = [];
-  let size = 0;
-  let position = 0;
-  let isHeader = true;
-  for await (const several of together(lines)) {
-    for (const line of several) {
-      if (isBlank(line)) continue;
-      const isEvent = !isHeader && !isBlobLine(line);
-      isHeader = false;
-      if (!isEvent) continue;
-      again.take(line);
-      part.push(parseEventLine(line, { session, position: ++position }));
-      size += line.length;
-      if (part.length < EVENTS_PER_PART && size < PART_SIZE) continue;
-      yield part;
-      part = [];
-      size = 0;
-    }
-  }
-  if (position !== events || again.digest() !== digest)
-    throw invalid(session, "it was changed while it was read. Import it again");
-  if (part.length > 0) yield part;
-}
-
-/** Lines that need no waiting for come many at once: a promise for each costs as much as reading it. */
-function* inPages(lines: Iterable<string>): Generator<readonly string[]> {
-  let page: string[] = [];
-  let size = 0;
-  for (const line of lines) {
-    page.push(line);
-    size += line.length;
-    if (page.length < EVENTS_PER_PART && size < PART_SIZE) continue;
-    yield page;
-    page = [];
-    size = 0;
-  }
-  yield page;
-}
-
-async function* oneByOne(lines: AsyncIterable<string>): AsyncGenerator<readonly string[]> {
-  for await (const line of lines) yield [line];
-}
-
-function together(lines: Lines): Iterable<readonly string[]> | AsyncIterable<readonly string[]> {
-  return Symbol.iterator in lines ? inPages(lines) : oneByOne(lines);
 }
 
 function isBlank(line: string): boolean {
@@ -189,6 +230,20 @@ function isBlank(line: string): boolean {
 export function* partsOf(events: readonly SessionEvent[]): Generator<readonly SessionEvent[]> {
   for (let from = 0; from < events.length; from += EVENTS_PER_PART)
     yield events.slice(from, from + EVENTS_PER_PART);
+}
+
+async function assertChained(
+  session: string,
+  parts: Iterable<readonly SessionEvent[]> | AsyncIterable<readonly SessionEvent[]>,
+): Promise<void> {
+  const chain = chainCheck();
+  for await (const part of parts) {
+    for (const event of part) {
+      const [what] = chain.onEvent(event);
+      if (what === undefined) continue;
+      assertLawful(session, [{ position: event.position, rule: chain.rule, what }]);
+    }
+  }
 }
 
 function assertLawful(session: string, findings: ReturnType<Inspection["end"]>): void {

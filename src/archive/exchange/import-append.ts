@@ -16,21 +16,17 @@ import {
   type SessionState,
 } from "../../state/index.ts";
 import { relinkedFor } from "./relinked.ts";
-import { eventsAgain, partsOf, type CheckedFile, type Lines } from "./file-reader.ts";
+import { partsOf, type CheckedFile } from "./file-reader.ts";
 
 export interface Imported {
   readonly session: string;
   readonly events: number;
 }
 
-/** Appends a checked file by reading its lines again. @throws TurnlogError as {@link importSession} */
-export async function appendFile(
-  log: EventLog,
-  file: CheckedFile,
-  lines: Lines,
-): Promise<Imported> {
-  // The lines are those that were checked: the log need not check each event again.
-  return await append(log, file, eventsAgain(file, lines), "recorded");
+/** Appends a checked file. @throws TurnlogError as `importSession` */
+export async function appendFile(log: EventLog, file: CheckedFile): Promise<Imported> {
+  // The log need not check again what was checked.
+  return await append(log, file.found, file.parts(), "recorded");
 }
 
 export async function appendImported(
@@ -51,7 +47,7 @@ async function append(
     events: count,
     hasEncrypted,
     states,
-  }: Pick<CheckedFile, "session" | "events" | "hasEncrypted" | "states">,
+  }: Pick<CheckedFile["found"], "session" | "events" | "hasEncrypted" | "states">,
   parts: Iterable<readonly SessionEvent[]> | AsyncIterable<readonly SessionEvent[]>,
   origin: AppendOptions["origin"] & string,
 ): Promise<Imported> {

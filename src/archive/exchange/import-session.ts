@@ -1,4 +1,4 @@
-/** Imports a session file: checks all of it, then reads it again and appends it in parts. */
+/** Imports a session file: checks all of it, then appends in parts what was checked. */
 
 import { check, code, flag, implementation, name, optionsOf } from "../../validation/index.ts";
 import { asEncrypted, type LogInFolder } from "../../store/encryption/index.ts";
@@ -6,12 +6,10 @@ import {
   TurnlogError,
   type BlobStore,
   type EventLog,
-  type FileBlob,
   type SessionEvent,
 } from "../../events/index.ts";
 import { appendFile, type Imported } from "./import-append.ts";
-import { checkSessionFile, invalid, type ImportOptions, type Lines } from "./file-reader.ts";
-import { Spool } from "./spool.ts";
+import { CheckedFile, invalid, type ImportOptions, type Lines } from "./file-reader.ts";
 
 export interface ImportSessionOptions extends Omit<ImportOptions, "onBlob"> {
   /** The store for the blobs. Default: that of the log. */
@@ -32,32 +30,28 @@ export async function importSession(
   given: ImportSessionOptions = {},
 ): Promise<Imported> {
   check(importSchema, given, "importSession", { name: "options" });
-  const again = (): Lines => lines;
-  if (Array.isArray(lines)) return await importTwice(log, again, given);
-  await using spool = await Spool.open(folderOf(log));
-  return await importTwice(log, () => spool.through(lines), given);
+  const { blobs: _, blobsFrom: __, ...options } = given;
+  await using file = await CheckedFile.of(lines, options, folderOf(log));
+  return await importChecked(log, file, given);
 }
 
-export async function importTwice(
+/** Imports a file that was checked. @throws TurnlogError as {@link importSession} */
+export async function importChecked(
   log: EventLog,
-  read: () => Lines,
-  { blobs = log.blobs, blobsFrom, ...options }: ImportSessionOptions,
+  file: CheckedFile,
+  { blobs = log.blobs, blobsFrom, verify = true }: ImportSessionOptions,
 ): Promise<Imported> {
+  const { session, blobs: needed } = file.found;
   const held: Disposable[] = [];
   try {
-    const onBlob = async ({ sha256, content }: FileBlob): Promise<void> => {
-      assertPlain(log, sha256);
-      if (blobs !== undefined) held.push(await blobs.put(content));
-    };
-    const file = await checkSessionFile(read(), { ...options, onBlob });
-    for (const { data } of file.blobs) assertPlain(log, data.sha256);
+    for (const { data } of needed) assertPlain(log, data.sha256);
     if (blobs !== undefined) {
       // Blobs that exist already must not be deleted before the session refers to them.
-      held.push(blobs.hold(file.blobs.map(({ data }) => data.sha256)));
-      const isNeeded = options.verify ?? true;
-      await copyMissingBlobs(file.session, file.blobs, blobs, blobsFrom, isNeeded);
+      held.push(blobs.hold(needed.map(({ data }) => data.sha256)));
+      for await (const { content } of file.blobs()) held.push(await blobs.put(content));
+      await copyMissingBlobs(session, needed, blobs, blobsFrom, verify);
     }
-    return await appendFile(log, file, read());
+    return await appendFile(log, file);
   } finally {
     for (const blob of held) blob[Symbol.dispose]();
   }

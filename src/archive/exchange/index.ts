@@ -10,7 +10,6 @@ export {
   transcriptOfModelMessages,
   transcriptOfUIMessages,
 } from "./import-messages.ts";
-export { checkSessionFile, readSessionFile } from "./file-reader.ts";
-export { type Imported, appendFile, appendImported } from "./import-append.ts";
-export { type ImportSessionOptions, importSession, importTwice } from "./import-session.ts";
-export { Spool } from "./spool.ts";
+export { CheckedFile, readSessionFile } from "./file-reader.ts";
+export { type Imported, appendImported } from "./import-append.ts";
+export { type ImportSessionOptions, importChecked, importSession } from "./import-session.ts";

@@ -31,10 +31,10 @@ export function relinkedPlain(log: EventLog): Relinking {
   };
 }
 
-/** For an import into a log that may encrypt. */
-export async function relinkedFor(log: EventLog, session: string): Promise<Relinking> {
+/** For an import into a log that may encrypt; undefined for one that does not. */
+export async function relinkedFor(log: EventLog, session: string): Promise<Relinking | undefined> {
   const encrypt = await asEncrypted(log)?.encryptor(session);
-  if (encrypt === undefined) return (event) => event;
+  if (encrypt === undefined) return undefined;
   const chain = new HashChain();
   return (event) => {
     encrypt(event);

@@ -1,10 +1,15 @@
 /** Every link of a hash chain has the digest of the events that it covers. A session without links has no chain. */
 
-import { digestIn, type ChainEnd, type HashChain, type SessionEvent } from "../../events/index.ts";
+import { digestIn, HashChain, type ChainEnd, type SessionEvent } from "../../events/index.ts";
 import { noFaults, type Check } from "./check.ts";
 
+interface ChainCheck extends Check {
+  /** Needs no state. */
+  onEvent(event: SessionEvent): readonly string[];
+}
+
 /** `chain` takes each event. `expected`: a link that was kept outside of the store. */
-export function chainCheck(chain: HashChain, expected?: ChainEnd): Check {
+export function chainCheck(chain: HashChain = new HashChain(), expected?: ChainEnd): ChainCheck {
   return {
     rule: "chain",
     onEvent(event) {

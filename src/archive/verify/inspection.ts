@@ -1,7 +1,14 @@
 /** Runs all checks over the events of one session. Pure: `verifySession` and imports feed it. */
 
-import { HashChain, type ChainEnd, type SessionEvent } from "../../events/index.ts";
 import {
+  HashChain,
+  isPlainDeltaData,
+  type ChainEnd,
+  type DeltaType,
+  type SessionEvent,
+} from "../../events/index.ts";
+import {
+  foldJoined,
   foldSession,
   initialSessionState,
   unfitting,
@@ -32,15 +39,34 @@ export interface CheckedChain extends ChainEnd {
   readonly open: number;
 }
 
+export interface InspectionOptions {
+  /** A link of the hash chain that was kept outside of the store. */
+  readonly noted?: ChainEnd | undefined;
+  /** Whether to check the hash chain, which takes as long as all else. Default: true. */
+  readonly hasChain?: boolean;
+}
+
+const nothing: readonly Finding[] = [];
+
+/** Deltas of one block that were checked after the first of them, and are not folded yet. */
+interface JoinedDeltas {
+  /** The last of them, or the first if no other was checked. */
+  last: SessionEvent<DeltaType>;
+  text: string;
+}
+
 export class Inspection {
   #state: SessionState = initialSessionState;
+  /** Undefined unless the last event was a delta without a fault, and without any field but its text. */
+  #joined: JoinedDeltas | undefined;
   readonly #chain = new HashChain();
   readonly #contents = contentCheck();
   readonly #prompts = promptCheck(() => this.#contents.hasFound);
+  readonly #links: Check | undefined;
   readonly #checks: readonly Check[];
 
-  /** @param noted - A link of the hash chain that was kept outside of the store. */
-  constructor(noted?: ChainEnd) {
+  constructor({ noted, hasChain = true }: InspectionOptions = {}) {
+    this.#links = hasChain ? chainCheck(this.#chain, noted) : undefined;
     this.#checks = [
       orderCheck(),
       branchCheck(),
@@ -52,11 +78,16 @@ export class Inspection {
       this.#contents,
       this.#prompts,
       trimmedCheck(),
-      chainCheck(this.#chain, noted),
+      ...(this.#links === undefined ? [] : [this.#links]),
     ];
   }
 
   get state(): SessionState {
+    const joined = this.#joined;
+    if (joined !== undefined && joined.last.position > this.#state.position) {
+      this.#state = foldJoined(this.#state, withText(joined));
+      joined.text = "";
+    }
     return this.#state;
   }
 
@@ -78,11 +109,31 @@ export class Inspection {
 
   /** Folds the next event and answers its faults. @throws TurnlogError `LOG_DAMAGED` after a gap, `EVENT_INVALID` */
   check(event: SessionEvent): readonly Finding[] {
-    const before = this.#state;
+    const joined = this.#joined;
+    if (joined !== undefined && isNext(joined.last, event)) {
+      joined.last = event;
+      if ("text" in event.data) joined.text += event.data.text;
+      // What the other checks say of a block's first delta, they say of each.
+      return this.#links === undefined
+        ? nothing
+        : this.#findings([this.#links], event, this.#state);
+    }
+    const before = this.state;
     this.#state = foldSession(before, event).state;
+    const findings = this.#findings(this.#checks, event, before);
+    this.#joined =
+      findings.length === 0 && isPlainDelta(event) ? { last: event, text: "" } : undefined;
+    return findings;
+  }
+
+  #findings(
+    checks: readonly Check[],
+    event: SessionEvent,
+    before: SessionState,
+  ): readonly Finding[] {
     const findings: Finding[] = [];
     try {
-      for (const check of this.#checks) {
+      for (const check of checks) {
         for (const what of check.onEvent(event, before)) {
           findings.push({ position: event.position, rule: check.rule, what });
         }
@@ -94,9 +145,33 @@ export class Inspection {
   }
 
   end(): readonly Finding[] {
-    const { position } = this.#state;
+    const { state } = this;
+    const { position } = state;
     return this.#checks.flatMap((check) =>
-      check.onEnd(this.#state).map((what) => ({ position, rule: check.rule, what })),
+      check.onEnd(state).map((what) => ({ position, rule: check.rule, what })),
     );
   }
+}
+
+function isPlainDelta(event: SessionEvent): event is SessionEvent<DeltaType> {
+  return isPlainDeltaData(event.type, event.data);
+}
+
+/** Whether an event is the next delta of the same block. */
+function isNext(
+  last: SessionEvent<DeltaType>,
+  event: SessionEvent,
+): event is SessionEvent<DeltaType> {
+  return (
+    event.position === last.position + 1 &&
+    event.type === last.type &&
+    isPlainDelta(event) &&
+    event.data.id === last.data.id
+  );
+}
+
+function withText({ last, text }: JoinedDeltas): SessionEvent<DeltaType> {
+  return last.type === "part.tool-input-delta"
+    ? last
+    : { ...last, data: { id: last.data.id, text } };
 }

@@ -83,7 +83,7 @@ export async function verifySession(
 ): Promise<SessionVerification> {
   check(schema, options, "verifySession", { name: "options", session });
   checkEvery(options);
-  const inspection = new Inspection(options.chain);
+  const inspection = new Inspection({ noted: options.chain });
   const problems: LogProblem[] = [];
   const add = (found: readonly Finding[]): void => {
     for (const finding of found) problems.push({ session, ...finding });

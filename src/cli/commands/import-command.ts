@@ -7,16 +7,14 @@ import { parseSessionId, TurnlogError, type EventLog } from "../../events/index.
 import { folderBlobs } from "../../store/blobs/index.ts";
 import { openMemoryLog } from "../../store/leveldb/index.ts";
 import {
-  appendFile,
   appendImported,
-  checkSessionFile,
+  CheckedFile,
   exportSession,
-  importTwice,
+  importChecked,
   transcriptOfModelMessages,
   transcriptOfUIMessages,
   type DroppedContent,
   type Imported,
-  type ImportSessionOptions,
 } from "../../archive/exchange/index.ts";
 import type { StoreOwner } from "../owner/index.ts";
 import {
@@ -45,8 +43,9 @@ export async function importFrom(
   { data, progress }: Output,
 ): Promise<void> {
   const options = optionsSchema.parse(given);
-  await using source = await readSource(file);
-  const { session, bring, lines, instructions, dropped } = await read(source, options);
+  const source = readSource(file);
+  await using found = await read(source, options);
+  const { session, bring, lines, instructions, dropped } = found;
   const { dir, database, takeOver } = options;
   const owner = takeOver ? undefined : await ownerOf({ dir, database });
   const imported =
@@ -101,7 +100,7 @@ async function bringThere(
 
 const importedSchema: z.ZodType<Imported> = z.object({ session: z.string(), events: z.int() });
 
-interface Read {
+interface Read extends AsyncDisposable {
   readonly session: string;
   readonly bring: (log: EventLog) => Promise<Imported>;
   /** The session as a file, for a store that another process has open. */
@@ -117,21 +116,21 @@ function counted(dropped: readonly DroppedContent[]): string {
   return [...counts].map(([what, count]) => `${count} × ${what}`).join(", ");
 }
 
-async function read(source: ReadSource, given: Options): Promise<Read> {
-  const { as, verify, from, blobs } = given;
+async function read(
+  { name, lines }: ReadSource,
+  { as, verify, from, blobs }: Options,
+): Promise<Read> {
   if (from === "session") {
-    const options = importOptions(given);
-    const file = await checkSessionFile(
-      source.lines(),
-      as === undefined ? { verify } : { as, verify },
-    );
-    // A file with blobs is read a second time, when the store is open.
-    const bring: Read["bring"] = async (log) =>
-      file.blobs.length > 0
-        ? await importTwice(log, () => source.lines(), options)
-        : await appendFile(log, file, source.lines());
-    const { session } = file;
-    return { session, bring, lines: () => source.lines(), instructions: "", dropped: [] };
+    const file = await CheckedFile.of(lines, as === undefined ? { verify } : { as, verify });
+    const blobsFrom = blobs === undefined ? {} : { blobsFrom: folderBlobs(resolve(blobs)) };
+    return {
+      session: file.found.session,
+      bring: async (log) => await importChecked(log, file, { verify, ...blobsFrom }),
+      lines: () => file.lines(),
+      instructions: "",
+      dropped: [],
+      [Symbol.asyncDispose]: async () => await file[Symbol.asyncDispose](),
+    };
   }
   if (as === undefined) throw new UsageError("Messages have no session name: give one by --as.");
   if (blobs !== undefined || !verify) {
@@ -139,7 +138,7 @@ async function read(source: ReadSource, given: Options): Promise<Read> {
       `${blobs === undefined ? "--no-verify" : "--blobs"} is for sessions: messages are imported as they are, media and all.`,
     );
   }
-  const messages = parseJson((await Array.fromAsync(source.lines())).join("\n"), source.name);
+  const messages = parseJson((await Array.fromAsync(lines)).join("\n"), name);
   const transcript =
     from === "ui-messages"
       ? await transcriptOfUIMessages(messages, Date.now())
@@ -147,24 +146,12 @@ async function read(source: ReadSource, given: Options): Promise<Read> {
   const session = parseSessionId(as);
   const { events, ...rest } = transcript;
   const bring: Read["bring"] = (log) => appendImported(log, session, events);
-  const lines: Read["lines"] = async function* () {
+  const again: Read["lines"] = async function* () {
     await using memory = await openMemoryLog();
     await bring(memory);
     yield* exportSession(memory, session);
   };
-  return { session, bring, lines, ...rest };
-}
-
-function importOptions({
-  as,
-  verify,
-  blobs,
-}: Pick<Options, "as" | "verify" | "blobs">): ImportSessionOptions {
-  return {
-    verify,
-    ...(as === undefined ? {} : { as }),
-    ...(blobs === undefined ? {} : { blobsFrom: folderBlobs(resolve(blobs)) }),
-  };
+  return { session, bring, lines: again, ...rest, [Symbol.asyncDispose]: async () => {} };
 }
 
 function parseJson(text: string, name: string): unknown {

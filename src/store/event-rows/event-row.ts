@@ -76,6 +76,34 @@ function replacingRow(codec: Codec, event: NewEvent, key: RowKey): string {
   return checksum(json, key) + json;
 }
 
+/** The rows that lists of events were read from, with the session and the position before the first. */
+const knownRows = new WeakMap<
+  readonly NewEvent[],
+  { readonly session: string; readonly revision: number; readonly rows: readonly EventRow[] }
+>();
+
+/**
+ * Reads the rows of events behind `revision`, which were made for a session that has yet to be written. Appended as
+ * this list, the events need not be made into rows again.
+ */
+export function eventsOfRows(
+  codec: Codec,
+  session: string,
+  revision: number,
+  texts: readonly string[],
+): readonly SessionEvent[] {
+  let position = revision;
+  const all: SessionEvent[] = [];
+  const rows = texts.map((row): EventRow => {
+    position += eventsIn(row);
+    const events = decodeRow(codec, row, { session, position });
+    for (const event of events) all.push(event);
+    return { position, events, row };
+  });
+  knownRows.set(all, { session, revision, rows });
+  return all;
+}
+
 /** The rows of events that are appended to a session behind `revision`. */
 export function* eventRows(
   codec: Codec,
@@ -84,6 +112,11 @@ export function* eventRows(
   events: readonly NewEvent[],
   replaces = false,
 ): Generator<EventRow> {
+  const known = replaces ? undefined : knownRows.get(events);
+  if (known?.session === session && known.revision === revision) {
+    yield* known.rows;
+    return;
+  }
   let position = revision;
   for (let from = 0; from < events.length;) {
     const run = runFrom(events, from);

@@ -8,6 +8,7 @@ export {
   envelopesIn,
   eventRows,
   eventsIn,
+  eventsOfRows,
   firstLink,
   isMergedRow,
   queuedEvents,

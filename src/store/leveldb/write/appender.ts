@@ -192,8 +192,9 @@ export class Appender {
     checkRevision(head, expected);
     if (events.length === 0) throw nothingToAppend(head);
     const revision = link?.position ?? head.revision;
+    const checked = origin === undefined ? {} : { origin };
     for (const [index, event] of events.entries())
-      assertAppendable(head.session, revision + 1 + index, event, { ...(origin && { origin }) });
+      assertAppendable(head.session, revision + 1 + index, event, checked);
     const rows = encodedRows(this.#options.codec, head.session, revision, events);
     if (link !== undefined) Object.assign(head, { link, revision });
     return committer.append(head, rows);
