@@ -101,8 +101,9 @@ function isSessionFile(value: unknown): boolean {
 export function eventLine(event: SessionEvent): string {
   const { position, time, id } = event;
   const { type, version, data } = storedForm(event);
-  const last = id === undefined ? "" : `,"id":${JSON.stringify(id)}`;
-  return `{"position":${position},"time":${time},"type":${JSON.stringify(type)},"version":${version},"data":${JSON.stringify(data)}${last}}`;
+  const line = { position, time, type, version, data };
+  // At once: a text of many pieces would have to be joined when the line is written.
+  return JSON.stringify(id === undefined ? line : { ...line, id });
 }
 
 /**
