@@ -1,4 +1,4 @@
-/** Operations on stored sessions that are not running: fork, redact and delete; subfolders export, import, verify and trim. */
+/** Operations on stored sessions that are not running: fork, redact and delete; subfolders export, import and verify. */
 
 export { type DeletedSessions, type DeletionQuery, deleteSessions } from "./delete-sessions.ts";
 export { type ForkedSession, forkSession } from "./fork-session.ts";

@@ -160,7 +160,6 @@ export {
   type PositionRange,
   type RecoveryPolicy,
   type SessionFamily,
-  type TrimmedContent,
   forkPointSchema,
   parentCallSchema,
   modelNameSchema,
@@ -197,7 +196,6 @@ export {
   storedForm,
 } from "./stored-form.ts";
 export { type ModelOutput, modelOutputSchema } from "./tool-events.ts";
-export { type TrimRule, isInRanges, boundsTrimming, trimmed } from "./trimming.ts";
 export {
   type CancelMode,
   type TurnEndReason,

@@ -20,7 +20,7 @@ interface Block {
   readonly providerMetadata?: ProviderMetadata;
 }
 
-/** `dropped` marks reasoning that was trimmed later: the model is no longer shown it. */
+/** `dropped` marks reasoning that an earlier release trimmed: the model is no longer shown it. */
 interface Droppable {
   readonly dropped?: true;
 }

@@ -1,8 +1,7 @@
 /** Renumbers events after some were left out, and the positions in their data. Pure. */
 
-import type { SessionEvent } from "./catalogue.ts";
+import { isDelta, type SessionEvent } from "./catalogue.ts";
 import type { AddedId, MessageChange, PromptPlace, PromptRange } from "./prepared-events.ts";
-import { boundsTrimming, isEmptyDelta } from "./trimming.ts";
 
 /** @param events - All of a session; undefined for one that is left out */
 export function renumbered(events: readonly (SessionEvent | undefined)[]): readonly SessionEvent[] {
@@ -118,14 +117,14 @@ export function unchained(events: readonly SessionEvent[]): readonly SessionEven
 
 /**
  * The events that a replay can produce; undefined in the place of the others: links of the hash chain,
- * `session.thinned`, dropped reasoning, and empty deltas, which trimming leaves, also in forks.
+ * `session.thinned`, and what trimming left in logs of earlier releases: dropped reasoning, empty deltas.
  */
 export function replayableEvents(
   events: readonly SessionEvent[],
 ): readonly (SessionEvent | undefined)[] {
   const dropped = new Set<string>();
   return events.map((event) => {
-    if (boundsTrimming(event)) dropped.clear();
+    if (!event.type.startsWith("part.")) dropped.clear();
     if (isEmptyDelta(event)) return undefined;
     switch (event.type) {
       case "session.thinned":
@@ -146,6 +145,12 @@ export function replayableEvents(
         return withoutDigest(event);
     }
   });
+}
+
+/** A delta without text and further fields. */
+function isEmptyDelta(event: SessionEvent): boolean {
+  if (!isDelta(event) || Object.keys(event.data).length !== 2) return false;
+  return (event.type === "part.tool-input-delta" ? event.data.delta : event.data.text) === "";
 }
 
 function withoutDigest(event: SessionEvent): SessionEvent | undefined {

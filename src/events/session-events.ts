@@ -98,8 +98,6 @@ export interface PositionRange {
   readonly to: number;
 }
 
-export type TrimmedContent = "boundaries" | "reasoning";
-
 export interface SessionFamily {
   "session.created": {
     readonly agent: AgentDescription;
@@ -116,9 +114,9 @@ export interface SessionFamily {
   "session.recovered": { readonly inFlight: InFlight; readonly policy: RecoveryPolicy };
   /** Releases messages that a cancelled, failed or interrupted turn held back. */
   "session.resumed": { readonly reason?: string };
-  /** These spans lost content (`trimming.ts`). `shown`: later prompts would have contained some of it. */
+  /** Only in logs of earlier releases: these spans lost content. `shown`: later prompts would have contained some of it. */
   "session.thinned": {
-    readonly drop: TrimmedContent;
+    readonly drop: "boundaries" | "reasoning";
     readonly spans: readonly PositionRange[];
     readonly shown?: true;
   };

@@ -52,21 +52,6 @@ export const collectBlobs: typeof stored.collectBlobs = async (log, ...given) =>
   await (await load()).collectBlobs(withPlainEvents(log), ...given);
 
 /**
- * Drops boundaries or reasoning of old steps (default: of all turns but the last). It appends
- * `session.thinned` first and then rewrites the rows; after an interruption, calling again finishes the work.
- * Positions, text, state, calls, usage and figures stay; a prompt whose reasoning was dropped can no longer be
- * checked by its digest. The session must be idle and not running: {@link Runtime.trimLog} ensures that. A
- * fork does not trim the steps that it shares with its origin.
- * @example
- * await trimLog(log, "s-1", { drop: "boundaries" });
- * @throws TurnlogError `SESSION_NOT_FOUND`, `INVALID_INPUT`, `COMMAND_REFUSED` (in the middle of a
- * turn, with a hash chain, or encrypted), `SESSION_HAS_FORKS` (`details.forks` share the reasoning),
- * and the errors of `StoreLog.trim`
- */
-export const trimLog: typeof stored.trimLog = async (log, ...given) =>
-  await (await load()).trimLog(withPlainEvents(log), ...given);
-
-/**
  * Checks the whole log of a session: sequence, checksums and schemas, the order of turns and steps, input
  * exactly once, the end of every call, token sums, the digest of every prompt, the hash chain, the blobs, the
  * link of a fork, and the stored states. Stops at an event that cannot be read.

@@ -9,7 +9,6 @@ export {
   readSessionFile,
 } from "../archive/exchange/index.ts";
 export { redactSession } from "../archive/index.ts";
-export { trimLog } from "../archive/trim/index.ts";
 export { verifyLog, verifySession } from "../archive/verify/index.ts";
 export { collectBlobs, promptWithMedia } from "../media/index.ts";
 export { readContext } from "../runtime/index.ts";

@@ -70,7 +70,6 @@ export {
   openMemoryLog,
   redactSession,
   collectBlobs,
-  trimLog,
   verifySession,
   verifyLog,
   exportSession,

@@ -1,4 +1,4 @@
-/** Changes stored sessions that a runtime may have live: deletes them, and trims their logs. */
+/** Deletes stored sessions that a runtime may have live. */
 
 import {
   TurnlogError,
@@ -7,9 +7,7 @@ import {
   type EventLog,
 } from "../events/index.ts";
 import { deletedSchema, deleteSession, type DeletedWithBlobs } from "../media/index.ts";
-import { trimLog, type TrimmedLog, type TrimLogOptions } from "../archive/trim/index.ts";
 import { childrenOf, waitsForAnswer } from "../state/index.ts";
-import type { StoreLog } from "../store/leveldb/index.ts";
 import type { Background } from "./background.ts";
 import { readAnswer } from "./forwarded-commands.ts";
 import { elsewhereIfNotHere } from "./stored-command.ts";
@@ -74,37 +72,10 @@ export async function deleteAnywhere(
   );
 }
 
-/** @throws TurnlogError `COMMAND_REFUSED` while the session is in use, and without a store of the runtime's own */
-export async function trimLive(
-  session: string,
-  options: TrimLogOptions,
-  store: StoreLog | undefined,
-  live: LiveSessions,
-): Promise<TrimmedLog> {
-  if (store !== undefined)
-    return await live.whilePassive(session, inUse, () => trimLog(store, session, options));
-  throw new TurnlogError(
-    "COMMAND_REFUSED",
-    `This runtime was given its log, and nothing of session ${session} was dropped. Call \`trimLog\` with the log, where you opened it, when nobody runs the session.`,
-    { session },
-  );
-}
-
 function inTurn(session: string, position?: number): TurnlogError {
   return new TurnlogError(
     "COMMAND_REFUSED",
     `Session ${session} is in a turn and was not deleted. Cancel it first (\`session.cancel()\`), or wait until it has ended.`,
     { session, ...(position === undefined ? {} : { position }) },
-  );
-}
-
-/** A session with watchers is in use too: they would see rows change. */
-function inUse({ actor, watchers }: LiveSession): TurnlogError | undefined {
-  if (actor.isIdle && watchers.size === 0) return undefined;
-  const { session, state } = actor;
-  return new TurnlogError(
-    "COMMAND_REFUSED",
-    `Session ${session} is in use, and nothing of it was dropped. Wait until it is idle, or cancel its turn (\`session.cancel()\`).`,
-    { session, position: state.position },
   );
 }

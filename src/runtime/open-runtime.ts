@@ -26,7 +26,7 @@ import {
 import type { AgentRegistry } from "./agent-registry.ts";
 import { openMcpServers, type OpenMcpServers } from "../mcp/index.ts";
 import { redactAnywhere, redactHere } from "./live-redaction.ts";
-import { deleteAnywhere, trimLive, type UpkeepHost } from "./live-upkeep.ts";
+import { deleteAnywhere, type UpkeepHost } from "./live-upkeep.ts";
 import {
   inbox,
   listSessions,
@@ -80,7 +80,6 @@ import { hasLog, type RuntimeSettings } from "./runtime-options.ts";
 import { SessionInbox } from "./session-inbox.ts";
 import { openLedger } from "./opened-ledger.ts";
 import type { Session } from "./session.ts";
-import { trimLogSchema, type TrimmedLog, type TrimLogOptions } from "../archive/trim/index.ts";
 
 export class OpenRuntime implements Runtime {
   readonly log: EventLog;
@@ -238,12 +237,6 @@ export class OpenRuntime implements Runtime {
       "COMMAND_REFUSED",
       "This runtime was given its log and does not know how to copy it. Copy it where you opened it: logs of `openLog` have `backup`.",
     );
-  }
-
-  async trimLog(id: string, options: TrimLogOptions): Promise<TrimmedLog> {
-    const session = parseSessionId(id);
-    check(trimLogSchema, options, "trimLog", { name: "options", session });
-    return await trimLive(session, options, this.#store, this.#liveSessions);
   }
 
   async consume(

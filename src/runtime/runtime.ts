@@ -21,7 +21,6 @@ import type {
 } from "../archive/index.ts";
 import type { Consumer, ConsumeOptions, ConsumerHandler } from "./consumers.ts";
 import type { Session } from "./session.ts";
-import type { TrimmedLog, TrimLogOptions } from "../archive/trim/index.ts";
 import type { ListedSession, SessionQuery, SessionRow, WaitingQuestion } from "../state/index.ts";
 
 export interface OpenSessionOptions {
@@ -164,12 +163,6 @@ export interface Runtime<Events extends EventSchemas = EventSchemas> extends Asy
    * where you opened it
    */
   backup(dir: string, options?: BackupOptions): Promise<Backup>;
-  /**
-   * Drops delta boundaries or reasoning of a session's old steps, as {@link trimLog} does. An idle live
-   * session is passivated first; its next use activates it again.
-   * @throws TurnlogError as `trimLog`; `COMMAND_REFUSED` while a turn runs, and if you passed the log
-   */
-  trimLog(session: string, options: TrimLogOptions): Promise<TrimmedLog>;
   /**
    * Gives the events of all sessions to a handler, one after the other in global order: stored ones, then live
    * ones, without a gap. The position of the last one is stored under the name after the handler returned, and

@@ -79,9 +79,9 @@ describe("the words that fit", () => {
   });
 
   it("are all commands and all options that the help shows", async () => {
-    const { stdout } = await run(["trim", "--help"], { cwd: folder.path });
+    const { stdout } = await run(["delete", "--help"], { cwd: folder.path });
     const inHelp = stdout.match(/(?<=^ {2}(?:-\w, )?)--[a-z-]+/gm) ?? [];
-    expect(new Set(await fitting("trim", "-"))).toEqual(new Set(inHelp));
+    expect(new Set(await fitting("delete", "-"))).toEqual(new Set(inHelp));
     const help = await run(["--help"], { cwd: folder.path });
     for (const name of await fitting(""))
       expect(help.stdout).toMatch(new RegExp(`^  ${name} `, "m"));

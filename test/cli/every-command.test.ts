@@ -145,7 +145,6 @@ const uses: Readonly<Record<string, readonly Use[]>> = {
     use("--older-than", "0d", "--where", `${NAME}=${NAME}`, "--dry-run"),
     use("--older-than", "2100-01-01", "--yes"),
   ],
-  trim: [use("s", "--drop", "reasoning", "--shown", "--yes"), use(unknown, "--drop", "boundaries")],
   redact: [
     { ...use("s", "4-20", "--yes", "--reason", NAME), store: "encrypted" },
     use("s", "4", "--yes"),

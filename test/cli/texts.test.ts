@@ -63,7 +63,6 @@ it("refuses an option that would do nothing, and says with what it goes", async 
     [["replay", "a", "--max-gap", "1"], /add --pace recorded/],
     [["replay", "a", "--max-gap", "1", "--pace", "recorded", "--check"], /leave out --check/],
     [["show", "a", "--step", "1"], /add --view timeline/],
-    [["trim", "a", "--drop", "boundaries", "--shown", "--yes"], /--shown is for reasoning/],
   ] as const) {
     const { code, stdout, stderr } = await run(args, { cwd: folder.path });
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });

@@ -1,5 +1,5 @@
 /**
- * An import, a fork and a thinning whose process is killed before or after any of its writes, or
+ * An import and a fork whose process is killed before or after any of its writes, or
  * whose write fails: nothing is lost, nothing is half, and tried again it works. A long run takes
  * every kind of death and of fork.
  */
@@ -12,7 +12,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { boundsTrimming, type SessionEvent } from "../../src/events/index.ts";
+import type { SessionEvent } from "../../src/events/index.ts";
 import { repairLog } from "../../src/store/leveldb/index.ts";
 import {
   createRuntime,
@@ -38,43 +38,36 @@ let root: string;
 let forkChild: string;
 let files = 0;
 
-/** So many words of a step, in so many deltas. */
-function step(deltas: number, length: number): ScriptedStep {
-  const words = Array.from({ length: deltas }, (_, index) => `${index} `.padEnd(length, "words "));
-  return {
-    parts: [
-      { type: "reasoning", deltas: words.slice(0, deltas / 2) },
-      { type: "text", deltas: words },
-    ],
-  };
-}
+const words = Array.from({ length: 8 }, (_, index) => `${index} words `);
+const said: ScriptedStep = {
+  parts: [
+    { type: "reasoning", deltas: words.slice(0, 4) },
+    { type: "text", deltas: words },
+  ],
+};
 
-/** A closed store with a session. */
-async function base(name: string, turns: number, said: ScriptedStep): Promise<Runtime> {
+/** The store that is copied for each death. */
+async function base(): Promise<Runtime> {
   const runtime = await createRuntime({
-    dir: join(root, name),
+    dir: join(root, "base"),
     durability: "os",
-    agent: { model: scriptedModel(Array.from({ length: turns }, () => said)) },
+    agent: { model: scriptedModel([said, said, said]) },
   });
   const session = await runtime.session("s");
-  for (let turn = 0; turn < turns; turn++) {
+  for (let turn = 0; turn < 3; turn++) {
     const { result } = await session.send(`Go ${turn}.`);
     await result;
   }
   return runtime;
 }
 
-/** Stores with the session `s`: a small one, which is in a file too, and one that takes several batches to be thinned. */
+/** A store with the session `s`, which is in a file too. */
 beforeAll(async () => {
   root = await mkdtemp(join(tmpdir(), "turnlog-every-write-"));
   forkChild = await bundled(new URL("fork-child.ts", import.meta.url), join(root, "fork"));
-  {
-    await using small = await base("small", 3, step(8, 10));
-    const lines = await Array.fromAsync(exportSession(small.log, "s"));
-    await writeFile(join(root, "s.jsonl"), lines.map((line) => `${line}\n`).join(""));
-  }
-  const large = await base("large", 12, step(40, 500));
-  await large.close();
+  await using runtime = await base();
+  const lines = await Array.fromAsync(exportSession(runtime.log, "s"));
+  await writeFile(join(root, "s.jsonl"), lines.map((line) => `${line}\n`).join(""));
 });
 
 afterAll(() => rm(root, { recursive: true, force: true }));
@@ -119,7 +112,6 @@ interface Left {
 /** Has a process die at each of its writes, looks at what it leaves, and runs it once more, to its end. */
 async function atEveryWrite(
   how: How,
-  from: "small" | "large",
   args: (dir: string) => readonly string[],
   look: (left: Left) => Promise<{ readonly again: boolean }>,
   after: (log: EventLog) => Promise<void>,
@@ -128,7 +120,7 @@ async function atEveryWrite(
   const step = stepOf(6);
   for (let at = how === "fail" ? Math.ceil(step / 2) : 1; ; at += step) {
     const dir = join(root, `store-${files++}`);
-    await cp(join(root, from), dir, { recursive: true });
+    await cp(join(root, "base"), dir, { recursive: true });
     const { doomed, stdout } = await run(args(dir), how, at);
     let again: boolean;
     {
@@ -157,9 +149,9 @@ async function read(log: EventLog, session: string): Promise<readonly SessionEve
   return await Array.fromAsync(log.read(session));
 }
 
-async function before(from: "small" | "large"): Promise<readonly SessionEvent[]> {
+async function before(): Promise<readonly SessionEvent[]> {
   const dir = join(root, `store-${files++}`);
-  await cp(join(root, from), dir, { recursive: true });
+  await cp(join(root, "base"), dir, { recursive: true });
   await using log = await openLog({ dir });
   return await read(log, "s");
 }
@@ -167,18 +159,16 @@ async function before(from: "small" | "large"): Promise<readonly SessionEvent[]>
 /** Right after a write is as a rule right before the next one. */
 const ends = long ? hows : (["kill-before", "fail"] as const);
 const forks = long ? [{ position: 60 }, {}] : [{ position: 60 }];
-const drops = long ? ["boundaries", "reasoning"] : ["reasoning"];
 
 describe.each(ends)("at any of its writes (%s)", (how) => {
   it(
     "an import is whole or has not begun",
     async () => {
-      const was = await before("small");
+      const was = await before();
       const args = (dir: string) => [commandLine, "--dir", dir, "import", "s.jsonl", "--as", "j"];
       const lengths = new Set<number>();
       const writes = await atEveryWrite(
         how,
-        "small",
         args,
         async ({ log, stdout }) => {
           expect(await read(log, "s")).toEqual(was);
@@ -204,11 +194,10 @@ describe.each(ends)("at any of its writes (%s)", (how) => {
   it.each(forks)(
     "a fork is there or is not (%o)",
     async (options) => {
-      const was = await before("small");
+      const was = await before();
       const args = (dir: string) => [forkChild, dir, JSON.stringify(options)];
       const writes = await atEveryWrite(
         how,
-        "small",
         args,
         async ({ log, stdout }) => {
           expect((await read(log, "s")).slice(0, was.length)).toEqual(was);
@@ -236,53 +225,4 @@ describe.each(ends)("at any of its writes (%s)", (how) => {
     },
     patience,
   );
-
-  it.each(drops)(
-    "a session that loses its %s has each block as it was or as it is to be",
-    async (drop) => {
-      const first = await before("large");
-      const args = (dir: string) => {
-        const shown = drop === "reasoning" ? ["--shown"] : [];
-        const what = ["trim", "s", "--drop", drop, "--keep-steps", "0", ...shown, "--yes"];
-        return [commandLine, "--dir", dir, ...what];
-      };
-      const done = join(root, `store-${files++}`);
-      await cp(join(root, "large"), done, { recursive: true });
-      await run(args(done));
-      const whole = await openLog({ dir: done });
-      const after = (await read(whole, "s")).slice(0, first.length);
-      await whole.close();
-      const writes = await atEveryWrite(
-        how,
-        "large",
-        args,
-        async ({ log, stdout }) => {
-          const events = await read(log, "s");
-          const [was, is, willBe] = [first, events, after].map(stretches);
-          for (const [index, stretch] of (is ?? []).slice(0, was?.length).entries())
-            expect([was?.[index], willBe?.[index]]).toContain(stretch);
-          const isDone = is?.slice(0, was?.length).every((one, index) => one === willBe?.[index]);
-          expect(stdout === "" || isDone === true).toBe(true);
-          return { again: true };
-        },
-        async (log) => {
-          const events = await read(log, "s");
-          expect(events.slice(0, first.length)).toEqual(after);
-          expect(events.slice(first.length).map(({ type }) => type)).toEqual(["session.thinned"]);
-        },
-      );
-      expect(writes).toBeGreaterThan(4);
-    },
-    patience,
-  );
 });
-
-/** The events between two that no text crosses, each stretch as a text. */
-function stretches(events: readonly SessionEvent[]): readonly string[] {
-  const found = [""];
-  for (const event of events) {
-    if (boundsTrimming(event)) found.push("");
-    found.push(`${found.pop()}${JSON.stringify(event)}\n`);
-  }
-  return found;
-}

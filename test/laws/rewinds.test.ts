@@ -101,27 +101,6 @@ describe("a session that the runtime may record, rewound at any time", () => {
     );
   });
 
-  it("is so after its deltas were joined and its reasoning is gone", async () => {
-    let tried = 0;
-    await fc.assert(
-      fc.asyncProperty(imagined, async (events) => {
-        if (events.length === 0) return;
-        await using log = await openMemoryLog();
-        await log.append("one", "none", events, { origin: "recorded" });
-        for (const drop of ["reasoning", "boundaries"] as const) {
-          const expected = await log.revision("one");
-          const data = { drop, spans: [{ from: 1, to: expected }], shown: true } as const;
-          await log.trim("one", { expected, event: { type: "session.thinned", time: 1, data } });
-        }
-        const trial = tryRewinds(await storedEvents(log, "one"), { most: 8, thinned: true });
-        expect(trial.problems).toEqual([]);
-        tried += trial.tried;
-      }),
-      runs(30, 60),
-    );
-    expect(tried).toBeGreaterThan(60);
-  });
-
   it("is rewound, left and returned to often in this test", () => {
     const rewinds = fc.sample(imagined, { numRuns: 150, seed: 1 }).map((events) => {
       const all = events.filter((event) => event.type === "session.rewound");

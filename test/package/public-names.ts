@@ -16,7 +16,7 @@ export const publicNames: Readonly<Record<string, string>> = {
     folderBlobs folderKeys importModelMessages importSession importUIMessages isCallOf isRedacted manual
     masterKeys memoryBlobs memoryKeys mirrorSession offlineModel openLog openMemoryLog overflow
     promptWithMedia providerCounter readContext readSessionFile redactSession sessionAttributes
-    sessionCost sessionMachine slidingWindow summarize threshold tokenizer tokens trimLog uiStream
+    sessionCost sessionMachine slidingWindow summarize threshold tokenizer tokens uiStream
     verifyLog verifySession viewSession Agent Approval BlobStore CompactionChoice CompactionStrategy
     CompactionWhen ContextFigures ContextOptions EncryptedLog EventLog HistoryItem InferAgentUIMessage
     JsonValue KeyStore ListedSession MasterKeys McpServers Runtime RuntimeOptions SendOptions Session

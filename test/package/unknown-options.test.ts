@@ -16,7 +16,6 @@ import { forkSession } from "../../src/archive/index.ts";
 import {
   agentTool,
   checkpoint,
-  trimLog,
   uiStream,
   byImportance,
   createRuntime,
@@ -246,8 +245,6 @@ const rows: readonly Row[] = [
   // @ts-expect-error -- unknown
   ["options.progress", "onProgress", () => log.backup(join(dir, "b"), { progress: () => {} })],
   // @ts-expect-error -- unknown
-  ["options.keepStep", "keepSteps", () => runtime.trimLog("s", { drop: "boundaries", keepStep: 3 })],
-  // @ts-expect-error -- unknown
   ["options.messageId", undefined, () => session.send("x", { messageId: "m" })],
   // @ts-expect-error -- unknown
   ["message.file", "files", () => session.send({ text: "x", files: [], file: "a.txt" })],
@@ -336,10 +333,6 @@ const rows: readonly Row[] = [
   ["options.fork", "forks", () => log.delete("s", { fork: "copy" })],
   // @ts-expect-error -- unknown
   ["options.by", undefined, () => log.append("s", "any", [], { by: {} })],
-  // @ts-expect-error -- unknown
-  ["options.dryrun", "dryRun", () => log.trim("s", { expected: 3, dryrun: true })],
-  // @ts-expect-error -- unknown
-  ["options.keepStep", "keepSteps", () => trimLog(log, "s", { drop: "boundaries", keepStep: 3 })],
   // @ts-expect-error -- unknown
   ["options.id", undefined, () => forkSession(log, "s", { as: "f", id: "g" })],
   // @ts-expect-error -- unknown
@@ -457,7 +450,6 @@ const internal: ReadonlySet<string> = new Set([
   "EventsOptions",
   "FollowOptions",
   "LanguageModelCallOptions",
-  "TrimOptions",
 ]);
 
 it("every options type that a schema checks has a row above", async () => {
@@ -552,7 +544,6 @@ const covered: Readonly<Record<string, string>> = {
   TelemetryOptions: "agent.telemetry.enabled",
   TestingOptions: "testing.clocks",
   TimeLimits: "agent.timeLimits.callMS",
-  TrimLogOptions: "options.keepStep",
   TokenizerOptions: "options.exakt",
   ToolPolicy: "agent.toolPolicies.echo.idempotente",
   UserInput: "message.file",

@@ -128,7 +128,6 @@ describe("refuses", () => {
   it.each([
     ["backup", ["backup", "copy"], "pg_dump"],
     ["repair", ["repair"], "pg_dump"],
-    ["trim", ["trim", "s", "--drop", "boundaries"], "turnlog delete"],
     ["rotate-keys", ["rotate-keys"], "keys.rotate"],
     ["a folder too", ["sessions", "--dir", "x"], "--dir"],
     ["--take-over", ["sessions", "--take-over"], "--take-over"],

@@ -4,16 +4,9 @@ import { tool } from "ai";
 import { describe, expect, it } from "vitest";
 import { waitFor } from "xstate";
 import { z } from "zod";
-import {
-  mirrorSession,
-  openMemoryLog,
-  createRuntime,
-  trimLog,
-  verifySession,
-} from "../../src/public/index.ts";
+import { mirrorSession } from "../../src/public/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
 import { readUIMessages, uiMessages } from "../../src/ui/index.ts";
-import { lawProblems } from "../support/law-problems.ts";
 import { call, calling } from "../support/script.ts";
 import { openSession, reopen, type OpenSession } from "../support/with-runtime.ts";
 import { callIdentity } from "../../src/public/index.ts";
@@ -224,43 +217,5 @@ describe("a rewound session", () => {
     const ended = new Promise<void>((complete) => actor.subscribe({ complete }));
     stop.abort();
     await ended;
-  });
-
-  it("loses the reasoning of left branches to a trim too, and returns to them without it", async () => {
-    const thinking = (text: string) => ({
-      parts: [
-        { type: "reasoning", deltas: [`thought of ${text}, `, "at length"] },
-        { type: "text", deltas: [text, "."] },
-      ] as const,
-    });
-    const model = scriptedModel([thinking("One"), thinking("Two"), thinking("Other")]);
-    await using log = await openMemoryLog();
-    {
-      await using runtime = await createRuntime({ log, agent: { model } });
-      const session = await runtime.session("s");
-      await (
-        await session.send("a")
-      ).result;
-      await (
-        await session.send("b")
-      ).result;
-      await session.rewind({ beforeTurn: 2 });
-      await (
-        await session.send("c")
-      ).result;
-    }
-    for (const drop of ["reasoning", "boundaries"] as const)
-      await trimLog(log, "s", { drop, keepSteps: 0, shown: drop === "reasoning" });
-    expect((await verifySession(log, "s", { every: 1 })).problems).toEqual([]);
-    await using runtime = await createRuntime({ log, agent: { model: scriptedModel(["More."]) } });
-    const session = await runtime.session("s");
-    await session.checkout(1);
-    const prompt = JSON.stringify((await session.view()).prompt);
-    expect(prompt).toContain("Two.");
-    expect(prompt).not.toContain("thought of");
-    await (
-      await session.send("d")
-    ).result;
-    expect(lawProblems(await Array.fromAsync(log.read("s")))).toEqual([]);
   });
 });

@@ -7,7 +7,6 @@ import { z } from "zod";
 import { createCodec, TurnlogError, type SessionEvent } from "../../src/events/index.ts";
 import { forkSession } from "../../src/archive/index.ts";
 import {
-  trimLog,
   createRuntime,
   openMemoryLog,
   overflow,
@@ -309,11 +308,6 @@ it("functions over a log refuse what would not fit into it", async () => {
   await expect(forkSession(log, "s", { as: "f", now: Number.NaN })).rejects.toMatchObject({
     code: "INVALID_INPUT",
     message: expect.stringContaining("options.now") as unknown,
-  });
-  const wrong = { drop: "x" } as unknown as Parameters<typeof trimLog>[2];
-  await expect(trimLog(log, "s", wrong)).rejects.toMatchObject({
-    code: "INVALID_INPUT",
-    message: expect.stringContaining("options.drop") as unknown,
   });
   expect(await storedEvents(log, "s")).toEqual(before);
   expect(await Array.fromAsync(log.list())).toHaveLength(1);

@@ -1,10 +1,9 @@
-/** A session is run by one at a time: who closes, deletes, thins or fails it leaves nobody behind who still does. */
+/** A session is run by one at a time: who closes, deletes, configures or fails it leaves nobody behind who still does. */
 
 import { setImmediate } from "node:timers/promises";
 import { tool } from "ai";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import {
-  trimLog,
   createRuntime,
   dropOldest,
   openLog,
@@ -94,16 +93,17 @@ describe("a runtime that is closed", () => {
 
 describe("a session that is put away", () => {
   it("tells the result to who asked for it in the same moment", async () => {
-    await using runtime = await createRuntime({ memory: true, agent: { model: talking() } });
-    const session = await runtime.session("s");
+    const agents = { one: { model: talking() }, two: { model: talking() } };
+    await using runtime = await createRuntime({ memory: true, agents });
+    const session = await runtime.session("s", { agent: "one" });
     await (
       await session.send("One.")
     ).result;
     await session.send("Two.");
     const three = await session.send("Three.");
     await session.cancel();
-    const [answer, trimmed] = [three.result, told(runtime.trimLog("s", { drop: "boundaries" }))];
-    await trimmed;
+    const [answer, configured] = [three.result, session.configure({ agent: "two" })];
+    await configured;
     await session.resume();
     expect(await answer).toMatchObject({ finishReason: "stop" });
   });
@@ -141,7 +141,12 @@ describe("a session that is put away", () => {
     await using runtime = await createRuntime({ log, agent: { model: talking() } });
     const session = await runtime.session("s");
     for (const message of ["One.", "Two."]) await (await session.send(message)).result;
-    await trimLog(log, "s", { drop: "boundaries", keepSteps: 1 });
+    const other = {
+      type: "session.metadata-set",
+      time: 1,
+      data: { metadata: { by: "other" } },
+    } as const;
+    await log.append("s", "any", [other]);
     const last = await log.revision("s");
     expect(await told(session.send("Three."))).toBe("SESSION_FAILED");
     expect(await log.revision("s")).toBe(last);

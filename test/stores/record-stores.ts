@@ -14,7 +14,6 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
 import {
-  trimLog,
   encryptedLog,
   exportFixture,
   exportSession,
@@ -35,7 +34,6 @@ import {
   playMedia,
   playRecorded,
   playRedacted,
-  playThoughts,
   playToTheDeath,
   playUnknown,
 } from "./store-sessions.ts";
@@ -69,10 +67,6 @@ async function makePlain(dir: string): Promise<void> {
   await playDeleted({ log });
   await playImported({ log }, "steering");
   await playUnknown({ log });
-  for (const drop of ["boundaries", "reasoning"] as const) {
-    await playThoughts({ log }, `without-${drop}`);
-    await trimLog(log, `without-${drop}`, { drop, shown: drop === "reasoning" });
-  }
   await playToTheDeath({ log });
   await playServiceToTheDeath({ log });
   await log.backup(join(dir, "backup"));

@@ -200,20 +200,6 @@ export async function playUnknown(ground: StoreGround): Promise<void> {
   );
 }
 
-/** Long steps, so that their boundaries and their reasoning can be dropped. */
-export async function playThoughts(ground: StoreGround, id: string): Promise<void> {
-  const words = (what: string): string[] => Array.from({ length: 60 }, (_, n) => `${what} ${n}. `);
-  const thought = {
-    parts: [
-      { type: "reasoning", deltas: words("I think") },
-      { type: "text", deltas: words("I say") },
-    ],
-  } as const;
-  await using runtime = await open(ground, storeAgent([thought, thought, thought]));
-  const session = await runtime.session(id);
-  for (const text of ["Think.", "Think again.", "And once more."]) await say(session, text);
-}
-
 /** What was said in a secret turn is redacted, also for the fork that shares it. */
 export async function playRedacted(ground: StoreGround): Promise<void> {
   const agent = storeAgent([

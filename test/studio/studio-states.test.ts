@@ -1,4 +1,4 @@
-/** What the studio shows where a store is empty, damaged, encrypted, trimmed, or not reachable. In Chromium. */
+/** What the studio shows where a store is empty, damaged, encrypted, or not reachable. In Chromium. */
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -35,9 +35,8 @@ async function fill(dir: string): Promise<void> {
   };
   {
     await using runtime = await createRuntime({ dir, agent: { model } });
-    await say(runtime, "trimmed", "Trim me.");
-    await say(runtime, "trimmed", "And this.");
-    await runtime.trimLog("trimmed", { drop: "boundaries", keepSteps: 0 });
+    await say(runtime, "talk", "Answer me.");
+    await say(runtime, "talk", "And this.");
     await say(runtime, "pictures", [
       { type: "text", text: "What is this?" },
       { type: "file", mediaType: "image/png", filename: "pixel.png", data: pixel },
@@ -98,8 +97,8 @@ describe.runIf(isAll)("a store that is not as it should be", () => {
     expect(await page.textContent("body")).not.toContain("1234");
   });
 
-  it("shows a trimmed session, and pictures of the store", async () => {
-    const page = await stage.page("#/sessions/trimmed");
+  it("shows a session, and pictures of the store", async () => {
+    const page = await stage.page("#/sessions/talk");
     await page.waitForSelector(".message-assistant >> text=An answer.");
     await stage.go(page, "#/sessions/pictures");
     const picture = page.locator("img.picture");
@@ -111,7 +110,7 @@ describe.runIf(isAll)("a store that is not as it should be", () => {
   });
 
   it("says that the server is away, and goes on when it is back", async () => {
-    const page = await stage.page("#/sessions/trimmed");
+    const page = await stage.page("#/sessions/talk");
     await page.waitForSelector(".message-assistant");
     await stage.outage(async () => {
       await page.waitForSelector(".head >> text=reconnecting");
@@ -120,7 +119,7 @@ describe.runIf(isAll)("a store that is not as it should be", () => {
     });
     await page.waitForSelector(".head >> text=reconnecting", { state: "detached" });
     await page.waitForSelector("text=Offline, trying again", { state: "detached" });
-    const turn = await (await stage.runtime.session("trimmed")).send("Still there?");
+    const turn = await (await stage.runtime.session("talk")).send("Still there?");
     await turn.untilRest();
     await page.waitForSelector(".message-user >> text=Still there?");
   });

@@ -72,10 +72,6 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
     ["turnlog delete --older-than 30d --dry-run", "only says which"],
     "turnlog delete --where tenant=acme --yes",
   ],
-  trim: [
-    "turnlog trim <id> --drop boundaries",
-    "turnlog trim <id> --drop reasoning --before 30d --dry-run",
-  ],
   redact: ['turnlog redact <id> 12-20 31 --keys ../keys --reason "an address"'],
   backup: ["turnlog backup ../copy"],
   copy: [

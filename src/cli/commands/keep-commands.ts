@@ -3,7 +3,7 @@
 import { Argument, type Command, Option } from "commander";
 import type { ExitCode, Output } from "../output/index.ts";
 import type { PositionRange } from "../../events/index.ts";
-import { collect, metadataValue, positionRange, wholeNumber } from "./option-values.ts";
+import { collect, metadataValue, positionRange } from "./option-values.ts";
 
 export function addKeepCommands(
   program: Command,
@@ -73,29 +73,6 @@ export function addKeepCommands(
           ? await deleteOldSessions(options, output)
           : await deleteSession(session, options, output),
       );
-    });
-
-  program
-    .command("trim")
-    .description("drop delta boundaries or reasoning of a session's old steps")
-    .argument("<session>", "its id")
-    .addOption(
-      new Option("--drop <what>", "what to drop, permanently")
-        .choices(["boundaries", "reasoning"])
-        .makeOptionMandatory(),
-    )
-    .option(
-      "--keep-steps <n>",
-      "keep the last n steps (default: those of the last turn)",
-      wholeNumber,
-    )
-    .option("--before <date|days>", "only steps that ended before a date (2026-10-01) or 30d ago")
-    .option("--shown", "also reasoning that the next prompt would contain")
-    .option("--dry-run", "print what would be dropped, and drop nothing")
-    .option("--yes", "do not ask (required without a terminal)")
-    .action(async (session: string, _options: unknown, command: Command) => {
-      const { trimStoredLog } = await import("./trim-log-command.ts");
-      end(await trimStoredLog(session, command.optsWithGlobals(), output));
     });
 
   program

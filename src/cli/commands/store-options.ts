@@ -7,7 +7,6 @@ import { UsageError } from "../output/index.ts";
 const ofFolders: Readonly<Record<string, string>> = {
   backup: "copy the database with `pg_dump`",
   repair: "restore the database from a copy that `pg_dump` made; `turnlog verify` checks it",
-  trim: "PostgreSQL frees the space of deleted sessions by itself (`VACUUM`); `turnlog delete` deletes old ones",
   "rotate-keys": "call `keys.rotate(log)` in a program with the log of `openPostgresLog`",
 };
 

@@ -124,10 +124,6 @@ export class OwnerLog implements StoreLog {
     return this.#refuse();
   }
 
-  trim(): ReturnType<StoreLog["trim"]> {
-    return this.#refuse();
-  }
-
   saveSnapshot(): Promise<void> {
     return this.#refuse();
   }

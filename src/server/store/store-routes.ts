@@ -56,23 +56,5 @@ export function storeRoutes(store: StoreLog): readonly Route[] {
       handle: async ({ body: { session, positions, ...options }, runtime, by }) =>
         json(await runtime.redact(session, positions, { ...options, ...by })),
     }),
-    route({
-      method: "post",
-      path: "/store/trim",
-      action: "delete",
-      summary: "Drops delta boundaries or reasoning of a session's old steps for good.",
-      body: z.strictObject({
-        session: z.string(),
-        drop: z.enum(["boundaries", "reasoning"]),
-        keepSteps: z.int().nonnegative().exactOptional(),
-        before: z.number().exactOptional(),
-        shown: z.boolean().exactOptional(),
-        dryRun: z.boolean().exactOptional(),
-      }),
-      answer: done,
-      sessionOf: ({ body }) => body.session,
-      handle: async ({ body: { session, ...options }, runtime }) =>
-        json(await runtime.trimLog(session, options)),
-    }),
   ];
 }

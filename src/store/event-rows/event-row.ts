@@ -5,7 +5,6 @@ import {
   TurnlogError,
   type SessionEvent,
   CHECKSUM_LENGTH,
-  checksum,
   intactJson,
   isIntact,
   isStoredFields,
@@ -60,22 +59,6 @@ export function mergedRow(session: string, rows: readonly EventRow[]): EventRow 
   return { position, events, row: encodeRun(events, first, { session, position }, true) };
 }
 
-/** New rows for the same events, the first of which follows `revision`. */
-export function replacingRows(
-  codec: Codec,
-  session: string,
-  revision: number,
-  events: readonly NewEvent[],
-): Generator<EventRow> {
-  return eventRows(codec, session, revision, events, true);
-}
-
-function replacingRow(codec: Codec, event: NewEvent, key: RowKey): string {
-  const open = codec.encode(event, key).slice(CHECKSUM_LENGTH, -1);
-  const json = `${open}${event.id === undefined ? ",null" : ""},1]`;
-  return checksum(json, key) + json;
-}
-
 /** The rows that lists of events were read from, with the session and the position before the first. */
 const knownRows = new WeakMap<
   readonly NewEvent[],
@@ -110,9 +93,8 @@ export function* eventRows(
   session: string,
   revision: number,
   events: readonly NewEvent[],
-  replaces = false,
 ): Generator<EventRow> {
-  const known = replaces ? undefined : knownRows.get(events);
+  const known = knownRows.get(events);
   if (known?.session === session && known.revision === revision) {
     yield* known.rows;
     return;
@@ -127,12 +109,12 @@ export function* eventRows(
       position++;
       from++;
       const key = { session, position };
-      const row = replaces ? replacingRow(codec, event, key) : codec.encode(event, key);
+      const row = codec.encode(event, key);
       yield { position, events: [event], row };
     } else {
       position += run.length;
       from += run.length;
-      yield { position, events: run, row: encodeRun(run, first, { session, position }, replaces) };
+      yield { position, events: run, row: encodeRun(run, first, { session, position }) };
     }
   }
 }

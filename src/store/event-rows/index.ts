@@ -12,7 +12,6 @@ export {
   firstLink,
   isMergedRow,
   queuedEvents,
-  replacingRows,
   mergedRow,
 } from "./event-row.ts";
 export { LooseRows } from "./loose-rows.ts";

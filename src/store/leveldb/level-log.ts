@@ -12,8 +12,7 @@ import {
   readAllSchema,
   readSchema,
 } from "../log-rules/index.ts";
-import { z } from "zod";
-import { check, code, flag, implementation, name, optionsOf } from "../../validation/index.ts";
+import { check, code, implementation, name, optionsOf } from "../../validation/index.ts";
 import {
   type NewEvent,
   type SessionEvent,
@@ -39,18 +38,12 @@ import { levelCursors } from "./cursors.ts";
 import type { Committer } from "./write/index.ts";
 import { type Backup, type BackupOptions, RunningBackups } from "./backup/index.ts";
 import { listSessions, type Database, readOnlyError } from "./rows/index.ts";
-import type { TrimmedSession, TrimOptions } from "./upkeep/index.ts";
 import { readGlobal, snapshotRow } from "./read/index.ts";
 import { logParts, type LogParts, type LogPartsOptions } from "./log-parts.ts";
 import type { StoreLog } from "./store-log.ts";
 
-const anything = z.unknown();
 const signal = implementation({ addEventListener: code });
 const backupSchema = optionsOf<BackupOptions>({ onProgress: code, signal }, {});
-const trimSchema = optionsOf<TrimOptions>(
-  { event: anything, dryRun: flag },
-  { expected: anything },
-);
 
 export interface LevelLogOptions extends LogPartsOptions {
   readonly dir?: string;
@@ -245,12 +238,6 @@ export class LevelLog implements StoreLog {
     check(backupSchema, options, "backup", { name: "options" });
     await this.#parts.appender.staged();
     return await this.#backups.make(dir, options, this.#parts.committer.indexed);
-  }
-
-  async trim(session: string, options: TrimOptions): Promise<TrimmedSession> {
-    this.#assertWritable();
-    check(trimSchema, options, "trim", { name: "options", session });
-    return await this.#parts.trimming.trim(session, options);
   }
 
   close(): Promise<void> {

@@ -5,7 +5,7 @@ import type { LiveTail } from "../following/index.ts";
 import { Heads, IndexRows, Lineage } from "./heads/index.ts";
 import { Following, readGlobal, Reading, ScannedDatabase, SnapshotReader } from "./read/index.ts";
 import type { ChainMark, Database } from "./rows/index.ts";
-import { Deletion, Erasure, type Eraser, Trimming } from "./upkeep/index.ts";
+import { Deletion, Erasure, type Eraser } from "./upkeep/index.ts";
 import { Appender, Committer } from "./write/index.ts";
 
 export interface LogPartsOptions {
@@ -30,7 +30,6 @@ export interface LogParts {
   readonly appender: Appender;
   readonly erasure: Erasure;
   readonly deletion: Deletion;
-  readonly trimming: Trimming;
   readonly reading: Reading;
   readonly following: Following;
   readonly snapshots: SnapshotReader;
@@ -75,7 +74,6 @@ export function logParts(
   });
   const appender = new Appender({ database, codec, heads, lineage, committer });
   const erasure = new Erasure({ database, committer, eraser });
-  const changing = { source, heads, committer, appender, erasure };
   return {
     database,
     codec,
@@ -87,8 +85,7 @@ export function logParts(
     erasure,
     reading,
     following,
-    deletion: new Deletion(changing),
-    trimming: new Trimming(changing),
+    deletion: new Deletion({ source, heads, committer, appender, erasure }),
     snapshots: new SnapshotReader(database),
   };
 }

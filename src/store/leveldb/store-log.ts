@@ -1,11 +1,10 @@
-/** The interface of a log in a folder: the `EventLog` port, plus backup and trimming. */
+/** The interface of a log in a folder: the `EventLog` port, plus backup. */
 
 import type { BlobStore, CursorStore, EventLog } from "../../events/index.ts";
 import type { Backup, BackupOptions } from "./backup/index.ts";
-import type { TrimmedSession, TrimOptions } from "./upkeep/index.ts";
 
 /**
- * A log whose store can be copied and whose sessions can be trimmed.
+ * A log whose store can be copied.
  * @example
  * const log: StoreLog = await openLog({ dir: ".turnlog" });
  * await log.backup("../copies/monday");
@@ -27,14 +26,4 @@ export interface StoreLog extends EventLog {
    * `LOG_DAMAGED` (this store), `LOG_FULL`, `LOG_READ_ONLY`, `LOG_FAILED`, `LOG_CLOSED`; the signal's reason
    */
   backup(dir: string, options?: BackupOptions): Promise<Backup>;
-  /**
-   * Drops the content that a session's `session.thinned` events name; records `event`, one more of them,
-   * first. Own events keep their positions and types; appends, forks and snapshots wait. After an
-   * interruption each block is complete or trimmed, and another call finishes the work; a reader that
-   * pages meanwhile may see one block half trimmed. The memory of a running session is not trimmed.
-   * Called by `trimLog`, which chooses what to drop.
-   * @throws TurnlogError `SESSION_NOT_FOUND`, `REVISION_CONFLICT`, `SESSION_HAS_FORKS` (`details.forks` share
-   * reasoning that would be dropped), `COMMAND_REFUSED` (the session has a hash chain), and as `append`
-   */
-  trim(session: string, options: TrimOptions): Promise<TrimmedSession>;
 }

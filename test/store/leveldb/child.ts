@@ -6,7 +6,6 @@
  *                                           appends n events at a time, prints each revision when it is told of it
  *   child.ts fork <dir>                     makes forks of forks, prints how many when it is told of each
  *   child.ts delete <dir>                   makes sessions and forks and deletes them, prints each that it is told is deleted
- *   child.ts thin <dir>                     makes sessions and drops their reasoning, prints each that it is told has none
  *   child.ts redact <dir> <keys>            says things in an encrypted session and redacts them, prints each that it is told is gone
  *   child.ts backup <dir> <to>              copies the store, prints how many events it has read, at last `done`
  *   child.ts open <dir>                     opens and closes in a loop, prints `open` each time
@@ -19,8 +18,6 @@ import { encryptedLog } from "../../../src/store/encryption/encrypting-log.ts";
 import { folderKeys } from "../../../src/store/encryption/folder-keys.ts";
 import { TurnlogError, type EventLog, type NewEvent } from "../../../src/events/index.ts";
 import { openLog } from "../../../src/store/leveldb/open-store.ts";
-import type { StoreLog } from "../../../src/store/leveldb/store-log.ts";
-import { talk } from "./talk.ts";
 
 const [command = "", dir = "", ...rest] = process.argv.slice(2);
 
@@ -101,21 +98,6 @@ async function deleteAll(log: EventLog): Promise<void> {
   }
 }
 
-/** Each session thinks of a secret of its own, in so many blocks that they are written in several batches. */
-async function thinAll(log: StoreLog): Promise<void> {
-  for (let number = 0; ; number++) {
-    const name = `s-${number}`;
-    const events = talk(name);
-    await log.append(name, "none", events, { origin: "copied" });
-    for (const drop of ["reasoning", "boundaries"] as const) {
-      const expected = await log.revision(name);
-      const data = { drop, spans: [{ from: 1, to: events.length }] };
-      await log.trim(name, { expected, event: { type: "session.thinned", time: 1, data } });
-    }
-    print(name);
-  }
-}
-
 /** Each session says two secrets, and one of them is redacted; every second has a fork. */
 async function redactAll(log: EventLog, keys: string): Promise<void> {
   const encrypted = encryptedLog(log, folderKeys(keys));
@@ -180,9 +162,6 @@ switch (command) {
     break;
   case "delete":
     await deleteAll(await openLog({ dir, durability: "os" }));
-    break;
-  case "thin":
-    await thinAll(await openLog({ dir, durability: "os" }));
     break;
   case "redact":
     await redactAll(await openLog({ dir, durability: "os" }), rest[0] ?? "");

@@ -6,7 +6,7 @@ import type { EventLog, GlobalEvent, NewEvent, SessionEvent } from "../../../src
 import { openLog } from "../../../src/store/leveldb/open-store.ts";
 import { repairLog } from "../../../src/store/leveldb/repair/repair-log.ts";
 import { verifyLog } from "../../../src/archive/verify/index.ts";
-import { fails, forked, numbered, numberedUpTo, take } from "../../../src/testing/index.ts";
+import { alone, fails, forked, numbered, numberedUpTo, take } from "../../../src/testing/index.ts";
 import { temporaryFolder, timeout } from "./disk.ts";
 import { openFaultyLog, openOver } from "./faulty-database.ts";
 import { startChild } from "./process.ts";
@@ -115,6 +115,32 @@ describe("the bytes of a deleted session", () => {
     await eventually(async () => expect(await traces(dir, /planted/)).toEqual([]));
     await log.close();
   });
+});
+
+it("a fork that is given its own copy has each event once, whenever rows are merged meanwhile", async () => {
+  for (let scans = 1, meanwhile = true; meanwhile; scans++) {
+    let left = Number.POSITIVE_INFINITY;
+    let interfere = async (): Promise<void> => {};
+    const { log, rows } = await openFaultyLog(async (operation) => {
+      if (operation === "scan" && --left === 0) await interfere();
+    });
+    // The rows of the last block lie in two pages, and are merged when it ends.
+    for (let number = 1; number <= 300; number++)
+      await log.append("p", "any", [number <= 200 ? alone(number) : numbered(number)]);
+    const before = await Array.fromAsync(log.read("p"));
+    await log.fork("f", [forked("p", before.length), alone(1)]);
+    await log.fork("g", [forked("f", before.length), alone(1)]);
+    meanwhile = false;
+    interfere = async () => {
+      meanwhile = true;
+      await log.append("p", "any", [alone(301)]);
+    };
+    left = scans;
+    await log.delete("f", { forks: "copy" });
+    expect(await Array.fromAsync(log.read("g", { to: before.length }))).toEqual(before);
+    const { log: again } = await openOver(rows);
+    expect(await Array.fromAsync(again.read("g", { to: before.length }))).toEqual(before);
+  }
 });
 
 describe("a deletion that is interrupted", () => {

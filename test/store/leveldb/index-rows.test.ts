@@ -90,7 +90,7 @@ function link(session: string, position: number): NewEvent<"session.forked"> {
   return { type: "session.forked", time: 5_000, data: { from: { session, position } } };
 }
 
-/** Sessions that begin, continue, branch off, are trimmed and deleted, over several marks. */
+/** Sessions that begin, continue, branch off and are deleted, over several marks. */
 async function work(log: StoreLog): Promise<void> {
   for (const session of ["a", "b", "c"]) await log.append(session, "none", [alone(1), alone(2)]);
   for (let number = 3; number <= 6; number++) {

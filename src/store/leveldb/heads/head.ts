@@ -36,7 +36,7 @@ export interface Head {
   ready: boolean;
   /** The session was deleted: its name cannot be used again. */
   isDeleted: boolean;
-  /** A deletion or a trimming has the session to itself: other changes wait for the end of `line`. */
+  /** A deletion has the session to itself: other changes wait for the end of `line`. */
   isLocked: boolean;
   /** The last position, including queued events. */
   revision: number;

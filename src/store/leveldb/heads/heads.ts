@@ -58,7 +58,7 @@ export class Heads {
     return head;
   }
 
-  /** Undefined while a deletion or a trimming has the session to itself. */
+  /** Undefined while a deletion has the session to itself. */
   unlocked(session: string): Head | undefined {
     const head = this.known(session);
     return head?.isLocked === true ? undefined : head;

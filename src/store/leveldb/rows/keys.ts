@@ -11,7 +11,7 @@
  *   m/…                       the store's own marks
  *   r/<name>                  the position of a consumer
  *   q/<session>/<position>    rows that repair set aside
- *   x/<session>               deleted or trimmed, and the bytes may still be in the files
+ *   x/<session>               deleted, and the bytes may still be in the files
  */
 
 import { fromSegment, segmentOf } from "../../../events/index.ts";
