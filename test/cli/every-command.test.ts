@@ -155,7 +155,7 @@ const uses: Readonly<Record<string, readonly Use[]>> = {
   "rotate-keys": [use(), { ...use(), store: "encrypted" }],
   gc: [use()],
   repair: [use()],
-  completion: [use("bash"), use("zsh", "--", "show", ""), use(unknown)],
+  completion: [use("bash"), use(unknown)],
   help: [use("show"), use(unknown)],
 };
 

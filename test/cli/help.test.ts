@@ -1,6 +1,5 @@
 /** The help of the commands: each has examples, and an example is a line that the command line takes. */
 import { describe, expect, it } from "vitest";
-import { shellWords } from "../../src/cli/commands/completion-words.ts";
 import { installedProviders, localServers } from "../../src/cli/chat/model-choice.ts";
 import { commandLine } from "../../src/cli/program.ts";
 import { run } from "./command-line.ts";
@@ -15,7 +14,9 @@ async function calledBy(line: string): Promise<string | undefined> {
   let called: string | undefined;
   const parser = program();
   for (const command of parser.commands) command.action(() => void (called = command.name()));
-  await parser.parseAsync(shellWords(line).slice(1), { from: "user" });
+  const words = line.match(/(?:'[^']*'|"[^"]*"|[^\s'"])+/g) ?? [];
+  const bare = words.map((word) => word.replaceAll(/['"]/g, ""));
+  await parser.parseAsync(bare.slice(1), { from: "user" });
   return called;
 }
 

@@ -1,55 +1,95 @@
-/**
- * The completion scripts. Each asks the command on the line for the words that fit: one a line, with its
- * description after a tab. A line with only a tab means names of files.
- */
+/** The completion scripts: fixed lists of commands, options and choices, made of the definitions of the commands. */
 
-export type Shell = "bash" | "zsh" | "fish";
+import type { Argument, Command, Option } from "commander";
 
-export const scripts: Readonly<Record<Shell, string>> = {
-  bash: `# Completion of turnlog for bash. In ~/.bashrc: source <(turnlog completion bash)
-_turnlog() {
-  local line="\${COMP_LINE:0:COMP_POINT}" typed before word about
-  # Bash replaces only the end of a word, after the last ":" or "=".
-  typed="\${line##*[[:space:]]}"
-  before="\${typed%"\${typed##*[$COMP_WORDBREAKS]}"}"
-  COMPREPLY=()
-  while IFS=$'\\t' read -r word about; do
-    if [[ -n $word ]]; then
-      COMPREPLY+=("$(printf %q "\${word#"$before"}")")
-    else
-      compopt -o filenames 2>/dev/null
-      while IFS= read -r word; do COMPREPLY+=("$word"); done < <(compgen -f -- "\${typed#"$before"}")
-    fi
-  done < <("$1" completion bash -- "$line" 2>/dev/null)
+export const shells = ["bash", "zsh", "fish"] as const;
+export type Shell = (typeof shells)[number];
+
+export function completionScript(shell: Shell, program: Command): string {
+  switch (shell) {
+    case "bash":
+      return `# Completion of turnlog for bash. In ~/.bashrc: source <(turnlog completion bash)\n${bash(program)}`;
+    case "zsh":
+      return `# Completion of turnlog for zsh. In ~/.zshrc, after compinit: source <(turnlog completion zsh)\nautoload -U +X bashcompinit && bashcompinit\n${bash(program)}`;
+    case "fish":
+      return fish(program).join("\n");
+  }
 }
-complete -F _turnlog turnlog`,
-  zsh: `#compdef turnlog
-# Completion of turnlog for zsh. In ~/.zshrc, after compinit: source <(turnlog completion zsh)
-_turnlog() {
-  local line
-  local -a found
-  for line in "\${(@f)$("\${words[1]}" completion zsh -- "\${(@Q)words[2,CURRENT-1]}" "\${(Q)PREFIX}" 2>/dev/null)}"; do
-    if [[ $line == $'\\t' ]]; then
-      compset -P '--*='
-      _files
-      return
-    fi
-    [[ -n $line ]] && found+=("\${\${line%%$'\\t'*}//:/\\\\:}:\${line#*$'\\t'}")
+
+/** The options of a command; those of the chat are also those of a line without a command. */
+function optionsOf(command: Command): readonly Option[] {
+  return command.options.filter(({ hidden, long }) => !hidden && long !== undefined);
+}
+
+function choicesOf(place: Argument | Option): readonly string[] {
+  return place.argChoices ?? [];
+}
+
+/** What may stand after a command that is no option. */
+function operandsOf(program: Command, command: Command): readonly string[] {
+  return command.name() === "help"
+    ? program.commands.map((one) => one.name())
+    : command.registeredArguments.flatMap(choicesOf);
+}
+
+/** Where no word fits, the shell completes names of files. */
+function bash(program: Command): string {
+  const names = program.commands.map((command) => command.name());
+  const flags = (options: readonly Option[]): readonly (string | undefined)[] =>
+    options.map(({ long }) => long);
+  const rows = (command: Command, as: string, more: readonly string[]): string => {
+    const own = command === program ? [] : optionsOf(command);
+    const words = [...more, ...flags(own), ...flags(optionsOf(program)), "--help"];
+    return `      "${as} "*) words="${words.join(" ")}" ;;`;
+  };
+  const choices = [program, ...program.commands].flatMap((command) =>
+    optionsOf(command).flatMap((option) => {
+      const as = command === program ? '*" ' : `"${command.name()} `;
+      const values = choicesOf(option).join(" ");
+      return values === "" ? [] : [`      ${as}${option.long}") words="${values}" ;;`];
+    }),
+  );
+  const chat = program.commands.find((command) => command.name() === "chat") ?? program;
+  return `_turnlog() {
+  local word command="" words=""
+  for word in "\${COMP_WORDS[@]}"; do
+    case "$word" in
+      "$2") ;;
+      ${names.join("|")}) command="$word"; break ;;
+    esac
   done
-  _describe turnlog found
+  case "$command $3" in
+${[...choices, ...program.commands.map((command) => rows(command, command.name(), operandsOf(program, command))), rows(chat, "", names)].join("\n")}
+  esac
+  COMPREPLY=($(compgen -W "$words" -- "$2"))
 }
-if [[ $funcstack[1] == _turnlog ]]; then _turnlog; else compdef _turnlog turnlog; fi`,
-  fish: `# Completion of turnlog for fish: turnlog completion fish > ~/.config/fish/completions/turnlog.fish
-function __turnlog_words
-    set -l words (commandline -opc)
-    set -l typed (commandline -ct)
-    for line in ($words[1] completion fish -- $words[2..] "$typed" 2>/dev/null)
-        if test "$line" = \\t
-            __fish_complete_path "$typed"
-        else
-            printf '%s\\n' $line
-        end
-    end
-end
-complete -c turnlog -f -a '(__turnlog_words)'`,
-};
+complete -o default -F _turnlog turnlog`;
+}
+
+function fish(program: Command): readonly string[] {
+  const quoted = (text: string): string => `'${text.replaceAll(/[\\']/g, String.raw`\$&`)}'`;
+  const line = (when: string, rest: string): string => `complete -c turnlog ${when}${rest}`;
+  const option = (when: string, { long = "", short, description, ...one }: Option): string => {
+    const named = `-l ${long.slice(2)}${short === undefined ? "" : ` -s ${short.slice(1)}`}`;
+    const values = one.argChoices === undefined ? "" : ` -xa ${quoted(one.argChoices.join(" "))}`;
+    const takes = one.required && values === "" ? " -r" : values;
+    return line(when, `${named}${takes} -d ${quoted(description)}`);
+  };
+  return [
+    "# Completion of turnlog for fish: turnlog completion fish > ~/.config/fish/completions/turnlog.fish",
+    ...optionsOf(program).map((one) => option("", one)),
+    line("", "-l help -d 'print this help'"),
+    ...program.commands.flatMap((command) => {
+      const name = command.name();
+      const isFirst = "-n __fish_use_subcommand ";
+      const isHere = `-n '__fish_seen_subcommand_from ${name}' `;
+      const operands = operandsOf(program, command).join(" ");
+      return [
+        line(isFirst, `-a ${name} -d ${quoted(command.description())}`),
+        ...optionsOf(command).map((one) => option(isHere, one)),
+        ...(name === "chat" ? optionsOf(command).map((one) => option(isFirst, one)) : []),
+        ...(operands === "" ? [] : [line(isHere, `-fa ${quoted(operands)}`)]),
+      ];
+    }),
+  ];
+}

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { listSessions, withQuestions, type SessionRow } from "../../state/index.ts";
 import { isOfOwner } from "../owner/index.ts";
 import type { EncryptedLog } from "../../store/encryption/index.ts";
-import { openSessions, storeName, sessionOptions, type SessionsPlace } from "../settings/index.ts";
+import { openSessions, storeName, sessionOptions } from "../settings/index.ts";
 import {
   writeLine,
   writeLines,
@@ -23,8 +23,10 @@ const optionsSchema = z.object({
 
 export async function sessions(given: unknown, { data, progress }: Output): Promise<void> {
   const { dir, database, keys, takeOver, json, limit } = optionsSchema.parse(given);
-  await using log = await openList({ dir, database, keys, takeOver });
-  const newest = (await newestFirst(log)).slice(0, limit);
+  const place = { dir, database, keys, takeOver };
+  await using log = await openSessions(place, { readOnly: true, withoutKey: "redact" });
+  const found = await Array.fromAsync(listSessions(log));
+  const newest = found.toSorted((one, other) => other.updatedAt - one.updatedAt).slice(0, limit);
   const rows = await Promise.all(newest.map((session) => withQuestions(log, session)));
   if (json)
     await writeLines(
@@ -41,21 +43,6 @@ async function runningIn(log: EncryptedLog): Promise<(session: string) => boolea
   const taken = await log.ownership?.taken?.();
   const isOpen = isOfOwner(log.stored);
   return (session) => taken?.has(session) ?? isOpen;
-}
-
-/** The sessions as the list has them, without their questions. @throws as {@link openSessions} */
-export async function newestSessions(folder: SessionsPlace): Promise<readonly SessionRow[]> {
-  await using log = await openList(folder);
-  return await newestFirst(log);
-}
-
-async function openList(folder: SessionsPlace): Promise<EncryptedLog> {
-  return await openSessions(folder, { readOnly: true, withoutKey: "redact" });
-}
-
-async function newestFirst(log: EncryptedLog): Promise<readonly SessionRow[]> {
-  const found = await Array.fromAsync(listSessions(log));
-  return found.toSorted((one, other) => other.updatedAt - one.updatedAt);
 }
 
 /** The least width of the id column: generated names fit. */

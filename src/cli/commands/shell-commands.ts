@@ -1,20 +1,17 @@
 /** Defines the commands about the command line, and refuses a mistyped command, which would go to a model as a message. */
 
 import { type Command, Argument } from "commander";
-import { meantName, type Output, UsageError } from "../output/index.ts";
-import type { Shell } from "./completion-scripts.ts";
+import { meantName, type Output, UsageError, writeLines } from "../output/index.ts";
+import { completionScript, type Shell, shells } from "./completion-scripts.ts";
 
-/** Defines `turnlog completion <shell>`. After `--`, its scripts ask for the words that fit. */
+/** Defines `turnlog completion <shell>`. */
 export function addCompletionCommand(program: Command, output: Output): void {
   program
     .command("completion")
-    .description("print the script that completes commands, options and sessions in a shell")
-    .usage("[options] <shell>")
-    .addArgument(new Argument("<shell>", "the shell").choices(["bash", "zsh", "fish"]))
-    .allowExcessArguments()
-    .action(async (shell: Shell, _options: unknown, command: Command) => {
-      const { completion } = await import("./completion-command.ts");
-      await completion(shell, command.args.slice(1), program, output);
+    .description("print the script that completes commands and options in a shell")
+    .addArgument(new Argument("<shell>", "the shell").choices(shells))
+    .action(async (shell: Shell) => {
+      await writeLines(output.data, [completionScript(shell, program)]);
     });
 }
 
