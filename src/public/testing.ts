@@ -19,6 +19,4 @@ export {
   ownershipContract,
   promptProblems,
   sessionMatchers,
-  sessionPaths,
-  walkSession,
 } from "../testing/index.ts";

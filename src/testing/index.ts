@@ -18,5 +18,3 @@ export {
 } from "./log-samples.ts";
 export { type PromptProblem, type PromptRule, promptProblems } from "../projections/index.ts";
 export { type SessionMatchers, sessionMatchers } from "./session-matchers.ts";
-export { sessionPaths } from "./session-walk.ts";
-export { walkSession } from "./walk-session.ts";

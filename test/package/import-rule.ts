@@ -351,18 +351,7 @@ const mayImport: Modules = {
   sharing: ["events", "shared", "runtime", "server"],
   // Types only, which `client-bundle.test.ts` checks.
   client: ["events", "ui", "state", "runtime"],
-  testing: [
-    "events",
-    "validation",
-    "projections",
-    "machines",
-    "models",
-    "agent",
-    "store/encryption",
-    "archive/verify",
-    "runtime",
-    "replay",
-  ],
+  testing: ["events", "projections", "store/encryption", "replay"],
   loading: [
     "shared",
     "store/leveldb",

@@ -35,8 +35,8 @@ export const publicNames: Readonly<Record<string, string>> = {
   `,
   testing: `
     blobStoreContract eventLogContract gate inboxContract keyStoreContract ownershipContract
-    promptProblems recordedPace replay replayModel replayTools scriptedModel sessionMatchers sessionPaths
-    walkSession Gate ScriptedModel ScriptedStep SessionMatchers
+    promptProblems recordedPace replay replayModel replayTools scriptedModel sessionMatchers
+    Gate ScriptedModel ScriptedStep SessionMatchers
   `,
   ui: `
     fromUIMessage readUIMessages uiMessageChunks uiMessages SessionChunk PlacedMessage SessionMessage

@@ -60,7 +60,6 @@ import { createServer, serveNode } from "../../src/public/server.ts";
 import { callCost, modelLimits, planCuts, planPruning } from "../../src/context/index.ts";
 import { recordedPace, scriptedModel } from "../../src/models/index.ts";
 import { replay } from "../../src/replay/index.ts";
-import { sessionPaths, walkSession } from "../../src/testing/index.ts";
 import type { SessionEvent } from "../../src/events/index.ts";
 import { storedEvents } from "../support/replay.ts";
 
@@ -382,12 +381,6 @@ const rows: readonly Row[] = [
   // @ts-expect-error -- unknown
   ["agent.maxStep", "maxSteps", () => replay(events, { model, maxStep: 3 })],
   // @ts-expect-error -- unknown
-  ["options.patience", "patienceMs", () => walkSession([], { model }, { patience: 3 })],
-  // @ts-expect-error -- unknown
-  ["bounds.message", "messages", () => sessionPaths({ message: 3 })],
-  // @ts-expect-error -- unknown
-  ["bounds.calls.0.ask", "asks", () => sessionPaths({ calls: [{ toolName: "a", input: {}, ask: true }] })],
-  // @ts-expect-error -- unknown
   ["step 1.part", "parts", () => scriptedModel([{ part: [] }])],
   // @ts-expect-error -- unknown
   ["step 1.parts.0.delta", "deltas", () => scriptedModel([{ parts: [{ type: "text", deltas: [], delta: "x" }] }])],
@@ -549,8 +542,6 @@ const covered: Readonly<Record<string, string>> = {
   UserInput: "message.file",
   VerifyOptions: "options.ever",
   VerifySessionOptions: "options.chains",
-  WalkBounds: "bounds.message",
-  WalkSessionOptions: "options.patience",
   ServeOptions: "options.prot",
   ServerLimits: "options.limits.bodySize",
   ServerOptions: "options.origin",
