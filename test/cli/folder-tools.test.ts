@@ -1,6 +1,6 @@
 /** What the folder tools promise to a model: true answers, clear limits, and nothing from outside. */
 import { execFile } from "node:child_process";
-import { link, readdir, readFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { folderTools } from "../../src/cli/folder/folder-tools.ts";
@@ -165,16 +165,18 @@ describe("read_file", () => {
     expect(endless.cut).toMatch(/60000 characters[^]*startLine 2/);
   });
 
-  it("reads a file that is too large only so far, and does not claim to know its length", async () => {
-    await using folder = await temporaryFolder({ "huge.txt": "0123456789abcde\n".repeat(600_000) });
-    const { read_file } = folderTools(folder.path);
-    const start = await callTool(read_file, { path: "huge.txt", endLine: 1 });
-    expect(start).toEqual({ path: "huge.txt", text: "0123456789abcde", startLine: 1, endLine: 1 });
-    await expect(callTool(read_file, { path: "huge.txt", startLine: 590_000 })).rejects.toThrow(
-      "more than 524288 lines",
-    );
-    const last = await callTool(read_file, { path: "huge.txt", startLine: 524_288 });
-    expect(last.cut).toContain("only the first 8.0 MB");
+  it("refuses a file that is too large, and a search passes over it and says so", async () => {
+    await using folder = await temporaryFolder({
+      "huge.txt": "0123456789abcde\n".repeat(600_000),
+      "small.txt": "9abc",
+    });
+    const { read_file, search_files } = folderTools(folder.path);
+    const message = "huge.txt has more than 8 MB, which is too much to be read.";
+    await expect(callTool(read_file, { path: "huge.txt", endLine: 1 })).rejects.toThrow(message);
+    expect(await callTool(search_files, { query: "9abc" })).toEqual({
+      matches: [{ file: "small.txt", line: 1, text: "9abc" }],
+      passedOver: [`huge.txt (${message})`],
+    });
   });
 
   it("refuses what is not a text file, in words that say what it is", async () => {
@@ -185,7 +187,7 @@ describe("read_file", () => {
     await promisify(execFile)("mkfifo", [folder.at("pipe")]);
     const { read_file } = folderTools(folder.path);
     await expect(callTool(read_file, { path: "image.png" })).rejects.toThrow(
-      "image.png is a binary file (7 bytes)",
+      "image.png is a binary file",
     );
     await expect(callTool(read_file, { path: "src" })).rejects.toThrow("src is a folder");
     await expect(callTool(read_file, { path: "pipe" })).rejects.toThrow(
@@ -330,19 +332,16 @@ describe("write_file", () => {
     expect(await readdir(folder.path)).toEqual([".git", "alias", "log"]);
   });
 
-  it("refuses a folder as a file, and a file that has a second name", async () => {
+  it("refuses what is not a file, and a path through a file", async () => {
     await using folder = await temporaryFolder({ "src/a.ts": "1" });
-    await using outside = await temporaryFolder({ "shared.txt": "theirs" });
-    await link(outside.at("shared.txt"), folder.at("shared.txt"));
+    await promisify(execFile)("mkfifo", [folder.at("pipe")]);
     const { write_file } = folderTools(folder.path, { allowWrite: true });
-    await expect(callTool(write_file, { path: "src", text: "x" })).rejects.toThrow("is a folder");
+    for (const path of ["src", "pipe"])
+      await expect(callTool(write_file, { path, text: "x" })).rejects.toThrow("not a file");
     await expect(callTool(write_file, { path: "src/a.ts/b.ts", text: "x" })).rejects.toThrow(
       "src/a.ts/b.ts",
     );
-    await expect(callTool(write_file, { path: "shared.txt", text: "mine" })).rejects.toThrow(
-      "hard link",
-    );
-    expect(await readFile(outside.at("shared.txt"), "utf8")).toBe("theirs");
+    expect(await readFile(folder.at("src/a.ts"), "utf8")).toBe("1");
   });
 });
 
@@ -376,8 +375,8 @@ describe("the log of the sessions", () => {
     const found = await callTool(search_files, { query: "words" });
     expect(found.matches.map((match) => match.file)).toEqual(["a.txt"]);
     expect(found.passedOver).toEqual([
-      "to-file (a link into the log of the sessions)",
-      "to-folder (a link into the log of the sessions)",
+      "to-file (a link that leads out of the folder, to a log or nowhere)",
+      "to-folder (a link that leads out of the folder, to a log or nowhere)",
     ]);
     expect((await callTool(list_files, {})).entries).toEqual(["a.txt"]);
     // What other programs keep can be read by those who name it.

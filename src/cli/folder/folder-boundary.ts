@@ -1,13 +1,12 @@
 /**
  * The boundary of the folder that the tools may use: resolves a model's path to a real path inside the
- * folder, or refuses it. It must never look at anything outside.
+ * folder, or refuses it in words that the model can act on. Another process that puts a link into a path
+ * between this check and its use is not guarded against; the tools themselves cannot make links.
  */
-import { hasCode } from "../../events/index.ts";
-import { realpathSync, statSync } from "node:fs";
-import { realpath } from "node:fs/promises";
-import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
-import { explainSystemError, folderError } from "./folder-error.ts";
-import { keptFolders, type KeptFolders } from "./kept-folders.ts";
+import { existsSync, realpathSync, statSync } from "node:fs";
+import { readlink, realpath } from "node:fs/promises";
+import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
+import { hasCode, TurnlogError } from "../../events/index.ts";
 
 export interface LocatedPath {
   readonly real: string;
@@ -15,81 +14,88 @@ export interface LocatedPath {
   readonly name: string;
 }
 
-/** The deepest existing part of a path, and the missing names below it. */
-interface Reach {
-  readonly real: string;
-  readonly missing: readonly string[];
-}
-
 export interface FolderBoundary {
-  /** The folder's real path, fixed when the boundary is made. */
-  readonly root: string;
-  /** Folders with the state of other programs. */
-  readonly kept: KeptFolders;
-  contains(real: string): boolean;
-  nameOf(real: string): string;
-  /** Resolves a path as far as it exists; refuses a path that leaves the folder, also through links. */
-  reach(path: string): Promise<Reach>;
-  /** Finds an existing path to read; refuses a path outside, in a log, or without a file or folder. */
+  /** Finds an existing path to read. @throws for a path outside, also through a link, or in a log */
   locate(path: string): Promise<LocatedPath>;
+  /** Finds a path to write, whose last names may be missing. @throws also in the state of other programs */
+  locateToWrite(path: string): Promise<LocatedPath>;
+  /** Whether a real path holds no state of other programs: a walk enters it. */
+  isOpen(real: string): boolean;
 }
 
-/** `logs`: log folders besides `.turnlog`, neither read nor written. @throws if the folder does not exist */
+/** A write there could run code (a git hook); a file there is read only by its name. */
+const programNames = [".git", "node_modules"];
+/** Neither written nor read: it would show other sessions. */
+const logName = ".turnlog";
+
+/** `logs`: log folders besides `.turnlog`, absolute or relative to the folder. @throws if the folder does not exist */
 export function folderBoundary(folder: string, logs: readonly string[] = []): FolderBoundary {
   const given = resolve(folder);
   const root = rootOf(given);
-  const kept = keptFolders(root, logs);
+  const logPaths = logs.map((log) => {
+    const path = resolve(root, log);
+    return existsSync(path) ? realpathSync(path) : path;
+  });
 
-  function contains(real: string): boolean {
-    return isBelow(root, real);
+  /** Whether a path has one of the names below the root. Some file systems take `.GIT` for `.git`. */
+  function goesThrough(real: string, names: readonly string[]): boolean {
+    return relative(root, real)
+      .toLowerCase()
+      .split(sep)
+      .some((name) => names.includes(name));
   }
 
-  function nameOf(real: string): string {
-    return relative(root, real).split(sep).join("/") || ".";
+  function isLog(real: string): boolean {
+    return goesThrough(real, [logName]) || logPaths.some((log) => isBelow(log, real));
   }
 
-  /** Checks the text of the path: refuses an outside path without access to the disk. */
+  /** Checks the text of a path, without access to the disk. */
   function absolute(path: string): string {
-    if (path.includes("\0"))
-      throw folderError("unusable", path, "A path cannot hold a NUL character.");
+    if (path.includes("\0")) throw refused(path, "A path cannot hold a NUL character.");
     const asked = isAbsolute(path) ? resolve(path) : resolve(root, path);
-    if (contains(asked)) return asked;
+    if (isBelow(root, asked)) return asked;
     // The folder may have been given through a link, and the path may use that name.
     if (isBelow(given, asked)) return join(root, relative(given, asked));
     throw outside(path);
   }
 
-  async function reach(path: string): Promise<Reach> {
-    let current = absolute(path);
-    const missing: string[] = [];
-    for (;;) {
+  /** Follows the links of the part that exists; refuses those that lead out or nowhere. */
+  async function reach(path: string): Promise<{ real: string; exists: boolean }> {
+    const asked = absolute(path);
+    for (let part = asked; ; part = dirname(part)) {
       try {
-        const real = await realpath(current);
-        if (!contains(real)) throw outside(path);
-        return { real, missing };
+        const real = await realpath(part);
+        if (!isBelow(root, real)) throw outside(path);
+        return { real: join(real, relative(part, asked)), exists: part === asked };
       } catch (error) {
-        if (!hasCode(error, "ENOENT", "ENOTDIR") || current === root)
-          throw explainSystemError(error, path);
-        missing.unshift(basename(current));
-        current = dirname(current);
+        if (!hasCode(error, "ENOENT", "ENOTDIR")) throw explained(path, error);
+        if (await isLink(part))
+          throw refused(path, `${path} is a link, or goes through one, that leads nowhere.`);
       }
     }
   }
 
-  async function locate(path: string): Promise<LocatedPath> {
-    const { real, missing } = await reach(path);
-    if (kept.hides(real)) {
-      throw folderError(
-        "protected",
-        path,
-        `${path} belongs to the log of the sessions, which is not read by tools.`,
-      );
-    }
-    if (missing.length === 0) return { real, name: nameOf(real) };
-    throw folderError("missing", path, `${path} does not exist. List the files to see what does.`);
+  function located(real: string): LocatedPath {
+    return { real, name: relative(root, real).split(sep).join("/") || "." };
   }
 
-  return { root, kept, contains, nameOf, reach, locate };
+  const boundary: FolderBoundary = {
+    async locate(path) {
+      const { real, exists } = await reach(path);
+      if (isLog(real))
+        throw refused(path, `${path} belongs to the log of the sessions, which tools do not read.`);
+      if (!exists) throw missing(path);
+      return located(real);
+    },
+    async locateToWrite(path) {
+      const { real } = await reach(path);
+      if (boundary.isOpen(real)) return located(real);
+      const names = [...programNames, logName].join(", ");
+      throw refused(path, `${path} is in a folder that is never written to (such as ${names}).`);
+    },
+    isOpen: (real) => !isLog(real) && !goesThrough(real, programNames),
+  };
+  return boundary;
 }
 
 function rootOf(folder: string): string {
@@ -98,19 +104,41 @@ function rootOf(folder: string): string {
     if (statSync(root).isDirectory()) return root;
   } catch (error) {
     const why = hasCode(error, "ENOENT", "ENOTDIR") ? "does not exist" : "cannot be opened";
-    throw folderError("missing", folder, `The folder ${folder} ${why}.`, error);
+    throw refused(folder, `The folder ${folder} ${why}.`, error);
   }
-  throw folderError("not-a-folder", folder, `${folder} is not a folder.`);
+  throw refused(folder, `${folder} is not a folder.`);
 }
 
 function isBelow(folder: string, path: string): boolean {
   return path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
 }
 
-function outside(path: string): Error {
-  return folderError(
-    "outside",
+async function isLink(path: string): Promise<boolean> {
+  return await readlink(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+function outside(path: string): TurnlogError {
+  return refused(
     path,
     `${path} leads out of the folder; only what is inside it may be used. Use a path relative to the folder.`,
   );
+}
+
+function missing(path: string, cause?: unknown): TurnlogError {
+  return refused(path, `${path} does not exist. List the files to see what does.`, cause);
+}
+
+export function refused(path: string, message: string, cause?: unknown): TurnlogError {
+  return new TurnlogError("INVALID_INPUT", message, { details: { path }, cause });
+}
+
+/** The refusal for an error of `node:fs`; a refusal stays what it is. */
+export function explained(path: string, error: unknown): TurnlogError {
+  if (TurnlogError.isInstance(error)) return error;
+  if (hasCode(error, "ENOENT", "ENOTDIR", "ENAMETOOLONG")) return missing(path, error);
+  const why = error instanceof Error ? error.message : String(error);
+  return refused(path, `${path} cannot be used: ${why}`, error);
 }

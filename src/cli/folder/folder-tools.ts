@@ -28,8 +28,8 @@ export type FolderTools = {
 };
 
 /**
- * The tools fail with `INVALID_INPUT`: the message tells the model what to do instead, `details.reason`
- * names the cause. @throws if the folder does not exist or is not a folder
+ * The tools fail with `INVALID_INPUT`: the message tells the model what to do instead.
+ * @throws if the folder does not exist or is not a folder
  */
 export function folderTools(folder: string, options: FolderToolsOptions = {}): FolderTools {
   const boundary = folderBoundary(folder, options.keepOut);

@@ -2,11 +2,9 @@
 import { tool, type Tool } from "ai";
 import { z } from "zod";
 import type { FolderBoundary } from "./folder-boundary.ts";
-import { patternFilter } from "./folder-pattern.ts";
-import { nameBelow, shortened, walkFolder } from "./folder-walk.ts";
+import { coverage, walkFolder } from "./folder-files.ts";
 
 const usualLimit = 300;
-const mostLooked = 50_000;
 
 export interface ListFilesInput {
   readonly path?: string | undefined;
@@ -54,38 +52,18 @@ export function listFilesTool(boundary: FolderBoundary): Tool<ListFilesInput, Li
     ): Promise<ListFilesOutput> {
       const recursive = input.recursive ?? pattern !== undefined;
       const start = await boundary.locate(path);
-      const takes = patternFilter(pattern);
-      const entries: string[] = [];
-      const notes: string[] = [];
-      let looked = 0;
-      let cut: string | undefined;
-
-      walk: for await (const batch of walkFolder(boundary, start, {
-        recursive,
-        signal: abortSignal,
-      })) {
-        const taken = takes(batch.map((entry) => nameBelow(start, entry.name)));
-        for (const [index, entry] of batch.entries()) {
-          looked += 1;
-          if (entry.kind === "passed-over") notes.push(`${entry.name} (${entry.why})`);
-          if (entry.kind === "passed-over" || taken[index] !== true) continue;
-          if (entry.kind === "folder" && (recursive || pattern !== undefined)) continue;
-          if (entries.length === limit) {
-            cut = `the limit of ${limit} entries was reached. Name a folder or a pattern, or raise the limit.`;
-            break walk;
-          }
-          entries.push(entry.kind === "folder" ? `${entry.name}/` : entry.name);
-        }
-        if (looked >= mostLooked) {
-          cut = `the search ended after ${looked} entries. Name a folder.`;
-          break;
-        }
-      }
+      const walk = await walkFolder(boundary, start, { recursive, pattern, signal: abortSignal });
+      const entries = walk.found
+        .filter(({ isFolder }) => !isFolder || !(recursive || pattern !== undefined))
+        .map(({ name, isFolder }) => (isFolder ? `${name}/` : name));
+      const cut =
+        entries.length > limit
+          ? `the limit of ${limit} entries was reached. Name a folder or a pattern, or raise the limit.`
+          : walk.cut;
       return {
         path: start.name,
-        entries,
-        ...(notes.length > 0 && { passedOver: shortened(notes) }),
-        ...(cut !== undefined && { cut }),
+        entries: entries.slice(0, limit),
+        ...coverage(walk.passedOver, cut),
       };
     },
   });

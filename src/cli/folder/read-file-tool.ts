@@ -2,10 +2,8 @@
 import { textStart } from "../../events/index.ts";
 import { tool, type Tool } from "ai";
 import { z } from "zod";
-import type { FolderBoundary } from "./folder-boundary.ts";
-import { folderError } from "./folder-error.ts";
-import { openToRead } from "./folder-file.ts";
-import { mostBytes, readText, sizeOf } from "./folder-text.ts";
+import { refused, type FolderBoundary } from "./folder-boundary.ts";
+import { readLines } from "./folder-files.ts";
 
 const mostLines = 2000;
 const mostCharacters = 50_000;
@@ -28,8 +26,8 @@ export interface ReadFileOutput {
   /** The lines of `text`; `endLine` is `startLine - 1` for an empty file. */
   readonly startLine: number;
   readonly endLine: number;
-  /** Lines of the file; absent if the file is too large to be read to its end. */
-  readonly totalLines?: number;
+  /** Lines of the file. */
+  readonly totalLines: number;
   /** Present if `text` is less than requested. */
   readonly cut?: string;
 }
@@ -39,45 +37,26 @@ export function readFileTool(boundary: FolderBoundary): Tool<ReadFileInput, Read
     description: `Reads a text file, at most ${mostLines} lines or ${mostCharacters} characters at once.`,
     inputSchema,
     async execute({ path, startLine = 1, endLine }, { abortSignal }): Promise<ReadFileOutput> {
+      abortSignal?.throwIfAborted();
       const located = await boundary.locate(path);
-      await using handle = await openToRead(boundary, located);
-      const read = await readText(handle, abortSignal);
-      if (read.kind === "binary") {
-        throw folderError(
-          "not-text",
-          path,
-          `${located.name} is a binary file (${sizeOf(read.bytes)}), which cannot be read as text.`,
-        );
-      }
-      const { lines, whole } = read;
-      const total = whole
-        ? `${lines.length} lines`
-        : `more than ${lines.length} lines, of which these can be read`;
-      if (startLine > Math.max(lines.length, 1)) {
-        throw folderError(
-          "unusable",
-          path,
-          `${located.name} has ${total}; there is no line ${startLine}.`,
-        );
-      }
-      if (endLine !== undefined && endLine < startLine) {
-        throw folderError(
-          "unusable",
-          path,
-          `endLine ${endLine} comes before startLine ${startLine}.`,
-        );
-      }
+      const lines = await readLines(located);
+      const { name } = located;
+      if (lines === undefined)
+        throw refused(path, `${name} is a binary file, which cannot be read as text.`);
+      if (startLine > Math.max(lines.length, 1))
+        throw refused(path, `${name} has ${lines.length} lines; there is no line ${startLine}.`);
+      if (endLine !== undefined && endLine < startLine)
+        throw refused(path, `endLine ${endLine} comes before startLine ${startLine}.`);
       const asked = lines.slice(startLine - 1, endLine);
       const shown = fitting(asked);
-      const text = textStart(shown.join("\n"), mostCharacters);
       const last = startLine + shown.length - 1;
       return {
-        path: located.name,
-        text,
+        path: name,
+        text: textStart(shown.join("\n"), mostCharacters),
         startLine,
         endLine: last,
-        ...(whole && { totalLines: lines.length }),
-        ...cutOf(asked, shown, last, whole || (endLine !== undefined && endLine <= lines.length)),
+        totalLines: lines.length,
+        ...cutOf(asked, shown, last),
       };
     },
   });
@@ -97,17 +76,12 @@ function cutOf(
   asked: readonly string[],
   shown: readonly string[],
   last: number,
-  complete: boolean,
 ): { readonly cut?: string } {
+  const more = shown.length < asked.length ? ` Go on with startLine ${last + 1}.` : "";
   const length = shown[0]?.length ?? 0;
-  if (length > mostCharacters) {
-    const more = asked.length > 1 ? ` Go on with startLine ${last + 1}.` : "";
+  if (length > mostCharacters)
     return {
       cut: `line ${last} has ${length} characters, of which the first ${mostCharacters} are shown.${more}`,
     };
-  }
-  if (shown.length < asked.length) {
-    return { cut: `the text ends after line ${last}. Go on with startLine ${last + 1}.` };
-  }
-  return complete ? {} : { cut: `only the first ${sizeOf(mostBytes)} of the file can be read.` };
+  return more === "" ? {} : { cut: `the text ends after line ${last}.${more}` };
 }

@@ -1,13 +1,12 @@
 /** The tool `search_files`: the lines of text files that contain a text or match an expression. */
+import { stat } from "node:fs/promises";
 import { tool, type Tool } from "ai";
 import { z } from "zod";
-import type { FolderBoundary } from "./folder-boundary.ts";
-import { searchFolder } from "./folder-search.ts";
-import { shortened } from "./folder-walk.ts";
-import { lineFinder, type LineMatch } from "./line-finder.ts";
+import { explained, refused, type FolderBoundary } from "./folder-boundary.ts";
+import { coverage, readLines, timeBoxed, walkFolder, type Walk } from "./folder-files.ts";
 
 const usualLimit = 100;
-const mostLooked = 20_000;
+const longestLine = 300;
 
 export interface SearchFilesInput {
   readonly query: string;
@@ -41,8 +40,12 @@ const inputSchema: z.ZodType<SearchFilesInput> = z.object({
     .describe(`At most so many lines. Default: ${usualLimit}.`),
 });
 
-interface SearchMatch extends LineMatch {
+interface SearchMatch {
   readonly file: string;
+  /** Counted from 1. */
+  readonly line: number;
+  /** The trimmed line; a long line is cut around the match, marked by `…`. */
+  readonly text: string;
 }
 
 export interface SearchFilesOutput {
@@ -61,46 +64,70 @@ export function searchFilesTool(
     description:
       "Searches the text files of a folder and all folders below, line by line. Leaves out .git, .turnlog, node_modules and binary files.",
     inputSchema,
-    async execute(
-      { query, path = ".", pattern, limit = usualLimit, ...input },
-      { abortSignal },
-    ): Promise<SearchFilesOutput> {
-      const { regex = false, ignoreCase = false } = input;
-      // One more than the limit shows whether there are more.
-      const find = lineFinder({ query, regex, ignoreCase, limit: limit + 1 });
+    async execute(input, { abortSignal: signal }): Promise<SearchFilesOutput> {
+      const { path = ".", pattern, limit = usualLimit } = input;
+      const find = columnFinder(input);
       const start = await boundary.locate(path);
+      const walk: Walk = (await stat(start.real)).isDirectory()
+        ? await walkFolder(boundary, start, { recursive: true, pattern, signal })
+        : { found: [{ ...start, isFolder: false }], passedOver: [] };
       const matches: SearchMatch[] = [];
-      const notes: string[] = [];
+      const notes = [...walk.passedOver];
       let binary = 0;
-      let looked = 0;
-      let cut: string | undefined;
-      for await (const found of searchFolder(boundary, start, {
-        find,
-        pattern,
-        signal: abortSignal,
-      })) {
-        if (looked === mostLooked) {
-          cut = `the search ended after ${looked} files. Name a folder or a pattern.`;
-          break;
-        }
-        looked += 1;
-        if (found.kind === "binary") binary += 1;
-        if (found.kind === "passed-over") notes.push(`${found.name} (${found.why})`);
-        if (found.kind !== "searched") continue;
-        if (found.note !== undefined) notes.push(`${found.name} (${found.note})`);
-        matches.push(...found.matches.map((match) => ({ file: found.name, ...match })));
-        if (matches.length > limit) {
-          matches.length = limit;
-          cut = `the limit of ${limit} lines was reached. Name a folder or a pattern, or raise the limit.`;
-          break;
+      for (const file of walk.found) {
+        signal?.throwIfAborted();
+        // One more than the limit shows that there are more.
+        if (matches.length > limit) break;
+        if (file.isFolder) continue;
+        const lines = await readLines(file).catch((error: unknown) => explained(file.name, error));
+        if (lines === undefined) binary += 1;
+        else if (lines instanceof Error) notes.push(`${file.name} (${lines.message})`);
+        else {
+          for (const [index, column] of find(lines).entries()) {
+            if (column === -1) continue;
+            matches.push({ file: file.name, line: index + 1, text: around(lines[index], column) });
+          }
         }
       }
       if (binary > 0) notes.push(`${binary} binary ${binary === 1 ? "file" : "files"}`);
-      return {
-        matches,
-        ...(notes.length > 0 && { passedOver: shortened(notes) }),
-        ...(cut !== undefined && { cut }),
-      };
+      const cut =
+        matches.length > limit
+          ? `the limit of ${limit} lines was reached. Name a folder or a pattern, or raise the limit.`
+          : walk.cut;
+      return { matches: matches.slice(0, limit), ...coverage(notes, cut) };
     },
   });
+}
+
+/** Finds the column of a match in each line, or -1. */
+function columnFinder({
+  query,
+  regex = false,
+  ignoreCase = false,
+}: SearchFilesInput): (lines: readonly string[]) => readonly number[] {
+  if (regex) {
+    const expression = compile(query, ignoreCase);
+    return (lines) => timeBoxed(query, () => lines.map((line) => line.search(expression)));
+  }
+  const wanted = ignoreCase ? query.toLowerCase() : query;
+  return (lines) => lines.map((line) => (ignoreCase ? line.toLowerCase() : line).indexOf(wanted));
+}
+
+function compile(query: string, ignoreCase: boolean): RegExp {
+  try {
+    return new RegExp(query, ignoreCase ? "i" : "");
+  } catch (error) {
+    const why = error instanceof Error ? error.message : "it is not valid";
+    throw refused(
+      query,
+      `The expression ${query} cannot be used: ${why}. Use a simpler one.`,
+      error,
+    );
+  }
+}
+
+function around(line = "", column: number): string {
+  const from = line.length <= longestLine ? 0 : Math.max(0, column - longestLine / 3);
+  const text = line.slice(from, from + longestLine).trim();
+  return `${from > 0 ? "…" : ""}${text}${from + longestLine < line.length ? "…" : ""}`;
 }

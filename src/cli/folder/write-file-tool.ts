@@ -1,8 +1,10 @@
 /** The tool `write_file`: creates or replaces a text file. Offered only if writing is allowed. */
+import { existsSync } from "node:fs";
+import { mkdir, stat, writeFile } from "node:fs/promises";
+import { dirname } from "node:path";
 import { tool, type Tool } from "ai";
 import { z } from "zod";
-import type { FolderBoundary } from "./folder-boundary.ts";
-import { openToWrite } from "./folder-file.ts";
+import { explained, refused, type FolderBoundary } from "./folder-boundary.ts";
 
 export interface WriteFileInput {
   readonly path: string;
@@ -27,12 +29,19 @@ export function writeFileTool(boundary: FolderBoundary): Tool<WriteFileInput, Wr
     inputSchema,
     async execute({ path, text }, { abortSignal }): Promise<WriteFileOutput> {
       abortSignal?.throwIfAborted();
-      const { handle, located, created } = await openToWrite(boundary, path);
-      await using _ = handle;
-      // An abort from here on is ignored: half a file would be worse than the whole one.
-      await handle.truncate(0);
-      await handle.writeFile(text);
-      return { path: located.name, bytes: Buffer.byteLength(text), created };
+      const { real, name } = await boundary.locateToWrite(path);
+      const created = !existsSync(real);
+      try {
+        // A pipe would wait for a reader.
+        if (!created && !(await stat(real)).isFile())
+          throw refused(path, `${path} is a folder or something else that is not a file.`);
+        await mkdir(dirname(real), { recursive: true });
+        // An abort from here on is ignored: half a file would be worse than the whole one.
+        await writeFile(real, text);
+      } catch (error) {
+        throw explained(path, error);
+      }
+      return { path: name, bytes: Buffer.byteLength(text), created };
     },
   });
 }
