@@ -1,233 +1,291 @@
-/** Decides the next move of the offline model. Requests in one message are answered one after another. Pure. */
+/**
+ * Decides what the offline model does next: the first word of a message says which of four tools it calls, and
+ * every other message gets an answer that says so. Pure.
+ */
+import type { LanguageModelV4CallOptions } from "@ai-sdk/provider";
+import { z } from "zod";
 import { cutShort } from "../events/index.ts";
-import { follow, type Move, type Plan } from "./offline-plan.ts";
-import {
-  readFileText,
-  readFindings,
-  readListing,
-  type Exchange,
-  type Outcome,
-  type Situation,
-} from "./offline-prompt.ts";
-import { requestsIn, type OfflineRequest, type Scope } from "./offline-request.ts";
-import { summaryOf, summaryTask } from "./offline-summary.ts";
-import {
-  amount,
-  bullets,
-  describeExchanges,
-  describeFailure,
-  describeFile,
-  describeFindings,
-  describeListing,
-  describeProject,
-  linesByFile,
-} from "./offline-wording.ts";
+import { readSituation, type Exchange, type Situation } from "./offline-prompt.ts";
 
-export function decide(situation: Situation): Move {
-  const summary = summaryTask(situation.instructions, situation.asked);
-  if (summary !== undefined) return { kind: "answer", text: summaryOf(summary) };
-  const move = follow(answerAll(situation), situation.since, situation.offered);
-  const { said } = situation;
-  if (move.kind !== "answer" || said === "" || !move.text.startsWith(said)) return move;
-  return { kind: "answer", text: move.text.slice(said.length) };
-}
-
-/** The files of the last answer, for "the first one" and "it". */
-interface Notes {
-  found: readonly string[];
-}
-
-function* answerAll(situation: Situation): Plan {
-  const { asked, attachments, offered, earlier } = situation;
-  const notes: Notes = { found: filesOf(earlier) };
-  const answers: string[] = [];
-  const unknown: string[] = [];
-  if (attachments > 0) answers.push("I cannot look at attached files; I go by the words.");
-  const requests = requestsIn(asked);
-  for (const request of requests) {
-    if (request.kind === "unknown") unknown.push(`"${shorten(request.text)}"`);
-    else answers.push(yield* answerOne(request, situation, notes));
-  }
-  if (unknown.length > 0)
-    answers.push(
-      `I do not understand ${shorten(unknown.join(", "))}. That takes a real model (--model in the terminal).`,
-    );
-  if (unknown.length > 0 || requests.length === 0) answers.push(describeAbilities(offered));
-  return answers.join("\n\n");
-}
-
-function* answerOne(
-  request: Exclude<OfflineRequest, { kind: "unknown" }>,
-  situation: Situation,
-  notes: Notes,
-): Plan {
-  switch (request.kind) {
-    case "list":
-      return yield* listFiles(request, notes);
-    case "read":
-      return yield* readFile(request.path, situation, notes);
-    case "read-found": {
-      const path = notes.found.at(request.which);
-      if (path !== undefined) return yield* readFile(path, situation, notes);
-      return "No file has come up yet that I could take. Name one, or ask me to list or search first.";
+type Call =
+  | {
+      readonly toolName: "list_files";
+      readonly input: {
+        readonly path: string;
+        readonly recursive: boolean;
+        readonly limit: number;
+        readonly pattern?: string;
+      };
     }
-    case "search":
-      return yield* searchFiles(request, notes);
-    case "write":
-      return yield* writeFile(request, notes);
-    case "project":
-      return yield* tellProject(notes);
-    case "explain":
-      return describeExchanges([...situation.earlier, ...situation.since]);
-    case "help":
-      return describeAbilities(situation.offered);
-  }
-}
-
-type Of<Kind> = Extract<OfflineRequest, { readonly kind: Kind }>;
-
-function* listFiles({ recursive, ...scope }: Of<"list">, notes: Notes): Plan {
-  const where = placeOf(scope);
-  const outcome = yield {
-    thought: `I list what is ${where}.`,
-    toolName: "list_files",
-    input: listing(scope, recursive),
-  };
-  const found = answerOf(outcome, readListing);
-  if (found === undefined) return describeFailure(`list what is ${where}`, outcome);
-  notes.found = found.entries.filter((entry) => !entry.endsWith("/"));
-  return describeListing(found, where);
-}
-
-function* searchFiles({ query, regex, path, pattern }: Of<"search">, notes: Notes): Plan {
-  const what = regex ? `/${query}/` : `"${query}"`;
-  const scope = { ...(path !== undefined && { path }), ...(pattern !== undefined && { pattern }) };
-  const where = placeOf(scope);
-  const outcome = yield {
-    thought: `I search for ${what} ${where}.`,
-    toolName: "search_files",
-    input: { query, regex, ignoreCase: !regex, limit: 1000, ...scope },
-  };
-  const findings = answerOf(outcome, readFindings);
-  if (findings === undefined) return describeFailure(`search for ${what}`, outcome);
-  notes.found = [...linesByFile(findings).keys()];
-  return describeFindings(findings, what, where);
-}
-
-function* readFile(path: string, { offered }: Situation, notes: Notes): Plan {
-  const read = (thought: string, name: string) => ({
-    thought,
-    toolName: "read_file",
-    input: { path: name },
-  });
-  let name = path;
-  let outcome = yield read(`I read ${path}.`, path);
-  const names = outcome.kind !== "failed" || !/does not exist|not found/i.test(outcome.message);
-  if (!names && offered.has("list_files")) {
-    // "The readme" is not a path: look for a file whose name begins so.
-    const listed = yield {
-      thought: `There is no ${path}. I list the files to see whether one is called something like it.`,
-      toolName: "list_files",
-      input: listing({ path: "." }, true),
+  | { readonly toolName: "read_file"; readonly input: { readonly path: string } }
+  | {
+      readonly toolName: "search_files";
+      readonly input: {
+        readonly query: string;
+        readonly regex: boolean;
+        readonly ignoreCase: boolean;
+        readonly limit: number;
+        readonly path?: string;
+      };
+    }
+  | {
+      readonly toolName: "write_file";
+      readonly input: { readonly path: string; readonly text: string };
     };
-    const meant = answerOf(listed, readListing)?.entries.find((entry) => isLike(entry, path));
-    if (meant !== undefined) {
-      name = meant;
-      outcome = yield read(`${meant} must be the one that is meant.`, meant);
+
+export type Move =
+  | ({ readonly kind: "call"; readonly thought: string } & Call)
+  | { readonly kind: "answer"; readonly text: string };
+
+/** Messages that were sent together are answered one after the other, each with at most one call. */
+export function decide(options: LanguageModelV4CallOptions): Move {
+  const situation = readSituation(options);
+  const { asked, offered, said } = situation;
+  const summary = summaryOf(situation.instructions, asked.join("\n"));
+  if (summary !== undefined) return { kind: "answer", text: summary };
+  const unused = [...situation.since];
+  const answers = situation.hasFiles ? ["I cannot look at attached files; I go by the words."] : [];
+  for (const text of asked.length === 0 ? [""] : asked) {
+    const call = callFor(text);
+    if (call === undefined) {
+      answers.push(notUnderstood(text, situation));
+      continue;
     }
+    const index = unused.findIndex(({ toolName }) => toolName === call.toolName);
+    const [made] = index === -1 ? [] : unused.splice(index, 1);
+    if (made !== undefined) answers.push(describeOutcome(call, made));
+    else if (offered.has(call.toolName))
+      return { kind: "call", thought: `I ${deedOf(call)}.`, ...call };
+    else
+      answers.push(
+        `I could not ${deedOf(call)}: it takes ${call.toolName}, a tool I am not offered.`,
+      );
   }
-  const file = answerOf(outcome, readFileText);
-  if (file === undefined) return describeFailure(`read ${name}`, outcome);
-  notes.found = [name];
-  return describeFile(name, file);
+  const text = answers.join("\n\n");
+  return { kind: "answer", text: text.startsWith(said) ? text.slice(said.length) : text };
 }
 
-function* writeFile({ path, text }: Of<"write">, notes: Notes): Plan {
-  const size = amount(text.length, "character");
-  const outcome = yield {
-    thought: `I write ${size} to ${path}.`,
-    toolName: "write_file",
-    input: { path, text },
-  };
-  if (outcome.kind !== "answered") return describeFailure(`write ${path}`, outcome);
-  notes.found = [path];
-  return `I wrote ${size} to ${path}.`;
-}
+/** Words that a person adds to a request. */
+const FILLER =
+  /^(?:(?:me|the|this|all|every|of|contents?|files?|lines?|for|that|mention|contain|use)(?:\s+|$))+/i;
+/** The place at the end of a request: "in src", "in the src folder". */
+const PLACE = /(?:^|\s+)in (?:the )?(\S+)(?: folder)?$/i;
 
-/** What the README says first, and what is in the folder. */
-function* tellProject(notes: Notes): Plan {
-  const where = placeOf({});
-  const outcome = yield {
-    thought: "I look for a README, which should say it.",
-    toolName: "list_files",
-    input: listing({ path: "." }, false),
-  };
-  const top = answerOf(outcome, readListing);
-  if (top === undefined) return describeFailure(`list what is ${where}`, outcome);
-  const readme = top.entries.find((entry) => isLike(entry, "readme"));
-  if (readme === undefined)
-    return `There is no README ${where}, so I cannot say what it is for. ${describeListing(top, where)}`;
-  const read = yield {
-    thought: `${readme} should say it.`,
-    toolName: "read_file",
-    input: { path: readme },
-  };
-  const file = answerOf(read, readFileText);
-  if (file === undefined) return describeFailure(`read ${readme}`, read);
-  notes.found = [readme];
-  return describeProject(readme, file, top);
-}
-
-function answerOf<Value>(
-  outcome: Outcome,
-  read: (output: unknown) => Value | undefined,
-): Value | undefined {
-  return outcome.kind === "answered" ? read(outcome.output) : undefined;
-}
-
-function listing({ path, pattern }: Scope, recursive: boolean): Readonly<Record<string, unknown>> {
-  return { path, recursive, limit: 2000, ...(pattern !== undefined && { pattern }) };
-}
-
-/** The searched files in words: "in src among **\/*.ts". */
-function placeOf({ path = ".", pattern }: Partial<Scope>): string {
-  const place = path === "." ? "in this folder" : `in ${path}`;
-  return pattern === undefined ? place : `${place} among ${pattern}`;
-}
-
-function isLike(entry: string, words: string): boolean {
-  const name = entry.split("/").at(-1)?.toLowerCase() ?? "";
-  return name.startsWith(words.split("/").at(-1)?.toLowerCase() ?? words) && !entry.endsWith("/");
-}
-
-const abilities: Readonly<Record<string, string>> = {
-  list_files: 'list files: "list the files in src", "how many markdown files are there?"',
-  read_file: 'read a file: "read package.json", "what does this project do?"',
-  search_files: 'search for text: "which files mention zod?", "search for /import .*/ in src"',
-  write_file: 'write a file: "write "hello" to notes.txt"',
-};
-
-function describeAbilities(offered: ReadonlySet<string>): string {
-  const able = Object.entries(abilities).filter(([name]) => offered.has(name));
-  const items = [...able.map(([, words]) => words), 'explain what I did: "what did you do?"'];
-  return `I am the offline model: no network, a handful of requests. I can:\n\n${bullets(items)}`;
-}
-
-function shorten(text: string): string {
-  return cutShort(text, 80);
-}
-
-/** The files of the latest call that found any. */
-function filesOf(exchanges: readonly Exchange[]): readonly string[] {
-  for (const { toolName, input, outcome } of exchanges.toReversed()) {
-    const listed = answerOf(outcome, readListing);
-    if (listed !== undefined) return listed.entries.filter((entry) => !entry.endsWith("/"));
-    const findings = answerOf(outcome, readFindings);
-    if (findings !== undefined) return [...linesByFile(findings).keys()];
-    const named =
-      typeof input === "object" && input !== null && "path" in input ? input.path : undefined;
-    if (outcome.kind === "answered" && toolName.endsWith("_file") && typeof named === "string")
-      return [named];
+/** The call that the first word of a message asks for. */
+function callFor(message: string): Call | undefined {
+  const [, verb = "", rest = ""] = /^(\S+)\s*([^]*?)[\s.?!]*$/.exec(message) ?? [];
+  const [ending = "", place] = PLACE.exec(rest) ?? [];
+  const subject = unquoted(rest.slice(0, rest.length - ending.length).replace(FILLER, ""));
+  switch (verb.toLowerCase()) {
+    case "list":
+    case "ls": {
+      const named = place ?? (subject === "" ? "." : subject);
+      const isPattern = named.includes("*");
+      const recursive = isPattern || /^(?:all|every)\b/i.test(rest);
+      const scope = isPattern ? { path: ".", pattern: named } : { path: named };
+      return { toolName: "list_files", input: { ...scope, recursive, limit: 2000 } };
+    }
+    case "read":
+    case "open":
+    case "show":
+    case "cat":
+      return /^\S+$/.test(subject)
+        ? { toolName: "read_file", input: { path: subject } }
+        : undefined;
+    case "search":
+    case "find":
+    case "grep":
+    case "which": {
+      if (subject === "") return undefined;
+      const expression = /^\/(.+)\/$/.exec(subject)?.[1];
+      const regex = expression !== undefined;
+      const query = { query: expression ?? subject, regex, ignoreCase: !regex, limit: 1000 };
+      return {
+        toolName: "search_files",
+        input: { ...query, ...(place !== undefined && { path: place }) },
+      };
+    }
+    case "write": {
+      const [, text, path] = /^([^]+) to (\S+)$/.exec(rest) ?? [];
+      if (text === undefined || path === undefined) return undefined;
+      return { toolName: "write_file", input: { path, text: unquoted(text) } };
+    }
+    default:
+      return undefined;
   }
-  return [];
+}
+
+function unquoted(text: string): string {
+  return /^(["'`])([^]*)\1$/.exec(text)?.[2] ?? text;
+}
+
+/** A call in words that complete "I could not …". */
+function deedOf(call: Call): string {
+  switch (call.toolName) {
+    case "list_files":
+      return `list what is ${placeOf(call)}`;
+    case "read_file":
+      return `read ${call.input.path}`;
+    case "search_files":
+      return `search for ${queryOf(call)} ${placeOf(call)}`;
+    case "write_file":
+      return `write ${amount(call.input.text.length, "character")} to ${call.input.path}`;
+  }
+}
+
+function placeOf({ input }: Extract<Call, { toolName: "list_files" | "search_files" }>): string {
+  if ("pattern" in input) return `in this folder among ${input.pattern}`;
+  return input.path === undefined || input.path === "." ? "in this folder" : `in ${input.path}`;
+}
+
+function queryOf({ input }: Extract<Call, { toolName: "search_files" }>): string {
+  return input.regex ? `/${input.query}/` : `"${input.query}"`;
+}
+
+const abilities = [
+  ["list_files", 'list files: "list src", "list all files", "list **/*.md"'],
+  ["read_file", 'read a file: "read package.json"'],
+  ["search_files", 'search for text: "search zod in src", "which files mention zod?"'],
+  ["write_file", 'write a file: "write hello to notes.txt"'],
+] as const;
+
+function notUnderstood(text: string, { offered, earlier, since }: Situation): string {
+  const able = abilities.filter(([name]) => offered.has(name)).map(([, words]) => words);
+  const calls = [...earlier, ...since].map(({ toolName, input }) =>
+    cutShort(`${toolName} ${JSON.stringify(input)}`, 120),
+  );
+  return [
+    `I am the offline model: no network, and I go by the first word of a message. I do not understand "${cutShort(text, 80)}". That takes a real model (--model in the terminal).`,
+    ...(able.length === 0
+      ? [
+          "I can list, read, search and write files with the tools of the terminal; none is offered here.",
+        ]
+      : ["I can:", bullets(able)]),
+    ...(calls.length === 0
+      ? []
+      : [`I called ${amount(calls.length, "tool")} so far:`, bullets(calls)]),
+  ].join("\n\n");
+}
+
+function describeOutcome(call: Call, { output }: Exchange): string {
+  const failed = (why: string) => `I could not ${deedOf(call)}: ${why}`;
+  if (output === undefined) return failed("no result of this call is known.");
+  switch (output.type) {
+    case "execution-denied":
+      return `I was not allowed to ${deedOf(call)}${output.reason ? `: ${output.reason}` : "."}`;
+    case "error-text":
+      return failed(output.value.replace(/^\w*Error: /, ""));
+    case "error-json":
+      return failed(JSON.stringify(output.value));
+    default:
+      return (
+        describeAnswer(call, output.value) ??
+        failed(
+          `the tool answered in a form that I do not know: ${cutShort(JSON.stringify(output.value), 200)}`,
+        )
+      );
+  }
+}
+
+const coverage = { passedOver: z.array(z.string()).default([]), cut: z.string().optional() };
+const listing = z.object({ entries: z.array(z.string()), ...coverage });
+const fileText = z.object({ text: z.string(), totalLines: z.number().optional(), ...coverage });
+const findings = z.object({
+  matches: z.array(z.object({ file: z.string(), line: z.number() })),
+  ...coverage,
+});
+
+/** Undefined for a form that is not known. */
+function describeAnswer(call: Call, value: unknown): string | undefined {
+  switch (call.toolName) {
+    case "list_files": {
+      const found = listing.safeParse(value).data;
+      return found && listingInWords(placeOf(call), found);
+    }
+    case "read_file": {
+      const file = fileText.safeParse(typeof value === "string" ? { text: value } : value).data;
+      return file && fileInWords(call.input.path, file);
+    }
+    case "search_files": {
+      const found = findings.safeParse(value).data;
+      return found && findingsInWords(`${queryOf(call)} ${placeOf(call)}`, found);
+    }
+    case "write_file":
+      return `I wrote ${amount(call.input.text.length, "character")} to ${call.input.path}.`;
+  }
+}
+
+function listingInWords(where: string, found: z.infer<typeof listing>): string {
+  const { entries } = found;
+  if (entries.length === 0) return `There is nothing ${where}.${limitsOf(found)}`;
+  const hasFolders = entries.some((entry) => entry.endsWith("/"));
+  const count = hasFolders
+    ? amount(entries.length, "entry", "entries")
+    : amount(entries.length, "file");
+  return `There ${entries.length === 1 ? "is" : "are"} ${count} ${where}:\n\n${bullets(entries)}${limitsOf(found)}`;
+}
+
+/** Markdown is quoted, and everything else is code. */
+function fileInWords(path: string, file: z.infer<typeof fileText>): string {
+  if (file.text === "") return `${path} is empty.`;
+  const lines = file.text.split("\n");
+  const shown = lines.slice(0, MOST_ITEMS);
+  const size = file.totalLines === undefined ? "" : ` (${amount(file.totalLines, "line")} in all)`;
+  const body = path.endsWith(".md") ? shown.map((line) => `> ${line}`) : ["```", ...shown, "```"];
+  const rest = lines.length - shown.length;
+  const more =
+    rest > 0 ? `\n\nI read ${amount(rest, "further line")} that I do not repeat here.` : "";
+  return `${path}${size} says:\n\n${body.join("\n")}${more}${limitsOf(file)}`;
+}
+
+function findingsInWords(what: string, found: z.infer<typeof findings>): string {
+  const files = Map.groupBy(found.matches, ({ file }) => file);
+  if (files.size === 0) return `I found no mention of ${what}.${limitsOf(found)}`;
+  const items = [...files].map(([file, matches]) => {
+    const lines = matches.slice(0, 8).map(({ line }) => line);
+    return `${file} (${matches.length === 1 ? "line" : "lines"} ${lines.join(", ")}${matches.length > 8 ? ", …" : ""})`;
+  });
+  const mention = files.size === 1 ? "file mentions" : "files mention";
+  return `${files.size.toLocaleString("en-US")} ${mention} ${what}, on ${amount(found.matches.length, "line")}:\n\n${bullets(items)}${limitsOf(found)}`;
+}
+
+/** What the tool left out. */
+function limitsOf({ passedOver, cut }: { passedOver: string[]; cut?: string | undefined }): string {
+  const notes = passedOver.length === 0 ? [] : [`The tool passed over ${passedOver.join(", ")}.`];
+  if (cut !== undefined) notes.push(`This is not everything: ${cut}`);
+  return notes.length === 0 ? "" : `\n\n${notes.join(" ")}`;
+}
+
+const MOST_ITEMS = 60;
+
+function bullets(items: readonly string[]): string {
+  const shown = items.slice(0, MOST_ITEMS).map((item) => `- ${item}`);
+  const rest = items.length - shown.length;
+  return (rest > 0 ? [...shown, `- … and ${rest.toLocaleString("en-US")} more`] : shown).join("\n");
+}
+
+/** A count with its noun: "1 file", "3 files". */
+function amount(count: number, one: string, many = `${one}s`): string {
+  return `${count.toLocaleString("en-US")} ${count === 1 ? one : many}`;
+}
+
+/** The summary that a compaction asks for: the user's messages under the first heading, and nothing below the others. */
+function summaryOf(instructions: string, asked: string): string | undefined {
+  const headings = instructions.match(/^## .+$/gm);
+  const conversation = /<conversation>\n([^]*)\n<\/conversation>/.exec(asked)?.[1];
+  if (headings === null || conversation === undefined) return undefined;
+  const before = /<previous-summary>\n([^]*)\n<\/previous-summary>/.exec(asked)?.[1] ?? "";
+  const lines = [
+    ...(before.match(/^- .+$/gm) ?? []),
+    ...[...conversation.matchAll(/^USER: (.+)$/gm)].map(
+      ([, text = ""]) => `- ${cutShort(text, 120)}`,
+    ),
+  ];
+  const goals = lines.length > 8 ? [...lines.slice(0, 4), ...lines.slice(-4)] : lines;
+  return headings
+    .map((heading, index) => {
+      const below = index === 0 && goals.length > 0 ? goals.join("\n") : "none";
+      return `${heading}\n${below}`;
+    })
+    .join("\n\n");
 }

@@ -1,6 +1,6 @@
 /**
- * The offline model: answers a few kinds of English requests by calling the offered tools. Its answer is a pure
- * function of the call options: no clock, no random number, no state.
+ * The offline model: answers a few kinds of requests by calling the offered tools. Its answer is a pure function
+ * of the call options: no clock, no random number, no state.
  */
 import { createHash } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
@@ -11,12 +11,10 @@ import type {
   SharedV4Warning,
 } from "@ai-sdk/provider";
 import { check, milliseconds, optionsOf } from "../validation/index.ts";
-import { countTokens, piecesOf, wordsOf } from "./delta.ts";
 import { gatherParts } from "./gathered-parts.ts";
-import { decide } from "./offline-answer.ts";
-import { readSituation } from "./offline-prompt.ts";
-import type { Move } from "./offline-plan.ts";
+import { decide, type Move } from "./offline-answer.ts";
 import { streamParts } from "./part-stream.ts";
+import { countTokens, partsOf } from "./scripted-model.ts";
 
 export interface OfflineModelOptions {
   /** Milliseconds before each delta, to make streaming visible. Default: 0. */
@@ -26,9 +24,9 @@ export interface OfflineModelOptions {
 const schema = optionsOf<OfflineModelOptions>({ delay: milliseconds }, {});
 
 /**
- * A language model without network and key. It lists, reads and searches with the tools `list_files`,
- * `read_file` and `search_files`, writes with `write_file`, says what a project is for by its README, explains
- * what it did, and summarises a conversation under given headings. It says which requests it does not understand.
+ * A language model without network and key. It goes by the first word of a message: it lists, reads and searches
+ * with the tools `list_files`, `read_file` and `search_files`, writes with `write_file`, and says of every other
+ * message that it does not understand it. Its summaries list what the user said.
  * Usage counts four characters as a token, rounded up: of the JSON of prompt and tools (input), and of the
  * reasoning, the text and the tool inputs (output). An aborted call rejects, or breaks its stream, with the
  * signal's reason.
@@ -46,60 +44,44 @@ export function offlineModel(given: OfflineModelOptions = {}): LanguageModelV4 {
     supportedUrls: { "*/*": [/^/] },
     async doStream(options) {
       options.abortSignal?.throwIfAborted();
-      return { stream: streamParts(partsFor(options, delay), options.abortSignal) };
+      return { stream: streamParts(paced(options, delay), options.abortSignal) };
     },
     doGenerate(options) {
-      return gatherParts(streamParts(partsFor(options, 0), options.abortSignal));
+      return gatherParts(streamParts(paced(options, 0), options.abortSignal));
     },
   };
 }
 
-async function* partsFor(
+async function* paced(
   options: LanguageModelV4CallOptions,
   delay: number,
 ): AsyncGenerator<LanguageModelV4StreamPart> {
   const sent = JSON.stringify(plain([options.prompt, options.tools ?? []]));
-  const digest = createHash("sha256").update(sent).digest("hex").slice(0, 16);
-  const move = decide(readSituation(options));
-  const reply = limitReply(replyOf(move, options.reasoning !== "none"), options.maxOutputTokens);
-
-  yield { type: "stream-start", warnings: warningsFor(options) };
-  yield { type: "response-metadata", id: `offline-${digest}`, modelId: "offline" };
-  if (reply.reasoning !== "") {
-    yield { type: "reasoning-start", id: "reasoning-0" };
-    for (const delta of wordsOf(reply.reasoning)) {
-      if (delay > 0) await wait(delay);
-      yield { type: "reasoning-delta", id: "reasoning-0", delta };
-    }
-    yield { type: "reasoning-end", id: "reasoning-0" };
-  }
-  if (reply.text !== "") {
-    yield { type: "text-start", id: "text-0" };
-    for (const delta of wordsOf(reply.text)) {
-      if (delay > 0) await wait(delay);
-      yield { type: "text-delta", id: "text-0", delta };
-    }
-    yield { type: "text-end", id: "text-0" };
-  }
-  for (const [index, { toolName, input }] of reply.calls.entries()) {
-    const id = `call-${digest}-${index}`;
-    yield { type: "tool-input-start", id, toolName };
-    for (const delta of piecesOf(input)) yield { type: "tool-input-delta", id, delta };
-    yield { type: "tool-input-end", id };
-    yield { type: "tool-call", toolCallId: id, toolName, input };
-  }
+  const id = createHash("sha256").update(sent).digest("hex").slice(0, 16);
+  const { thought, answer, call, finish } = replyOf(decide(options), options);
   const input = countTokens(sent);
-  const reasoning = countTokens(reply.reasoning);
-  const text =
-    countTokens(reply.text) + reply.calls.reduce((sum, call) => sum + countTokens(call.input), 0);
-  yield {
-    type: "finish",
-    finishReason: { unified: reply.finish, raw: reply.finish },
+  const reasoning = countTokens(thought);
+  const text = countTokens(answer) + (call === undefined ? 0 : countTokens(call.input));
+  const step = {
+    parts: [
+      ...(thought === "" ? [] : [{ type: "reasoning", deltas: wordsOf(thought) } as const]),
+      ...(answer === "" ? [] : [{ type: "text", deltas: wordsOf(answer) } as const]),
+      ...(call === undefined
+        ? []
+        : [{ type: "tool-call", toolCallId: `call-${id}`, ...call } as const]),
+    ],
+    responseId: `offline-${id}`,
+    finishReason: finish,
     usage: {
       inputTokens: { total: input, noCache: input, cacheRead: 0, cacheWrite: 0 },
       outputTokens: { total: text + reasoning, text, reasoning },
     },
   };
+  for await (const part of partsOf(step, options.prompt, "offline", warningsFor(options))) {
+    if (delay > 0 && (part.type === "text-delta" || part.type === "reasoning-delta"))
+      await wait(delay);
+    yield part;
+  }
 }
 
 function warningsFor(options: LanguageModelV4CallOptions): SharedV4Warning[] {
@@ -120,30 +102,33 @@ function plain(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, plain(item)]));
 }
 
-/** `input` is JSON. */
+/** Words with the white space around them. */
+function wordsOf(text: string): readonly string[] {
+  return text.match(/\s*\S+\s*|\s+/g) ?? [];
+}
+
 interface Reply {
-  readonly reasoning: string;
-  readonly text: string;
-  readonly calls: readonly { readonly toolName: string; readonly input: string }[];
+  readonly thought: string;
+  readonly answer: string;
+  /** `input` is JSON. */
+  readonly call: { readonly toolName: string; readonly input: string } | undefined;
   readonly finish: "stop" | "tool-calls" | "length";
 }
 
-function replyOf(move: Move, thinks: boolean): Reply {
-  if (move.kind === "ask") {
-    const calls = [{ toolName: move.toolName, input: JSON.stringify(move.input) }];
-    return { reasoning: thinks ? move.thought : "", text: "", calls, finish: "tool-calls" };
-  }
-  const reasoning = thinks ? "I have what I need to answer." : "";
-  return { reasoning, text: move.text, calls: [], finish: "stop" };
-}
-
-/** Reasoning counts first, then text; calls are kept all or none. */
-function limitReply(reply: Reply, maxTokens = Number.POSITIVE_INFINITY): Reply {
-  const reasoning = reply.reasoning.slice(0, maxTokens * 4);
-  const forText = maxTokens - countTokens(reasoning);
-  const text = reply.text.slice(0, forText * 4);
-  const forCalls = forText - countTokens(text);
-  const needed = reply.calls.reduce((sum, call) => sum + countTokens(call.input), 0);
-  if (reasoning === reply.reasoning && text === reply.text && needed <= forCalls) return reply;
-  return { reasoning, text, calls: [], finish: "length" };
+/** Within the limit of tokens: reasoning counts first, then the text; a call is kept whole or not at all. */
+function replyOf(
+  move: Move,
+  { reasoning, maxOutputTokens = Number.POSITIVE_INFINITY }: LanguageModelV4CallOptions,
+): Reply {
+  const isCall = move.kind === "call";
+  const thinking = isCall ? move.thought : "I have what I need to answer.";
+  const thought = (reasoning === "none" ? "" : thinking).slice(0, maxOutputTokens * 4);
+  const left = maxOutputTokens - countTokens(thought);
+  const whole = isCall ? JSON.stringify(move.input) : move.text;
+  const isCut =
+    countTokens(whole) > left || (reasoning !== "none" && thought.length < thinking.length);
+  const finish = isCut ? "length" : isCall ? "tool-calls" : "stop";
+  if (!isCall) return { thought, answer: whole.slice(0, left * 4), call: undefined, finish };
+  const call = isCut ? undefined : { toolName: move.toolName, input: whole };
+  return { thought, answer: "", call, finish };
 }

@@ -2,10 +2,11 @@
 import type {
   LanguageModelV4,
   LanguageModelV4CallOptions,
+  LanguageModelV4Prompt,
   LanguageModelV4StreamPart,
+  SharedV4Warning,
 } from "@ai-sdk/provider";
 import { TurnlogError } from "../events/index.ts";
-import { countTokens } from "./delta.ts";
 import { gatherParts } from "./gathered-parts.ts";
 import { streamParts } from "./part-stream.ts";
 import { checkScript, checkStep } from "./scripted-schema.ts";
@@ -60,7 +61,13 @@ export function scriptedModel(script: Script): ScriptedModel {
     if (typeof script === "function") checkStep(step, index);
     options.abortSignal?.throwIfAborted();
     if (typeof step !== "string" && "failure" in step) throw step.failure;
-    return streamParts(partsOf(step, options, index), options.abortSignal);
+    const given = typeof step === "string" ? textStep(step) : step;
+    const parts = partsOf(
+      { responseId: `scripted-${index}`, ...given },
+      options.prompt,
+      "scripted",
+    );
+    return streamParts(parts, options.abortSignal);
   }
 
   return {
@@ -83,22 +90,22 @@ function runOut(index: number, length: number | undefined): TurnlogError {
   );
 }
 
-async function* partsOf(
-  given: ScriptedStep,
-  options: LanguageModelV4CallOptions,
-  index: number,
+function textStep(text: string): Exclude<ScriptedStep, string> {
+  return { parts: [{ type: "text", deltas: [text] }] };
+}
+
+/** The parts of a step as a provider streams them. By default the usage counts tokens by `countTokens`. */
+export async function* partsOf(
+  step: Exclude<ScriptedStep, string>,
+  prompt: LanguageModelV4Prompt,
+  modelId: string,
+  warnings: SharedV4Warning[] = [],
 ): AsyncGenerator<LanguageModelV4StreamPart> {
-  const step =
-    typeof given === "string" ? ({ parts: [{ type: "text", deltas: [given] }] } as const) : given;
-  const parts = step.parts ?? [];
+  const { parts = [], responseId = "" } = step;
   const output = { text: "", reasoning: "" };
 
-  yield { type: "stream-start", warnings: [] };
-  yield {
-    type: "response-metadata",
-    id: step.responseId ?? `scripted-${index}`,
-    modelId: "scripted",
-  };
+  yield { type: "stream-start", warnings };
+  yield { type: "response-metadata", id: responseId, modelId };
   for (const [position, part] of parts.entries()) {
     switch (part.type) {
       case "text":
@@ -126,7 +133,7 @@ async function* partsOf(
   const has = (type: ScriptedPart["type"]) => parts.some((part) => part.type === type);
   const unified =
     step.finishReason ?? (has("error") ? "error" : has("tool-call") ? "tool-calls" : "stop");
-  const input = countTokens(JSON.stringify(options.prompt));
+  const input = countTokens(JSON.stringify(prompt));
   const [text, reasoning] = [countTokens(output.text), countTokens(output.reasoning)];
   yield {
     type: "finish",
@@ -136,6 +143,11 @@ async function* partsOf(
       outputTokens: { total: text + reasoning, text, reasoning },
     },
   };
+}
+
+/** A token is four characters, rounded up. */
+export function countTokens(text: string): number {
+  return Math.ceil(text.length / 4);
 }
 
 async function* blockParts(

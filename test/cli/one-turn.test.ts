@@ -36,7 +36,7 @@ describe("one turn without a terminal", () => {
     const { stdout, stderr } = await run([question], { cwd: folder.path });
     const lines = stderr.split("\n").filter((line) => line.includes("OPENAI_API_KEY"));
     expect(lines).toHaveLength(1);
-    expect(lines[0]).toMatch(/offline model.*list, read and search files/);
+    expect(lines[0]).toMatch(/offline model.*first word of a message: list, read, search or write/);
     expect(stdout).not.toContain("OPENAI_API_KEY");
     const asked = await run(["--model", "offline", question], { cwd: folder.path });
     expect(asked.stderr).not.toContain("OPENAI_API_KEY");

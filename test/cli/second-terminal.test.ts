@@ -55,9 +55,9 @@ describe.skipIf(!hasWindows)("the second terminal (skipped where tmux is not ins
     await second.until(ready);
     await using third = await terminal(folder, "three");
     await third.until(ready);
-    await second.type("what does this project do?");
+    await second.type("search for what there is");
     await second.press("Enter");
-    await second.until(/^> what does this project do\?[^]*esc/im);
+    await second.until(/^> search for what there is[^]*esc/im);
     process.kill(owner?.pid ?? 0, "SIGKILL");
     const goesOn = /Process \d+ has closed the store\./;
     await Promise.all([second.until(goesOn), third.until(goesOn)]);

@@ -87,7 +87,7 @@ export interface ChatRun extends StorePlace {
 }
 
 const OFFLINE_NOTE =
-  'No OPENAI_API_KEY, GOOGLE_GENERATIVE_AI_API_KEY or ANTHROPIC_API_KEY is set: the offline model answers. It understands a few requests: to list, read and search files, to say what a project is for, and to explain what it did. Ask it "what does this project do?"';
+  'No OPENAI_API_KEY, GOOGLE_GENERATIVE_AI_API_KEY or ANTHROPIC_API_KEY is set: the offline model answers. It goes by the first word of a message: list, read, search or write. Try "list all files".';
 
 /**
  * Of several terminals in a store, one has it open and its agent answers the others. When that process ends, another

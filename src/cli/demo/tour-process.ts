@@ -17,7 +17,7 @@ export interface TourOptions {
 }
 
 const SESSION = "tour";
-const QUESTION = "what does this project do?";
+const QUESTION = "read README.md";
 /** Words of the reply before the process dies. */
 const WORDS = 30;
 /** Milliseconds before a word, so that the reply is not over when the process dies. */
