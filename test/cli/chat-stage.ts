@@ -6,10 +6,10 @@ import { Chat } from "../../src/cli/chat/chat.ts";
 import type { ChatOptions } from "../../src/cli/chat/chat-options.ts";
 import type { ExitCode } from "../../src/cli/output/error-report.ts";
 import type { Channel, Output } from "../../src/cli/output/output.ts";
-import { endKeys, noKeys, readKeys } from "../../src/cli/terminal/key.ts";
 import { createRuntime, type Runtime, type Session } from "../../src/runtime/index.ts";
 import type { Agent } from "../../src/agent/index.ts";
 import { emulatedScreen } from "./emulated-screen.ts";
+import { heldKeyboard } from "./held-keyboard.ts";
 
 export interface ChatStage extends AsyncDisposable {
   readonly session: Session;
@@ -70,6 +70,7 @@ export async function chatStage(
   const view = await session.view();
   const store = chatStore(runtime);
   const chat = new Chat({ session, store, view, output, interrupts, debug: false, ...more });
+  const keyboard = heldKeyboard((key) => chat.press(key));
   const running = interrupts.during(
     () => chat.interrupt(),
     () => chat.run(),
@@ -84,10 +85,7 @@ export async function chatStage(
     endedIn: running,
     screen: shown,
     interrupt: () => interrupts.press(),
-    type(keys) {
-      const read = readKeys(noKeys, keys);
-      for (const key of [...read.keys, ...endKeys(read.reader).keys]) chat.press(key);
-    },
+    type: (keys) => keyboard.type(keys),
     until: (pattern) =>
       new Promise((resolve, reject) => {
         const look = (): void => {
@@ -100,6 +98,7 @@ export async function chatStage(
         look();
       }),
     async [Symbol.asyncDispose]() {
+      keyboard[Symbol.dispose]();
       interrupts[Symbol.dispose]();
       await runtime.close();
     },

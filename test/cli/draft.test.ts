@@ -10,7 +10,7 @@ import {
   lineStep,
   type Draft,
 } from "../../src/cli/terminal/draft.ts";
-import type { Press } from "../../src/cli/terminal/key.ts";
+import type { Press } from "../../src/cli/terminal/keyboard.ts";
 
 /** The line after keys; words in brackets are pressed, all else is typed. The cursor is `|`. */
 function after(keys: string): string {

@@ -1,7 +1,7 @@
 /** The line being typed: the text before and after the cursor. Pure. */
 
 import { cellsOf, piecesOf } from "./cells.ts";
-import type { Key, Press } from "./key.ts";
+import type { Key, Press } from "./keyboard.ts";
 
 export interface Draft {
   readonly before: string;

@@ -2,8 +2,7 @@
 
 export { cutToCells, rowsOfWords } from "./cells.ts";
 export { type Draft, draftRows, draftText, edit, emptyDraft, lineStep } from "./draft.ts";
-export type { Key } from "./key.ts";
 export { InputHistory } from "./input-history.ts";
-export { openKeyboard } from "./keyboard.ts";
+export { type Key, openKeyboard } from "./keyboard.ts";
 export { LiveScreen, type Panel } from "./live-screen.ts";
 export { wrapped, wrappedLines } from "./wrapped-text.ts";
