@@ -1,7 +1,7 @@
 /** Every event of the family `context.*` in words, as it comes and as it is read again. */
 import { describe, expect, it } from "vitest";
-import { ContextNotices } from "../../src/cli/wording/context-notices.ts";
 import { contextWords } from "../../src/cli/wording/context-words.ts";
+import { EventLines } from "../../src/cli/wording/event-lines.ts";
 import { eventSchemas, type EventBody, type SessionEvent } from "../../src/events/index.ts";
 
 let position = 0;
@@ -168,24 +168,23 @@ describe("what became of a prompt", () => {
     ],
     ["one that is not needed any more", rejected({ beforeTokens: 900 }), "~2,900 → ~900 tokens"],
   ] as const)("a pruning is told from what to what, by %s", (_, next, figures) => {
-    const notices = new ContextNotices();
+    const lines = new EventLines();
     const first = event(pruned);
-    expect(notices.take(first)).toEqual([]);
-    const [notice, own] = notices.take(event(next));
-    expect(notice?.event).toBe(first);
+    expect(lines.take(first)).toEqual([]);
+    const [notice, own] = lines.take(event(next));
+    expect(notice?.position).toBe(first.position);
     expect(notice?.text).toContain(figures);
     expect(own?.text).toBe(contextWords(event(next)));
-    expect(notices.rest()).toEqual([]);
+    expect(lines.rest()).toEqual([]);
   });
 
   it("a pruning without details is shown at the end of the turn", () => {
-    const notices = new ContextNotices();
-    notices.take(event(pruned));
+    const lines = new EventLines();
+    lines.take(event(pruned));
     const words = "Left out 1 old tool result: ~2,000 tokens less.";
-    expect(notices.take(event({ type: "turn.ended", data: { turn: 1, reason: "stop" } }))).toEqual([
-      expect.objectContaining({ text: words }),
-    ]);
-    notices.take(event(pruned));
-    expect(notices.rest()).toEqual([expect.objectContaining({ text: words })]);
+    const ended = event({ type: "turn.ended", data: { turn: 1, reason: "stop" } });
+    expect(lines.take(ended)[0]?.text).toBe(words);
+    lines.take(event(pruned));
+    expect(lines.rest()).toEqual([expect.objectContaining({ text: words })]);
   });
 });

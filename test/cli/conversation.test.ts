@@ -44,7 +44,7 @@ describe.skipIf(!hasTerminals)("a conversation in a terminal (`script` of util-l
     await terminal.until(/Continue later with: turnlog --session one/);
     expect((await terminal.ended).code).toBe(0);
     const { stdout } = await run(["show", "one"], { cwd: folder.path });
-    expect(stdout).toMatch(/^ {2}hello\n {2}there$/m);
+    expect(stdout).toMatch(/^ *\d+ {2}> hello\n +there$/m);
   });
 
   it("shows its replies where stdout is piped, and hands them on when it is left", async () => {
@@ -112,7 +112,7 @@ describe.skipIf(!hasTerminals)("a conversation in a terminal (`script` of util-l
     terminal.type(CTRL_D);
     expect((await terminal.ended).code).toBe(0);
     const { stdout } = await run(["show", "one"], { cwd: folder.path });
-    expect(stdout).toMatch(/Turn 1 ended: cancelled[^]*Turn 2 ended: stop/);
+    expect(stdout).toMatch(/Turn 1 [^]*Cancelled\.[^]*Turn 2 [^]*Here it is\./);
     expect(stdout).not.toContain("never mind");
   });
 
@@ -137,7 +137,7 @@ describe.skipIf(!hasTerminals)("a conversation in a terminal (`script` of util-l
     terminal.type(CTRL_D);
     expect((await terminal.ended).code).toBe(0);
     const { stdout } = await run(["show", "one"], { cwd: folder.path });
-    const order = ["which files mention zod?", "list all files", "Turn 1 ended: stop", "what did"];
+    const order = ["which files mention zod?", "list all files", "Turn 2 ", "what did"];
     expect(order.map((words) => stdout.indexOf(words))).toEqual(
       order.map((words) => stdout.indexOf(words)).toSorted((a, b) => a - b),
     );
@@ -237,8 +237,9 @@ describe.skipIf(!hasTerminals)("a conversation in a terminal (`script` of util-l
     terminal.type(CTRL_D);
     expect((await terminal.ended).code).toBe(0);
     const { stdout } = await run(["show", "one"], { cwd: folder.path });
-    expect(stdout).not.toContain("read a.ts");
-    expect(stdout).toContain("what did you do?");
+    expect(stdout).toContain("Taken back: read a.ts");
+    expect(stdout).not.toContain("> read a.ts");
+    expect(stdout).toContain("> what did you do?");
   });
 
   it("asks before each write in the chat: yes, no with a reason, always, never", async () => {

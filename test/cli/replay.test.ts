@@ -21,7 +21,7 @@ beforeAll(async () => {
   await using log = await openLog({ dir: join(folder.path, ".turnlog"), create: false });
   const recorded = await readFixture("approvals");
   await log.append("recorded", "none", recorded);
-  const begun = recorded.findIndex(({ type }) => type === "turn.started");
+  const begun = recorded.findIndex(({ type }) => type === "step.started");
   const late = recorded.map((event, at) =>
     at < begun ? event : { ...event, time: event.time + HOUR },
   );
@@ -52,7 +52,9 @@ describe("replay", () => {
     expect(stdout).toContain("Ulm is booked, Bonn is not.");
     expect(stderr).toContain("> Book Ulm and Bonn.\n");
     expect(stderr).toContain("> no: one bed is enough\n");
-    expect(stderr).toContain("> no, for good: never in a hurry\n");
+    expect(stderr).toContain(
+      "> no: never in a hurry\nFrom now on quick is refused in this session.\n",
+    );
   });
 
   it("prints the events as JSON, in the time that they took at a factor", async () => {

@@ -61,8 +61,8 @@ it("show marks what is off the active branch, in the history and among the event
       expect(leftBranch, `${view} ${position}`).toBe(isLeft(position) ? 1 : undefined);
   }
   const history = (await run(["show", "one"], { cwd })).stdout;
-  expect(history).toMatch(/^\[left: branch 1\] You · \d+ · .+\n {2}read a\.txt$/m);
-  expect(history).toMatch(/^You · \d+ · .+\n {2}hello again$/m);
+  expect(history).toMatch(/^ *\d+ {2}\[left: branch 1\] > read a\.txt$/m);
+  expect(history).toMatch(/^ *\d+ {2}> hello again$/m);
   const { stdout } = await run(["show", "one", "--view", "events"], { cwd });
   const marked = stdout.split("\n").filter((line) => line.includes("[left: branch 1]"));
   expect(marked.map((line) => Number.parseInt(line, 10))).toEqual(

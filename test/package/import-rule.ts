@@ -405,7 +405,7 @@ const mayImport: Modules = {
     "cli/owner",
     "cli/output",
   ],
-  "cli/wording": ["events", "runtime", "cli/terminal", "cli/output"],
+  "cli/wording": ["events", "projections", "runtime", "cli/terminal", "cli/output"],
   "cli/show": ["events", "projections", "state", "cli/output", "cli/wording"],
   "cli/chat": [
     "events",

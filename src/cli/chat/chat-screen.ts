@@ -1,10 +1,9 @@
 /** The screen of a chat: the session's events above, the panel below. Shows events and nothing else. */
 
-import { TurnlogError, type SessionEvent } from "../../events/index.ts";
+import type { SessionEvent } from "../../events/index.ts";
 import { reportError, type Output } from "../output/index.ts";
 import type { LiveScreen } from "../terminal/index.ts";
-import { contentText, shortened } from "../wording/index.ts";
-import { questionLines } from "./call-lines.ts";
+import { questionLines, usualLengths } from "../wording/index.ts";
 import { panel, type PanelOptions } from "./conversation-panel.ts";
 import { foldConversation, questionsOf, type ConversationState } from "./conversation-state.ts";
 import { liveOutput, windowOf } from "./live-output.ts";
@@ -24,7 +23,7 @@ export class ChatScreen {
   readonly #options: ChatScreenOptions;
   readonly #live: LiveScreen;
   readonly #above: Output;
-  readonly #turn: TurnScreen;
+  #turn: TurnScreen;
   /** Writes replies to stdout, if stdout is not this screen. */
   readonly #copy: ReplyCopy | undefined;
   #state: ConversationState;
@@ -36,11 +35,7 @@ export class ChatScreen {
     const { live, above } = liveOutput(output.progress);
     this.#live = live;
     this.#above = { data: above, progress: above };
-    this.#turn = new TurnScreen(this.#above, {
-      showsActivity: false,
-      namesCommands: true,
-      open: state.calls,
-    });
+    this.#turn = this.#screenOf(state);
     this.#copy = output.data.isTerminal ? undefined : new ReplyCopy(output.data);
   }
 
@@ -62,51 +57,25 @@ export class ChatScreen {
   /** Switches to another session, which is at rest. */
   switchTo(state: ConversationState): void {
     this.#state = state;
+    this.#turn = this.#screenOf(state);
+  }
+
+  #screenOf({ calls, queue }: ConversationState): TurnScreen {
+    const lengths = { ...usualLengths, text: MESSAGE_LENGTH };
+    const open = { open: calls, queue };
+    return new TurnScreen(this.#above, {
+      showsActivity: false,
+      isWhole: true,
+      namesCommands: true,
+      lengths,
+      ...open,
+    });
   }
 
   async show(event: SessionEvent): Promise<void> {
-    const before = this.#state;
-    this.#state = foldConversation(before, event);
+    this.#state = foldConversation(this.#state, event);
     await this.#turn.show(event);
     await this.#copy?.show(event);
-    switch (event.type) {
-      case "message.delivered":
-        for (const { id, content } of before.queue) {
-          if (!event.data.ids.includes(id)) continue;
-          const text = shortened(contentText(content), MESSAGE_LENGTH);
-          await this.notes(["", `> ${text}`, ""], "bold");
-        }
-        return;
-      case "message.withdrawn":
-        for (const { id, content } of before.queue) {
-          if (event.data.ids.includes(id))
-            await this.notes([`Taken back: ${shortened(contentText(content), MESSAGE_LENGTH)}`]);
-        }
-        return;
-      case "tool.approval-requested": {
-        const call = this.#state.calls.find(({ callId }) => callId === event.data.callId);
-        if (call !== undefined) await this.notes(questionLines(call), "yellow");
-        return;
-      }
-      case "tool.approval-answered": {
-        const call = before.calls.find(({ callId }) => callId === event.data.callId);
-        if (call === undefined || event.data.always !== true) return;
-        const how = event.data.approved ? "runs without being asked about" : "is refused";
-        await this.notes([`From now on ${call.toolName} ${how} in this session.`]);
-        return;
-      }
-      case "session.approval-forgotten":
-        await this.notes([`From now on calls of ${event.data.toolName} are asked about again.`]);
-        return;
-      case "turn.ended": {
-        const { error } = event.data;
-        if (error === undefined) return;
-        const { message } = error;
-        await this.showError(new TurnlogError("TURN_FAILED", message, { cause: error }));
-        return;
-      }
-      default:
-    }
   }
 
   async notes(lines: readonly string[], style: "dim" | "yellow" | "bold" = "dim"): Promise<void> {

@@ -3,7 +3,7 @@
  * of the step with their questions. Folds events through the machine and the projections; pure.
  */
 
-import type { CancelMode, JsonValue, SessionEvent } from "../../events/index.ts";
+import type { CancelMode, SessionEvent } from "../../events/index.ts";
 import {
   type initialMachineState,
   machineFold,
@@ -18,17 +18,13 @@ import {
   type QueuedMessage,
 } from "../../projections/index.ts";
 import type { SessionView } from "../../state/index.ts";
+import type { ToldCall } from "../wording/index.ts";
 
 /** A call of the running step that has not ended. */
-export interface OpenCall {
-  readonly callId: string;
-  readonly toolName: string;
-  readonly input: JsonValue;
+export interface OpenCall extends ToldCall {
   readonly status: "waiting" | "awaiting-approval" | "awaiting-output" | "running";
   /** The position of the question that waits for an answer. */
   readonly asked?: number;
-  /** Why approval is needed, if the tool gave a reason. */
-  readonly reason?: string;
 }
 
 /** A waiting message with the number that commands use. It keeps the number while it waits. */

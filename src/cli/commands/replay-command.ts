@@ -112,13 +112,11 @@ async function chatWriter(
 ): Promise<(event: SessionEvent) => Promise<void>> {
   const { TurnScreen } = await import("../chat/turn-screen.ts");
   const { redrawn } = await import("../chat/live-output.ts");
-  const { replayLine } = await import("../chat/replay-line.ts");
-  const screen = new TurnScreen(redrawn(output), { showsActivity: pace !== "at-once" });
-  return async (event) => {
-    const line = replayLine(event);
-    if (line === undefined) await screen.show(event);
-    else await screen.note(line.text, line.style);
-  };
+  const screen = new TurnScreen(redrawn(output), {
+    showsActivity: pace !== "at-once",
+    isWhole: true,
+  });
+  return (event) => screen.show(event);
 }
 
 async function check(

@@ -4,13 +4,7 @@ import { z } from "zod";
 import { TurnlogError, type EventLog } from "../../events/index.ts";
 import { leftBranches, stepTimelines, type StepTimeline } from "../../projections/index.ts";
 import { stateAt, subAgentsOf, viewOf, type SessionView } from "../../state/index.ts";
-import {
-  ContextNotices,
-  type ContextNotice,
-  fullLengths,
-  usualLengths,
-  type Lengths,
-} from "../wording/index.ts";
+import { fullLengths, usualLengths, type Lengths } from "../wording/index.ts";
 import { writeLines, type Channel, type Output, UsageError, jsonText } from "../output/index.ts";
 import {
   allItems,
@@ -67,12 +61,16 @@ export async function show(session: string, given: unknown, { data }: Output): P
   }
   const lengths = full ? fullLengths : usualLengths;
   if (shown === "history") {
-    const items = allItems(state);
-    const history = { items, queue: view.queue, leftAt };
-    const lines = json
-      ? items.map((item) => jsonText(withLeftBranch(item, leftAt)))
-      : [...linkedLines(view), ...historyLines(history, await noticesOf(log, view), data, lengths)];
-    return await writeLines(data, lines);
+    if (json) {
+      const items = allItems(state).map((item) => jsonText(withLeftBranch(item, leftAt)));
+      return await writeLines(data, items);
+    }
+    const events = log.read(session, { to: view.position });
+    await writeLines(data, linkedLines(view));
+    return await writeLines(
+      data,
+      historyLines({ events, queue: view.queue, leftAt }, data, lengths),
+    );
   }
   if (shown === "usage") {
     const subAgents = await subAgentsOf(log, session);
@@ -83,19 +81,6 @@ export async function show(session: string, given: unknown, { data }: Output): P
   }
   if (json) return await writeLines(data, jsonLines(view, shown));
   await writeLines(data, textLines(view, shown, data, lengths));
-}
-
-/** Notices about the prompt, which the history does not contain. */
-async function noticesOf(
-  log: EventLog,
-  { session, position }: SessionView,
-): Promise<readonly ContextNotice[]> {
-  const notices = new ContextNotices();
-  const taken: ContextNotice[] = [];
-  for await (const event of log.read(session, { to: position })) taken.push(...notices.take(event));
-  return [...taken, ...notices.rest()].toSorted(
-    (one, other) => one.event.position - other.event.position,
-  );
 }
 
 type FoldedView = Exclude<

@@ -1,207 +1,106 @@
-/** The history of a session as lines of text, like a transcript. Pure. */
+/** The history of a session as lines of text: what the chat told of it, with the position of each line. */
 
-import { isReport, type StoredError } from "../../events/index.ts";
-import type {
-  ApprovalDecision,
-  CallPart,
-  HistoryItem,
-  HistoryPart,
-  ProviderCallPart,
-  StepItem,
-} from "../../projections/index.ts";
-import type { SessionView } from "../../state/index.ts";
+import type { SessionEvent } from "../../events/index.ts";
+import type { QueuedMessage } from "../../projections/index.ts";
+import { type Channel, type Style, visibleText } from "../output/index.ts";
 import {
-  type ContextNotice,
-  callLabel,
-  outcomeLabel,
-  usualLengths,
-  type Lengths,
   contentText,
   dateAndTime,
-  excerpt,
-  fileText,
-  indented,
-  jsonExcerpt,
+  EventLines,
   shortened,
-  shortenedJson,
+  usualLengths,
+  type Lengths,
 } from "../wording/index.ts";
-import { type Channel, visibleName, visibleText } from "../output/index.ts";
 import { leftMark, type LeftAt } from "./show-branches.ts";
 
 export interface ShownHistory {
-  /** The items of all branches in the order of the log. */
-  readonly items: readonly HistoryItem[];
-  readonly queue: SessionView["queue"];
+  /** The events of all branches. */
+  readonly events: AsyncIterable<SessionEvent>;
+  /** The messages that wait at the end. */
+  readonly queue: readonly QueuedMessage[];
   readonly leftAt: LeftAt;
 }
 
-/** @param notices - Notices about the prompt in the order of the log, shown where they happened. */
-export function historyLines(
-  { items, queue, leftAt }: ShownHistory,
-  notices: readonly ContextNotice[],
+const PLACE = " ".repeat(8);
+
+export async function* historyLines(
+  { events, queue, leftAt }: ShownHistory,
   data: Channel,
   lengths: Lengths = usualLengths,
-): readonly string[] {
-  const first = items[0]?.position ?? Number.POSITIVE_INFINITY;
-  return [
-    ...noticeLines(notices, 0, first, data, leftAt),
-    ...items.flatMap((item, index) => {
-      const next = items[index + 1]?.position ?? Number.POSITIVE_INFINITY;
-      const [head = "", ...content] = itemLines(item, data, lengths);
-      return [
-        `${leftMark(item.position, leftAt)}${head}`,
-        ...content,
-        "",
-        ...noticeLines(notices, item.position, next, data, leftAt),
-      ];
-    }),
-    ...queue.flatMap(({ delivery, notBefore, content }) => [
-      data.style("bold", `Waiting (${delivery}${timeWords(notBefore)})`),
-      ...indented(visibleText(contentText(content))),
-      "",
-    ]),
-  ];
-}
-
-function timeWords(notBefore: number | undefined): string {
-  return notBefore === undefined ? "" : `, not before ${new Date(notBefore).toISOString()}`;
-}
-
-/** The notices from a position on, before another one. */
-function noticeLines(
-  notices: readonly ContextNotice[],
-  from: number,
-  before: number,
-  data: Channel,
-  leftAt: LeftAt,
-): readonly string[] {
-  return notices
-    .filter(({ event }) => event.position >= from && event.position < before)
-    .flatMap(({ event, text }) => [
-      `${leftMark(event.position, leftAt)}${data.style("bold", "Context")}${data.style("dim", ` · ${event.position} · ${dateAndTime(event.time)}`)}`,
-      ...indented(visibleText(text)),
-      "",
-    ]);
-}
-
-function itemLines(item: HistoryItem, data: Channel, lengths: Lengths): readonly string[] {
-  const where = data.style("dim", ` · ${item.position} · ${dateAndTime(item.time)}`);
-  switch (item.kind) {
-    case "user":
-      return [
-        `${data.style("bold", "You")}${where}`,
-        ...indented(visibleText(shortened(contentText(item.content), lengths.text))),
-      ];
-    case "step":
-      return [
-        `${data.style("bold", visibleName(item.model.modelId))} step ${item.step}${endOf(item)}${where}`,
-        ...item.parts.flatMap((part) => partLines(part, data, lengths)),
-        ...(item.error === undefined ? [] : [errorLine(item.error)]),
-      ];
-    case "note":
-      return [
-        `${data.style("bold", "Told to the model")}${where}`,
-        ...indented(visibleText(shortened(item.text, lengths.text))),
-      ];
-    case "turn-end":
-      return [
-        data.style(
-          "dim",
-          `Turn ${item.turn} ended: ${item.reason}${item.empty === true ? ", the model said nothing" : ""}`,
-        ),
-      ];
-  }
-}
-
-function endOf({ status, finishReason, attempt }: StepItem): string {
-  const again = attempt > 1 ? `, attempt ${attempt}` : "";
-  if (status !== "finished") return `${again}, ${status}`;
-  return finishReason === "stop" || finishReason === "tool-calls"
-    ? again
-    : `${again}, ${finishReason}`;
-}
-
-function partLines(part: HistoryPart, data: Channel, lengths: Lengths): readonly string[] {
-  switch (part.kind) {
-    case "text":
-      return indented(visibleText(shortened(part.text, lengths.text)));
-    case "reasoning":
-      if (part.dropped === true) return [data.style("dim", "  [reasoning dropped]")];
-      return indented(visibleText(shortened(part.text, lengths.text))).map((line) =>
-        data.style("dim", line),
-      );
-    case "call":
-      return callLines(part, data, lengths);
-    case "provider-call":
-      return [`  ${visibleText(labelOf(part))} (run by the provider)`];
-    case "provider-result": {
-      const output = jsonExcerpt(part.output, 100);
-      return [`  ${visibleName(`${part.toolName} → ${part.isError ? "failed: " : ""}${output}`)}`];
+): AsyncGenerator<string> {
+  const told = new EventLines({ columns: () => data.columns, isWhole: true, lengths });
+  /** What the model has said in the blocks that are open. */
+  const blocks = new Map<string, string>();
+  let position = 0;
+  const rows = (
+    text: string,
+    indent: string,
+    style?: Style,
+    at: number = position,
+  ): readonly string[] => {
+    const [first = "", ...rest] = visibleText(text).trimEnd().split("\n");
+    const place = data.style("dim", `${String(at).padStart(6)}  `);
+    const styled = (row: string): string => (style === undefined ? row : data.style(style, row));
+    return [
+      `${place}${leftMark(at, leftAt)}${styled(first)}`,
+      ...rest.map((row) => `${PLACE}${indent}${styled(row)}`.trimEnd()),
+    ];
+  };
+  const ended = (block: string): readonly string[] => {
+    const text = blocks.get(block)?.trim() ?? "";
+    blocks.delete(block);
+    const style = block.startsWith("reasoning") ? "dim" : undefined;
+    return text === "" ? [] : rows(shortened(text, lengths.text), "", style);
+  };
+  for await (const event of events) {
+    ({ position } = event);
+    for (const line of told.take(event)) yield* rows(line.text, "  ", line.style, line.position);
+    switch (event.type) {
+      case "turn.started":
+        yield `\n${data.style("bold", `Turn ${event.data.turn}`)} · ${dateAndTime(event.time)}`;
+        break;
+      case "step.started": {
+        const { model, step, attempt } = event.data;
+        const again = attempt > 1 ? `, attempt ${attempt}` : "";
+        yield* rows(`${model.modelId}, step ${step}${again}`, "  ", "dim");
+        break;
+      }
+      case "part.text-delta":
+      case "part.reasoning-delta": {
+        const block = blockOf(event);
+        blocks.set(block, (blocks.get(block) ?? "") + event.data.text);
+        break;
+      }
+      case "part.reasoning-start":
+        if (event.data.dropped === true) yield* rows("[reasoning dropped]", "", "dim");
+        break;
+      case "part.text-end":
+      case "part.reasoning-end":
+        yield* ended(blockOf(event));
+        break;
+      case "step.finished":
+      case "step.failed":
+      case "step.interrupted":
+        // A cut reply has blocks without an end.
+        for (const block of blocks.keys()) yield* ended(block);
+        break;
+      default:
     }
-    case "file":
-    case "reasoning-file":
-      return [`  [${visibleName(fileText(part))}]`];
-    case "custom":
-      return isReport(part.customKind) ? [] : [`  [${visibleName(part.customKind)}]`];
-    case "source":
-      return [`  source: ${visibleText(jsonExcerpt(part.source, 120))}`];
-    case "error":
-      return [errorLine(part.error)];
+  }
+  for (const block of blocks.keys()) yield* ended(block);
+  for (const line of told.rest()) yield* rows(line.text, "  ", line.style, line.position);
+  for (const message of queue) {
+    ({ position } = message);
+    const { delivery, notBefore, content } = message;
+    const time = notBefore === undefined ? "" : `, not before ${new Date(notBefore).toISOString()}`;
+    yield* rows(`Waiting (${delivery}${time}): ${contentText(content)}`, "  ", "cyan");
   }
 }
 
-/** A call with its outcome; with full lengths also its input and output. */
-function callLines(part: CallPart, data: Channel, lengths: Lengths): readonly string[] {
-  const { input, outcome } = part;
-  const style = outcome.status === "succeeded" ? "cyan" : "yellow";
-  const line = `  ${data.style(style, visibleText(`${labelOf(part)} → ${callEnd(part)}`))}`;
-  const answers = (part.approvals ?? []).flatMap(({ answer }) =>
-    answer === undefined ? [] : [`    ${visibleText(answerText(answer))}`],
-  );
-  if (lengths.value !== Number.POSITIVE_INFINITY) return [line, ...answers];
-  const values = [`input: ${shortenedJson(input, lengths.value)}`];
-  if (outcome.status === "succeeded") {
-    values.push(`output: ${shortenedJson(outcome.output, lengths.value)}`);
-  } else if (outcome.status === "failed") values.push(`error: ${outcome.error.message}`);
-  return [
-    line,
-    ...answers,
-    ...values.flatMap((value) => indented(visibleText(value)).map((one) => `  ${one}`)),
-  ];
-}
+type BlockEvent = SessionEvent<
+  "part.text-delta" | "part.text-end" | "part.reasoning-delta" | "part.reasoning-end"
+>;
 
-function answerText({ approved, always, by, reason }: ApprovalDecision): string {
-  const how = `${approved ? "approved" : "denied"}${always === true ? " for good" : ""}`;
-  const who = by === undefined ? "" : ` by ${excerpt(by, 60)}`;
-  return `${how}${who}${reason === undefined ? "" : `: ${excerpt(reason, 120)}`}`;
-}
-
-function labelOf({ toolName, input }: CallPart | ProviderCallPart): string {
-  return callLabel(toolName, input, 100);
-}
-
-function errorLine({ message }: StoredError): string {
-  return `  error: ${visibleText(excerpt(message, 200))}`;
-}
-
-function callEnd({ outcome, input }: CallPart): string {
-  switch (outcome.status) {
-    case "succeeded":
-      return outcomeLabel(outcome.output, input);
-    case "failed":
-      return `failed: ${excerpt(outcome.error.message, 120)}`;
-    case "denied":
-    case "refused":
-    case "skipped":
-    case "unknown": {
-      const { reason } = outcome;
-      return `${outcome.status}${reason === undefined ? "" : `: ${excerpt(reason, 120)}`}`;
-    }
-    case "waiting":
-    case "awaiting-approval":
-    case "awaiting-output":
-    case "approved":
-    case "running":
-      return outcome.status;
-  }
+function blockOf({ type, data }: BlockEvent): string {
+  return `${type.startsWith("part.text") ? "text" : "reasoning"} ${data.id}`;
 }

@@ -1,0 +1,390 @@
+/**
+ * What is told of a session: the lines for each of its events. The chat, a single turn, `show` and `replay`
+ * all tell the same. Remembers what later events need; writes nothing.
+ */
+
+import {
+  isReport,
+  jsonObjectSchema,
+  textStart,
+  type JsonValue,
+  type SessionEvent,
+  type StoredUserContent,
+} from "../../events/index.ts";
+import type { Style } from "../output/index.ts";
+import { contextWords } from "./context-words.ts";
+import { callLabel, outcomeLabel } from "./tool-line.ts";
+import {
+  costLine,
+  emptyTally,
+  endingSentence,
+  limitSentence,
+  retrySentence,
+  skippedWords,
+  tally,
+  unknownWords,
+  type TurnTally,
+} from "./turn-words.ts";
+import {
+  amount,
+  contentText,
+  duration,
+  excerpt,
+  fileText,
+  jsonExcerpt,
+  shortened,
+  shortenedJson,
+  usualLengths,
+  type Lengths,
+} from "./wording.ts";
+
+export interface EventLine {
+  /** Names and contents in it are as the event has them; it may have several lines. */
+  readonly text: string;
+  readonly style: Style;
+  /** Of the earlier event that it tells of; absent for the last one. */
+  readonly position?: number;
+  /** Whether it is what a person said, and stands apart from what is around it. */
+  readonly isMessage?: true;
+}
+
+/** A call of the running step. */
+export interface ToldCall {
+  readonly callId: string;
+  readonly toolName: string;
+  readonly input: JsonValue;
+  /** Why approval is needed, if the tool gave a reason. */
+  readonly reason?: string;
+}
+
+export interface EventLinesOptions {
+  /** The width of the terminal; undefined without one. */
+  readonly columns?: () => number | undefined;
+  /** Whether to tell what people said, were asked and answered, and errors of turns. Default: false. */
+  readonly isWhole?: boolean;
+  /** Whether notes name slash commands that help. Default: false. */
+  readonly namesCommands?: boolean;
+  readonly lengths?: Lengths;
+  /** Calls of a step that began before the first event, and messages that waited then. */
+  readonly open?: readonly ToldCall[];
+  readonly queue?: readonly { readonly id: string; readonly content: StoredUserContent }[];
+}
+
+type Call = Omit<ToldCall, "callId" | "reason"> & {
+  /** Epoch milliseconds. */
+  readonly startedAt?: number;
+};
+
+type Mark = "✓" | "✗" | "-" | "?";
+
+const styles: Readonly<Record<Mark, Style>> = {
+  "✓": "green",
+  "✗": "red",
+  "-": "yellow",
+  "?": "yellow",
+};
+
+const CALL_LENGTH = 100;
+const OUTCOME_LENGTH = 160;
+
+const troubles: ReadonlySet<string> = new Set([
+  "context.count-failed",
+  "context.compaction-rejected",
+  "context.summary-rejected",
+  "context.overflowed",
+  "context.reduced",
+]);
+const undoable: ReadonlySet<string> = new Set([
+  "context.pruned",
+  "context.media-omitted",
+  "context.reduced",
+  "context.compacted",
+]);
+
+export class EventLines {
+  readonly #options: EventLinesOptions;
+  readonly #lengths: Lengths;
+  readonly #messages: Map<string, StoredUserContent>;
+  #calls: Map<string, Call>;
+  #tally: TurnTally = emptyTally;
+  /** A pruning waits for an event with the size of the prompt after it. */
+  #pruned: SessionEvent<"context.pruned"> | undefined;
+
+  constructor(options: EventLinesOptions = {}) {
+    const { open = [], queue = [], lengths = usualLengths } = options;
+    this.#options = options;
+    this.#lengths = lengths;
+    this.#messages = new Map(queue.map(({ id, content }) => [id, content]));
+    this.#calls = new Map(open.map(({ callId, toolName, input }) => [callId, { toolName, input }]));
+  }
+
+  describeCall(callId: string): string {
+    const { toolName, input } = this.#call(callId);
+    return callLabel(toolName, input, 400);
+  }
+
+  take(event: SessionEvent): readonly EventLine[] {
+    this.#tally = tally(event.type === "turn.started" ? emptyTally : this.#tally, event);
+    const about = this.#options.isWhole === true ? this.#ofPeople(event) : [];
+    return [...this.#ofContext(event), ...this.#ofTurn(event), ...about];
+  }
+
+  /** The line that is held back, at the end of the events. */
+  rest(): readonly EventLine[] {
+    const held = this.#pruned;
+    this.#pruned = undefined;
+    return this.#heldNotice(held);
+  }
+
+  #ofContext(event: SessionEvent): readonly EventLine[] {
+    const held = this.#pruned;
+    const after = sizeBefore(event);
+    // After these events the size of the pruned prompt can no longer become known.
+    const isOver =
+      after !== undefined ||
+      ["context.pruned", "context.restored", "turn.ended"].includes(event.type);
+    if (isOver) this.#pruned = undefined;
+    const before = isOver ? this.#heldNotice(held, after) : [];
+    if (event.type !== "context.pruned") return [...before, ...this.#notice(event)];
+    this.#pruned = event;
+    return before;
+  }
+
+  #heldNotice(held: SessionEvent | undefined, after?: number): readonly EventLine[] {
+    if (held === undefined) return [];
+    return this.#notice(held, after).map((one) => ({ ...one, position: held.position }));
+  }
+
+  #notice(event: SessionEvent, after?: number): readonly EventLine[] {
+    const words = contextWords(event, after);
+    if (words === undefined) return [];
+    const namesUndo = this.#options.namesCommands === true && undoable.has(event.type);
+    const undo = namesUndo ? ` /restore ${event.position} undoes it.` : "";
+    return line(`${words}${undo}`, troubles.has(event.type) ? "yellow" : "dim");
+  }
+
+  #ofTurn(event: SessionEvent): readonly EventLine[] {
+    switch (event.type) {
+      case "step.started":
+        // Providers reuse call ids in later steps.
+        this.#calls = new Map();
+        return [];
+      case "step.retrying":
+        return line(retrySentence(event), "yellow");
+      case "turn.limit-reached":
+        return line(limitSentence(event), "yellow");
+      case "part.start-step":
+        return event.data.warnings.flatMap((warning) =>
+          line(`warning: ${jsonExcerpt(warning, 200)}`, "yellow"),
+        );
+      case "part.source":
+        return line(`source: ${jsonExcerpt(event.data, 160)}`);
+      case "part.file":
+      case "part.reasoning-file":
+        return line(`[${fileText(event.data)}]`);
+      case "part.custom":
+        return isReport(event.data.kind) ? [] : line(`[${event.data.kind}]`);
+      case "turn.ended":
+        return [
+          ...line(endingSentence(event.data.reason, this.#tally), "yellow"),
+          ...line(costLine(event, this.#tally)),
+        ];
+      default:
+        return this.#ofCalls(event);
+    }
+  }
+
+  #ofCalls(event: SessionEvent): readonly EventLine[] {
+    switch (event.type) {
+      case "part.tool-call": {
+        const { toolCallId, toolName, input, providerExecuted } = event.data;
+        // Earlier releases recorded a second call of an id in a reply: the session has the first.
+        if (this.#calls.has(toolCallId)) return [];
+        this.#calls.set(toolCallId, { toolName, input: input ?? {} });
+        // Calls of our own tools are shown when they start.
+        return providerExecuted === true ? this.#started(toolCallId, toolName, event.time) : [];
+      }
+      case "part.tool-result": {
+        const { toolCallId, output, providerExecuted } = event.data;
+        if (providerExecuted !== true) return [];
+        return this.#ended(toolCallId, event.time, "✓", outcomeLabel(output, {}), output);
+      }
+      case "part.tool-error": {
+        const { toolCallId, error, providerExecuted } = event.data;
+        if (providerExecuted !== true) return [];
+        return this.#ended(toolCallId, event.time, "✗", jsonExcerpt(error, OUTCOME_LENGTH), error);
+      }
+      case "tool.started":
+        return this.#started(event.data.callId, event.data.toolName, event.time);
+      case "tool.succeeded": {
+        const { callId, output } = event.data;
+        const label = outcomeLabel(output, this.#call(callId).input);
+        return this.#ended(callId, event.time, "✓", label, output);
+      }
+      case "tool.failed": {
+        const { message } = event.data.error;
+        const label = excerpt(message, OUTCOME_LENGTH);
+        return this.#ended(event.data.callId, event.time, "✗", label, message);
+      }
+      case "tool.denied": {
+        const { callId, reason } = event.data;
+        return this.#ended(callId, event.time, "✗", `denied${because(reason)}`);
+      }
+      case "tool.skipped":
+        return this.#ended(event.data.callId, event.time, "-", skippedWords(event));
+      case "tool.unknown":
+        return this.#ended(event.data.callId, event.time, "?", unknownWords(event));
+      default:
+        return [];
+    }
+  }
+
+  #ofPeople(event: SessionEvent): readonly EventLine[] {
+    switch (event.type) {
+      case "message.queued":
+        this.#messages.set(event.data.id, event.data.content);
+        return [];
+      case "message.delivered":
+        return this.#texts(event.data.ids).map((text) => ({
+          text: `> ${text}`,
+          style: "bold",
+          isMessage: true,
+        }));
+      case "message.withdrawn":
+        return this.#texts(event.data.ids).flatMap((text) => line(`Taken back: ${text}`));
+      case "tool.approval-requested": {
+        const { callId, reason } = event.data;
+        const call = { ...this.#call(callId), callId, ...(reason === undefined ? {} : { reason }) };
+        return questionLines(call).flatMap((one) => line(one, "yellow"));
+      }
+      case "tool.approval-answered": {
+        const { callId, approved, always, reason, by } = event.data;
+        const who = by === undefined ? "" : ` (${excerpt(by, 60)})`;
+        const how = approved ? "runs without being asked about" : "is refused";
+        return [
+          ...line(`> ${approved ? "yes" : "no"}${who}${because(reason)}`, "bold"),
+          ...(always === true
+            ? line(`From now on ${this.#call(callId).toolName} ${how} in this session.`)
+            : []),
+        ];
+      }
+      case "session.approval-forgotten":
+        return line(`From now on calls of ${event.data.toolName} are asked about again.`);
+      case "session.rewound": {
+        const { note } = event.data;
+        return note === undefined ? [] : line(`Told to the model: ${note}`);
+      }
+      case "session.recovered":
+        return line(`The process had died (${event.data.inFlight.kind}).`, "yellow");
+      case "session.closed":
+        return line(`Closed${because(event.data.reason)}`);
+      case "turn.ended": {
+        const { error } = event.data;
+        return error === undefined ? [] : line(`error: ${error.message} [TURN_FAILED]`, "red");
+      }
+      default:
+        return [];
+    }
+  }
+
+  #texts(ids: readonly string[]): readonly string[] {
+    return ids.flatMap((id) => {
+      const content = this.#messages.get(id);
+      return content === undefined ? [] : [shortened(contentText(content), this.#lengths.text)];
+    });
+  }
+
+  #call(callId: string): Call {
+    return this.#calls.get(callId) ?? { toolName: "call", input: {} };
+  }
+
+  #started(callId: string, toolName: string, startedAt: number): readonly EventLine[] {
+    const call = { ...(this.#calls.get(callId) ?? { toolName, input: {} }), startedAt };
+    this.#calls.set(callId, call);
+    return line(`→ ${this.#label(call)}${this.#value("input", call.input)}`, "cyan");
+  }
+
+  #ended(
+    callId: string,
+    time: number,
+    mark: Mark,
+    outcome: string,
+    value?: JsonValue,
+  ): readonly EventLine[] {
+    const call = this.#call(callId);
+    const sameTool = [...this.#calls.values()].filter(({ toolName }) => toolName === call.toolName);
+    // The input distinguishes several calls of one tool.
+    const what = sameTool.length > 1 ? this.#label(call) : call.toolName;
+    const took = call.startedAt === undefined ? "" : ` · ${duration(time - call.startedAt)}`;
+    return line(`${mark} ${what} · ${outcome}${took}${this.#value("output", value)}`, styles[mark]);
+  }
+
+  /** The whole of a value, where everything is told. */
+  #value(name: string, value: JsonValue | undefined): string {
+    const { value: most } = this.#lengths;
+    if (most !== Number.POSITIVE_INFINITY || value === undefined) return "";
+    return `\n${name}: ${shortenedJson(value, most)}`;
+  }
+
+  #label({ toolName, input }: Call): string {
+    const room = Math.min(CALL_LENGTH, (this.#options.columns?.() ?? CALL_LENGTH) - 2);
+    return callLabel(toolName, input, Math.max(20, room - toolName.length - 1));
+  }
+}
+
+function line(text: string | undefined, style: Style = "dim"): readonly EventLine[] {
+  return text === undefined ? [] : [{ text, style }];
+}
+
+function because(reason: string | undefined): string {
+  return reason === undefined ? "" : `: ${excerpt(reason, OUTCOME_LENGTH)}`;
+}
+
+/** Tokens of the prompt before the event, if the event gives them. */
+function sizeBefore(event: SessionEvent): number | undefined {
+  switch (event.type) {
+    case "step.started":
+      return event.data.estimate.tokens;
+    case "context.counted":
+    case "context.count-failed":
+      return event.data.estimatedTokens;
+    case "context.compacted":
+    case "context.compaction-rejected":
+      return event.data.beforeTokens;
+    default:
+      return undefined;
+  }
+}
+
+const QUESTION_LINES = 12;
+const LINE_LENGTH = 400;
+
+/** A call that waits for an answer, with its whole input: a person must see what they approve. */
+export function questionLines({ toolName, input, reason }: ToldCall): readonly string[] {
+  const why = reason === undefined ? "" : ` ${excerpt(reason, LINE_LENGTH)}`;
+  const fields = jsonObjectSchema.safeParse(input);
+  const entries = fields.success ? Object.entries(fields.data) : [["input", input] as const];
+  return [
+    `? ${toolName} waits for your answer.${why}`,
+    ...entries.flatMap(([name, value]) => fieldLines(name, value)),
+  ];
+}
+
+function fieldLines(name: string, value: JsonValue): readonly string[] {
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  const lines = text.split("\n").map((one) => cut(one));
+  const [only = ""] = lines;
+  if (lines.length === 1) return [`    ${name}: ${only}`];
+  const left = lines.length - QUESTION_LINES;
+  return [
+    `    ${name}:`,
+    ...lines.slice(0, QUESTION_LINES).map((one) => `      ${one}`),
+    ...(left > 0 ? [`      … ${amount(left, "line")} more`] : []),
+  ];
+}
+
+/** Unlike `excerpt`, keeps spaces: they may be part of a file's text. */
+function cut(text: string): string {
+  const left = text.length - LINE_LENGTH;
+  return left > 0 ? `${textStart(text, LINE_LENGTH)}… ${amount(left, "character")} more` : text;
+}

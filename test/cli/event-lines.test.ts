@@ -1,0 +1,72 @@
+/** What is told of a session, event by event, and of a call before it is agreed to. */
+import { describe, expect, it } from "vitest";
+import { EventLines, questionLines } from "../../src/cli/wording/event-lines.ts";
+import type { EventBody, JsonValue } from "../../src/events/index.ts";
+
+function lines(input: JsonValue, reason?: string): readonly string[] {
+  const call = { callId: "c1", toolName: "write", input };
+  return questionLines(reason === undefined ? call : { ...call, reason });
+}
+
+describe("a call that is asked about", () => {
+  it("is shown field by field, texts as they are", () => {
+    expect(lines({ path: "a.txt", text: "one\n  two\n", mode: { append: true } })).toEqual([
+      "? write waits for your answer.",
+      "    path: a.txt",
+      "    text:",
+      "      one",
+      "        two",
+      "      ",
+      '    mode: {"append":true}',
+    ]);
+  });
+
+  it("is shown whole when its input has no fields", () => {
+    expect(lines(["rm", "-r"])).toEqual([
+      "? write waits for your answer.",
+      '    input: ["rm","-r"]',
+    ]);
+  });
+
+  it("says why it is asked about, where somebody said so", () => {
+    expect(lines({}, "Run it again?")).toEqual(["? write waits for your answer. Run it again?"]);
+  });
+
+  it("says how much of it is not shown", () => {
+    const text = Array.from({ length: 15 }, (_, index) => `line ${index}`).join("\n");
+    expect(lines({ text }).at(-1)).toBe("      … 3 lines more");
+    expect(lines({ text: "x".repeat(450) }).at(-1)).toMatch(/x{400}… 50 characters more$/);
+  });
+});
+
+function told(bodies: readonly EventBody[], isWhole = true): readonly string[] {
+  const reading = new EventLines({ isWhole });
+  const events = bodies.map((body, index) => ({ position: index + 1, time: 0, ...body }));
+  return events.flatMap((event) => reading.take(event).map(({ text }) => text));
+}
+
+describe("a session that is told", () => {
+  it("has each message where it is delivered, and only then", () => {
+    const queued = (id: string): EventBody => ({
+      type: "message.queued",
+      data: { id, content: `text of ${id}`, delivery: "follow-up" },
+    });
+    const delivered: EventBody = {
+      type: "message.delivered",
+      data: { ids: ["b", "a"], turn: 1, boundary: "turn" },
+    };
+    expect(told([queued("a"), queued("b")])).toEqual([]);
+    expect(told([queued("a"), queued("b"), delivered])).toEqual(["> text of b", "> text of a"]);
+    expect(told([queued("a"), delivered], false)).toEqual([]);
+  });
+
+  it("names the files that a model makes, and what the model is told of a rewind", () => {
+    const file = { mediaType: "image/png", data: "AA==" };
+    expect(
+      told([
+        { type: "part.file", data: file },
+        { type: "session.rewound", data: { to: 1, note: "2 calls had run" } },
+      ]),
+    ).toEqual(["[image/png]", "Told to the model: 2 calls had run"]);
+  });
+});
