@@ -6,28 +6,16 @@
 
 import { readFileSync } from "node:fs";
 import { Command, CommanderError, Option } from "commander";
-import {
-  addChatCommands,
-  addKeepCommands,
-  addLookCommands,
-  addCompletionCommand,
-  addExamples,
-  addHelpCommand,
-  chooseStore,
-  refuseMistyped,
-} from "./commands/index.ts";
-import { DEFAULT_DIR } from "./output/index.ts";
-import {
-  reportError,
-  DONE,
-  USED_WRONGLY,
-  type ExitCode,
-  isReaderGone,
-  processOutput,
-  type Output,
-  interleaved,
-  visibleName,
-} from "./output/index.ts";
+import { addChatCommands } from "./commands/chat-commands.ts";
+import { addKeepCommands } from "./commands/keep-commands.ts";
+import { addLookCommands } from "./commands/look-commands.ts";
+import { addCompletionCommand, addHelpCommand, refuseMistyped } from "./commands/shell-commands.ts";
+import { addExamples } from "./commands/command-examples.ts";
+import { chooseStore } from "./commands/store-options.ts";
+import { DEFAULT_DIR, isReaderGone, processOutput, type Output } from "./output/output.ts";
+import { reportError, DONE, USED_WRONGLY, type ExitCode } from "./output/error-report.ts";
+import { interleaved } from "./output/interleaved-output.ts";
+import { visibleName } from "./output/visible-text.ts";
 
 /** Runs one command line; never throws. */
 export async function run(

@@ -3,7 +3,7 @@
 import { once } from "node:events";
 import { createServer, type Server, type Socket } from "node:net";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { storeOwner, type StoreOwner } from "../../src/cli/owner/index.ts";
+import { storeOwner, type StoreOwner } from "../../src/cli/owner/store-owner.ts";
 import { temporaryFolder, type TemporaryFolder } from "./temporary-folder.ts";
 
 const greeting = {

@@ -1,7 +1,6 @@
 /** What a person reads when something went wrong. */
 import { describe, expect, it } from "vitest";
-import { reportError } from "../../src/cli/output/error-report.ts";
-import { UsageError } from "../../src/cli/output/error-report.ts";
+import { reportError, UsageError } from "../../src/cli/output/error-report.ts";
 import { TurnlogError } from "../../src/events/index.ts";
 import { recordedOutput } from "./recorded-output.ts";
 

@@ -3,7 +3,7 @@
 import { styleText, stripVTControlCharacters } from "node:util";
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { MarkdownStream } from "../../src/cli/markdown/index.ts";
+import { MarkdownStream } from "../../src/cli/markdown/markdown-stream.ts";
 import { cellsOf } from "../../src/cli/terminal/cells.ts";
 import { runs } from "../support/runs.ts";
 

@@ -8,8 +8,8 @@ import {
   DEFAULT_GOOGLE_MODEL,
   DEFAULT_OPENAI_MODEL,
   DEFAULT_ANTHROPIC_MODEL,
+  installedProviders,
 } from "../../src/cli/chat/model-choice.ts";
-import { installedProviders } from "../../src/cli/chat/model-choice.ts";
 import { UsageError } from "../../src/cli/output/error-report.ts";
 
 const server = "http://localhost:11434/v1";

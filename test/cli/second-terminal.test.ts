@@ -1,7 +1,7 @@
 /** Two terminals in one store: the second goes on when the first, whose agent answers, ends. Skipped without tmux. */
 
 import { describe, expect, it } from "vitest";
-import { storeOwner } from "../../src/cli/owner/index.ts";
+import { storeOwner } from "../../src/cli/owner/store-owner.ts";
 import { main } from "./built-command.ts";
 import { run, start } from "./command-line.ts";
 import { temporaryFolder, type TemporaryFolder } from "./temporary-folder.ts";

@@ -8,7 +8,7 @@ import { once } from "node:events";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { ownerHost } from "../../src/cli/chat/owner-chat.ts";
-import { storeOwner } from "../../src/cli/owner/index.ts";
+import { storeOwner } from "../../src/cli/owner/store-owner.ts";
 import { openFolder } from "../../src/cli/settings/store-folder.ts";
 import { createRuntime, folderKeys, type Runtime } from "../../src/public/index.ts";
 import { offlineModel } from "../../src/models/index.ts";

@@ -2,7 +2,7 @@
 import { styleText } from "node:util";
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { writeSentence } from "../../src/cli/output/index.ts";
+import { writeSentence } from "../../src/cli/output/output.ts";
 import { cellsOf } from "../../src/cli/terminal/cells.ts";
 import { wrappedLines } from "../../src/cli/terminal/wrapped-text.ts";
 import { recordedOutput } from "./recorded-output.ts";

@@ -78,8 +78,12 @@ describe("the folder rule", () => {
     ]);
   });
 
-  it("lets only a module's own tests look inside it", () => {
+  it("lets only a module's own files and tests look inside it", () => {
     const files = { "src/store/rows/row.ts": "", "src/events/codec.ts": "" };
+    expect(found({ ...files, "src/store/log.ts": "import './rows/row.ts';" })).toEqual([]);
+    expect(found({ ...files, "src/public/log.ts": "import '../store/rows/row.ts';" })).toEqual([
+      "src/public/log.ts:1 is in public, which may not import store/rows",
+    ]);
     const inside = "import '../../src/store/rows/row.ts';";
     expect(found({ ...files, "test/store/row.test.ts": inside })).toEqual([]);
     expect(found({ ...files, "test/state/row.test.ts": inside })).toEqual([
@@ -94,6 +98,7 @@ describe("the folder rule", () => {
     expect(found({}, { ...modules, helpers: [] })).toEqual([
       "helpers has no index.ts, which every module has",
     ]);
+    expect(found({}, { ...modules, "store/blobs": [] })).toEqual([]);
     expect(found({ "src/state/index.ts": "" })).toEqual([
       "state may import events, and does not: take it from the table",
     ]);
@@ -153,7 +158,7 @@ describe("the folder rule", () => {
 });
 
 // A search that finds no files or no imports fails too: the table then says more than the code.
-it("every folder of src is a module, and imports go down through index.ts only", async () => {
+it("every folder of src is in the table, and imports go down it, into other modules through index.ts only", async () => {
   const sources = await sourcesOf(["src", "test", "bench"]);
   expect(violations(sources)).toEqual([]);
 });

@@ -1,7 +1,7 @@
 /** The studio beside an application that has the store open: the application's runtime answers all of it. */
 
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { storeOwner } from "../../src/cli/owner/index.ts";
+import { storeOwner } from "../../src/cli/owner/store-owner.ts";
 import { gate, scriptedModel } from "../../src/models/index.ts";
 import { createRuntime, type Runtime } from "../../src/public/index.ts";
 import { serveElsewhere, type NodeServer } from "../../src/server/index.ts";

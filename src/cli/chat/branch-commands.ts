@@ -3,8 +3,8 @@
 import type { UserItem } from "../../projections/index.ts";
 import type { Rewound } from "../../runtime/index.ts";
 import type { ChatSession, ChatTurn } from "./chat-session.ts";
-import { branchLine } from "../show/index.ts";
-import { amount, contentText, excerpt } from "../wording/index.ts";
+import { branchLine } from "../show/show-branches.ts";
+import { amount, contentText, excerpt } from "../wording/wording.ts";
 import type { TravelLine } from "./chat-line.ts";
 import { hint, type Outcome } from "./command-outcome.ts";
 

@@ -6,7 +6,7 @@ import type { Agent } from "../../agent/index.ts";
 import type { AgentDescription, SessionEvent } from "../../events/index.ts";
 import { offlineModel } from "../../models/index.ts";
 import { manual, overflow, summarize, threshold, type CompactionWhen } from "../../public/index.ts";
-import type { ContextStrategy } from "../settings/index.ts";
+import type { ContextStrategy } from "../settings/environment.ts";
 import { folderTools } from "../folder/index.ts";
 
 export interface AgentPartsOptions {

@@ -1,6 +1,6 @@
 /** The text of `/help`: keys, answers and commands of a chat. */
 
-import { wrapped } from "../terminal/index.ts";
+import { wrapped } from "../terminal/wrapped-text.ts";
 import { compactionWays } from "./compaction-ways.ts";
 
 const keys: readonly (readonly [string, string])[] = [

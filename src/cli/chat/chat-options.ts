@@ -1,7 +1,7 @@
 /** What a chat is made of. */
 
 import type { SessionView } from "../../state/index.ts";
-import type { Output } from "../output/index.ts";
+import type { Output } from "../output/output.ts";
 import type { ChatSession } from "./chat-session.ts";
 import type { ChatStore } from "./chat-store.ts";
 import type { Interrupts } from "./interrupts.ts";

@@ -8,27 +8,32 @@ import { createRuntime } from "../../sharing/index.ts";
 import type { McpServers } from "../../mcp/index.ts";
 import type { SessionView } from "../../state/index.ts";
 import type { UserInput } from "../../media/index.ts";
-import { isOwnerGone, type StoreOwner } from "../owner/index.ts";
-import { keysIn, runtimeStore, type RuntimeStore, type StorePlace } from "../settings/index.ts";
-import type { ContextStrategy } from "../settings/index.ts";
-import { DEFAULT_DIR, meantName } from "../output/index.ts";
+import { isOwnerGone } from "../owner/owner-answer.ts";
+import type { StoreOwner } from "../owner/store-owner.ts";
+import {
+  keysIn,
+  runtimeStore,
+  type RuntimeStore,
+  type StorePlace,
+} from "../settings/store-folder.ts";
+import type { ContextStrategy } from "../settings/environment.ts";
+import { DEFAULT_DIR, writeSentence, type Output } from "../output/output.ts";
+import { meantName } from "../output/did-you-mean.ts";
 import type { ChatPlace } from "./chat-options.ts";
 import { chatAgent } from "./chat-agent.ts";
 import { chatModels } from "./chat-models.ts";
 import { chatStore, type ChatStore } from "./chat-store.ts";
 import type { ChatHost, ChatSession } from "./chat-session.ts";
-import { contextWarning } from "../wording/index.ts";
+import { contextWarning } from "../wording/context-words.ts";
+import { askLine } from "../output/question.ts";
 import {
-  askLine,
   reportError,
   DONE,
   INTERRUPTED,
   TERMINATED,
   type ExitCode,
-  writeSentence,
-  type Output,
-  visibleName,
-} from "../output/index.ts";
+} from "../output/error-report.ts";
+import { visibleName } from "../output/visible-text.ts";
 import { ANSWERS, readAnswer } from "./chat-line.ts";
 import { conversationOf } from "./conversation-state.ts";
 import { takeInterrupts, type Interrupts } from "./interrupts.ts";

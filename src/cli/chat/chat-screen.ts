@@ -1,9 +1,11 @@
 /** The screen of a chat: the session's events above, the panel below. Shows events and nothing else. */
 
 import type { SessionEvent } from "../../events/index.ts";
-import { reportError, type Output } from "../output/index.ts";
-import type { LiveScreen } from "../terminal/index.ts";
-import { questionLines, usualLengths } from "../wording/index.ts";
+import { reportError } from "../output/error-report.ts";
+import type { Output } from "../output/output.ts";
+import type { LiveScreen } from "../terminal/live-screen.ts";
+import { questionLines } from "../wording/event-lines.ts";
+import { usualLengths } from "../wording/wording.ts";
 import { panel, type PanelOptions } from "./conversation-panel.ts";
 import { foldConversation, questionsOf, type ConversationState } from "./conversation-state.ts";
 import { liveOutput, windowOf } from "./live-output.ts";

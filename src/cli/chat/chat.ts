@@ -3,7 +3,8 @@
 import { onAbort } from "../../shared/index.ts";
 import type { CancelMode, Delivery, SessionEvent } from "../../events/index.ts";
 import type { ChatSession } from "./chat-session.ts";
-import { emptyDraft, type Key } from "../terminal/index.ts";
+import { emptyDraft } from "../terminal/draft.ts";
+import type { Key } from "../terminal/keyboard.ts";
 import { TurnCancel } from "./turn-cancel.ts";
 import { OpenEditor } from "./text-editor.ts";
 import { helpLines } from "./chat-help.ts";

@@ -1,6 +1,6 @@
 /** Completes the typed line: a command, a session, a way of compaction, or a file after `@`. Pure. */
 
-import type { Draft } from "../terminal/index.ts";
+import type { Draft } from "../terminal/draft.ts";
 import { commandNames } from "./chat-help.ts";
 import { compactionWays } from "./compaction-ways.ts";
 import { mentionOf } from "./mentioned-files.ts";

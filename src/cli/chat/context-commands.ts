@@ -3,7 +3,9 @@
 import { TurnlogError } from "../../events/index.ts";
 import type { CompactionPreview } from "../../runtime/index.ts";
 import type { ChatSession } from "./chat-session.ts";
-import { contextLines, fromTo, amount, excerpt } from "../wording/index.ts";
+import { contextLines } from "../wording/context-drawing.ts";
+import { fromTo } from "../wording/context-words.ts";
+import { amount, excerpt } from "../wording/wording.ts";
 import type { ContextLine } from "./chat-line.ts";
 import { strategyOf } from "./compaction-ways.ts";
 import type { ConversationState } from "./conversation-state.ts";

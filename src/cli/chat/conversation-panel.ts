@@ -1,8 +1,12 @@
 /** The last rows of a chat: the open question, the queue, the keys, and the line being typed. Pure. */
 
-import { type Style, visibleName, visibleText } from "../output/index.ts";
-import { cutToCells, rowsOfWords, draftRows, type Draft, type Panel } from "../terminal/index.ts";
-import { amount, contentText, callLabel, duration, figure } from "../wording/index.ts";
+import type { Style } from "../output/output.ts";
+import { visibleName, visibleText } from "../output/visible-text.ts";
+import { cutToCells, rowsOfWords } from "../terminal/cells.ts";
+import { draftRows, type Draft } from "../terminal/draft.ts";
+import type { Panel } from "../terminal/live-screen.ts";
+import { amount, contentText, duration, figure } from "../wording/wording.ts";
+import { callLabel } from "../wording/tool-line.ts";
 import type { QueuedMessage } from "../../projections/index.ts";
 import type { Choice } from "./completion.ts";
 import { questionsOf, runningCalls, type ConversationState } from "./conversation-state.ts";

@@ -18,7 +18,7 @@ import {
   type QueuedMessage,
 } from "../../projections/index.ts";
 import type { SessionView } from "../../state/index.ts";
-import type { ToldCall } from "../wording/index.ts";
+import type { ToldCall } from "../wording/event-lines.ts";
 
 /** A call of the running step that has not ended. */
 export interface OpenCall extends ToldCall {

@@ -1,11 +1,11 @@
 /** A chat at the terminal of this process: opens the keyboard and follows the window's size. */
 
 import { setTimeout as wait } from "node:timers/promises";
-import { openKeyboard } from "../terminal/index.ts";
-import { questionScreen } from "../output/index.ts";
+import { openKeyboard } from "../terminal/keyboard.ts";
+import { questionScreen } from "../output/output.ts";
 import { editText } from "./text-editor.ts";
 import { Chat } from "./chat.ts";
-import { isOwnerGone } from "../owner/index.ts";
+import { isOwnerGone } from "../owner/owner-answer.ts";
 import type { ChatOptions, ChatPlace } from "./chat-options.ts";
 
 /** Within this time a process is stopped that has asked for it. */

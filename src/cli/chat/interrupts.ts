@@ -3,7 +3,7 @@
  * not take it. SIGTERM and SIGHUP close the store and end the process.
  */
 
-import { INTERRUPTED, TERMINATED, type ExitCode } from "../output/index.ts";
+import { INTERRUPTED, TERMINATED, type ExitCode } from "../output/error-report.ts";
 
 export interface Interrupts extends Disposable {
   /** Aborts on SIGTERM or SIGHUP. */

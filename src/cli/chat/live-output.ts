@@ -1,7 +1,8 @@
 /** Both streams on one screen that can be redrawn. Used by the chat, by a single turn and by `replay`. */
 
-import { type Channel, type Output, writingBy } from "../output/index.ts";
-import { LiveScreen } from "../terminal/index.ts";
+import type { Channel, Output } from "../output/output.ts";
+import { writingBy } from "../output/interleaved-output.ts";
+import { LiveScreen } from "../terminal/live-screen.ts";
 
 export interface LiveOutput {
   readonly live: LiveScreen;

@@ -4,7 +4,7 @@ import type { LanguageModel } from "ai";
 import { z } from "zod";
 import { hasCode } from "../../events/index.ts";
 import { offlineModel } from "../../models/index.ts";
-import { UsageError } from "../output/index.ts";
+import { UsageError } from "../output/error-report.ts";
 import type { ModelChoice } from "./model-choice.ts";
 
 /**

@@ -4,7 +4,7 @@ import { type SessionEvent, TurnlogError } from "../../events/index.ts";
 import { heldInput, receiveInput, type UserInput } from "../../media/index.ts";
 import { eventsOfTurn, type Rewound } from "../../runtime/index.ts";
 import type { MessagePart, SessionClient } from "../../client/index.ts";
-import type { StoreOwner } from "../owner/index.ts";
+import type { StoreOwner } from "../owner/store-owner.ts";
 import type { ChatHost, ChatResult, ChatSession, ChatTurn } from "./chat-session.ts";
 import { conversationOf } from "./conversation-state.ts";
 import type { BegunRerun, RerunRequest } from "./run-turn.ts";

@@ -4,7 +4,8 @@
  */
 
 import type { SessionEvent } from "../../events/index.ts";
-import { type Channel, writingBy } from "../output/index.ts";
+import type { Channel } from "../output/output.ts";
+import { writingBy } from "../output/interleaved-output.ts";
 import { TurnScreen } from "./turn-screen.ts";
 
 export class ReplyCopy {

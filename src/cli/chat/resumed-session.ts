@@ -3,8 +3,9 @@
 import type { StoredUserContent } from "../../events/index.ts";
 import type { HistoryItem } from "../../projections/index.ts";
 import type { SessionView } from "../../state/index.ts";
-import { writeSentence, type Channel, visibleText } from "../output/index.ts";
-import { amount, contentText, excerpt } from "../wording/index.ts";
+import { writeSentence, type Channel } from "../output/output.ts";
+import { visibleText } from "../output/visible-text.ts";
+import { amount, contentText, excerpt } from "../wording/wording.ts";
 
 const LAST_MESSAGES = 4;
 const MESSAGE_LENGTH = 240;

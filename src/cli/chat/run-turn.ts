@@ -7,7 +7,8 @@ import { rerunPoint, type Approval, type RerunPlace, type RerunPoint } from "../
 import type { Runtime } from "../../runtime/index.ts";
 import type { ChatResult, ChatSession } from "./chat-session.ts";
 import type { UserInput } from "../../media/index.ts";
-import { DONE, INTERRUPTED, type ExitCode, writeLine, type Channel } from "../output/index.ts";
+import { DONE, INTERRUPTED, type ExitCode } from "../output/error-report.ts";
+import { writeLine, type Channel } from "../output/output.ts";
 import { settle } from "./approval-settlement.ts";
 import type { Interrupts } from "./interrupts.ts";
 import type { TurnView } from "./turn-view.ts";

@@ -4,7 +4,8 @@ import { TurnlogError } from "../../events/index.ts";
 import type { ContextFigures } from "../../runtime/index.ts";
 import type { ChatScreen } from "./chat-screen.ts";
 import type { ChatSession } from "./chat-session.ts";
-import { contextWarning, figure, percent } from "../wording/index.ts";
+import { contextWarning } from "../wording/context-words.ts";
+import { figure, percent } from "../wording/wording.ts";
 
 const TICK_MS = 1000;
 

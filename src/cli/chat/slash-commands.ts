@@ -2,7 +2,7 @@
 
 import { TurnlogError, type Delivery } from "../../events/index.ts";
 import type { ChatSession } from "./chat-session.ts";
-import { contentText, excerpt } from "../wording/index.ts";
+import { contentText, excerpt } from "../wording/wording.ts";
 import { settle } from "./approval-settlement.ts";
 import type { ChatLine } from "./chat-line.ts";
 import type { ChatStore } from "./chat-store.ts";

@@ -1,9 +1,11 @@
 /** Carries out the commands about the store: `/new`, `/resume`, `/sessions`, `/model`, `/cost`. */
 
 import type { ContextFigures } from "../../runtime/index.ts";
-import { UsageError, meantName, visibleText } from "../output/index.ts";
-import { cutToCells } from "../terminal/index.ts";
-import { amount, dateAndTime, excerpt, tokens } from "../wording/index.ts";
+import { UsageError } from "../output/error-report.ts";
+import { meantName } from "../output/did-you-mean.ts";
+import { visibleText } from "../output/visible-text.ts";
+import { cutToCells } from "../terminal/cells.ts";
+import { amount, dateAndTime, excerpt, tokens } from "../wording/wording.ts";
 import type { StoreLine } from "./chat-line.ts";
 import type { ChatSession } from "./chat-session.ts";
 import type { ChatStore } from "./chat-store.ts";

@@ -3,8 +3,9 @@
 import { TurnlogError } from "../../events/index.ts";
 import type { ChatSession } from "./chat-session.ts";
 import type { SessionView } from "../../state/index.ts";
-import { contextLines, amount, dateAndTime } from "../wording/index.ts";
-import { stateLines } from "../show/index.ts";
+import { contextLines } from "../wording/context-drawing.ts";
+import { amount, dateAndTime } from "../wording/wording.ts";
+import { stateLines } from "../show/show-state.ts";
 import { carryOutBranch } from "./branch-commands.ts";
 import type { TravelLine } from "./chat-line.ts";
 import { conversationOf, type ConversationState } from "./conversation-state.ts";

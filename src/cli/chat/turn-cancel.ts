@@ -2,7 +2,7 @@
 
 import type { CancelMode, SessionEvent } from "../../events/index.ts";
 import type { Cancelled } from "../../runtime/index.ts";
-import { amount } from "../wording/index.ts";
+import { amount } from "../wording/wording.ts";
 import type { ChatScreen } from "./chat-screen.ts";
 import type { ChatSession } from "./chat-session.ts";
 import { runningCalls, type ConversationState } from "./conversation-state.ts";

@@ -1,8 +1,8 @@
 /** Writes a turn as text, from its events and nothing else. */
 
 import type { SessionEvent } from "../../events/index.ts";
-import { EventLines, type EventLinesOptions } from "../wording/index.ts";
-import type { Output, Style } from "../output/index.ts";
+import { EventLines, type EventLinesOptions } from "../wording/event-lines.ts";
+import type { Output, Style } from "../output/output.ts";
 import { TurnWriter } from "./turn-writer.ts";
 
 export interface TurnScreenOptions extends Omit<EventLinesOptions, "columns"> {

@@ -4,7 +4,8 @@ import type { SessionEvent } from "../../events/index.ts";
 import type { Answer } from "./chat-line.ts";
 import { redrawn } from "./live-output.ts";
 import type { OpenCall } from "./conversation-state.ts";
-import { writeLine, type Output, jsonText } from "../output/index.ts";
+import { writeLine, type Output } from "../output/output.ts";
+import { jsonText } from "../output/visible-text.ts";
 import { TurnScreen } from "./turn-screen.ts";
 
 export interface TurnView {

@@ -4,16 +4,10 @@
  * calls keep their order.
  */
 
-import { MarkdownStream } from "../markdown/index.ts";
-import { wrappedLines } from "../terminal/index.ts";
-import {
-  replyText,
-  type Channel,
-  type Output,
-  type Style,
-  visibleName,
-  visibleText,
-} from "../output/index.ts";
+import { MarkdownStream } from "../markdown/markdown-stream.ts";
+import { wrappedLines } from "../terminal/wrapped-text.ts";
+import { replyText, type Channel, type Output, type Style } from "../output/output.ts";
+import { visibleName, visibleText } from "../output/visible-text.ts";
 
 /** A block of text or reasoning. A model may stream several at a time. */
 export interface Block {

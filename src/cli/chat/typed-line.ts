@@ -2,15 +2,9 @@
 
 import { readdir } from "node:fs/promises";
 import { resolve } from "node:path";
-import {
-  draftText,
-  edit,
-  emptyDraft,
-  InputHistory,
-  lineStep,
-  type Draft,
-  type Key,
-} from "../terminal/index.ts";
+import { draftText, edit, emptyDraft, lineStep, type Draft } from "../terminal/draft.ts";
+import { InputHistory } from "../terminal/input-history.ts";
+import type { Key } from "../terminal/keyboard.ts";
 import { TurnlogError } from "../../events/index.ts";
 import type { ChatStore } from "./chat-store.ts";
 import { completionOf, type Choice, type Completion } from "./completion.ts";

@@ -2,9 +2,12 @@
 
 import { resolve } from "node:path";
 import { z } from "zod";
-import { DONE, type ExitCode, writeLine, type Output, jsonText } from "../output/index.ts";
-import { unlessInterrupted, openFolder, storeOptions } from "../settings/index.ts";
-import { amount, figure } from "../wording/index.ts";
+import { DONE, type ExitCode } from "../output/error-report.ts";
+import { writeLine, type Output } from "../output/output.ts";
+import { jsonText } from "../output/visible-text.ts";
+import { unlessInterrupted } from "../settings/interrupted.ts";
+import { openFolder, storeOptions } from "../settings/store-folder.ts";
+import { amount, figure } from "../wording/wording.ts";
 
 const optionsSchema = z.object(storeOptions);
 

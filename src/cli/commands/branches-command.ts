@@ -2,9 +2,10 @@
 
 import { z } from "zod";
 import { sessionBranches, stateAt } from "../../state/index.ts";
-import { jsonText, writeLines, type Output } from "../output/index.ts";
-import { openSessions, sessionOptions } from "../settings/index.ts";
-import { branchLine } from "../show/index.ts";
+import { jsonText } from "../output/visible-text.ts";
+import { writeLines, type Output } from "../output/output.ts";
+import { openSessions, sessionOptions } from "../settings/store-folder.ts";
+import { branchLine } from "../show/show-branches.ts";
 
 const optionsSchema = z.object(sessionOptions);
 

@@ -5,27 +5,24 @@ import { text as readAll } from "node:stream/consumers";
 import { isatty } from "node:tty";
 import { z } from "zod";
 import { hasCode, parseSessionId, TurnlogError } from "../../events/index.ts";
-import {
-  runChat,
-  type ChatRun,
-  chooseModel,
-  isAddress,
-  isFile,
-  newSessionName,
-} from "../chat/index.ts";
+import { runChat, type ChatRun } from "../chat/chat-run.ts";
+import { chooseModel } from "../chat/model-choice.ts";
+import { isAddress, isFile } from "../chat/mentioned-files.ts";
+import { newSessionName } from "../chat/session-name.ts";
 import {
   agentOptions,
-  readEnvironment,
-  mcpServers,
   openSessions,
   openStore,
   ownerOf,
   storeName,
   type SessionsPlace,
-} from "../settings/index.ts";
+} from "../settings/store-folder.ts";
+import { readEnvironment } from "../settings/environment.ts";
+import { mcpServers } from "../settings/mcp-config.ts";
 import { humanPace } from "./option-values.ts";
-import type { StoreOwner } from "../owner/index.ts";
-import { type ExitCode, type Output, UsageError } from "../output/index.ts";
+import type { StoreOwner } from "../owner/store-owner.ts";
+import { type ExitCode, UsageError } from "../output/error-report.ts";
+import type { Output } from "../output/output.ts";
 import { receiveInput } from "../../media/index.ts";
 import { listSessions } from "../../state/index.ts";
 

@@ -1,7 +1,8 @@
 /** Defines the commands chat, serve, rerun, fork, rewind and checkout. */
 
 import { type Command, Option } from "commander";
-import type { ExitCode, Output } from "../output/index.ts";
+import type { ExitCode } from "../output/error-report.ts";
+import type { Output } from "../output/output.ts";
 import { atLeastOne, collect, position, speakingPace, step, wholeNumber } from "./option-values.ts";
 
 export function addChatCommands(

@@ -3,10 +3,12 @@
 import { resolve } from "node:path";
 import { z } from "zod";
 import { readContext, type LoggedContext } from "../../runtime/index.ts";
-import { agentParts } from "../chat/index.ts";
-import { contextLines } from "../wording/index.ts";
-import { readEnvironment, openSessions, sessionOptions } from "../settings/index.ts";
-import { writeLines, type Output, jsonText } from "../output/index.ts";
+import { agentParts } from "../chat/chat-agent.ts";
+import { contextLines } from "../wording/context-drawing.ts";
+import { readEnvironment } from "../settings/environment.ts";
+import { openSessions, sessionOptions } from "../settings/store-folder.ts";
+import { writeLines, type Output } from "../output/output.ts";
+import { jsonText } from "../output/visible-text.ts";
 
 const optionsSchema = z.object({
   ...sessionOptions,

@@ -4,22 +4,17 @@ import { resolve } from "node:path";
 import { z } from "zod";
 import { copyLog, type CopiedLog } from "../../archive/exchange/index.ts";
 import type { TurnlogError } from "../../events/index.ts";
-import {
-  DONE,
-  jsonText,
-  UsageError,
-  writeLine,
-  type ExitCode,
-  type Output,
-} from "../output/index.ts";
+import { DONE, UsageError, type ExitCode } from "../output/error-report.ts";
+import { jsonText } from "../output/visible-text.ts";
+import { writeLine, type Output } from "../output/output.ts";
 import {
   openStore,
   storeOptions,
-  unlessInterrupted,
   type StorePlace,
   type StoreUse,
-} from "../settings/index.ts";
-import { amount, figure } from "../wording/index.ts";
+} from "../settings/store-folder.ts";
+import { unlessInterrupted } from "../settings/interrupted.ts";
+import { amount, figure } from "../wording/wording.ts";
 
 const optionsSchema = z.object({
   ...storeOptions,

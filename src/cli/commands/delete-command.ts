@@ -9,20 +9,13 @@ import {
 } from "../../media/index.ts";
 import { changeStored, readAnswer } from "../../runtime/index.ts";
 import { waitsForAnswer } from "../../state/index.ts";
-import {
-  DONE,
-  INTERRUPTED,
-  type ExitCode,
-  writeLine,
-  type Output,
-  UsageError,
-  assertCanConfirm,
-  isConfirmed,
-  jsonText,
-} from "../output/index.ts";
-import type { StoreOwner } from "../owner/index.ts";
-import { openSessions, sessionOptions, ownerOf } from "../settings/index.ts";
-import { amount } from "../wording/index.ts";
+import { DONE, INTERRUPTED, type ExitCode, UsageError } from "../output/error-report.ts";
+import { writeLine, type Output } from "../output/output.ts";
+import { assertCanConfirm, isConfirmed } from "../output/question.ts";
+import { jsonText } from "../output/visible-text.ts";
+import type { StoreOwner } from "../owner/store-owner.ts";
+import { openSessions, sessionOptions, ownerOf } from "../settings/store-folder.ts";
+import { amount } from "../wording/wording.ts";
 
 const optionsSchema = z.object({
   ...sessionOptions,

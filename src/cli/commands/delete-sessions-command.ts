@@ -3,21 +3,12 @@
 import { z } from "zod";
 import { deleteSessions, type DeletedSessions, type DeletionQuery } from "../../archive/index.ts";
 import { jsonObjectSchema, type TurnlogError } from "../../events/index.ts";
-import {
-  DONE,
-  INTERRUPTED,
-  type ExitCode,
-  writeLine,
-  writeLines,
-  type Output,
-  UsageError,
-  assertCanConfirm,
-  isConfirmed,
-  jsonText,
-  visibleName,
-} from "../output/index.ts";
-import { openSessions, sessionOptions } from "../settings/index.ts";
-import { amount, dateAndTime } from "../wording/index.ts";
+import { DONE, INTERRUPTED, type ExitCode, UsageError } from "../output/error-report.ts";
+import { writeLine, writeLines, type Output } from "../output/output.ts";
+import { assertCanConfirm, isConfirmed } from "../output/question.ts";
+import { jsonText, visibleName } from "../output/visible-text.ts";
+import { openSessions, sessionOptions } from "../settings/store-folder.ts";
+import { amount, dateAndTime } from "../wording/wording.ts";
 import { deleteStored } from "./delete-command.ts";
 import { momentBefore } from "./option-values.ts";
 

@@ -2,8 +2,10 @@
 
 import { isatty } from "node:tty";
 import { z } from "zod";
-import { playTour, tour } from "../demo/index.ts";
-import { type ExitCode, type Output, UsageError } from "../output/index.ts";
+import { playTour } from "../demo/tour-process.ts";
+import { tour } from "../demo/tour.ts";
+import { type ExitCode, UsageError } from "../output/error-report.ts";
+import type { Output } from "../output/output.ts";
 import { humanPace } from "./option-values.ts";
 
 const optionsSchema = z.object({

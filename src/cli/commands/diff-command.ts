@@ -3,10 +3,11 @@
 import { z } from "zod";
 import type { PromptChange } from "../../projections/index.ts";
 import { diffSession, type SessionDiff } from "../../state/index.ts";
-import { writeLines, type Channel, type Output, type Style, jsonText } from "../output/index.ts";
-import { messageLines } from "../show/index.ts";
-import { openSessions, sessionOptions } from "../settings/index.ts";
-import { amount } from "../wording/index.ts";
+import { writeLines, type Channel, type Output, type Style } from "../output/output.ts";
+import { jsonText } from "../output/visible-text.ts";
+import { messageLines } from "../show/show-prompt.ts";
+import { openSessions, sessionOptions } from "../settings/store-folder.ts";
+import { amount } from "../wording/wording.ts";
 
 const optionsSchema = z.object({
   ...sessionOptions,

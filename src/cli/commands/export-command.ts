@@ -6,8 +6,10 @@ import { z } from "zod";
 import type { TurnlogError } from "../../events/index.ts";
 import { folderBlobs } from "../../store/blobs/index.ts";
 import { copyBlobs, exportFixture, exportSession } from "../../archive/exchange/index.ts";
-import { namedFile, openSessions, sessionOptions } from "../settings/index.ts";
-import { writeData, writeLine, writeLines, type Output, UsageError } from "../output/index.ts";
+import { namedFile } from "../settings/named-file.ts";
+import { openSessions, sessionOptions } from "../settings/store-folder.ts";
+import { writeData, writeLine, writeLines, type Output } from "../output/output.ts";
+import { UsageError } from "../output/error-report.ts";
 
 const optionsSchema = z.object({
   ...sessionOptions,

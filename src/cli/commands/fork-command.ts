@@ -3,10 +3,16 @@
 import { shellWord } from "../../events/index.ts";
 import { z } from "zod";
 import { forkSession, type ForkedSession } from "../../archive/index.ts";
-import { forkName } from "../chat/index.ts";
-import { writeLine, writeLines, type Output, jsonText } from "../output/index.ts";
-import type { StoreOwner } from "../owner/index.ts";
-import { openSessions, type SessionsPlace, sessionOptions, ownerOf } from "../settings/index.ts";
+import { forkName } from "../chat/session-name.ts";
+import { writeLine, writeLines, type Output } from "../output/output.ts";
+import { jsonText } from "../output/visible-text.ts";
+import type { StoreOwner } from "../owner/store-owner.ts";
+import {
+  openSessions,
+  type SessionsPlace,
+  sessionOptions,
+  ownerOf,
+} from "../settings/store-folder.ts";
 
 const optionsSchema = z.object({
   ...sessionOptions,

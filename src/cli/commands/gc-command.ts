@@ -3,9 +3,11 @@
 import { z } from "zod";
 import type { CollectedBlobs } from "../../events/index.ts";
 import { collectBlobs } from "../../media/index.ts";
-import { DONE, type ExitCode, writeLine, type Output, jsonText } from "../output/index.ts";
-import { openStore, type StorePlace, storeOptions, ownerOf } from "../settings/index.ts";
-import { amount, figure } from "../wording/index.ts";
+import { DONE, type ExitCode } from "../output/error-report.ts";
+import { writeLine, type Output } from "../output/output.ts";
+import { jsonText } from "../output/visible-text.ts";
+import { openStore, type StorePlace, storeOptions, ownerOf } from "../settings/store-folder.ts";
+import { amount, figure } from "../wording/wording.ts";
 
 const optionsSchema = z.object(storeOptions);
 

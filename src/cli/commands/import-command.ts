@@ -16,16 +16,13 @@ import {
   type DroppedContent,
   type Imported,
 } from "../../archive/exchange/index.ts";
-import type { StoreOwner } from "../owner/index.ts";
-import {
-  openSessions,
-  readSource,
-  type ReadSource,
-  sessionOptions,
-  ownerOf,
-} from "../settings/index.ts";
-import { writeLine, type Output, jsonText, visibleText, UsageError } from "../output/index.ts";
-import { amount } from "../wording/index.ts";
+import type { StoreOwner } from "../owner/store-owner.ts";
+import { openSessions, sessionOptions, ownerOf } from "../settings/store-folder.ts";
+import { readSource, type ReadSource } from "../settings/read-source.ts";
+import { writeLine, type Output } from "../output/output.ts";
+import { jsonText, visibleText } from "../output/visible-text.ts";
+import { UsageError } from "../output/error-report.ts";
+import { amount } from "../wording/wording.ts";
 
 const optionsSchema = z.object({
   ...sessionOptions,

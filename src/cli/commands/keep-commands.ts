@@ -1,7 +1,8 @@
 /** Defines the commands that import, export, delete and maintain. */
 
 import { Argument, type Command, Option } from "commander";
-import type { ExitCode, Output } from "../output/index.ts";
+import type { ExitCode } from "../output/error-report.ts";
+import type { Output } from "../output/output.ts";
 import type { PositionRange } from "../../events/index.ts";
 import { collect, metadataValue, positionRange } from "./option-values.ts";
 

@@ -15,22 +15,12 @@ import {
 } from "../../events/index.ts";
 import { storeReached } from "../../store/leveldb/index.ts";
 import { viewSession } from "../../state/index.ts";
-import {
-  DONE,
-  type ExitCode,
-  writeLine,
-  writeLines,
-  type Channel,
-  type Output,
-  jsonText,
-} from "../output/index.ts";
-import {
-  unlessInterrupted,
-  openSessions,
-  sessionOptions,
-  sharedSessions,
-} from "../settings/index.ts";
-import { eventLine } from "../show/index.ts";
+import { DONE, type ExitCode } from "../output/error-report.ts";
+import { writeLine, writeLines, type Channel, type Output } from "../output/output.ts";
+import { jsonText } from "../output/visible-text.ts";
+import { unlessInterrupted } from "../settings/interrupted.ts";
+import { openSessions, sessionOptions, sharedSessions } from "../settings/store-folder.ts";
+import { eventLine } from "../show/show-events.ts";
 
 const optionsSchema = z.object({
   ...sessionOptions,

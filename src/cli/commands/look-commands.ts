@@ -1,7 +1,8 @@
 /** Defines the commands that read sessions and change nothing. */
 
 import { type Command, Option } from "commander";
-import type { ExitCode, Output } from "../output/index.ts";
+import type { ExitCode } from "../output/error-report.ts";
+import type { Output } from "../output/output.ts";
 import { atLeastOne, position, pace, positiveNumber, step } from "./option-values.ts";
 
 export function addLookCommands(

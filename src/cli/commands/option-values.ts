@@ -2,7 +2,7 @@
 
 import { InvalidArgumentError } from "commander";
 import type { JsonValue, PositionRange } from "../../events/index.ts";
-import { UsageError } from "../output/index.ts";
+import { UsageError } from "../output/error-report.ts";
 
 export function collect(text: string, before: readonly string[] = []): readonly string[] {
   return [...before, text];

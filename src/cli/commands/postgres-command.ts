@@ -2,8 +2,11 @@
 
 import { z } from "zod";
 import { missingSchemaSql, postgresSchemaSql } from "../../store/postgres/index.ts";
-import { jsonText, UsageError, writeLine, type Output } from "../output/index.ts";
-import { openDatabase, storeOptions } from "../settings/index.ts";
+import { jsonText } from "../output/visible-text.ts";
+import { UsageError } from "../output/error-report.ts";
+import { writeLine, type Output } from "../output/output.ts";
+import { openDatabase } from "../settings/database.ts";
+import { storeOptions } from "../settings/store-folder.ts";
 
 const optionsSchema = z.object({ ...storeOptions, sql: z.boolean().default(false) });
 

@@ -4,18 +4,12 @@ import { z } from "zod";
 import type { PositionRange } from "../../events/index.ts";
 import { redactSession, type Redacted } from "../../archive/index.ts";
 import { whileClaimed } from "../../runtime/index.ts";
-import {
-  DONE,
-  INTERRUPTED,
-  type ExitCode,
-  writeLine,
-  type Output,
-  assertCanConfirm,
-  isConfirmed,
-  jsonText,
-} from "../output/index.ts";
-import { openSessions, sessionOptions, ownerOf } from "../settings/index.ts";
-import { amount } from "../wording/index.ts";
+import { DONE, INTERRUPTED, type ExitCode } from "../output/error-report.ts";
+import { writeLine, type Output } from "../output/output.ts";
+import { assertCanConfirm, isConfirmed } from "../output/question.ts";
+import { jsonText } from "../output/visible-text.ts";
+import { openSessions, sessionOptions, ownerOf } from "../settings/store-folder.ts";
+import { amount } from "../wording/wording.ts";
 
 const optionsSchema = z.object({
   ...sessionOptions,

@@ -3,9 +3,10 @@
 import { join, resolve } from "node:path";
 import { z } from "zod";
 import { repairLog, type RepairReport } from "../../store/leveldb/index.ts";
-import { writeLines, type Output, jsonText } from "../output/index.ts";
-import { amount } from "../wording/index.ts";
-import { storeOptions } from "../settings/index.ts";
+import { writeLines, type Output } from "../output/output.ts";
+import { jsonText } from "../output/visible-text.ts";
+import { amount } from "../wording/wording.ts";
+import { storeOptions } from "../settings/store-folder.ts";
 
 const optionsSchema = z.object(storeOptions);
 

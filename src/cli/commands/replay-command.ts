@@ -9,22 +9,13 @@ import { z } from "zod";
 import type { EventLog, SessionEvent } from "../../events/index.ts";
 import { recordedPace, type Pace } from "../../models/index.ts";
 import { viewSession } from "../../state/index.ts";
-import {
-  readEnvironment,
-  unlessInterrupted,
-  openSessions,
-  sessionOptions,
-} from "../settings/index.ts";
-import {
-  DONE,
-  FAILED,
-  type ExitCode,
-  writeLine,
-  type Output,
-  UsageError,
-  jsonText,
-} from "../output/index.ts";
-import { amount } from "../wording/index.ts";
+import { readEnvironment } from "../settings/environment.ts";
+import { unlessInterrupted } from "../settings/interrupted.ts";
+import { openSessions, sessionOptions } from "../settings/store-folder.ts";
+import { DONE, FAILED, type ExitCode, UsageError } from "../output/error-report.ts";
+import { writeLine, type Output } from "../output/output.ts";
+import { jsonText } from "../output/visible-text.ts";
+import { amount } from "../wording/wording.ts";
 
 const optionsSchema = z.object({
   ...sessionOptions,

@@ -9,16 +9,11 @@ import {
   type RewindPlace,
   type Rewound,
 } from "../../runtime/index.ts";
-import {
-  jsonText,
-  UsageError,
-  visibleName,
-  writeLine,
-  writeLines,
-  type Output,
-} from "../output/index.ts";
-import { openSessions, sessionOptions, ownerOf } from "../settings/index.ts";
-import { amount } from "../wording/index.ts";
+import { jsonText, visibleName } from "../output/visible-text.ts";
+import { UsageError } from "../output/error-report.ts";
+import { writeLine, writeLines, type Output } from "../output/output.ts";
+import { openSessions, sessionOptions, ownerOf } from "../settings/store-folder.ts";
+import { amount } from "../wording/wording.ts";
 
 const moveSchema = z.object({
   ...sessionOptions,

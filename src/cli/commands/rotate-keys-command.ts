@@ -1,16 +1,11 @@
 /** `turnlog rotate-keys`: wraps the keys of all sessions by the current master key. */
 
 import { z } from "zod";
-import {
-  DONE,
-  type ExitCode,
-  writeLine,
-  type Output,
-  UsageError,
-  jsonText,
-} from "../output/index.ts";
-import { masterKeysIn, openFolder, sessionOptions } from "../settings/index.ts";
-import { amount } from "../wording/index.ts";
+import { DONE, type ExitCode, UsageError } from "../output/error-report.ts";
+import { writeLine, type Output } from "../output/output.ts";
+import { jsonText } from "../output/visible-text.ts";
+import { masterKeysIn, openFolder, sessionOptions } from "../settings/store-folder.ts";
+import { amount } from "../wording/wording.ts";
 
 const optionsSchema = z.object({ ...sessionOptions, json: z.boolean().default(false) });
 

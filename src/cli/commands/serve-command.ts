@@ -8,23 +8,15 @@ import { hasCode } from "../../events/index.ts";
 import type { RuntimeOptions } from "../../runtime/index.ts";
 import { createRuntime } from "../../sharing/index.ts";
 import { serveNode, type NodeServer, type ServeOptions } from "../../server/index.ts";
-import { chatAgent, chooseModel, loadModel } from "../chat/index.ts";
-import {
-  DONE,
-  jsonText,
-  reportError,
-  UsageError,
-  writeLine,
-  type ExitCode,
-  type Output,
-} from "../output/index.ts";
-import {
-  agentOptions,
-  keysIn,
-  mcpServers,
-  readEnvironment,
-  runtimeStore,
-} from "../settings/index.ts";
+import { chatAgent } from "../chat/chat-agent.ts";
+import { chooseModel } from "../chat/model-choice.ts";
+import { loadModel } from "../chat/model-loading.ts";
+import { DONE, reportError, UsageError, type ExitCode } from "../output/error-report.ts";
+import { jsonText } from "../output/visible-text.ts";
+import { writeLine, type Output } from "../output/output.ts";
+import { agentOptions, keysIn, runtimeStore } from "../settings/store-folder.ts";
+import { mcpServers } from "../settings/mcp-config.ts";
+import { readEnvironment } from "../settings/environment.ts";
 
 const optionsSchema = z.object({
   ...agentOptions,

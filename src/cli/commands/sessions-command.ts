@@ -2,19 +2,12 @@
 
 import { z } from "zod";
 import { listSessions, withQuestions, type SessionRow } from "../../state/index.ts";
-import { isOfOwner } from "../owner/index.ts";
+import { isOfOwner } from "../owner/owner-log.ts";
 import type { EncryptedLog } from "../../store/encryption/index.ts";
-import { openSessions, storeName, sessionOptions } from "../settings/index.ts";
-import {
-  writeLine,
-  writeLines,
-  type Channel,
-  type Output,
-  jsonText,
-  visibleName,
-  visibleText,
-} from "../output/index.ts";
-import { amount, dateAndTime, excerpt, figure } from "../wording/index.ts";
+import { openSessions, storeName, sessionOptions } from "../settings/store-folder.ts";
+import { writeLine, writeLines, type Channel, type Output } from "../output/output.ts";
+import { jsonText, visibleName, visibleText } from "../output/visible-text.ts";
+import { amount, dateAndTime, excerpt, figure } from "../wording/wording.ts";
 
 const optionsSchema = z.object({
   ...sessionOptions,

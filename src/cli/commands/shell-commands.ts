@@ -1,7 +1,9 @@
 /** Defines the commands about the command line, and refuses a mistyped command, which would go to a model as a message. */
 
 import { type Command, Argument } from "commander";
-import { meantName, type Output, UsageError, writeLines } from "../output/index.ts";
+import { meantName } from "../output/did-you-mean.ts";
+import { writeLines, type Output } from "../output/output.ts";
+import { UsageError } from "../output/error-report.ts";
 import { completionScript, type Shell, shells } from "./completion-scripts.ts";
 
 /** Defines `turnlog completion <shell>`. */

@@ -4,24 +4,18 @@ import { z } from "zod";
 import { TurnlogError, type EventLog } from "../../events/index.ts";
 import { leftBranches, stepTimelines, type StepTimeline } from "../../projections/index.ts";
 import { stateAt, subAgentsOf, viewOf, type SessionView } from "../../state/index.ts";
-import { fullLengths, usualLengths, type Lengths } from "../wording/index.ts";
-import { writeLines, type Channel, type Output, UsageError, jsonText } from "../output/index.ts";
-import {
-  allItems,
-  eventLine,
-  historyLines,
-  linkedLines,
-  promptLines,
-  stateLines,
-  stateValue,
-  subAgentLines,
-  timelineLines,
-  usageLines,
-  usageValue,
-  withLeftBranch,
-  type LeftAt,
-} from "../show/index.ts";
-import { openSessions, sessionOptions } from "../settings/index.ts";
+import { fullLengths, usualLengths, type Lengths } from "../wording/wording.ts";
+import { writeLines, type Channel, type Output } from "../output/output.ts";
+import { UsageError } from "../output/error-report.ts";
+import { jsonText } from "../output/visible-text.ts";
+import { allItems, withLeftBranch, type LeftAt } from "../show/show-branches.ts";
+import { eventLine } from "../show/show-events.ts";
+import { historyLines } from "../show/show-history.ts";
+import { linkedLines, stateLines, stateValue } from "../show/show-state.ts";
+import { promptLines } from "../show/show-prompt.ts";
+import { subAgentLines, usageLines, usageValue } from "../show/show-usage.ts";
+import { timelineLines } from "../show/show-timeline.ts";
+import { openSessions, sessionOptions } from "../settings/store-folder.ts";
 
 const optionsSchema = z.object({
   ...sessionOptions,

@@ -1,7 +1,7 @@
 /** Chooses the store of a command: a folder, or the database of `--postgres`. No command looks at those options itself. */
 
 import type { Command } from "commander";
-import { UsageError } from "../output/index.ts";
+import { UsageError } from "../output/error-report.ts";
 
 /** Commands about the files of a store, and the way of a database. */
 const ofFolders: Readonly<Record<string, string>> = {

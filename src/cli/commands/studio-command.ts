@@ -12,16 +12,10 @@ import { TurnlogError } from "../../events/index.ts";
 import type { RuntimeOptions } from "../../runtime/index.ts";
 import { serveElsewhere, serveNode, type NodeServer } from "../../server/index.ts";
 import { createRuntime } from "../../sharing/index.ts";
-import {
-  DONE,
-  jsonText,
-  reportError,
-  UsageError,
-  writeLine,
-  type ExitCode,
-  type Output,
-} from "../output/index.ts";
-import { keysIn, ownerOf, runtimeStore, sessionOptions } from "../settings/index.ts";
+import { DONE, reportError, UsageError, type ExitCode } from "../output/error-report.ts";
+import { jsonText } from "../output/visible-text.ts";
+import { writeLine, type Output } from "../output/output.ts";
+import { keysIn, ownerOf, runtimeStore, sessionOptions } from "../settings/store-folder.ts";
 import { listening, stopSignal } from "./serve-command.ts";
 
 const optionsSchema = z.object({
@@ -49,7 +43,7 @@ export async function studio(given: unknown, output: Output): Promise<ExitCode> 
       `There is no store at ${options.dir}. Name another with --dir, or look at one with --demo.`,
     );
   if (temporary !== undefined) {
-    const { makeDemoStore } = await import("../demo/index.ts");
+    const { makeDemoStore } = await import("../demo/demo-store.ts");
     await makeDemoStore(dir, Date.now());
   }
   const report = (error: unknown): void => void reportError(output.progress, error, debug);
@@ -109,7 +103,7 @@ async function agentOf({
   readonly agent?: string | undefined;
   readonly demo: boolean;
 }): Promise<RuntimeOptions["agent"]> {
-  if (demo) return (await import("../demo/index.ts")).demoAgent();
+  if (demo) return (await import("../demo/demo-agent.ts")).demoAgent();
   if (agent === undefined) return undefined;
   return await (await import("../settings/agent-module.ts")).agentOf(agent);
 }

@@ -2,19 +2,11 @@
 
 import { z } from "zod";
 import { verifyLog, verifySession, type LogVerification } from "../../archive/verify/index.ts";
-import {
-  DONE,
-  FAILED,
-  type ExitCode,
-  writeLines,
-  type Channel,
-  type Output,
-  jsonText,
-  visibleText,
-  UsageError,
-} from "../output/index.ts";
-import { keysIn, openSessions, sessionOptions } from "../settings/index.ts";
-import { amount } from "../wording/index.ts";
+import { DONE, FAILED, type ExitCode, UsageError } from "../output/error-report.ts";
+import { writeLines, type Channel, type Output } from "../output/output.ts";
+import { jsonText, visibleText } from "../output/visible-text.ts";
+import { keysIn, openSessions, sessionOptions } from "../settings/store-folder.ts";
+import { amount } from "../wording/wording.ts";
 
 const optionsSchema = z.object({
   ...sessionOptions,

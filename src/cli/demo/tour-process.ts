@@ -6,9 +6,12 @@ import type { SessionEvent } from "../../events/index.ts";
 import { offlineModel } from "../../models/index.ts";
 import { manual, slidingWindow, verifySession } from "../../public/index.ts";
 import { createRuntime, type Runtime, type Session } from "../../runtime/index.ts";
-import { agentParts, redrawn, TurnScreen } from "../chat/index.ts";
-import { amount, figure } from "../wording/index.ts";
-import { DONE, writeLine, type ExitCode, type Output } from "../output/index.ts";
+import { agentParts } from "../chat/chat-agent.ts";
+import { redrawn } from "../chat/live-output.ts";
+import { TurnScreen } from "../chat/turn-screen.ts";
+import { amount, figure } from "../wording/wording.ts";
+import { DONE, type ExitCode } from "../output/error-report.ts";
+import { writeLine, type Output } from "../output/output.ts";
 
 export interface TourOptions {
   /** Milliseconds before each word; the tour's own pauses follow it. */

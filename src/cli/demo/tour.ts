@@ -5,7 +5,8 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { TurnlogError } from "../../events/index.ts";
-import { INTERRUPTED, writeLine, type ExitCode, type Output } from "../output/index.ts";
+import { INTERRUPTED, type ExitCode } from "../output/error-report.ts";
+import { writeLine, type Output } from "../output/output.ts";
 
 /** `words`: the rest of the command line of each process. */
 export async function tour(words: readonly string[], { progress }: Output): Promise<ExitCode> {

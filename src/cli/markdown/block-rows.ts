@@ -2,7 +2,7 @@
 
 import type { Token, Tokens } from "marked";
 import { codeRows } from "./code-rows.ts";
-import { wrapped } from "../terminal/index.ts";
+import { wrapped } from "../terminal/wrapped-text.ts";
 import type { Look } from "./look.ts";
 import { isOwn, spanText } from "./span-text.ts";
 import { tableRows } from "./table-rows.ts";

@@ -15,7 +15,7 @@ import sql from "refractor/sql";
 import typescript from "refractor/typescript";
 import yaml from "refractor/yaml";
 import { refractor } from "refractor/core";
-import type { Style } from "../output/index.ts";
+import type { Style } from "../output/output.ts";
 import type { Look } from "./look.ts";
 
 for (const language of [

@@ -2,7 +2,7 @@
 
 import type { Tokens } from "marked";
 import stringWidth from "string-width";
-import { wrapped } from "../terminal/index.ts";
+import { wrapped } from "../terminal/wrapped-text.ts";
 import type { Look } from "./look.ts";
 import { spanText } from "./span-text.ts";
 

@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { z } from "zod";
 import type { Agent } from "../../agent/index.ts";
-import { UsageError } from "../output/index.ts";
+import { UsageError } from "../output/error-report.ts";
 
 /** Checks for a model only; the replay reports other errors in the agent. */
 const agentSchema: z.ZodType<Agent> = z.custom<Agent>(

@@ -1,7 +1,7 @@
 /** The environment variables of the command line. No other file reads them. */
 
 import { z } from "zod";
-import { UsageError } from "../output/index.ts";
+import { UsageError } from "../output/error-report.ts";
 
 export interface Environment {
   /** The keys of providers, by their variables. */

@@ -1,6 +1,6 @@
 /** Ctrl-C in a command that reads or checks: it stops the work, and the exit code says so. */
 
-import { type ExitCode, INTERRUPTED } from "../output/index.ts";
+import { type ExitCode, INTERRUPTED } from "../output/error-report.ts";
 
 /** The exit code of the work, or 130 as soon as Ctrl-C is pressed. The signal stops the work. */
 export async function unlessInterrupted(

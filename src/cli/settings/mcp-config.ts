@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
 import { z } from "zod";
 import type { McpServer, McpServers } from "../../mcp/index.ts";
-import { UsageError } from "../output/index.ts";
+import { UsageError } from "../output/error-report.ts";
 
 export interface McpAsked {
   /** Commands and addresses of `--mcp`. */

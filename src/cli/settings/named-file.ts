@@ -9,7 +9,8 @@ import { constants, createWriteStream } from "node:fs";
 import { chmod, chown, open, readlink, rename, rm, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { writeData, type Output, UsageError } from "../output/index.ts";
+import { writeData, type Output } from "../output/output.ts";
+import { UsageError } from "../output/error-report.ts";
 
 export interface NamedFile {
   write(lines: Iterable<string> | AsyncIterable<string>): Promise<void>;

@@ -17,8 +17,8 @@ import { TurnlogError, type EventLog } from "../../events/index.ts";
 import { openServedLog, type StoreLog } from "../../store/leveldb/index.ts";
 import { isWithin } from "../../store/folder/index.ts";
 import type { RuntimeOptions } from "../../runtime/index.ts";
-import { storeOwner, type StoreOwner } from "../owner/index.ts";
-import { UsageError } from "../output/index.ts";
+import { storeOwner, type StoreOwner } from "../owner/store-owner.ts";
+import { UsageError } from "../output/error-report.ts";
 import { databaseSchema, openDatabase, type Database } from "./database.ts";
 
 /** The options of every command that opens a store. */

@@ -2,7 +2,7 @@
 
 import { leftBranches, type HistoryItem } from "../../projections/index.ts";
 import type { SessionBranch, SessionState } from "../../state/index.ts";
-import { amount, dateAndTime } from "../wording/index.ts";
+import { amount, dateAndTime } from "../wording/wording.ts";
 
 /** `*` marks the active branch. */
 export function branchLine({ id, turns, lastAt, active, forkedAt }: SessionBranch): string {

@@ -1,9 +1,11 @@
 /** One event on one line. Pure. */
 
 import { textStart, type SessionEvent } from "../../events/index.ts";
-import { type Channel, visibleName, visibleText } from "../output/index.ts";
+import type { Channel } from "../output/output.ts";
+import { visibleName, visibleText } from "../output/visible-text.ts";
 import { leftMark, type LeftAt } from "./show-branches.ts";
-import { contextWords, figure, timeOfDay } from "../wording/index.ts";
+import { contextWords } from "../wording/context-words.ts";
+import { figure, timeOfDay } from "../wording/wording.ts";
 
 /**
  * Cut at the terminal's width, with the size of the whole; whole without a terminal, so that it can be

@@ -2,15 +2,16 @@
 
 import type { SessionEvent } from "../../events/index.ts";
 import type { QueuedMessage } from "../../projections/index.ts";
-import { type Channel, type Style, visibleText } from "../output/index.ts";
+import type { Channel, Style } from "../output/output.ts";
+import { visibleText } from "../output/visible-text.ts";
 import {
   contentText,
   dateAndTime,
-  EventLines,
   shortened,
   usualLengths,
   type Lengths,
-} from "../wording/index.ts";
+} from "../wording/wording.ts";
+import { EventLines } from "../wording/event-lines.ts";
 import { leftMark, type LeftAt } from "./show-branches.ts";
 
 export interface ShownHistory {

@@ -1,7 +1,8 @@
 /** The messages that the next step would send. Pure. */
 
 import type { SessionView } from "../../state/index.ts";
-import { type Channel, visibleName, visibleText } from "../output/index.ts";
+import type { Channel } from "../output/output.ts";
+import { visibleName, visibleText } from "../output/visible-text.ts";
 import {
   amount,
   indented,
@@ -9,7 +10,7 @@ import {
   shortenedJson,
   usualLengths,
   type Lengths,
-} from "../wording/index.ts";
+} from "../wording/wording.ts";
 
 type Message = SessionView["prompt"][number];
 type Part = Exclude<Message["content"], string>[number];

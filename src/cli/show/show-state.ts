@@ -2,8 +2,8 @@
 
 import { entriesOf } from "../../events/index.ts";
 import type { SessionView } from "../../state/index.ts";
-import { contentText, excerpt } from "../wording/index.ts";
-import { visibleName } from "../output/index.ts";
+import { contentText, excerpt } from "../wording/wording.ts";
+import { visibleName } from "../output/visible-text.ts";
 
 /** The state with its waiting messages and open calls, as a JSON value. */
 export function stateValue({ session, position, state, queue, toolCalls }: SessionView): object {

@@ -1,8 +1,9 @@
 /** The time of each step as bars, on one time scale per step. Pure. */
 
 import type { SpanKind, StepTimeline, TimelineSpan } from "../../projections/index.ts";
-import { type Channel, type Style, visibleName, visibleText } from "../output/index.ts";
-import { amount, duration, excerpt, figure, timeOfDay } from "../wording/index.ts";
+import type { Channel, Style } from "../output/output.ts";
+import { visibleName, visibleText } from "../output/visible-text.ts";
+import { amount, duration, excerpt, figure, timeOfDay } from "../wording/wording.ts";
 
 /** Characters in a line without a terminal. */
 const COLUMNS = 100;

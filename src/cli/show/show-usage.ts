@@ -2,8 +2,8 @@
 
 import type { SessionView, SubAgents } from "../../state/index.ts";
 import { ownSteps } from "../../projections/index.ts";
-import { amount, figure, tokens } from "../wording/index.ts";
-import { visibleName } from "../output/index.ts";
+import { amount, figure, tokens } from "../wording/wording.ts";
+import { visibleName } from "../output/visible-text.ts";
 
 export function usageValue(
   { session, position, usage }: SessionView,

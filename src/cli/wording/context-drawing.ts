@@ -1,8 +1,8 @@
 /** Draws the size of the next prompt: a bar, its parts, and how the figure was determined. Pure. */
 
 import type { ContextFigures, LoggedContext } from "../../runtime/index.ts";
-import { visibleName } from "../output/index.ts";
-import { wrappedLines } from "../terminal/index.ts";
+import { visibleName } from "../output/visible-text.ts";
+import { wrappedLines } from "../terminal/wrapped-text.ts";
 import { figure, percent } from "./wording.ts";
 
 /** The figures of a live session, or of its log. */

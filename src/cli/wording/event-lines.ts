@@ -11,7 +11,7 @@ import {
   type SessionEvent,
   type StoredUserContent,
 } from "../../events/index.ts";
-import type { Style } from "../output/index.ts";
+import type { Style } from "../output/output.ts";
 import { contextWords } from "./context-words.ts";
 import { callLabel, outcomeLabel } from "./tool-line.ts";
 import {

@@ -2,7 +2,7 @@
 
 import { jsonObjectSchema, type JsonObject, type JsonValue } from "../../events/index.ts";
 import { amount, excerpt, figure } from "./wording.ts";
-import { visibleName } from "../output/index.ts";
+import { visibleName } from "../output/visible-text.ts";
 
 /** `search_files query="zod" pattern="*.ts"` */
 export function callLabel(toolName: string, input: JsonValue, length: number): string {
