@@ -1,7 +1,7 @@
 /** Up and Down bring back what was typed. */
 import { describe, expect, it } from "vitest";
 import { draftText, emptyDraft, type Draft } from "../../src/cli/terminal/draft.ts";
-import { InputHistory } from "../../src/cli/terminal/input-history.ts";
+import { InputHistory } from "../../src/cli/chat/typed-line.ts";
 import { earlierInputs } from "../../src/cli/chat/resumed-session.ts";
 import { scriptedModel } from "../../src/models/index.ts";
 import { chatStage } from "./chat-stage.ts";

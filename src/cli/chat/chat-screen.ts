@@ -2,15 +2,15 @@
 
 import type { SessionEvent } from "../../events/index.ts";
 import { reportError } from "../output/error-report.ts";
-import type { Output } from "../output/output.ts";
+import type { Output, Channel } from "../output/output.ts";
 import type { LiveScreen } from "../terminal/live-screen.ts";
 import { questionLines } from "../wording/event-lines.ts";
 import { usualLengths } from "../wording/wording.ts";
 import { panel, type PanelOptions } from "./conversation-panel.ts";
 import { foldConversation, questionsOf, type ConversationState } from "./conversation-state.ts";
 import { liveOutput, windowOf } from "./live-output.ts";
-import { ReplyCopy } from "./reply-copy.ts";
 import { TurnScreen } from "./turn-screen.ts";
+import { writingBy } from "../output/interleaved-output.ts";
 
 /** Most characters of a message that are shown again: pasted texts may be long. */
 const MESSAGE_LENGTH = 1000;
@@ -111,5 +111,38 @@ export class ChatScreen {
     await this.#turn.endLine();
     await this.#live.close();
     await this.#copy?.close();
+  }
+}
+
+/**
+ * Copies replies to stdout when the chat draws its screen on stderr. A file gets them at once. The
+ * reader of a pipe may show them on the same screen (`| tee talk.txt`), so a pipe gets them at the end.
+ */
+class ReplyCopy {
+  readonly #data: Channel;
+  readonly #turn: TurnScreen;
+  #buffered = "";
+
+  constructor(data: Channel) {
+    this.#data = data;
+    const buffer = async (text: string): Promise<void> => {
+      this.#buffered += text;
+    };
+    const nowhere = writingBy(data, async () => {});
+    this.#turn = new TurnScreen({
+      data: data.isPipe ? writingBy(data, buffer) : data,
+      progress: nowhere,
+    });
+  }
+
+  async show(event: SessionEvent): Promise<void> {
+    await this.#turn.show(event);
+  }
+
+  /** Writes the buffered replies. Call after the chat has left the screen. */
+  async close(): Promise<void> {
+    await this.#turn.endLine();
+    if (this.#buffered !== "") await this.#data.write(this.#buffered);
+    this.#buffered = "";
   }
 }

@@ -1,6 +1,6 @@
 /** A chat: turns keys into commands to a session, and the session's events into the screen. */
 
-import { onAbort } from "../../shared/index.ts";
+import { onAbort, firstAbort } from "../../shared/index.ts";
 import type { CancelMode, Delivery, SessionEvent } from "../../events/index.ts";
 import type { ChatSession } from "./chat-session.ts";
 import { emptyDraft } from "../terminal/draft.ts";
@@ -9,8 +9,6 @@ import { TurnCancel } from "./turn-cancel.ts";
 import { OpenEditor } from "./text-editor.ts";
 import { helpLines } from "./chat-help.ts";
 import { readLine, type ChatLine } from "./chat-line.ts";
-import { followSession, type FollowedSession } from "./followed-session.ts";
-import { LineOrder } from "./line-order.ts";
 import { TypedLine } from "./typed-line.ts";
 import { carryOut } from "./slash-commands.ts";
 import { ChatScreen } from "./chat-screen.ts";
@@ -309,5 +307,55 @@ export class Chat {
 
   #background(work: () => Promise<void>): void {
     work().catch((error: unknown) => this.#left.reject(error));
+  }
+}
+
+/** The events of a session while the chat is in it. */
+interface FollowedSession {
+  /** Rejects if the events cannot be read or shown. */
+  readonly ended: Promise<void>;
+  /** Resolves when the last event has been shown. */
+  stop(): Promise<void>;
+}
+
+/** Shows the events after a position until it is stopped or the process ends. */
+function followSession(
+  session: ChatSession,
+  position: number,
+  ending: AbortSignal,
+  show: (event: SessionEvent) => Promise<void>,
+): FollowedSession {
+  const following = new AbortController();
+  const showing = (async (): Promise<void> => {
+    using ends = firstAbort(following.signal, ending);
+    const events = session.events({ from: position + 1, signal: ends.signal });
+    for await (const event of events) await show(event);
+  })();
+  return {
+    ended: showing,
+    async stop() {
+      following.abort();
+      await showing.catch(() => {});
+    },
+  };
+}
+
+const moves: ReadonlySet<ChatLine["kind"]> = new Set(["fork", "undo", "new", "resume"]);
+
+/** The order in which lines are carried out, where they move to another session. */
+class LineOrder {
+  /** Settles when the last message is accepted: a fork waits for it, so that it includes the message. */
+  #sent: Promise<void> = Promise.resolve();
+  /** Settles when the last move is done: lines typed meanwhile go to the new session. */
+  #moved: Promise<void> = Promise.resolve();
+
+  run({ kind }: ChatLine, work: () => Promise<void>): Promise<void> {
+    const isMove = moves.has(kind);
+    const before = [this.#moved, ...(isMove ? [this.#sent] : [])];
+    const done = Promise.all(before).then(work);
+    const settled = done.catch(() => {});
+    if (isMove) this.#moved = settled;
+    else if (kind === "message") this.#sent = settled;
+    return done;
   }
 }

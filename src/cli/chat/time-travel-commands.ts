@@ -1,17 +1,19 @@
 /** Carries out the commands about the session's past: `/fork`, `/at`, and those about branches. */
 
 import { TurnlogError } from "../../events/index.ts";
-import type { ChatSession } from "./chat-session.ts";
+import type { ChatSession, ChatTurn } from "./chat-session.ts";
 import type { SessionView } from "../../state/index.ts";
 import { contextLines } from "../wording/context-drawing.ts";
-import { amount, dateAndTime } from "../wording/wording.ts";
-import { stateLines } from "../show/show-state.ts";
-import { carryOutBranch } from "./branch-commands.ts";
+import { amount, dateAndTime, contentText, excerpt } from "../wording/wording.ts";
+import { stateLines } from "../show/show-view.ts";
 import type { TravelLine } from "./chat-line.ts";
 import { conversationOf, type ConversationState } from "./conversation-state.ts";
 import { hint, type Outcome } from "./command-outcome.ts";
 import { lastMessages } from "./resumed-session.ts";
 import { forkName } from "./session-name.ts";
+import type { UserItem } from "../../projections/index.ts";
+import type { Rewound } from "../../runtime/index.ts";
+import { branchLine } from "../show/show-branches.ts";
 
 /** Lines of the prompt's drawing to show: its size and its bar. */
 const PROMPT_LINES = 2;
@@ -98,4 +100,78 @@ async function positionLines(
     ...prompt.slice(0, PROMPT_LINES),
     `The chat stays at ${now.position}.`,
   ];
+}
+
+const QUOTE_LENGTH = 80;
+
+type BranchLine = Exclude<TravelLine, { readonly kind: "fork" | "at" }>;
+
+async function carryOutBranch(line: BranchLine, session: ChatSession): Promise<Outcome> {
+  switch (line.kind) {
+    case "undo":
+      return await undo(session);
+    case "redo":
+      return await redo(session);
+    case "retry":
+      return await replaced(await session.regenerate());
+    case "edit": {
+      const [message] = (await messagesOfLastTurn(session)).slice(-1);
+      if (message === undefined) return hint(`${session.id} has no message that could be edited.`);
+      return await replaced(await session.send(line.text, { replaces: message.id }));
+    }
+    case "branches": {
+      if (line.branch === undefined) return { kind: "lines", lines: await branchLines(session) };
+      return await moved(session, await session.checkout(line.branch));
+    }
+  }
+}
+
+async function replaced(turn: ChatTurn): Promise<Outcome> {
+  const { effects = [] } = (await turn.replaced) ?? {};
+  return { kind: "sent", turn, lines: effectLines(effects) };
+}
+
+async function undo(session: ChatSession): Promise<Outcome> {
+  const messages = await messagesOfLastTurn(session);
+  const [first] = messages;
+  if (first === undefined) return hint(`${session.id} has no turn that could be undone.`);
+  const { effects } = await session.rewind({ beforeTurn: first.turn, tell: true });
+  const said = messages.map(({ content }) => `"${excerpt(contentText(content), QUOTE_LENGTH)}"`);
+  const lines = [
+    `Back to before ${said.join(", ")}. /redo returns to it.`,
+    ...effectLines(effects),
+  ];
+  return { kind: "lines", lines };
+}
+
+/** Returns to the branch that the active one left. */
+async function redo(session: ChatSession): Promise<Outcome> {
+  const branches = await session.branches();
+  const active = branches.find((branch) => branch.active);
+  const former = branches.find((branch) => branch.head === (active?.id ?? 0) - 1);
+  if (former === undefined) return hint(`${session.id} has nothing to return to.`);
+  return await moved(session, await session.checkout(former.id));
+}
+
+async function moved(session: ChatSession, { branch, effects }: Rewound): Promise<Outcome> {
+  const said = (await messagesOfLastTurn(session)).map(
+    ({ content }) => `"${excerpt(contentText(content), QUOTE_LENGTH)}"`,
+  );
+  const last = said.length === 0 ? "" : `; its last message is ${said.join(", ")}`;
+  const lines = [`This is branch ${branch}${last}.`, ...effectLines(effects)];
+  return { kind: "lines", lines };
+}
+
+function effectLines({ length }: Rewound["effects"]): readonly string[] {
+  return length === 0 ? [] : [`${amount(length, "call")} had run: their effects are not undone.`];
+}
+
+async function branchLines(session: ChatSession): Promise<readonly string[]> {
+  return (await session.branches()).map(branchLine);
+}
+
+async function messagesOfLastTurn(session: ChatSession): Promise<readonly UserItem[]> {
+  const { history } = await session.view();
+  const users = history.flatMap((item) => (item.kind === "user" ? [item] : []));
+  return users.filter(({ turn }) => turn === users.at(-1)?.turn);
 }

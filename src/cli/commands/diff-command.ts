@@ -5,7 +5,7 @@ import type { PromptChange } from "../../projections/index.ts";
 import { diffSession, type SessionDiff } from "../../state/index.ts";
 import { writeLines, type Channel, type Output, type Style } from "../output/output.ts";
 import { jsonText } from "../output/visible-text.ts";
-import { messageLines } from "../show/show-prompt.ts";
+import { messageLines } from "../show/show-view.ts";
 import { openSessions, sessionOptions } from "../settings/store-folder.ts";
 import { amount } from "../wording/wording.ts";
 

@@ -41,7 +41,7 @@ export function addLookCommands(
     .description("list the branches of a session, oldest first; * marks the active one")
     .argument("<session>", "its id")
     .action(async (session: string, _options: unknown, command: Command) => {
-      const { branches } = await import("./branches-command.ts");
+      const { branches } = await import("./rewind-command.ts");
       await branches(session, command.optsWithGlobals(), output);
     });
 

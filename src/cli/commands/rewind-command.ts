@@ -1,4 +1,4 @@
-/** `turnlog rewind` and `turnlog checkout`: go back to a position of a session between two turns, or to another branch. Run nothing. */
+/** `turnlog rewind`, `checkout` and `branches`: go back to a position of a session between two turns or to another branch, and list the branches. Run nothing. */
 
 import { z } from "zod";
 import type { SessionClient } from "../../client/index.ts";
@@ -14,6 +14,8 @@ import { UsageError } from "../output/error-report.ts";
 import { writeLine, writeLines, type Output } from "../output/output.ts";
 import { openSessions, sessionOptions, ownerOf } from "../settings/store-folder.ts";
 import { amount } from "../wording/wording.ts";
+import { sessionBranches, stateAt } from "../../state/index.ts";
+import { branchLine } from "../show/show-branches.ts";
 
 const moveSchema = z.object({
   ...sessionOptions,
@@ -119,4 +121,19 @@ function effectLines({ effects }: Rewound): readonly string[] {
       ),
     ),
   ];
+}
+
+const branchesSchema = z.object(sessionOptions);
+
+export async function branches(session: string, given: unknown, { data }: Output): Promise<void> {
+  const { dir, database, keys, takeOver, json } = branchesSchema.parse(given);
+  await using log = await openSessions(
+    { dir, database, keys, takeOver },
+    { readOnly: true, withoutKey: "redact" },
+  );
+  const found = sessionBranches(await stateAt(log, session));
+  await writeLines(
+    data,
+    found.map((branch) => (json ? jsonText(branch) : branchLine(branch))),
+  );
 }

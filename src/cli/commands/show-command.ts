@@ -11,9 +11,15 @@ import { jsonText } from "../output/visible-text.ts";
 import { allItems, withLeftBranch, type LeftAt } from "../show/show-branches.ts";
 import { eventLine } from "../show/show-events.ts";
 import { historyLines } from "../show/show-history.ts";
-import { linkedLines, stateLines, stateValue } from "../show/show-state.ts";
-import { promptLines } from "../show/show-prompt.ts";
-import { subAgentLines, usageLines, usageValue } from "../show/show-usage.ts";
+import {
+  linkedLines,
+  stateLines,
+  stateValue,
+  promptLines,
+  subAgentLines,
+  usageLines,
+  usageValue,
+} from "../show/show-view.ts";
 import { timelineLines } from "../show/show-timeline.ts";
 import { openSessions, sessionOptions } from "../settings/store-folder.ts";
 

@@ -4,8 +4,7 @@
  */
 
 import { lexer, type Token } from "marked";
-import { blockRows } from "./block-rows.ts";
-import type { Look } from "./look.ts";
+import { blockRows, type Look } from "./block-rows.ts";
 
 /** Rows to show now. */
 interface Shown {
