@@ -64,7 +64,7 @@ export function commandLine(output: Output, end: (code: ExitCode) => void): Comm
         "the sessions of this database instead of a folder's; other processes may use them too",
       ).env("TURNLOG_POSTGRES_URL"),
     )
-    .option("--no-migrate", "do not create or update the tables of the database")
+    .option("--no-migrate", "do not create the tables of the database")
     .addOption(
       new Option(
         "--keys <folder>",

@@ -55,7 +55,7 @@ const plants: Readonly<Record<string, string>> = {
   "the global order has a row twice":
     "INSERT INTO c.batches SELECT position + 100000, last + 100000, shares FROM c.batches",
   "a position of the global order is given twice":
-    "INSERT INTO c.long_runs SELECT 1, number, 1, 1 FROM c.sessions WHERE id = 'b'",
+    "INSERT INTO c.batches SELECT 2, 2, number || ',1' FROM c.sessions WHERE id = 'b'",
 };
 
 describe("the reader of the database", () => {

@@ -55,7 +55,7 @@ export async function readThrough(client: pg.Client, schema: string): Promise<St
     rowSchema,
   );
   const runs = await query(
-    `SELECT r.position, s.id, r.first, r.count FROM ${schema}.runs r
+    `SELECT r.position, s.id, r.first, r.count FROM ${schema}.batches b, LATERAL ${schema}.runs_in(b.position, b.shares) r
      JOIN ${schema}.sessions s ON s.number = r.session ORDER BY r.position`,
     runSchema,
   );

@@ -91,23 +91,13 @@ async function tablesWithSecret(schema: string): Promise<readonly string[]> {
   return found;
 }
 
-/** As the release before stores it: no open rows, and a row of the global order for each run of events. */
-async function inOldForm(schema: string): Promise<void> {
-  await sql(`WITH moved AS (DELETE FROM ${schema}.open_rows RETURNING *) INSERT INTO ${schema}.events SELECT * FROM moved;
-    INSERT INTO ${schema}.long_runs SELECT r.* FROM ${schema}.batches b, ${schema}.runs_in(b.position, b.shares) AS r;
-    DELETE FROM ${schema}.batches`);
-}
-
 const delta = (text: string): NewEvent => ({
   type: "part.text-delta",
   time: 1,
   data: { id: "0", text },
 });
 
-describe.each([
-  ["as this release writes them", async () => {}],
-  ["as the release before wrote them", inOldForm],
-] as const)("rows %s", (_, rewrite) => {
+describe("rows", () => {
   it("of a deleted session are in no table, nor are its commands and attachments; a fork keeps its own", async () => {
     const schema = `e${schemas++}`;
     const log = await open(schema);
@@ -144,11 +134,9 @@ describe.each([
     expect(await sql(`SELECT id FROM ${schema}.commands WHERE args LIKE '%${SECRET}%'`)).toEqual([
       { id: "waits" },
     ]);
-    await rewrite(schema);
     const before = await tablesWithSecret(schema);
-    for (const table of ["blobs", "commands", "event_ids", "events", "snapshots"])
+    for (const table of ["blobs", "commands", "event_ids", "events", "open_rows", "snapshots"])
       expect(before).toContain(table);
-    expect(before.includes("open_rows")).toBe(rewrite !== inOldForm);
 
     await log.delete("s", { forks: "copy" });
     const shared = ["blobs", "event_ids", "events", "snapshots"];
@@ -217,7 +205,6 @@ describe.each([
     ).result;
     await session.idle();
     await encryptedLog(other, keys).fork("f", [forked("s", await log.revision("s"))]);
-    await rewrite(schema);
     expect(await tablesWithSecret(schema)).toEqual([]);
     const said = await Array.fromAsync(encryptedLog(other, keys).read("s"));
     const positions = said.filter(hasSecret).map(({ position }) => position);

@@ -119,7 +119,7 @@ export function addKeepCommands(
 
   program
     .command("postgres")
-    .description("create or update the tables of the database of --postgres")
+    .description("create the tables of the database of --postgres")
     .addArgument(new Argument("<work>", "what to do").choices(["migrate"]))
     .option("--sql", "print the SQL instead, for a role that may change the schema")
     .action(async (_work: "migrate", _options: unknown, command: Command) => {

@@ -1,4 +1,4 @@
-/** `turnlog postgres migrate`: creates or updates the tables of a database, or prints the SQL that does. */
+/** `turnlog postgres migrate`: creates the tables of a database, or prints the SQL that does. */
 
 import { z } from "zod";
 import { missingSchemaSql, postgresSchemaSql } from "../../store/postgres/index.ts";
@@ -18,7 +18,7 @@ export async function migrateDatabase(given: unknown, { data, progress }: Output
       database === undefined
         ? postgresSchemaSql()
         : await missingSchemaSql(database.connectionString);
-    if (text === "") await writeLine(progress, "Nothing to do: the tables are up to date.");
+    if (text === "") await writeLine(progress, "Nothing to do: the tables are there.");
     else await writeLine(data, json ? jsonText({ sql: text }) : text);
     return;
   }

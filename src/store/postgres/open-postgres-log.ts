@@ -4,13 +4,13 @@ import { z } from "zod";
 import { TurnlogError, type EventLog } from "../../events/index.ts";
 import { check, flag, milliseconds, name, optionsOf } from "../../validation/index.ts";
 import {
-  assertMigrated,
+  assertTables,
   connectPg,
+  createTables,
   databaseFailure,
-  migrate,
-  migrationSql,
+  hasTables,
   retrying,
-  versionOf,
+  schemaSql,
 } from "./database/index.ts";
 import { logParts } from "./log-parts.ts";
 import { PostgresLog } from "./postgres-log.ts";
@@ -25,7 +25,7 @@ export interface PostgresLogOptions {
   readonly connectionString: string;
   /** The schema with turnlog's tables: lower-case letters, digits and `_`. Default: `turnlog`. */
   readonly schema?: string;
-  /** Create and update the tables. Default: true. Otherwise they must be there, else `LOG_FOREIGN`. */
+  /** Create the tables. Default: true. Otherwise they must be there, else `LOG_FOREIGN`. */
   readonly migrate?: boolean;
   /** The most connections of this process. Default: 4. */
   readonly connections?: number;
@@ -76,7 +76,7 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Even
   const pool = await connectPg({ connectionString, connections });
   try {
     const sql = retrying(pool);
-    await (options.migrate === false ? assertMigrated(sql, schema) : migrate(sql, schema));
+    await (options.migrate === false ? assertTables(sql, schema) : createTables(sql, schema));
     const parts = logParts({ pool, schema, listen, pollingMs, leaseMs });
     return new PostgresLog({ pool, schema, parts });
   } catch (error) {
@@ -95,15 +95,15 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Even
 export function postgresSchemaSql({
   schema = "turnlog",
 }: { readonly schema?: string } = {}): string {
-  return migrationSql(quotedSchema(schema));
+  return schemaSql(quotedSchema(schema));
 }
 
-/** The SQL that a database lacks; empty if its tables are up to date. @throws TurnlogError as {@link openPostgresLog} */
+/** The SQL that a database lacks; empty if it has the tables. @throws TurnlogError as {@link openPostgresLog} */
 export async function missingSchemaSql(connectionString: string): Promise<string> {
   const schema = quotedSchema("turnlog");
   const pool = await connectPg({ connectionString, connections: 1 });
   try {
-    return migrationSql(schema, await versionOf(retrying(pool), schema));
+    return (await hasTables(retrying(pool), schema)) ? "" : schemaSql(schema);
   } catch (error) {
     throw databaseFailure(error, "Reading the version of the tables");
   } finally {

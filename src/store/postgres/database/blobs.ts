@@ -1,4 +1,4 @@
-/** The migration that adds the tables of blobs and of what no collection may remove. */
+/** The tables of blobs and of what no collection may remove. */
 
 export const blobTables = (schema: string): string => `
 -- Numbers collections and the ends of holds, in one order.

@@ -1,26 +1,26 @@
-/**
- * The migration that makes the stored form small: the events of a block grow in one row (`open_rows`), and the
- * global order has a row for many appends (`batches`). Processes of the release before read both by the names
- * that they know: `open_rows` is a part of `events`, and `runs` is a view.
- */
+/** The functions that append events, and give them their places in the global order. */
 
-export const batchTables = (schema: string): string => `
--- The newest deltas of each session whose block is open. The row is updated in place, and no index changes, so its
--- old versions go without a vacuum. Full, or with its block over, it moves to the events.
-CREATE TABLE ${schema}.open_rows (PRIMARY KEY (session)) INHERITS (${schema}.events)
-WITH (fillfactor = 40, autovacuum_vacuum_scale_factor = 0.05);
+export const appendFunctions = (schema: string): string => `
+-- The first of a block of global positions. The shared lock is held until the commit: see horizon(). A
+-- subtransaction that ends with an error releases its own lock at once; the sequence keeps its value.
+CREATE FUNCTION ${schema}.positions_for(p_count bigint) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+  v_first bigint;
+BEGIN
+  PERFORM pg_advisory_xact_lock_shared(hashtextextended('turnlog ${schema}', 0));
+  IF p_count = 0 THEN RETURN NULL; END IF;
+  BEGIN
+    PERFORM pg_advisory_xact_lock(hashtextextended('turnlog ${schema}', 2));
+    v_first := nextval('${schema}.positions');
+    PERFORM setval('${schema}.positions', v_first + p_count - 1);
+    RAISE EXCEPTION USING ERRCODE = 'TLPOS';
+  EXCEPTION WHEN SQLSTATE 'TLPOS' THEN NULL;
+  END;
+  RETURN v_first;
+END
+$$;
 
--- The global order of small appends: from a position on, up to \`last\`. Shares are joined by semicolons: the number of a
--- session, the first position in it, and the number of events if it is not 1; or +n: n positions of others.
-CREATE TABLE ${schema}.batches (
-  position bigint PRIMARY KEY,
-  last bigint NOT NULL,
-  shares text COLLATE "C" NOT NULL
-);
-
--- What imports and the release before write has a row for each run of events. Both write it by the old name.
-ALTER TABLE ${schema}.runs RENAME TO long_runs;
-
+-- The runs of a row of batches.
 CREATE FUNCTION ${schema}.runs_in(p_position bigint, p_shares text)
 RETURNS TABLE ("position" bigint, session bigint, first bigint, count bigint) LANGUAGE sql IMMUTABLE AS $$
   SELECT r.position, r.fields[1]::bigint, r.fields[2]::bigint, r.count FROM (
@@ -33,43 +33,26 @@ RETURNS TABLE ("position" bigint, session bigint, first bigint, count bigint) LA
   ) AS r WHERE cardinality(r.fields) > 1
 $$;
 
-CREATE VIEW ${schema}.runs AS
-SELECT position, session, first, count FROM ${schema}.long_runs
-UNION ALL
-SELECT r.position, r.session, r.first, r.count
-FROM ${schema}.batches b, LATERAL ${schema}.runs_in(b.position, b.shares) AS r;
-CREATE RULE runs_insert AS ON INSERT TO ${schema}.runs DO INSTEAD
-INSERT INTO ${schema}.long_runs VALUES (NEW.position, NEW.session, NEW.first, NEW.count);
-
 -- The next runs from a position on, up to 512 positions from the first of them, cut to that range.
 CREATE FUNCTION ${schema}.runs_from(p_from bigint, p_to bigint)
 RETURNS TABLE ("position" bigint, session bigint, first bigint, count bigint) LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_column
 DECLARE
-  v_before bigint := coalesce((SELECT max(position) FROM ${schema}.long_runs WHERE position <= p_from), p_from);
   v_from bigint := p_from;
   v_to bigint;
 BEGIN
   LOOP
-    -- No row of batches reaches further than 2,048 positions.
-    v_from := least(
-      (SELECT greatest(position, v_from) FROM ${schema}.long_runs
-       WHERE position >= v_before AND position + count > v_from ORDER BY position LIMIT 1),
-      (SELECT greatest(position, v_from) FROM ${schema}.batches
-       WHERE position > v_from - 2048 AND last >= v_from ORDER BY position LIMIT 1)
+    -- No row reaches further than 2,048 positions.
+    v_from := (
+      SELECT greatest(position, v_from) FROM ${schema}.batches
+      WHERE position > v_from - 2048 AND last >= v_from ORDER BY position LIMIT 1
     );
     v_to := least(p_to, v_from + 511);
     RETURN QUERY SELECT greatest(r.position, v_from), r.session, r.first + greatest(0, v_from - r.position),
       least(r.position + r.count - 1, v_to) - greatest(r.position, v_from) + 1
-    FROM (
-      SELECT position, session, first, count FROM ${schema}.long_runs
-      WHERE position >= v_before AND position <= v_to
-      UNION ALL
-      SELECT u.position, u.session, u.first, u.count
-      FROM ${schema}.batches b, LATERAL ${schema}.runs_in(b.position, b.shares) AS u
-      WHERE b.position > v_from - 2048 AND b.position <= v_to AND b.last >= v_from
-    ) AS r
-    WHERE r.position <= v_to AND r.position + r.count > v_from
+    FROM ${schema}.batches b, LATERAL ${schema}.runs_in(b.position, b.shares) AS r
+    WHERE b.position > v_from - 2048 AND b.position <= v_to AND b.last >= v_from
+      AND r.position <= v_to AND r.position + r.count > v_from
     ORDER BY 1;
     EXIT WHEN FOUND OR v_from IS NULL OR v_to = p_to;
     v_from := v_to + 1;
@@ -117,7 +100,7 @@ BEGIN
 END
 $$;
 
--- As the older function of this name, with fewer statements. The update locks and compares in one: an append that waited
+-- Appends of many sessions: for each, all its rows or none. The update locks and compares in one: an append that waited
 -- for another sees what that committed. Sessions are locked in the order of the arrays, by nested loops over an index.
 -- p_closed: sessions whose open row ends. It moves to the events, or the appended rows contain it (p_moves).
 CREATE FUNCTION ${schema}.append(
