@@ -36,7 +36,8 @@ function logLines(report: RepairReport): readonly string[] {
     ...findings.map((finding) => `  ${finding}`),
     isLost ? "Lost:" : "No event was lost.",
     ...lost.map(({ session, kept, lostFrom, quarantined, missing }) => {
-      const aside = quarantined === 0 ? "" : `, ${amount(quarantined, "event")} set aside`;
+      const aside =
+        quarantined === 0 ? "" : `, ${amount(quarantined, "event")} only in the damaged files`;
       const gone = missing === 0 ? "" : `, ${amount(missing, "event")} gone`;
       const left = kept === 0 ? "nothing is kept" : `kept up to ${kept}, lost from ${lostFrom} on`;
       return `  ${session}: ${left}${aside}${gone}`;

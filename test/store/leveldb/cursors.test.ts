@@ -5,6 +5,7 @@ import { Level } from "level";
 import { expect, it } from "vitest";
 import { openLog } from "../../../src/store/leveldb/open-store.ts";
 import { repairLog } from "../../../src/store/leveldb/repair/repair-log.ts";
+import { withChecksum } from "../../../src/store/leveldb/rows/row-checksum.ts";
 import { alone, numberedUpTo } from "../../../src/testing/index.ts";
 import { temporaryFolder } from "./disk.ts";
 
@@ -55,7 +56,19 @@ it("is refused when its row is altered, not taken for the beginning; repair find
     await expect(backup).rejects.toMatchObject({ code: "LOG_DAMAGED" });
   }
   const { findings } = await repairLog({ dir });
-  expect(findings).toEqual(["1 stored positions of consumers are altered"]);
-  // The files have an earlier row, and an earlier position skips no event.
-  expect(await cursor(dir)).toBe(12);
+  expect(findings).toEqual(["the stored position of a consumer (r/reader) is altered"]);
+  expect(await cursor(dir)).toBe(0);
+});
+
+it("is back at the beginning when all is gone that it was told last, as new events take those places", async () => {
+  const dir = await store();
+  await tamper(dir, async (rows) => {
+    const [last = ""] = await rows.keys({ gte: "c/", lt: "c0", reverse: true, limit: 1 }).all();
+    await rows.del(last);
+    await rows.clear({ gte: "e/b/", lt: "e/b0" });
+    await rows.del("s/b");
+    await rows.put("r/reader", withChecksum("r/reader", 21));
+  });
+  expect(await repairLog({ dir })).toMatchObject({ changed: true, events: 9, unaccounted: 9 });
+  expect(await cursor(dir)).toBe(0);
 });

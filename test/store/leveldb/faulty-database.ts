@@ -8,6 +8,7 @@ import type {
   KeyRange,
   Scan,
   ScanOptions,
+  Snapshot,
   WriteBatch,
 } from "../../../src/store/leveldb/rows/database.ts";
 import { catchUpIndex } from "../../../src/store/leveldb/upkeep/opening.ts";
@@ -95,6 +96,10 @@ class FaultyDatabase implements Database {
       },
       close: () => batch.close(),
     };
+  }
+
+  snapshot(): Snapshot {
+    return this.#inner.snapshot();
   }
 
   close(): Promise<void> {

@@ -18,9 +18,9 @@ import {
   sessionKey,
   under,
 } from "../../../src/store/leveldb/rows/keys.ts";
-import { surveyStore } from "../../../src/store/leveldb/repair/survey.ts";
 import { alone, numbered, numberedUpTo, positionsOf } from "../../../src/testing/index.ts";
 import { sampled } from "../../support/runs.ts";
+import { damagesIn } from "./copied-rows.ts";
 import { copyStore, openRefusal, temporaryFolder, timeout } from "./disk.ts";
 import { openFaultyLog, openOver } from "./faulty-database.ts";
 
@@ -129,10 +129,10 @@ describe("index rows that are behind", () => {
       for (const [at, left] of sampled(killed, 4).entries()) {
         const truth = listOf(left);
         const database = await databaseOf(left);
-        expect((await surveyStore(database)).findings).toEqual([]);
+        expect(await damagesIn(database)).toEqual([]);
         const { log: again, rows: stored } = await openOver(database);
         expect(await listed(again)).toEqual(truth);
-        expect((await surveyStore(stored)).findings).toEqual([]);
+        expect(await damagesIn(stored)).toEqual([]);
         for (const { session, revision } of truth) {
           expect(await again.revision(session)).toBe(revision);
           const appended = await again.append(session, revision, [alone(99)]);

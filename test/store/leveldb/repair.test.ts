@@ -66,7 +66,7 @@ it("finds nothing wrong with a good store, and changes nothing", async () => {
   expect(await fingerprint(dir)).toEqual(before);
 });
 
-it("keeps a session up to its first gap, sets later rows aside, and leaves other sessions whole", async () => {
+it("keeps a session up to its first gap, leaves later rows in the damaged files, and other sessions whole", async () => {
   const dir = await temporaryFolder();
   await store(dir);
   await tamper(dir, (rows) => rows.del("e/a/00000000b"));
@@ -79,10 +79,8 @@ it("keeps a session up to its first gap, sets later rows aside, and leaves other
     quarantined: 9,
     missing: 1,
   });
-  expect(report.findings.join(" ")).toContain("a is good up to position 10 of 20");
-  expect(await rowsUnder(dir, "q/")).toEqual(
-    "cdefghijk".split("").map((digit) => `q/a/00000000${digit}`),
-  );
+  expect(report.findings).toEqual(["a:11: the event is missing", "1 snapshots cannot be used"]);
+  expect(await rowsUnder(dir, "e/a/")).toHaveLength(10);
 
   await using log = await openLog({ dir });
   expect(await Array.fromAsync(log.read("a"))).toEqual(stored(numberedUpTo(10, 1, alone)));
@@ -174,9 +172,7 @@ it("takes no row for an event of another session or of another position", async 
     events: 9,
     quarantined: 35,
   });
-  expect(await rowsUnder(dir, "q/")).toEqual(
-    expect.arrayContaining(["q/-/e/nonsense", "q/-/x", "q/c/000000001"]),
-  );
+  expect(await rowsUnder(dir, "e/")).toHaveLength(9);
   await using log = await openLog({ dir });
   expect(await Array.fromAsync(log.read("a"))).toEqual(stored(numberedUpTo(5, 1, alone)));
   expect(await log.revision("c")).toBe(0);

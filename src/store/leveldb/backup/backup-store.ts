@@ -5,14 +5,17 @@
 
 import { type BlobStore, TurnlogError } from "../../../events/index.ts";
 import { folderBlobs } from "../../blobs/index.ts";
+import { damagedAt } from "../../log-rules/index.ts";
+import { type Damage, StoreCopy } from "../copy/index.ts";
+import { chainEnd } from "../read/index.ts";
 import {
-  blobsIn,
+  commitDamage,
   type Database,
-  type Scan,
+  momentOf,
   readFailure,
+  type Rows,
+  type Scan,
   storeFailure,
-  checkedMarkRow,
-  BatchWriter,
 } from "../rows/index.ts";
 import {
   writeFormat,
@@ -27,7 +30,6 @@ import {
   sumTables,
 } from "../files/index.ts";
 import { claimBackupFolder } from "./backup-folder.ts";
-import { RowCheck } from "./row-check.ts";
 
 export interface BackupOptions {
   /** Called now and then with the number of events copied so far. */
@@ -54,9 +56,6 @@ interface CopyOptions extends BackupOptions {
   readonly indexed: number;
 }
 
-const PAGE = 1000;
-const PAGE_BYTES = 1024 * 1024;
-
 /** @throws TurnlogError as `StoreLog.backup` */
 export async function backupStore(
   source: Database,
@@ -69,12 +68,12 @@ export async function backupStore(
     options.signal?.throwIfAborted();
     const folder = await claimBackupFolder(paths);
     try {
-      const { check, used } = await writeCopy(source, paths, options);
+      const copy = await writeCopy(source, paths, options);
       // After the events: a blob is stored before the event that refers to it.
-      const copied = await copyBlobs(blobs, paths, used, options);
+      const copied = await copyBlobs(blobs, paths, copy.blobs.keys(), options);
       await folder.finish();
-      const { sessions, events, end } = check;
-      return { dir, sessions, events, position: end.position, ...copied };
+      const { sessions, events, end } = copy;
+      return { dir, sessions: sessions.size, events, position: end.position, ...copied };
     } catch (error) {
       await folder.discard();
       throw error;
@@ -90,16 +89,12 @@ async function writeCopy(
   source: Database,
   paths: StorePaths,
   options: CopyOptions,
-): Promise<Copied> {
+): Promise<StoreCopy> {
   const target = await levelAt(paths.log, true);
-  let copied: Copied;
+  let copy: StoreCopy;
   try {
     await target.open();
-    copied = await copyRows(source, target, options);
-    const { check } = copied;
-    const batch = target.batch();
-    batch.put(...checkedMarkRow(check.end));
-    await batch.write({ sync: true });
+    copy = await copyMoment(source, target, options);
     // Last: without this row the database is not a log.
     await writeFormat(target, newStore.generation);
     await flush(target);
@@ -108,56 +103,73 @@ async function writeCopy(
   }
   const tables = await sumTables(liveFiles(paths.log).tables, {});
   const { generation } = newStore;
-  const { end: reached } = copied.check;
-  await writeStoreFile(paths, { format: FORMAT, generation, reached, tables });
-  return copied;
+  await writeStoreFile(paths, { format: FORMAT, generation, reached: copy.end, tables });
+  return copy;
 }
 
-interface Copied {
-  readonly check: RowCheck;
-  readonly used: ReadonlySet<string>;
-}
-
-async function copyRows(
+async function copyMoment(
   source: Database,
   target: Database,
   { onProgress, signal, indexed }: CopyOptions,
-): Promise<Copied> {
-  const check = new RowCheck(indexed);
-  const used = new Set<string>();
-  const writer = new BatchWriter(target);
-  const scan = source.iterator({ highWaterMarkBytes: PAGE_BYTES });
+): Promise<StoreCopy> {
+  const moment = momentOf(source);
   try {
-    for (;;) {
-      const rows = await nextPage(scan);
-      signal?.throwIfAborted();
-      if (rows.length === 0) break;
-      for (const [key, row] of rows) {
-        const copy = check.take(key, row);
-        if (copy === undefined) continue;
-        for (const { sha256 } of blobsIn(key, row)) used.add(sha256);
-        await writer.put(key, copy);
-      }
-      onProgress?.({ events: check.events, of: check.of });
-    }
+    const rows = ofSource(moment);
+    const { position } = await chainEnd(rows);
+    const copy = new StoreCopy(rows, target, {
+      indexed,
+      onDamage: refuse,
+      onEvents: ({ events, deleted }) => {
+        signal?.throwIfAborted();
+        const gone = [...deleted.values()].reduce((sum, revision) => sum + revision, 0);
+        onProgress?.({ events, of: Math.max(events, position - gone) });
+      },
+    });
+    await copy.write();
+    const { events } = copy;
+    onProgress?.({ events, of: events });
+    return copy;
   } finally {
-    await scan.close();
+    await moment.close();
   }
-  check.finish();
-  await writer.flush();
-  return { check, used };
+}
+
+/** A damaged copy would pass for a good one. */
+function refuse({ session, position, why }: Damage): never {
+  throw session === undefined ? commitDamage(position, why) : damagedAt(session, position, why);
+}
+
+/** A failed read is a failure of the source store, not of the backup's folder. */
+function ofSource({ iterator, keys, values }: Rows): Rows {
+  const read = <Item>(scan: Scan<Item>): Scan<Item> => ({
+    nextv: async (size) => {
+      try {
+        return await scan.nextv(size);
+      } catch (error) {
+        throw readFailure(error, "all sessions", 0);
+      }
+    },
+    close: () => scan.close(),
+  });
+  return {
+    iterator: (options) => read(iterator(options)),
+    keys: (options) => read(keys(options)),
+    values: (options) => read(values(options)),
+  };
 }
 
 /** Reports lost blobs and continues: no later backup would have them either. */
 async function copyBlobs(
   source: BlobStore,
   paths: StorePaths,
-  used: ReadonlySet<string>,
+  used: Iterable<string>,
   { signal }: BackupOptions,
 ): Promise<Pick<Backup, "blobs" | "lostBlobs">> {
   const target = folderBlobs(paths.blobs);
   const lostBlobs: string[] = [];
+  let count = 0;
   for (const sha256 of used) {
+    count += 1;
     try {
       using _ = await target.put(source.get(sha256), signal === undefined ? {} : { signal });
     } catch (error) {
@@ -166,14 +178,5 @@ async function copyBlobs(
       lostBlobs.push(sha256);
     }
   }
-  return { blobs: used.size - lostBlobs.length, lostBlobs };
-}
-
-/** A failed read is a failure of the source store, not of the backup's folder. */
-async function nextPage(scan: Scan<[string, string]>): Promise<[string, string][]> {
-  try {
-    return await scan.nextv(PAGE);
-  } catch (error) {
-    throw readFailure(error, "all sessions", 0);
-  }
+  return { blobs: count - lostBlobs.length, lostBlobs };
 }

@@ -5,6 +5,7 @@ export {
   formatDamage,
   readFormat,
   writeFormat,
+  type Format,
   FORMAT,
   type StoreFile,
   newStore,

@@ -16,8 +16,12 @@ const kinds = { whole: 1, first: 2, middle: 3, last: 4 } as const;
 interface PhysicalRecord {
   readonly kind: number;
   readonly content: Uint8Array;
-  /** The offset of damage before this record, if there is any. */
+  /** The offset of damage before this record or in it, if there is any. */
   readonly bad: number | undefined;
+  /** Whether bytes before it belong to no record. */
+  readonly isBehindGap: boolean;
+  /** Its own checksum does not hold. */
+  readonly isDoubtful: boolean;
 }
 
 /** The first damage that a good batch follows. Damage at the end is what a crash leaves. */
@@ -25,6 +29,7 @@ export function damageInLog(file: Uint8Array): FileDamage | undefined {
   let bad: number | undefined;
   for (const record of recordsOf(file)) {
     bad ??= record.bad;
+    if (record.isDoubtful) continue;
     // Later pieces may belong to a batch that was being written during the crash.
     const begins = record.kind === kinds.whole || record.kind === kinds.first;
     if (bad !== undefined && begins) return { offset: bad };
@@ -32,33 +37,51 @@ export function damageInLog(file: Uint8Array): FileDamage | undefined {
   return undefined;
 }
 
+/** Also what can be read of damaged records, as doubtful rows. */
 export function* rowsOfLog(file: Uint8Array): Generator<FileRow> {
-  for (const batch of contentsOf(file)) yield* rowsOfBatch(batch);
+  for (const { content, isDoubtful } of batchesOf(file))
+    for (const row of rowsOfBatch(content)) yield { ...row, isDoubtful };
 }
 
 /** The contents of complete records, joined from their pieces. */
 export function* contentsOf(file: Uint8Array): Generator<Uint8Array> {
-  let pieces: Uint8Array[] | undefined;
-  for (const { kind, content, bad } of recordsOf(file)) {
-    if (bad !== undefined) pieces = undefined;
-    if (kind === kinds.whole) yield content;
-    if (kind === kinds.first) pieces = [content];
-    else pieces?.push(content);
-    if (kind === kinds.last && pieces !== undefined) yield Buffer.concat(pieces);
-    if (kind === kinds.whole || kind === kinds.last) pieces = undefined;
+  for (const { content, isDoubtful } of batchesOf(file)) if (!isDoubtful) yield content;
+}
+
+interface Joined {
+  readonly content: Uint8Array;
+  readonly isDoubtful: boolean;
+}
+
+function* batchesOf(file: Uint8Array): Generator<Joined> {
+  let pieces: PhysicalRecord[] | undefined;
+  for (const record of recordsOf(file)) {
+    const { kind, isBehindGap } = record;
+    if (kind === kinds.whole || kind === kinds.first) pieces = [record];
+    else if (isBehindGap) pieces = undefined;
+    else pieces?.push(record);
+    if ((kind !== kinds.whole && kind !== kinds.last) || pieces === undefined) continue;
+    yield {
+      content: Buffer.concat(pieces.map(({ content }) => content)),
+      isDoubtful: pieces.some((piece) => piece.isDoubtful),
+    };
+    pieces = undefined;
   }
 }
 
 function* recordsOf(file: Uint8Array): Generator<PhysicalRecord> {
   let bad: number | undefined;
+  let isBehindGap = false;
   for (let block = 0; block < file.length; block += BLOCK) {
     const end = Math.min(block + BLOCK, file.length);
     let at = block;
     while (at + HEADER <= end) {
-      const length = goodLength(file, at, end);
+      const good = goodLength(file, at, end);
+      const length = good ?? likelyLength(file, at, end);
+      if (good === undefined) bad ??= at;
       if (length === undefined) {
-        bad ??= at;
         // The length is not reliable: the next good record may begin anywhere.
+        isBehindGap = true;
         at++;
         continue;
       }
@@ -66,8 +89,11 @@ function* recordsOf(file: Uint8Array): Generator<PhysicalRecord> {
         kind: file[at + 6] ?? 0,
         content: file.subarray(at + HEADER, at + HEADER + length),
         bad,
+        isBehindGap,
+        isDoubtful: good === undefined,
       };
-      bad = undefined;
+      if (good !== undefined) bad = undefined;
+      isBehindGap = false;
       at += HEADER + length;
     }
   }
@@ -75,11 +101,24 @@ function* recordsOf(file: Uint8Array): Generator<PhysicalRecord> {
 
 /** The length of the content of a good record; undefined if it is damaged. */
 function goodLength(file: Uint8Array, at: number, end: number): number | undefined {
+  const length = claimedLength(file, at, end);
+  if (length === undefined) return undefined;
+  const to = at + HEADER + length;
+  return fixed32(file, at) === maskedCrc32c(file, at + HEADER - 1, to) ? length : undefined;
+}
+
+/** The length of a damaged record, if a good one or the end of the block follows there. */
+function likelyLength(file: Uint8Array, at: number, end: number): number | undefined {
+  const length = claimedLength(file, at, end);
+  if (length === undefined) return undefined;
+  const next = at + HEADER + length;
+  return next + HEADER > end || goodLength(file, next, end) !== undefined ? length : undefined;
+}
+
+function claimedLength(file: Uint8Array, at: number, end: number): number | undefined {
   const kind = file[at + 6] ?? 0;
   const length = (file[at + 4] ?? 0) | ((file[at + 5] ?? 0) << 8);
-  const to = at + HEADER + length;
-  if (kind === 0 || kind > kinds.last || to > end) return undefined;
-  return fixed32(file, at) === maskedCrc32c(file, at + HEADER - 1, to) ? length : undefined;
+  return kind === 0 || kind > kinds.last || at + HEADER + length > end ? undefined : length;
 }
 
 /** A batch: the sequence number of its first row (8 bytes), their count (4), then the rows. */

@@ -6,6 +6,8 @@ export interface FileRow {
   readonly sequence: number;
   /** Undefined if the row deletes the key. */
   readonly value: string | undefined;
+  /** It is from a damaged block: only its own checksum can tell whether it is what was written. */
+  readonly isDoubtful?: boolean;
 }
 
 export interface FileDamage {

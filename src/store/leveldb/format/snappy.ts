@@ -2,9 +2,14 @@
 
 import { Cursor } from "./bytes.ts";
 
+/** Three bytes unpack to 64 at most. */
+const MOST = 22;
+
+/** Of damaged bytes as much as they make; nothing if they claim to be longer than they can be. */
 export function unpackSnappy(packed: Uint8Array): Uint8Array {
   const cursor = new Cursor(packed);
-  const unpacked = new Uint8Array(cursor.varint());
+  const claimed = cursor.varint();
+  const unpacked = new Uint8Array(claimed > packed.length * MOST ? 0 : claimed);
   let length = 0;
   while (!cursor.atEnd && length < unpacked.length) {
     const tag = cursor.take(1)[0] ?? 0;

@@ -50,8 +50,10 @@ function lastKeyIn(file: Uint8Array, block: Handle | undefined): { readonly afte
   return key === undefined ? {} : { after: textOf(key.subarray(0, -INTERNAL_KEY_TAIL)) };
 }
 
+/** Also what can be read of damaged blocks, as doubtful rows. */
 export function* rowsOfTable(file: Uint8Array): Generator<FileRow> {
   for (const block of dataBlocks(file)) {
+    const isDoubtful = !isGood(file, block);
     for (const { key, value } of entriesOf(file, block)) {
       const tail = key.length - INTERNAL_KEY_TAIL;
       if (tail < 0) continue;
@@ -60,6 +62,7 @@ export function* rowsOfTable(file: Uint8Array): Generator<FileRow> {
         key: textOf(key.subarray(0, tail)),
         sequence: fixed56(key, tail + 1),
         value: isValue ? textOf(value) : undefined,
+        isDoubtful,
       };
     }
   }
@@ -69,10 +72,7 @@ export function* rowsOfTable(file: Uint8Array): Generator<FileRow> {
 function* dataBlocks(file: Uint8Array): Generator<Handle> {
   const index = footerOf(file)?.index;
   if (index !== undefined && isGood(file, index)) {
-    for (const { value } of entriesOf(file, index)) {
-      const block = handleOf(new Cursor(value));
-      if (isGood(file, block)) yield block;
-    }
+    for (const { value } of entriesOf(file, index)) yield handleOf(new Cursor(value));
     return;
   }
   let offset = 0;
@@ -112,20 +112,36 @@ function isGood(file: Uint8Array, { offset, size }: Handle): boolean {
   return fixed32(file, end + 1) === maskedCrc32c(file, offset, end + 1);
 }
 
+/** In a damaged block, whose lengths may be anything, reading goes on at the next entry that has its whole key. */
 function* entriesOf(file: Uint8Array, { offset, size }: Handle): Generator<Entry> {
   const stored = file.subarray(offset, offset + size);
   const block = file[offset + size] === 1 ? unpackSnappy(stored) : stored;
-  const restarts = fixed32(block, block.length - 4);
-  const cursor = new Cursor(block, 0, block.length - 4 - 4 * restarts);
+  const restarts = block.length - 4 - 4 * fixed32(block, block.length - 4);
+  const cursor = new Cursor(block, 0, Math.max(0, restarts));
   let key = new Uint8Array(0);
   while (!cursor.atEnd) {
+    const from = cursor.at;
     const shared = cursor.varint();
     const rest = cursor.varint();
     const length = cursor.varint();
+    if (shared > key.length || rest + length > cursor.end - cursor.at) {
+      cursor.at = nextWholeKey(block, restarts, from) ?? cursor.end;
+      key = new Uint8Array(0);
+      continue;
+    }
     const next = new Uint8Array(shared + rest);
     next.set(key.subarray(0, shared));
     next.set(cursor.take(rest), shared);
     key = next;
     yield { key, value: cursor.take(length) };
   }
+}
+
+/** The first place behind another one at which LevelDB wrote an entry that shares nothing with the one before it. */
+function nextWholeKey(block: Uint8Array, restarts: number, behind: number): number | undefined {
+  for (let at = restarts; at < block.length - 4; at += 4) {
+    const place = fixed32(block, at);
+    if (place > behind) return place;
+  }
+  return undefined;
 }

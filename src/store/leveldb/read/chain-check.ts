@@ -11,6 +11,7 @@ import {
   firstOf,
   rowAt,
   type Database,
+  type Rows,
   commitDamage,
   checkedKey,
   commitKey,
@@ -65,7 +66,7 @@ export async function checkChain(
 }
 
 /** The end of the last commit record, or the start of the chain. */
-async function chainEnd(database: Database): Promise<ChainMark> {
+export async function chainEnd(database: Rows): Promise<ChainMark> {
   const last = await firstOf(database.iterator({ ...under("c/"), reverse: true, limit: 1 }));
   if (last === undefined) return chainStart;
   const position = numberOf(last[0]);

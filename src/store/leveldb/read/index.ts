@@ -1,6 +1,6 @@
 /** Reads events by session and in global order, past and live. */
 
-export { type CheckedChain, checkChain, lastChecked } from "./chain-check.ts";
+export { type CheckedChain, chainEnd, checkChain, lastChecked } from "./chain-check.ts";
 export { Following } from "./following.ts";
 export { readGlobal } from "./global-reader.ts";
 export { Reading } from "./reading.ts";

@@ -1,6 +1,6 @@
 /** The open scans. Each holds a snapshot with its files: deleted rows stay on disk until earlier scans have ended. */
 
-import type { Database, KeyRange, Scan, ScanOptions, WriteBatch } from "../rows/index.ts";
+import type { Database, KeyRange, Scan, ScanOptions, Snapshot, WriteBatch } from "../rows/index.ts";
 
 export class ScannedDatabase implements Database {
   readonly #inner: Database;
@@ -40,20 +40,30 @@ export class ScannedDatabase implements Database {
     return this.#inner.batch();
   }
 
+  snapshot(): Snapshot {
+    const snapshot = this.#inner.snapshot();
+    // Changed in place: LevelDB takes its own object only.
+    return Object.assign(snapshot, this.#held(snapshot));
+  }
+
   close(): Promise<void> {
     return this.#inner.close();
   }
 
   #watched<Item>(scan: Scan<Item>): Scan<Item> {
-    this.#open.set(scan, Promise.withResolvers());
+    return { nextv: (size) => scan.nextv(size), ...this.#held(scan) };
+  }
+
+  #held(held: Snapshot): Snapshot {
+    this.#open.set(held, Promise.withResolvers());
+    const close = held.close.bind(held);
     return {
-      nextv: (size) => scan.nextv(size),
       close: async () => {
         try {
-          await scan.close();
+          await close();
         } finally {
-          this.#open.get(scan)?.resolve();
-          this.#open.delete(scan);
+          this.#open.get(held)?.resolve();
+          this.#open.delete(held);
         }
       },
     };

@@ -4,14 +4,9 @@ import { realpathSync } from "node:fs";
 import { check, flag, name, optionsOf } from "../../../validation/index.ts";
 import { TurnlogError } from "../../../events/index.ts";
 import { keepFilesPrivate, makePrivateFolder, syncFolder } from "../../folder/index.ts";
-import {
-  type StoredBlob,
-  chainStart,
-  type ChainMark,
-  storeFailure,
-  dropStaged,
-} from "../rows/index.ts";
-import { checkChain } from "../read/index.ts";
+import { StoreCopy } from "../copy/index.ts";
+import { chainStart, type Database, storeFailure, dropStaged } from "../rows/index.ts";
+import { checkChain, lastChecked } from "../read/index.ts";
 import {
   readFormat,
   flush,
@@ -22,6 +17,8 @@ import {
   finishInterrupted,
   restoreBeforeOpen,
   FORMAT,
+  type Format,
+  writeFormat,
   newStore,
   readStoreFile,
   writeStoreFile,
@@ -45,10 +42,8 @@ import {
   readReached,
 } from "../files/index.ts";
 import { fileFindings, salvage } from "./salvage.ts";
-import { blobsOf, surveyBlobs } from "./blob-survey.ts";
-import { mend } from "./mending.ts";
+import { checkBlobs } from "./blob-check.ts";
 import { reportOf, type RepairReport } from "./repair-report.ts";
-import { surveyStore, type Survey } from "./survey.ts";
 import { rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 
@@ -60,10 +55,10 @@ const schema = optionsOf<RepairOptions>({ takeOver: flag }, { dir: name });
 
 /**
  * Repairs a store and reports what is lost. Each session keeps its events before the first missing
- * or altered one; later ones are set aside in the store, under separate keys. Blobs are checked:
+ * or altered one; later ones stay in the damaged files, beside the store. Blobs are checked:
  * missing ones are reported, altered ones are set aside and reported.
- * @throws TurnlogError `LOG_NOT_FOUND`, `LOG_LOCKED`, `LOG_FOREIGN`, `LOG_TOO_NEW`, `LOG_DAMAGED`
- * (the log is gone), `LOG_FULL`, `LOG_READ_ONLY`, `LOG_FAILED`
+ * @throws TurnlogError `LOG_NOT_FOUND`, `LOG_LOCKED`, `LOG_FOREIGN`, `LOG_TOO_NEW`, `EVENT_TOO_NEW`,
+ * `LOG_DAMAGED` (the log is gone), `LOG_FULL`, `LOG_READ_ONLY`, `LOG_FAILED`
  */
 export async function repairLog(options: RepairOptions): Promise<RepairReport> {
   check(schema, options, "repairLog");
@@ -129,26 +124,30 @@ async function repairLocked(paths: StorePaths): Promise<RepairReport> {
   const last = reachedOf(paths, store, findings);
   const damages = await fileFindings(paths, last);
   findings.push(...damages);
+  const given = { store, last, findings };
   // LevelDB must not open damaged files: its assertions would end this process.
-  const found = damages.length === 0 ? await examine(paths, { store, last, findings }) : undefined;
-  if (found !== undefined && findings.length === 0) {
-    const blobs = await surveyBlobs(paths, found.blobs);
-    return reportOf(paths.dir, { ...found, blobs, findings, reached: 0 }, undefined);
+  const rebuilt =
+    (damages.length === 0 ? await rebuiltFromFiles(paths, given) : undefined) ??
+    (await rebuild(paths, given, false));
+  const { copy, generation } = rebuilt;
+  if (findings.length === 0) {
+    const blobs = await checkBlobs(paths, copy.blobs);
+    return reportOf(paths.dir, { copy, blobs, findings, reached: 0 }, undefined);
   }
-  const { survey, blobs: stored, end, generation } = await rebuild(paths, store, last);
+  await rename(join(paths.repairing, "to"), paths.repaired);
   const damaged = await putRepaired(paths, true);
   // First: until `store.json` says otherwise, the file of another generation is as good as none.
-  await createReached(paths, { generation, position: end.position, emptyLog: 0 });
-  await writeStoreFile(paths, { format: FORMAT, generation, reached: end, keepsReached: true });
+  await createReached(paths, { generation, position: copy.end.position, emptyLog: 0 });
+  await writeStoreFile(paths, {
+    format: FORMAT,
+    generation,
+    reached: copy.end,
+    keepsReached: true,
+  });
   await syncFolder(paths.dir);
-  const blobs = await surveyBlobs(paths, stored);
+  const blobs = await checkBlobs(paths, copy.blobs);
   const reached = lastKnown(store ?? newStore, last);
-  return reportOf(paths.dir, { survey, blobs, findings, reached }, damaged);
-}
-
-interface Surveyed {
-  readonly survey: Survey;
-  readonly blobs: readonly StoredBlob[];
+  return reportOf(paths.dir, { copy, blobs, findings, reached }, damaged);
 }
 
 async function storeOf(paths: StorePaths, findings: string[]): Promise<StoreFile | undefined> {
@@ -184,79 +183,87 @@ interface Given {
   readonly findings: string[];
 }
 
-/** Checks the rows of a copy; undefined if LevelDB cannot open it. */
-async function examine(
-  paths: StorePaths,
-  { store, last, findings }: Given,
-): Promise<Surveyed | undefined> {
-  const copy = join(paths.repairing, "copy");
-  makePrivateFolder(paths.repairing);
-  linkFolder(paths.log, copy, liveFiles(paths.log));
-  const database = await levelAt(copy, false);
-  try {
-    await database.open();
-    const format = await readFormat(database, paths.dir);
-    if (typeof format === "string") findings.push("the row that says what the log is, is missing");
-    await dropStaged(database);
-    const survey = await surveyStore(database);
-    findings.push(...survey.findings);
-    const sameLog = typeof format !== "string" && store?.generation === format.generation;
-    const lastOfThis = typeof format !== "string" && last?.generation === format.generation;
-    if (findings.length === 0)
-      await checkChain(
-        database,
-        sameLog ? store.reached : chainStart,
-        lastOfThis ? last.position : 0,
-      );
-    return { survey, blobs: await blobsOf(database, survey) };
-  } catch (error) {
-    const failure = storeFailure(error, paths.dir, "repaired");
-    if (failure.code !== "LOG_DAMAGED") throw failure;
-    findings.push(failure.message);
-    return undefined;
-  } finally {
-    await database.close();
-    await rm(paths.repairing, { recursive: true });
-  }
-}
-
-interface Rebuilt extends Surveyed {
-  readonly end: ChainMark;
+interface Rebuilt {
+  readonly copy: StoreCopy;
   readonly generation: number;
 }
 
-/** Makes a new log from all readable rows, in `log.repaired`. */
+/** By LevelDB, from links to the files; undefined if it finds them damaged. */
+async function rebuiltFromFiles(paths: StorePaths, given: Given): Promise<Rebuilt | undefined> {
+  try {
+    return await rebuild(paths, given, true);
+  } catch (error) {
+    const failure = storeFailure(error, paths.dir, "repaired");
+    if (failure.code !== "LOG_DAMAGED") throw failure;
+    given.findings.push(failure.message);
+    return undefined;
+  }
+}
+
+/** Makes a new log from all readable rows, in a folder of its own, and finds out what is wrong with them. */
 async function rebuild(
   paths: StorePaths,
-  store: StoreFile | undefined,
-  last: Reached | undefined,
+  { store, last, findings }: Given,
+  areSound: boolean,
 ): Promise<Rebuilt> {
-  const to = join(paths.repairing, "to");
+  const [from, to] = [join(paths.repairing, "from"), join(paths.repairing, "to")];
+  await rm(paths.repairing, { recursive: true, force: true });
   makePrivateFolder(paths.repairing);
-  const source = await levelAt(join(paths.repairing, "from"), true);
+  if (areSound) linkFolder(paths.log, from, liveFiles(paths.log));
+  const source = await levelAt(from, !areSound);
   const target = await levelAt(to, true);
   let rebuilt: Rebuilt;
   try {
     await source.open();
-    await salvage(paths, source);
-    const format = await readFormat(source, paths.dir);
-    if (typeof format === "string" && store === undefined && last === undefined) {
-      throw foreign(paths.log, "no row in it says that it is turnlog's");
+    if (!areSound) await salvage(paths, source);
+    const found = await readFormat(source, paths.dir);
+    const format = typeof found === "string" ? undefined : found;
+    if (format === undefined) {
+      if (store === undefined && last === undefined)
+        throw foreign(paths.log, "no row in it says that it is turnlog's");
+      findings.push("the row that says what the log is, is missing");
     }
-    const known = [store, last, typeof format === "string" ? undefined : format];
-    const generation = 1 + Math.max(0, ...known.map((one) => one?.generation ?? 0));
-    await target.open();
     await dropStaged(source);
-    const survey = await surveyStore(source);
-    const end = await mend(source, target, survey, generation);
+    if (areSound) await checkEnd(source, format, { store, last, findings });
+    await target.open();
+    const copy = new StoreCopy(source, target, {
+      indexed: (await lastChecked(source)).position,
+      onDamage: ({ session, position, why }) => {
+        findings.push(session === undefined ? why : `${session}:${position}: ${why}`);
+      },
+    });
+    await copy.write();
+    if (copy.badSnapshots > 0) findings.push(`${copy.badSnapshots} snapshots cannot be used`);
+    const known = [store, last, format].map((one) => one?.generation ?? 0);
+    const generation = 1 + Math.max(0, ...known);
+    await writeFormat(target, generation);
     await flush(target);
-    rebuilt = { survey, blobs: await blobsOf(source, survey), end, generation };
+    rebuilt = { copy, generation };
   } finally {
     await source.close();
     await target.close();
   }
   keepFilesPrivate(to);
   await syncFolder(to);
-  await rename(to, paths.repaired);
   return rebuilt;
+}
+
+/** The end of the log, against what it had certainly reached. */
+async function checkEnd(
+  database: Database,
+  format: Format | undefined,
+  { store, last, findings }: Given,
+): Promise<void> {
+  try {
+    const isOf = (one: { readonly generation: number } | undefined): boolean =>
+      format !== undefined && one?.generation === format.generation;
+    await checkChain(
+      database,
+      store !== undefined && isOf(store) ? store.reached : chainStart,
+      last !== undefined && isOf(last) ? last.position : 0,
+    );
+  } catch (error) {
+    if (!TurnlogError.isInstance(error) || error.code !== "LOG_DAMAGED") throw error;
+    findings.push(error.message);
+  }
 }

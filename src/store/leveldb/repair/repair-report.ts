@@ -1,9 +1,7 @@
 /** The report of a repair. */
 
-import { readTombstone } from "../rows/index.ts";
-import type { BlobSurvey, LostBlob } from "./blob-survey.ts";
-import { ownEventCount } from "./session-survey.ts";
-import type { Survey } from "./survey.ts";
+import type { StoreCopy } from "../copy/index.ts";
+import type { CheckedBlobs, LostBlob } from "./blob-check.ts";
 
 interface RepairedSession {
   readonly session: string;
@@ -11,7 +9,7 @@ interface RepairedSession {
   readonly kept: number;
   /** The first position that it lost. */
   readonly lostFrom: number;
-  /** Rows behind the kept ones that were set aside, good or bad. */
+  /** Rows behind the kept ones, good or bad: only the damaged files have them. */
   readonly quarantined: number;
   /** Positions of which nothing was found. */
   readonly missing: number;
@@ -27,7 +25,7 @@ export interface RepairReport {
   readonly lost: readonly RepairedSession[];
   readonly sessions: number;
   readonly events: number;
-  /** All rows that were set aside, including those with unreadable keys. */
+  /** All rows that only the damaged files have, including those with unreadable keys. */
   readonly quarantined: number;
   /** Positions of which nothing was found, over all sessions. */
   readonly missing: number;
@@ -42,8 +40,8 @@ export interface RepairReport {
 }
 
 export interface Findings {
-  readonly survey: Survey;
-  readonly blobs: BlobSurvey;
+  readonly copy: StoreCopy;
+  readonly blobs: CheckedBlobs;
   readonly findings: readonly string[];
   /** The global position that the log had certainly reached. */
   readonly reached: number;
@@ -51,10 +49,10 @@ export interface Findings {
 
 export function reportOf(
   dir: string,
-  { survey, blobs, findings, reached }: Findings,
+  { copy, blobs, findings, reached }: Findings,
   damagedFiles: string | undefined,
 ): RepairReport {
-  const { sessions, strays } = survey;
+  const { sessions, strays, events } = copy;
   const lost = [...sessions]
     .filter(([, { kept, known }]) => known > kept)
     .map(([session, { shared, kept, known, after }]) => ({
@@ -64,18 +62,17 @@ export function reportOf(
       quarantined: after,
       missing: Math.max(0, known - shared - kept - after),
     }));
-  const left = [...sessions.values()].filter(({ kept }) => kept > 0);
   return {
     dir,
     changed:
       damagedFiles !== undefined || blobs.lost.some(({ setAside }) => setAside !== undefined),
     findings,
     lost,
-    sessions: left.length,
-    events: left.reduce((sum, one) => sum + ownEventCount(one), 0),
-    quarantined: [...sessions.values()].reduce((sum, { after }) => sum + after, strays.length),
+    sessions: [...sessions.values()].filter(({ kept }) => kept > 0).length,
+    events,
+    quarantined: [...sessions.values()].reduce((sum, { after }) => sum + after, strays),
     missing: lost.reduce((sum, { missing }) => sum + missing, 0),
-    unaccounted: Math.max(0, reached - accounted(survey)),
+    unaccounted: Math.max(0, reached - accounted(copy)),
     blobs: blobs.blobs,
     lostBlobs: blobs.lost,
     ...(damagedFiles === undefined ? {} : { damagedFiles }),
@@ -83,13 +80,10 @@ export function reportOf(
 }
 
 /** Events with any trace left; counts rather too many than too few. */
-function accounted({ sessions, deleted, strays }: Survey): number {
-  const ofDeleted = [...deleted].map(
-    ([session, row]) => readTombstone(session, row)?.revision ?? 0,
-  );
+function accounted({ sessions, deleted, strays }: StoreCopy): number {
   const ofSessions = [...sessions.values()].map(
     ({ kept, known, after, shared, link }) =>
       Math.max(known, kept + after) - (link?.position ?? shared),
   );
-  return [...ofDeleted, ...ofSessions].reduce((sum, events) => sum + events, strays.length);
+  return [...deleted.values(), ...ofSessions].reduce((sum, events) => sum + events, strays);
 }

@@ -1,9 +1,9 @@
 /** Reads the good rows of a damaged log directly from LevelDB's files. */
 
-import { isMergedRow } from "../../event-rows/index.ts";
+import { isIntact } from "../../../events/index.ts";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { BatchWriter, type Database } from "../rows/index.ts";
+import { BatchWriter, type Database, parseEventKey, rowContent } from "../rows/index.ts";
 import {
   damageInLog,
   rowsOfLog,
@@ -21,13 +21,6 @@ import {
   namesIn,
   type StorePaths,
 } from "../files/index.ts";
-
-const REWRITTEN = /^[cmns]\//;
-
-/** Whether a row may replace an older one under its key. */
-function replaces(key: string, row: string): boolean {
-  return REWRITTEN.test(key) || (key.startsWith("e/") && isMergedRow(row));
-}
 
 /** The damage of the files themselves, one sentence each. */
 export async function fileFindings(
@@ -64,20 +57,29 @@ async function whyIncomplete({ log }: StorePaths): Promise<string | undefined> {
 /** Fills a new database with the newest version of every readable row. */
 export async function salvage(paths: StorePaths, target: Database): Promise<void> {
   const newest = new Map<string, number>();
-  for await (const { key, sequence, value } of fileRows(paths)) {
-    if (value !== undefined && !replaces(key, value)) continue;
+  for await (const { key, sequence } of fileRows(paths))
     newest.set(key, Math.max(sequence, newest.get(key) ?? 0));
-  }
   const writer = new BatchWriter(target);
-  for await (const { key, sequence, value } of fileRows(paths)) {
-    const last = newest.get(key);
-    if (value !== undefined && (last === undefined || last === sequence))
-      await writer.put(key, value);
-  }
+  for await (const { key, sequence, value } of fileRows(paths))
+    if (value !== undefined && newest.get(key) === sequence) await writer.put(key, value);
   await writer.flush();
 }
 
 async function* fileRows({ log }: StorePaths): AsyncGenerator<FileRow> {
-  for (const { path } of filesOf(log, ".ldb")) yield* rowsOfTable(await bytesOf(path));
-  for (const { path } of filesOf(log, ".log")) yield* rowsOfLog(await bytesOf(path));
+  const looks = [
+    { ending: ".ldb", rowsOf: rowsOfTable },
+    { ending: ".log", rowsOf: rowsOfLog },
+  ] as const;
+  for (const { ending, rowsOf } of looks) {
+    for (const { path } of filesOf(log, ending))
+      for (const row of rowsOf(await bytesOf(path)))
+        if (row.isDoubtful !== true || isWhole(row)) yield row;
+  }
+}
+
+/** Whether a row of a damaged block is what was written, by its own checksum. */
+function isWhole({ key, value }: FileRow): boolean {
+  if (value === undefined) return false;
+  const place = parseEventKey(key);
+  return place === undefined ? rowContent(key, value) !== undefined : isIntact(value, place);
 }

@@ -36,6 +36,25 @@ export async function commitRows(
   record: CommitRecord,
   deleted: Set<string>,
 ): Promise<PlacedRow[]> {
+  const placed = await placedRows(database, record, deleted);
+  // The sum does not cover rows that were merged or deleted later; each row has its own checksum.
+  const isMerged = placed.some(({ row }) => isMergedRow(row));
+  const isWhole = record.ranges.every(({ session }) => !deleted.has(session));
+  if (
+    !isMerged &&
+    isWhole &&
+    sumOfChecksums(placed.map(({ row }) => checksumOf(row))) !== record.sums
+  )
+    throw altered(record, placed);
+  return placed;
+}
+
+/** As {@link commitRows}, without looking at the sum. */
+export async function placedRows(
+  database: Database,
+  record: Pick<CommitRecord, "position" | "ranges">,
+  deleted: Set<string>,
+): Promise<PlacedRow[]> {
   const rows = await rowsBySession(database, record, deleted);
   const indexes = new Map<string, number>();
   const placed: PlacedRow[] = [];
@@ -53,7 +72,7 @@ export async function commitRows(
       if (position < next || position - eventsIn(row) + 1 > next) {
         if (!(await isDeleted(database, session))) throw missing(session, next);
         deleted.add(session);
-        return await commitRows(database, record, deleted);
+        return await placedRows(database, record, deleted);
       }
       const to = Math.min(position, from + count - 1);
       placed.push({ globalPosition, session, from: next, to, position, row });
@@ -63,15 +82,6 @@ export async function commitRows(
     }
     indexes.set(session, index);
   }
-  // The sum does not cover rows that were merged or deleted later; each row has its own checksum.
-  const isMerged = placed.some(({ row }) => isMergedRow(row));
-  const isWhole = record.ranges.every(({ session }) => !deleted.has(session));
-  if (
-    !isMerged &&
-    isWhole &&
-    sumOfChecksums(placed.map(({ row }) => checksumOf(row))) !== record.sums
-  )
-    throw altered(record, placed);
   return placed;
 }
 
@@ -81,7 +91,7 @@ function missing(session: string, position: number): TurnlogError {
 
 async function rowsBySession(
   database: Database,
-  record: CommitRecord,
+  record: Pick<CommitRecord, "ranges">,
   deleted: ReadonlySet<string>,
 ): Promise<ReadonlyMap<string, Rows>> {
   const spans = new Map<string, { from: number; to: number }>();

@@ -3,7 +3,13 @@
  * `MemoryLevel` have this shape; tests insert a layer that fails.
  */
 
+/** Keeps the rows of one moment for the scans that name it, until it is closed. */
+export interface Snapshot {
+  close(): Promise<void>;
+}
+
 export interface KeyRange {
+  readonly snapshot?: Snapshot;
   readonly gte?: string;
   readonly gt?: string;
   readonly lt?: string;
@@ -38,8 +44,12 @@ export interface Database {
   keys(options: KeyRange): Scan<string>;
   values(options: ScanOptions): Scan<string>;
   batch(): WriteBatch;
+  snapshot(): Snapshot;
   close(): Promise<void>;
 }
+
+/** What scans need of a database. */
+export type Rows = Pick<Database, "iterator" | "keys" | "values">;
 
 /**
  * The only item of a scan with `limit: 1`, or undefined; closes the scan. Requests two items:
@@ -54,17 +64,14 @@ export async function firstOf<Item>(scan: Scan<Item>): Promise<Item | undefined>
 }
 
 /** One row, by a scan: `get` trusts LevelDB's bloom filters, which have no checksum. */
-export async function rowAt(database: Database, key: string): Promise<string | undefined> {
+export async function rowAt(database: Rows, key: string): Promise<string | undefined> {
   return firstOf(database.values({ gte: key, lte: key, limit: 1 }));
 }
 
 const PAGE = 256;
 
 /** All rows of a range, page by page, to its end for the same reason. */
-export async function* allRows(
-  database: Database,
-  range: KeyRange,
-): AsyncGenerator<[string, string]> {
+export async function* allRows(database: Rows, range: KeyRange): AsyncGenerator<[string, string]> {
   let rest: KeyRange = range;
   for (;;) {
     const page = await readPage(database, rest);
@@ -78,7 +85,7 @@ export async function* allRows(
 
 /** All rows of a range at one moment, also if they are replaced meanwhile. */
 export async function* rowsAtOnce(
-  database: Database,
+  database: Rows,
   range: KeyRange,
 ): AsyncGenerator<[string, string]> {
   const scan = database.iterator({ ...range, highWaterMarkBytes: 1024 * 1024 });
@@ -93,7 +100,7 @@ export async function* rowsAtOnce(
   }
 }
 
-async function readPage(database: Database, range: KeyRange): Promise<[string, string][]> {
+async function readPage(database: Rows, range: KeyRange): Promise<[string, string][]> {
   const scan = database.iterator({ ...range, limit: PAGE, highWaterMarkBytes: 1024 * 1024 });
   const page: [string, string][] = [];
   try {
@@ -125,9 +132,27 @@ export class BatchWriter {
     if (++this.#rows >= ROWS_PER_BATCH) await this.flush();
   }
 
+  async del(key: string): Promise<void> {
+    this.#batch.del(key);
+    if (++this.#rows >= ROWS_PER_BATCH) await this.flush();
+  }
+
   async flush(): Promise<void> {
     await this.#batch.write({ sync: false });
     this.#batch = this.#database.batch();
     this.#rows = 0;
   }
+}
+
+/** The rows of this moment, whatever is written meanwhile. It holds a snapshot until it is closed. */
+export interface Moment extends Rows, Snapshot {}
+
+export function momentOf(database: Database): Moment {
+  const snapshot = database.snapshot();
+  return {
+    iterator: (options) => database.iterator({ ...options, snapshot }),
+    keys: (options) => database.keys({ ...options, snapshot }),
+    values: (options) => database.values({ ...options, snapshot }),
+    close: () => snapshot.close(),
+  };
 }

@@ -14,16 +14,20 @@ export {
   readCommit,
   sumOfChecksums,
 } from "./commit-record.ts";
-export { type PlacedRow, commitRows } from "./commit-rows.ts";
+export { type PlacedRow, commitRows, placedRows } from "./commit-rows.ts";
 export {
   BatchWriter,
   type Database,
   type KeyRange,
+  type Moment,
+  type Rows,
   type Scan,
   type ScanOptions,
+  type Snapshot,
   type WriteBatch,
   allRows,
   firstOf,
+  momentOf,
   rowAt,
   rowsAtOnce,
 } from "./database.ts";
@@ -58,7 +62,6 @@ export {
   idKey,
   numberOf,
   parseEventKey,
-  quarantineKey,
   rangesOf,
   sessionIn,
   sessionKey,

@@ -10,7 +10,7 @@
  *   c/<global position>       a commit record, by the global position of its first event
  *   m/…                       the store's own marks
  *   r/<name>                  the position of a consumer
- *   q/<session>/<position>    rows that repair set aside
+ *   q/<session>/<position>    rows that a repair of an earlier release set aside
  *   x/<session>               deleted, and the bytes may still be in the files
  */
 
@@ -76,11 +76,6 @@ export function cursorKey(name: string): string {
 
 export function commitKey(position: number): string {
   return `c/${fixedWidth(position)}`;
-}
-
-/** The key under which repair keeps a row that has no valid place. */
-export function quarantineKey(key: string): string {
-  return parseEventKey(key) === undefined ? `q/-/${key}` : `q/${key.slice(2)}`;
 }
 
 /** The session and position of an event's key; undefined for any other key. */

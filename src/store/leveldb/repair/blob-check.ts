@@ -8,54 +8,28 @@ import { join } from "node:path";
 import { folderBlobs } from "../../blobs/index.ts";
 import { TurnlogError } from "../../../events/index.ts";
 import { makePrivateFolder } from "../../folder/index.ts";
-import { blobsIn, type StoredBlob, allRows, type Database, under } from "../rows/index.ts";
+import type { StoredBlob } from "../rows/index.ts";
 import { namesIn, type StorePaths } from "../files/index.ts";
-import type { Survey } from "./survey.ts";
 
 export interface LostBlob extends StoredBlob {
   /** Where the altered bytes are. Delete the file when you no longer need it. */
   readonly setAside?: string;
 }
 
-export interface BlobSurvey {
+export interface CheckedBlobs {
   /** How many of the blobs that events refer to exist, each once. */
   readonly blobs: number;
   /** The other blobs, each with the first event that refers to it. */
   readonly lost: readonly LostBlob[];
 }
 
-export async function blobsOf(
-  database: Database,
-  { sessions }: Survey,
-): Promise<readonly StoredBlob[]> {
-  const found = new Map<string, StoredBlob>();
-  for await (const [key, row] of allRows(database, under("e/"))) {
-    for (const blob of readable(key, row)) {
-      const { sha256, session, position } = blob;
-      const isKept = position <= (sessions.get(session)?.kept ?? 0);
-      if (isKept && !found.has(sha256)) found.set(sha256, blob);
-    }
-  }
-  return [...found.values()];
-}
-
-/** An unreadable row is set aside with its events; a row of a later release is left to that release. */
-function readable(key: string, row: string): readonly StoredBlob[] {
-  try {
-    return blobsIn(key, row);
-  } catch (error) {
-    if (!TurnlogError.isInstance(error)) throw error;
-    return [];
-  }
-}
-
-export async function surveyBlobs(
+export async function checkBlobs(
   paths: StorePaths,
-  blobs: readonly StoredBlob[],
-): Promise<BlobSurvey> {
+  blobs: ReadonlyMap<string, StoredBlob>,
+): Promise<CheckedBlobs> {
   const stored = folderBlobs(paths.blobs);
   const lost: LostBlob[] = [];
-  for (const blob of blobs) {
+  for (const blob of blobs.values()) {
     try {
       for await (const _ of stored.get(blob.sha256)) void _;
     } catch (error) {
@@ -66,7 +40,7 @@ export async function surveyBlobs(
       else throw error;
     }
   }
-  return { blobs: blobs.length - lost.length, lost };
+  return { blobs: blobs.size - lost.length, lost };
 }
 
 async function setAside({ blobs, damagedBlobs }: StorePaths, sha256: string): Promise<string> {
