@@ -70,14 +70,18 @@ async function* paced(
         ? []
         : [{ type: "tool-call", toolCallId: `call-${id}`, ...call } as const]),
     ],
-    responseId: `offline-${id}`,
     finishReason: finish,
     usage: {
       inputTokens: { total: input, noCache: input, cacheRead: 0, cacheWrite: 0 },
       outputTokens: { total: text + reasoning, text, reasoning },
     },
   };
-  for await (const part of partsOf(step, options.prompt, "offline", warningsFor(options))) {
+  const reply = {
+    modelId: "offline",
+    responseId: `offline-${id}`,
+    warnings: warningsFor(options),
+  };
+  for await (const part of partsOf(step, options.prompt, reply)) {
     if (delay > 0 && (part.type === "text-delta" || part.type === "reasoning-delta"))
       await wait(delay);
     yield part;

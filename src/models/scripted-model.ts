@@ -62,11 +62,10 @@ export function scriptedModel(script: Script): ScriptedModel {
     options.abortSignal?.throwIfAborted();
     if (typeof step !== "string" && "failure" in step) throw step.failure;
     const given = typeof step === "string" ? textStep(step) : step;
-    const parts = partsOf(
-      { responseId: `scripted-${index}`, ...given },
-      options.prompt,
-      "scripted",
-    );
+    const parts = partsOf(given, options.prompt, {
+      modelId: "scripted",
+      responseId: given.responseId ?? `scripted-${index}`,
+    });
     return streamParts(parts, options.abortSignal);
   }
 
@@ -94,14 +93,22 @@ function textStep(text: string): Exclude<ScriptedStep, string> {
   return { parts: [{ type: "text", deltas: [text] }] };
 }
 
-/** The parts of a step as a provider streams them. By default the usage counts tokens by `countTokens`. */
+interface Reply {
+  readonly modelId: string;
+  readonly responseId: string;
+  readonly warnings?: SharedV4Warning[];
+}
+
+/**
+ * The parts of a step as a provider streams them. By default the usage counts tokens by `countTokens`. How the step
+ * ends is read when its parts are over: a script may decide it meanwhile.
+ */
 export async function* partsOf(
   step: Exclude<ScriptedStep, string>,
   prompt: LanguageModelV4Prompt,
-  modelId: string,
-  warnings: SharedV4Warning[] = [],
+  { modelId, responseId, warnings = [] }: Reply,
 ): AsyncGenerator<LanguageModelV4StreamPart> {
-  const { parts = [], responseId = "" } = step;
+  const { parts = [] } = step;
   const output = { text: "", reasoning: "" };
 
   yield { type: "stream-start", warnings };
