@@ -48,7 +48,7 @@ function copied(value: unknown): unknown {
   const copy: Record<string, unknown> = { ...value };
   for (const key in copy) {
     const inner = copy[key];
-    if (typeof inner === "object" && inner !== null) copy[key] = copied(inner);
+    if (isObject(inner)) copy[key] = copied(inner);
   }
   return copy;
 }

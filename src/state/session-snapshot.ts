@@ -147,7 +147,7 @@ export async function loadSessionSnapshot(
   };
 }
 
-/** The blobs of the newest stored state up to a position, and its position: 0 if there is none. Reads one chunk. */
+/** Reads the blobs of the newest stored state up to a position, from one chunk. Without a state, `position` is 0. */
 export async function storedBlobs(
   log: SnapshotStore,
   session: string,

@@ -1,4 +1,4 @@
-/** The history of a session as lines of text: what the chat told of it, with the position of each line. */
+/** Prints the history of a session in the chat's lines, each with its position. */
 
 import type { SessionEvent } from "../../events/index.ts";
 import type { QueuedMessage } from "../../projections/index.ts";

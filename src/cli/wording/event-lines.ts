@@ -1,6 +1,6 @@
 /**
- * What is told of a session: the lines for each of its events. The chat, a single turn, `show` and `replay`
- * all tell the same. Remembers what later events need; writes nothing.
+ * Turns each event of a session into the lines that the chat, a single turn, `show` and `replay` print. It
+ * remembers what later events need, and writes nothing.
  */
 
 import {
@@ -44,7 +44,7 @@ export interface EventLine {
   readonly style: Style;
   /** Of the earlier event that it tells of; absent for the last one. */
   readonly position?: number;
-  /** Whether it is what a person said, and stands apart from what is around it. */
+  /** Whether a person said it. Empty lines set it apart. */
   readonly isMessage?: true;
 }
 

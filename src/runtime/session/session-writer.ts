@@ -3,12 +3,7 @@
  * every other event at once. It never changes or drops an event.
  */
 
-import {
-  isDelta,
-  type AppendOptions,
-  type EventLog,
-  type SessionEvent,
-} from "../../events/index.ts";
+import type { AppendOptions, EventLog, SessionEvent } from "../../events/index.ts";
 import { loopPace, loopTurned } from "./loop-pace.ts";
 
 /** Recorded events that the log may lack: about as many as arrive during an fsync of one millisecond. */
@@ -57,10 +52,9 @@ export class SessionWriter {
   }
 
   write(event: SessionEvent): void {
-    if (isDelta(event) || (event.type.startsWith("part.") && this.#blobs.length === 0))
-      this.#gather(event);
+    if (event.type.startsWith("part.") && this.#blobs.length === 0) this.#gather(event);
     else if (event.type === "blob.stored") {
-      // Appended with the event that refers to it, which follows and is not a delta.
+      // Appended with the event that refers to it, which follows.
       this.#blobs.push(event);
     } else {
       this.#appendParts();

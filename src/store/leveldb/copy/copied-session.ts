@@ -5,7 +5,7 @@ import type { IndexEntry } from "../rows/index.ts";
 
 export interface CopiedSession {
   link: ForkPoint | undefined;
-  /** Shared positions of a fork of which nothing is kept; it did not lose them. */
+  /** How many positions a fork shares with its origin, if the copy keeps nothing of it: the fork did not lose those. */
   shared: number;
   /** The last position that the copy has. */
   kept: number;
@@ -13,7 +13,7 @@ export interface CopiedSession {
   after: number;
   /** The last position among those behind: a merged row may stand beside what it replaced. */
   counted: number;
-  /** The highest position of which there is any trace. */
+  /** The highest position that any row names. */
   known: number;
   /** The last position whose place in the global order is written; undefined before the first. */
   placed: number | undefined;

@@ -66,7 +66,7 @@ export class StoreCopy {
   #current: CopiedSession | undefined;
   /** Where the kept rows of the current session begin. */
   readonly #starts = new Set<number>();
-  /** Deleted sessions of which rows were found. */
+  /** Deleted sessions that still have rows. */
   readonly #uncovered = new Set<string>();
   readonly sessions = new Map<string, CopiedSession>();
   /** The last positions of deleted sessions. */

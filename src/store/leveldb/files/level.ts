@@ -12,8 +12,8 @@ interface Flushable {
 export type LevelDb = Level;
 
 /**
- * Begun with the package, so that no store waits for native code. Where it cannot be loaded, whoever opens a store
- * learns so.
+ * The package starts to load the native code, so that opening a store does not wait for it. If it cannot be loaded,
+ * opening a store throws the error.
  */
 const loading = import("level");
 loading.catch(() => {});
