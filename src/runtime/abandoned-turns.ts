@@ -6,7 +6,7 @@
 import type { EventLog } from "../events/index.ts";
 import { isIdle, readSessionState, type SessionState } from "../state/index.ts";
 import type { Session } from "./session.ts";
-import type { SessionActor } from "./session/index.ts";
+import type { SessionActor } from "./session/session-actor.ts";
 
 const reason = "the call that it answered has ended";
 

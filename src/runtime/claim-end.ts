@@ -3,7 +3,7 @@
 import { TurnlogError, type Claim } from "../events/index.ts";
 import { isAtRest } from "../state/index.ts";
 import type { Background } from "./background.ts";
-import type { SessionActor } from "./session/index.ts";
+import type { SessionActor } from "./session/session-actor.ts";
 
 /** Ends a claim. Resolves after the first try and never rejects: if it fails, it is tried again in the background. */
 export async function giveBack(

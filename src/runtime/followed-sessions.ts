@@ -5,7 +5,7 @@
 
 import { TurnlogError, type EventLog } from "../events/index.ts";
 import { foldSession, isIdle, readSessionState, type SessionState } from "../state/index.ts";
-import { Watchers, type Watched } from "./session/index.ts";
+import { Watchers, type Watched } from "./session/watchers.ts";
 
 interface Followed {
   readonly session: string;

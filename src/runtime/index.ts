@@ -3,15 +3,12 @@
 export type { Consumer } from "./consumers.ts";
 export { createRuntime } from "./create-runtime.ts";
 export type { SharedStore } from "./opened-store.ts";
-export {
-  type CompactionPreview,
-  type ContextFigures,
-  type LoggedContext,
-  afterOverflow,
-  compaction,
-  providerCounter,
-  readContext,
-} from "./prompt/index.ts";
+export type { CompactionPreview } from "./prompt/preview.ts";
+export type { ContextFigures } from "./prompt/context-figures.ts";
+export { type LoggedContext, readContext } from "./prompt/session-context.ts";
+export { afterOverflow } from "./prompt/refused-prompt.ts";
+export { compaction } from "./prompt/compaction-end.ts";
+export { providerCounter } from "./prompt/provider-counter.ts";
 export type { RuntimeOptions } from "./runtime-options.ts";
 export type { Runtime } from "./runtime.ts";
 export { mirrorSession } from "./session-mirror.ts";
@@ -20,19 +17,16 @@ export { changeStored, whileClaimed } from "./stored-command.ts";
 export { checkoutSession, rewindSession } from "./stored-rewind.ts";
 export type { SendOptions } from "./session-options.ts";
 export type { Session } from "./session.ts";
-export {
-  type ApprovalAnswer,
-  type ApprovalRecorded,
-  type CallAnswered,
-  type Cancelled,
-  eventsOfTurn,
-  SessionActor,
-  type Turn,
-  type TurnResult,
-  type RewindPlace,
-  type Rewound,
-  type RecordedPreparation,
-} from "./session/index.ts";
+export type { ApprovalAnswer, ApprovalRecorded } from "./session/approval-answer.ts";
+export type { CallAnswered } from "./session/call-answer.ts";
+export type { Cancelled } from "./session/cancellation.ts";
+export { eventsOfTurn, type Turn } from "./session/turn.ts";
+export { SessionActor } from "./session/session-actor.ts";
+export type { TurnResult } from "./session/turn-outcome.ts";
+export type { RewindPlace, Rewound } from "./session/rewind.ts";
+export type { RecordedPreparation } from "./session/step-preparation.ts";
 export { withKnownTools } from "./named-tools.ts";
-export { type CallAnswer, type CallIdentity, NOT_RUN, callIdentity } from "./tools/index.ts";
+export type { CallAnswer } from "./tools/client-output.ts";
+export { type CallIdentity, callIdentity } from "./tools/call-identity.ts";
+export { NOT_RUN } from "./tools/tool-execution.ts";
 export { type UIStreamOptions, uiStream, uiStreamEvents } from "./ui-stream.ts";

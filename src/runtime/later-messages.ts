@@ -6,7 +6,8 @@
 import { isElsewhere, TurnlogError } from "../events/index.ts";
 import type { Timer } from "../shared/index.ts";
 import { Background } from "./background.ts";
-import { commands, type SessionActor } from "./session/index.ts";
+import * as commands from "./session/commands.ts";
+import type { SessionActor } from "./session/session-actor.ts";
 import { equippedActor, readyActor } from "./ready-actor.ts";
 import type { LiveSessions } from "./live-sessions.ts";
 import { isBack } from "./runtime.ts";

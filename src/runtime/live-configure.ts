@@ -5,7 +5,7 @@ import type { AgentChanges, AgentRegistry } from "./agent-registry.ts";
 import { differentKey } from "../state/index.ts";
 import type { LiveSession, Opening } from "./live-session.ts";
 import type { LiveSessions } from "./live-sessions.ts";
-import { commands } from "./session/index.ts";
+import * as commands from "./session/commands.ts";
 
 /** @throws TurnlogError as `Session.configure` */
 export async function configureLive(

@@ -9,7 +9,8 @@ import { TurnlogError, type EventLog } from "../events/index.ts";
 import { linkOf } from "../state/index.ts";
 import type { UpkeepHost } from "./live-upkeep.ts";
 import { elsewhereIfNotHere } from "./stored-command.ts";
-import type { SnapshotWriter, SessionActor } from "./session/index.ts";
+import type { SnapshotWriter } from "./session/snapshot-writer.ts";
+import type { SessionActor } from "./session/session-actor.ts";
 import {
   forksOf,
   redactSession,

@@ -19,17 +19,15 @@ import { giveBack } from "./claim-end.ts";
 import type { AgentNames } from "./agent-registry.ts";
 import type { SessionAgent } from "./session-agent.ts";
 import type { SpendingLedger } from "./spending-ledger.ts";
-import {
-  type HeldValues,
-  type LimitReached,
-  SnapshotWriter,
-  SessionActor,
-  openChain,
-  Watchers,
-} from "./session/index.ts";
+import type { HeldValues } from "./session/turn-values.ts";
+import type { LimitReached } from "./session/session-effects.ts";
+import { SnapshotWriter } from "./session/snapshot-writer.ts";
+import { SessionActor } from "./session/session-actor.ts";
+import { openChain } from "./session/session-chain.ts";
+import { Watchers } from "./session/watchers.ts";
 import { foldedStates, isAtRest, loadSessionSnapshot } from "../state/index.ts";
 import { reopened } from "./runtime.ts";
-import type { Delegate } from "./tools/index.ts";
+import type { Delegate } from "./tools/delegation.ts";
 import type { RuntimeSettings, SessionIdentity } from "./runtime-options.ts";
 import { DEFAULT_GRACE_MS, systemTimer } from "../shared/index.ts";
 

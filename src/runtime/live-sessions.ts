@@ -8,12 +8,10 @@ import { ActivationWaits } from "./activation-waits.ts";
 import { activate, type ActivationHost, type LiveSession, type Opening } from "./live-session.ts";
 import { stopAll } from "./live-ends.ts";
 import type { AgentRegistry } from "./agent-registry.ts";
-import {
-  HeldValues,
-  type KeepingMoment,
-  type SessionActor,
-  type Watched,
-} from "./session/index.ts";
+import { HeldValues } from "./session/turn-values.ts";
+import type { KeepingMoment } from "./session/snapshot-writer.ts";
+import type { SessionActor } from "./session/session-actor.ts";
+import type { Watched } from "./session/watchers.ts";
 import type { OpenMcpServers } from "../mcp/index.ts";
 import { isAtRest, type SessionState } from "../state/index.ts";
 import { giveBack, release } from "./claim-end.ts";

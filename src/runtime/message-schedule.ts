@@ -1,7 +1,7 @@
 /** When a message is to be delivered, as callers say it: times that have passed mean now. Pure. */
 
 import type { Delivery, SessionEvent } from "../events/index.ts";
-import type { Schedule } from "./session/index.ts";
+import type { Schedule } from "./session/commands.ts";
 import type { ScheduleOptions } from "./session-options.ts";
 
 /** The time in epoch milliseconds; undefined if it has passed. */

@@ -33,7 +33,7 @@ import { sessionHandle, type SessionHost } from "./session-handle.ts";
 import type { Opening } from "./live-session.ts";
 import { forwarding } from "./forwarded-commands.ts";
 import type { ForkOptions } from "./session-options.ts";
-import type { SessionActor } from "./session/index.ts";
+import type { SessionActor } from "./session/session-actor.ts";
 import type { SessionAgent } from "./session-agent.ts";
 
 interface OpeningHost extends Pick<SessionHost, "log" | "live" | "onWarning" | "redact"> {

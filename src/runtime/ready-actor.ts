@@ -3,7 +3,7 @@
 import type { OpenMcpServers } from "../mcp/index.ts";
 import { isAtRest } from "../state/index.ts";
 import type { LiveSessions } from "./live-sessions.ts";
-import type { SessionActor } from "./session/index.ts";
+import type { SessionActor } from "./session/session-actor.ts";
 
 /** The live actor, once its models are known: `known`, an actor that was ready, while it lasts. */
 export async function readyActor(

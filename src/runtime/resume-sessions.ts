@@ -15,7 +15,7 @@ import type { Background } from "./background.ts";
 import { asWarning } from "./runtime-warnings.ts";
 import type { LaterMessages } from "./later-messages.ts";
 import type { LiveSessions } from "./live-sessions.ts";
-import type { Watched } from "./session/index.ts";
+import type { Watched } from "./session/watchers.ts";
 import type { ResumedSessions, ResumeOptions } from "./runtime.ts";
 
 type WatchHost = Pick<ResumeHost, "log" | "live">;

@@ -18,11 +18,11 @@ import {
   type StoreService,
 } from "../store/leveldb/index.ts";
 import type { Agent, StepSource } from "../agent/index.ts";
-import type { ContextFor } from "./session/index.ts";
+import type { ContextFor } from "./session/running-turn.ts";
 import type { McpServers } from "../mcp/index.ts";
 import type { ReplayGate } from "../state/index.ts";
 import type { RuntimeMeter } from "./runtime-metrics.ts";
-import type { RecordedPreparation } from "./session/index.ts";
+import type { RecordedPreparation } from "./session/step-preparation.ts";
 import type { SpendingLimits } from "./spending-ledger.ts";
 import type { Timer } from "../shared/index.ts";
 import type { FlexibleSchema } from "@ai-sdk/provider-utils";

@@ -6,15 +6,14 @@ import { approvalOfId, type Approval } from "../state/index.ts";
 import type { LiveSessions } from "./live-sessions.ts";
 import {
   answerApproval,
-  answerCall,
-  callToAnswer,
   isAnswered,
   type ApprovalAnswer,
   type ApprovalRecorded,
-  type SessionActor,
-} from "./session/index.ts";
+} from "./session/approval-answer.ts";
+import { answerCall, callToAnswer } from "./session/call-answer.ts";
+import type { SessionActor } from "./session/session-actor.ts";
 import type { Session } from "./session.ts";
-import { clientEnding } from "./tools/index.ts";
+import { clientEnding } from "./tools/client-output.ts";
 import { wakeCaller } from "./woken-callers.ts";
 
 /** @param openActor - The live actor of a session that is not closed, ready for a step. */

@@ -15,7 +15,7 @@ import { appendedAt } from "../projections/index.ts";
 import { nearestName } from "../validation/index.ts";
 import type { LiveSessions } from "./live-sessions.ts";
 import type { ProgramEvents } from "./program-events.ts";
-import { commands } from "./session/index.ts";
+import * as commands from "./session/commands.ts";
 
 export function sessionAppend(
   session: string,

@@ -2,7 +2,9 @@
 
 import { TurnlogError, type EventLog } from "../events/index.ts";
 import { stateAt } from "../state/index.ts";
-import { commandEventId, commands, type SessionActor } from "./session/index.ts";
+import { commandEventId } from "./session/command-outcome.ts";
+import * as commands from "./session/commands.ts";
+import type { SessionActor } from "./session/session-actor.ts";
 import { readyActor } from "./ready-actor.ts";
 import type { LiveSessions } from "./live-sessions.ts";
 import type { Session } from "./session.ts";

@@ -16,24 +16,15 @@ import {
   type SessionEvent,
 } from "../events/index.ts";
 import { acceptedAt } from "../projections/index.ts";
-import {
-  cancel,
-  type CancelOptions,
-  type Cancellation,
-  commands,
-  commandEventId,
-  createTurn,
-  executedAt,
-  lastRun,
-  outcomeOf,
-  restOf,
-  startOf,
-  turnRemains,
-  type CommandTarget,
-  type SessionActor,
-  type Turn,
-  type Watched,
-} from "./session/index.ts";
+import { cancel, type CancelOptions, type Cancellation } from "./session/cancellation.ts";
+import * as commands from "./session/commands.ts";
+import type { CommandTarget } from "./session/commands.ts";
+import { commandEventId, executedAt } from "./session/command-outcome.ts";
+import { createTurn, type Turn } from "./session/turn.ts";
+import { lastRun } from "./session/rewind.ts";
+import { outcomeOf, restOf, startOf, turnRemains } from "./session/turn-outcome.ts";
+import type { SessionActor } from "./session/session-actor.ts";
+import type { Watched } from "./session/watchers.ts";
 import type { AttachmentOptions } from "../media/index.ts";
 import {
   isAtRest,

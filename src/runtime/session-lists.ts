@@ -8,7 +8,7 @@ import {
   type SessionQuery,
   type SessionRow,
 } from "../state/index.ts";
-import type { SessionActor } from "./session/index.ts";
+import type { SessionActor } from "./session/session-actor.ts";
 
 export interface SessionListsOptions {
   readonly log: EventLog;

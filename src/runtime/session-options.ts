@@ -4,7 +4,9 @@ import type { OutputInterface } from "ai";
 import type { Delivery } from "../events/index.ts";
 import type { RerunPlace } from "../state/index.ts";
 import type { AgentChanges } from "./agent-registry.ts";
-import type { RewindPlace, Seen, TurnValues } from "./session/index.ts";
+import type { RewindPlace } from "./session/rewind.ts";
+import type { Seen } from "./session/session-head.ts";
+import type { TurnValues } from "./session/turn-values.ts";
 
 /**
  * Options of `session.send`.

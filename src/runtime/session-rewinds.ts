@@ -6,27 +6,25 @@
 import type { OutputInterface } from "ai";
 import type { EventBody, EventLog } from "../events/index.ts";
 import { acceptedAt } from "../projections/index.ts";
+import { assertBasedOn, type Seen } from "./session/session-head.ts";
+import { cancel } from "./session/cancellation.ts";
+import { commandEventId, recordedRewind } from "./session/command-outcome.ts";
 import {
-  assertBasedOn,
-  cancel,
-  commandEventId,
   checkout,
-  commands,
   lastMessageId,
-  leavingBranch,
-  recordedRewind,
   replaceMessage,
   replacing,
   rewind,
   runAgain,
-  type CommandTarget,
   type RewindDecision,
   type Rewound,
-  type Seen,
-  type SessionActor,
-  type Turn,
-  type TurnValues,
-} from "./session/index.ts";
+} from "./session/rewind.ts";
+import * as commands from "./session/commands.ts";
+import type { CommandTarget } from "./session/commands.ts";
+import { leavingBranch } from "./session/repeated-messages.ts";
+import type { SessionActor } from "./session/session-actor.ts";
+import type { Turn } from "./session/turn.ts";
+import type { TurnValues } from "./session/turn-values.ts";
 import { isAtBoundary, isIdle, sessionBranches, type SessionState } from "../state/index.ts";
 import type { LiveSessions } from "./live-sessions.ts";
 import type { Session } from "./session.ts";

@@ -14,7 +14,10 @@ import {
 import { acceptedAt } from "../projections/index.ts";
 import { laterThan } from "./message-schedule.ts";
 import { assertSameMessage } from "./repeated-message.ts";
-import { assertBasedOn, commands, type SessionActor, type TurnValues } from "./session/index.ts";
+import { assertBasedOn } from "./session/session-head.ts";
+import * as commands from "./session/commands.ts";
+import type { SessionActor } from "./session/session-actor.ts";
+import type { TurnValues } from "./session/turn-values.ts";
 import type { RewindHost, Rewinds, TurnPlace } from "./session-rewinds.ts";
 import type { Session } from "./session.ts";
 

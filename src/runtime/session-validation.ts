@@ -20,8 +20,11 @@ import {
   text,
   thing,
 } from "../validation/index.ts";
-import type { ApprovalAnswer, CancelOptions, WithdrawOptions } from "./session/index.ts";
-import type { CompactOptions, PreviewOptions } from "./prompt/index.ts";
+import type { ApprovalAnswer } from "./session/approval-answer.ts";
+import type { CancelOptions } from "./session/cancellation.ts";
+import type { WithdrawOptions } from "./session/commands.ts";
+import type { CompactOptions } from "./prompt/session-prompts.ts";
+import type { PreviewOptions } from "./prompt/preview.ts";
 import {
   metadataSchema,
   redactSchema,

@@ -2,23 +2,16 @@
 
 import type { CompactionStrategy } from "../context/index.ts";
 import type { Delivery, EventSchemas, JsonObject, SessionEvent } from "../events/index.ts";
-import type {
-  ApprovalAnswer,
-  ApprovalRecorded,
-  CallAnswered,
-  Cancelled,
-  CancelOptions,
-  Rewound,
-  Turn,
-  WithdrawOptions,
-} from "./session/index.ts";
-import type { CallAnswer } from "./tools/index.ts";
-import type {
-  CompactOptions,
-  ContextFigures,
-  CompactionPreview,
-  PreviewOptions,
-} from "./prompt/index.ts";
+import type { ApprovalAnswer, ApprovalRecorded } from "./session/approval-answer.ts";
+import type { CallAnswered } from "./session/call-answer.ts";
+import type { Cancelled, CancelOptions } from "./session/cancellation.ts";
+import type { Rewound } from "./session/rewind.ts";
+import type { Turn } from "./session/turn.ts";
+import type { WithdrawOptions } from "./session/commands.ts";
+import type { CallAnswer } from "./tools/client-output.ts";
+import type { CompactOptions } from "./prompt/session-prompts.ts";
+import type { ContextFigures } from "./prompt/context-figures.ts";
+import type { CompactionPreview, PreviewOptions } from "./prompt/preview.ts";
 import type {
   SendOptions,
   ScheduleOptions,

@@ -4,19 +4,17 @@ import { shellWord, type EventBody, type EventLog } from "../events/index.ts";
 import { isAtBoundary, stateAt } from "../state/index.ts";
 import {
   checkout,
-  commandEventId,
-  executedAt,
-  leavingBranch,
-  recordedRewind,
-  commands,
   rewind,
   rewoundSchema,
-  type CommandTarget,
   type RewindDecision,
   type RewindManner,
   type RewindPlace,
   type Rewound,
-} from "./session/index.ts";
+} from "./session/rewind.ts";
+import { commandEventId, executedAt, recordedRewind } from "./session/command-outcome.ts";
+import { leavingBranch } from "./session/repeated-messages.ts";
+import * as commands from "./session/commands.ts";
+import type { CommandTarget } from "./session/commands.ts";
 import { readAnswer } from "./forwarded-commands.ts";
 import { changeStored, type StoredCommand } from "./stored-command.ts";
 

@@ -16,11 +16,11 @@ import { readSummary } from "../state/index.ts";
 import { onAbort, toJson, unlessAborted, withFullStop } from "../shared/index.ts";
 import type { Background } from "./background.ts";
 import type { AgentNames, AgentRegistry } from "./agent-registry.ts";
-import type { Delegate } from "./tools/index.ts";
+import type { Delegate } from "./tools/delegation.ts";
 import type { SessionIdentity } from "./runtime-options.ts";
 import type { Session } from "./session.ts";
 import type { SessionAgent } from "./session-agent.ts";
-import type { TurnResult } from "./session/index.ts";
+import type { TurnResult } from "./session/turn-outcome.ts";
 
 /** Opens the session of a call, and continues its unfinished turn. */
 export type OpenChild = (child: string, parent: ParentCall) => Promise<Session>;

@@ -5,7 +5,8 @@ import { readSessionState, type SessionState } from "../state/index.ts";
 import type { FollowedSessions } from "./followed-sessions.ts";
 import type { LiveSession } from "./live-session.ts";
 import { isBack } from "./runtime.ts";
-import type { SessionActor, Watched } from "./session/index.ts";
+import type { SessionActor } from "./session/session-actor.ts";
+import type { Watched } from "./session/watchers.ts";
 
 /** The registry of live sessions. */
 interface Live {

@@ -7,28 +7,22 @@ import { describeRoutes } from "./description.ts";
 import { HeadRequest } from "./request-guard.ts";
 import { RouteHandler } from "./route-handler.ts";
 import { addStudioPages } from "./studio-pages.ts";
-import { problemResponse } from "./problems/index.ts";
-import type { Route } from "./route/index.ts";
-import {
-  serveChatSocket,
-  serverSocket,
-  serveSocket,
-  type Ask,
-  type ServerSocket,
-} from "./sockets/index.ts";
+import { problemResponse } from "./problems/problem.ts";
+import type { Route } from "./route/route.ts";
+import { serveChatSocket, type Ask } from "./sockets/chat-socket.ts";
+import { serverSocket, type ServerSocket } from "./sockets/server-socket.ts";
+import { serveSocket } from "./sockets/session-socket.ts";
 import { serverSettings, type ServerOptions, type ServerSettings } from "./server-options.ts";
-import { chatRoutes } from "./chat/index.ts";
-import { messageRoutes } from "./messages/index.ts";
-import {
-  approvalRoutes,
-  blobRoutes,
-  commandRoutes,
-  eventRoutes,
-  queueRoutes,
-  sessionRoutes,
-  transferRoutes,
-} from "./sessions/index.ts";
-import { studioRoutes } from "./studio/index.ts";
+import { chatRoutes } from "./chat/chat-routes.ts";
+import { messageRoutes } from "./messages/message-routes.ts";
+import { approvalRoutes } from "./sessions/approval-routes.ts";
+import { blobRoutes } from "./sessions/blob-routes.ts";
+import { commandRoutes } from "./sessions/command-routes.ts";
+import { eventRoutes } from "./sessions/event-routes.ts";
+import { queueRoutes } from "./sessions/queue-routes.ts";
+import { sessionRoutes } from "./sessions/session-routes.ts";
+import { transferRoutes } from "./sessions/transfer-routes.ts";
+import { studioRoutes } from "./studio/studio-routes.ts";
 
 /**
  * A server over a runtime. It does not own the runtime: close that yourself.

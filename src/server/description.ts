@@ -1,9 +1,8 @@
 /** The OpenAPI 3.1 description of the routes, made of their schemas. Pure. */
 
 import { z } from "zod";
-import type { JsonObject, JsonValue } from "../events/index.ts";
-import { jsonObjectSchema } from "../events/index.ts";
-import type { Route } from "./route/index.ts";
+import { type JsonObject, type JsonValue, jsonObjectSchema } from "../events/index.ts";
+import type { Route } from "./route/route.ts";
 
 /** The description of the routes, as `/openapi.json` answers it. */
 export function describeRoutes(routes: readonly Route[]): JsonObject {

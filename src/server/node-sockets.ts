@@ -6,7 +6,7 @@ import type { WebSocket, WebSocketServer } from "ws";
 import { optionalPackage } from "../shared/index.ts";
 import type { ServerCore } from "./create-server.ts";
 import type { ServerSettings } from "./server-options.ts";
-import type { ServerSocket } from "./sockets/index.ts";
+import type { ServerSocket } from "./sockets/server-socket.ts";
 
 /** The listener for `upgrade` of a server. ws is loaded at the first one. */
 export function upgrades({

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { jsonObjectSchema, TurnlogError, type JsonObject } from "../events/index.ts";
 import type { Runtime } from "../runtime/index.ts";
 import { differentKey, readSummary } from "../state/index.ts";
-import type { ServerAction } from "./route/index.ts";
+import type { ServerAction } from "./route/route.ts";
 import type { Authorization, Permission, ServerSettings } from "./server-options.ts";
 
 const readingActions: ReadonlySet<ServerAction> = new Set(["list", "read", "export"]);

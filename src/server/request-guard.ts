@@ -1,16 +1,13 @@
 /** Checks every request first: Host and Origin, then the token or the cookie of the studio. Knows no runtime. */
 
 import { TurnlogError } from "../events/index.ts";
-import { problemOf, problemResponse } from "./problems/index.ts";
-import {
-  assertNoTokenInUrl,
-  assertSource,
-  assertToken,
-  tokenOf,
-  withHeaders,
-} from "./security/index.ts";
+import { problemOf, problemResponse } from "./problems/problem.ts";
+import { assertNoTokenInUrl, assertToken, tokenOf } from "./security/token.ts";
+import { assertSource } from "./security/sources.ts";
+import { withHeaders } from "./security/answer-headers.ts";
 import type { ServerSettings } from "./server-options.ts";
-import { StudioSignIn, studioFile } from "./studio/index.ts";
+import { StudioSignIn } from "./studio/sign-in.ts";
+import { studioFile } from "./studio/page-files.ts";
 
 /** What is known of a request that is being answered, for the log of requests. */
 export interface About {

@@ -3,10 +3,12 @@
 import { parseSessionId, TurnlogError, type JsonObject } from "../events/index.ts";
 import type { Runtime, Session } from "../runtime/index.ts";
 import { RequestGuard } from "./request-guard.ts";
-import { assertSource, RateLimit, readJsonBody } from "./security/index.ts";
-import { streamedBody, type Call, type Route, type ServerAction } from "./route/index.ts";
-import { isEventStream } from "./streams/index.ts";
-import type { SocketCall } from "./sockets/index.ts";
+import { assertSource } from "./security/sources.ts";
+import { RateLimit } from "./security/rate-limit.ts";
+import { readJsonBody } from "./security/body.ts";
+import { streamedBody, type Call, type Route, type ServerAction } from "./route/route.ts";
+import { isEventStream } from "./streams/event-stream.ts";
+import type { SocketCall } from "./sockets/session-socket.ts";
 import { Permissions } from "./permissions.ts";
 import { bothMetadata } from "../state/index.ts";
 import type { Permission, ServerSettings } from "./server-options.ts";

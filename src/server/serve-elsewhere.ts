@@ -7,7 +7,7 @@ import { firstAbort, streamOf } from "../shared/index.ts";
 import type { Server } from "./create-server.ts";
 import { addStudioPages } from "./studio-pages.ts";
 import { RequestGuard } from "./request-guard.ts";
-import { problemResponse } from "./problems/index.ts";
+import { problemResponse } from "./problems/problem.ts";
 import { listening, type NodeServer, type ServeOptions } from "./serve-node.ts";
 import { serverSettings } from "./server-options.ts";
 

@@ -10,8 +10,8 @@ import { after, optionalPackage } from "../shared/index.ts";
 import { check, many, milliseconds, name, optionsOf } from "../validation/index.ts";
 import { serverCore, type Server } from "./create-server.ts";
 import { upgrades } from "./node-sockets.ts";
-import { isLoopbackName } from "./security/index.ts";
-import { isEventStream } from "./streams/index.ts";
+import { isLoopbackName } from "./security/sources.ts";
+import { isEventStream } from "./streams/event-stream.ts";
 import { serverFields, type ServerOptions } from "./server-options.ts";
 
 /**

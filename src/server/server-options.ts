@@ -14,8 +14,9 @@ import {
   thing,
 } from "../validation/index.ts";
 import { TurnlogError, type JsonObject } from "../events/index.ts";
-import { isLoopbackName, newToken } from "./security/index.ts";
-import type { ServerAction } from "./route/index.ts";
+import { isLoopbackName } from "./security/sources.ts";
+import { newToken } from "./security/token.ts";
+import type { ServerAction } from "./route/route.ts";
 
 /** Limits of what clients may send and hold open. */
 interface ServerLimits {

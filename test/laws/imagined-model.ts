@@ -1,7 +1,7 @@
 /** What a model may stream in one step, part by part, as the AI SDK hands it on: drawn by lot. */
 
 import type { EventBody, ProviderMetadata } from "../../src/events/index.ts";
-import { ReplyIds } from "../../src/runtime/model/index.ts";
+import { ReplyIds } from "../../src/runtime/model/reply-ids.ts";
 import type { Choices } from "./choices.ts";
 
 type PartBody = Extract<EventBody, { readonly type: `part.${string}` }>;

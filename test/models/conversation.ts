@@ -6,7 +6,7 @@ import {
   type ToolLoopAgentSettings,
   type ToolSet,
 } from "ai";
-import { folderTools } from "../../src/cli/folder/index.ts";
+import { folderTools } from "../../src/cli/folder/folder-tools.ts";
 import { offlineModel } from "../../src/models/offline-model.ts";
 
 export interface Answer {

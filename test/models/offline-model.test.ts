@@ -4,7 +4,7 @@ import { offlineModel } from "../../src/models/offline-model.ts";
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { createRuntime } from "../../src/public/index.ts";
-import { folderTools } from "../../src/cli/folder/index.ts";
+import { folderTools } from "../../src/cli/folder/folder-tools.ts";
 import { temporaryFolder } from "../cli/temporary-folder.ts";
 import { askAbout, conversation } from "./conversation.ts";
 

@@ -1,8 +1,8 @@
 /** The connection on which a process hears of what others write: none is left when its log is closed. */
 
 import { expect, it, vi } from "vitest";
-import type { Listening } from "../../src/store/postgres/database/index.ts";
-import { Hints } from "../../src/store/postgres/nodes/index.ts";
+import type { Listening } from "../../src/store/postgres/database/sql.ts";
+import { Hints } from "../../src/store/postgres/nodes/hints.ts";
 
 it("is given back if the log is closed before it is open", async () => {
   const opening = Promise.withResolvers<Listening>();

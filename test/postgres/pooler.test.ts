@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { createClient } from "../../src/client/index.ts";
 import type { EventLog } from "../../src/events/index.ts";
-import { connectPg } from "../../src/store/postgres/database/index.ts";
+import { connectPg } from "../../src/store/postgres/database/pg-client.ts";
 import { openPostgresLog } from "../../src/store/postgres/index.ts";
 import {
   eventLogContract,

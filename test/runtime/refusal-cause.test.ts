@@ -4,7 +4,8 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { providerFailure, refusalCause } from "../../src/runtime/model/index.ts";
+import { providerFailure } from "../../src/runtime/model/provider-failure.ts";
+import { refusalCause } from "../../src/runtime/model/refusal-cause.ts";
 import { corpusFolder } from "../corpus/wire-manifest.ts";
 
 function causeOf(message: string, statusCode = 400, responseBody?: string): string | undefined {

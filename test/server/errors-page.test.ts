@@ -3,7 +3,7 @@
 import { readFile } from "node:fs/promises";
 import { expect, it } from "vitest";
 import { TurnlogError, type TurnlogErrorCode } from "../../src/events/index.ts";
-import { problemOf } from "../../src/server/problems/index.ts";
+import { problemOf } from "../../src/server/problems/problem.ts";
 
 const read = (path: string): Promise<string> =>
   readFile(new URL(`../../${path}`, import.meta.url), "utf8");

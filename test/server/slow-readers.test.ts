@@ -3,8 +3,8 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { serverSocket } from "../../src/server/sockets/index.ts";
-import { eventStream, type ServerSentEvent } from "../../src/server/streams/index.ts";
+import { serverSocket } from "../../src/server/sockets/server-socket.ts";
+import { eventStream, type ServerSentEvent } from "../../src/server/streams/event-stream.ts";
 import { gate, scriptedModel } from "../../src/models/index.ts";
 import { saying } from "../support/script.ts";
 import { eventsUntil, readEvents, serving } from "./serving.ts";

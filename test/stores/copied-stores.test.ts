@@ -9,7 +9,7 @@ import { expect, it } from "vitest";
 import { verifyLog } from "../../src/archive/verify/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
 import { createRuntime, encryptedLog, folderKeys, openLog } from "../../src/public/index.ts";
-import { repairLog } from "../../src/store/leveldb/repair/index.ts";
+import { repairLog } from "../../src/store/leveldb/repair/repair-log.ts";
 import { breakChain } from "../store/leveldb/copied-rows.ts";
 import { copyStore, temporaryFolder } from "../store/leveldb/disk.ts";
 import { ask } from "../support/asking.ts";

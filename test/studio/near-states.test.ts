@@ -3,7 +3,7 @@
 import { describe, expect, it } from "vitest";
 import { scriptedModel } from "../../src/models/index.ts";
 import { createRuntime, memoryKeys } from "../../src/public/index.ts";
-import { NearStates } from "../../src/server/studio/index.ts";
+import { NearStates } from "../../src/server/studio/near-states.ts";
 import { outlineOf, stateAt } from "../../src/state/index.ts";
 
 const deltas = Array.from({ length: 400 }, () => "word ");

@@ -3,7 +3,7 @@
 import { describe, expect, it } from "vitest";
 import { uiMessages } from "../../src/public/ui.ts";
 import { gate, scriptedModel } from "../../src/models/index.ts";
-import { StudioSignIn } from "../../src/server/studio/index.ts";
+import { StudioSignIn } from "../../src/server/studio/sign-in.ts";
 import { serving } from "../server/serving.ts";
 import { cutAt, indexAt } from "../../studio/src/data/rows.ts";
 import type { Row } from "../../studio/src/data/types.ts";

@@ -12,8 +12,8 @@ import { Session, type Runtime } from "node:inspector";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { getEventListeners } from "node:events";
 import { queryObjects } from "node:v8";
-import { SessionActor } from "../../src/runtime/session/index.ts";
-import { Batch } from "../../src/store/leveldb/heads/index.ts";
+import { SessionActor } from "../../src/runtime/session/session-actor.ts";
+import { Batch } from "../../src/store/leveldb/heads/batch.ts";
 
 /** Counts by what is counted. */
 export type Counts = Readonly<Record<string, number>>;

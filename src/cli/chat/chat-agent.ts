@@ -7,7 +7,7 @@ import type { AgentDescription, SessionEvent } from "../../events/index.ts";
 import { offlineModel } from "../../models/index.ts";
 import { manual, overflow, summarize, threshold, type CompactionWhen } from "../../public/index.ts";
 import type { ContextStrategy } from "../settings/environment.ts";
-import { folderTools } from "../folder/index.ts";
+import { folderTools } from "../folder/folder-tools.ts";
 
 export interface AgentPartsOptions {
   readonly folder: string;

@@ -14,7 +14,7 @@ import {
   type LifecycleEvents,
   type LifecycleName,
 } from "../../telemetry/index.ts";
-import type { ToolObserver, ToolSetup } from "../tools/index.ts";
+import type { ToolObserver, ToolSetup } from "../tools/tool-observer.ts";
 import { callObserver, quietly } from "./call-observer.ts";
 import { stepEnding, stopped, timeIsUp } from "./ending.ts";
 import { Operation, type OpenStep, type OperationSetup } from "./operation.ts";

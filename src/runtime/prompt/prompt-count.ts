@@ -13,7 +13,8 @@ import {
   type CountRequest,
   type TokenCounter,
 } from "../../agent/index.ts";
-import { isPossible, loadedFor } from "../model/index.ts";
+import { isPossible } from "../model/checked-usage.ts";
+import { loadedFor } from "../model/tool-search.ts";
 import type { SessionRecorder, SessionState } from "../../state/index.ts";
 
 /** A guess is at most twice the truth. The factor of a model has the same bound. */

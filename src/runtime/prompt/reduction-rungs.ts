@@ -15,7 +15,7 @@ import {
   itemMessages,
   promptMessages,
 } from "../../projections/index.ts";
-import { refusalCause, refusalWords } from "../model/index.ts";
+import { refusalCause, refusalWords } from "../model/refusal-cause.ts";
 import type { SessionState } from "../../state/index.ts";
 import type { PromptSetup } from "./context-figures.ts";
 import { placesNamed } from "./named-places.ts";

@@ -10,7 +10,8 @@ import {
   type StepOutput,
   type StepSource,
 } from "../../agent/index.ts";
-import { checkedUsage, replyEnd } from "../model/index.ts";
+import { checkedUsage } from "../model/checked-usage.ts";
+import { replyEnd } from "../model/reply-end.ts";
 import { firstAbort, type Timer, toStoredError, wellFormed } from "../../shared/index.ts";
 
 export interface SummaryCall {

@@ -16,7 +16,8 @@ import {
   type Agent,
   type StepSource,
 } from "../../agent/index.ts";
-import { providerFailure, refusalCause, retryDelayMs } from "../model/index.ts";
+import { providerFailure, retryDelayMs } from "../model/provider-failure.ts";
+import { refusalCause } from "../model/refusal-cause.ts";
 import type { SessionRecorder } from "../../state/index.ts";
 import { callSummariser, type SummaryAnswer } from "./summary-call.ts";
 import { waited, type Timer } from "../../shared/index.ts";

@@ -31,13 +31,12 @@ import {
   type SessionState,
 } from "../../state/index.ts";
 import type { SessionChain } from "./session-chain.ts";
-import { SessionEffects } from "./session-effects.ts";
+import { SessionEffects, type LimitReached } from "./session-effects.ts";
 import type { RecordedPreparation } from "./step-preparation.ts";
-import type { SessionPrompts } from "../prompt/index.ts";
-import type { LimitReached } from "./session-effects.ts";
+import type { SessionPrompts } from "../prompt/session-prompts.ts";
 import type { ContextFor, RunningTurn } from "./running-turn.ts";
 import type { HeldValues } from "./turn-values.ts";
-import type { Delegate } from "../tools/index.ts";
+import type { Delegate } from "../tools/delegation.ts";
 import { longestWork, SHORT_WORK_MS } from "./value-work.ts";
 import { SessionWriter } from "./session-writer.ts";
 

@@ -7,10 +7,11 @@ import type { EventBody, ModelName, SessionEvent, StoredError } from "../../even
 import type { Effect } from "../../machines/index.ts";
 import { promptDigest } from "../../projections/index.ts";
 import { type Agent, type PreparedAgent, isCallbackFailure, stepLimit } from "../../agent/index.ts";
-import type { EstimatedPrompt, SessionPrompts } from "../prompt/index.ts";
+import type { EstimatedPrompt } from "../prompt/context-figures.ts";
+import type { SessionPrompts } from "../prompt/session-prompts.ts";
 import { type ReplayGate, type SessionRecorder, settlement } from "../../state/index.ts";
 import { waited, toStoredError } from "../../shared/index.ts";
-import { TurnLifecycle } from "../lifecycle/index.ts";
+import { TurnLifecycle } from "../lifecycle/turn-lifecycle.ts";
 import { refusal } from "./commands.ts";
 import { RunningAgent, type RunningAgentOptions } from "./running-agent.ts";
 import { RunningTurn, type RunningTurnOptions } from "./running-turn.ts";

@@ -6,12 +6,13 @@ import { ownCopy, type EventBody, type StoredError } from "../../events/index.ts
 import { promptMessages } from "../../projections/index.ts";
 import { type PreparedAgent, type StepSource, bindSearch, contextOf } from "../../agent/index.ts";
 import type { SessionBlobs } from "../../media/index.ts";
-import { runModelStep } from "../model/index.ts";
+import { runModelStep } from "../model/model-step.ts";
 import type { SessionRecorder, SessionState } from "../../state/index.ts";
 import type { Timer } from "../../shared/index.ts";
-import type { TurnLifecycle } from "../lifecycle/index.ts";
-import type { SessionPrompts } from "../prompt/index.ts";
-import { ToolRunner, type Delegate } from "../tools/index.ts";
+import type { TurnLifecycle } from "../lifecycle/turn-lifecycle.ts";
+import type { SessionPrompts } from "../prompt/session-prompts.ts";
+import { ToolRunner } from "../tools/tool-runner.ts";
+import type { Delegate } from "../tools/delegation.ts";
 import type { RunningTurn } from "./running-turn.ts";
 
 export interface StepAttemptOptions {

@@ -5,7 +5,7 @@ import { byId } from "../../events/index.ts";
 import { promptMessages } from "../../projections/index.ts";
 import type { SessionBlobs } from "../../media/index.ts";
 import { stepResults, type SessionRecorder } from "../../state/index.ts";
-import type { StepSetup } from "../lifecycle/index.ts";
+import type { StepSetup } from "../lifecycle/turn-lifecycle.ts";
 import { nextMessages } from "./repeated-messages.ts";
 import type { RunningTurn } from "./running-turn.ts";
 import { prepareTurn, type TurnPreparation } from "./call-preparation.ts";

@@ -26,7 +26,7 @@ import {
   type OutputRequest,
   type SessionState,
 } from "../../state/index.ts";
-import { providerFailure } from "../model/index.ts";
+import { providerFailure } from "../model/provider-failure.ts";
 
 /**
  * How a turn ended: its text, reason and usage.

@@ -6,8 +6,8 @@
 import { TurnlogError } from "../../events/index.ts";
 import type { Session, SendOptions, UIStreamOptions } from "../../runtime/index.ts";
 import type { SessionView } from "../../state/index.ts";
-import type { Call } from "../route/index.ts";
-import { messageInput } from "../sessions/index.ts";
+import type { Call } from "../route/route.ts";
+import { messageInput } from "../sessions/posted-message.ts";
 import {
   ActiveIds,
   answersIn,

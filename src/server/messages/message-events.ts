@@ -2,8 +2,8 @@
 
 import type { SessionEvent } from "../../events/index.ts";
 import type { Session, Turn } from "../../runtime/index.ts";
-import { problemOf } from "../problems/index.ts";
-import type { ServerSentEvent } from "../streams/index.ts";
+import { problemOf } from "../problems/problem.ts";
+import type { ServerSentEvent } from "../streams/event-stream.ts";
 
 /** From the queue to the end of the turn that delivers the message: past, then live. */
 export async function* messageEvents(

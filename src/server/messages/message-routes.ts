@@ -2,9 +2,9 @@
 
 import { z } from "zod";
 import type { Session, Turn } from "../../runtime/index.ts";
-import { json, route, type Call, type Route } from "../route/index.ts";
-import { messageInput, postedParts, type PostedPart } from "../sessions/index.ts";
-import { eventStream } from "../streams/index.ts";
+import { json, route, type Call, type Route } from "../route/route.ts";
+import { messageInput, postedParts, type PostedPart } from "../sessions/posted-message.ts";
+import { eventStream } from "../streams/event-stream.ts";
 import { messageEvents } from "./message-events.ts";
 
 const posted = z.strictObject({

@@ -7,7 +7,7 @@ import { z } from "zod";
 import { type JsonObject, TurnlogError } from "../../events/index.ts";
 import type { Runtime, Session } from "../../runtime/index.ts";
 import { nearestName } from "../../validation/index.ts";
-import type { StreamSettings } from "../streams/index.ts";
+import type { StreamSettings } from "../streams/event-stream.ts";
 
 /** What a request does, for `authorize`. */
 export type ServerAction =

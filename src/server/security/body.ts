@@ -2,7 +2,7 @@
 
 import { TurnlogError } from "../../events/index.ts";
 import { textLines } from "../../shared/index.ts";
-import { refusedMedia } from "../problems/index.ts";
+import { refusedMedia } from "../problems/problem.ts";
 
 /**
  * The parsed JSON of a body; undefined for an empty one.

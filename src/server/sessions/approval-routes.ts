@@ -3,7 +3,7 @@
 import { z } from "zod";
 import { sessionOfAsked } from "../../events/index.ts";
 import type { SessionView } from "../../state/index.ts";
-import { json, route, type Call, type Route } from "../route/index.ts";
+import { json, route, type Call, type Route } from "../route/route.ts";
 
 const approval = z.looseObject({ approvalId: z.string(), toolName: z.string() });
 const asked = z.object({

@@ -2,7 +2,7 @@
 
 import { readBlob, TurnlogError } from "../../events/index.ts";
 import { mediaTypeOf, UNKNOWN_TYPE } from "../../media/index.ts";
-import { route, type Route } from "../route/index.ts";
+import { route, type Route } from "../route/route.ts";
 
 /** Types that browsers show without running anything. All others are downloads. */
 const shown = /^(?:image\/(?:png|jpeg|gif|webp|avif|bmp)|audio\/[\w.+-]+|video\/[\w.+-]+)$/;

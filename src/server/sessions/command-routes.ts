@@ -2,7 +2,7 @@
 
 import { z } from "zod";
 import { parseSessionId } from "../../events/index.ts";
-import { json, numberQuery, route, type Route } from "../route/index.ts";
+import { json, numberQuery, route, type Route } from "../route/route.ts";
 import { seen } from "./posted-message.ts";
 
 const position = z.int().positive();

@@ -2,8 +2,8 @@
 
 import { z } from "zod";
 import { TurnlogError, type SessionEvent } from "../../events/index.ts";
-import { numberQuery, route, type Call, type Route } from "../route/index.ts";
-import { eventStream, withProblem, type ServerSentEvent } from "../streams/index.ts";
+import { numberQuery, route, type Call, type Route } from "../route/route.ts";
+import { eventStream, withProblem, type ServerSentEvent } from "../streams/event-stream.ts";
 
 export function eventRoutes(): readonly Route[] {
   return [

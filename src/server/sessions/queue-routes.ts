@@ -1,7 +1,7 @@
 /** Routes of a session's queue: send, list, move, withdraw, resume. */
 
 import { z } from "zod";
-import { json, route, type Route } from "../route/index.ts";
+import { json, route, type Route } from "../route/route.ts";
 import { messageInput, postedParts, seen } from "./posted-message.ts";
 
 /** What an edit or a regeneration left behind. */

@@ -8,7 +8,7 @@ import {
   type SessionQuery,
   type SessionRow,
 } from "../../state/index.ts";
-import { json, numberQuery, route, type Call, type Route } from "../route/index.ts";
+import { json, numberQuery, route, type Call, type Route } from "../route/route.ts";
 
 const statuses = ["idle", "running", "awaiting-approval", "awaiting-output", "closed"] as const;
 const row = z.looseObject({

@@ -3,8 +3,8 @@
 import { z } from "zod";
 import { exportSession, importSession } from "../../archive/exchange/index.ts";
 import { checkPosition } from "../../state/index.ts";
-import { json, route, streamedBody, type Route } from "../route/index.ts";
-import { readLines } from "../security/index.ts";
+import { json, route, streamedBody, type Route } from "../route/route.ts";
+import { readLines } from "../security/body.ts";
 
 export function transferRoutes(): readonly Route[] {
   return [

@@ -8,7 +8,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { z } from "zod";
 import { TurnlogError } from "../../events/index.ts";
 import { firstAbort } from "../../shared/index.ts";
-import { problemOf } from "../problems/index.ts";
+import { problemOf } from "../problems/problem.ts";
 import type { FrameReader, Socket } from "./server-socket.ts";
 
 /** Answers a request by the server's routes. */

@@ -6,9 +6,9 @@
 import { z } from "zod";
 import { TurnlogError, type SessionEvent } from "../../events/index.ts";
 import type { Session } from "../../runtime/index.ts";
-import { problemOf } from "../problems/index.ts";
-import type { Call } from "../route/index.ts";
-import { messageInput, postedParts } from "../sessions/index.ts";
+import { problemOf } from "../problems/problem.ts";
+import type { Call } from "../route/route.ts";
+import { messageInput, postedParts } from "../sessions/posted-message.ts";
 import type { FrameReader, Socket } from "./server-socket.ts";
 
 export type SocketCall = Pick<Call, "runtime" | "by" | "allow"> & {

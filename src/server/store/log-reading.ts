@@ -10,7 +10,7 @@ import {
 } from "../../events/index.ts";
 import { firstAbort, toJson } from "../../shared/index.ts";
 import type { StoreLog } from "../../store/leveldb/index.ts";
-import { problemOf } from "../problems/index.ts";
+import { problemOf } from "../problems/problem.ts";
 
 /** A call of the port `EventLog`, or of its blobs. */
 export type LogCall =

@@ -2,7 +2,7 @@
 
 import { z } from "zod";
 import type { StoreLog } from "../../store/leveldb/index.ts";
-import { json, route, type Route } from "../route/index.ts";
+import { json, route, type Route } from "../route/route.ts";
 import { answerLines, logCall } from "./log-reading.ts";
 
 const position = z.int().positive();

@@ -5,7 +5,7 @@
 
 import { TurnlogError } from "../../events/index.ts";
 import { onAbort } from "../../shared/index.ts";
-import { problemOf } from "../problems/index.ts";
+import { problemOf } from "../problems/problem.ts";
 
 /** One event. `data` may have any characters. */
 export interface ServerSentEvent {

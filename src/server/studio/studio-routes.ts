@@ -14,8 +14,8 @@ import {
   sessionBranches,
   type ListedSession,
 } from "../../state/index.ts";
-import { json, numberQuery, route, type Call, type Route } from "../route/index.ts";
-import { eventStream, withProblem } from "../streams/index.ts";
+import { json, numberQuery, route, type Call, type Route } from "../route/route.ts";
+import { eventStream, withProblem } from "../streams/event-stream.ts";
 import { figuresOf, listedCost } from "./figures.ts";
 import { mergedEvents } from "./merged-events.ts";
 import { NearStates } from "./near-states.ts";

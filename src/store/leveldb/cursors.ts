@@ -3,16 +3,12 @@
 import { z } from "zod";
 import type { CursorStore } from "../../events/index.ts";
 import { check, name as nameSchema } from "../../validation/index.ts";
-import { cursorPositionSchema } from "../log-rules/index.ts";
-import {
-  checkedRow,
-  commitDamage,
-  cursorKey,
-  rowAt,
-  withChecksum,
-  type Database,
-} from "./rows/index.ts";
-import type { Committer } from "./write/index.ts";
+import { cursorPositionSchema } from "../log-rules/call-schemas.ts";
+import { checkedRow, withChecksum } from "./rows/row-checksum.ts";
+import { commitDamage } from "./rows/failures.ts";
+import { cursorKey } from "./rows/keys.ts";
+import { rowAt, type Database } from "./rows/database.ts";
+import type { Committer } from "./write/committer.ts";
 
 interface CursorOptions {
   readonly database: Database;

@@ -1,15 +1,15 @@
 /** The event log in LevelDB, on disk and in memory. */
 
-export type { Backup, BackupOptions } from "./backup/index.ts";
-export {
-  connectToStore,
-  type Durability,
-  reachOwner,
-  type StoreService,
-  storeReached,
-} from "./files/index.ts";
+export type { Backup, BackupOptions } from "./backup/backup-store.ts";
+export { connectToStore, reachOwner } from "./files/own-store.ts";
+export type { Durability } from "./files/owner.ts";
+export type { StoreService } from "./ownership/owner-socket.ts";
+export { storeReached } from "./files/store-file.ts";
 export { openMemoryLog } from "./open-memory.ts";
 export { openLog, openServedLog } from "./open-store.ts";
-export { type RepairReport, repairLog } from "./repair/index.ts";
-export { type WriteBatch, withChecksum, storeFailure } from "./rows/index.ts";
+export type { RepairReport } from "./repair/repair-report.ts";
+export { repairLog } from "./repair/repair-log.ts";
+export type { WriteBatch } from "./rows/database.ts";
+export { withChecksum } from "./rows/row-checksum.ts";
+export { storeFailure } from "./rows/failures.ts";
 export type { StoreLog } from "./store-log.ts";

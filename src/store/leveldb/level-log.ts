@@ -3,15 +3,13 @@
 import { plainEvents } from "../../shared/index.ts";
 import {
   appendSchema,
-  assertPositions,
-  closedError,
   deleteSchema,
-  deletedError,
   followSchema,
   listSchema,
   readAllSchema,
   readSchema,
-} from "../log-rules/index.ts";
+} from "../log-rules/call-schemas.ts";
+import { assertPositions, closedError, deletedError } from "../log-rules/log-errors.ts";
 import { check, code, implementation, name, optionsOf } from "../../validation/index.ts";
 import {
   type NewEvent,
@@ -35,10 +33,14 @@ import {
   rejected,
 } from "../../events/index.ts";
 import { levelCursors } from "./cursors.ts";
-import type { Committer } from "./write/index.ts";
-import { type Backup, type BackupOptions, RunningBackups } from "./backup/index.ts";
-import { listSessions, type Database, readOnlyError } from "./rows/index.ts";
-import { readGlobal, snapshotRow } from "./read/index.ts";
+import type { Committer } from "./write/committer.ts";
+import type { Backup, BackupOptions } from "./backup/backup-store.ts";
+import { RunningBackups } from "./backup/running-backups.ts";
+import { listSessions } from "./rows/session-rows.ts";
+import type { Database } from "./rows/database.ts";
+import { readOnlyError } from "./rows/failures.ts";
+import { readGlobal } from "./read/global-reader.ts";
+import { snapshotRow } from "./read/snapshots.ts";
 import { logParts, type LogParts, type LogPartsOptions } from "./log-parts.ts";
 import type { StoreLog } from "./store-log.ts";
 

@@ -1,12 +1,21 @@
 /** The parts of an open log, each made with the others that it uses. */
 
 import { createCodec, type Codec } from "../../events/index.ts";
-import type { LiveTail } from "../following/index.ts";
-import { Heads, IndexRows, Lineage } from "./heads/index.ts";
-import { Following, readGlobal, Reading, ScannedDatabase, SnapshotReader } from "./read/index.ts";
-import type { ChainMark, Database } from "./rows/index.ts";
-import { Deletion, Erasure, type Eraser } from "./upkeep/index.ts";
-import { Appender, Committer } from "./write/index.ts";
+import type { LiveTail } from "../following/live-tail.ts";
+import { Heads } from "./heads/heads.ts";
+import { IndexRows } from "./heads/index-rows.ts";
+import { Lineage } from "./heads/lineage.ts";
+import { Following } from "./read/following.ts";
+import { readGlobal } from "./read/global-reader.ts";
+import { Reading } from "./read/reading.ts";
+import { ScannedDatabase } from "./read/scans.ts";
+import { SnapshotReader } from "./read/snapshots.ts";
+import type { ChainMark } from "./rows/commit-record.ts";
+import type { Database } from "./rows/database.ts";
+import { Deletion } from "./upkeep/deletion.ts";
+import { Erasure, type Eraser } from "./upkeep/erasure.ts";
+import { Appender } from "./write/appender.ts";
+import { Committer } from "./write/committer.ts";
 
 export interface LogPartsOptions {
   readonly sync: boolean;

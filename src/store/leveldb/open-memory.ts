@@ -1,7 +1,7 @@
 /** Opens the log on a database in memory: for tests, and for sessions that need not be kept. */
 
 import { memoryBlobs } from "../blobs/index.ts";
-import { chainStart } from "./rows/index.ts";
+import { chainStart } from "./rows/commit-record.ts";
 import { LevelLog } from "./level-log.ts";
 import type { StoreLog } from "./store-log.ts";
 

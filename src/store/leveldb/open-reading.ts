@@ -6,26 +6,19 @@
 import { rm } from "node:fs/promises";
 import { folderBlobs } from "../blobs/index.ts";
 import { makePrivateFolder } from "../folder/index.ts";
-import { storeFailure, readOnlyError } from "./rows/index.ts";
-import { catchUpIndex, checkRows } from "./upkeep/index.ts";
+import { storeFailure, readOnlyError } from "./rows/failures.ts";
+import { catchUpIndex, checkRows } from "./upkeep/opening.ts";
 import { LevelLog } from "./level-log.ts";
 import type { BlobStore } from "../../events/index.ts";
 import type { StoreLog } from "./store-log.ts";
-import {
-  checkFiles,
-  lastKnown,
-  levelAt,
-  linkFolder,
-  liveFiles,
-  type Ownership,
-  newStore,
-  readReached,
-  readStoreFile,
-  needsNewLog,
-  namesIn,
-  type StorePaths,
-  isUnfinished,
-} from "./files/index.ts";
+import { checkFiles } from "./files/file-check.ts";
+import { lastKnown, readReached } from "./files/reached-file.ts";
+import { levelAt } from "./files/level.ts";
+import { linkFolder, liveFiles } from "./files/log-folder.ts";
+import type { Ownership } from "./files/own-store.ts";
+import { newStore, readStoreFile } from "./files/store-file.ts";
+import { needsNewLog, isUnfinished } from "./files/store-files.ts";
+import { namesIn, type StorePaths } from "./files/store-paths.ts";
 
 /** @throws TurnlogError `LOG_FOREIGN`, `LOG_DAMAGED`, `LOG_FULL`, `LOG_READ_ONLY`, `LOG_FAILED` */
 export async function openForReading(paths: StorePaths, ownership: Ownership): Promise<StoreLog> {

@@ -10,52 +10,37 @@ import { check, flag, name, oneOf, optionsOf } from "../../validation/index.ts";
 import { folderBlobs } from "../blobs/index.ts";
 import { TurnlogError } from "../../events/index.ts";
 import { keepFilesPrivate, keepPrivate, makePrivateFolder } from "../folder/index.ts";
+import { eraseLeft, type Eraser } from "./upkeep/erasure.ts";
+import { catchUpIndex, checkRows, type CheckedRows } from "./upkeep/opening.ts";
+import type { Committer } from "./write/committer.ts";
+import { checkedMarkRow } from "./rows/commit-record.ts";
+import { storeFailure } from "./rows/failures.ts";
+import { checkFiles, sumTables } from "./files/file-check.ts";
+import { createReached, lastKnown, ReachedFile, readReached } from "./files/reached-file.ts";
+import { flush, levelAt, type LevelDb } from "./files/level.ts";
+import { FolderWatch } from "./files/folder-watch.ts";
+import { liveFiles, numberOfFile } from "./files/log-folder.ts";
+import { guardLog, inheritedGuard, finishInterrupted } from "./files/open-guard.ts";
+import { ownStore, type Ownership } from "./files/own-store.ts";
+import type { StoreService } from "./ownership/owner-socket.ts";
+import { draftOwner, removeOwner, type Durability } from "./files/owner.ts";
+import type { JsonDraft } from "./files/json-file.ts";
 import {
-  eraseLeft,
-  type Eraser,
-  catchUpIndex,
-  checkRows,
-  type CheckedRows,
-} from "./upkeep/index.ts";
-import type { Committer } from "./write/index.ts";
-import { checkedMarkRow, storeFailure } from "./rows/index.ts";
-import {
-  checkFiles,
-  createReached,
-  flush,
-  FolderWatch,
-  lastKnown,
-  levelAt,
-  type LevelDb,
-  liveFiles,
-  guardLog,
-  inheritedGuard,
-  finishInterrupted,
-  ownStore,
-  type StoreService,
-  type Ownership,
-  draftOwner,
-  removeOwner,
-  type Durability,
-  type JsonDraft,
   FORMAT,
   newStore,
   readStoreFile,
   writeStoreFile,
   type StoreFile,
+} from "./files/store-file.ts";
+import {
   assertIsStore,
   assertExists,
   needsNewLog,
-  numberOfFile,
-  ReachedFile,
-  readReached,
-  storePaths,
-  type StorePaths,
   beginLog,
   finishLog,
   isUnfinished,
-  sumTables,
-} from "./files/index.ts";
+} from "./files/store-files.ts";
+import { storePaths, type StorePaths } from "./files/store-paths.ts";
 import { LevelLog } from "./level-log.ts";
 import type { StoreLog } from "./store-log.ts";
 import { openForReading } from "./open-reading.ts";

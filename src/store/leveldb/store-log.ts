@@ -1,7 +1,7 @@
 /** The interface of a log in a folder: the `EventLog` port, plus backup. */
 
 import type { BlobStore, CursorStore, EventLog } from "../../events/index.ts";
-import type { Backup, BackupOptions } from "./backup/index.ts";
+import type { Backup, BackupOptions } from "./backup/backup-store.ts";
 
 /**
  * A log whose store can be copied.

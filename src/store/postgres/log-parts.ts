@@ -1,13 +1,18 @@
 /** The parts of a log on PostgreSQL, and how they call each other. */
 
 import { createCodec, type Codec } from "../../events/index.ts";
-import type { LiveTail } from "../following/index.ts";
-import { PostgresBlobs } from "./blobs/index.ts";
-import { retrying, type SqlPool } from "./database/index.ts";
-import { Heads } from "./heads/index.ts";
-import { Claims, Commands, Hints } from "./nodes/index.ts";
-import { Following, Reading } from "./read/index.ts";
-import { Appender, Committer } from "./write/index.ts";
+import type { LiveTail } from "../following/live-tail.ts";
+import { PostgresBlobs } from "./blobs/postgres-blobs.ts";
+import { retrying } from "./database/retrying.ts";
+import type { SqlPool } from "./database/sql.ts";
+import { Heads } from "./heads/heads.ts";
+import { Claims } from "./nodes/claims.ts";
+import { Commands } from "./nodes/inbox.ts";
+import { Hints } from "./nodes/hints.ts";
+import { Following } from "./read/following.ts";
+import { Reading } from "./read/reading.ts";
+import { Appender } from "./write/appender.ts";
+import { Committer } from "./write/committer.ts";
 
 export interface LogPartsOptions {
   readonly pool: SqlPool;

@@ -26,30 +26,29 @@ import {
 import { check } from "../../validation/index.ts";
 import {
   appendSchema,
-  assertPositions,
-  closedError,
-  deletedError,
   deleteSchema,
   followSchema,
   listSchema,
   ownedAppendSchema,
   readAllSchema,
   readSchema,
-} from "../log-rules/index.ts";
-import { databaseFailure, type SqlPool } from "./database/index.ts";
-import type { Heads } from "./heads/index.ts";
+} from "../log-rules/call-schemas.ts";
+import { assertPositions, closedError, deletedError } from "../log-rules/log-errors.ts";
+import { databaseFailure } from "./database/failures.ts";
+import type { SqlPool } from "./database/sql.ts";
+import type { Heads } from "./heads/heads.ts";
 import type { LogParts } from "./log-parts.ts";
-import { type Following, horizon, readGlobal, type Reading } from "./read/index.ts";
-import {
-  deletedSessions,
-  deleteSession,
-  listSessions,
-  loadSnapshot,
-  loadSnapshots,
-  postgresCursors,
-  saveSnapshot,
-} from "./upkeep/index.ts";
-import { type Appender, appendStaged, type Committer, fork } from "./write/index.ts";
+import type { Following } from "./read/following.ts";
+import { horizon, readGlobal } from "./read/global-order.ts";
+import type { Reading } from "./read/reading.ts";
+import { deletedSessions, listSessions } from "./upkeep/session-list.ts";
+import { deleteSession } from "./upkeep/deletion.ts";
+import { loadSnapshot, loadSnapshots, saveSnapshot } from "./upkeep/snapshots.ts";
+import { postgresCursors } from "./upkeep/cursors.ts";
+import type { Appender } from "./write/appender.ts";
+import { appendStaged } from "./write/staging.ts";
+import type { Committer } from "./write/committer.ts";
+import { fork } from "./write/forking.ts";
 
 export interface PostgresLogOptions {
   readonly pool: SqlPool;

@@ -3,7 +3,7 @@
 import { expect, it } from "vitest";
 import type { SessionEvent } from "../../../src/events/index.ts";
 import type { EventRow } from "../../../src/store/event-rows/index.ts";
-import { LiveTail } from "../../../src/store/following/index.ts";
+import { LiveTail } from "../../../src/store/following/live-tail.ts";
 import { numbered } from "../../../src/testing/index.ts";
 
 const rowAt = (position: number): EventRow => ({ position, events: [numbered(position)], row: "" });

@@ -2,7 +2,7 @@
 import { MemoryLevel } from "memory-level";
 import { expect } from "vitest";
 import { z } from "zod";
-import { StoreCopy, type Damage } from "../../../src/store/leveldb/copy/index.ts";
+import { StoreCopy, type Damage } from "../../../src/store/leveldb/copy/store-copy.ts";
 import { lastChecked } from "../../../src/store/leveldb/read/chain-check.ts";
 import { type Database, firstOf } from "../../../src/store/leveldb/rows/database.ts";
 import { under } from "../../../src/store/leveldb/rows/keys.ts";

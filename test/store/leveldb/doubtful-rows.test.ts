@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { MemoryLevel } from "memory-level";
 import { expect, it } from "vitest";
 import type { NewEvent } from "../../../src/events/index.ts";
-import { StoreCopy } from "../../../src/store/leveldb/copy/index.ts";
+import { StoreCopy } from "../../../src/store/leveldb/copy/store-copy.ts";
 import { openLog } from "../../../src/store/leveldb/open-store.ts";
 import { repairLog } from "../../../src/store/leveldb/repair/repair-log.ts";
 import { alone, numberedUpTo } from "../../../src/testing/index.ts";

@@ -11,7 +11,8 @@ import {
   syncFolder,
   isWithin,
 } from "../../folder/index.ts";
-import { ownStore, type Ownership, namesIn, type StorePaths } from "../files/index.ts";
+import { ownStore, type Ownership } from "../files/own-store.ts";
+import { namesIn, type StorePaths } from "../files/store-paths.ts";
 
 export interface BackupFolder {
   finish(): Promise<void>;

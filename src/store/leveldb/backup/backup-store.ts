@@ -5,30 +5,16 @@
 
 import { type BlobStore, TurnlogError } from "../../../events/index.ts";
 import { folderBlobs } from "../../blobs/index.ts";
-import { damagedAt } from "../../log-rules/index.ts";
-import { type Damage, StoreCopy } from "../copy/index.ts";
-import { chainEnd } from "../read/index.ts";
-import {
-  commitDamage,
-  type Database,
-  momentOf,
-  readFailure,
-  type Rows,
-  type Scan,
-  storeFailure,
-} from "../rows/index.ts";
-import {
-  writeFormat,
-  flush,
-  levelAt,
-  liveFiles,
-  FORMAT,
-  newStore,
-  writeStoreFile,
-  storePaths,
-  type StorePaths,
-  sumTables,
-} from "../files/index.ts";
+import { damagedAt } from "../../log-rules/log-errors.ts";
+import { type Damage, StoreCopy } from "../copy/store-copy.ts";
+import { chainEnd } from "../read/chain-check.ts";
+import { commitDamage, readFailure, storeFailure } from "../rows/failures.ts";
+import { type Database, momentOf, type Rows, type Scan } from "../rows/database.ts";
+import { writeFormat, FORMAT, newStore, writeStoreFile } from "../files/store-file.ts";
+import { flush, levelAt } from "../files/level.ts";
+import { liveFiles } from "../files/log-folder.ts";
+import { storePaths, type StorePaths } from "../files/store-paths.ts";
+import { sumTables } from "../files/file-check.ts";
 import { claimBackupFolder } from "./backup-folder.ts";
 
 export interface BackupOptions {

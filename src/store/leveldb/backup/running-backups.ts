@@ -3,7 +3,7 @@
 import { resolve } from "node:path";
 import type { BlobStore } from "../../../events/index.ts";
 import { firstAbort } from "../../../shared/index.ts";
-import type { Database } from "../rows/index.ts";
+import type { Database } from "../rows/database.ts";
 import { assertOutside } from "./backup-folder.ts";
 import { backupStore, type Backup, type BackupOptions } from "./backup-store.ts";
 

@@ -4,28 +4,19 @@
  */
 
 import { firstLink } from "../../event-rows/index.ts";
-import { positionsSchema } from "../heads/index.ts";
+import { positionsSchema } from "../heads/event-ids.ts";
+import { allRows, type BatchWriter, type Database, rowAt, type Rows } from "../rows/database.ts";
 import {
-  allRows,
-  type BatchWriter,
   type ChainMark,
   chainStart,
-  checkedRow,
-  checksumOf,
   CommitBuilder,
   type CommitRecord,
-  type Database,
-  eventKey,
-  idKey,
-  numberOf,
-  placedRows,
   readCommit,
-  rowAt,
-  type Rows,
-  type SinceMark,
-  under,
-  withChecksum,
-} from "../rows/index.ts";
+} from "../rows/commit-record.ts";
+import { checkedRow, checksumOf, withChecksum } from "../rows/row-checksum.ts";
+import { eventKey, idKey, numberOf, under } from "../rows/keys.ts";
+import { placedRows } from "../rows/commit-rows.ts";
+import type { SinceMark } from "../rows/since-mark.ts";
 import type { CopiedSession } from "./copied-session.ts";
 
 const EVENTS_PER_COMMIT = 512;

@@ -1,7 +1,7 @@
 /** What is known of one session while its store is copied. */
 
 import type { ForkPoint } from "../../../events/index.ts";
-import type { IndexEntry } from "../rows/index.ts";
+import type { IndexEntry } from "../rows/session-rows.ts";
 
 export interface CopiedSession {
   link: ForkPoint | undefined;

@@ -8,32 +8,22 @@ import { isDeepStrictEqual } from "node:util";
 import { crc32 } from "node:zlib";
 import { envelopesIn, firstLink, isMergedRow } from "../../event-rows/index.ts";
 import type { ForkPoint } from "../../../events/index.ts";
-import { ownFrom } from "../heads/index.ts";
-import { snapshotIn } from "../read/index.ts";
+import { ownFrom } from "../heads/lineage.ts";
+import { snapshotIn } from "../read/snapshots.ts";
 import {
   allRows,
   BatchWriter,
-  blobsIn,
-  type ChainMark,
-  chainStart,
-  checkedMarkRow,
   type Database,
-  eventKey,
-  indexRow,
-  parseEventKey,
-  readIndex,
-  readTombstone,
   rowAt,
-  rowContent,
   type Rows,
   rowsAtOnce,
-  sessionIn,
-  sessionKey,
-  SinceMark,
-  type StoredBlob,
-  under,
-  withChecksum,
-} from "../rows/index.ts";
+} from "../rows/database.ts";
+import { blobsIn, type StoredBlob } from "../rows/stored-blobs.ts";
+import { type ChainMark, chainStart, checkedMarkRow } from "../rows/commit-record.ts";
+import { eventKey, parseEventKey, sessionIn, sessionKey, under } from "../rows/keys.ts";
+import { indexRow, readIndex, readTombstone } from "../rows/session-rows.ts";
+import { rowContent, withChecksum } from "../rows/row-checksum.ts";
+import { SinceMark } from "../rows/since-mark.ts";
 import { CopiedOrder } from "./copied-order.ts";
 import { type CopiedSession, newSession, ownEventCount } from "./copied-session.ts";
 

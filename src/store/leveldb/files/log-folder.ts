@@ -15,7 +15,7 @@ import {
 import { basename, join } from "node:path";
 import { promisify } from "node:util";
 import { makePrivateFolder } from "../../folder/index.ts";
-import { readManifest } from "../format/index.ts";
+import { readManifest } from "../format/manifest.ts";
 import { hasCode } from "../../../events/index.ts";
 import { namesIn } from "./store-paths.ts";
 

@@ -12,19 +12,15 @@ import { setTimeout as wait } from "node:timers/promises";
 import { TurnlogError, hasCode } from "../../../events/index.ts";
 import {
   askSocket,
-  claimFolder,
-  connectToOwner,
-  folderId,
-  greetingOf,
   isSocketDraft,
   publishSocket,
-  thisMachine,
-  type FolderClaim,
-  type Greeting,
-  type OwnerConnection,
   type PublishedSocket,
-  type StoreService,
-} from "../ownership/index.ts";
+} from "../ownership/published-socket.ts";
+import { claimFolder, type FolderClaim } from "../ownership/folder-claim.ts";
+import { connectToOwner, type OwnerConnection } from "../ownership/owner-connection.ts";
+import { folderId } from "../ownership/socket-address.ts";
+import { greetingOf, type Greeting, type StoreService } from "../ownership/owner-socket.ts";
+import { thisMachine } from "../ownership/machine.ts";
 import {
   assertReachable,
   elsewhereOwned,

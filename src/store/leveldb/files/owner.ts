@@ -4,7 +4,8 @@ import { rm } from "node:fs/promises";
 import { hostname } from "node:os";
 import { z } from "zod";
 import { TurnlogError } from "../../../events/index.ts";
-import { isElsewhere, thisMachine, type Greeting } from "../ownership/index.ts";
+import { isElsewhere, thisMachine } from "../ownership/machine.ts";
+import type { Greeting } from "../ownership/owner-socket.ts";
 import { draftJsonFile, readJsonFile, type JsonDraft } from "./json-file.ts";
 import type { StorePaths } from "./store-paths.ts";
 

@@ -8,7 +8,7 @@ import { closeSync, fstatSync, fsyncSync, openSync, readFileSync, writeSync } fr
 import { z } from "zod";
 import { TurnlogError, hasCode } from "../../../events/index.ts";
 import { PRIVATE_FILE, syncFolder } from "../../folder/index.ts";
-import { checkedRow, withChecksum } from "../rows/index.ts";
+import { checkedRow, withChecksum } from "../rows/row-checksum.ts";
 import type { StorePaths } from "./store-paths.ts";
 
 export interface Reached {

@@ -5,18 +5,10 @@
 
 import { z } from "zod";
 import { TurnlogError, assertKnownFormat } from "../../../events/index.ts";
-import {
-  firstOf,
-  rowAt,
-  type Database,
-  formatKey,
-  withChecksum,
-  rowContent,
-  chainStart,
-  type ChainMark,
-  markSchema,
-  storedMark,
-} from "../rows/index.ts";
+import { firstOf, rowAt, type Database } from "../rows/database.ts";
+import { formatKey } from "../rows/keys.ts";
+import { withChecksum, rowContent } from "../rows/row-checksum.ts";
+import { chainStart, type ChainMark, markSchema, storedMark } from "../rows/commit-record.ts";
 import { readJsonFile, writeJsonFile } from "./json-file.ts";
 import { storePaths, type StorePaths } from "./store-paths.ts";
 import { tableSumsSchema, type TableSums } from "./file-check.ts";

@@ -7,7 +7,7 @@ import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { levelAt, type LevelDb } from "./level.ts";
-import { isLocked, storeFailure } from "../rows/index.ts";
+import { isLocked, storeFailure } from "../rows/failures.ts";
 import { lockedError } from "./owner.ts";
 import { namesIn, type StorePaths } from "./store-paths.ts";
 

@@ -1,7 +1,8 @@
 /** One write of LevelDB: queued events of any number of sessions, with the promises of their appends. */
 
 import type { TurnlogError, Appended } from "../../../events/index.ts";
-import { CommitBuilder, type Database, type WriteBatch } from "../rows/index.ts";
+import { CommitBuilder } from "../rows/commit-record.ts";
+import type { Database, WriteBatch } from "../rows/database.ts";
 import type { BatchShare, Head, PendingBatch } from "./head.ts";
 import { ownFrom } from "./lineage.ts";
 

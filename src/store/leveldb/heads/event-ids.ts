@@ -1,8 +1,12 @@
 /** Makes appends idempotent: finds earlier events with the same ids in the session. */
 
-import { damagedAt, idConflict } from "../../log-rules/index.ts";
+import { damagedAt } from "../../log-rules/log-errors.ts";
+import { idConflict } from "../../log-rules/append-rules.ts";
 import { idOf, type NewEvent, type Appended, type ForkPoint } from "../../../events/index.ts";
-import { rowAt, type Database, readFailure, idKey, checkedRow } from "../rows/index.ts";
+import { rowAt, type Database } from "../rows/database.ts";
+import { readFailure } from "../rows/failures.ts";
+import { idKey } from "../rows/keys.ts";
+import { checkedRow } from "../rows/row-checksum.ts";
 import type { Head, PendingBatch } from "./head.ts";
 import type { Lineage } from "./lineage.ts";
 import { z } from "zod";

@@ -1,6 +1,6 @@
 /** A head: what the writer knows of one session in use, above all its last position. */
 
-import type { LiveTail } from "../../following/index.ts";
+import type { LiveTail } from "../../following/live-tail.ts";
 import type { LooseRows } from "../../event-rows/index.ts";
 import type { Appended, ForkPoint } from "../../../events/index.ts";
 

@@ -3,25 +3,15 @@
  * again from its index row and from the commits that the row does not count yet.
  */
 
-import type { LiveTail } from "../../following/index.ts";
+import type { LiveTail } from "../../following/live-tail.ts";
 import { LooseRows } from "../../event-rows/index.ts";
-import { damagedAt } from "../../log-rules/index.ts";
+import { damagedAt } from "../../log-rules/log-errors.ts";
 import { TurnlogError, parseSessionId } from "../../../events/index.ts";
-import {
-  firstOf,
-  rowAt,
-  type Database,
-  readFailure,
-  atLeast,
-  readIndex,
-  type IndexEntry,
-  eventPrefix,
-  numberOf,
-  sessionKey,
-  under,
-  readStaged,
-  isDeleted,
-} from "../rows/index.ts";
+import { firstOf, rowAt, type Database } from "../rows/database.ts";
+import { readFailure } from "../rows/failures.ts";
+import { atLeast, readIndex, type IndexEntry, isDeleted } from "../rows/session-rows.ts";
+import { eventPrefix, numberOf, sessionKey, under } from "../rows/keys.ts";
+import { readStaged } from "../rows/staged-row.ts";
 import type { Head } from "./head.ts";
 import type { IndexRows } from "./index-rows.ts";
 

@@ -3,7 +3,8 @@
  * then the heads know where sessions end; after a kill the commit records do (`opening.ts`).
  */
 
-import { type WriteBatch, indexRow, type IndexEntry } from "../rows/index.ts";
+import type { WriteBatch } from "../rows/database.ts";
+import { indexRow, type IndexEntry } from "../rows/session-rows.ts";
 import type { BatchShare, Head } from "./head.ts";
 
 /** The most sessions whose rows may be behind: writing them takes some milliseconds. */

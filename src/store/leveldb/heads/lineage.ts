@@ -3,9 +3,12 @@
  * earlier ones. Walks backwards, only as far as the caller reads.
  */
 
-import { sharedDamage } from "../../log-rules/index.ts";
+import { sharedDamage } from "../../log-rules/log-errors.ts";
 import type { TurnlogError, ForkPoint } from "../../../events/index.ts";
-import { rowAt, type Database, readFailure, readIndex, sessionKey } from "../rows/index.ts";
+import { rowAt, type Database } from "../rows/database.ts";
+import { readFailure } from "../rows/failures.ts";
+import { readIndex } from "../rows/session-rows.ts";
+import { sessionKey } from "../rows/keys.ts";
 import type { Head } from "./head.ts";
 import type { Heads } from "./heads.ts";
 

@@ -1,6 +1,6 @@
 /** Collects small commit records, which the committer merges later: that of a single delta is larger than the delta. */
 
-import { CommitBuilder, type FinishedCommit } from "../rows/index.ts";
+import { CommitBuilder, type FinishedCommit } from "../rows/commit-record.ts";
 
 /** The most records in one, and the most events, unless a single batch had more. */
 const RECORDS = 64;

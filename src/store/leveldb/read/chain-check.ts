@@ -3,23 +3,12 @@
  * known to be in its tables. Records are enough: all rows of a batch are recovered, or none.
  */
 
-import {
-  chainStart,
-  markSchema,
-  readCommit,
-  type ChainMark,
-  firstOf,
-  rowAt,
-  type Database,
-  type Rows,
-  commitDamage,
-  checkedKey,
-  commitKey,
-  numberOf,
-  under,
-  checkedRow,
-  SinceMark,
-} from "../rows/index.ts";
+import { chainStart, markSchema, readCommit, type ChainMark } from "../rows/commit-record.ts";
+import { firstOf, rowAt, type Database, type Rows } from "../rows/database.ts";
+import { commitDamage } from "../rows/failures.ts";
+import { checkedKey, commitKey, numberOf, under } from "../rows/keys.ts";
+import { checkedRow } from "../rows/row-checksum.ts";
+import { SinceMark } from "../rows/since-mark.ts";
 import { commits } from "./global-reader.ts";
 
 export interface CheckedChain {

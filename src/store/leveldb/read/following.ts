@@ -1,16 +1,12 @@
 /** Subscriptions to one session or to all: opens the tails that subscribers share, and wakes waiting subscribers. */
 
 import { queuedEvents } from "../../event-rows/index.ts";
-import { deletedError } from "../../log-rules/index.ts";
-import {
-  type GlobalSource,
-  globalSubscription,
-  LiveTail,
-  subscription,
-  type Source,
-} from "../../following/index.ts";
+import { deletedError } from "../../log-rules/log-errors.ts";
+import { type GlobalSource, globalSubscription } from "../../following/global-subscription.ts";
+import { LiveTail } from "../../following/live-tail.ts";
+import { subscription, type Source } from "../../following/subscription.ts";
 import type { GlobalEvent, SessionEvent, Codec } from "../../../events/index.ts";
-import type { Heads } from "../heads/index.ts";
+import type { Heads } from "../heads/heads.ts";
 
 export interface FollowingOptions {
   readonly codec: Codec;

@@ -1,32 +1,19 @@
 /** Reads the events of all sessions in global order, by commit record. */
 
 import { decodeRow } from "../../event-rows/index.ts";
-import { damagedAt } from "../../log-rules/index.ts";
+import { damagedAt } from "../../log-rules/log-errors.ts";
 import {
   type Codec,
   type SessionEvent,
   type GlobalEvent,
   TurnlogError,
 } from "../../../events/index.ts";
-import {
-  commitRows,
-  type PlacedRow,
-  readCommit,
-  type CommitRecord,
-  allRows,
-  firstOf,
-  rowAt,
-  type Database,
-  commitDamage,
-  readFailure,
-  readIndex,
-  isDeleted,
-  commitKey,
-  eventKey,
-  eventPrefix,
-  numberOf,
-  sessionKey,
-} from "../rows/index.ts";
+import { commitRows, type PlacedRow } from "../rows/commit-rows.ts";
+import { readCommit, type CommitRecord } from "../rows/commit-record.ts";
+import { allRows, firstOf, rowAt, type Database } from "../rows/database.ts";
+import { commitDamage, readFailure } from "../rows/failures.ts";
+import { readIndex, isDeleted } from "../rows/session-rows.ts";
+import { commitKey, eventKey, eventPrefix, numberOf, sessionKey } from "../rows/keys.ts";
 
 /** @throws TurnlogError `LOG_DAMAGED` and what the codec throws */
 export async function* readGlobal(

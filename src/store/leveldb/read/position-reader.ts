@@ -5,8 +5,10 @@
 
 import { decodeRow } from "../../event-rows/index.ts";
 import { type SessionEvent, type Codec, TurnlogError } from "../../../events/index.ts";
-import { type Database, readFailure, eventKey } from "../rows/index.ts";
-import type { Head } from "../heads/index.ts";
+import type { Database } from "../rows/database.ts";
+import { readFailure } from "../rows/failures.ts";
+import { eventKey } from "../rows/keys.ts";
+import type { Head } from "../heads/head.ts";
 import { readShared, type SharedSource } from "./shared-reader.ts";
 
 interface OwnedPosition {

@@ -1,9 +1,9 @@
 /** Reads a session by position, wherever its events are stored, up to the last written one. */
 
-import { assertPositions, deletedError } from "../../log-rules/index.ts";
+import { assertPositions, deletedError } from "../../log-rules/log-errors.ts";
 import { type SessionEvent, TurnlogError, type ReadRange } from "../../../events/index.ts";
-import { isDeleted } from "../rows/index.ts";
-import type { Heads } from "../heads/index.ts";
+import { isDeleted } from "../rows/session-rows.ts";
+import type { Heads } from "../heads/heads.ts";
 import { readPositions } from "./position-reader.ts";
 import { readShared, type SharedSource } from "./shared-reader.ts";
 

@@ -1,6 +1,13 @@
 /** The open scans. Each holds a snapshot with its files: deleted rows stay on disk until earlier scans have ended. */
 
-import type { Database, KeyRange, Scan, ScanOptions, Snapshot, WriteBatch } from "../rows/index.ts";
+import type {
+  Database,
+  KeyRange,
+  Scan,
+  ScanOptions,
+  Snapshot,
+  WriteBatch,
+} from "../rows/database.ts";
 
 export class ScannedDatabase implements Database {
   readonly #inner: Database;

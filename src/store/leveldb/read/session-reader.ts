@@ -4,9 +4,11 @@
  */
 
 import { LONGEST_RUN, decodeRow } from "../../event-rows/index.ts";
-import { damagedAt } from "../../log-rules/index.ts";
+import { damagedAt } from "../../log-rules/log-errors.ts";
 import type { SessionEvent, Codec, TurnlogError } from "../../../events/index.ts";
-import { type Database, readFailure, eventKey, numberOf } from "../rows/index.ts";
+import type { Database } from "../rows/database.ts";
+import { readFailure } from "../rows/failures.ts";
+import { eventKey, numberOf } from "../rows/keys.ts";
 
 /** Written positions, both ends included. */
 export interface Span {

@@ -1,14 +1,16 @@
 /** Reads a span of a session's events: its own, and for a fork those that it shares. */
 
-import { sharedDamage } from "../../log-rules/index.ts";
+import { sharedDamage } from "../../log-rules/log-errors.ts";
 import {
   type SessionEvent,
   type Codec,
   TurnlogError,
   type ForkPoint,
 } from "../../../events/index.ts";
-import { type Database, isDeleted } from "../rows/index.ts";
-import { type Head, ownFrom, type Lineage, type OwnedRange } from "../heads/index.ts";
+import type { Database } from "../rows/database.ts";
+import { isDeleted } from "../rows/session-rows.ts";
+import type { Head } from "../heads/head.ts";
+import { ownFrom, type Lineage, type OwnedRange } from "../heads/lineage.ts";
 import { readSpan, type Span } from "./session-reader.ts";
 
 export interface SharedSource {

@@ -1,14 +1,10 @@
 /** Rows of snapshots. A snapshot is a cache: an unreadable one is ignored. */
 
 import type { Snapshot } from "../../../events/index.ts";
-import {
-  type Database,
-  readFailure,
-  snapshotKey,
-  withChecksum,
-  rowContent,
-  sessionIn,
-} from "../rows/index.ts";
+import type { Database } from "../rows/database.ts";
+import { readFailure } from "../rows/failures.ts";
+import { snapshotKey, sessionIn } from "../rows/keys.ts";
+import { withChecksum, rowContent } from "../rows/row-checksum.ts";
 
 export function snapshotRow(
   session: string,

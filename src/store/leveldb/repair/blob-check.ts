@@ -8,8 +8,8 @@ import { join } from "node:path";
 import { folderBlobs } from "../../blobs/index.ts";
 import { TurnlogError } from "../../../events/index.ts";
 import { makePrivateFolder } from "../../folder/index.ts";
-import type { StoredBlob } from "../rows/index.ts";
-import { namesIn, type StorePaths } from "../files/index.ts";
+import type { StoredBlob } from "../rows/stored-blobs.ts";
+import { namesIn, type StorePaths } from "../files/store-paths.ts";
 
 export interface LostBlob extends StoredBlob {
   /** Where the altered bytes are. Delete the file when you no longer need it. */

@@ -4,18 +4,14 @@ import { realpathSync } from "node:fs";
 import { check, flag, name, optionsOf } from "../../../validation/index.ts";
 import { TurnlogError } from "../../../events/index.ts";
 import { keepFilesPrivate, makePrivateFolder, syncFolder } from "../../folder/index.ts";
-import { StoreCopy } from "../copy/index.ts";
-import { chainStart, type Database, storeFailure, dropStaged } from "../rows/index.ts";
-import { checkChain, lastChecked } from "../read/index.ts";
+import { StoreCopy } from "../copy/store-copy.ts";
+import { chainStart } from "../rows/commit-record.ts";
+import type { Database } from "../rows/database.ts";
+import { storeFailure } from "../rows/failures.ts";
+import { dropStaged } from "../rows/staged-row.ts";
+import { checkChain, lastChecked } from "../read/chain-check.ts";
 import {
   readFormat,
-  flush,
-  levelAt,
-  linkFolder,
-  liveFiles,
-  putRepaired,
-  finishInterrupted,
-  restoreBeforeOpen,
   FORMAT,
   type Format,
   writeFormat,
@@ -23,24 +19,22 @@ import {
   readStoreFile,
   writeStoreFile,
   type StoreFile,
+} from "../files/store-file.ts";
+import { flush, levelAt } from "../files/level.ts";
+import { linkFolder, liveFiles } from "../files/log-folder.ts";
+import { putRepaired, finishInterrupted, restoreBeforeOpen } from "../files/open-guard.ts";
+import {
   assertFinished,
   assertExists,
   foreign,
   hasEvents,
   logMissing,
-  ownStore,
-  type OwnOptions,
-  type Ownership,
-  draftOwner,
-  namesIn,
-  storePaths,
-  type StorePaths,
   isUnfinished,
-  createReached,
-  lastKnown,
-  type Reached,
-  readReached,
-} from "../files/index.ts";
+} from "../files/store-files.ts";
+import { ownStore, type OwnOptions, type Ownership } from "../files/own-store.ts";
+import { draftOwner } from "../files/owner.ts";
+import { namesIn, storePaths, type StorePaths } from "../files/store-paths.ts";
+import { createReached, lastKnown, type Reached, readReached } from "../files/reached-file.ts";
 import { fileFindings, salvage } from "./salvage.ts";
 import { checkBlobs } from "./blob-check.ts";
 import { reportOf, type RepairReport } from "./repair-report.ts";

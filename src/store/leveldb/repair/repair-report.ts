@@ -1,6 +1,6 @@
 /** The report of a repair. */
 
-import type { StoreCopy } from "../copy/index.ts";
+import type { StoreCopy } from "../copy/store-copy.ts";
 import type { CheckedBlobs, LostBlob } from "./blob-check.ts";
 
 interface RepairedSession {

@@ -3,24 +3,16 @@
 import { isIntact } from "../../../events/index.ts";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { BatchWriter, type Database, parseEventKey, rowContent } from "../rows/index.ts";
-import {
-  damageInLog,
-  rowsOfLog,
-  type FileRow,
-  damageInTable,
-  rowsOfTable,
-} from "../format/index.ts";
-import {
-  bytesOf,
-  filesOf,
-  liveFiles,
-  type LogFile,
-  missingLog,
-  type Reached,
-  namesIn,
-  type StorePaths,
-} from "../files/index.ts";
+import { BatchWriter, type Database } from "../rows/database.ts";
+import { parseEventKey } from "../rows/keys.ts";
+import { rowContent } from "../rows/row-checksum.ts";
+import { damageInLog, rowsOfLog } from "../format/log-file.ts";
+import type { FileRow } from "../format/row.ts";
+import { damageInTable, rowsOfTable } from "../format/table-file.ts";
+import { bytesOf, filesOf, liveFiles, type LogFile } from "../files/log-folder.ts";
+import { missingLog } from "../files/file-check.ts";
+import type { Reached } from "../files/reached-file.ts";
+import { namesIn, type StorePaths } from "../files/store-paths.ts";
 
 /** The damage of the files themselves, one sentence each. */
 export async function fileFindings(

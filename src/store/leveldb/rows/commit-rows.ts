@@ -1,7 +1,7 @@
 /** Fetches the event rows that a commit record names, in global order, and checks them against it. */
 
 import { LONGEST_RUN, eventsIn, isMergedRow } from "../../event-rows/index.ts";
-import { damagedAt } from "../../log-rules/index.ts";
+import { damagedAt } from "../../log-rules/log-errors.ts";
 import { isIntact, type TurnlogError } from "../../../events/index.ts";
 import { sumOfChecksums, type CommitRecord } from "./commit-record.ts";
 import { allRows, type Database } from "./database.ts";

@@ -1,7 +1,7 @@
 /** Turns errors of LevelDB and the file system into errors of the port. */
 
 import { TurnlogError, type TurnlogErrorCode } from "../../../events/index.ts";
-import { closedError, damagedAt } from "../../log-rules/index.ts";
+import { closedError, damagedAt } from "../../log-rules/log-errors.ts";
 
 const FULL = /No space left on device|Disk quota exceeded|File too large|ENOSPC|EDQUOT|EFBIG/;
 const READ_ONLY =

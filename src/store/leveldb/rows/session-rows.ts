@@ -4,7 +4,7 @@
  * commit records name it, and a late message to it must not begin a new session.
  */
 
-import { damagedAt } from "../../log-rules/index.ts";
+import { damagedAt } from "../../log-rules/log-errors.ts";
 import type { SessionEntry, ForkPoint } from "../../../events/index.ts";
 import { z } from "zod";
 import { allRows, rowAt, type Database } from "./database.ts";

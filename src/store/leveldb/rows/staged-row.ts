@@ -3,7 +3,7 @@
  * nothing else is appended: everything behind the mark can be deleted again.
  */
 
-import { damagedAt } from "../../log-rules/index.ts";
+import { damagedAt } from "../../log-rules/log-errors.ts";
 import { z } from "zod";
 import { checkedMarkRow, markSchema, storedMark, type ChainMark } from "./commit-record.ts";
 import { rowAt, type Database, type WriteBatch } from "./database.ts";

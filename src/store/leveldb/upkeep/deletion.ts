@@ -3,25 +3,19 @@
  * deletion, or each gets its own copies by a separate write.
  */
 
-import { damagedAt, deletedError, hasForks, notFound } from "../../log-rules/index.ts";
+import { damagedAt, deletedError, hasForks, notFound } from "../../log-rules/log-errors.ts";
 import type { Deleted, DeletedSession, DeleteOptions } from "../../../events/index.ts";
-import { type Appender, type Committer, forkCopy } from "../write/index.ts";
-import {
-  listSessions,
-  allRows,
-  rowAt,
-  readFailure,
-  rangesOf,
-  sessionKey,
-  tombstoneKey,
-  under,
-  readTombstone,
-  tombstoneRow,
-  sessionIn,
-} from "../rows/index.ts";
+import type { Appender } from "../write/appender.ts";
+import type { Committer } from "../write/committer.ts";
+import { forkCopy } from "../write/fork-copy.ts";
+import { listSessions, readTombstone, tombstoneRow } from "../rows/session-rows.ts";
+import { allRows, rowAt } from "../rows/database.ts";
+import { readFailure } from "../rows/failures.ts";
+import { rangesOf, sessionKey, tombstoneKey, under, sessionIn } from "../rows/keys.ts";
 import type { Erasure } from "./erasure.ts";
-import type { Head, Heads } from "../heads/index.ts";
-import type { SharedSource } from "../read/index.ts";
+import type { Head } from "../heads/head.ts";
+import type { Heads } from "../heads/heads.ts";
+import type { SharedSource } from "../read/shared-reader.ts";
 
 export interface DeletionOptions {
   readonly source: SharedSource;

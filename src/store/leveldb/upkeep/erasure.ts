@@ -4,21 +4,13 @@
  * remain.
  */
 
-import type { Committer } from "../write/index.ts";
-import {
-  allRows,
-  rowAt,
-  type Database,
-  type WriteBatch,
-  erasureFailure,
-  erasureKey,
-  rangesOf,
-  under,
-  withChecksum,
-  type Span,
-  sessionIn,
-} from "../rows/index.ts";
-import type { ScannedDatabase } from "../read/index.ts";
+import type { Committer } from "../write/committer.ts";
+import { allRows, rowAt, type Database, type WriteBatch } from "../rows/database.ts";
+import { erasureFailure } from "../rows/failures.ts";
+import { erasureKey, rangesOf, under, sessionIn } from "../rows/keys.ts";
+import { withChecksum } from "../rows/row-checksum.ts";
+import type { Span } from "../rows/spare-rows.ts";
+import type { ScannedDatabase } from "../read/scans.ts";
 
 /** Moves all rows into tables, and merges the tables of these spans. */
 export type Eraser = (spans: readonly Span[]) => Promise<void>;

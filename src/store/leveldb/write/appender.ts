@@ -3,17 +3,17 @@
  * append waits in line if the session is not loaded yet or its events have ids.
  */
 
+import { AppendLine } from "../../log-rules/append-line.ts";
 import {
-  AppendLine,
   checkForkPoint,
   checkRevision,
-  deletedError,
   forkPoint,
   hasIds,
   idConflict,
   nothingToAppend,
-  RefusedWriters,
-} from "../../log-rules/index.ts";
+} from "../../log-rules/append-rules.ts";
+import { deletedError } from "../../log-rules/log-errors.ts";
+import { RefusedWriters } from "../../log-rules/refused-writers.ts";
 import { encodedRows } from "../../event-rows/index.ts";
 import {
   assertAppendable,
@@ -25,17 +25,16 @@ import {
   type ForkEvents,
   type ForkPoint,
 } from "../../../events/index.ts";
-import { lastChecked } from "../read/index.ts";
+import { lastChecked } from "../read/chain-check.ts";
 import type { Committer } from "./committer.ts";
-import {
-  type Database,
-  indexRow,
-  stagedKey,
-  eraseStaged,
-  stagedRow,
-  type StagedMark,
-} from "../rows/index.ts";
-import { findIds, type Head, type Heads, type Lineage } from "../heads/index.ts";
+import type { Database } from "../rows/database.ts";
+import { indexRow } from "../rows/session-rows.ts";
+import { stagedKey } from "../rows/keys.ts";
+import { eraseStaged, stagedRow, type StagedMark } from "../rows/staged-row.ts";
+import { findIds } from "../heads/event-ids.ts";
+import type { Head } from "../heads/head.ts";
+import type { Heads } from "../heads/heads.ts";
+import type { Lineage } from "../heads/lineage.ts";
 
 export interface AppenderOptions {
   readonly database: Database;

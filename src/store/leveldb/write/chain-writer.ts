@@ -3,14 +3,14 @@
  * rows of many batches at once, and the mark from which the next opening reads the chain.
  */
 
-import { type Batch, type BatchShare, type IndexRows, LooseCommits } from "../heads/index.ts";
-import {
-  type ChainMark,
-  ChainMarks,
-  checkedMarkRow,
-  SpareRows,
-  type WriteBatch,
-} from "../rows/index.ts";
+import type { Batch } from "../heads/batch.ts";
+import type { BatchShare } from "../heads/head.ts";
+import type { IndexRows } from "../heads/index-rows.ts";
+import { LooseCommits } from "../heads/loose-commits.ts";
+import { type ChainMark, checkedMarkRow } from "../rows/commit-record.ts";
+import { ChainMarks } from "../rows/chain-marks.ts";
+import { SpareRows } from "../rows/spare-rows.ts";
+import type { WriteBatch } from "../rows/database.ts";
 
 /** The entry of commit records among the spare rows: no session has this name. */
 const commits = "/";

@@ -4,7 +4,7 @@
  */
 
 import { LONGEST_RUN, decodeRow, envelopesIn, eventRows } from "../../event-rows/index.ts";
-import { damagedAt, sharedDamage } from "../../log-rules/index.ts";
+import { damagedAt, sharedDamage } from "../../log-rules/log-errors.ts";
 import {
   checksum,
   CHECKSUM_LENGTH,
@@ -12,23 +12,15 @@ import {
   type TurnlogError,
   type ForkPoint,
 } from "../../../events/index.ts";
-import {
-  allRows,
-  rowAt,
-  rowsAtOnce,
-  indexRow,
-  readIndex,
-  eventKey,
-  idKey,
-  numberOf,
-  sessionKey,
-  under,
-  withChecksum,
-  checkedRow,
-  snapshotPrefix,
-} from "../rows/index.ts";
-import { positionsSchema, type Head, type OwnedRange } from "../heads/index.ts";
-import { type SharedSource, snapshotIn, snapshotRow } from "../read/index.ts";
+import { allRows, rowAt, rowsAtOnce } from "../rows/database.ts";
+import { indexRow, readIndex } from "../rows/session-rows.ts";
+import { eventKey, idKey, numberOf, sessionKey, under, snapshotPrefix } from "../rows/keys.ts";
+import { withChecksum, checkedRow } from "../rows/row-checksum.ts";
+import { positionsSchema } from "../heads/event-ids.ts";
+import type { Head } from "../heads/head.ts";
+import type { OwnedRange } from "../heads/lineage.ts";
+import type { SharedSource } from "../read/shared-reader.ts";
+import { snapshotIn, snapshotRow } from "../read/snapshots.ts";
 
 type KeyedRow = readonly [key: string, row: string];
 

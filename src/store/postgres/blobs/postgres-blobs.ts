@@ -23,7 +23,9 @@ import {
   missing,
   putSchema,
 } from "../../blobs/index.ts";
-import { databaseFailure, parseRows, position, type Sql } from "../database/index.ts";
+import { databaseFailure } from "../database/failures.ts";
+import { parseRows, position } from "../database/rows.ts";
+import type { Sql } from "../database/sql.ts";
 
 export interface PostgresBlobsOptions {
   /** For statements that may run twice. */

@@ -3,7 +3,7 @@
 import type * as Pg from "pg";
 import { z } from "zod";
 import { TurnlogError } from "../../../events/index.ts";
-import { closedError } from "../../log-rules/index.ts";
+import { closedError } from "../../log-rules/log-errors.ts";
 import { driverFailure } from "./failures.ts";
 import { parseRows } from "./rows.ts";
 import type { Listening, Sql, SqlPool } from "./sql.ts";

@@ -2,7 +2,7 @@
 
 import type { ForkPoint } from "../../../events/index.ts";
 import type { OpenRow } from "../../event-rows/index.ts";
-import type { LiveTail } from "../../following/index.ts";
+import type { LiveTail } from "../../following/live-tail.ts";
 
 /** A session's entry in the database. */
 export interface StoredSession {

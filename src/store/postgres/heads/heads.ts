@@ -2,8 +2,9 @@
 
 import { parseSessionId } from "../../../events/index.ts";
 import { OpenRow } from "../../event-rows/index.ts";
-import type { LiveTail } from "../../following/index.ts";
-import { databaseFailure, type Sql } from "../database/index.ts";
+import type { LiveTail } from "../../following/live-tail.ts";
+import { databaseFailure } from "../database/failures.ts";
+import type { Sql } from "../database/sql.ts";
 import type { Head, StoredSession } from "./head.ts";
 import { storedSessions, unknownSession } from "./stored-sessions.ts";
 

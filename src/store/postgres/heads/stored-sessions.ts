@@ -2,7 +2,8 @@
 
 import { z } from "zod";
 import type { ForkPoint } from "../../../events/index.ts";
-import { parseRows, position, type Sql } from "../database/index.ts";
+import { parseRows, position } from "../database/rows.ts";
+import type { Sql } from "../database/sql.ts";
 import type { StoredSession } from "./head.ts";
 
 const sessionSchema = z.object({

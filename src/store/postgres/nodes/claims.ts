@@ -3,7 +3,8 @@
 import { onAbort } from "../../../shared/index.ts";
 import { z } from "zod";
 import { elsewhere, type Claim, type Ownership } from "../../../events/index.ts";
-import { databaseFailure, parseRows, position } from "../database/index.ts";
+import { databaseFailure } from "../database/failures.ts";
+import { parseRows, position } from "../database/rows.ts";
 import { Lease, type LeaseOptions } from "./lease.ts";
 
 /** The owner of an unfinished session that was given up: the id of no process. */

@@ -11,7 +11,9 @@ import {
   type InboxCommand,
   type JsonValue,
 } from "../../../events/index.ts";
-import { databaseFailure, parseRows, storedJson, type Sql } from "../database/index.ts";
+import { databaseFailure } from "../database/failures.ts";
+import { parseRows, storedJson } from "../database/rows.ts";
+import type { Sql } from "../database/sql.ts";
 
 const commandSchema = z.object({
   id: z.string(),

@@ -6,7 +6,8 @@
 
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
-import { parseRows, type Sql } from "../database/index.ts";
+import { parseRows } from "../database/rows.ts";
+import type { Sql } from "../database/sql.ts";
 
 const renewedSchema = z.object({ renewed: z.boolean() });
 

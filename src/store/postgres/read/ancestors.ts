@@ -2,7 +2,9 @@
 
 import { z } from "zod";
 import type { ForkPoint } from "../../../events/index.ts";
-import { databaseFailure, parseRows, position, type Sql } from "../database/index.ts";
+import { databaseFailure } from "../database/failures.ts";
+import { parseRows, position } from "../database/rows.ts";
+import type { Sql } from "../database/sql.ts";
 
 /** Events of a session that are stored under one name, both ends included. */
 export interface OwnedRange {

@@ -5,10 +5,12 @@
 
 import type { Codec, GlobalEvent, SessionEvent } from "../../../events/index.ts";
 import { queuedEvents } from "../../event-rows/index.ts";
-import { globalSubscription, LiveTail, subscription, type Source } from "../../following/index.ts";
-import { deletedError } from "../../log-rules/index.ts";
-import type { Sql } from "../database/index.ts";
-import type { Heads } from "../heads/index.ts";
+import { globalSubscription } from "../../following/global-subscription.ts";
+import { LiveTail } from "../../following/live-tail.ts";
+import { subscription, type Source } from "../../following/subscription.ts";
+import { deletedError } from "../../log-rules/log-errors.ts";
+import type { Sql } from "../database/sql.ts";
+import type { Heads } from "../heads/heads.ts";
 import { horizon, readGlobal } from "./global-order.ts";
 import { Polling } from "./polling.ts";
 import type { Reading } from "./reading.ts";

@@ -3,8 +3,10 @@
 import { z } from "zod";
 import type { GlobalEvent, SessionEvent } from "../../../events/index.ts";
 import { decodeRow } from "../../event-rows/index.ts";
-import { damagedAt } from "../../log-rules/index.ts";
-import { databaseFailure, parseRows, position, type Sql } from "../database/index.ts";
+import { damagedAt } from "../../log-rules/log-errors.ts";
+import { databaseFailure } from "../database/failures.ts";
+import { parseRows, position } from "../database/rows.ts";
+import type { Sql } from "../database/sql.ts";
 import type { RowSource } from "./span.ts";
 
 const horizonSchema = z.object({ horizon: position });

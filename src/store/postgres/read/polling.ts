@@ -4,7 +4,8 @@
  */
 
 import { z } from "zod";
-import { parseRows, position, type Sql } from "../database/index.ts";
+import { parseRows, position } from "../database/rows.ts";
+import type { Sql } from "../database/sql.ts";
 
 /** The entry of a followed session as it is now. */
 interface Moved {

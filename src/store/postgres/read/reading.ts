@@ -3,9 +3,11 @@
 import { z } from "zod";
 import { TurnlogError, type ReadRange, type SessionEvent } from "../../../events/index.ts";
 import { decodeRow } from "../../event-rows/index.ts";
-import { assertPositions, deletedError, sharedDamage } from "../../log-rules/index.ts";
-import { databaseFailure, parseRows, position } from "../database/index.ts";
-import type { Heads, StoredSession } from "../heads/index.ts";
+import { assertPositions, deletedError, sharedDamage } from "../../log-rules/log-errors.ts";
+import { databaseFailure } from "../database/failures.ts";
+import { parseRows, position } from "../database/rows.ts";
+import type { Heads } from "../heads/heads.ts";
+import type { StoredSession } from "../heads/head.ts";
 import { ancestors } from "./ancestors.ts";
 import { readSpan, type RowSource } from "./span.ts";
 

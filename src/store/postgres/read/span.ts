@@ -3,8 +3,10 @@
 import { z } from "zod";
 import type { Codec, SessionEvent } from "../../../events/index.ts";
 import { decodeRow } from "../../event-rows/index.ts";
-import { damagedAt } from "../../log-rules/index.ts";
-import { databaseFailure, parseRows, position, type Sql } from "../database/index.ts";
+import { damagedAt } from "../../log-rules/log-errors.ts";
+import { databaseFailure } from "../database/failures.ts";
+import { parseRows, position } from "../database/rows.ts";
+import type { Sql } from "../database/sql.ts";
 import type { OwnedRange } from "./ancestors.ts";
 
 export interface RowSource {

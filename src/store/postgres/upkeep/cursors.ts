@@ -3,8 +3,10 @@
 import { z } from "zod";
 import type { CursorStore } from "../../../events/index.ts";
 import { check, name } from "../../../validation/index.ts";
-import { cursorPositionSchema } from "../../log-rules/index.ts";
-import { databaseFailure, parseRows, position, type Sql } from "../database/index.ts";
+import { cursorPositionSchema } from "../../log-rules/call-schemas.ts";
+import { databaseFailure } from "../database/failures.ts";
+import { parseRows, position } from "../database/rows.ts";
+import type { Sql } from "../database/sql.ts";
 
 const cursorSchema = z.object({ position });
 

@@ -12,10 +12,11 @@ import {
   type DeleteOptions,
 } from "../../../events/index.ts";
 import { decodeRow, eventRows, eventsIn } from "../../event-rows/index.ts";
-import { damagedAt, deletedError, hasForks, notFound } from "../../log-rules/index.ts";
-import { parseRows, position, type Sql } from "../database/index.ts";
-import { linkOf } from "../heads/index.ts";
-import { ancestors, type OwnedRange } from "../read/index.ts";
+import { damagedAt, deletedError, hasForks, notFound } from "../../log-rules/log-errors.ts";
+import { parseRows, position } from "../database/rows.ts";
+import type { Sql } from "../database/sql.ts";
+import { linkOf } from "../heads/stored-sessions.ts";
+import { ancestors, type OwnedRange } from "../read/ancestors.ts";
 
 const sessionSchema = z.object({
   number: position,

@@ -2,10 +2,11 @@
 
 import { z } from "zod";
 import { jsonSchema, type Snapshot } from "../../../events/index.ts";
-import { deletedError } from "../../log-rules/index.ts";
-import { parseRows, type Sql } from "../database/index.ts";
-import type { StoredSession } from "../heads/index.ts";
-import { ancestors } from "../read/index.ts";
+import { deletedError } from "../../log-rules/log-errors.ts";
+import { parseRows } from "../database/rows.ts";
+import type { Sql } from "../database/sql.ts";
+import type { StoredSession } from "../heads/head.ts";
+import { ancestors } from "../read/ancestors.ts";
 
 const rowSchema = z.object({ snapshot: z.string() });
 const ownedSchema = rowSchema.extend({ id: z.string() });

@@ -14,16 +14,13 @@ import {
   type NewEvent,
 } from "../../../events/index.ts";
 import { encodedRows } from "../../event-rows/index.ts";
-import {
-  AppendLine,
-  checkRevision,
-  deletedError,
-  hasIds,
-  nothingToAppend,
-  RefusedWriters,
-} from "../../log-rules/index.ts";
-import type { Sql } from "../database/index.ts";
-import type { Head, Heads } from "../heads/index.ts";
+import { AppendLine } from "../../log-rules/append-line.ts";
+import { checkRevision, hasIds, nothingToAppend } from "../../log-rules/append-rules.ts";
+import { deletedError } from "../../log-rules/log-errors.ts";
+import { RefusedWriters } from "../../log-rules/refused-writers.ts";
+import type { Sql } from "../database/sql.ts";
+import type { Head } from "../heads/head.ts";
+import type { Heads } from "../heads/heads.ts";
 import type { Committer } from "./committer.ts";
 import { findIds } from "./known-ids.ts";
 import type { QueuedAppend } from "./queued-append.ts";

@@ -3,8 +3,9 @@
 import { z } from "zod";
 import { idOf } from "../../../events/index.ts";
 import type { EventRow, TakenRows } from "../../event-rows/index.ts";
-import { parseRows, position, type Sql } from "../database/index.ts";
-import type { Head } from "../heads/index.ts";
+import { parseRows, position } from "../database/rows.ts";
+import type { Sql } from "../database/sql.ts";
+import type { Head } from "../heads/head.ts";
 import { storedId } from "./known-ids.ts";
 import type { QueuedAppend } from "./queued-append.ts";
 

@@ -8,14 +8,10 @@
  */
 
 import type { Appended } from "../../../events/index.ts";
-import {
-  databaseFailure,
-  isUnknownOutcome,
-  retrying,
-  sqlState,
-  type SqlPool,
-} from "../database/index.ts";
-import type { Head } from "../heads/index.ts";
+import { databaseFailure, isUnknownOutcome, sqlState } from "../database/failures.ts";
+import { retrying } from "../database/retrying.ts";
+import type { SqlPool } from "../database/sql.ts";
+import type { Head } from "../heads/head.ts";
 import {
   addTo,
   complete,

@@ -9,9 +9,14 @@ import {
   type ForkPoint,
 } from "../../../events/index.ts";
 import { eventRows } from "../../event-rows/index.ts";
-import { checkForkPoint, checkRevision, deletedError, forkPoint } from "../../log-rules/index.ts";
-import { databaseFailure, parseRows, position, type Sql, type SqlPool } from "../database/index.ts";
-import { storedSessions, unknownSession, type Head, type Heads } from "../heads/index.ts";
+import { checkForkPoint, checkRevision, forkPoint } from "../../log-rules/append-rules.ts";
+import { deletedError } from "../../log-rules/log-errors.ts";
+import { databaseFailure } from "../database/failures.ts";
+import { parseRows, position } from "../database/rows.ts";
+import type { Sql, SqlPool } from "../database/sql.ts";
+import { storedSessions, unknownSession } from "../heads/stored-sessions.ts";
+import type { Head } from "../heads/head.ts";
+import type { Heads } from "../heads/heads.ts";
 import type { Appender } from "./appender.ts";
 import { addTo, complete, shareOf, writeBatch } from "./batch.ts";
 import type { Committer } from "./committer.ts";

@@ -2,10 +2,12 @@
 
 import { z } from "zod";
 import { idOf, type Appended, type ForkPoint, type NewEvent } from "../../../events/index.ts";
-import { idConflict } from "../../log-rules/index.ts";
-import { databaseFailure, parseRows, position, storedJson, type Sql } from "../database/index.ts";
-import type { Head } from "../heads/index.ts";
-import { ancestors } from "../read/index.ts";
+import { idConflict } from "../../log-rules/append-rules.ts";
+import { databaseFailure } from "../database/failures.ts";
+import { parseRows, position, storedJson } from "../database/rows.ts";
+import type { Sql } from "../database/sql.ts";
+import type { Head } from "../heads/head.ts";
+import { ancestors } from "../read/ancestors.ts";
 
 const idSchema = z.object({
   id: z.instanceof(Uint8Array).transform(textOf).pipe(storedJson(z.string())),

@@ -14,9 +14,12 @@ import {
   type NewEvent,
 } from "../../../events/index.ts";
 import { eventRows } from "../../event-rows/index.ts";
-import { checkRevision, deletedError, idConflict, nothingToAppend } from "../../log-rules/index.ts";
-import { parseRows, position, sqlState, type Sql } from "../database/index.ts";
-import type { Heads } from "../heads/index.ts";
+import { checkRevision, idConflict, nothingToAppend } from "../../log-rules/append-rules.ts";
+import { deletedError } from "../../log-rules/log-errors.ts";
+import { parseRows, position } from "../database/rows.ts";
+import { sqlState } from "../database/failures.ts";
+import type { Sql } from "../database/sql.ts";
+import type { Heads } from "../heads/heads.ts";
 import { storedId } from "./known-ids.ts";
 
 const numberSchema = z.object({ number: position });

@@ -4,7 +4,8 @@
  */
 
 import { z } from "zod";
-import { parseRows, position, type SqlPool } from "../database/index.ts";
+import { parseRows, position } from "../database/rows.ts";
+import type { SqlPool } from "../database/sql.ts";
 import { newestRow, type CompleteShare } from "./batch.ts";
 
 const foundSchema = z.object({ number: position, line: z.string() });

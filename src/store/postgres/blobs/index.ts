@@ -1,3 +1,0 @@
-/** Blobs in the database. */
-
-export { PostgresBlobs } from "./postgres-blobs.ts";
