@@ -19,7 +19,7 @@ export const browserInput: InputOptions = {
   platform: "browser",
   // The test fails if an import of Node is left once unused modules are dropped.
   external: [/^node:(?!zlib$)/, /^zod(?:\/|$)/, /^ai(?:\/|$)/],
-  resolve: { alias: { "node:zlib": path("src/events/crc32.ts") } },
+  resolve: { alias: { "node:zlib": path("src/events/rows/crc32.ts") } },
   treeshake: { moduleSideEffects: false },
   tsconfig: path("tsconfig.build.json"),
   transform: { target: "es2024" },

@@ -123,7 +123,7 @@ function lengthColumn(length: number): Readonly<Record<string, number>> {
 const file = (path: string): string => readFileSync(new URL(path, import.meta.url), "utf8");
 const texts: Readonly<Record<string, string>> = {
   prose: file("../README.md"),
-  code: file("../src/runtime/session/session-actor.ts"),
+  code: file("../src/runtime/session/actor.ts"),
   JSON: file("../package-lock.json").slice(0, 50_000),
   base64: Buffer.from(file("../package-lock.json")).toString("base64").slice(0, 50_000),
 };

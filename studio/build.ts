@@ -10,7 +10,7 @@ await build({
   root: path("."),
   base: "/",
   logLevel: "warn",
-  resolve: { alias: { "node:zlib": path("../src/events/crc32.ts") } },
+  resolve: { alias: { "node:zlib": path("../src/events/rows/crc32.ts") } },
   build: {
     outDir: path("../dist/studio"),
     emptyOutDir: true,

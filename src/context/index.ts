@@ -12,9 +12,9 @@ export {
   spentSince,
   spentSchema,
   spentWithin,
-} from "./spending.ts";
-export { byImportance } from "./by-importance.ts";
-export { checkpoint } from "./checkpoint.ts";
+} from "./spending/spending.ts";
+export { byImportance } from "./compaction/by-importance.ts";
+export { checkpoint } from "./compaction/checkpoint.ts";
 export type {
   CompactionPlan,
   CompactionStrategy,
@@ -22,7 +22,7 @@ export type {
   SummaryReply,
   SummaryRequest,
   SummaryWriter,
-} from "./compaction-strategy.ts";
+} from "./compaction/compaction-strategy.ts";
 export {
   type CompactionWhen,
   compactionDue,
@@ -32,18 +32,24 @@ export {
   tokens,
   usable,
   planBudget,
-} from "./compaction-when.ts";
-export { type ContextEstimate, estimateContext } from "./context-estimate.ts";
-export { type Cost, type SessionCost, sessionCost, estimateSpent, turnsCost } from "./cost.ts";
-export { dropMiddle } from "./drop-middle.ts";
-export { dropOldest } from "./drop-oldest.ts";
+} from "./compaction/compaction-when.ts";
+export { type ContextEstimate, estimateContext } from "./estimate/context-estimate.ts";
+export {
+  type Cost,
+  type SessionCost,
+  sessionCost,
+  estimateSpent,
+  turnsCost,
+} from "./spending/cost.ts";
+export { dropMiddle } from "./compaction/drop-middle.ts";
+export { dropOldest } from "./compaction/drop-oldest.ts";
 export {
   newestTokens,
   onlyTheNewest,
   onlyThisTurn,
   onlyThisTurnAtLast,
   unsentMessages,
-} from "./last-resort.ts";
+} from "./compaction/last-resort.ts";
 export { DEFAULT_LOOP_LIMITS, type LoopLimits, isLooping } from "./loop-guard.ts";
 export {
   type MediaBudget,
@@ -52,11 +58,11 @@ export {
   limitedMedia,
   planOmission,
   shownMedia,
-} from "./media-budget.ts";
-export { mediaMeasures } from "./media-tokens.ts";
-export { meter } from "./message-size.ts";
-export { modelFamily } from "./model-family.ts";
-export { modelCatalogue } from "./model-catalogue.ts";
+} from "./shortening/media-budget.ts";
+export { mediaMeasures } from "./estimate/media-tokens.ts";
+export { meter } from "./estimate/message-size.ts";
+export { modelFamily } from "./models/model-family.ts";
+export { modelCatalogue } from "./models/model-catalogue.ts";
 export {
   type KnownLimits,
   type ModelCatalogue,
@@ -64,7 +70,7 @@ export {
   type ModelPrices,
   callCost,
   modelLimits,
-} from "./model-limits.ts";
+} from "./models/model-limits.ts";
 export {
   type MediaLimits,
   type MediaRefusal,
@@ -72,15 +78,31 @@ export {
   modelMedia,
   uploadNote,
   uploadRefusal,
-} from "./model-media.ts";
-export { type CacheLifetime, SHORTEST_LIFETIME_MS, marksPay, promptCache } from "./prompt-cache.ts";
-export { PRUNE_DEFAULTS, type PruneOptions, planPruning, pruneSchema } from "./pruning.ts";
-export { planInputCuts } from "./input-cuts.ts";
-export { planCuts, type CutOptions, cutSchema, pageLimit, resultShare } from "./result-cuts.ts";
-export { resultPage } from "./result-page.ts";
-export { withRunningRequest } from "./running-request.ts";
-export { SentMessages } from "./sent-messages.ts";
-export { nameRefusal } from "./sent-names.ts";
-export { slidingWindow } from "./sliding-window.ts";
-export { summarize } from "./summarize.ts";
-export { type TokenEstimator, defaultEstimator, tokenizer } from "./token-estimator.ts";
+} from "./models/model-media.ts";
+export {
+  type CacheLifetime,
+  SHORTEST_LIFETIME_MS,
+  marksPay,
+  promptCache,
+} from "./estimate/prompt-cache.ts";
+export {
+  PRUNE_DEFAULTS,
+  type PruneOptions,
+  planPruning,
+  pruneSchema,
+} from "./shortening/pruning.ts";
+export { planInputCuts } from "./shortening/input-cuts.ts";
+export {
+  planCuts,
+  type CutOptions,
+  cutSchema,
+  pageLimit,
+  resultShare,
+} from "./shortening/result-cuts.ts";
+export { resultPage } from "./shortening/result-page.ts";
+export { withRunningRequest } from "./compaction/running-request.ts";
+export { SentMessages } from "./sent/messages.ts";
+export { nameRefusal } from "./sent/names.ts";
+export { slidingWindow } from "./compaction/sliding-window.ts";
+export { summarize } from "./compaction/summarize.ts";
+export { type TokenEstimator, defaultEstimator, tokenizer } from "./estimate/token-estimator.ts";

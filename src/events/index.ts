@@ -15,10 +15,16 @@ export {
   type ReadRange,
   type SessionEntry,
   type Snapshot,
-} from "./event-log.ts";
-export type { Inbox, InboxCommand } from "./inbox.ts";
-export { type Claim, type Ownership, elsewhere, isElsewhere, oneProcess } from "./ownership.ts";
-export { type AppEventType, isAppType } from "./app-events.ts";
+} from "./ports/event-log.ts";
+export type { Inbox, InboxCommand } from "./ports/inbox.ts";
+export {
+  type Claim,
+  type Ownership,
+  elsewhere,
+  isElsewhere,
+  oneProcess,
+} from "./ports/ownership.ts";
+export { type AppEventType, isAppType } from "./catalogue/app-events.ts";
 export {
   type AppEvent,
   type AppEventInput,
@@ -28,12 +34,12 @@ export {
   type NoEvents,
   checkedAppData,
   defineEvents,
-} from "./define-events.ts";
-export { askedId, sessionOfAsked } from "./asked-id.ts";
-export { isRepeatedId, isRepeatOf, repeatedId } from "./repeated-id.ts";
-export { assertAppendable, idOf } from "./appendable.ts";
-export { cutShort, textStart } from "./text-start.ts";
-export { plainJson } from "./plain-json.ts";
+} from "./catalogue/define-events.ts";
+export { askedId, sessionOfAsked } from "./values/asked-id.ts";
+export { isRepeatedId, isRepeatOf, repeatedId } from "./values/repeated-id.ts";
+export { assertAppendable, idOf } from "./checks/appendable.ts";
+export { cutShort, textStart } from "./values/text-start.ts";
+export { plainJson } from "./values/plain-json.ts";
 export {
   type FileBlob,
   blobLine,
@@ -44,9 +50,9 @@ export {
   eventLine,
   headerLine,
   parseHeaderLine,
-} from "./session-file.ts";
-export { type BlobMeasures, blobMeasuresSchema, measuresIn } from "./blob-measures.ts";
-export { blobReference, referredBlob, resemblesReference } from "./blob-reference.ts";
+} from "./checks/session-file.ts";
+export { type BlobMeasures, blobMeasuresSchema, measuresIn } from "./values/blob-measures.ts";
+export { blobReference, referredBlob, resemblesReference } from "./values/blob-reference.ts";
 export {
   type BlobEntry,
   type BlobSource,
@@ -56,9 +62,9 @@ export {
   type HeldBlob,
   type PutOptions,
   readBlob,
-} from "./blob-store.ts";
-export { isBlank, isReport, saysSomething } from "./model-output.ts";
-export { byIdSchema, chunkedSchema } from "./by-id-schema.ts";
+} from "./ports/blob-store.ts";
+export { isBlank, isReport, saysSomething } from "./catalogue/model-output.ts";
+export { byIdSchema, chunkedSchema } from "./values/by-id-schema.ts";
 export {
   byId,
   type ChunkedRecord,
@@ -66,7 +72,7 @@ export {
   entryOf,
   withEntry,
   withoutEntries,
-} from "./by-id.ts";
+} from "./values/by-id.ts";
 export {
   canonicalJson,
   type JsonObject,
@@ -79,7 +85,7 @@ export {
   jsonSchema,
   providerMetadataSchema,
   storedErrorSchema,
-} from "./json.ts";
+} from "./values/json.ts";
 export {
   type EventBody,
   type EventMap,
@@ -93,7 +99,7 @@ export {
   isDelta,
   isPlainDeltaData,
   type DeltaType,
-} from "./catalogue.ts";
+} from "./catalogue/catalogue.ts";
 export {
   CHECKSUM_LENGTH,
   type Codec,
@@ -107,14 +113,14 @@ export {
   isStoredFields,
   ownJson,
   seededChecksum,
-} from "./codec.ts";
+} from "./rows/codec.ts";
 export {
   contentFault,
   sendableContent,
   sendableMetadata,
   outputFault,
   sendableOutput,
-} from "./content-fault.ts";
+} from "./checks/content-fault.ts";
 export {
   type CompactionTrigger,
   type CutCall,
@@ -129,25 +135,25 @@ export {
   cutInputSchema,
   omittedMediaSchema,
   reductionSchema,
-} from "./context-events.ts";
-export { TurnlogError, type TurnlogErrorCode, hasCode, rejected } from "./errors.ts";
+} from "./catalogue/context-events.ts";
+export { TurnlogError, type TurnlogErrorCode, hasCode, rejected } from "./values/errors.ts";
 export {
   type UploadedFile,
   type FileReference,
   uploadedFile,
   uploadNames,
-} from "./file-reference.ts";
-export { type ChainEnd, type ChainLink, HashChain, digestIn } from "./hash-chain.ts";
-export { assertKnownFormat } from "./later-format.ts";
+} from "./values/file-reference.ts";
+export { type ChainEnd, type ChainLink, HashChain, digestIn } from "./rows/hash-chain.ts";
+export { assertKnownFormat } from "./rows/later-format.ts";
 export {
   type Delivery,
   type StoredUserContent,
   type StoredUserPart,
   userContentSchema,
-} from "./message-events.ts";
-export { allReadableEvents, readableEvents } from "./readable-events.ts";
-export { REDACTED, REDACTED_FIELD, isRedacted } from "./redacted.ts";
-export { replayableEvents, renumbered, unchained } from "./renumbered.ts";
+} from "./catalogue/message-events.ts";
+export { allReadableEvents, readableEvents } from "./checks/readable-events.ts";
+export { REDACTED, REDACTED_FIELD, isRedacted } from "./catalogue/redacted.ts";
+export { replayableEvents, renumbered, unchained } from "./checks/renumbered.ts";
 export {
   type AgentDescription,
   type ForkPoint,
@@ -163,7 +169,7 @@ export {
   forkPointSchema,
   parentCallSchema,
   modelNameSchema,
-} from "./session-events.ts";
+} from "./catalogue/session-events.ts";
 export {
   type MessageChange,
   type PromptPlace,
@@ -173,10 +179,10 @@ export {
   promptRangeSchema,
   preparedMessageSchema,
   stepOverridesSchema,
-} from "./prepared-events.ts";
-export { isSessionId, parseSessionId } from "./session-id.ts";
-export { fromSegment, segmentOf, shellWord } from "./segment.ts";
-export { deepFreeze, ownCopy } from "./shared-value.ts";
+} from "./catalogue/prepared-events.ts";
+export { isSessionId, parseSessionId } from "./values/session-id.ts";
+export { fromSegment, segmentOf, shellWord } from "./values/segment.ts";
+export { deepFreeze, ownCopy } from "./values/shared-value.ts";
 export {
   type FailureKind,
   type FinishReason,
@@ -187,18 +193,18 @@ export {
   estimateSchema,
   finishReasonSchema,
   usageSchema,
-} from "./step-events.ts";
+} from "./catalogue/step-events.ts";
 export {
   type StoredForm,
   isEncryptedInLog,
   loggedForm,
   rememberEncrypted,
   storedForm,
-} from "./stored-form.ts";
-export { type ModelOutput, modelOutputSchema } from "./tool-events.ts";
+} from "./rows/stored-form.ts";
+export { type ModelOutput, modelOutputSchema } from "./catalogue/tool-events.ts";
 export {
   type CancelMode,
   type TurnEndReason,
   type TurnOutput,
   turnEndReasonSchema,
-} from "./turn-events.ts";
+} from "./catalogue/turn-events.ts";

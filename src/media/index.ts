@@ -9,7 +9,7 @@ export { called, fileData } from "./file-data.ts";
 export { UNKNOWN_TYPE, isTextType, mediaTypeOf } from "./media-type.ts";
 export { type BlobOptions, type OpenedBlobs, openBlobs, withExpansion } from "./opened-blobs.ts";
 export { promptWithMedia } from "./prompt-with-media.ts";
-export { SessionBlobs, type Offloaded, recordOffloaded } from "./session-blobs.ts";
+export { SessionBlobs, type Offloaded, recordOffloaded } from "./blobs-of-session.ts";
 export {
   type DeletedWithBlobs,
   blobsOfSession,

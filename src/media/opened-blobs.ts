@@ -3,7 +3,7 @@
 import type { BlobStore, EventLog } from "../events/index.ts";
 import type { PreparedAgent } from "../agent/index.ts";
 import type { BlobLimits, RecordedBlobs } from "./blob-offload.ts";
-import type { SessionBlobs } from "./session-blobs.ts";
+import type { SessionBlobs } from "./blobs-of-session.ts";
 
 export interface BlobOptions extends BlobLimits {
   /** Default: the blob store of the log (`EventLog.blobs`). */

@@ -5,7 +5,7 @@ import type { BlobStore, EventLog, ModelName } from "../events/index.ts";
 import { modelMedia } from "../context/index.ts";
 import { promptMessages } from "../projections/index.ts";
 import { type SessionState, stateAt } from "../state/index.ts";
-import { SessionBlobs } from "./session-blobs.ts";
+import { SessionBlobs } from "./blobs-of-session.ts";
 import type { ModelMessage } from "ai";
 
 export interface PromptWithMediaOptions {

@@ -3,12 +3,12 @@
 import { assertKeysOutside } from "../store/encryption/index.ts";
 import type { DefinedEvents, EventSchemas, NoEvents } from "../events/index.ts";
 import type { StoreService } from "../store/leveldb/index.ts";
-import { agentRegistry } from "./agent-registry.ts";
+import { agentRegistry } from "./live/agent-registry.ts";
 import { encrypted, openPrepared, type ShareStore } from "./opened-store.ts";
-import type { Runtime } from "./runtime.ts";
-import { checkedOptions } from "./runtime-schema.ts";
+import type { Runtime } from "./api/runtime.ts";
+import { checkedOptions } from "./api/runtime-schema.ts";
 import { OpenRuntime } from "./open-runtime.ts";
-import { hasLog, type RuntimeOptions } from "./runtime-options.ts";
+import { hasLog, type RuntimeOptions } from "./api/runtime-options.ts";
 
 /**
  * Opens a store and runs sessions of an agent on it.

@@ -15,18 +15,18 @@ import {
   type Consumer,
   type ConsumeOptions,
   type ConsumerHandler,
-} from "./consumers.ts";
-import { LiveSessions } from "./live-sessions.ts";
+} from "./api/consumers.ts";
+import { LiveSessions } from "./live/live-sessions.ts";
 import {
   openBlobs,
   type OpenedBlobs,
   collectBlobs,
   type DeletedWithBlobs,
 } from "../media/index.ts";
-import type { AgentRegistry } from "./agent-registry.ts";
+import type { AgentRegistry } from "./live/agent-registry.ts";
 import { openMcpServers, type OpenMcpServers } from "../mcp/index.ts";
-import { redactAnywhere, redactHere } from "./live-redaction.ts";
-import { deleteAnywhere, type UpkeepHost } from "./live-upkeep.ts";
+import { redactAnywhere, redactHere } from "./elsewhere/live-redaction.ts";
+import { deleteAnywhere, type UpkeepHost } from "./elsewhere/live-upkeep.ts";
 import {
   inbox,
   listSessions,
@@ -42,27 +42,27 @@ import {
   type RedactionTarget,
   type RedactOptions,
 } from "../archive/index.ts";
-import { warningsTo } from "./runtime-warnings.ts";
-import { closed } from "./runtime.ts";
+import { warningsTo } from "./api/runtime-warnings.ts";
+import {
+  closed,
+  type ApprovalsOptions,
+  type OpenSessionOptions,
+  type ResumedSessions,
+  type ResumeOptions,
+  type Runtime,
+} from "./api/runtime.ts";
 import type { SharedStore } from "./opened-store.ts";
 import { OpenedSessions } from "./opened-sessions.ts";
-import { Background } from "./background.ts";
-import { LaterMessages } from "./later-messages.ts";
+import { Background, DEFAULT_GRACE_MS, systemTimer, Unfinished } from "../shared/index.ts";
+import { LaterMessages } from "./live/later-messages.ts";
 import {
   resumeInBackground,
   RESUMED_AT_ONCE,
   resumeSessions,
   type ResumeHost,
-} from "./resume-sessions.ts";
-import type {
-  ApprovalsOptions,
-  OpenSessionOptions,
-  ResumedSessions,
-  ResumeOptions,
-  Runtime,
-} from "./runtime.ts";
+} from "./elsewhere/resume-sessions.ts";
 import { check, code, name } from "../validation/index.ts";
-import { SessionLists, summaryKeeper } from "./session-lists.ts";
+import { SessionLists, summaryKeeper } from "./reading/lists.ts";
 import {
   approvalsSchema,
   consumeSchema,
@@ -73,13 +73,12 @@ import {
   sessionQuerySchema,
   redactSchema,
   resumeSchema,
-} from "./runtime-arguments.ts";
-import { DEFAULT_GRACE_MS, systemTimer, Unfinished } from "../shared/index.ts";
-import { subAgentRunner } from "./sub-agents.ts";
-import { hasLog, type RuntimeSettings } from "./runtime-options.ts";
-import { SessionInbox } from "./session-inbox.ts";
-import { openLedger } from "./opened-ledger.ts";
-import type { Session } from "./session.ts";
+} from "./api/runtime-arguments.ts";
+import { subAgentRunner } from "./live/sub-agents.ts";
+import { hasLog, type RuntimeSettings } from "./api/runtime-options.ts";
+import { SessionInbox } from "./elsewhere/inbox.ts";
+import { openLedger } from "./live/opened-ledger.ts";
+import type { Session } from "./api/session.ts";
 
 export class OpenRuntime implements Runtime {
   readonly log: EventLog;

@@ -6,9 +6,9 @@ import type { EventLog } from "../events/index.ts";
 import { withPlainEvents } from "../shared/index.ts";
 import { encryptedLog } from "../store/encryption/index.ts";
 import type { StoreLog, StoreService } from "../store/leveldb/index.ts";
-import { agentRegistry, type AgentRegistry } from "./agent-registry.ts";
-import type { Runtime } from "./runtime.ts";
-import { openStore, type RuntimeSettings } from "./runtime-options.ts";
+import { agentRegistry, type AgentRegistry } from "./live/agent-registry.ts";
+import type { Runtime } from "./api/runtime.ts";
+import { openStore, type RuntimeSettings } from "./api/runtime-options.ts";
 
 /** Prepares the agents while the disk takes the store's lock. An error of an agent is thrown first. */
 export async function openPrepared(

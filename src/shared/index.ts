@@ -8,6 +8,7 @@ export {
   unlessAborted,
   untilAborted,
 } from "./abort.ts";
+export { Background, untilDone } from "./background.ts";
 export { withFullStop } from "./full-stop.ts";
 export { readableError, toJson, toStoredError, unreadable } from "./json-value.ts";
 export { withMessages } from "./shown-messages.ts";

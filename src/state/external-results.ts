@@ -1,6 +1,6 @@
 /**
  * Leaves long tool results, most of the state of a session with tools, out of snapshots: a stored history names
- * the positions of their events, and loading reads them from the log. Used by `session-snapshot.ts` alone.
+ * the positions of their events, and loading reads them from the log. Used by `snapshot.ts` alone.
  */
 
 import { TurnlogError, type EventLog, type SessionEvent } from "../events/index.ts";

@@ -4,7 +4,7 @@
  */
 
 import type { SessionEvent } from "../events/index.ts";
-import { saveSessionSnapshot, type KeptState, type SnapshotStore } from "./session-snapshot.ts";
+import { saveSessionSnapshot, type KeptState, type SnapshotStore } from "./snapshot.ts";
 import { foldSession, type SessionState } from "./session-state.ts";
 
 /** Events that opening a session may have to fold: about ten milliseconds. */

@@ -2,9 +2,9 @@
 
 import { TurnlogError, type EventLog, type JsonObject } from "../events/index.ts";
 import { waitingOutputs, type OutputRequest } from "./output-requests.ts";
-import { waitingApprovals, type Approval } from "./session-approvals.ts";
-import { differentKey } from "./session-list.ts";
-import { listSessions, problemOf, readSessionState, type ListedSession } from "./session-view.ts";
+import { waitingApprovals, type Approval } from "./approvals.ts";
+import { differentKey } from "./list.ts";
+import { listSessions, problemOf, readSessionState, type ListedSession } from "./view.ts";
 
 /**
  * A question to a person whether a call may run, or a call that a client runs.

@@ -20,15 +20,15 @@ export {
   requestedCalls,
   waitingOutputs,
 } from "./output-requests.ts";
-export { type Approval, approvalOfId, waitingApprovals } from "./session-approvals.ts";
+export { type Approval, approvalOfId, waitingApprovals } from "./approvals.ts";
 export { projectedAt, projectedFrom, type Projected, type ProjectionReader } from "./projected.ts";
 export { stepResults } from "./step-result.ts";
-export { type SessionDiff, diffSession } from "./session-diff.ts";
+export { type SessionDiff, diffSession } from "./diff.ts";
 export { boundaryAt, isAtBoundary } from "./boundaries.ts";
 export { type RerunPlace, type RerunPoint, rerunPoint } from "./rerun-point.ts";
 export { canRewind } from "./rewind-state.ts";
-export { type SessionBranch, sessionBranches } from "./session-branches.ts";
-export type { Ending, ReplayGate, SessionRecorder } from "./session-recorder.ts";
+export { type SessionBranch, sessionBranches } from "./branches.ts";
+export type { Ending, ReplayGate, SessionRecorder } from "./recorder.ts";
 export {
   type KeptState,
   type SnapshotStore,
@@ -37,7 +37,7 @@ export {
   saveSessionSnapshot,
   storedBlobs,
   storedPositions,
-} from "./session-snapshot.ts";
+} from "./snapshot.ts";
 export {
   type SessionState,
   foldJoined,
@@ -52,7 +52,7 @@ export {
   differentKey,
   querySessions,
   withQuestions,
-} from "./session-list.ts";
+} from "./list.ts";
 export {
   type KeepSummary,
   type ListedSession,
@@ -67,7 +67,7 @@ export {
   viewOf,
   viewSession,
   waitsForAnswer,
-} from "./session-view.ts";
+} from "./view.ts";
 export { type DescribedCall, describedCalls } from "./call-view.ts";
 export { childrenOf, subAgentsOf, type SubAgents } from "./sub-agents.ts";
 export { SessionIndex } from "./session-index.ts";

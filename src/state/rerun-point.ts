@@ -3,7 +3,7 @@
 import { shellWord, TurnlogError, type EventLog } from "../events/index.ts";
 import { isInTurn } from "./recovery.ts";
 import type { SessionState } from "./session-state.ts";
-import { stateAt } from "./session-view.ts";
+import { stateAt } from "./view.ts";
 
 /** A position in a turn, or the start of a step. Default: the first step of the last turn. */
 export interface RerunPlace {

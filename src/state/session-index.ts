@@ -5,14 +5,15 @@
 
 import type { EventLog, JsonObject, SessionEntry } from "../events/index.ts";
 import type { SessionSummary } from "../projections/index.ts";
-import { inOrder, isListed, timeOf, withQuestions } from "./session-list.ts";
-import type { SessionQuery, SessionRow } from "./session-list.ts";
 import {
-  listedSession,
-  listSessions,
-  type KeepSummary,
-  type ListedSession,
-} from "./session-view.ts";
+  inOrder,
+  isListed,
+  timeOf,
+  withQuestions,
+  type SessionQuery,
+  type SessionRow,
+} from "./list.ts";
+import { listedSession, listSessions, type KeepSummary, type ListedSession } from "./view.ts";
 
 /** What decides on a session's place, and whether a page may have it. */
 interface Place {

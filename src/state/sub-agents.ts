@@ -2,7 +2,7 @@
 
 import type { EventLog, TokenUsage } from "../events/index.ts";
 import { addUsage, type SessionSummary, type ToolCall } from "../projections/index.ts";
-import { readSessionState, readSummary } from "./session-view.ts";
+import { readSessionState, readSummary } from "./view.ts";
 
 /** Usage of a session apart from that of its sub-agents, and both together. */
 export interface SubAgents {

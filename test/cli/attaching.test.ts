@@ -2,7 +2,7 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { mentionedFiles, mentionOf } from "../../src/cli/chat/mentioned-files.ts";
+import { mentionedFiles, mentionOf } from "../../src/cli/chat/line/mentioned-files.ts";
 import { scriptedModel } from "../../src/models/index.ts";
 import { chatStage } from "./chat-stage.ts";
 import { run } from "./command-line.ts";

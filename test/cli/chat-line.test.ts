@@ -1,7 +1,7 @@
 /** What a line means that was typed in a chat. */
 import { describe, expect, it } from "vitest";
-import { helpLines } from "../../src/cli/chat/chat-help.ts";
-import { readLine, type ChatLine } from "../../src/cli/chat/chat-line.ts";
+import { helpLines } from "../../src/cli/chat/line/chat-help.ts";
+import { readLine, type ChatLine } from "../../src/cli/chat/line/chat-line.ts";
 
 const answer = (approved: boolean, always: boolean, reason?: string) => ({
   kind: "answer",

@@ -1,8 +1,8 @@
 /** What Tab makes of a typed line, and what the panel lists meanwhile. */
 import { describe, expect, it } from "vitest";
-import { helpLines } from "../../src/cli/chat/chat-help.ts";
-import { readLine } from "../../src/cli/chat/chat-line.ts";
-import { completionOf } from "../../src/cli/chat/completion.ts";
+import { helpLines } from "../../src/cli/chat/line/chat-help.ts";
+import { readLine } from "../../src/cli/chat/line/chat-line.ts";
+import { completionOf } from "../../src/cli/chat/line/completion.ts";
 
 const folders: Readonly<Record<string, readonly string[]>> = {
   "": [".env", "README.md", "my notes.md", "src/"],

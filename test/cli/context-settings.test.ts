@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defaultEstimator } from "../../src/context/index.ts";
 import { summaryOf } from "../support/summarisers.ts";
-import { chooseModel } from "../../src/cli/chat/model-choice.ts";
+import { chooseModel } from "../../src/cli/chat/model/model-choice.ts";
 import { readEnvironment } from "../../src/cli/settings/environment.ts";
 import { UsageError } from "../../src/cli/output/error-report.ts";
 import { jsonLines, run, type Ended } from "./command-line.ts";

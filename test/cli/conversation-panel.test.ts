@@ -1,8 +1,8 @@
 /** The rows at the bottom of a chat, by the state of the session and the size of the window. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { panel } from "../../src/cli/chat/conversation-panel.ts";
-import type { ConversationState } from "../../src/cli/chat/conversation-state.ts";
+import { panel } from "../../src/cli/chat/screen/conversation-panel.ts";
+import type { ConversationState } from "../../src/cli/chat/screen/conversation-state.ts";
 import { cellsOf } from "../../src/cli/terminal/cells.ts";
 import { emptyDraft } from "../../src/cli/terminal/draft.ts";
 import { newConversation } from "./new-conversation.ts";

@@ -7,8 +7,8 @@ import {
   foldConversation,
   questionsOf,
   type ConversationState,
-} from "../../src/cli/chat/conversation-state.ts";
-import { nextCancel } from "../../src/cli/chat/turn-cancel.ts";
+} from "../../src/cli/chat/screen/conversation-state.ts";
+import { nextCancel } from "../../src/cli/chat/acts/turn-cancel.ts";
 import type { SessionEvent } from "../../src/events/index.ts";
 import { newConversation } from "./new-conversation.ts";
 import { gate, scriptedModel } from "../../src/models/index.ts";

@@ -1,6 +1,6 @@
 /** The help of the commands: each has examples, and an example is a line that the command line takes. */
 import { describe, expect, it } from "vitest";
-import { installedProviders, localServers } from "../../src/cli/chat/model-choice.ts";
+import { installedProviders, localServers } from "../../src/cli/chat/model/model-choice.ts";
 import { commandLine } from "../../src/cli/program.ts";
 import { run } from "./command-line.ts";
 import { recordedOutput } from "./recorded-output.ts";

@@ -1,8 +1,8 @@
 /** Up and Down bring back what was typed. */
 import { describe, expect, it } from "vitest";
 import { draftText, emptyDraft, type Draft } from "../../src/cli/terminal/draft.ts";
-import { InputHistory } from "../../src/cli/chat/typed-line.ts";
-import { earlierInputs } from "../../src/cli/chat/resumed-session.ts";
+import { InputHistory } from "../../src/cli/chat/line/typed-line.ts";
+import { earlierInputs } from "../../src/cli/chat/host/resumed-session.ts";
 import { scriptedModel } from "../../src/models/index.ts";
 import { chatStage } from "./chat-stage.ts";
 import { temporaryFolder } from "./temporary-folder.ts";

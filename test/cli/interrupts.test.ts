@@ -2,7 +2,7 @@
 import { EventEmitter } from "node:events";
 import { describe, expect, it } from "vitest";
 import type { ExitCode } from "../../src/cli/output/error-report.ts";
-import { takeInterrupts, type Interrupts } from "../../src/cli/chat/interrupts.ts";
+import { takeInterrupts, type Interrupts } from "../../src/cli/chat/host/interrupts.ts";
 
 interface Stage {
   readonly signals: EventEmitter;

@@ -9,7 +9,7 @@ import {
   DEFAULT_OPENAI_MODEL,
   DEFAULT_ANTHROPIC_MODEL,
   installedProviders,
-} from "../../src/cli/chat/model-choice.ts";
+} from "../../src/cli/chat/model/model-choice.ts";
 import { UsageError } from "../../src/cli/output/error-report.ts";
 
 const server = "http://localhost:11434/v1";

@@ -1,4 +1,4 @@
-import type { ConversationState } from "../../src/cli/chat/conversation-state.ts";
+import type { ConversationState } from "../../src/cli/chat/screen/conversation-state.ts";
 import { initialMachineState } from "../../src/machines/index.ts";
 import { history } from "../../src/projections/index.ts";
 

@@ -2,7 +2,7 @@
 import { tool } from "ai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { openIssues } from "../../src/cli/chat/resumed-session.ts";
+import { openIssues } from "../../src/cli/chat/host/resumed-session.ts";
 import { openMemoryLog } from "../../src/public/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
 import { createRuntime } from "../../src/runtime/index.ts";

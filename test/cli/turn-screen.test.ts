@@ -2,7 +2,7 @@
 import { APICallError, tool, type ToolSet } from "ai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { TurnScreen } from "../../src/cli/chat/turn-screen.ts";
+import { TurnScreen } from "../../src/cli/chat/screen/turn-screen.ts";
 import { gate, scriptedModel, type Script } from "../../src/models/index.ts";
 import { createRuntime } from "../../src/runtime/index.ts";
 import type { Agent } from "../../src/agent/index.ts";

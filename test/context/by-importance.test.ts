@@ -2,12 +2,15 @@
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { byImportance } from "../../src/context/by-importance.ts";
-import type { CompactionPlan, PlanBudget } from "../../src/context/compaction-strategy.ts";
-import { cuttable } from "../../src/context/cut.ts";
-import { defaultEstimator } from "../../src/context/token-estimator.ts";
-import { meter } from "../../src/context/message-size.ts";
-import { defaultScore, scoredTurns } from "../../src/context/scored-turn.ts";
+import { byImportance } from "../../src/context/compaction/by-importance.ts";
+import type {
+  CompactionPlan,
+  PlanBudget,
+} from "../../src/context/compaction/compaction-strategy.ts";
+import { cuttable } from "../../src/context/compaction/cut.ts";
+import { defaultEstimator } from "../../src/context/estimate/token-estimator.ts";
+import { meter } from "../../src/context/estimate/message-size.ts";
+import { defaultScore, scoredTurns } from "../../src/context/compaction/scored-turn.ts";
 import { lengthEstimator } from "../support/length-estimator.ts";
 import { gpt, Session } from "./session.ts";
 import { runs } from "../support/runs.ts";

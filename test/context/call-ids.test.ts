@@ -2,7 +2,7 @@
 
 import type { ModelMessage } from "ai";
 import { describe, expect, it } from "vitest";
-import { SentMessages } from "../../src/context/sent-messages.ts";
+import { SentMessages } from "../../src/context/sent/messages.ts";
 import { withCallIds } from "../support/call-ids.ts";
 
 const claude = { provider: "anthropic.messages", modelId: "claude-sonnet-4-5" };

@@ -1,9 +1,12 @@
 /** A checkpoint: the requests and the names of the documents in the place of old messages. */
 
 import { describe, expect, it } from "vitest";
-import { checkpoint, type CheckpointOptions } from "../../src/context/checkpoint.ts";
-import type { CompactionPlan, PlanBudget } from "../../src/context/compaction-strategy.ts";
-import { meter } from "../../src/context/message-size.ts";
+import { checkpoint, type CheckpointOptions } from "../../src/context/compaction/checkpoint.ts";
+import type {
+  CompactionPlan,
+  PlanBudget,
+} from "../../src/context/compaction/compaction-strategy.ts";
+import { meter } from "../../src/context/estimate/message-size.ts";
 import { lengthEstimator } from "../support/length-estimator.ts";
 import { gpt, Session } from "./session.ts";
 

@@ -4,8 +4,11 @@
  */
 
 import { describe, expect, it } from "vitest";
-import { estimateContext, type EstimateInput } from "../../src/context/context-estimate.ts";
-import { modelFamily } from "../../src/context/model-family.ts";
+import {
+  estimateContext,
+  type EstimateInput,
+} from "../../src/context/estimate/context-estimate.ts";
+import { modelFamily } from "../../src/context/models/model-family.ts";
 import type { ModelName } from "../../src/events/index.ts";
 import { Session } from "./session.ts";
 

@@ -10,10 +10,13 @@ import {
   tokens,
   type CompactionWhen,
   planBudget,
-} from "../../src/context/compaction-when.ts";
-import { estimateContext, type ContextEstimate } from "../../src/context/context-estimate.ts";
-import { defaultEstimator } from "../../src/context/token-estimator.ts";
-import { meter } from "../../src/context/message-size.ts";
+} from "../../src/context/compaction/compaction-when.ts";
+import {
+  estimateContext,
+  type ContextEstimate,
+} from "../../src/context/estimate/context-estimate.ts";
+import { defaultEstimator } from "../../src/context/estimate/token-estimator.ts";
+import { meter } from "../../src/context/estimate/message-size.ts";
 import { gpt, Session } from "./session.ts";
 import { runs } from "../support/runs.ts";
 

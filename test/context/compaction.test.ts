@@ -3,21 +3,21 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { ModelMessage } from "ai";
-import { byImportance } from "../../src/context/by-importance.ts";
-import { checkpoint } from "../../src/context/checkpoint.ts";
-import { defaultEstimator } from "../../src/context/token-estimator.ts";
-import { dropMiddle } from "../../src/context/drop-middle.ts";
-import { dropOldest } from "../../src/context/drop-oldest.ts";
-import { meter } from "../../src/context/message-size.ts";
-import { slidingWindow } from "../../src/context/sliding-window.ts";
-import { summarize } from "../../src/context/summarize.ts";
+import { byImportance } from "../../src/context/compaction/by-importance.ts";
+import { checkpoint } from "../../src/context/compaction/checkpoint.ts";
+import { defaultEstimator } from "../../src/context/estimate/token-estimator.ts";
+import { dropMiddle } from "../../src/context/compaction/drop-middle.ts";
+import { dropOldest } from "../../src/context/compaction/drop-oldest.ts";
+import { meter } from "../../src/context/estimate/message-size.ts";
+import { slidingWindow } from "../../src/context/compaction/sliding-window.ts";
+import { summarize } from "../../src/context/compaction/summarize.ts";
 import type {
   CompactionPlan,
   CompactionStrategy,
   PlanBudget,
-} from "../../src/context/compaction-strategy.ts";
-import { requestText } from "../../src/context/request-text.ts";
-import { withRunningRequest } from "../../src/context/running-request.ts";
+} from "../../src/context/compaction/compaction-strategy.ts";
+import { requestText } from "../../src/context/compaction/request-text.ts";
+import { withRunningRequest } from "../../src/context/compaction/running-request.ts";
 import { itemMessages } from "../../src/projections/index.ts";
 import { anySession, play } from "./any-session.ts";
 import { nextPrompt, problems, withoutNotes } from "./next-prompt.ts";

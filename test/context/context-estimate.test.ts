@@ -1,12 +1,12 @@
 /** What the estimate of the next prompt builds on, and what it says of itself. */
 
 import { describe, expect, it } from "vitest";
-import { defaultEstimator, tokenizer } from "../../src/context/token-estimator.ts";
+import { defaultEstimator, tokenizer } from "../../src/context/estimate/token-estimator.ts";
 import {
   estimateContext,
   type ContextEstimate,
   type EstimateInput,
-} from "../../src/context/context-estimate.ts";
+} from "../../src/context/estimate/context-estimate.ts";
 import { gpt, Session } from "./session.ts";
 
 const instructions = "You are careful. ".repeat(20);

@@ -1,7 +1,7 @@
 /** Money: what a session has paid itself, by what it was spent on, and apart from that what it shares. */
 
 import { expect, it } from "vitest";
-import { estimateSpent, sessionCost, turnsCost } from "../../src/context/cost.ts";
+import { estimateSpent, sessionCost, turnsCost } from "../../src/context/spending/cost.ts";
 import {
   history,
   noUsage,
@@ -9,7 +9,7 @@ import {
   type UsageState,
 } from "../../src/projections/index.ts";
 import type { TokenUsage } from "../../src/events/index.ts";
-import { textTokens } from "../../src/context/text-tokens.ts";
+import { textTokens } from "../../src/context/estimate/text-tokens.ts";
 
 const model = { provider: "p", modelId: "m" };
 const priced = {

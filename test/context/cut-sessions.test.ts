@@ -5,18 +5,21 @@
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { checkpoint } from "../../src/context/checkpoint.ts";
-import { defaultEstimator } from "../../src/context/token-estimator.ts";
-import { byImportance } from "../../src/context/by-importance.ts";
-import { dropMiddle } from "../../src/context/drop-middle.ts";
-import { dropOldest } from "../../src/context/drop-oldest.ts";
-import { estimateContext, type ContextEstimate } from "../../src/context/context-estimate.ts";
-import { meter } from "../../src/context/message-size.ts";
-import { planCuts } from "../../src/context/result-cuts.ts";
-import { planPruning } from "../../src/context/pruning.ts";
-import { slidingWindow } from "../../src/context/sliding-window.ts";
-import { summarize } from "../../src/context/summarize.ts";
-import type { PlanBudget } from "../../src/context/compaction-strategy.ts";
+import { checkpoint } from "../../src/context/compaction/checkpoint.ts";
+import { defaultEstimator } from "../../src/context/estimate/token-estimator.ts";
+import { byImportance } from "../../src/context/compaction/by-importance.ts";
+import { dropMiddle } from "../../src/context/compaction/drop-middle.ts";
+import { dropOldest } from "../../src/context/compaction/drop-oldest.ts";
+import {
+  estimateContext,
+  type ContextEstimate,
+} from "../../src/context/estimate/context-estimate.ts";
+import { meter } from "../../src/context/estimate/message-size.ts";
+import { planCuts } from "../../src/context/shortening/result-cuts.ts";
+import { planPruning } from "../../src/context/shortening/pruning.ts";
+import { slidingWindow } from "../../src/context/compaction/sliding-window.ts";
+import { summarize } from "../../src/context/compaction/summarize.ts";
+import type { PlanBudget } from "../../src/context/compaction/compaction-strategy.ts";
 import type { EventBody } from "../../src/events/index.ts";
 import {
   cutItem,

@@ -1,7 +1,7 @@
 /** Where a compaction may cut: what is kept within some tokens, and what a cut covers. */
 
 import { describe, expect, it } from "vitest";
-import type { PlanBudget } from "../../src/context/compaction-strategy.ts";
+import type { PlanBudget } from "../../src/context/compaction/compaction-strategy.ts";
 import {
   beginsWithUser,
   covering,
@@ -12,9 +12,9 @@ import {
   tokensFrom,
   usualBudget,
   type Cuttable,
-} from "../../src/context/cut.ts";
-import { meter } from "../../src/context/message-size.ts";
-import type { ShownUnit } from "../../src/context/shown-units.ts";
+} from "../../src/context/compaction/cut.ts";
+import { meter } from "../../src/context/estimate/message-size.ts";
+import type { ShownUnit } from "../../src/context/compaction/shown-units.ts";
 import { itemMessages } from "../../src/projections/index.ts";
 import { lengthEstimator } from "../support/length-estimator.ts";
 import { gpt, Session } from "./session.ts";

@@ -1,16 +1,19 @@
 /** What is left out at last, so that no message can end a session: what was too long, then what came before. */
 
 import { describe, expect, it } from "vitest";
-import type { CompactionPlan, PlanBudget } from "../../src/context/compaction-strategy.ts";
-import { cuttable, tokensFrom } from "../../src/context/cut.ts";
+import type {
+  CompactionPlan,
+  PlanBudget,
+} from "../../src/context/compaction/compaction-strategy.ts";
+import { cuttable, tokensFrom } from "../../src/context/compaction/cut.ts";
 import {
   newestTokens,
   onlyThisTurn,
   onlyThisTurnAtLast,
   unsentMessages,
-} from "../../src/context/last-resort.ts";
-import { meter } from "../../src/context/message-size.ts";
-import { defaultEstimator } from "../../src/context/token-estimator.ts";
+} from "../../src/context/compaction/last-resort.ts";
+import { meter } from "../../src/context/estimate/message-size.ts";
+import { defaultEstimator } from "../../src/context/estimate/token-estimator.ts";
 import type { StoredError } from "../../src/events/index.ts";
 import { gpt, Session } from "./session.ts";
 

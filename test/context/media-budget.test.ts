@@ -3,11 +3,15 @@
 import * as fc from "fast-check";
 import type { ModelMessage } from "ai";
 import { describe, expect, it } from "vitest";
-import { asBase64, modelMedia, type MediaLimits } from "../../src/context/model-media.ts";
-import { defaultEstimator } from "../../src/context/token-estimator.ts";
-import { estimateContext } from "../../src/context/context-estimate.ts";
-import { limitedMedia, planOmission, type OmissionPlan } from "../../src/context/media-budget.ts";
-import { meter } from "../../src/context/message-size.ts";
+import { asBase64, modelMedia, type MediaLimits } from "../../src/context/models/model-media.ts";
+import { defaultEstimator } from "../../src/context/estimate/token-estimator.ts";
+import { estimateContext } from "../../src/context/estimate/context-estimate.ts";
+import {
+  limitedMedia,
+  planOmission,
+  type OmissionPlan,
+} from "../../src/context/shortening/media-budget.ts";
+import { meter } from "../../src/context/estimate/message-size.ts";
 import { blobReference, type StoredUserPart } from "../../src/events/index.ts";
 import { promptDiff, promptMessages } from "../../src/projections/index.ts";
 import { problems } from "./next-prompt.ts";

@@ -4,8 +4,12 @@ import { deflateSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import type { ModelName } from "../../src/events/index.ts";
 import { lengthEstimator } from "../support/length-estimator.ts";
-import { mediaMeasures, mediaTokens, uploadedTokens } from "../../src/context/media-tokens.ts";
-import { meter } from "../../src/context/message-size.ts";
+import {
+  mediaMeasures,
+  mediaTokens,
+  uploadedTokens,
+} from "../../src/context/estimate/media-tokens.ts";
+import { meter } from "../../src/context/estimate/message-size.ts";
 
 const claude: ModelName = { provider: "anthropic", modelId: "claude-sonnet-4-5" };
 const newerClaude: ModelName = { provider: "anthropic", modelId: "claude-opus-5-5" };

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import type { AssistantContent, ModelMessage, ToolResultPart, UserContent } from "ai";
-import { meter, type MessageSize } from "../../src/context/message-size.ts";
+import { meter, type MessageSize } from "../../src/context/estimate/message-size.ts";
 import { lengthEstimator } from "../support/length-estimator.ts";
 
 const model = { provider: "p", modelId: "m" };

@@ -1,8 +1,8 @@
 /** What estimates depend on, by family: a model is known by its own name first, since gateways serve many makers. */
 
 import { expect, it } from "vitest";
-import { modelFamily } from "../../src/context/model-family.ts";
-import { modelTokenizer } from "../../src/context/model-tokenizer.ts";
+import { modelFamily } from "../../src/context/models/model-family.ts";
+import { modelTokenizer } from "../../src/context/estimate/model-tokenizer.ts";
 
 it.each([
   ["openai.responses", "gpt-5", "openai"],

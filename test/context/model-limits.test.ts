@@ -2,9 +2,9 @@
 
 import { describe, expect, it } from "vitest";
 import type { ModelName, TokenUsage } from "../../src/events/index.ts";
-import { callCost, modelLimits, type KnownLimits } from "../../src/context/model-limits.ts";
-import { modelCatalogue } from "../../src/context/model-catalogue.ts";
-import { sessionCost } from "../../src/context/cost.ts";
+import { callCost, modelLimits, type KnownLimits } from "../../src/context/models/model-limits.ts";
+import { modelCatalogue } from "../../src/context/models/model-catalogue.ts";
+import { sessionCost } from "../../src/context/spending/cost.ts";
 import type { UsageState } from "../../src/projections/index.ts";
 
 const catalogue = await modelCatalogue();

@@ -1,7 +1,11 @@
 /** What models take beside text: by type and by size. */
 
 import { describe, expect, it } from "vitest";
-import { mediaRefusal, modelMedia, type MediaLimits } from "../../src/context/model-media.ts";
+import {
+  mediaRefusal,
+  modelMedia,
+  type MediaLimits,
+} from "../../src/context/models/model-media.ts";
 
 const claude = { provider: "anthropic.messages", modelId: "claude-opus-4-8" };
 const haiku = { provider: "anthropic.messages", modelId: "claude-haiku-4-5" };

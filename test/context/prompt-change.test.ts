@@ -2,10 +2,15 @@
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { promptChange, type PromptChange } from "../../src/context/prompt-change.ts";
+import { promptChange, type PromptChange } from "../../src/context/estimate/prompt-change.ts";
 import { lengthEstimator } from "../support/length-estimator.ts";
-import { addSize, meter, noSize, type MessageSize } from "../../src/context/message-size.ts";
-import { modelFamily, type ReasoningRule } from "../../src/context/model-family.ts";
+import {
+  addSize,
+  meter,
+  noSize,
+  type MessageSize,
+} from "../../src/context/estimate/message-size.ts";
+import { modelFamily, type ReasoningRule } from "../../src/context/models/model-family.ts";
 import { blobReference, type EventBody, type ModelOutput } from "../../src/events/index.ts";
 import { itemMessages, promptMessages, shownItem } from "../../src/projections/index.ts";
 import { gpt, Session } from "./session.ts";

@@ -4,8 +4,8 @@ import fc from "fast-check";
 import type { ModelMessage } from "ai";
 import { describe, expect, it } from "vitest";
 import { lengthEstimator } from "../support/length-estimator.ts";
-import { meter, type Meter } from "../../src/context/message-size.ts";
-import { promptSize } from "../../src/context/context-estimate.ts";
+import { meter, type Meter } from "../../src/context/estimate/message-size.ts";
+import { promptSize } from "../../src/context/estimate/context-estimate.ts";
 
 const message = fc
   .string({ maxLength: 40 })

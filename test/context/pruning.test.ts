@@ -2,10 +2,14 @@
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { defaultEstimator } from "../../src/context/token-estimator.ts";
-import { meter } from "../../src/context/message-size.ts";
-import { planPruning, type PruneOptions, type PruningPlan } from "../../src/context/pruning.ts";
-import { promptCache, type PromptCache } from "../../src/context/prompt-cache.ts";
+import { defaultEstimator } from "../../src/context/estimate/token-estimator.ts";
+import { meter } from "../../src/context/estimate/message-size.ts";
+import {
+  planPruning,
+  type PruneOptions,
+  type PruningPlan,
+} from "../../src/context/shortening/pruning.ts";
+import { promptCache, type PromptCache } from "../../src/context/estimate/prompt-cache.ts";
 import { promptMessages, PRUNED_PLACEHOLDER } from "../../src/projections/index.ts";
 import { anySession, play } from "./any-session.ts";
 import { problems } from "./next-prompt.ts";

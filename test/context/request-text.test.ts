@@ -1,14 +1,14 @@
 /** The requests of users that a summary repeats: whole where there is room, cut where there is none. */
 
 import { describe, expect, it } from "vitest";
-import type { PlanBudget } from "../../src/context/compaction-strategy.ts";
-import { meter } from "../../src/context/message-size.ts";
+import type { PlanBudget } from "../../src/context/compaction/compaction-strategy.ts";
+import { meter } from "../../src/context/estimate/message-size.ts";
 import {
   originalRequests,
   requestText,
   requestTexts,
   textWithin,
-} from "../../src/context/request-text.ts";
+} from "../../src/context/compaction/request-text.ts";
 import type { UserItem } from "../../src/projections/index.ts";
 import { lengthEstimator } from "../support/length-estimator.ts";
 import { gpt, Session } from "./session.ts";

@@ -2,15 +2,15 @@
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { meter } from "../../src/context/message-size.ts";
+import { meter } from "../../src/context/estimate/message-size.ts";
 import {
   pageLimit,
   planCuts,
   type CutPlanning,
   resultShare,
   type CutOptions,
-} from "../../src/context/result-cuts.ts";
-import { resultPage } from "../../src/context/result-page.ts";
+} from "../../src/context/shortening/result-cuts.ts";
+import { resultPage } from "../../src/context/shortening/result-page.ts";
 import type { EventBody, ModelOutput } from "../../src/events/index.ts";
 import { cutItem, itemMessages, promptMessages } from "../../src/projections/index.ts";
 import { defaultEstimator } from "../../src/context/index.ts";

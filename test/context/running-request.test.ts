@@ -1,12 +1,18 @@
 /** What a user waits for: which messages it is, and that no plan loses it. */
 
 import { describe, expect, it } from "vitest";
-import { byImportance } from "../../src/context/by-importance.ts";
-import { checkpoint } from "../../src/context/checkpoint.ts";
-import { dropMiddle } from "../../src/context/drop-middle.ts";
-import { meter } from "../../src/context/message-size.ts";
-import type { CompactionPlan, PlanBudget } from "../../src/context/compaction-strategy.ts";
-import { runningRequest, withRunningRequest } from "../../src/context/running-request.ts";
+import { byImportance } from "../../src/context/compaction/by-importance.ts";
+import { checkpoint } from "../../src/context/compaction/checkpoint.ts";
+import { dropMiddle } from "../../src/context/compaction/drop-middle.ts";
+import { meter } from "../../src/context/estimate/message-size.ts";
+import type {
+  CompactionPlan,
+  PlanBudget,
+} from "../../src/context/compaction/compaction-strategy.ts";
+import {
+  runningRequest,
+  withRunningRequest,
+} from "../../src/context/compaction/running-request.ts";
 import type { StoredUserContent, TurnEndReason } from "../../src/events/index.ts";
 import { promptMessages } from "../../src/projections/index.ts";
 import { lengthEstimator } from "../support/length-estimator.ts";

@@ -2,7 +2,7 @@
 
 import type { ModelMessage } from "ai";
 import { describe, expect, it } from "vitest";
-import { SentMessages } from "../../src/context/sent-messages.ts";
+import { SentMessages } from "../../src/context/sent/messages.ts";
 
 const claude = { provider: "anthropic.messages", modelId: "claude-sonnet-4-5" };
 const gemini = { provider: "google.generative-ai", modelId: "gemini-2.5-pro" };

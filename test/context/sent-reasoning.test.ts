@@ -4,7 +4,10 @@
  */
 
 import { describe, expect, it } from "vitest";
-import { estimateContext, type ContextEstimate } from "../../src/context/context-estimate.ts";
+import {
+  estimateContext,
+  type ContextEstimate,
+} from "../../src/context/estimate/context-estimate.ts";
 import type { ModelName, ProviderMetadata, TokenUsage } from "../../src/events/index.ts";
 import { Session } from "./session.ts";
 

@@ -2,15 +2,15 @@
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { dropMiddle } from "../../src/context/drop-middle.ts";
-import { dropOldest } from "../../src/context/drop-oldest.ts";
-import { slidingWindow } from "../../src/context/sliding-window.ts";
+import { dropMiddle } from "../../src/context/compaction/drop-middle.ts";
+import { dropOldest } from "../../src/context/compaction/drop-oldest.ts";
+import { slidingWindow } from "../../src/context/compaction/sliding-window.ts";
 import {
   isPending,
   messageCount,
   shownUnits,
   type ShownUnit,
-} from "../../src/context/shown-units.ts";
+} from "../../src/context/compaction/shown-units.ts";
 import { anySession, play } from "./any-session.ts";
 import { nextPrompt, problems } from "./next-prompt.ts";
 import { Session } from "./session.ts";

@@ -9,7 +9,7 @@ import {
   spentSchema,
   spentSince,
   spentWithin,
-} from "../../src/context/spending.ts";
+} from "../../src/context/spending/spending.ts";
 import { noUsage, type UsageState } from "../../src/projections/index.ts";
 
 const model = { provider: "p", modelId: "m" };

@@ -1,14 +1,14 @@
 /** What each strategy keeps, however little it is told to keep; and what it does when it is asked early. */
 
 import { describe, expect, it } from "vitest";
-import { defaultEstimator } from "../../src/context/token-estimator.ts";
-import { byImportance } from "../../src/context/by-importance.ts";
-import { dropMiddle } from "../../src/context/drop-middle.ts";
-import { dropOldest } from "../../src/context/drop-oldest.ts";
-import { meter } from "../../src/context/message-size.ts";
-import { slidingWindow } from "../../src/context/sliding-window.ts";
-import { summarize } from "../../src/context/summarize.ts";
-import type { CompactionStrategy } from "../../src/context/compaction-strategy.ts";
+import { defaultEstimator } from "../../src/context/estimate/token-estimator.ts";
+import { byImportance } from "../../src/context/compaction/by-importance.ts";
+import { dropMiddle } from "../../src/context/compaction/drop-middle.ts";
+import { dropOldest } from "../../src/context/compaction/drop-oldest.ts";
+import { meter } from "../../src/context/estimate/message-size.ts";
+import { slidingWindow } from "../../src/context/compaction/sliding-window.ts";
+import { summarize } from "../../src/context/compaction/summarize.ts";
+import type { CompactionStrategy } from "../../src/context/compaction/compaction-strategy.ts";
 import type { EventBody } from "../../src/events/index.ts";
 import { gpt, Session } from "./session.ts";
 

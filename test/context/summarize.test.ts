@@ -2,19 +2,19 @@
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { defaultEstimator } from "../../src/context/token-estimator.ts";
-import { meter } from "../../src/context/message-size.ts";
-import { summarize } from "../../src/context/summarize.ts";
+import { defaultEstimator } from "../../src/context/estimate/token-estimator.ts";
+import { meter } from "../../src/context/estimate/message-size.ts";
+import { summarize } from "../../src/context/compaction/summarize.ts";
 import type {
   PlanBudget,
   SummaryReply,
   SummaryRequest,
-} from "../../src/context/compaction-strategy.ts";
+} from "../../src/context/compaction/compaction-strategy.ts";
 import type { SummaryRung } from "../../src/events/index.ts";
-import { HEADINGS, replyProblem } from "../../src/context/summary-form.ts";
+import { HEADINGS, replyProblem } from "../../src/context/compaction/summary-form.ts";
 import { summaryOf } from "../support/summarisers.ts";
-import { cuttable, tokensFrom } from "../../src/context/cut.ts";
-import { textTokens } from "../../src/context/text-tokens.ts";
+import { cuttable, tokensFrom } from "../../src/context/compaction/cut.ts";
+import { textTokens } from "../../src/context/estimate/text-tokens.ts";
 import { gpt, Session } from "./session.ts";
 import { runs } from "../support/runs.ts";
 

@@ -9,7 +9,7 @@ import {
   writerInstructions,
   writerPrompt,
   writtenText,
-} from "../../src/context/summary-form.ts";
+} from "../../src/context/compaction/summary-form.ts";
 import { Session } from "./session.ts";
 
 it("a model is asked for all headings, and for fewer tokens than it may write", () => {

@@ -1,8 +1,8 @@
 /** The conversation as a summarising model reads it: words, calls and results, and no file. */
 
 import { describe, expect, it } from "vitest";
-import { shownUnits } from "../../src/context/shown-units.ts";
-import { unitText } from "../../src/context/summary-transcript.ts";
+import { shownUnits } from "../../src/context/compaction/shown-units.ts";
+import { unitText } from "../../src/context/compaction/summary-transcript.ts";
 import type { EventBody } from "../../src/events/index.ts";
 import { Session } from "./session.ts";
 

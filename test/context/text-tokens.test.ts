@@ -2,7 +2,7 @@
 
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
-import { defaultEstimator, tokenizer } from "../../src/context/token-estimator.ts";
+import { defaultEstimator, tokenizer } from "../../src/context/estimate/token-estimator.ts";
 import { lengthEstimator } from "../support/length-estimator.ts";
 import { runs } from "../support/runs.ts";
 

@@ -4,7 +4,7 @@
  */
 
 import { describe, expect, it } from "vitest";
-import { textTokens } from "../../src/context/text-tokens.ts";
+import { textTokens } from "../../src/context/estimate/text-tokens.ts";
 
 /** Text, o200k's count, our estimate. */
 const texts: readonly (readonly [

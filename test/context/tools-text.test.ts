@@ -1,7 +1,7 @@
 /** Tool definitions as models read them: types for OpenAI's, fewer keywords for Gemini's, else as they are sent. */
 
 import { describe, expect, it } from "vitest";
-import { toolsCount, toolsText } from "../../src/context/tools-text.ts";
+import { toolsCount, toolsText } from "../../src/context/estimate/tools-text.ts";
 
 const tools = [
   { name: "now", description: "", inputSchema: { type: "object", properties: {} } },

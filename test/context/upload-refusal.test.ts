@@ -1,7 +1,7 @@
 /** Files that lie with a provider: which models are shown them, and what the others are told. */
 
 import { describe, expect, it } from "vitest";
-import { uploadNote, uploadRefusal } from "../../src/context/model-media.ts";
+import { uploadNote, uploadRefusal } from "../../src/context/models/model-media.ts";
 import type { UploadedFile } from "../../src/events/index.ts";
 
 const file = (mediaType: string, ...holders: readonly string[]): UploadedFile => ({

@@ -1,13 +1,16 @@
 /** Where a sliding window begins and what lies between two ends, over messages of exactly a hundred tokens. */
 
 import { describe, expect, it } from "vitest";
-import { byImportance } from "../../src/context/by-importance.ts";
-import type { CompactionPlan, PlanBudget } from "../../src/context/compaction-strategy.ts";
-import { dropMiddle, type DropMiddleOptions } from "../../src/context/drop-middle.ts";
-import { dropOldest } from "../../src/context/drop-oldest.ts";
-import { meter } from "../../src/context/message-size.ts";
-import { shownUnits } from "../../src/context/shown-units.ts";
-import { slidingWindow } from "../../src/context/sliding-window.ts";
+import { byImportance } from "../../src/context/compaction/by-importance.ts";
+import type {
+  CompactionPlan,
+  PlanBudget,
+} from "../../src/context/compaction/compaction-strategy.ts";
+import { dropMiddle, type DropMiddleOptions } from "../../src/context/compaction/drop-middle.ts";
+import { dropOldest } from "../../src/context/compaction/drop-oldest.ts";
+import { meter } from "../../src/context/estimate/message-size.ts";
+import { shownUnits } from "../../src/context/compaction/shown-units.ts";
+import { slidingWindow } from "../../src/context/compaction/sliding-window.ts";
 import { lengthEstimator } from "../support/length-estimator.ts";
 import { gpt, Session } from "./session.ts";
 

@@ -2,11 +2,11 @@
 import { readFile } from "node:fs/promises";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { checksum, createCodec, seededChecksum, type RowKey } from "../../src/events/codec.ts";
-import { crc32 } from "../../src/events/crc32.ts";
-import { eventSchemas } from "../../src/events/catalogue.ts";
-import { TurnlogError } from "../../src/events/errors.ts";
-import { storedForm } from "../../src/events/stored-form.ts";
+import { checksum, createCodec, seededChecksum, type RowKey } from "../../src/events/rows/codec.ts";
+import { crc32 } from "../../src/events/rows/crc32.ts";
+import { eventSchemas } from "../../src/events/catalogue/catalogue.ts";
+import { TurnlogError } from "../../src/events/values/errors.ts";
+import { storedForm } from "../../src/events/rows/stored-form.ts";
 import { eventData, eventOf, knownTypes } from "./event-arbitraries.ts";
 import { runs } from "../support/runs.ts";
 

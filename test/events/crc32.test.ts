@@ -3,7 +3,7 @@
 import { crc32 as crc32OfNode } from "node:zlib";
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { crc32 } from "../../src/events/crc32.ts";
+import { crc32 } from "../../src/events/rows/crc32.ts";
 
 it("is the CRC-32 of Node, for texts and bytes, with and without a seed", () => {
   fc.assert(

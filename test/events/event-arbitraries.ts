@@ -5,8 +5,8 @@ import {
   type EventMap,
   type EventType,
   type NewEvent,
-} from "../../src/events/catalogue.ts";
-import type { FailureKind } from "../../src/events/step-events.ts";
+} from "../../src/events/catalogue/catalogue.ts";
+import type { FailureKind } from "../../src/events/catalogue/step-events.ts";
 
 type KnownType = Exclude<EventType, "unknown" | `app.${string}`> | "app.noted";
 

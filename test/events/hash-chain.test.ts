@@ -2,11 +2,11 @@
 import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createCodec } from "../../src/events/codec.ts";
-import { canonicalJson } from "../../src/events/json.ts";
-import { eventLine, parseEventLine } from "../../src/events/session-file.ts";
-import { HashChain, type ChainLink } from "../../src/events/hash-chain.ts";
-import type { NewEvent, SessionEvent } from "../../src/events/catalogue.ts";
+import { createCodec } from "../../src/events/rows/codec.ts";
+import { canonicalJson } from "../../src/events/values/json.ts";
+import { eventLine, parseEventLine } from "../../src/events/checks/session-file.ts";
+import { HashChain, type ChainLink } from "../../src/events/rows/hash-chain.ts";
+import type { NewEvent, SessionEvent } from "../../src/events/catalogue/catalogue.ts";
 import { eventOf, knownTypes } from "./event-arbitraries.ts";
 
 const codec = createCodec();

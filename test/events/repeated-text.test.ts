@@ -2,7 +2,7 @@
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createCodec, checksum, type RowKey } from "../../src/events/codec.ts";
+import { createCodec, checksum, type RowKey } from "../../src/events/rows/codec.ts";
 import {
   HashChain,
   plainJson,
@@ -10,8 +10,8 @@ import {
   type NewEvent,
   type SessionEvent,
 } from "../../src/events/index.ts";
-import { parseEventLine, eventLine } from "../../src/events/session-file.ts";
-import { storedForm } from "../../src/events/stored-form.ts";
+import { parseEventLine, eventLine } from "../../src/events/checks/session-file.ts";
+import { storedForm } from "../../src/events/rows/stored-form.ts";
 
 const codec = createCodec();
 const key: RowKey = { session: "s", position: 7 };

@@ -9,7 +9,7 @@ import { blobReference, type ModelName } from "../../src/events/index.ts";
 import { promptWithMedia } from "../../src/public/index.ts";
 import type { KnownBlob } from "../../src/projections/index.ts";
 import { installedScaler } from "../../src/media/scaled-picture.ts";
-import { SessionBlobs } from "../../src/media/session-blobs.ts";
+import { SessionBlobs } from "../../src/media/blobs-of-session.ts";
 import { scriptedModel } from "../../src/models/index.ts";
 import { png } from "../support/media.ts";
 import { openSession } from "../support/with-runtime.ts";

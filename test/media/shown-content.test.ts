@@ -6,7 +6,7 @@ import { blobReference, type ModelName } from "../../src/events/index.ts";
 import { modelMedia } from "../../src/context/index.ts";
 import type { KnownBlob } from "../../src/projections/index.ts";
 import { whyNotShown } from "../../src/media/shown-content.ts";
-import { SessionBlobs } from "../../src/media/session-blobs.ts";
+import { SessionBlobs } from "../../src/media/blobs-of-session.ts";
 import { png } from "../support/media.ts";
 
 const claude: ModelName = { provider: "anthropic", modelId: "claude-sonnet-4-5" };

@@ -2,7 +2,7 @@
 
 import { expect, it, vi } from "vitest";
 import type { Appended, EventBody, EventLog, SessionEvent } from "../../src/events/index.ts";
-import { SessionWriter } from "../../src/runtime/session/session-writer.ts";
+import { SessionWriter } from "../../src/runtime/session/writer.ts";
 
 interface Append {
   readonly after: unknown;

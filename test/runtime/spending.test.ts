@@ -14,7 +14,7 @@ import {
 } from "../../src/public/index.ts";
 import { verifySession } from "../../src/archive/verify/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
-import { SpendingLedger } from "../../src/runtime/spending-ledger.ts";
+import { SpendingLedger } from "../../src/runtime/figures/spending-ledger.ts";
 import { readSessionState } from "../../src/state/index.ts";
 import { replay } from "../../src/replay/index.ts";
 import { runs } from "../support/runs.ts";

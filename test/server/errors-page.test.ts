@@ -9,7 +9,7 @@ const read = (path: string): Promise<string> =>
   readFile(new URL(`../../${path}`, import.meta.url), "utf8");
 
 it("docs/errors.md has a row for each code of an error, with its HTTP status", async () => {
-  const source = await read("src/events/errors.ts");
+  const source = await read("src/events/values/errors.ts");
   const codes = [...source.matchAll(/^ {2}\| "([A-Z_]+)"/gm)].map(([, code = ""]) => code);
   expect(codes.length).toBeGreaterThan(40);
   const rows = [...(await read("docs/errors.md")).matchAll(/^\| `([A-Z_]+)` \| (\d+) \|/gm)];

@@ -82,7 +82,7 @@ const given: Readonly<Record<string, string>> = {
 };
 
 interface DocstringExample {
-  /** `src/runtime/session.ts:20` */
+  /** `src/runtime/api/session.ts:20` */
   readonly place: string;
   readonly module: string;
 }

@@ -12,7 +12,7 @@ import { Session, type Runtime } from "node:inspector";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { getEventListeners } from "node:events";
 import { queryObjects } from "node:v8";
-import { SessionActor } from "../../src/runtime/session/session-actor.ts";
+import { SessionActor } from "../../src/runtime/session/actor.ts";
 import { Batch } from "../../src/store/leveldb/heads/batch.ts";
 
 /** Counts by what is counted. */

@@ -19,11 +19,11 @@ import {
 import type { ContextStrategy } from "../settings/environment.ts";
 import { DEFAULT_DIR, writeSentence, type Output } from "../output/output.ts";
 import { meantName } from "../output/did-you-mean.ts";
-import type { ChatPlace } from "./chat-options.ts";
-import { chatAgent } from "./chat-agent.ts";
-import { chatModels } from "./chat-models.ts";
-import { chatStore, type ChatStore } from "./chat-store.ts";
-import type { ChatHost, ChatSession } from "./chat-session.ts";
+import type { ChatPlace } from "./host/chat-options.ts";
+import { chatAgent } from "./model/chat-agent.ts";
+import { chatModels } from "./model/chat-models.ts";
+import { chatStore, type ChatStore } from "./host/chat-store.ts";
+import type { ChatHost, ChatSession } from "./host/chat-session.ts";
 import { contextWarning } from "../wording/context-words.ts";
 import { askLine } from "../output/question.ts";
 import {
@@ -34,13 +34,13 @@ import {
   type ExitCode,
 } from "../output/error-report.ts";
 import { visibleName } from "../output/visible-text.ts";
-import { ANSWERS, readAnswer } from "./chat-line.ts";
-import { conversationOf } from "./conversation-state.ts";
-import { takeInterrupts, type Interrupts } from "./interrupts.ts";
-import { mentionOf } from "./mentioned-files.ts";
-import type { ModelChoice } from "./model-choice.ts";
-import { loadModel } from "./model-loading.ts";
-import { introduceSession, waitingForClients } from "./resumed-session.ts";
+import { ANSWERS, readAnswer } from "./line/chat-line.ts";
+import { conversationOf } from "./screen/conversation-state.ts";
+import { takeInterrupts, type Interrupts } from "./host/interrupts.ts";
+import { mentionOf } from "./line/mentioned-files.ts";
+import type { ModelChoice } from "./model/model-choice.ts";
+import { loadModel } from "./model/model-loading.ts";
+import { introduceSession, waitingForClients } from "./host/resumed-session.ts";
 import {
   beginRerun,
   finishTurn,
@@ -50,7 +50,7 @@ import {
   type RerunRequest,
 } from "./run-turn.ts";
 import { ownerHost, ownerRerun } from "./owner-chat.ts";
-import { jsonView, textView, type AskApproval } from "./turn-view.ts";
+import { jsonView, textView, type AskApproval } from "./screen/turn-view.ts";
 
 export interface ChatRun extends StorePlace {
   readonly durability: "sync" | "os";

@@ -2,21 +2,21 @@
 
 import { onAbort, firstAbort } from "../../shared/index.ts";
 import type { CancelMode, Delivery, SessionEvent } from "../../events/index.ts";
-import type { ChatSession } from "./chat-session.ts";
+import type { ChatSession } from "./host/chat-session.ts";
 import { emptyDraft } from "../terminal/draft.ts";
 import type { Key } from "../terminal/keyboard.ts";
-import { TurnCancel } from "./turn-cancel.ts";
-import { OpenEditor } from "./text-editor.ts";
-import { helpLines } from "./chat-help.ts";
-import { readLine, type ChatLine } from "./chat-line.ts";
-import { TypedLine } from "./typed-line.ts";
-import { carryOut } from "./slash-commands.ts";
-import { ChatScreen } from "./chat-screen.ts";
-import { conversationOf, questionsOf } from "./conversation-state.ts";
-import { isShownByEvents, isWrongCommand, type Moved } from "./command-outcome.ts";
-import type { ChatOptions, ChatPlace } from "./chat-options.ts";
-import { earlierInputs } from "./resumed-session.ts";
-import { SessionFigures } from "./session-figures.ts";
+import { TurnCancel } from "./acts/turn-cancel.ts";
+import { OpenEditor } from "./line/text-editor.ts";
+import { helpLines } from "./line/chat-help.ts";
+import { readLine, type ChatLine } from "./line/chat-line.ts";
+import { TypedLine } from "./line/typed-line.ts";
+import { carryOut } from "./acts/slash-commands.ts";
+import { ChatScreen } from "./screen/chat-screen.ts";
+import { conversationOf, questionsOf } from "./screen/conversation-state.ts";
+import { isShownByEvents, isWrongCommand, type Moved } from "./acts/command-outcome.ts";
+import type { ChatOptions, ChatPlace } from "./host/chat-options.ts";
+import { earlierInputs } from "./host/resumed-session.ts";
+import { SessionFigures } from "./screen/session-figures.ts";
 
 export class Chat {
   readonly #options: ChatOptions;

@@ -3,10 +3,10 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { openKeyboard } from "../terminal/keyboard.ts";
 import { questionScreen } from "../output/output.ts";
-import { editText } from "./text-editor.ts";
+import { editText } from "./line/text-editor.ts";
 import { Chat } from "./chat.ts";
 import { isOwnerGone } from "../owner/owner-answer.ts";
-import type { ChatOptions, ChatPlace } from "./chat-options.ts";
+import type { ChatOptions, ChatPlace } from "./host/chat-options.ts";
 
 /** Within this time a process is stopped that has asked for it. */
 const STOPPING_MS = 200;

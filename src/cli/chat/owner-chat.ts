@@ -5,8 +5,8 @@ import { heldInput, receiveInput, type UserInput } from "../../media/index.ts";
 import { eventsOfTurn, type Rewound } from "../../runtime/index.ts";
 import type { MessagePart, SessionClient } from "../../client/index.ts";
 import type { StoreOwner } from "../owner/store-owner.ts";
-import type { ChatHost, ChatResult, ChatSession, ChatTurn } from "./chat-session.ts";
-import { conversationOf } from "./conversation-state.ts";
+import type { ChatHost, ChatResult, ChatSession, ChatTurn } from "./host/chat-session.ts";
+import { conversationOf } from "./screen/conversation-state.ts";
 import type { BegunRerun, RerunRequest } from "./run-turn.ts";
 
 export function ownerHost({ client, log }: StoreOwner): ChatHost {

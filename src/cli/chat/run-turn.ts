@@ -5,13 +5,13 @@ import type { SessionEvent, TurnEndReason } from "../../events/index.ts";
 import { forkSession } from "../../archive/index.ts";
 import { rerunPoint, type Approval, type RerunPlace, type RerunPoint } from "../../state/index.ts";
 import type { Runtime } from "../../runtime/index.ts";
-import type { ChatResult, ChatSession } from "./chat-session.ts";
+import type { ChatResult, ChatSession } from "./host/chat-session.ts";
 import type { UserInput } from "../../media/index.ts";
 import { DONE, INTERRUPTED, type ExitCode } from "../output/error-report.ts";
 import { writeLine, type Channel } from "../output/output.ts";
-import { settle } from "./approval-settlement.ts";
-import type { Interrupts } from "./interrupts.ts";
-import type { TurnView } from "./turn-view.ts";
+import { settle } from "./acts/approval-settlement.ts";
+import type { Interrupts } from "./host/interrupts.ts";
+import type { TurnView } from "./screen/turn-view.ts";
 
 type Question = Pick<Approval, "position" | "callId">;
 

@@ -6,9 +6,9 @@ import { isatty } from "node:tty";
 import { z } from "zod";
 import { hasCode, parseSessionId, TurnlogError } from "../../events/index.ts";
 import { runChat, type ChatRun } from "../chat/chat-run.ts";
-import { chooseModel } from "../chat/model-choice.ts";
-import { isAddress, isFile } from "../chat/mentioned-files.ts";
-import { newSessionName } from "../chat/session-name.ts";
+import { chooseModel } from "../chat/model/model-choice.ts";
+import { isAddress, isFile } from "../chat/line/mentioned-files.ts";
+import { newSessionName } from "../chat/host/session-name.ts";
 import {
   agentOptions,
   openSessions,

@@ -3,7 +3,7 @@
 import { resolve } from "node:path";
 import { z } from "zod";
 import { readContext, type LoggedContext } from "../../runtime/index.ts";
-import { agentParts } from "../chat/chat-agent.ts";
+import { agentParts } from "../chat/model/chat-agent.ts";
 import { contextLines } from "../wording/context-drawing.ts";
 import { readEnvironment } from "../settings/environment.ts";
 import { openSessions, sessionOptions } from "../settings/store-folder.ts";

@@ -101,8 +101,8 @@ async function chatWriter(
   output: Output,
   pace: Pace,
 ): Promise<(event: SessionEvent) => Promise<void>> {
-  const { TurnScreen } = await import("../chat/turn-screen.ts");
-  const { redrawn } = await import("../chat/live-output.ts");
+  const { TurnScreen } = await import("../chat/screen/turn-screen.ts");
+  const { redrawn } = await import("../chat/screen/live-output.ts");
   const screen = new TurnScreen(redrawn(output), {
     showsActivity: pace !== "at-once",
     isWhole: true,
@@ -121,7 +121,7 @@ async function check(
   const { instructions, compaction } = readEnvironment(process.env);
   const agent =
     file === undefined
-      ? (await import("../chat/chat-agent.ts")).recordedChatAgent(events, {
+      ? (await import("../chat/model/chat-agent.ts")).recordedChatAgent(events, {
           folder: process.cwd(),
           store: resolve(dir),
           instructions,

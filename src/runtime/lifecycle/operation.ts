@@ -14,9 +14,16 @@ import type {
   StepResult,
   ToolSet,
 } from "ai";
-import type { Agent, CallFailure, TurnContext } from "../../agent/index.ts";
+import {
+  type Agent,
+  type CallFailure,
+  type TurnContext,
+  callSettings,
+  maxAttempts,
+  nameOf,
+  unreportedUsage,
+} from "../../agent/index.ts";
 import type { SessionEvent } from "../../events/index.ts";
-import { callSettings, maxAttempts, nameOf, unreportedUsage } from "../../agent/index.ts";
 import { itemMessages, type StepItem } from "../../projections/index.ts";
 import type { Approval } from "../../state/index.ts";
 import { askingMessages, withQuestions } from "./asked-content.ts";

@@ -3,7 +3,7 @@
 import type { ModelCatalogue } from "../../context/index.ts";
 import type { PreparedAgent } from "../../agent/index.ts";
 import { withExpansion, type SessionBlobs } from "../../media/index.ts";
-import { type PromptContext, SessionPrompts } from "../prompt/session-prompts.ts";
+import { type PromptContext, SessionPrompts } from "../prompt/prompts.ts";
 
 export interface RunningAgentOptions extends PromptContext {
   readonly catalogue: ModelCatalogue;

@@ -15,7 +15,7 @@ import {
   type SessionState,
 } from "../../state/index.ts";
 import { toJson } from "../../shared/index.ts";
-import type { SessionActor } from "./session-actor.ts";
+import type { SessionActor } from "./actor.ts";
 
 /**
  * When a snapshot may be due. A new fork needs a summary, or a list would read its shared history; so does a

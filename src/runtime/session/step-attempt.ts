@@ -10,7 +10,7 @@ import { runModelStep } from "../model/model-step.ts";
 import type { SessionRecorder, SessionState } from "../../state/index.ts";
 import type { Timer } from "../../shared/index.ts";
 import type { TurnLifecycle } from "../lifecycle/turn-lifecycle.ts";
-import type { SessionPrompts } from "../prompt/session-prompts.ts";
+import type { SessionPrompts } from "../prompt/prompts.ts";
 import { ToolRunner } from "../tools/tool-runner.ts";
 import type { Delegate } from "../tools/delegation.ts";
 import type { RunningTurn } from "./running-turn.ts";

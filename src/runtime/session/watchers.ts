@@ -2,7 +2,7 @@
 
 import { onAbort } from "../../shared/index.ts";
 import type { TurnlogError } from "../../events/index.ts";
-import type { SessionActor } from "./session-actor.ts";
+import type { SessionActor } from "./actor.ts";
 
 /** What a watcher sees of a session: of its actor, or as its log has it. */
 export type Watched = Pick<SessionActor, "session" | "state" | "isIdle">;

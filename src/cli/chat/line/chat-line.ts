@@ -1,0 +1,244 @@
+/** Parses a line typed in a chat: a message, an answer to a question, or a command. Pure. */
+
+import type { CancelMode, Delivery } from "../../../events/index.ts";
+import { compactionWays, isCompactionWay, type CompactionWay } from "./compaction-ways.ts";
+
+export interface Answer {
+  readonly approved: boolean;
+  /** Whether the answer holds for every later call of the tool in this session. */
+  readonly always: boolean;
+  readonly reason?: string;
+}
+
+export type ContextLine =
+  | { readonly kind: "context" }
+  /** Without `how`, the agent's own strategy. */
+  | { readonly kind: "compact" | "preview"; readonly how?: CompactionWay }
+  /** Without `position`, the newest pruning or compaction. */
+  | { readonly kind: "restore"; readonly position?: number };
+
+export type TravelLine =
+  /** Forks at the end. Without `name`, under a new name. */
+  | { readonly kind: "fork"; readonly name?: string }
+  /** Rewinds before the last turn; returns to the branch that a rewind left; runs the last turn again. */
+  | { readonly kind: "undo" | "redo" | "retry" }
+  | { readonly kind: "edit"; readonly text: string }
+  /** Checks a branch out; without `branch`, lists them. */
+  | { readonly kind: "branches"; readonly branch?: number }
+  /** Shows the session at a position; without one, says where it is. */
+  | { readonly kind: "at"; readonly position?: number };
+
+export type StoreLine =
+  /** Begins another session. */
+  | { readonly kind: "new"; readonly name?: string }
+  /** Goes to a session. */
+  | { readonly kind: "resume"; readonly session: string }
+  | { readonly kind: "sessions" | "cost" }
+  /** Changes the model; without one, says which answers. */
+  | { readonly kind: "model"; readonly model?: string };
+
+export type ChatLine =
+  | ContextLine
+  | StoreLine
+  | TravelLine
+  | { readonly kind: "message"; readonly text: string; readonly delivery?: Delivery }
+  | { readonly kind: "answer"; readonly answer: Answer }
+  /** Waiting messages by their numbers. */
+  | { readonly kind: "withdraw"; readonly which: readonly number[] | "all" }
+  | { readonly kind: "move"; readonly number: number; readonly delivery: Delivery }
+  | { readonly kind: "cancel"; readonly mode: CancelMode; readonly withdraw: boolean }
+  /** Takes back an `always` or `never` about a tool. */
+  | { readonly kind: "ask"; readonly toolName: string }
+  | { readonly kind: "queue" }
+  | { readonly kind: "deliver" }
+  | { readonly kind: "help" }
+  | { readonly kind: "quit" }
+  | { readonly kind: "nothing" }
+  | { readonly kind: "wrong"; readonly why: string };
+
+export const ANSWERS = "y, n, n <why>, a (always) or v (never)";
+
+/** @param isAsked - Whether a call waits for an answer. */
+export function readLine(typed: string, isAsked: boolean): ChatLine {
+  const text = typed.trim();
+  if (text === "") return { kind: "nothing" };
+  // `//` sends a message that begins with a slash, such as a path.
+  if (text.startsWith("//")) return { kind: "message", text: text.slice(1) };
+  const command = /^\/([a-z]+)(?:\s+(.*))?$/s.exec(text);
+  if (command !== null) return readCommand(command[1] ?? "", (command[2] ?? "").trim());
+  if (!isAsked) return { kind: "message", text };
+  const answer = readAnswer(text);
+  if (answer !== undefined) return { kind: "answer", answer };
+  return {
+    kind: "wrong",
+    why: `Not sent: a call waits for your answer: ${ANSWERS}. Tab sends what you have typed.`,
+  };
+}
+
+/** The words `yes`, `no`, `always` and `never`, their letters, and a reason after a no. */
+export function readAnswer(text: string): Answer | undefined {
+  const [, word = "", rest] = /^(\p{L}+)(?:[\s:,.]+(\S.*))?$/su.exec(text.trim()) ?? [];
+  const reason = rest === undefined ? {} : { reason: rest };
+  switch (word.toLowerCase()) {
+    case "n":
+    case "no":
+      return { approved: false, always: false, ...reason };
+    case "v":
+    case "never":
+      return { approved: false, always: true, ...reason };
+    // A yes with further words is a message, not an answer.
+    case "y":
+    case "yes":
+      return rest === undefined ? { approved: true, always: false } : undefined;
+    case "a":
+    case "always":
+      return rest === undefined ? { approved: true, always: true } : undefined;
+    default:
+      return undefined;
+  }
+}
+
+function readCommand(name: string, rest: string): ChatLine {
+  const reason = rest === "" ? {} : { reason: rest };
+  switch (name) {
+    case "context":
+    case "help":
+    case "queue":
+    case "deliver":
+    case "sessions":
+    case "cost":
+    case "undo":
+    case "redo":
+    case "retry":
+    case "quit":
+      return { kind: name };
+    case "exit":
+      return { kind: "quit" };
+    case "new":
+      return readNew(rest);
+    case "resume":
+      return rest === "" ? { kind: "sessions" } : { kind: "resume", session: rest };
+    case "model":
+      return rest === "" ? { kind: "model" } : { kind: "model", model: rest };
+    case "edit":
+      return rest === ""
+        ? { kind: "wrong", why: "/edit <text> sends this text instead of the last message." }
+        : { kind: "edit", text: rest };
+    case "branches":
+      return readBranches(rest);
+    case "fork":
+      return readFork(rest);
+    case "at":
+      return readAt(rest);
+    case "approve":
+      return answered({ approved: true, always: false });
+    case "always":
+      return answered({ approved: true, always: true });
+    case "deny":
+      return answered({ approved: false, always: false, ...reason });
+    case "never":
+      return answered({ approved: false, always: true, ...reason });
+    case "ask":
+      return rest === ""
+        ? {
+            kind: "wrong",
+            why: "/ask <tool> asks again before its calls, after an always or never.",
+          }
+        : { kind: "ask", toolName: rest };
+    case "steer":
+      return placed(rest, "steer");
+    case "later":
+      return placed(rest, "follow-up");
+    case "compact":
+    case "preview":
+      return readWay(name, rest);
+    case "restore":
+      return readRestore(rest);
+    case "withdraw":
+      return readWithdraw(rest);
+    case "cancel":
+      return readCancel(rest);
+    default:
+      return { kind: "wrong", why: `There is no /${name}; /help lists the commands.` };
+  }
+}
+
+function answered(answer: Answer): ChatLine {
+  return { kind: "answer", answer };
+}
+
+/** A number moves a waiting message; text sends a new one. */
+function placed(rest: string, delivery: Delivery): ChatLine {
+  if (/^\d{1,6}$/.test(rest)) return { kind: "move", number: Number(rest), delivery };
+  if (rest !== "") return { kind: "message", text: rest, delivery };
+  const name = delivery === "steer" ? "/steer" : "/later";
+  return {
+    kind: "wrong",
+    why: `${name} <number> moves a waiting message, ${name} <text> sends one.`,
+  };
+}
+
+function readWithdraw(rest: string): ChatLine {
+  if (rest === "all") return { kind: "withdraw", which: "all" };
+  const numbers = rest.split(/[\s,]+/).filter((word) => word !== "");
+  if (numbers.length === 0 || !numbers.every((word) => /^\d{1,6}$/.test(word))) {
+    return {
+      kind: "wrong",
+      why: "/withdraw <number> or /withdraw all takes waiting messages back.",
+    };
+  }
+  return { kind: "withdraw", which: [...new Set(numbers.map(Number))] };
+}
+
+function readCancel(rest: string): ChatLine {
+  const words = new Set(rest.split(/\s+/).filter((word) => word !== ""));
+  const withdraw = words.delete("all");
+  const mode = words.delete("after-tools") ? "after-tools" : "now";
+  words.delete("now");
+  if (words.size > 0) {
+    return { kind: "wrong", why: "/cancel, /cancel after-tools; with all, waiting messages too." };
+  }
+  return { kind: "cancel", mode, withdraw };
+}
+
+function readWay(kind: "compact" | "preview", rest: string): ChatLine {
+  if (rest === "") return { kind };
+  if (isCompactionWay(rest)) return { kind, how: rest };
+  return { kind: "wrong", why: `/${kind} alone, or with one of ${compactionWays.join(", ")}.` };
+}
+
+function readFork(rest: string): ChatLine {
+  if (rest === "") return { kind: "fork" };
+  if (!/\s/.test(rest)) return { kind: "fork", name: rest };
+  return { kind: "wrong", why: "/fork alone, or /fork <name> with a name without spaces." };
+}
+
+function readNew(rest: string): ChatLine {
+  if (rest === "") return { kind: "new" };
+  if (!/\s/.test(rest)) return { kind: "new", name: rest };
+  return { kind: "wrong", why: "/new alone, or /new <name> with a name without spaces." };
+}
+
+function readAt(rest: string): ChatLine {
+  if (rest === "") return { kind: "at" };
+  if (/^[1-9]\d{0,14}$/.test(rest)) return { kind: "at", position: Number(rest) };
+  return {
+    kind: "wrong",
+    why: "/at shows the present position, /at <position> the session there.",
+  };
+}
+
+function readRestore(rest: string): ChatLine {
+  if (rest === "") return { kind: "restore" };
+  if (/^[1-9]\d{0,14}$/.test(rest)) return { kind: "restore", position: Number(rest) };
+  return {
+    kind: "wrong",
+    why: "/restore undoes the newest pruning or compaction, /restore <position> the one there.",
+  };
+}
+
+function readBranches(rest: string): ChatLine {
+  if (rest === "") return { kind: "branches" };
+  if (/^[1-9]\d{0,14}$/.test(rest)) return { kind: "branches", branch: Number(rest) };
+  return { kind: "wrong", why: "/branches lists the branches, /branches <number> goes to one." };
+}

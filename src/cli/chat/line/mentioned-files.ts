@@ -1,0 +1,61 @@
+/**
+ * Finds the files that a typed message mentions: `@shot.png`, `@"my notes.md"` (`\"` for a quotation mark),
+ * `@https://example.org/plan.pdf`. Only for typed messages: text from a pipe may name files that the user does not mean.
+ */
+
+import { stat } from "node:fs/promises";
+import { resolve } from "node:path";
+import { TurnlogError } from "../../../events/index.ts";
+
+const MENTION = /(?<=^|[\s([{'])@(?:"(?<quoted>(?:\\"|[^"\n])+)"|(?<plain>[^\s"@][^\s"]*))/g;
+/** Punctuation that ends the sentence and not the name. */
+const PUNCTUATION = /[.,;:!?)\]}']+$/;
+
+/**
+ * The paths and addresses, each once. A word that names no file stays a word.
+ * @throws TurnlogError `INVALID_INPUT` for a quoted name of no file: quotes show that a file is meant
+ */
+export async function mentionedFiles(text: string, folder: string): Promise<readonly string[]> {
+  const found = new Set<string>();
+  for (const { groups } of text.matchAll(MENTION)) {
+    const quoted = groups?.["quoted"]?.replaceAll('\\"', '"');
+    const name = quoted ?? groups?.["plain"] ?? "";
+    const source = isAddress(name) ? name.replace(PUNCTUATION, "") : await pathOf(name, folder);
+    if (source !== undefined) found.add(source);
+    else if (quoted !== undefined) {
+      throw new TurnlogError(
+        "INVALID_INPUT",
+        `There is no file ${JSON.stringify(name)} here; nothing was sent. Put a space after the @ to send it as text.`,
+      );
+    }
+  }
+  return [...found];
+}
+
+/** The path of the mentioned file, with or without the punctuation after it. */
+async function pathOf(name: string, folder: string): Promise<string | undefined> {
+  for (const candidate of new Set([name, name.replace(PUNCTUATION, "")])) {
+    const path = resolve(folder, candidate);
+    if (candidate !== "" && (await isFile(path))) return path;
+  }
+  return undefined;
+}
+
+export function mentionOf(source: string): string {
+  const isPlain = !/[\s"]|^@/.test(source);
+  return isPlain ? `@${source}` : `@"${source.replaceAll('"', '\\"')}"`;
+}
+
+export function isAddress(source: string): boolean {
+  return /^https?:\/\/./i.test(source);
+}
+
+export async function isFile(path: string): Promise<boolean> {
+  try {
+    return (await stat(path)).isFile();
+  } catch (error) {
+    // Without access the file cannot be attached, so the word stays text.
+    if (error instanceof Error) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,146 @@
+/** The line at the bottom of a chat: what is typed, the lines before it, and what can complete it. */
+
+import { readdir } from "node:fs/promises";
+import { resolve } from "node:path";
+import { draftText, edit, emptyDraft, lineStep, type Draft } from "../../terminal/draft.ts";
+import type { Key } from "../../terminal/keyboard.ts";
+import { TurnlogError } from "../../../events/index.ts";
+import type { ChatStore } from "../host/chat-store.ts";
+import { completionOf, type Choice, type Completion } from "./completion.ts";
+
+export interface TypedLineOptions {
+  /** Text in the line at the start. */
+  readonly draft: string;
+  /** Lines of this session, oldest first. */
+  readonly earlier: readonly string[];
+  readonly folder: string;
+  /** Called when names have been read that may complete the line. */
+  readonly onNames: () => void;
+}
+
+export class TypedLine {
+  readonly #options: TypedLineOptions;
+  readonly #history: InputHistory;
+  readonly #entries = new Map<string, readonly string[] | undefined>();
+  #sessions: readonly Choice[] = [];
+  #draft: Draft;
+
+  constructor(options: TypedLineOptions) {
+    this.#options = options;
+    this.#history = new InputHistory(options.earlier);
+    this.#draft = edit(emptyDraft, { kind: "text", text: options.draft });
+  }
+
+  get draft(): Draft {
+    return this.#draft;
+  }
+
+  get text(): string {
+    return draftText(this.#draft);
+  }
+
+  get completion(): Completion | undefined {
+    return completionOf(this.#draft, {
+      sessions: this.#sessions,
+      entries: (folder) => this.#entriesOf(folder),
+    });
+  }
+
+  set(draft: Draft): void {
+    this.#draft = draft;
+  }
+
+  edit(key: Key): void {
+    this.#draft = edit(this.#draft, key);
+  }
+
+  /** To the line above or below, from the first and the last to earlier and later messages. */
+  step(direction: "up" | "down"): void {
+    this.#draft = lineStep(this.#draft, direction) ?? this.#history.step(direction, this.#draft);
+  }
+
+  /** Adds a sent line to the history. Folders are read anew for the next line. */
+  add(line: string): void {
+    this.#entries.clear();
+    this.#history.add(line);
+  }
+
+  /** Reads the names of the store's sessions, and the texts of those but one, for Tab and Up. */
+  async learn(store: Pick<ChatStore, "list" | "earlierTexts">, but: string): Promise<void> {
+    try {
+      const sessions = await store.list();
+      this.#sessions = sessions.map(({ session, title }) => ({ name: session, what: title }));
+      this.#history.addOlder(await store.earlierTexts(but));
+      this.#options.onNames();
+    } catch (error) {
+      // A session that cannot be read, or a store that is closed meanwhile, completes nothing.
+      if (!TurnlogError.isInstance(error)) throw error;
+    }
+  }
+
+  /** Completes the line; false if nothing can be completed. */
+  complete(): boolean {
+    const { completion } = this;
+    if (completion === undefined) return false;
+    this.#draft = completion.completed;
+    return true;
+  }
+
+  #entriesOf(folder: string): readonly string[] | undefined {
+    if (!this.#entries.has(folder)) {
+      this.#entries.set(folder, undefined);
+      void this.#read(folder);
+    }
+    return this.#entries.get(folder);
+  }
+
+  async #read(folder: string): Promise<void> {
+    const found = await readdir(resolve(this.#options.folder, folder), {
+      withFileTypes: true,
+    }).catch(
+      // A folder that cannot be read completes nothing.
+      () => [],
+    );
+    const names = found.map((entry) => (entry.isDirectory() ? `${entry.name}/` : entry.name));
+    this.#entries.set(folder, names.toSorted());
+    this.#options.onNames();
+  }
+}
+
+/** The lines typed before, which Up and Down bring back. Keeps the line that was being typed. */
+export class InputHistory {
+  readonly #lines: string[] = [];
+  /** The index of the shown line; after the last one, the line being typed. */
+  #index = 0;
+  #typed: Draft = emptyDraft;
+
+  /** @param lines - Oldest first. */
+  constructor(lines: readonly string[] = []) {
+    for (const line of lines) this.add(line);
+  }
+
+  /** Adds a sent line, unless it repeats the last one. */
+  add(line: string): void {
+    if (line.trim() !== "" && line !== this.#lines.at(-1)) this.#lines.push(line);
+    this.#index = this.#lines.length;
+    this.#typed = emptyDraft;
+  }
+
+  /** Adds lines that are older than all others, and keeps the shown one. */
+  addOlder(lines: readonly string[]): void {
+    const older = lines.filter((line, at) => line.trim() !== "" && line !== lines[at + 1]);
+    this.#lines.unshift(...older);
+    this.#index += older.length;
+  }
+
+  /** The previous or next line as a draft; the same draft at the ends. */
+  step(direction: "up" | "down", draft: Draft): Draft {
+    const next = this.#index + (direction === "up" ? -1 : 1);
+    if (next < 0 || next > this.#lines.length) return draft;
+    if (this.#index === this.#lines.length) this.#typed = draft;
+    this.#index = next;
+    const line = this.#lines[next];
+    // The cursor is at the end, as after typing.
+    return line === undefined ? this.#typed : { before: line, after: "" };
+  }
+}

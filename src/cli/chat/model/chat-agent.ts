@@ -1,0 +1,102 @@
+/** The agent of the chat: its tools see the current folder, and write only with permission. */
+
+import { basename } from "node:path";
+import type { LanguageModel, Tool } from "ai";
+import type { Agent } from "../../../agent/index.ts";
+import type { AgentDescription, SessionEvent } from "../../../events/index.ts";
+import { offlineModel } from "../../../models/index.ts";
+import {
+  manual,
+  overflow,
+  summarize,
+  threshold,
+  type CompactionWhen,
+} from "../../../public/index.ts";
+import type { ContextStrategy } from "../../settings/environment.ts";
+import { folderTools } from "../../folder/folder-tools.ts";
+
+export interface AgentPartsOptions {
+  readonly folder: string;
+  /** The folder of the store, hidden from the tools. */
+  readonly store: string;
+  /** The folder of the keys, hidden from the tools. */
+  readonly keys?: string | undefined;
+  readonly allowWrite: boolean;
+  /** Whether a person approves each write. */
+  readonly canAsk: boolean;
+  readonly instructions: string | undefined;
+}
+
+interface ChatAgentOptions extends AgentPartsOptions {
+  readonly model: LanguageModel;
+  /** When to compact; undefined for the default. */
+  readonly compaction: ContextStrategy | undefined;
+}
+
+export function chatAgent({ model, compaction, ...options }: ChatAgentOptions): Agent {
+  const compact = compaction && { when: whenOf(compaction), how: summarize() };
+  return {
+    model,
+    ...agentParts(options),
+    ...(compact === undefined ? {} : { context: { compact } }),
+  };
+}
+
+function whenOf(strategy: ContextStrategy): CompactionWhen {
+  switch (strategy.when) {
+    case "threshold":
+      return threshold(strategy.share);
+    case "overflow":
+      return overflow();
+    case "manual":
+      return manual();
+  }
+}
+
+export function agentParts(
+  options: AgentPartsOptions,
+): Pick<Agent, "tools"> & { readonly instructions: string } {
+  const { folder, store, keys, allowWrite, canAsk } = options;
+  const keepOut = keys === undefined ? [store] : [store, keys];
+  const { write_file: write, ...tools } = folderTools(folder, { allowWrite, keepOut });
+  const asking = write === undefined ? {} : { write_file: askingFirst(write, canAsk) };
+  return {
+    instructions: options.instructions ?? instructions(folder, allowWrite),
+    tools: { ...tools, ...asking },
+  };
+}
+
+function askingFirst(tool: Tool, needsApproval: boolean): Tool {
+  // Deprecated for `streamText`, which asks by itself; our runtime runs the tools and reads this field.
+  // oxlint-disable-next-line typescript/no-deprecated
+  return { ...tool, needsApproval };
+}
+
+function instructions(folder: string, allowWrite: boolean): string {
+  const name = basename(folder) || folder;
+  return [
+    `You help with the folder "${name}" in a terminal.`,
+    "Your tools see this folder and nothing outside it: they list, read and search its files.",
+    allowWrite
+      ? "They can also write files; do so only when you are asked to."
+      : "They cannot write files.",
+    "Look before you answer, name the files and lines that you rely on, and say what you did not find.",
+    "Answer in short plain text.",
+  ].join(" ");
+}
+
+/** The chat's agent as a session recorded it, for a replay: it has the recorded model's name and never calls it. */
+export function recordedChatAgent(
+  events: readonly SessionEvent[],
+  around: Pick<ChatAgentOptions, "folder" | "store" | "instructions" | "compaction">,
+): (recorded: AgentDescription) => Agent {
+  // The log does not say whether the agent could ask, only whether it did.
+  const canAsk = events.some(({ type }) => type === "tool.approval-requested");
+  return ({ model, tools }) =>
+    chatAgent({
+      ...around,
+      model: { ...offlineModel(), ...model },
+      allowWrite: tools.includes("write_file"),
+      canAsk,
+    });
+}

@@ -1,0 +1,39 @@
+/** The models of a chat whose sessions its own runtime runs. */
+
+import type { Runtime } from "../../../runtime/index.ts";
+import type { ChatModels } from "../host/chat-store.ts";
+import type { ModelChoice } from "./model-choice.ts";
+import { loadModel } from "./model-loading.ts";
+
+export interface ChatModelsOptions {
+  /** The model at the start. */
+  readonly choice: ModelChoice;
+  /** The model of a name. @throws UsageError */
+  readonly choiceOf: (name: string) => ModelChoice;
+  /** Milliseconds before each word of the offline model. */
+  readonly pace: number;
+}
+
+export function chatModels(
+  runtime: Runtime,
+  { choice, choiceOf, pace }: ChatModelsOptions,
+): ChatModels {
+  let current = choice;
+  const configure = async (session: string, asked: ModelChoice): Promise<void> => {
+    const model = await loadModel(asked, pace);
+    await (await runtime.session(session)).configure({ model });
+  };
+  return {
+    get current() {
+      return current.label;
+    },
+    async apply(session) {
+      if (current !== choice) await configure(session, current);
+    },
+    async change(session, name) {
+      const asked = choiceOf(name);
+      await configure(session, asked);
+      current = asked;
+    },
+  };
+}

@@ -1,0 +1,184 @@
+/** A compaction without a model: a note replaces the least important range of the prompt. */
+
+import { amount, check, code, optionsOf } from "../../validation/index.ts";
+import type { HistoryState, UserItem } from "../../projections/index.ts";
+import type { CompactionStrategy, PlanBudget } from "./compaction-strategy.ts";
+import {
+  covering,
+  cuttable,
+  keptByDefault,
+  keptWithin,
+  tokensFrom,
+  usualBudget,
+  type Cuttable,
+} from "./cut.ts";
+import { requestText, requestTexts, textWithin } from "./request-text.ts";
+import { runningRequest } from "./running-request.ts";
+import { defaultScore, scoredTurns, type ScoredTurn } from "./scored-turn.ts";
+import { messageCount } from "./shown-units.ts";
+
+export interface ByImportanceOptions {
+  /**
+   * How important a turn is: a number from 0. Must be pure. Default: points for users' messages,
+   * decisions about approvals, calls that change something, failures, and later turns that refer to it.
+   */
+  readonly score?: (turn: ScoredTurn) => number;
+  /** Tokens of messages to keep. Default: half of the messages' budget, or 40,000. */
+  readonly keep?: number;
+}
+
+const schema = optionsOf<ByImportanceOptions>({ score: code, keep: amount }, {});
+
+/** The share of the kept tokens for the newest messages, however unimportant. */
+const NEWEST_SHARE = 0.5;
+
+/** The share of the kept tokens for earlier turns' requests in the note. */
+const REQUESTS_SHARE = 0.125;
+
+/** With fewer tokens each, requests are left out: a few words say nothing. */
+const LEGIBLE_TOKENS = 20;
+
+/** Times that a plan may grow to free tokens for its own note. */
+const ROUNDS = 3;
+
+/**
+ * Covers the range of messages that is long enough and has the lowest score, spread evenly over a turn's
+ * tokens. A note in its place has the number of hidden messages and their requests. The newest half of the
+ * kept messages always stays.
+ * @example
+ * const how = byImportance({ score: ({ items }) => items.filter(({ kind }) => kind === "user").length })
+ * @throws TurnlogError `INVALID_INPUT` for options of wrong types
+ */
+export function byImportance(options: ByImportanceOptions = {}): CompactionStrategy {
+  check(schema, options, "byImportance", { name: "options" });
+  const { score = defaultScore } = options;
+  return {
+    name: "by-importance",
+    plan(history, view, budget) {
+      const prompt = cuttable(history, view, budget);
+      const keep = options.keep ?? keptByDefault(budget);
+      const excess = tokensFrom(prompt, 0) - keep;
+      const end = keptWithin(prompt, keep * NEWEST_SHARE);
+      if (excess <= 0 || end === 0) return undefined;
+      const weights = weightsOf(prompt, end, score);
+      const replacement = (by: UnitRange): Note =>
+        noteOf(prompt, by, history, budget ?? usualBudget, keep * REQUESTS_SHARE);
+      let range = leastImportant(prompt, weights, excess);
+      let note = replacement(range);
+      for (let round = 1; round < ROUNDS; round++) {
+        const wider = leastImportant(prompt, weights, excess + note.tokens);
+        if (wider.first === range.first && wider.end === range.end) break;
+        range = wider;
+        note = replacement(range);
+      }
+      return covering(prompt, range.first, range.end, note.text);
+    },
+  };
+}
+
+/** Units from `first` to `end` (not included). */
+interface UnitRange {
+  readonly first: number;
+  readonly end: number;
+}
+
+interface Note {
+  readonly text: string;
+  readonly tokens: number;
+}
+
+/** The score of each unit before `end`: its turn's, by its share of the turn's tokens. */
+function weightsOf(
+  { units, tokens }: Cuttable,
+  end: number,
+  score: (turn: ScoredTurn) => number,
+): readonly number[] {
+  const turnTokens = new Map<number, number>();
+  units.forEach(({ turn }, index) => {
+    turnTokens.set(turn, (turnTokens.get(turn) ?? 0) + (tokens[index] ?? 0));
+  });
+  const scores = new Map(
+    scoredTurns(units.flatMap(({ items }) => items)).map((turn) => [
+      turn.turn,
+      scoreOf(turn, score),
+    ]),
+  );
+  return units.slice(0, end).map(({ turn }, index) => {
+    const whole = turnTokens.get(turn) ?? 0;
+    return whole === 0 ? 0 : ((scores.get(turn) ?? 0) * (tokens[index] ?? 0)) / whole;
+  });
+}
+
+/** @throws RangeError for a score that is not a number from 0 */
+function scoreOf(turn: ScoredTurn, score: (turn: ScoredTurn) => number): number {
+  const answer: unknown = score(turn);
+  if (typeof answer === "number" && Number.isFinite(answer) && answer >= 0) return answer;
+  throw new RangeError(
+    `\`score\` of byImportance answered ${String(answer)} for turn ${turn.turn}. Return a number from 0.`,
+  );
+}
+
+/**
+ * The range of at least `least` tokens with the lowest sum, the oldest of equal ones; all if there are
+ * fewer tokens. A range of summaries alone would gain nothing.
+ */
+function leastImportant(
+  { units, tokens }: Cuttable,
+  weights: readonly number[],
+  least: number,
+): UnitRange {
+  let best: (UnitRange & { readonly weight: number }) | undefined;
+  let [first, size, weight, fresh] = [0, 0, 0, 0];
+  const isFresh = (index: number): boolean => units[index]?.kind !== "summary";
+  for (let end = 1; end <= weights.length; end++) {
+    size += tokens[end - 1] ?? 0;
+    weight += weights[end - 1] ?? 0;
+    if (isFresh(end - 1)) fresh++;
+    // The shortest range that ends here: weights are never negative.
+    while (
+      size - (tokens[first] ?? 0) >= least &&
+      first < end - 1 &&
+      (fresh > 1 || !isFresh(first))
+    ) {
+      size -= tokens[first] ?? 0;
+      weight -= weights[first] ?? 0;
+      if (isFresh(first)) fresh--;
+      first++;
+    }
+    if (size >= least && fresh > 0 && (best === undefined || weight < best.weight - 1e-9)) {
+      best = { first, end, weight };
+    }
+  }
+  return best ?? { first: 0, end: weights.length };
+}
+
+/** Requests that are over share `most` tokens and are cut to their beginning and end. */
+function noteOf(
+  { units }: Cuttable,
+  { first, end }: UnitRange,
+  { items: all, turn }: HistoryState,
+  budget: PlanBudget,
+  most: number,
+): Note {
+  const covered = units.slice(first, end);
+  const hidden = covered.reduce((sum, unit) => sum + messageCount(unit), 0);
+  const requests = covered
+    .flatMap(({ items }) => items)
+    .filter((item): item is UserItem => item.kind === "user");
+  const texts = requestTexts(runningRequest(all), turn, budget);
+  // A message that was sent again is the same request, so texts are compared.
+  const running = new Map([...texts].map(([one, text]) => [requestText(one), text]));
+  const share = most / requests.filter((one) => !running.has(requestText(one))).length;
+  const isLegible = share >= LEGIBLE_TOKENS;
+  const told = requests.flatMap((request) => {
+    const text = running.get(requestText(request));
+    if (text !== undefined) return [text];
+    return isLegible ? [textWithin(requestText(request), share, budget)] : [];
+  });
+  const head = `[${hidden} messages of this conversation are not shown here.`;
+  const text = [
+    told.length === 0 ? `${head}]` : `${head} The user's requests among them:]`,
+    ...new Set(told),
+  ].join("\n\n");
+  return { text, tokens: budget.meter.text(text).text * budget.factor };
+}

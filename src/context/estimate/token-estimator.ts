@@ -1,0 +1,63 @@
+/** Estimators of tokens: a fast one, and the user's tokenizer for exact figures. */
+
+import type { ModelName } from "../../events/index.ts";
+import type { FactorPrior } from "../../projections/index.ts";
+import { check, flag, optionsOf, text } from "../../validation/index.ts";
+import { modelTokenizer } from "./model-tokenizer.ts";
+import { textTokens } from "./text-tokens.ts";
+
+/**
+ * Estimates tokens without a provider. See {@link tokenizer}.
+ * @example
+ * const estimator: TokenEstimator = { name: "quarter", exact: false, text: (text) => text.length / 4 };
+ */
+export interface TokenEstimator {
+  readonly name: string;
+  /** Tokens of a text; may have a fraction. Pure, and linear in the text. */
+  text(text: string): number;
+  /** Figures of the model's own tokenizer: the family's factor is not applied. */
+  readonly exact: boolean;
+}
+
+/** Splits a text as a tokenizer would and weighs the pieces; handles code, JSON, base64 and scripts. */
+export const defaultEstimator: TokenEstimator = {
+  name: "default",
+  exact: false,
+  text: (text) => textTokens(text),
+};
+
+/** What an estimator makes of a model's texts. The default one knows more tokenizers than o200k. */
+export function countsFor(estimator: TokenEstimator, model: ModelName): TokenEstimator["text"] {
+  if (estimator !== defaultEstimator) return (text) => estimator.text(text);
+  const { vocabulary } = modelTokenizer(model);
+  return (text) => textTokens(text, vocabulary);
+}
+
+/** How far the figures of a user's own inexact estimator may be off is not known. */
+const OWN_SPREAD = 0.3;
+
+/** The factor between an estimator's figures for a model and bills, before there are any. */
+export function factorPrior(estimator: TokenEstimator, model: ModelName): FactorPrior {
+  const { factor, spread } = modelTokenizer(model);
+  if (estimator.exact) return { factor: 1, spread };
+  return { factor, spread: estimator === defaultEstimator ? spread : OWN_SPREAD };
+}
+
+export interface TokenizerOptions {
+  /** The estimator's name in the log. Default `tokenizer`. */
+  readonly name?: string;
+  /** See {@link TokenEstimator.exact}. Default true. */
+  readonly exact?: boolean;
+}
+
+const schema = optionsOf<TokenizerOptions>({ name: text, exact: flag }, {});
+
+/** Makes an estimator from a tokenizer. @example const estimator = tokenizer((text) => encode(text).length); */
+export function tokenizer(
+  count: (text: string) => number,
+  options: TokenizerOptions = {},
+): TokenEstimator {
+  check(schema, options, "tokenizer", { name: "options" });
+  const { name = "tokenizer", exact = true } = options;
+  return { name, exact, text: count };
+}

@@ -1,0 +1,187 @@
+/**
+ * The messages as a model is sent them, without what providers refuse: unsuitable call ids and tool names,
+ * inputs that are no objects, lone surrogates, texts of white space only, an order that it does not take. A message
+ * depends only on the model and the messages before it: a longer prompt begins as the shorter one was sent.
+ */
+
+import type {
+  AssistantContent,
+  ModelMessage,
+  ToolCallPart,
+  ToolContent,
+  ToolResultPart,
+  UserContent,
+} from "ai";
+import { deepFreeze, isBlank, type ModelName } from "../../events/index.ts";
+import { wellFormed } from "../../shared/index.ts";
+import { CallIds, isMistral } from "./call-ids.ts";
+import { sentName } from "./names.ts";
+
+/** The text of a message that has no other content, and of a result that has none. */
+const NO_TEXT = "(no text)";
+const NO_OUTPUT = "(no output)";
+
+/** Takes the place of the reply when a turn ended right after its tools ran. */
+const noReply: ModelMessage = deepFreeze({ role: "assistant", content: "(no reply)" });
+
+/** The least that counts as reasoning. */
+const noReasoning: AssistantPart = deepFreeze({ type: "reasoning", text: " " });
+
+type AssistantPart = Exclude<AssistantContent, string>[number];
+
+/** One object for the empty prompt, which is sent unchanged. */
+const none: readonly ModelMessage[] = [];
+
+/** For the consecutive prompts of a session: if a prompt only grew, only new messages are visited. */
+export class SentMessages {
+  readonly #model: ModelName | undefined;
+  #ids: CallIds;
+  /** The last prompt, before and after the change. */
+  #messages = none;
+  #sent = none;
+
+  constructor(model: ModelName | undefined) {
+    this.#model = model;
+    this.#ids = new CallIds(model);
+  }
+
+  /** Unchanged messages are the same objects. */
+  messagesToSend(messages: readonly ModelMessage[]): readonly ModelMessage[] {
+    if (!this.#messages.every((message, index) => message === messages[index])) {
+      this.#ids = new CallIds(this.#model);
+      this.#messages = none;
+      this.#sent = none;
+    }
+    const added = messages.slice(this.#messages.length);
+    const fresh = added.flatMap((message, index) => {
+      const before = added[index - 1] ?? this.#messages.at(-1);
+      const sent = wellFormed(mended(this.#ids.message(message), this.#model));
+      return before !== undefined && needsReply(before, message, this.#model)
+        ? [noReply, sent]
+        : [sent];
+    });
+    const isAsItWas =
+      this.#sent === this.#messages &&
+      fresh.length === added.length &&
+      fresh.every((message, index) => message === added[index]);
+    this.#sent = isAsItWas ? messages : [...this.#sent, ...fresh];
+    this.#messages = messages;
+    return this.#sent;
+  }
+}
+
+/** Mistral's models take no message of the user right after a tool's. */
+function needsReply(
+  before: ModelMessage,
+  message: ModelMessage,
+  model: ModelName | undefined,
+): boolean {
+  return before.role === "tool" && message.role === "user" && isMistral(model);
+}
+
+/** An unchanged message is the same object. */
+function mended(message: ModelMessage, model: ModelName | undefined): ModelMessage {
+  switch (message.role) {
+    case "system":
+      return message;
+    case "user": {
+      const content = userContent(message.content);
+      return content === message.content ? message : { ...message, content };
+    }
+    case "assistant": {
+      const content = assistantContent(message.content, model);
+      return content === message.content ? message : { ...message, content };
+    }
+    case "tool": {
+      const content: ToolContent = mapped(message.content, (part) =>
+        part.type === "tool-result" ? resultToSend(part, model) : part,
+      );
+      return content === message.content ? message : { ...message, content };
+    }
+  }
+}
+
+function userContent(content: UserContent): UserContent {
+  if (typeof content === "string") return isBlank(content) ? NO_TEXT : content;
+  const kept = content.filter((part) => part.type !== "text" || !isBlank(part.text));
+  if (kept.length === 0) return NO_TEXT;
+  return kept.length === content.length ? content : kept;
+}
+
+/** A blank text with metadata stays: it carries a signature, or the id of an item. */
+function assistantContent(
+  content: AssistantContent,
+  model: ModelName | undefined,
+): AssistantContent {
+  if (typeof content === "string") return isBlank(content) ? NO_TEXT : content;
+  const kept = content.filter(
+    (part) => part.type !== "text" || part.providerOptions !== undefined || !isBlank(part.text),
+  );
+  if (kept.length === 0) return NO_TEXT;
+  const whole = kept.length === content.length ? content : kept;
+  const reasoned = needsReasoning(whole, model) ? [noReasoning, ...whole] : whole;
+  return mapped(reasoned, (part) => callToSend(part, model));
+}
+
+/** Kimi and DeepSeek, while they think, take no call without reasoning: other models call without it. */
+function needsReasoning(content: readonly AssistantPart[], model: ModelName | undefined): boolean {
+  if (model === undefined) return false;
+  const { provider, modelId } = model;
+  const reasons =
+    (provider.startsWith("moonshot") && /k2\.\d|thinking/.test(modelId)) ||
+    (provider.startsWith("deepseek") && modelId.includes("reasoner"));
+  return (
+    reasons &&
+    content.some(({ type }) => type === "tool-call") &&
+    !content.some((part) => part.type === "reasoning" && part.text !== "")
+  );
+}
+
+/** Calls that the provider ran have the names and inputs that it knows. */
+function callToSend(part: AssistantPart, model: ModelName | undefined): AssistantPart {
+  if (part.type !== "tool-call" || part.providerExecuted === true) return part;
+  const toolName = sentName(part.toolName, model);
+  const input = inputToSend(part.input);
+  return toolName === part.toolName && input === part.input ? part : { ...part, toolName, input };
+}
+
+function inputToSend(input: ToolCallPart["input"]): unknown {
+  if (typeof input === "object" && input !== null && !Array.isArray(input)) return input;
+  return input === null || input === undefined ? {} : { input };
+}
+
+function resultToSend(part: ToolResultPart, model: ModelName | undefined): ToolResultPart {
+  const toolName = sentName(part.toolName, model);
+  const output = outputToSend(part.output);
+  return toolName === part.toolName && output === part.output
+    ? part
+    : { ...part, toolName, output };
+}
+
+function outputToSend(output: ToolResultPart["output"]): ToolResultPart["output"] {
+  switch (output.type) {
+    case "text":
+    case "error-text":
+      return isBlank(output.value) ? { ...output, value: NO_OUTPUT } : output;
+    case "execution-denied": {
+      const { reason, ...denied } = output;
+      return reason !== undefined && isBlank(reason) ? denied : output;
+    }
+    case "content": {
+      // Deprecated types still occur.
+      // oxlint-disable-next-line typescript/no-deprecated
+      const value = output.value.filter((part) => part.type !== "text" || !isBlank(part.text));
+      if (value.length === 0) return { ...output, value: [{ type: "text", text: NO_OUTPUT }] };
+      return value.length === output.value.length ? output : { ...output, value };
+    }
+    case "json":
+    case "error-json":
+      return output;
+  }
+}
+
+/** The same list if no item changes. */
+function mapped<Item>(items: Item[], change: (item: Item) => Item): Item[] {
+  const changed = items.map((item) => change(item));
+  return changed.every((item, index) => item === items[index]) ? items : changed;
+}

@@ -1,0 +1,186 @@
+/**
+ * Plans which old tool results a placeholder replaces: saved tokens against the loss of the provider's cache
+ * (docs/decisions/0011). Pure: the runtime records the plan.
+ */
+
+import type { z } from "zod";
+import { amount, check, list, optionsOf } from "../../validation/index.ts";
+import {
+  itemMessages,
+  PRUNED_PLACEHOLDER,
+  sightedItem,
+  type CallPart,
+  type ContextView,
+  type HistoryState,
+} from "../../projections/index.ts";
+import { type MessageSize, type Meter, addSize, noSize } from "../estimate/message-size.ts";
+import type { PromptCache } from "../estimate/prompt-cache.ts";
+import { shownUnits, type ShownUnit } from "../compaction/shown-units.ts";
+
+export interface PruneOptions {
+  /** Tokens of the newest tool results that stay. Default 40,000. */
+  readonly protectTokens?: number;
+  /** The least tokens that a pruning must save. Default 20,000. */
+  readonly minimumGain?: number;
+  /** Names of tools whose results are never pruned. */
+  readonly keepTools?: readonly string[];
+}
+
+export interface PruningInput {
+  readonly history: HistoryState;
+  readonly view: ContextView;
+  readonly meter: Meter;
+  /** The model's factor (`calibrationFactor`). */
+  readonly factor: number;
+  readonly cache: PromptCache;
+  /** A compaction loses the cache anyway. */
+  readonly occasion: "step" | "compaction";
+  readonly options?: PruneOptions;
+}
+
+export interface PruningPlan {
+  readonly calls: readonly { readonly step: number; readonly callId: string }[];
+  readonly savedTokens: number;
+  /** `cold`: the cache is cold; `compaction`: it is lost anyway; `pays`: the gain is more than the loss. */
+  readonly because: "cold" | "compaction" | "pays";
+}
+
+export const PRUNE_DEFAULTS: Required<Pick<PruneOptions, "protectTokens" | "minimumGain">> = {
+  protectTokens: 40_000,
+  minimumGain: 20_000,
+};
+
+/** The least gain of a single result: one that is hardly longer than the placeholder stays. */
+const LEAST_GAIN = 20;
+
+interface Candidate {
+  readonly step: number;
+  readonly callId: string;
+  readonly gain: number;
+  /** Tokens of the prompt after it. */
+  readonly after: number;
+}
+
+export const pruneSchema: z.ZodType = optionsOf<PruneOptions>(
+  { protectTokens: amount, minimumGain: amount, keepTools: list },
+  {},
+);
+
+/** The results to prune before the next step; undefined if it is not worth it. */
+export function planPruning(input: PruningInput): PruningPlan | undefined {
+  const { options = {} } = input;
+  check(pruneSchema, options, "planPruning", { name: "options" });
+  const { minimumGain = PRUNE_DEFAULTS.minimumGain } = options;
+  const found = candidates(input);
+  const because =
+    input.occasion === "compaction" ? "compaction" : input.cache.warm ? "pays" : "cold";
+  const chosen = because === "pays" ? worthwhile(found, minimumGain, input.cache) : found;
+  const savedTokens = Math.round(sumOfGains(chosen));
+  if (chosen.length === 0 || savedTokens < minimumGain) return undefined;
+  return {
+    calls: chosen.map(({ step, callId }) => ({ step, callId })),
+    savedTokens,
+    because,
+  };
+}
+
+function sumOfGains(chosen: readonly Candidate[]): number {
+  return chosen.reduce((sum, { gain }) => sum + gain, 0);
+}
+
+/** Results that may be pruned, newest first: old enough, not pruned yet, and not of the latest turn. */
+function candidates({ history, view, meter, factor, options }: PruningInput): readonly Candidate[] {
+  const { protectTokens = PRUNE_DEFAULTS.protectTokens, keepTools = [] } = options ?? {};
+  const kept = new Set(keepTools);
+  const pruned = new Set(
+    view.prunings.flatMap(({ calls }) => calls.map(({ step, callId }) => `${step} ${callId}`)),
+  );
+  const tokens = ({ text, media, around }: MessageSize): number => text * factor + media + around;
+  const placeholder = tokens(meter.text(PRUNED_PLACEHOLDER));
+  const found: Candidate[] = [];
+  let results = 0;
+  const open = history.open === undefined ? [] : itemMessages(sightedItem(history.open, view));
+  let after = tokens(sizeOf(open, meter));
+  for (const unit of shownUnits(history, view).toReversed()) {
+    // Nothing before a summary is left to prune.
+    if (unit.kind === "summary") break;
+    for (const { call, step, size } of resultsOf(unit, view, meter).toReversed()) {
+      // The tokens around a result stay.
+      const gain = tokens({ ...size, around: 0 }) - placeholder;
+      if (pruned.has(`${step} ${call.callId}`)) {
+        after += placeholder + size.around;
+        continue;
+      }
+      // A result that is partly among the protected tokens is protected as a whole.
+      const isOld = results >= protectTokens && unit.turn < history.turn;
+      if (isOld && gain >= LEAST_GAIN && !kept.has(call.toolName)) {
+        found.push({ step, callId: call.callId, gain, after });
+      }
+      results += tokens(size);
+      after += tokens(size);
+    }
+    after += tokens(sizeWithoutResults(unit, meter));
+  }
+  return found;
+}
+
+interface Result {
+  readonly call: CallPart;
+  readonly step: number;
+  readonly size: MessageSize;
+}
+
+function sizeOf(messages: ReturnType<typeof itemMessages>, meter: Meter): MessageSize {
+  return messages.map((message) => meter.message(message)).reduce(addSize, noSize);
+}
+
+/** The shown results of calls that succeeded. */
+function resultsOf({ items }: ShownUnit, view: ContextView, meter: Meter): readonly Result[] {
+  return items.flatMap((whole) => {
+    const item = sightedItem(whole, view);
+    if (item.kind !== "step") return [];
+    const sizes = new Map(
+      itemMessages(item).flatMap((message) =>
+        message.role === "tool"
+          ? message.content.flatMap((part) =>
+              part.type === "tool-result" ? [[part.toolCallId, meter.result(part)] as const] : [],
+            )
+          : [],
+      ),
+    );
+    return item.parts.flatMap((part) => {
+      if (part.kind !== "call" || part.outcome.status !== "succeeded") return [];
+      const size = sizes.get(part.callId);
+      return size === undefined ? [] : [{ call: part, step: item.step, size }];
+    });
+  });
+}
+
+function sizeWithoutResults({ items }: ShownUnit, meter: Meter): MessageSize {
+  const messages = items.flatMap((item) => itemMessages(item));
+  return sizeOf(
+    messages.filter(({ role }) => role !== "tool"),
+    meter,
+  );
+}
+
+/**
+ * How far back it pays to prune with a warm cache. Cost: all after the oldest pruned result is written to the
+ * cache again. Gain: the expected steps do not read pruned tokens. Returns the best balance, or none.
+ */
+function worthwhile(
+  found: readonly Candidate[],
+  minimumGain: number,
+  { read, write, expectedSteps }: PromptCache,
+): readonly Candidate[] {
+  let gain = 0;
+  let best = { net: 0, count: 0 };
+  for (const [index, candidate] of found.entries()) {
+    // `after` includes the newer candidates, which are pruned as well.
+    const behind = candidate.after - gain;
+    gain += candidate.gain;
+    const net = expectedSteps * read * gain - Math.max(0, write - read) * behind;
+    if (gain >= minimumGain && net > best.net) best = { net, count: index + 1 };
+  }
+  return found.slice(0, best.count);
+}

@@ -1,0 +1,200 @@
+/**
+ * Plans how to cut new tool results that are longer than their share of the prompt. No reply has followed
+ * them, so the provider's cache loses nothing. Pure: the runtime records the plan.
+ */
+
+import { check, flag, list, optionsOf } from "../../validation/index.ts";
+import type { CutCall } from "../../events/index.ts";
+import {
+  callName,
+  cutGap,
+  cutItem,
+  cutText,
+  itemMessages,
+  resultText,
+  type CallPart,
+  type ContextView,
+  type HistoryState,
+  type ResultMark,
+  type StepItem,
+} from "../../projections/index.ts";
+import type { PlanBudget } from "../compaction/compaction-strategy.ts";
+import { z } from "zod";
+
+/** What is known when cuts are planned. */
+export interface CutPlanning {
+  readonly history: HistoryState;
+  readonly view: ContextView;
+  readonly budget: PlanBudget;
+  readonly options?: CutOptions;
+  /** The tool that the note names, if there is one. */
+  readonly reader?: string;
+}
+
+export interface CutPlan {
+  readonly calls: readonly CutCall[];
+  readonly savedTokens: number;
+}
+
+/** The share of the shown text that is the beginning: a result often describes itself there. */
+const HEAD_SHARE = 0.75;
+/** The share of the beginning or the end that may be given up for whole lines. */
+const LINE_SHARE = 0.25;
+interface Result {
+  readonly part: CallPart;
+  /** The call as it is shown now: it may have been cut for a larger window. */
+  readonly shown: CallPart;
+  /** Tokens of the shown result, without media. */
+  readonly size: number;
+}
+
+/** The results to cut before the next step; undefined if everything fits. */
+export function planCuts(input: CutPlanning): CutPlan | undefined {
+  const { history, budget, options, reader } = input;
+  check(cutSchema, options ?? {}, "planCuts", { name: "options" });
+  const share = resultShare(budget, options);
+  const step = unansweredStep(history);
+  if (step === undefined) return undefined;
+  const results = resultsOf(step, input);
+  const sizes = results.map(({ size }) => size);
+  const limit = resultLimit(sizes, share);
+  const tokens = (text: string): number => budget.meter.text(text).text * budget.factor;
+  let saved = 0;
+  const calls = results.flatMap(({ part, shown, size }): readonly CutCall[] => {
+    const [text, now] = [resultText(part), resultText(shown)];
+    if (size <= limit || text === undefined || now === undefined) return [];
+    const mark = { call: callName(step, part), ...(reader === undefined ? {} : { reader }) };
+    const most = Math.floor((now.length * limit) / size);
+    const { head, tail } = fitting(text, mark, most, (cut) => tokens(cut) / limit);
+    saved += size - tokens(cutText(text, { ...mark, head, tail }));
+    return [{ step: step.step, callId: part.callId, head, tail }];
+  });
+  return calls.length === 0 ? undefined : { calls, savedTokens: Math.max(0, Math.round(saved)) };
+}
+
+/** No reply has followed its results. */
+export function unansweredStep({ items, open }: HistoryState): StepItem | undefined {
+  if (open !== undefined && itemMessages(open).length > 0) return open;
+  const last = items.findLast((item) => item.kind === "step" && itemMessages(item).length > 0);
+  return last?.kind === "step" ? last : undefined;
+}
+
+/** The results that may be cut: not those of `keepTools`, and none whose cut was undone. */
+function resultsOf(step: StepItem, { view, budget, options = {} }: CutPlanning): readonly Result[] {
+  const kept = new Set(options.keepTools);
+  const wanted = view.cuts
+    .filter(({ undone }) => undone === true)
+    .flatMap(({ calls }) => calls)
+    .filter((call) => call.step === step.step);
+  const isWanted = ({ callId, toolName }: CallPart): boolean =>
+    kept.has(toolName) || wanted.some((call) => call.callId === callId);
+  const shown = cutItem(step, view);
+  if (shown.kind !== "step") return [];
+  const sizes = sizesOf(shown, budget);
+  return step.parts.flatMap((part, index) => {
+    const now = shown.parts[index];
+    const size = part.kind === "call" ? sizes.get(part.callId) : undefined;
+    if (part.kind !== "call" || now?.kind !== "call" || size === undefined) return [];
+    return isWanted(part) ? [] : [{ part, shown: now, size }];
+  });
+}
+
+/** Tokens of the results by call id. The estimate has measured them already. */
+function sizesOf(step: StepItem, { meter, factor }: PlanBudget): ReadonlyMap<string, number> {
+  return new Map(
+    itemMessages(step).flatMap((message) =>
+      message.role === "tool"
+        ? message.content.flatMap((part) =>
+            part.type === "tool-result"
+              ? [[part.toolCallId, meter.result(part).text * factor] as const]
+              : [],
+          )
+        : [],
+    ),
+  );
+}
+
+/** The longest cut within the limit, note included. `used`: the used share of the limit. */
+function fitting(
+  text: string,
+  mark: Omit<ResultMark, "head" | "tail">,
+  most: number,
+  used: (shown: string) => number,
+): ResultMark {
+  let characters = most;
+  for (;;) {
+    const cut = { ...mark, ...ends(text, characters) };
+    const share = used(cutText(text, cut));
+    if (share <= 1 || characters === 0) return cut;
+    characters = Math.floor(characters * Math.min(0.9, 1 / share));
+  }
+}
+
+/** The beginning and the end of a text with `characters` together, at line ends if they are near. */
+function ends(text: string, characters: number): { readonly head: number; readonly tail: number } {
+  const head = Math.floor(characters * HEAD_SHARE);
+  const tail = characters - head;
+  const line = text.lastIndexOf("\n", head - 1) + 1;
+  const start = text.length - tail;
+  const next = text.indexOf("\n", start - 1) + 1;
+  const mark = {
+    head: head > 0 && head - line <= LINE_SHARE * head ? line : head,
+    tail: next > 0 && next - start <= LINE_SHARE * tail ? text.length - next : tail,
+  };
+  const gap = cutGap(text, mark);
+  return gap === undefined ? mark : { head: gap.from, tail: text.length - gap.to };
+}
+
+export interface CutOptions {
+  /** The share of the messages' budget that one result may take: above 0, up to 1. Default 0.25. */
+  readonly share?: number;
+  /** Names of tools whose results are never cut. */
+  readonly keepTools?: readonly string[];
+  /** Whether the model gets the tool that reads the rest. Default true. */
+  readonly reader?: boolean;
+}
+
+export const cutSchema: z.ZodType = optionsOf<CutOptions>(
+  { share: z.unknown(), keepTools: list, reader: flag },
+  {},
+);
+
+const SHARE = 0.25;
+
+/** The share of all results of one step, unless one result alone may take more. */
+const STEP_SHARE = 0.5;
+/** The assumed budget of messages if no window is known: twice what a compaction keeps. */
+const USUAL_TOKENS = 80_000;
+/** The least tokens of a cut result: fewer would be little more than the note. */
+export const LEAST_TOKENS = 200;
+
+export interface ResultShare {
+  readonly result: number;
+  readonly step: number;
+}
+
+export function resultShare(
+  { messageTokens = USUAL_TOKENS }: Pick<PlanBudget, "messageTokens">,
+  { share = SHARE }: CutOptions = {},
+): ResultShare {
+  return {
+    result: Math.max(LEAST_TOKENS, share * messageTokens),
+    step: Math.max(share, STEP_SHARE) * messageTokens,
+  };
+}
+
+/** The most tokens of each result: short ones leave their rest to the others. @param sizes Of whole results. */
+export function resultLimit(sizes: readonly number[], { result, step }: ResultShare): number {
+  let left = step;
+  for (const [index, size] of sizes.toSorted((one, other) => one - other).entries()) {
+    const even = left / (sizes.length - index);
+    if (size > even) return Math.max(LEAST_TOKENS, Math.min(result, even));
+    left -= size;
+  }
+  return result;
+}
+
+/** The most tokens of a page that is read in a step with this number of calls: a page is never cut. */
+export function pageLimit({ result, step }: ResultShare, calls: number): number {
+  return Math.max(LEAST_TOKENS, Math.min(result / 2, step / Math.max(1, calls)));
+}

@@ -1,0 +1,247 @@
+/** `step.*`: model calls, numbered over the whole session from 1. */
+
+import { z } from "zod";
+import type { FamilySchemas } from "./family.ts";
+import {
+  jsonSchema,
+  providerMetadataSchema,
+  storedErrorSchema,
+  type JsonValue,
+  type ProviderMetadata,
+  type StoredError,
+} from "../values/json.ts";
+import { modelNameSchema, type ModelName } from "./session-events.ts";
+
+/**
+ * Tokens of one model call. The parts are disjoint: uncached + cache read + cache write = input,
+ * text + reasoning = output. A part that the provider did not report is absent.
+ * @example
+ * const { usage } = await turn.result;
+ * const tokens = (of: TokenUsage): number => of.inputTokens + of.outputTokens;
+ * console.log(tokens(usage));
+ */
+export interface TokenUsage {
+  /** `measured`: reported by the provider; `estimated`: by us, or from figures that contradict each other. */
+  readonly basis: "measured" | "estimated";
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly uncachedInputTokens?: number;
+  readonly cacheReadTokens?: number;
+  readonly cacheWriteTokens?: number;
+  readonly textTokens?: number;
+  readonly reasoningTokens?: number;
+  /** The provider's figures as it reported them, where they contradict each other or cannot be. */
+  readonly reported?: ReportedUsage;
+  readonly raw?: JsonValue;
+}
+
+/** Figures of a provider, not checked. One that it did not report is absent. */
+export interface ReportedUsage {
+  readonly inputTokens?: number;
+  readonly noCacheTokens?: number;
+  readonly cacheReadTokens?: number;
+  readonly cacheWriteTokens?: number;
+  readonly outputTokens?: number;
+  readonly textTokens?: number;
+  readonly reasoningTokens?: number;
+}
+
+export interface ResponseMetadata {
+  readonly id?: string;
+  readonly modelId?: string;
+  /** Epoch milliseconds. */
+  readonly timestamp?: number;
+}
+
+export type FinishReason =
+  | "stop"
+  | "length"
+  | "content-filter"
+  | "tool-calls"
+  | "error"
+  | "other"
+  | "interrupted";
+
+/** The size of a prompt before it is sent. */
+export interface PromptEstimate {
+  readonly tokens: number;
+  /**
+   * `length`: an estimate of everything; `anchored`: the last billed or counted size plus an estimate of
+   * the changes since; `counted`: this prompt was counted.
+   */
+  readonly basis: "length" | "anchored" | "counted";
+  /** Estimated tokens of text before `factor`, for the calibration. */
+  readonly guessedTokens?: number;
+  readonly factor?: number;
+}
+
+export type FailureKind =
+  | "rate-limit"
+  | "overloaded"
+  | "network"
+  | "server"
+  | "timeout"
+  | "invalid-request"
+  | "authentication"
+  | "quota"
+  | "content-filter"
+  | "context-overflow"
+  /** The response is not a model's: for instance a page of a proxy. */
+  | "not-a-model"
+  | "unknown";
+
+export interface StepFamily {
+  /** A later attempt has the same `step` and a higher `attempt`. */
+  "step.started": {
+    readonly turn: number;
+    readonly step: number;
+    readonly attempt: number;
+    readonly model: ModelName;
+    /** SHA-256 over the sent instructions, tool definitions and messages. */
+    readonly promptDigest: string;
+    readonly estimate: PromptEstimate;
+  };
+  "step.retrying": {
+    readonly step: number;
+    /** The attempt that failed, from 1. */
+    readonly attempt: number;
+    readonly delayMs: number;
+    readonly kind?: FailureKind;
+    readonly error: StoredError;
+    /** Usage of the failed attempt; absent if it failed before any output. */
+    readonly usage?: TokenUsage;
+  };
+  "step.finished": {
+    readonly step: number;
+    readonly finishReason: FinishReason;
+    readonly rawFinishReason?: string;
+    readonly usage: TokenUsage;
+    readonly response: ResponseMetadata;
+    readonly providerMetadata?: ProviderMetadata;
+    /** Calls that the provider runs and whose results come in a later step: the turn goes on. */
+    readonly deferred?: readonly string[];
+  };
+  "step.failed": {
+    readonly step: number;
+    readonly kind?: FailureKind;
+    readonly error: StoredError;
+    readonly usage: TokenUsage;
+  };
+  "step.interrupted": {
+    readonly step: number;
+    readonly reason: "cancelled" | "recovered" | "closed";
+    readonly usage: TokenUsage;
+  };
+}
+
+const step = z.int().positive();
+const tokens = z.number().nonnegative();
+
+export const estimateSchema: z.ZodType<PromptEstimate> = z.lazy(() =>
+  z.looseObject({
+    tokens,
+    basis: z.enum(["length", "anchored", "counted"]),
+    guessedTokens: tokens.exactOptional(),
+    factor: z.number().positive().exactOptional(),
+  }),
+);
+
+const reportedSchema: z.ZodType<ReportedUsage> = z.lazy(() =>
+  z.looseObject({
+    inputTokens: z.number().exactOptional(),
+    noCacheTokens: z.number().exactOptional(),
+    cacheReadTokens: z.number().exactOptional(),
+    cacheWriteTokens: z.number().exactOptional(),
+    outputTokens: z.number().exactOptional(),
+    textTokens: z.number().exactOptional(),
+    reasoningTokens: z.number().exactOptional(),
+  }),
+);
+
+export const usageSchema: z.ZodType<TokenUsage> = z.lazy(() =>
+  z.looseObject({
+    basis: z.enum(["measured", "estimated"]),
+    inputTokens: tokens,
+    outputTokens: tokens,
+    uncachedInputTokens: tokens.exactOptional(),
+    cacheReadTokens: tokens.exactOptional(),
+    cacheWriteTokens: tokens.exactOptional(),
+    textTokens: tokens.exactOptional(),
+    reasoningTokens: tokens.exactOptional(),
+    reported: reportedSchema.exactOptional(),
+    raw: jsonSchema.exactOptional(),
+  }),
+);
+
+const failureKindSchema: z.ZodType<FailureKind> = z.enum([
+  "rate-limit",
+  "overloaded",
+  "network",
+  "server",
+  "timeout",
+  "invalid-request",
+  "authentication",
+  "quota",
+  "content-filter",
+  "context-overflow",
+  "not-a-model",
+  "unknown",
+]);
+
+export const finishReasonSchema: z.ZodType<FinishReason> = z.enum([
+  "stop",
+  "length",
+  "content-filter",
+  "tool-calls",
+  "error",
+  "other",
+  "interrupted",
+]);
+
+export const stepSchemas: FamilySchemas<StepFamily> = {
+  "step.started": () =>
+    z.looseObject({
+      turn: z.int().positive(),
+      step,
+      attempt: z.int().positive(),
+      model: modelNameSchema,
+      promptDigest: z.string(),
+      estimate: estimateSchema,
+    }),
+  "step.retrying": () =>
+    z.looseObject({
+      step,
+      attempt: z.int().positive(),
+      delayMs: z.number().nonnegative(),
+      kind: failureKindSchema.exactOptional(),
+      error: storedErrorSchema,
+      usage: usageSchema.exactOptional(),
+    }),
+  "step.finished": () =>
+    z.looseObject({
+      step,
+      finishReason: finishReasonSchema,
+      rawFinishReason: z.string().exactOptional(),
+      usage: usageSchema,
+      response: z.looseObject({
+        id: z.string().exactOptional(),
+        modelId: z.string().exactOptional(),
+        timestamp: z.number().exactOptional(),
+      }),
+      providerMetadata: providerMetadataSchema.exactOptional(),
+      deferred: z.array(z.string()).exactOptional(),
+    }),
+  "step.failed": () =>
+    z.looseObject({
+      step,
+      kind: failureKindSchema.exactOptional(),
+      error: storedErrorSchema,
+      usage: usageSchema,
+    }),
+  "step.interrupted": () =>
+    z.looseObject({
+      step,
+      reason: z.enum(["cancelled", "recovered", "closed"]),
+      usage: usageSchema,
+    }),
+};

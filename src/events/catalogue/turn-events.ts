@@ -1,0 +1,123 @@
+/** `turn.*`: from the delivery of user input until the session is idle again. */
+
+import { z } from "zod";
+import type { FamilySchemas } from "./family.ts";
+import { jsonSchema, storedErrorSchema, type JsonValue, type StoredError } from "../values/json.ts";
+
+/** Why a turn ended. */
+export type TurnEndReason =
+  | "stop"
+  | "length"
+  | "content-filter"
+  | "max-steps"
+  | "cancelled"
+  | "failed"
+  | "interrupted"
+  | "timed-out"
+  /** The model repeated the same calls or texts. */
+  | "repeating"
+  /** A condition of the agent's `stopWhen` was met. */
+  | "stop-condition"
+  /** The next model call would have passed a limit of spending. */
+  | "out-of-budget";
+
+/** `now` stops the model and the tools; `after-tools` lets the step and its tools finish. */
+export type CancelMode = "now" | "after-tools";
+
+type TurnLimit = "time" | "repetition" | "stop-condition" | "budget";
+
+/** The limit of spending that a turn ended at. */
+interface ReachedBudget {
+  /** `session`, or the key of the metadata whose sessions share the limit. */
+  readonly of: string;
+  readonly unit: "tokens" | "dollars";
+  readonly limit: number;
+  readonly spent: number;
+  /** The price of the model is not known, so that a limit in dollars cannot be kept. */
+  readonly unpriced?: true;
+}
+
+export type TurnOutput =
+  | { readonly value: JsonValue; readonly error?: never }
+  | { readonly error: StoredError; readonly value?: never };
+
+export interface TurnFamily {
+  /** The event has the limit on steps, so that the machine replays without settings. */
+  "turn.started": { readonly turn: number; readonly maxSteps: number };
+  "turn.cancel-requested": {
+    readonly turn: number;
+    readonly mode?: CancelMode;
+    readonly reason?: string;
+    /** The name of the person who cancelled it. */
+    readonly by?: string;
+  };
+  /** With `lastStep`, one more step follows, in which the model may conclude but call no tools. */
+  "turn.limit-reached": {
+    readonly turn: number;
+    readonly limit: TurnLimit;
+    readonly lastStep: boolean;
+    readonly condition?: number;
+    readonly budget?: ReachedBudget;
+  };
+  "turn.ended": {
+    readonly turn: number;
+    readonly reason: TurnEndReason;
+    readonly error?: StoredError;
+    readonly output?: TurnOutput;
+  };
+}
+
+const turn = z.int().positive();
+
+const outputSchema: z.ZodType<TurnOutput> = z.union([
+  z.looseObject({ value: jsonSchema }),
+  z.looseObject({ error: storedErrorSchema }),
+]);
+
+export const turnEndReasonSchema: z.ZodType<TurnEndReason> = z.enum([
+  "stop",
+  "length",
+  "content-filter",
+  "max-steps",
+  "cancelled",
+  "failed",
+  "interrupted",
+  "timed-out",
+  "repeating",
+  "stop-condition",
+  "out-of-budget",
+]);
+
+export const turnSchemas: FamilySchemas<TurnFamily> = {
+  "turn.started": () => z.looseObject({ turn, maxSteps: z.int().positive() }),
+  "turn.cancel-requested": () =>
+    z.looseObject({
+      turn,
+      mode: z.enum(["now", "after-tools"]).exactOptional(),
+      reason: z.string().exactOptional(),
+      by: z.string().exactOptional(),
+    }),
+  "turn.limit-reached": () =>
+    z.looseObject({
+      turn,
+      limit: z.enum(["time", "repetition", "stop-condition", "budget"]),
+      lastStep: z.boolean(),
+      condition: z.int().nonnegative().exactOptional(),
+      budget: z
+        .looseObject({
+          of: z.string(),
+          unit: z.enum(["tokens", "dollars"]),
+          limit: z.number(),
+          spent: z.number(),
+          unpriced: z.literal(true).exactOptional(),
+        })
+        .exactOptional(),
+    }),
+  "turn.ended": () =>
+    z.looseObject({
+      turn,
+      reason: turnEndReasonSchema,
+      error: storedErrorSchema.exactOptional(),
+      output: outputSchema.exactOptional(),
+    }),
+};

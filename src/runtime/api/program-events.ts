@@ -1,0 +1,62 @@
+/** The part of {@link Session} for the user's own events and projections. */
+
+import type { Projection } from "../../projections/index.ts";
+import type { Projected } from "../../state/index.ts";
+import type { AppEventInput, AppEventType, EventSchemas } from "../../events/index.ts";
+
+/** The place of an appended event. */
+interface AppendedEvent {
+  readonly position: number;
+  /** True if the session had an event of this id with the same type and data: nothing was appended. */
+  readonly repeated: boolean;
+}
+
+interface AppendEventOptions {
+  /**
+   * An id that makes the call repeatable: the same event under it again appends nothing, another event is
+   * refused (`EVENT_ID_CONFLICT`). 1 to 256 characters, unique in the session and stored without encryption.
+   */
+  readonly id?: string;
+}
+
+export interface ProgramEvents<Events extends EventSchemas> {
+  /**
+   * Appends an event of your program to the log, in any state of the session: while a turn runs, waits or
+   * compacts. It is durable when this resolves. Subscribers and your projections see it, the model does not.
+   * Like every event it is encrypted, redacted, exported and shared with forks, and belongs to a branch.
+   * @param type - A name of `createRuntime({ events })`.
+   * @param data - Must fit the event's schema; at most 1 MiB of JSON. Stored as it is given.
+   * @throws TurnlogError `INVALID_INPUT`, `EVENT_ID_CONFLICT`, `SESSION_CLOSED`
+   * @example
+   * await session.append("app.ticket-opened", { ticket: "T-1" }, { id: "webhook-77" });
+   */
+  append<Type extends keyof Events & AppEventType>(
+    type: Type,
+    data: AppEventInput<Events[Type]>,
+    options?: AppendEventOptions,
+  ): Promise<AppendedEvent>;
+  /**
+   * The state of a projection: now, with every event that was recorded before the call, or at a position.
+   * Folded from the log; a snapshot is stored every 2,000 events, and ignored once the projection has another
+   * version. A projection of the branch never sees the events of a branch that was left.
+   * @throws TurnlogError `INVALID_INPUT` if the position does not exist, `CALLBACK_FAILED` if the fold throws,
+   * `EVENT_INVALID` if an event does not fit its schema
+   * @example
+   * const { state, position } = await session.project(openTickets);
+   */
+  project<State extends object>(
+    projection: Projection<State>,
+    options?: { readonly position?: number },
+  ): Promise<Projected<State>>;
+  /**
+   * The states of a projection: now, then after each event that changes it, in order and without a gap. After a
+   * rewind, a projection of the branch has the state of the branch that is active then. Ends when the signal
+   * aborts or the runtime closes. Throws as `project`.
+   * @example
+   * for await (const { state } of session.follow(openTickets, { signal })) render(state);
+   */
+  follow<State extends object>(
+    projection: Projection<State>,
+    options?: { readonly signal?: AbortSignal },
+  ): AsyncIterable<Projected<State>>;
+}

@@ -1,0 +1,302 @@
+/** The schema of `createRuntime`'s options, and checks of the answers of their functions. */
+
+import { isIP } from "node:net";
+import { z } from "zod";
+import { ownCopy, parentCallSchema, TurnlogError } from "../../events/index.ts";
+import {
+  amount,
+  check,
+  code,
+  flag,
+  implementation,
+  list,
+  many,
+  milliseconds,
+  name,
+  named,
+  off,
+  oneOf,
+  optionsOf,
+  report,
+  text,
+  thing,
+} from "../../validation/index.ts";
+import {
+  type Agent,
+  agentSchema,
+  checkContext,
+  checkTools,
+  heldAgent,
+  nameOf,
+  schemaOfSdk,
+} from "../../agent/index.ts";
+import type { Budget } from "../../context/index.ts";
+import type { AttachmentOptions, BlobOptions } from "../../media/index.ts";
+import type { HttpMcpServer, McpServers, StdioMcpServer } from "../../mcp/index.ts";
+import type {
+  AgentOptions,
+  Encryption,
+  RuntimeOptions,
+  RuntimeSettings,
+  StoreOptions,
+  TestingOptions,
+} from "./runtime-options.ts";
+import type { SpendingLimits } from "../figures/spending-ledger.ts";
+import { checkToolNames } from "./named-tools.ts";
+
+type KeyOf<Union> = Union extends unknown ? keyof Union : never;
+type AnyRuntime = { readonly [Key in KeyOf<RuntimeOptions>]?: unknown };
+
+const places = ["dir", "memory", "log"] as const;
+
+const serverFields = {
+  startTimeoutMs: milliseconds,
+  callTimeoutMs: milliseconds,
+  needsApproval: z.union(
+    [z.boolean(), z.literal("unless-read-only")],
+    'true, false or "unless-read-only"',
+  ),
+};
+const processSchema = optionsOf<StdioMcpServer>(
+  { ...serverFields, args: list, env: named(text), cwd: name },
+  { command: name },
+);
+const addressSchema = optionsOf<HttpMcpServer>(
+  { ...serverFields, type: oneOf("http", "sse"), headers: named(text) },
+  { url: name },
+);
+const serverSchema = z.unknown().superRefine((value, context) => {
+  const has = (key: string): boolean => Reflect.get(Object(value), key) !== undefined;
+  if (has("command") && has("url")) {
+    context.addIssue({
+      code: "custom",
+      message: "an object with a `command` or a `url`, one of them",
+    });
+  } else if (has("command")) report(processSchema, value, context, []);
+  else if (has("url")) report(addressSchema, value, context, []);
+  else context.addIssue({ code: "custom", message: "an object with a `command` or a `url`" });
+});
+
+const budgetSchema = optionsOf<Budget>(
+  { tokens: amount, dollars: amount, per: oneOf("day", "month") },
+  {},
+).and(withOneOf("tokens", "dollars"));
+
+const limitsSchema = optionsOf<SpendingLimits>(
+  {
+    session: budgetSchema,
+    perKey: named(budgetSchema).and(
+      thing(
+        "an object with a limit by key of the metadata",
+        (value) =>
+          typeof value === "object" &&
+          value !== null &&
+          Object.values<unknown>({ ...value }).some((limit) => limit !== undefined),
+      ),
+    ),
+  },
+  {},
+).and(withOneOf("session", "perKey"));
+
+const schema = optionsOf<AnyRuntime>(
+  {
+    agent: thing(
+      "an agent, which is an object with a `model`, or a function that gives one",
+      (value) => isObject(value) || typeof value === "function",
+    ),
+    agents: thing("an object with agents by name", isObject),
+    dir: name,
+    memory: z.literal(true, "true"),
+    log: implementation({ append: code, read: code }),
+    durability: oneOf("sync", "os"),
+    takeOver: flag,
+    share: flag,
+    blobs: off(
+      optionsOf<BlobOptions>(
+        {
+          inlineBytes: amount,
+          maxBytes: amount,
+          maxSessionBytes: amount,
+          store: implementation({}),
+          recorded: code,
+        },
+        {},
+      ),
+    ),
+    mcp: named(serverSchema),
+    events: thing("what `defineEvents` answers", isEvents),
+    recovery: oneOf("stop", "continue"),
+    resume: oneOf("all"),
+    limits: limitsSchema,
+    maxRecoveries: many,
+    hashChain: flag,
+    indexed: thing(
+      "a list of keys of metadata",
+      (value) =>
+        Array.isArray(value) && value.every((key) => typeof key === "string" && key !== ""),
+    ),
+    metadataSchema: schemaOfSdk,
+    attachments: optionsOf<AttachmentOptions>(
+      {
+        maxBytes: amount,
+        fetch: code,
+        timeoutMs: milliseconds,
+        allow: thing(
+          "a list of host names, IP addresses and CIDR ranges, such as `10.1.0.0/16`",
+          (value) => Array.isArray(value) && value.every(isHostOrRange),
+        ),
+      },
+      {},
+    ),
+    encryption: optionsOf<Encryption>({}, { keys: implementation({}) }),
+    contextFor: code,
+    stepSource: oneOf("language-model-call", "stream-text"),
+    idleAfterMs: milliseconds,
+    graceMs: milliseconds,
+    onWarning: code,
+    meter: implementation({
+      createCounter: code,
+      createHistogram: code,
+      createObservableGauge: code,
+    }),
+    testing: optionsOf<TestingOptions>(
+      {
+        clock: code,
+        newId: code,
+        timer: code,
+        random: code,
+        replayGate: code,
+        believesBill: code,
+        recordedPreparation: code,
+        recordedLimit: code,
+        recordedParent: parentCallSchema,
+      },
+      {},
+    ),
+  },
+  {},
+);
+
+/** Other forms (an address with `https://`, a pattern) would never allow anything. */
+function isHostOrRange(value: unknown): boolean {
+  if (typeof value !== "string") return false;
+  const [address = "", bits, ...more] = value.split("/");
+  const version = isIP(address);
+  if (bits === undefined) return version !== 0 || /^(?=.*[a-z])[\w-]+(\.[\w-]+)*\.?$/i.test(value);
+  const most = version === 4 ? 32 : 128;
+  return version !== 0 && more.length === 0 && /^\d{1,3}$/.test(bits) && Number(bits) <= most;
+}
+
+function isEvents(value: unknown): boolean {
+  return isObject(value) && isObject(Reflect.get(Object(value), "schemas"));
+}
+
+/** An object without both has no effect. */
+function withOneOf(one: string, other: string): z.ZodType {
+  return thing(`an object with \`${one}\` or \`${other}\``, (value) =>
+    [one, other].some((key) => Reflect.get(Object(value), key) !== undefined),
+  );
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === "object" && value !== null;
+}
+
+/** Checks the options now, and the answers of their functions later. @throws TurnlogError `INVALID_INPUT` */
+export function checkedOptions(options: RuntimeOptions): RuntimeSettings {
+  check(schema, options, "createRuntime");
+  const { testing = {}, agent: _agent, agents: _agents, ...given } = options;
+  checkPlace(given);
+  const { attachments, blobs, limits, mcp } = given;
+  const { clock, random, newId } = testing;
+  return {
+    ...given,
+    ...testing,
+    ...heldAgents(options),
+    ...(attachments && { attachments: ownCopy(attachments) }),
+    ...(blobs && { blobs: { ...blobs } }),
+    ...(mcp && { mcp: ownCopy(mcp) }),
+    ...(limits && { limits: ownCopy(limits) }),
+    ...(clock && {
+      clock: answering("testing.clock", clock, Number.isFinite, "a number of epoch milliseconds"),
+    }),
+    ...(random && {
+      random: answering("testing.random", random, (n) => n >= 0 && n <= 1, "a number from 0 to 1"),
+    }),
+    ...(newId && {
+      newId: answering(
+        "testing.newId",
+        newId,
+        (id) => typeof id === "string" && id !== "",
+        "a text",
+      ),
+    }),
+  };
+}
+
+/** Agents are prepared while the store is opened; wrong ones are refused before that. */
+function heldAgents({ agent, agents, mcp }: RuntimeOptions): AgentOptions {
+  if ((agent === undefined) === (agents === undefined)) {
+    const what = agent === undefined ? "neither of them" : "both";
+    throw new TurnlogError(
+      "INVALID_INPUT",
+      `createRuntime: who runs the sessions must be said by one of \`agent\` and \`agents\`, not by ${what}.`,
+      { details: { option: "agent" } },
+    );
+  }
+  if (agents === undefined)
+    return { agent: typeof agent === "function" ? agent : heldAs("agent", agent, mcp) };
+  const held = Object.entries(agents).map(
+    ([name, one]) => [name, heldAs(`agents.${name}`, one, mcp)] as const,
+  );
+  if (held.length > 0) return { agents: Object.fromEntries(held) };
+  throw new TurnlogError("INVALID_INPUT", "createRuntime: `agents` must have at least one agent.", {
+    details: { option: "agents" },
+  });
+}
+
+/** A copy: the caller may change its agent later. */
+function heldAs(option: string, agent: Agent, servers: McpServers | undefined): Agent {
+  check(agentSchema, agent, "createRuntime", { name: option });
+  checkToolNames(agent, servers, "createRuntime", option);
+  checkContext(agent.context);
+  checkTools(agent.tools, nameOf(agent.model));
+  return heldAgent(agent);
+}
+
+function checkPlace(given: StoreOptions): void {
+  const chosen = places.filter((place) => Reflect.get(given, place) !== undefined);
+  if (chosen.length === 1) {
+    const idle = ["durability", "takeOver", "share"].find(
+      (key) => Reflect.get(given, key) !== undefined,
+    );
+    if (chosen[0] === "dir" || idle === undefined) return;
+    throw new TurnlogError(
+      "INVALID_INPUT",
+      `createRuntime: \`${idle}\` has no effect with \`${chosen[0]}\`: it is for a store in a folder (\`dir\`).`,
+      { details: { option: idle } },
+    );
+  }
+  const what = chosen.length === 0 ? "none of them" : chosen.join(" and ");
+  throw new TurnlogError(
+    "INVALID_INPUT",
+    `createRuntime: where the log is kept must be said by one of \`dir\`, \`memory: true\` and \`log\`, not by ${what}.`,
+  );
+}
+
+/** The answer goes into the log: what could not be read again must not be written. */
+function answering<Answer>(
+  option: string,
+  ask: () => Answer,
+  fits: (answer: Answer) => boolean,
+  words: string,
+): () => Answer {
+  return () => {
+    const answer = ask();
+    if (fits(answer)) return answer;
+    throw new TurnlogError(
+      "INVALID_INPUT",
+      `createRuntime: \`${option}\` must answer ${words}, not ${String(answer)}.`,
+    );
+  };
+}

@@ -1,0 +1,231 @@
+/** The public interface of a runtime, and the errors of a runtime that is closed or a session that is gone. */
+
+import {
+  TurnlogError,
+  type BlobStore,
+  type CollectedBlobs,
+  type DeleteOptions,
+  type EventLog,
+  type EventSchemas,
+  type JsonObject,
+} from "../../events/index.ts";
+import type { Agent } from "../../agent/index.ts";
+import type { Backup, BackupOptions } from "../../store/leveldb/index.ts";
+import type { DeletedWithBlobs } from "../../media/index.ts";
+import type {
+  DeletedSessions,
+  DeletionQuery,
+  Redacted,
+  RedactionTarget,
+  RedactOptions,
+} from "../../archive/index.ts";
+import type { Consumer, ConsumeOptions, ConsumerHandler } from "./consumers.ts";
+import type { Session } from "./session.ts";
+import type {
+  ListedSession,
+  SessionQuery,
+  SessionRow,
+  WaitingQuestion,
+} from "../../state/index.ts";
+
+export interface OpenSessionOptions {
+  /** Create the session if it does not exist. Default: true. */
+  readonly createIfMissing?: boolean;
+  /**
+   * The name of the session's agent, in a runtime with `agents`. Recorded: later openings need no name, and
+   * another one is refused. `session.configure` changes it.
+   */
+  readonly agent?: string;
+  /**
+   * What your program notes about the session, such as its tenant: JSON, at most 16 KiB. Recorded when the
+   * session is created. An existing session must have these values, or it is refused; `setMetadata` changes
+   * them. With `encryption` they are encrypted.
+   */
+  readonly metadata?: JsonObject;
+}
+
+/** Options of {@link Runtime.resumeAll}. */
+export interface ResumeOptions {
+  /** The most sessions whose turns run at the same time. Default: 8. */
+  readonly concurrency?: number;
+  /** Metadata that a session must have. Default: all sessions. */
+  readonly where?: JsonObject;
+}
+
+/** The sessions that {@link Runtime.resumeAll} found, by their ids. */
+export interface ResumedSessions {
+  /** Their turns ended as `recovery` says, or went on, and are at rest now. */
+  readonly resumed: readonly string[];
+  /** Messages for later wait in them, which this runtime delivers at their times. */
+  readonly scheduled: readonly string[];
+  /** Not resumed, or it cannot be read whether they should be. */
+  readonly failed: readonly { readonly session: string; readonly error: TurnlogError }[];
+}
+
+/** Options of {@link Runtime.approvals}. */
+export interface ApprovalsOptions {
+  /** Metadata that a session must have. Default: all sessions. */
+  readonly where?: JsonObject;
+}
+
+/**
+ * An open store and the agent that runs its sessions. Created by {@link createRuntime}.
+ * @example
+ * async function ask(runtime: Runtime, id: string, question: string): Promise<string> {
+ *   const turn = await (await runtime.session(id)).send(question);
+ *   return (await turn.result).text;
+ * }
+ */
+export interface Runtime<Events extends EventSchemas = EventSchemas> extends AsyncDisposable {
+  /** The log of the store, for reading. */
+  readonly log: EventLog;
+  /** The blobs of the store, for reading. Undefined without a blob store. */
+  readonly blobs: Pick<BlobStore, "get" | "has"> | undefined;
+  /**
+   * Opens a session by its id: creates it, or resumes it from its log. Without an id, creates a new one.
+   * @throws TurnlogError `AGENT_MISSING`, `COMMAND_REFUSED` (it has another agent or other metadata), `SESSION_NOT_FOUND` with `createIfMissing: false`, `SESSION_DELETED`,
+   * `INVALID_INPUT`, `LOG_DAMAGED`, `RUNTIME_CLOSED`
+   */
+  session(id?: string, options?: OpenSessionOptions): Promise<Session<Events>>;
+  /**
+   * The agent that runs a stored session, without opening it: for `replay` of `turnlog/testing`.
+   * @param name - A recorded name among the runtime's `agents`. Default: the session's last one.
+   * @throws TurnlogError `AGENT_MISSING`, `INVALID_INPUT`, `SESSION_NOT_FOUND`
+   */
+  agentOf(session: string, name?: string): Promise<Agent>;
+  /** Lists all sessions of the store by name, without reading their events. */
+  sessions(): AsyncIterable<ListedSession>;
+  /**
+   * Lists sessions, newest first by the beginning of their last turn, with what their turns wait for. Reads
+   * the stored summaries of all sessions once, and later those of a page only; with a `where` whose keys are
+   * not `indexed` as many as it takes to fill the page.
+   * @example
+   * const where = { userId: "u-1" };
+   * const page = await Array.fromAsync(runtime.sessions({ where, limit: 50 }));
+   * const next = await Array.fromAsync(runtime.sessions({ where, limit: 50, after: page.at(-1) }));
+   * @throws TurnlogError `INVALID_INPUT`
+   */
+  sessions(query: SessionQuery): AsyncIterable<SessionRow>;
+  /**
+   * Continues the sessions that a process left unfinished when it died, by the runtime's `recovery`, and
+   * plans the delivery of messages for later. Reads the list of sessions, and opens none of the others.
+   * Resolves when all of them are at rest. A session that fails does not stop the others.
+   * @example
+   * const { resumed, failed } = await runtime.resumeAll({ concurrency: 4 });
+   * for (const { session, error } of failed) console.error(session, error.code);
+   * @throws TurnlogError `INVALID_INPUT`, `RUNTIME_CLOSED`
+   */
+  resumeAll(options?: ResumeOptions): Promise<ResumedSessions>;
+  /**
+   * The questions that wait for people, and the calls that wait for clients, over all sessions, oldest
+   * first. Reads the list, and of the sessions only those that wait. A session that waits and cannot be read is
+   * left out with a warning.
+   * @example
+   * for (const question of await runtime.approvals({ where: { team: "ops" } })) {
+   *   if (question.kind !== "approval" || question.ageMs < 3_600_000) continue;
+   *   const session = await runtime.session(question.session);
+   *   await session.deny(question.approval.approvalId, { reason: "Nobody answered within an hour." });
+   * }
+   * @throws TurnlogError `INVALID_INPUT`
+   */
+  approvals(options?: ApprovalsOptions): Promise<readonly WaitingQuestion[]>;
+  /**
+   * Deletes a session for good: events, snapshots, its row in the list, and the blobs that no other
+   * session uses. Its name cannot be used again. `forks: "copy"` first copies the shared events into its forks.
+   * @throws TurnlogError `SESSION_NOT_FOUND`, `SESSION_HAS_FORKS` (`details.forks` names them),
+   * `COMMAND_REFUSED` while a turn runs or waits for an approval, `RUNTIME_CLOSED`, and what
+   * `EventLog.delete` throws
+   */
+  delete(session: string, options?: DeleteOptions): Promise<DeletedWithBlobs>;
+  /**
+   * Deletes the sessions of a query for good, as `delete` does each. Sessions stay whose turn runs or waits, in
+   * which messages wait, or whose events a fork shares that stays: `kept` has the reasons.
+   * @example
+   * const olderThan = new Date(Date.now() - 30 * 86_400_000);
+   * const { deleted, kept } = await runtime.deleteSessions({ olderThan, dryRun: true });
+   * @throws TurnlogError `INVALID_INPUT`, also without `olderThan` and `where`; `RUNTIME_CLOSED`
+   */
+  deleteSessions(query: DeletionQuery): Promise<DeletedSessions>;
+  /**
+   * Removes the blobs that no session uses: those of a process that died before their event was
+   * written, or of sessions that were deleted during a copy. Sessions may run meanwhile, and keep the
+   * blobs that they are about to use. Reads the events of all sessions.
+   * @throws TurnlogError `LOG_DAMAGED` if a session cannot be read: then nothing is removed
+   */
+  collectBlobs(): Promise<CollectedBlobs>;
+  /**
+   * Redacts content of a session for good, as `Session.redact` does.
+   * @throws TurnlogError as `Session.redact`, `RUNTIME_CLOSED`
+   */
+  redact(
+    session: string,
+    what: readonly RedactionTarget[],
+    options?: RedactOptions,
+  ): Promise<Redacted>;
+  /**
+   * Copies the store into an empty folder while its sessions run, as `StoreLog.backup` does.
+   * @throws TurnlogError as `StoreLog.backup`; `COMMAND_REFUSED` if you passed the log: back it up
+   * where you opened it
+   */
+  backup(dir: string, options?: BackupOptions): Promise<Backup>;
+  /**
+   * Gives the events of all sessions to a handler, one after the other in global order: stored ones, then live
+   * ones, without a gap. The position of the last one is stored under the name after the handler returned, and
+   * the next start goes on there. After a crash, the last events may come again: at least once, so store the
+   * global `position` together with what you make of the event, and skip events up to it. Events of deleted
+   * sessions are left out. A fork gives its own events only, from `session.forked` on; an import gives all of its
+   * session. If the handler throws, the consumer stops (`done`, `onWarning`); while the store is away, it waits.
+   * @throws TurnlogError `INVALID_INPUT`, `COMMAND_REFUSED` (the name runs already, or the log stores no
+   * positions), `RUNTIME_CLOSED`, `LOG_DAMAGED`
+   * @example
+   * await using consumer = await runtime.consume("tickets", async ({ session, event, position }) => {
+   *   const ticket = tickets.parse(event);
+   *   if (ticket?.type === "app.ticket-opened") await insert(ticket.data, { session, position });
+   * });
+   */
+  consume(name: string, handler: ConsumerHandler, options?: ConsumeOptions): Promise<Consumer>;
+  /**
+   * Stops consumers, ends what runs, waits until all recorded events are stored, and closes the store. With
+   * `recovery: "continue"`, and on a log of several processes, running turns are left to the next process, which finds
+   * what a kill leaves; who waits for them gets `RUNTIME_CLOSED`. With `"stop"` they are cancelled, and with them the
+   * turns of their sub-agents, also those that wait for people.
+   */
+  close(): Promise<void>;
+}
+
+function gone(session: string, cause?: unknown): TurnlogError {
+  return new TurnlogError(
+    "SESSION_DELETED",
+    `Session ${session} was deleted for good, and its name is not used again. Use another name.`,
+    { session, cause },
+  );
+}
+
+/** The error of an activation: only the append tells that the id belongs to a deleted session. */
+export function asGone(session: string, error: unknown): unknown {
+  const cause = TurnlogError.isInstance(error) ? error.cause : undefined;
+  const isGone = TurnlogError.isInstance(cause) && cause.code === "SESSION_DELETED";
+  return isGone ? gone(session, cause) : error;
+}
+
+/** The error of a passivated actor: the caller finds a new actor when it calls again. */
+export function reopened(session: string): TurnlogError {
+  return new TurnlogError(
+    "SESSION_FAILED",
+    `Session ${session} was passivated. It is available again: repeat the call.`,
+    { session, details: { isBack: true } },
+  );
+}
+
+/** Whether the session is available again, with a new actor. */
+export function isBack(error: unknown): boolean {
+  return TurnlogError.isInstance(error) && error.details?.["isBack"] === true;
+}
+
+export function closed(session: string): TurnlogError {
+  return new TurnlogError(
+    "RUNTIME_CLOSED",
+    `Session ${session} cannot be used: its runtime is closed. Create a runtime on the store again.`,
+    { session },
+  );
+}

@@ -1,0 +1,111 @@
+/** The options of a session's commands. `session.ts` has the commands, `session-validation.ts` the checks. */
+
+import type { OutputInterface } from "ai";
+import type { Delivery } from "../../events/index.ts";
+import type { RerunPlace } from "../../state/index.ts";
+import type { Agent } from "../../agent/index.ts";
+import type { RewindPlace } from "../session/rewind.ts";
+import type { Seen } from "../session/head.ts";
+import type { TurnValues } from "../session/turn-values.ts";
+
+/** How the agent of a session changes. */
+export interface AgentChanges {
+  /** Another agent, or the name of one of the runtime's `agents`. */
+  readonly agent?: Agent | string;
+  readonly model?: Agent["model"];
+  readonly instructions?: NonNullable<Agent["instructions"]>;
+  readonly tools?: NonNullable<Agent["tools"]>;
+}
+
+/**
+ * Options of `session.send`.
+ * @example
+ * const options: SendOptions = { id: "m-1", delivery: "steer" };
+ * await session.send("Stop after the tests.", options);
+ */
+export interface SendOptions<OUTPUT = unknown, PARTIAL = unknown> extends TurnValues {
+  /**
+   * The structured output of the turn that the message begins, in place of the agent's: it gives
+   * `turn.result.output` and `turn.partialOutputs` their types. Not in the log.
+   */
+  readonly output?: OutputInterface<OUTPUT, PARTIAL>;
+  /**
+   * The id of the message. Sending the same message under the same id again delivers nothing twice and
+   * returns its turn. Other content under a known id is refused (`MESSAGE_CONFLICT`), and so is another
+   * `delivery`: use `reschedule`. Files that can no longer be read are compared by their names.
+   * Default: a new id.
+   */
+  readonly id?: string;
+  /** During a turn: deliver at the next step boundary (`steer`) or after the turn (`follow-up`, default). */
+  readonly delivery?: Delivery;
+  /**
+   * A message for later: it waits at least until then, and counts as sent at that time. A Date, or an ISO
+   * time with its zone; a time that has passed means now. It is delivered by a process that has the session
+   * open then; `createRuntime({ resume: "all" })` and `resumeAll` find the messages of all sessions. Not
+   * together with `replaces`.
+   */
+  readonly notBefore?: Date | string;
+  /**
+   * Edits: the id of a delivered message of the active branch. The session is rewound to before its turn,
+   * and this message is sent instead; other messages that began the turn are run again. The former
+   * messages and replies stay on their branch. `await turn.replaced` tells what was left.
+   */
+  readonly replaces?: string;
+  /** The last turn or message that the sender saw. Refused (`STALE`) if another turn, message or rewind came since. */
+  readonly basedOn?: Seen;
+  /** The name of the person who sends it, for the log. */
+  readonly by?: string;
+}
+
+/** Options of `session.reschedule`. What is absent stays. */
+export interface ScheduleOptions {
+  readonly delivery?: Delivery;
+  /** As in {@link SendOptions}. A time that has passed means now. */
+  readonly notBefore?: Date | string;
+}
+
+/** How the head of a session moves. */
+export interface MoveOptions {
+  /** Tell the model, in the next prompt, which effects of the branch that is left remain. Default: false. */
+  readonly tell?: boolean;
+  /**
+   * The last turn or message that the caller saw. Refused (`STALE`) if another turn, message or rewind came
+   * since. After a regeneration name the turn: the id of its message names the first reply.
+   */
+  readonly basedOn?: Seen;
+  /** The name of the person who moves it, for the log. */
+  readonly by?: string;
+}
+
+/** Options of `session.rewind`: one of `to`, `beforeTurn` and `beforeMessage`. */
+export type RewindOptions = RewindPlace & MoveOptions;
+
+export interface RegenerateOptions<OUTPUT = unknown, PARTIAL = unknown> extends TurnValues {
+  /** The structured output of the turn, in place of the agent's. As in {@link SendOptions}. */
+  readonly output?: OutputInterface<OUTPUT, PARTIAL>;
+  /** A message of the turn to run again. Default: the last turn of the active branch. */
+  readonly messageId?: string;
+  /** The same key again returns the turn of the first call. Default: join a regeneration that runs. */
+  readonly idempotencyKey?: string;
+  /**
+   * The last turn or message that the caller saw. Refused (`STALE`) if another turn, message or rewind came
+   * since. After a regeneration name the turn: the id of its message names the first reply.
+   */
+  readonly basedOn?: Seen;
+  /** The name of the person who asks for it, for the log. */
+  readonly by?: string;
+}
+
+/** Options of `session.fork`: its position and its agent. */
+export interface ForkOptions extends AgentChanges {
+  /** The last position that the fork shares. Default: the last recorded position. */
+  readonly position?: number;
+  /** The id of the fork. Default: a new id. */
+  readonly id?: string;
+}
+
+/** Options of `session.rerun`: its position and its agent. */
+export interface RerunOptions extends RerunPlace, AgentChanges {
+  /** The id of the fork that runs the turn. Default: a new id. */
+  readonly id?: string;
+}

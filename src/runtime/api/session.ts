@@ -1,0 +1,246 @@
+/** The public interface of a session. `handle.ts` implements it. */
+
+import type { CompactionStrategy } from "../../context/index.ts";
+import type { Delivery, EventSchemas, JsonObject, SessionEvent } from "../../events/index.ts";
+import type { ApprovalAnswer, ApprovalRecorded } from "../session/approval-answer.ts";
+import type { CallAnswered } from "../session/call-answer.ts";
+import type { Cancelled, CancelOptions } from "../session/cancellation.ts";
+import type { Rewound } from "../session/rewind.ts";
+import type { Turn } from "../session/turn.ts";
+import type { WithdrawOptions } from "../session/commands.ts";
+import type { CallAnswer } from "../tools/client-output.ts";
+import type { CompactOptions } from "../prompt/prompts.ts";
+import type { ContextFigures } from "../prompt/context-figures.ts";
+import type { CompactionPreview, PreviewOptions } from "../prompt/preview.ts";
+import type {
+  SendOptions,
+  ScheduleOptions,
+  MoveOptions,
+  RewindOptions,
+  RegenerateOptions,
+  ForkOptions,
+  RerunOptions,
+  AgentChanges,
+} from "./session-options.ts";
+import type { ProgramEvents } from "./program-events.ts";
+import type { SessionBranch, SessionDiff, SessionView, SubAgents } from "../../state/index.ts";
+import type { Redacted, RedactionTarget, RedactOptions } from "../../archive/index.ts";
+import type { UserInput } from "../../media/index.ts";
+
+interface Rerun<Events extends EventSchemas> {
+  readonly session: Session<Events>;
+  /** The turn that continues in the fork, with its events from its beginning. */
+  readonly turn: Turn;
+  /** The last position that both sessions share. */
+  readonly position: number;
+}
+
+/**
+ * One conversation of one agent. The handle stays valid while the runtime passivates and activates the session.
+ * `Events`: the events of your program, from `createRuntime({ events })`.
+ * @example
+ * const session: Session = await runtime.session("s-1");
+ * await session.send("Which tests failed?");
+ */
+export interface Session<Events extends EventSchemas = EventSchemas> extends ProgramEvents<Events> {
+  readonly id: string;
+  /**
+   * Accepts a message: it is durable when this resolves. Starts a turn, or queues the message behind the
+   * running one.
+   * @throws TurnlogError `INVALID_INPUT`, `MESSAGE_CONFLICT`, `STALE`, `COMMAND_REFUSED` (no such message to
+   * replace), `SESSION_CLOSED`, `SESSION_FAILED`
+   */
+  send<OUTPUT = unknown, PARTIAL = unknown>(
+    input: UserInput,
+    options?: SendOptions<OUTPUT, PARTIAL>,
+  ): Promise<Turn<OUTPUT, PARTIAL>>;
+  /**
+   * The turn that delivers a message, as `send` returned it; also for messages that another process sent.
+   * @throws TurnlogError `INVALID_INPUT` if the session never accepted a message of this id
+   */
+  turn(messageId: string): Promise<Turn>;
+  /** Cancels the running turn, waits until it has ended, and returns what is kept. Does nothing if no turn runs. */
+  cancel(options?: CancelOptions): Promise<Cancelled>;
+  /**
+   * Approves a call that waits for approval. The same answer again is a no-op (`already-answered`).
+   * @param approvalId - From `view().approvals` or `atRest()`. Not the call id, which a provider may
+   * use again.
+   * @throws TurnlogError `APPROVAL_ANSWERED` if another answer was recorded, `COMMAND_REFUSED` if the
+   * approval does not exist or no longer waits, `SESSION_CLOSED`
+   * @example
+   * const { approvals } = await session.atRest();
+   * for (const { status, approvalId } of approvals)
+   *   if (status === "waiting") await session.approve(approvalId, { by: "ann@example.com" });
+   */
+  approve(approvalId: string, answer?: ApprovalAnswer): Promise<ApprovalRecorded>;
+  /** Denies a call that waits for approval; the model gets the reason. Otherwise as {@link Session.approve}. */
+  deny(approvalId: string, answer?: ApprovalAnswer): Promise<ApprovalRecorded>;
+  /**
+   * Gives the output of a call whose tool has no `execute`, or the text of an error: the turn goes on.
+   * The output is checked by the tool's `outputSchema`, and `toModelOutput` applies. The same answer
+   * again is a no-op (`already-answered`).
+   * @param requestId - From `view().outputRequests` or `atRest()`. A call id is accepted while no other
+   * such call of the session has it: a provider may use it again.
+   * @throws TurnlogError `INVALID_INPUT` if the output does not fit (the call still waits),
+   * `CALL_ANSWERED` if another answer was recorded, `COMMAND_REFUSED` if no such call waits or several
+   * have the call id, `SESSION_CLOSED`
+   * @example
+   * const { outputRequests } = await session.atRest();
+   * for (const { status, requestId, input } of outputRequests)
+   *   if (status === "waiting") await session.answerCall(requestId, { output: await ask(input) });
+   */
+  answerCall(requestId: string, answer: CallAnswer): Promise<CallAnswered>;
+  /**
+   * Removes the answer with `always` for a tool, so that its next call asks for approval again.
+   * @throws TurnlogError `COMMAND_REFUSED` if there is no such answer
+   */
+  forgetApproval(toolName: string): Promise<void>;
+  /** Withdraws a message that was not delivered yet. @throws TurnlogError `COMMAND_REFUSED` */
+  withdraw(messageId: string, reasonOrOptions?: string | WithdrawOptions): Promise<void>;
+  /**
+   * Changes when a waiting message is delivered. A message for later has no place in the queue; it gets the
+   * last one when its time has come. @throws TurnlogError `COMMAND_REFUSED`
+   */
+  reschedule(messageId: string, to: Delivery | ScheduleOptions): Promise<void>;
+  /** Delivers the messages that wait behind a cancelled, failed or interrupted turn. */
+  resume(): Promise<void>;
+  /**
+   * Compacts the context between turns, by the agent's strategy or this one. Returns the event of its
+   * end. @throws TurnlogError `COMMAND_REFUSED` while a turn runs
+   */
+  compact(strategy?: CompactionStrategy, options?: CompactOptions): Promise<CompactionEvent>;
+  /**
+   * Undoes the pruning, cut, reduction or compaction whose event has that position (default: the newest that is
+   * not undone yet). The prompt is then byte for byte what it was without it.
+   * @throws TurnlogError `COMMAND_REFUSED`
+   */
+  restore(position?: number): Promise<void>;
+  /**
+   * Goes back to a position between two turns: later events leave the active branch and stay in the log.
+   * A running turn is cancelled first. History and next prompt are then those of that position. Turn and
+   * step numbers go on. Effects in the world are not undone: the answer lists them.
+   * @throws TurnlogError `COMMAND_REFUSED` if the place is within a turn or not on the active branch,
+   * `STALE`, `SESSION_CLOSED`
+   * @example
+   * const { effects } = await session.rewind({ beforeTurn: 3, tell: true });
+   * for (const { toolName, status } of effects) console.log(toolName, status);
+   */
+  rewind(options: RewindOptions): Promise<Rewound>;
+  /**
+   * Makes another branch the active one, as it was when it was left. `branches` lists them. Does nothing
+   * on the active branch. @throws TurnlogError `COMMAND_REFUSED`, `STALE`, `SESSION_CLOSED`
+   */
+  checkout(branch: number, options?: MoveOptions): Promise<Rewound>;
+  /** The branches of the session, oldest first. Each rewind begins one. */
+  branches(): Promise<readonly SessionBranch[]>;
+  /**
+   * Runs a turn of the active branch again, for another reply: its messages are delivered anew, on a new
+   * branch. Later turns leave the active branch. A running turn is cancelled first, unless it is such a
+   * regeneration: that one is joined. What the former turn's message brought along (`context`, `output`,
+   * `options`) is not kept: give it again. `await turn.replaced` tells what was left.
+   * @throws TurnlogError `COMMAND_REFUSED` without such a turn, `STALE`, `SESSION_CLOSED`
+   */
+  regenerate<OUTPUT = unknown, PARTIAL = unknown>(
+    options?: RegenerateOptions<OUTPUT, PARTIAL>,
+  ): Promise<Turn<OUTPUT, PARTIAL>>;
+  /**
+   * The prompt that a compaction would leave, now or at a position. Writes nothing.
+   * @throws TurnlogError `INVALID_INPUT` if the position does not exist
+   */
+  preview(options?: PreviewOptions): Promise<CompactionPreview>;
+  /**
+   * The size of the next prompt, its parts, and the tokens and cost spent so far: now or at a
+   * position, in both cases for the agent that runs the session now.
+   * @throws TurnlogError `INVALID_INPUT` if the position does not exist
+   */
+  context(options?: { readonly position?: number }): Promise<ContextFigures>;
+  view(): Promise<SessionView>;
+  /** The session at a position. @throws TurnlogError `INVALID_INPUT` */
+  at(position: number): Promise<SessionView>;
+  /** The difference between the prompts at two positions. @throws TurnlogError `INVALID_INPUT` */
+  diff(before: number, after: number): Promise<SessionDiff>;
+  /**
+   * Creates a session that shares this one's events up to a position, by reference. Later events of
+   * one do not appear in the other. A turn that ran at that position is recovered as after a crash:
+   * a partial reply is kept as interrupted, and calls that had started are unknown, by the runtime's
+   * `recovery` and the tools' policies.
+   *
+   * A fork undoes no effect in the world. The fork does not know what a call did after the position,
+   * and may do it again. A call that the model made before it has the same effect id in both
+   * sessions, so that an idempotent tool runs it once.
+   *
+   * A changed model, instructions or tools apply while this runtime is open. Another runtime runs the
+   * fork with its own agent. Both are recorded.
+   * @throws TurnlogError `INVALID_INPUT` (the position does not exist), `REVISION_CONFLICT` (the id is taken)
+   */
+  fork(options?: ForkOptions): Promise<Session<Events>>;
+  /**
+   * Runs an earlier turn again in a fork, from a position inside it, with the model and tools of this
+   * runtime or others. Default: the last turn from its first step. `step` names the first step to run,
+   * `position` any position in a turn. Model and tools are called anew, with their effects in the world.
+   * @throws TurnlogError `INVALID_INPUT` if no turn ran at the position, and as {@link Session.fork}
+   */
+  rerun(options?: RerunOptions): Promise<Rerun<Events>>;
+  /**
+   * Changes the agent that runs the session, between turns: to one of the runtime's `agents` by its name,
+   * or by another model, instructions or tools. The change is recorded. Other runtimes follow the name; the
+   * rest applies while this runtime is open. @throws TurnlogError `INVALID_INPUT`, `COMMAND_REFUSED` while
+   * a turn runs, `SESSION_CLOSED`
+   * @example
+   * await session.configure({ agent: "coder" });
+   */
+  configure(changes: AgentChanges): Promise<void>;
+  /**
+   * Replaces the metadata of the session, also during a turn. Rewinds leave them as they are.
+   * @throws TurnlogError `INVALID_INPUT`, `SESSION_CLOSED`
+   * @example
+   * const { summary } = await session.view();
+   * await session.setMetadata({ ...summary.metadata, topic: "refund" });
+   */
+  setMetadata(metadata: JsonObject): Promise<void>;
+  /**
+   * Redacts the content at positions for good: records an event, then erases the keys of that content,
+   * here and in all forks. A block goes with all its deltas, a call with its input and outcome. The
+   * answer names the summaries that may repeat the content. Needs `encryption`.
+   * @throws TurnlogError as {@link redactSession}; `COMMAND_REFUSED` while a turn runs, here or in a
+   * session that shares events with this one
+   */
+  redact(
+    what: RedactionTarget | readonly RedactionTarget[],
+    options?: RedactOptions,
+  ): Promise<Redacted>;
+  /**
+   * The events from a position (default 1): stored events, then live ones, without a gap. With `subAgent`
+   * those of the session that runs one of its calls (`view().toolCalls`, `child`).
+   */
+  events(options?: {
+    readonly from?: number;
+    readonly signal?: AbortSignal;
+    readonly subAgent?: string;
+  }): AsyncIterable<SessionEvent>;
+  /**
+   * The sessions that run calls of tools of `agentTool`, with their usage: each apart, and all together. The
+   * figures of this session (`context`, `turn.result`) do not count them.
+   * @example
+   * const { own, total, subAgents } = await session.subAgents();
+   * for (const { session: id, toolName, total } of subAgents) console.log(id, toolName, total);
+   */
+  subAgents(): Promise<SubAgents>;
+  /** Waits until the session is idle, also while calls wait for approvals or outputs. */
+  idle(): Promise<void>;
+  /**
+   * Waits until the session is at rest and returns its view: it is idle, or all open calls of its turn
+   * wait for approval (`awaiting-approval`) or for a client's output (`awaiting-output`). For servers
+   * that answer before people do. Rejects with the reason of `signal` when it aborts.
+   * @throws TurnlogError `SESSION_FAILED`, `RUNTIME_CLOSED`
+   */
+  atRest(options?: { readonly signal?: AbortSignal }): Promise<SessionView>;
+  /**
+   * Ends the session for good; its log stays. Turns of messages that still wait reject.
+   * @throws TurnlogError `COMMAND_REFUSED` while a turn runs
+   */
+  close(reason?: string): Promise<void>;
+}
+
+/** The event that ends a compaction. */
+type CompactionEvent = SessionEvent<"context.compacted" | "context.compaction-rejected">;

@@ -1,0 +1,70 @@
+/** Answers of people and clients to a session's calls: the commands `approve`, `deny` and `answerCall`. */
+
+import type { EventLog } from "../../events/index.ts";
+import { recordOffloaded } from "../../media/index.ts";
+import { approvalOfId, type Approval } from "../../state/index.ts";
+import type { LiveSessions } from "../live/live-sessions.ts";
+import {
+  answerApproval,
+  isAnswered,
+  type ApprovalAnswer,
+  type ApprovalRecorded,
+} from "../session/approval-answer.ts";
+import { answerCall, callToAnswer } from "../session/call-answer.ts";
+import type { SessionActor } from "../session/actor.ts";
+import type { Session } from "../api/session.ts";
+import { clientEnding } from "../tools/client-output.ts";
+import { wakeCaller } from "../elsewhere/woken-callers.ts";
+
+/** @param openActor - The live actor of a session that is not closed, ready for a step. */
+export function sessionAnswers(
+  id: string,
+  { log, live }: { readonly log: EventLog; readonly live: LiveSessions },
+  openActor: (command: string) => Promise<SessionActor>,
+): Pick<Session, "approve" | "deny" | "answerCall"> {
+  /** The actor of a session that waits for an answer. */
+  async function waitingActor(command: string): Promise<SessionActor> {
+    await wakeCaller(log, live, id);
+    return await openActor(command);
+  }
+
+  async function answer(
+    approvalId: string,
+    approved: boolean,
+    given: ApprovalAnswer,
+  ): Promise<ApprovalRecorded> {
+    let actor = await live.actor(id);
+    const find = (): Approval | undefined => approvalOfId(id, actor.state, approvalId);
+    // A repeated answer is accepted in a closed session, too.
+    if (!isAnswered(find())) actor = await waitingActor(approved ? "approve" : "deny");
+    const { approval: before, event } = answerApproval(actor, approvalId, approved, given);
+    if (event !== undefined) actor.record(event);
+    const approval = find() ?? before;
+    await actor.durable();
+    return { status: event === undefined ? "already-answered" : "recorded", approval };
+  }
+
+  return {
+    approve: (approvalId, given = {}) => answer(approvalId, true, given),
+    deny: (approvalId, given = {}) => answer(approvalId, false, given),
+
+    async answerCall(requested, given) {
+      const { request } = callToAnswer(await live.actor(id), requested);
+      const { requestId } = request;
+      // A repeated answer is accepted in a closed session, too.
+      const actorNow = (): Promise<SessionActor> =>
+        request.status === "waiting" ? waitingActor("answerCall") : live.actor(id);
+      let actor = await actorNow();
+      using ending = await clientEnding(actor, callToAnswer(actor, requestId), given);
+      await actor.outlast(ending.content);
+      // The actor may have been passivated since, and a passivated actor records nothing.
+      actor = await actorNow();
+      const event = answerCall(actor, callToAnswer(actor, requestId), ending.content);
+      if (event !== undefined) recordOffloaded(actor, ending.stored, event);
+      const answered = callToAnswer(actor, requestId);
+      await actor.durable();
+      const status = event === undefined ? "already-answered" : "recorded";
+      return { status, request: answered.request };
+    },
+  };
+}

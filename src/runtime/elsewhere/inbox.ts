@@ -1,0 +1,233 @@
+/**
+ * Attends to the sessions of a log that many processes share: executes the commands that others sent to a
+ * session, and continues sessions whose process died or handed them over. `forwarded-commands.ts` sends.
+ *
+ * If a process dies before it stores the answer, the next one gets the command again: it finds the event that
+ * carries the command's id (or that of the message, the approval, the call), and answers without executing it.
+ */
+
+import { z } from "zod";
+import {
+  isElsewhere,
+  TurnlogError,
+  type DeleteOptions,
+  type Inbox,
+  type InboxCommand,
+  type JsonValue,
+} from "../../events/index.ts";
+import { toJson } from "../../shared/index.ts";
+import { called, type CommandAnswer } from "./forwarded-commands.ts";
+import { check } from "../../validation/index.ts";
+import { deleteSchema } from "../api/runtime-arguments.ts";
+import { deleteLive, type UpkeepHost } from "./live-upkeep.ts";
+import type { Session } from "../api/session.ts";
+
+/** A session that could not be opened is left to other processes for so long. */
+const BACK_OFF_MS = 10_000;
+
+export interface SessionInboxOptions {
+  readonly inbox: Inbox;
+  /** The session as this process runs it: its commands are not forwarded. */
+  readonly local: (session: string, command: string) => Session;
+  readonly upkeep: UpkeepHost;
+}
+
+/** A session with commands. */
+interface Line {
+  looking: boolean;
+  /** Executed or being executed, until the inbox lists them no more. */
+  readonly begun: Set<string>;
+  /** The commands before the next one; cancels do not wait. */
+  last: Promise<void>;
+}
+
+export class SessionInbox implements Disposable {
+  readonly #options: SessionInboxOptions;
+  readonly #lines = new Map<string, Line>();
+  readonly #left = new Map<string, number>();
+  readonly #running = new Set<Promise<void>>();
+  readonly #due: Disposable;
+  #isClosed = false;
+
+  constructor(options: SessionInboxOptions) {
+    this.#options = options;
+    this.#due = options.inbox.onDue((session) => {
+      this.#see(session);
+    });
+  }
+
+  /** Begins no more commands. */
+  [Symbol.dispose](): void {
+    this.#isClosed = true;
+    this.#due[Symbol.dispose]();
+  }
+
+  /** Resolves when no command runs. */
+  async settled(): Promise<void> {
+    await Promise.allSettled(this.#running);
+  }
+
+  #see(session: string): void {
+    const line = this.#lines.get(session) ?? {
+      looking: false,
+      begun: new Set(),
+      last: Promise.resolve(),
+    };
+    if (this.#isClosed || line.looking || (this.#left.get(session) ?? 0) > performance.now())
+      return;
+    this.#lines.set(session, line);
+    line.looking = true;
+    this.#run(this.#attend(session, line));
+  }
+
+  #run(work: Promise<void>): void {
+    this.#running.add(work);
+    void work.finally(() => this.#running.delete(work));
+  }
+
+  async #attend(session: string, line: Line): Promise<void> {
+    const { inbox, upkeep } = this.#options;
+    try {
+      await upkeep.live.activate(session);
+      this.#left.delete(session);
+      const commands = await inbox.unanswered(session);
+      const listed = new Set(commands.map(({ id }) => id));
+      for (const id of line.begun) if (!listed.has(id)) line.begun.delete(id);
+      for (const command of commands)
+        if (!line.begun.has(command.id)) this.#begin(session, line, command);
+      if (line.begun.size === 0) this.#lines.delete(session);
+    } catch (error) {
+      const why = causeOf(error);
+      if (this.#isClosed || isElsewhere(why)) return;
+      this.#left.set(session, performance.now() + BACK_OFF_MS);
+      if (await this.#isRefused(session, line, why)) upkeep.onWarning(notAttended(session, why));
+    } finally {
+      line.looking = false;
+    }
+  }
+
+  #begin(session: string, line: Line, command: InboxCommand): void {
+    line.begun.add(command.id);
+    if (command.name === "cancel") return this.#run(this.#execute(session, line, command));
+    line.last = line.last.then(() => this.#execute(session, line, command));
+    this.#run(line.last);
+  }
+
+  async #execute(session: string, line: Line, command: InboxCommand): Promise<void> {
+    const { inbox, upkeep } = this.#options;
+    try {
+      const answer = await this.#answerOf(session, command);
+      if (answer !== undefined) await inbox.answer(session, command.id, toJson(answer));
+    } catch (error) {
+      // The next process that has the session executes it.
+      line.begun.delete(command.id);
+      if (!this.#isClosed && !isElsewhere(error)) upkeep.onWarning(notAttended(session, error));
+    }
+  }
+
+  /** Undefined for a command that is answered. */
+  async #answerOf(
+    session: string,
+    { id, name, args }: InboxCommand,
+  ): Promise<CommandAnswer | undefined> {
+    const { inbox, local, upkeep } = this.#options;
+    try {
+      if (name === "delete") {
+        // While no other process can take the session: it would find it deleted, and answer so.
+        await deleteLive(session, deletionOf(session, args), upkeep, (value) =>
+          inbox.answer(session, id, toJson({ value })),
+        );
+        return undefined;
+      }
+      // JSON has no word for an argument that was left out before another one.
+      const given = args.map((argument) => argument ?? undefined);
+      const result: unknown = await called(local(session, id), name, given);
+      if (result === undefined) return {};
+      return { value: isTurn(result) ? { messageId: result.messageId } : toJson(result) };
+    } catch (error) {
+      if (!TurnlogError.isInstance(error)) throw error;
+      const isOfChild = isElsewhere(error) && !isElsewhere(error, session);
+      if (leftToOthers.has(error.code) && !isOfChild) throw error;
+      return { error: answerError(error) };
+    }
+  }
+
+  /**
+   * A session that cannot be opened by its content refuses its commands; one that lacks its agent waits. A deleted
+   * session still answers its deletion. @returns whether that is worth a warning
+   */
+  async #isRefused(session: string, line: Line, error: unknown): Promise<boolean> {
+    if (!TurnlogError.isInstance(error) || !forGood.has(error.code)) return true;
+    const { inbox } = this.#options;
+    let refused = 0;
+    try {
+      for (const command of await inbox.unanswered(session)) {
+        if (line.begun.has(command.id)) continue;
+        if (command.name === "delete") this.#begin(session, line, command);
+        else {
+          await inbox.answer(session, command.id, toJson({ error: answerError(error) }));
+          refused += 1;
+        }
+      }
+    } catch {
+      return true;
+    }
+    return error.code !== "SESSION_DELETED" || refused > 0;
+  }
+}
+
+/** Errors of a session that no other process opens either. */
+const forGood: ReadonlySet<string> = new Set(["SESSION_DELETED", "LOG_DAMAGED", "EVENT_INVALID"]);
+
+/** Errors after which another process should execute the command. */
+const leftToOthers: ReadonlySet<string> = new Set([
+  "SESSION_ELSEWHERE",
+  "RUNTIME_CLOSED",
+  "LOG_CLOSED",
+  "LOG_FAILED",
+]);
+
+const deletionSchema: z.ZodType<DeleteOptions> = z.strictObject({
+  forks: z.enum(["refuse", "copy"]).exactOptional(),
+  by: z.string().exactOptional(),
+});
+
+/** @throws TurnlogError `INVALID_INPUT` for options that this release does not know */
+function deletionOf(session: string, args: readonly JsonValue[]): DeleteOptions {
+  const given = args[0] ?? {};
+  check(deleteSchema, given, "delete", { name: "options", session });
+  return deletionSchema.parse(given);
+}
+
+function isTurn(value: unknown): value is { readonly messageId: string } {
+  return typeof value === "object" && value !== null && "untilRest" in value;
+}
+
+function answerError({ code, message, position, details }: TurnlogError): ErrorAnswer {
+  return {
+    code,
+    message,
+    ...(position === undefined ? {} : { position }),
+    ...(details === undefined ? {} : { details: plainDetails(details) }),
+  };
+}
+
+type ErrorAnswer = Extract<CommandAnswer, { readonly error: unknown }>["error"];
+
+function plainDetails(details: Readonly<Record<string, unknown>>): Record<string, JsonValue> {
+  return Object.fromEntries(Object.entries(details).map(([key, value]) => [key, toJson(value)]));
+}
+
+/** A session that this release cannot run is elsewhere for the reason that it gives. */
+function causeOf(error: unknown): unknown {
+  return isElsewhere(error) && error instanceof Error ? (error.cause ?? error) : error;
+}
+
+function notAttended(session: string, cause: unknown): TurnlogError {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  return new TurnlogError(
+    "SESSION_FAILED",
+    `Session ${session} waits for a process, and could not be continued here: ${why}`,
+    { session, cause },
+  );
+}

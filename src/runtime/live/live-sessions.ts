@@ -1,0 +1,297 @@
+/** The registry of live sessions: activates each once from its log, and passivates idle ones. */
+
+import { laterEvents } from "./message-schedule.ts";
+import { durableState, watchSession } from "./watched-sessions.ts";
+import { setImmediate } from "node:timers/promises";
+import type { SessionEvent, TurnlogError } from "../../events/index.ts";
+import { ActivationWaits } from "./activation-waits.ts";
+import { activate, type ActivationHost, type LiveSession, type Opening } from "./live-session.ts";
+import { stopAll } from "./ends.ts";
+import type { AgentRegistry } from "./agent-registry.ts";
+import { HeldValues } from "../session/turn-values.ts";
+import type { KeepingMoment } from "../session/snapshot-writer.ts";
+import type { SessionActor } from "../session/actor.ts";
+import type { Watched } from "../session/watchers.ts";
+import type { OpenMcpServers } from "../../mcp/index.ts";
+import { isAtRest, type SessionState } from "../../state/index.ts";
+import { giveBack, release, whileClaimed } from "./claims.ts";
+import { FollowedSessions } from "./followed-sessions.ts";
+import { passivateLater } from "./rest-timer.ts";
+import { asGone, closed, reopened } from "../api/runtime.ts";
+import { DEFAULT_GRACE_MS, Unfinished } from "../../shared/index.ts";
+import { warnOfFailed } from "../api/runtime-warnings.ts";
+import { agentOf } from "./sub-agents.ts";
+import { RuntimeMetrics } from "../figures/runtime-metrics.ts";
+
+interface Later {
+  observe(actor: SessionActor): void;
+  note(session: string, time: undefined): void;
+}
+
+export interface LiveSessionsOptions extends Pick<
+  ActivationHost,
+  "options" | "log" | "blobs" | "ledger" | "onWarning" | "background" | "delegate" | "onAbandoned"
+> {
+  readonly agents: AgentRegistry;
+  readonly mcp: OpenMcpServers | undefined;
+  /** Is told when a session is active, when its messages for later have changed, and when it is deleted. */
+  readonly later: Later | undefined;
+  /** Called after each structural event of a live session. */
+  readonly onRecorded: (actor: SessionActor, event: SessionEvent) => void;
+}
+
+/** The error if a session must stay live. */
+type Refusal = (live: LiveSession) => TurnlogError | undefined;
+
+export class LiveSessions {
+  readonly mcp: OpenMcpServers | undefined;
+  readonly #agents: AgentRegistry;
+  readonly #later: Later | undefined;
+  readonly #onRecorded: LiveSessionsOptions["onRecorded"];
+  readonly #host: ActivationHost;
+  readonly #metrics: RuntimeMetrics | undefined;
+  readonly #followed: FollowedSessions;
+  readonly held = new HeldValues();
+  readonly #live = new Map<string, Promise<LiveSession>>();
+  /** The live entry of each actor. The same id may since belong to a newer actor. */
+  readonly #entries = new WeakMap<SessionActor, Promise<LiveSession>>();
+  readonly #waits = new ActivationWaits();
+  /** Work on several sessions, such as forks; `close` waits for it. */
+  readonly #working = new Unfinished();
+  readonly #saving = new Unfinished();
+  #isClosing = false;
+
+  constructor({ agents, mcp, later, onRecorded, ...host }: LiveSessionsOptions) {
+    this.mcp = mcp;
+    this.#followed = new FollowedSessions(host.log);
+    this.#agents = agents;
+    this.#later = later;
+    this.#onRecorded = onRecorded;
+    const { meter } = host.options;
+    if (meter !== undefined) this.#metrics = new RuntimeMetrics(meter, () => this.#live.size);
+    this.#host = {
+      ...host,
+      held: this.held,
+      sessionAgent: async (session, names, parent, continues) => {
+        const agent = await agentOf(host.log, agents, session, names, parent);
+        if (continues && mcp !== undefined) await agent.equip(await mcp.offer(), mcp.call);
+        return agent;
+      },
+      // Until the servers have answered, their offer is not known and the agent is not complete.
+      isComplete: (agent) => mcp === undefined || agent.mcp !== undefined,
+      onFailure: (actor, claim) => {
+        this.#drop(actor);
+        // The next activation must read the appends that are still on their way.
+        this.#released(actor, release(actor, claim, this.#host.background));
+      },
+      onRecorded: this.#recorded.bind(this),
+    };
+  }
+
+  /** @throws TurnlogError `RUNTIME_CLOSED`, `SESSION_DELETED`, and what reading the log throws */
+  async activate(session: string, opening: Opening = {}): Promise<LiveSession> {
+    for (let busy = this.#waits.of(session); busy !== undefined; busy = this.#waits.of(session))
+      await busy;
+    this.assertOpen(session);
+    const known = this.#live.get(session);
+    if (known !== undefined) return await known;
+    const activation: Promise<LiveSession> = activate(session, this.#host, opening).then(
+      (live) => {
+        this.#entries.set(live.actor, activation);
+        // It failed before its entry was known, and an entry that has failed would never leave.
+        if (live.actor.failure !== undefined) {
+          this.#drop(live.actor);
+          throw live.actor.failure;
+        }
+        if (live.actor.state.queue.later.length > 0) this.#later?.observe(live.actor);
+        this.#passivateLater(live);
+        return live;
+      },
+      (error: unknown) => {
+        if (this.#live.get(session) === activation) this.#live.delete(session);
+        this.#host.ledger?.passivated(session, this.isLive);
+        throw asGone(session, error);
+      },
+    );
+    this.#live.set(session, activation);
+    return await activation;
+  }
+
+  /**
+   * Resolves with what `look` finds after an event, also in an actor that replaced the first one, and in the
+   * log of a session that another process runs.
+   */
+  async watch<Found>(
+    session: string,
+    look: (watched: Watched) => Found | undefined,
+    signal?: AbortSignal,
+  ): Promise<Found> {
+    return await watchSession(this, this.#followed, session, look, signal);
+  }
+
+  /** The durable state of the actor, or of the log if another process runs the session. */
+  async state(session: string): Promise<SessionState> {
+    return await durableState(this, this.#host.log, session);
+  }
+
+  async working<Result>(session: string, work: () => Promise<Result>): Promise<Result> {
+    this.assertOpen(session);
+    return await this.#working.add(work());
+  }
+
+  assertOpen(session: string): void {
+    if (this.#isClosing) throw closed(session);
+  }
+
+  /** Stores a snapshot, so that opening or listing the session reads less. */
+  keep({ snapshots }: LiveSession, moment: KeepingMoment): void {
+    snapshots.keep(moment);
+    void this.#saving.add(snapshots.stored);
+  }
+
+  /** Keeps a session passive while `change` changes its rows. */
+  async whilePassive<Result>(
+    session: string,
+    refusal: Refusal,
+    change: () => Promise<Result>,
+  ): Promise<Result> {
+    for (let busy = this.#waits.of(session); busy !== undefined; busy = this.#waits.of(session))
+      await busy;
+    this.assertOpen(session);
+    const changed = this.#passivate(session, refusal).then(() => this.claimed(session, change));
+    this.#waits.add(session, changed);
+    return await changed;
+  }
+
+  /** Runs `change` while no session can be activated. Sessions that it passivates are activated again. */
+  async whileInactive<Result>(
+    session: string,
+    change: (
+      live: ReadonlyMap<string, Promise<LiveSession>>,
+      passivate: (one: LiveSession) => Promise<void>,
+    ) => Promise<Result>,
+  ): Promise<Result> {
+    for (let any = this.#waits.any(); any !== undefined; any = this.#waits.any()) await any;
+    this.assertOpen(session);
+    const passivated: string[] = [];
+    const changing = change(this.#live, async (one) => {
+      passivated.push(one.actor.session);
+      await this.#forget(one);
+    });
+    try {
+      return await this.#waits.exclusively(changing);
+    } finally {
+      for (const name of passivated) {
+        if (this.#isClosing) break;
+        // The summary that the list of sessions reads was removed with the snapshots.
+        this.keep(await this.activate(name), "forked");
+      }
+    }
+  }
+
+  /** Runs a change while no other process can take the session. @throws TurnlogError `SESSION_ELSEWHERE` */
+  async claimed<Result>(session: string, change: () => Promise<Result>): Promise<Result> {
+    const { log, background: later } = this.#host;
+    return await whileClaimed(log, session, change, (claim) => giveBack(session, claim, later));
+  }
+
+  /** Forgets what is kept of a session that is deleted. */
+  forget(session: string): void {
+    this.held.forget(session);
+    this.#metrics?.forget(session);
+    this.#host.ledger?.forget(session);
+    this.#agents.forget(session);
+    this.#later?.note(session, undefined);
+  }
+
+  readonly isLive = (session: string): boolean => this.#live.has(session);
+
+  async actor(session: string): Promise<SessionActor> {
+    return (await this.activate(session)).actor;
+  }
+
+  /** Leaves or cancels running turns, as `recovery` says, and resolves when all events and snapshots are stored. */
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    await this.#working.settled();
+    await this.#followed.close(closed);
+    const { background, onWarning, options } = this.#host;
+    const { graceMs = DEFAULT_GRACE_MS, recovery = "stop" } = options;
+    const live = await Promise.allSettled(this.#live.values());
+    const stopped = await stopAll(
+      live.flatMap((one) => (one.status === "fulfilled" ? [one.value] : [])),
+      { recovery, graceMs, background, onStopped: (one) => this.keep(one, "passivated") },
+    );
+    warnOfFailed(stopped, onWarning);
+    this.#live.clear();
+    await this.#waits.written();
+    await this.#saving.settled();
+  }
+
+  async #passivate(session: string, refusal: Refusal): Promise<void> {
+    const live = await this.#live.get(session);
+    if (live === undefined) return;
+    // Commands that already hold the actor record their events first.
+    await setImmediate();
+    const { actor, snapshots } = live;
+    if (actor.failure !== undefined) return await actor.settled();
+    const refused = refusal(live);
+    if (refused !== undefined) throw refused;
+    const released = this.#forget(live);
+    await actor.durable();
+    await snapshots.stored;
+    await released;
+  }
+
+  #forget({ actor, claim, watchers, idleTimer, snapshots }: LiveSession): Promise<void> {
+    const { session } = actor;
+    const why = reopened(session);
+    idleTimer?.[Symbol.dispose]();
+    actor.passivate(why);
+    this.#drop(actor);
+    const released = release(actor, claim, this.#host.background);
+    this.#released(actor, released, snapshots.stored);
+    watchers.fail(why);
+    return released;
+  }
+
+  #released({ session }: SessionActor, released: Promise<void>, stored?: Promise<void>): void {
+    this.#waits.add(session, released);
+    this.#metrics?.ended(session);
+    void Promise.allSettled([released, stored]).then(() =>
+      this.#host.ledger?.passivated(session, this.isLive),
+    );
+  }
+
+  #drop(actor: SessionActor): void {
+    const { session } = actor;
+    const entry = this.#entries.get(actor);
+    if (this.#live.get(session) === entry) this.#live.delete(session);
+    // A failed session has a timer too; an activation that failed has none, and tells its caller.
+    entry?.then(({ idleTimer }) => idleTimer?.[Symbol.dispose]()).catch(() => {});
+  }
+
+  #recorded(live: LiveSession, event: SessionEvent): void {
+    const { session, state } = live.actor;
+    this.#metrics?.recorded(session, event, state);
+    if (event.type.startsWith("part.")) return;
+    this.#onRecorded(live.actor, event);
+    live.watchers.look();
+    this.#host.ledger?.observe(session, state, live.agent.prices);
+    if (laterEvents.has(event.type)) {
+      this.#later?.observe(live.actor);
+      if (state.queue.later.length > 0 && isAtRest(state)) this.keep(live, "scheduled");
+    }
+    if (event.type === "turn.ended" || event.type === "session.closed") this.held.tidy(live.actor);
+    if (event.type === "step.started" || event.type === "turn.ended") this.keep(live, event.type);
+    this.#passivateLater(live);
+  }
+
+  #passivateLater(live: LiveSession): void {
+    if (this.#isClosing) return;
+    passivateLater(live, this.#host.options.idleAfterMs ?? 60_000, () => {
+      this.keep(live, "passivated");
+      void this.#forget(live);
+    });
+  }
+}

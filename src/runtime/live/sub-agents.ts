@@ -1,0 +1,160 @@
+/**
+ * Runs calls of `agentTool`: opens the session of a call, sends the task, and waits for the turn. Both ids
+ * follow from the call, so a repeated call joins what an earlier process began.
+ */
+
+import { z } from "zod";
+import {
+  byId,
+  TurnlogError,
+  type EventLog,
+  type JsonValue,
+  type ParentCall,
+} from "../../events/index.ts";
+import { agentToolOptions, type AgentToolOptions } from "../../agent/index.ts";
+import { readSummary } from "../../state/index.ts";
+import {
+  onAbort,
+  toJson,
+  unlessAborted,
+  withFullStop,
+  type Background,
+} from "../../shared/index.ts";
+import type { AgentNames, AgentRegistry } from "./agent-registry.ts";
+import type { Delegate } from "../tools/delegation.ts";
+import type { SessionIdentity } from "../api/runtime-options.ts";
+import type { Session } from "../api/session.ts";
+import type { SessionAgent } from "./agent-of-session.ts";
+import type { TurnResult } from "../session/turn-outcome.ts";
+
+/** Opens the session of a call, and continues its unfinished turn. */
+export type OpenChild = (child: string, parent: ParentCall) => Promise<Session>;
+
+const taskSchema = z.object({ task: z.string() });
+
+/** The reasons of a turn that came to its own end. */
+const whole: ReadonlySet<string> = new Set(["stop", "stop-condition"]);
+
+export function subAgentRunner(open: OpenChild, background: Background): Delegate {
+  return async ({ child, parent, messageId }, input, signal) => {
+    signal.throwIfAborted();
+    const { task } = taskSchema.parse(input);
+    const left = Promise.withResolvers<never>();
+    using _ = onAbort(signal, () => {
+      if (isLeft(signal.reason)) left.reject(signal.reason);
+    });
+    const ended = async (): Promise<TurnResult> => {
+      const session = await open(child, parent);
+      const turn = await session.send(task, { id: messageId });
+      using _ = onAbort(signal, () => {
+        // A turn that another process or a later one continues joins its sub-agents.
+        if (isLeft(signal.reason)) return;
+        // The turn's end tells how it went; a runtime that closes cancels all turns itself.
+        const reason = "the call of the sub-agent was cancelled";
+        void background.run(
+          async () => void (await session.cancel({ reason })),
+          (cause) => notCancelled(child, cause),
+        );
+      });
+      return await turn.result;
+    };
+    try {
+      // Its turn goes on where the log ends, as after a restart.
+      const result = background.result(ended, signal, (cause) => waits(child, cause));
+      return answerOf(child, await Promise.race([result, left.promise]));
+    } catch (error) {
+      // The runtime that closes also ends the turn of this call: what became of the call is not known before.
+      if (TurnlogError.isInstance(error) && error.code === "RUNTIME_CLOSED")
+        return await unlessAborted(new Promise<never>(() => {}), signal);
+      throw error;
+    }
+  };
+}
+
+function waits(child: string, cause: unknown): TurnlogError {
+  return new TurnlogError(
+    "SESSION_FAILED",
+    `The sub-agent ${child} waits: its log cannot be used. It goes on once that works, or ends with its call.`,
+    { session: child, cause },
+  );
+}
+
+function notCancelled(child: string, cause: unknown): TurnlogError {
+  return new TurnlogError(
+    "SESSION_FAILED",
+    `The call of the sub-agent ${child} was cancelled, and its own turn could not be. It is cancelled once that works.`,
+    { session: child, cause },
+  );
+}
+
+const lost: ReadonlySet<string> = new Set([
+  "RUNTIME_CLOSED",
+  "SESSION_FAILED",
+  "SESSION_ELSEWHERE",
+]);
+
+/** Whether this process stopped running the call's session, and nobody cancelled the call. */
+function isLeft(reason: unknown): boolean {
+  return TurnlogError.isInstance(reason) && lost.has(reason.code);
+}
+
+/** @throws Error if the turn was stopped; it has the text so far, for the model. */
+function answerOf(child: string, { finishReason, text, output, empty }: TurnResult): JsonValue {
+  if (empty === true && output === undefined)
+    return `[The agent ended its turn and said nothing; session ${child}.]`;
+  if (whole.has(finishReason)) return output === undefined ? text : toJson(output);
+  const said = text === "" ? "It had said nothing." : `It had said: ${text}`;
+  throw new Error(
+    withFullStop(`The agent stopped early (${finishReason}; session ${child}). ${said}`),
+  );
+}
+
+/** Refuses a session that another call has, or none. @throws TurnlogError `COMMAND_REFUSED` */
+export function assertChildOf(
+  child: string,
+  recorded: ParentCall | undefined,
+  { session, step, callId }: ParentCall,
+): void {
+  const isSame =
+    recorded?.session === session && recorded.step === step && recorded.callId === callId;
+  if (isSame) return;
+  throw new TurnlogError(
+    "COMMAND_REFUSED",
+    `Session ${child} exists, and call ${callId} of session ${session} did not create it. Delete it, or use another id for your own sessions.`,
+    { session: child },
+  );
+}
+
+/**
+ * The agent of a session. That of a sub-agent is the agent of the tool by which its parent called it, unless
+ * the session was given another; so is that of its forks. If the parent or the tool is gone, the session is one like others.
+ */
+export async function agentOf(
+  log: EventLog,
+  agents: AgentRegistry,
+  session: SessionIdentity,
+  names: AgentNames,
+  parent: ParentCall | undefined,
+): Promise<SessionAgent> {
+  const isGiven = names.recorded !== undefined || agents.isChanged(session.id);
+  const options =
+    parent === undefined || isGiven ? undefined : await calledTool(log, agents, parent);
+  return options === undefined
+    ? await agents.of(session, names)
+    : await agents.ofTool(options, parent?.toolName ?? "", session.id);
+}
+
+/** The tool of the parent's agent. */
+async function calledTool(
+  log: EventLog,
+  agents: AgentRegistry,
+  { session: id, toolName }: ParentCall,
+): Promise<AgentToolOptions | undefined> {
+  const revision = await log.revision(id);
+  if (revision === 0) return undefined;
+  const { agent: recorded, metadata = {}, ...summary } = await readSummary(log, id, revision);
+  const parent = summary.parent ?? summary.agentFrom;
+  const names = { recorded, asked: undefined };
+  const { prepared } = await agentOf(log, agents, { id, metadata }, names, parent);
+  return agentToolOptions(byId(prepared.agent.tools ?? {}, toolName));
+}

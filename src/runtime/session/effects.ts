@@ -1,0 +1,290 @@
+/**
+ * Runs the effects that the machine asks for, in the order of a turn: it starts, its steps start, each calls
+ * the model and the tools, context is freed, the turn ends.
+ */
+
+import type { EventBody, ModelName, SessionEvent, StoredError } from "../../events/index.ts";
+import type { Effect } from "../../machines/index.ts";
+import { promptDigest } from "../../projections/index.ts";
+import { type Agent, type PreparedAgent, isCallbackFailure, stepLimit } from "../../agent/index.ts";
+import type { EstimatedPrompt } from "../prompt/context-figures.ts";
+import type { SessionPrompts } from "../prompt/prompts.ts";
+import { type ReplayGate, type SessionRecorder, settlement } from "../../state/index.ts";
+import { waited, toStoredError } from "../../shared/index.ts";
+import { TurnLifecycle } from "../lifecycle/turn-lifecycle.ts";
+import { refusal } from "./commands.ts";
+import { RunningAgent, type RunningAgentOptions } from "./running-agent.ts";
+import { RunningTurn, type RunningTurnOptions } from "./running-turn.ts";
+import { StepAttempt, stepCancelled, stepFailed, type StepAttemptOptions } from "./step-attempt.ts";
+import { StepBoundary, type StepBoundaryOptions } from "./step-boundary.ts";
+import { endTurn } from "./turn-end.ts";
+import { repetition, TurnClock } from "./turn-limits.ts";
+
+type AttemptOptions = Omit<StepAttemptOptions, "turn" | "lifecycle" | "prompts" | "signal">;
+
+export interface SessionEffectsOptions
+  extends
+    AttemptOptions,
+    Omit<RunningTurnOptions, "agent">,
+    Pick<RunningAgentOptions, "catalogue">,
+    Pick<StepBoundaryOptions, "recordedPreparation"> {
+  readonly limitReached: LimitReached | undefined;
+  /** Given in a replay, which calls no callbacks. */
+  readonly replayGate: ReplayGate | undefined;
+}
+
+/** @param promptTokens - The estimate of the next prompt; undefined before it is made */
+export type LimitReached = (
+  recorder: Pick<SessionRecorder, "session" | "state">,
+  model: ModelName,
+  promptTokens: number | undefined,
+) => EventBody<"turn.limit-reached"> | undefined;
+
+export class SessionEffects implements Disposable {
+  readonly #options: SessionEffectsOptions;
+  readonly #agent: RunningAgent;
+  readonly turn: RunningTurn;
+  readonly #boundary: StepBoundary;
+  /** Undefined in a replay. */
+  readonly #lifecycle: TurnLifecycle | undefined;
+  readonly #clock: TurnClock;
+  /** Stops what runs now: the model call, the back-off, the tools, a compaction. */
+  #stop = new AbortController();
+  #attempt: StepAttempt;
+  /** Fails the step that begins next before its model is called. */
+  #fault: StoredError | undefined;
+
+  constructor(prepared: PreparedAgent, options: SessionEffectsOptions) {
+    this.#options = options;
+    this.#agent = new RunningAgent(prepared, options);
+    const agent = (): Agent => this.#agent.own.agent;
+    this.turn = new RunningTurn({ ...options, agent });
+    this.#boundary = new StepBoundary({
+      ...options,
+      turn: this.turn,
+      prepared: () => this.#agent.own,
+      callbacks: () => this.callbacks,
+      begin: async (setup) => await this.#lifecycle?.beforeStep(setup),
+    });
+    if (options.replayGate === undefined)
+      this.#lifecycle = new TurnLifecycle(options.recorder, agent);
+    this.#clock = new TurnClock(prepared.agent, options);
+    this.#attempt = new StepAttempt(this.#attemptOptions());
+  }
+
+  get prompts(): SessionPrompts {
+    return this.#agent.prompts;
+  }
+
+  get callbacks(): Promise<void> {
+    return this.#lifecycle?.settled() ?? Promise.resolve();
+  }
+
+  /** Changes the tools of MCP servers for later steps. Returns whether they differ. */
+  adopt(prepared: PreparedAgent): boolean {
+    return this.#agent.adopt(prepared);
+  }
+
+  /** Starts the clock of a turn that began in another process. */
+  countTurn(turn: number): void {
+    this.#clock.resume(turn);
+  }
+
+  /** Called after each recorded event, before its effects. */
+  observe(event: SessionEvent): void {
+    if (event.type === "turn.ended") this.#clock[Symbol.dispose]();
+    this.#lifecycle?.observe(event);
+  }
+
+  abort(why: Error): void {
+    this[Symbol.dispose]();
+    this.#lifecycle?.fail(why);
+    this.#stop.abort(why);
+  }
+
+  [Symbol.dispose](): void {
+    this.#clock[Symbol.dispose]();
+  }
+
+  run(effect: Effect, event: SessionEvent): void {
+    this.turn.run(effect, this.#run.bind(this, effect, event));
+  }
+
+  #run(effect: Effect, event: SessionEvent): void {
+    switch (effect.type) {
+      case "startTurn":
+        return this.#startTurn();
+      case "startStep":
+        return this.#orFail(this.#startStep.bind(this));
+      case "callModel":
+        return this.#background(() => this.#callModel());
+      case "backOff":
+        return this.#background(() => this.#backOff(event));
+      case "runTools":
+        return this.#runTools(event);
+      case "compact":
+        return this.#background(() => this.#compact());
+      case "freeContext":
+        return this.#orFail(this.#freeContext.bind(this));
+      case "abort":
+        return this.#stop.abort(refusal(this.#options.recorder, "go on", "its turn was stopped"));
+      case "settle":
+        for (const body of settlement(this.#options.recorder.state, this.#agent.own.agent))
+          this.#record(body);
+        return;
+      case "endTurn":
+        return this.#endTurn(effect.params);
+    }
+  }
+
+  #startTurn(): void {
+    const { turn } = this.#options.recorder.state.machine.context;
+    const maxSteps = stepLimit(this.#agent.own.agent);
+    this.#clock.begin(turn + 1);
+    this.#record({ type: "turn.started", data: { turn: turn + 1, maxSteps } });
+  }
+
+  #startStep(): void {
+    const repeating = repetition(this.#options.recorder.state, this.#agent.own.agent);
+    if (repeating !== undefined) return this.#record(repeating);
+    const asking = this.#boundary.enter(this.#enterStep.bind(this));
+    if (asking !== undefined) this.#background(() => asking);
+  }
+
+  #enterStep(prepared: PreparedAgent): void {
+    const { step } = this.#options.recorder.state.machine.context;
+    this.#agent.use(prepared);
+    // A compaction would be spent in vain.
+    if (this.#isOutOfBudget()) return;
+    const next = this.prompts.beforeStep();
+    if (next === undefined || this.#isOutOfBudget(next.estimate.tokens)) return;
+    this.#beginAttempt(step + 1, 1, next);
+  }
+
+  #isOutOfBudget(promptTokens?: number): boolean {
+    const { recorder, limitReached } = this.#options;
+    const reached = limitReached?.(recorder, this.#agent.step.description.model, promptTokens);
+    if (reached !== undefined) this.#record(reached);
+    return reached !== undefined;
+  }
+
+  #beginAttempt(
+    step: number,
+    attempt: number,
+    { messages, estimate }: EstimatedPrompt = this.prompts.next(),
+  ): void {
+    const { description: own } = this.#agent.own;
+    const { machine, view } = this.#options.recorder.state;
+    const { turn } = machine.context;
+    if (attempt === 1) this.#clock.beginStep(turn);
+    this.#stop = new AbortController();
+    this.#attempt = new StepAttempt(this.#attemptOptions(), messages);
+    this.#record({
+      type: "step.started",
+      data: {
+        turn,
+        step,
+        attempt,
+        model: this.#agent.step.description.model,
+        promptDigest: promptDigest(view.prepared?.agentDigest ?? own.digest, messages),
+        estimate: estimate.recorded,
+      },
+    });
+  }
+
+  async #callModel(): Promise<void> {
+    const fault = this.#fault;
+    this.#fault = undefined;
+    if (fault === undefined) return await this.#attempt.callModel(this.#agent.step);
+    await this.#attempt.beginFailed(this.#agent.own);
+    this.#recordFailed(fault);
+  }
+
+  async #backOff(event: SessionEvent): Promise<void> {
+    if (event.type !== "step.retrying") return;
+    const { step, attempt, delayMs } = event.data;
+    const { signal } = this.#stop;
+    const { timer, recorder } = this.#options;
+    // A reduced prompt is sent at once: nothing comes between.
+    const isReduced = recorder.state.view.reductions?.at(-1)?.position === event.position - 1;
+    const isDue = isReduced || (await waited(timer, delayMs, { kind: "retry" }, signal));
+    if (isDue) return this.#beginAttempt(step, attempt + 1);
+    const released = this.#options.recorder.replayGate({ kind: "step" });
+    if (released !== undefined) await released;
+    this.#record(stepCancelled(this.#options.recorder.state));
+  }
+
+  #runTools({ type }: SessionEvent): void {
+    if (type === "tool.approval-answered")
+      this.#clock.resume(this.#options.recorder.state.machine.context.turn);
+    this.#attempt.runTools();
+  }
+
+  async #compact(): Promise<void> {
+    this.#stop = new AbortController();
+    await this.prompts.compact(this.#stop.signal);
+  }
+
+  #freeContext(): void {
+    const { step, attempt } = this.#options.recorder.state.machine.context;
+    if (this.prompts.shortenRefused()) this.#beginAttempt(step, attempt + 1);
+  }
+
+  #endTurn({ reason }: { readonly reason: EventBody<"turn.ended">["data"]["reason"] }): void {
+    this.#clock.endStep();
+    this.#boundary.endTurn();
+    this.#agent.use(this.#agent.own);
+    const ending = endTurn(this.#options.recorder, reason, this.turn.output);
+    if (ending !== undefined) this.#background(() => ending);
+  }
+
+  #attemptOptions(): StepAttemptOptions {
+    const { recorder, source, blobs, delegate } = this.#options;
+    const { graceMs, clock, timer, random, onFailure } = this.#options;
+    const own = { recorder, source, blobs, graceMs, clock, timer, random, onFailure };
+    return {
+      ...own,
+      delegate,
+      turn: this.turn,
+      lifecycle: this.#lifecycle,
+      prompts: () => this.prompts,
+      signal: this.#stop.signal,
+    };
+  }
+
+  #background(work: () => Promise<void>): void {
+    work()
+      .catch((error: unknown) => {
+        this.#failStep(error);
+      })
+      .catch(this.#options.onFailure);
+  }
+
+  #orFail(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.#failStep(error);
+    }
+  }
+
+  /** An error of a user's function fails the step that calls it. Before a step, it begins one and fails that. */
+  #failStep(error: unknown): void {
+    const { recorder } = this.#options;
+    const { machine } = recorder.state;
+    if (!isCallbackFailure(error) || !machine.matches("streaming")) throw error;
+    const stored = toStoredError(error);
+    if (!machine.matches({ streaming: "boundary" })) return this.#recordFailed(stored);
+    this.#fault = stored;
+    this.#agent.use(this.#agent.own);
+    this.#beginAttempt(machine.context.step + 1, 1, this.prompts.plain());
+  }
+
+  #recordFailed(error: StoredError): void {
+    this.#record(stepFailed(this.#options.recorder.state, error));
+  }
+
+  #record(body: EventBody): void {
+    this.#options.recorder.record(body);
+  }
+}

@@ -1,0 +1,135 @@
+/** Pages of the list of sessions, newest first. Reads the stored summaries, and opens no session. */
+
+import { isDeepStrictEqual } from "node:util";
+import type { EventLog, JsonObject } from "../events/index.ts";
+import { waitingOutputs, type OutputRequest } from "./output-requests.ts";
+import { waitingApprovals, type Approval } from "./approvals.ts";
+import { listedSession, problemOf, stateAt, type ListedSession } from "./view.ts";
+
+/**
+ * Which sessions a list has. Without any key: all, newest first.
+ * @example
+ * const query: SessionQuery = { where: { userId: "u-1" }, status: "awaiting-approval", limit: 20 };
+ * for await (const { session } of runtime.sessions(query)) console.log(session);
+ */
+export interface SessionQuery {
+  /** Metadata that a session must have. Other keys of its metadata do not matter. */
+  readonly where?: JsonObject;
+  readonly status?: ListedSession["status"] | readonly ListedSession["status"][];
+  /** The beginning of their ids. */
+  readonly prefix?: string;
+  /** The last row of the page before: the list goes on after it. */
+  readonly after?:
+    | Pick<ListedSession, "session" | "createdAt" | "updatedAt" | "lastTurnAt">
+    | undefined;
+  /** The most rows. Default: all. */
+  readonly limit?: number;
+}
+
+/** The first key whose value differs from the one that is asked for. */
+export function differentKey(
+  metadata: JsonObject = {},
+  asked: JsonObject = {},
+): string | undefined {
+  const hasIt = (key: string): boolean =>
+    Object.hasOwn(metadata, key) && isDeepStrictEqual(metadata[key], asked[key]);
+  return Object.keys(asked).find((key) => !hasIt(key));
+}
+
+/** What sessions of both metadata have; undefined if no session has both. */
+export function bothMetadata(one: JsonObject = {}, other: JsonObject = {}): JsonObject | undefined {
+  const both = { ...one, ...other };
+  return differentKey(both, one) === undefined ? both : undefined;
+}
+
+type After = NonNullable<SessionQuery["after"]>;
+
+/** The beginning of its last turn, else its own. Never later than its last event, whatever the clock did. */
+export function timeOf({ lastTurnAt, createdAt, updatedAt }: Omit<After, "session">): number {
+  return Math.min(lastTurnAt ?? createdAt, updatedAt);
+}
+
+interface Ordered {
+  readonly session: string;
+  readonly time: number;
+}
+
+/** Newest first; sessions of one time by name. */
+export function inOrder(one: Ordered, other: Ordered): number {
+  if (one.time !== other.time) return other.time - one.time;
+  if (one.session === other.session) return 0;
+  return one.session < other.session ? -1 : 1;
+}
+
+function placeOf(row: After): Ordered {
+  return { session: row.session, time: timeOf(row) };
+}
+
+/** Whether a row passes the filters of a query. */
+export function isListed(
+  row: ListedSession,
+  where: JsonObject | undefined,
+  statuses: ReadonlySet<string> | undefined,
+): boolean {
+  return (
+    row.problem?.code !== "SESSION_DELETED" &&
+    (statuses === undefined || statuses.has(row.status)) &&
+    differentKey(row.metadata, where) === undefined
+  );
+}
+
+/**
+ * The sessions of a query, newest first by the beginning of their last turn. Reads the names and times of
+ * all sessions, and the summaries of as many as the page needs: a summary that was not read belongs to a
+ * session whose last event is older than all that were.
+ */
+export async function* querySessions(
+  log: EventLog,
+  { where, status, prefix = "", after, limit = Infinity }: SessionQuery,
+): AsyncGenerator<SessionRow, void, void> {
+  const statuses = status === undefined ? undefined : new Set([status].flat());
+  const entries = await Array.fromAsync(log.list({ prefix }));
+  entries.sort((one, other) => other.updatedAt - one.updatedAt);
+  const found: ListedSession[] = [];
+  let left = limit;
+  for (const [index, entry] of entries.entries()) {
+    const row = await listedSession(log, entry);
+    const isNext = after === undefined || inOrder(placeOf(after), placeOf(row)) < 0;
+    if (isNext && isListed(row, where, statuses)) {
+      const place = found.findIndex((one) => inOrder(placeOf(row), placeOf(one)) < 0);
+      found.splice(place === -1 ? found.length : place, 0, row);
+    }
+    const nextTime = entries[index + 1]?.updatedAt ?? -Infinity;
+    for (let [first] = found; first !== undefined && timeOf(first) > nextTime; [first] = found) {
+      found.shift();
+      yield await withQuestions(log, first);
+      left -= 1;
+      if (left <= 0) return;
+    }
+  }
+}
+
+/** A session with the approvals and outputs that its turn waits for. */
+export interface SessionRow extends ListedSession {
+  readonly awaitingApproval?: readonly Approval[];
+  readonly awaitingOutput?: readonly OutputRequest[];
+}
+
+/** Adds what a turn waits for. Reads nothing of other sessions. */
+export async function withQuestions(log: EventLog, session: ListedSession): Promise<SessionRow> {
+  if (session.status !== "awaiting-approval" && session.status !== "awaiting-output")
+    return session;
+  try {
+    const state = await stateAt(log, session.session);
+    const awaitingApproval = waitingApprovals(session.session, state);
+    const awaitingOutput = waitingOutputs(session.session, state);
+    return {
+      ...session,
+      ...(awaitingApproval.length === 0 ? {} : { awaitingApproval }),
+      ...(awaitingOutput.length === 0 ? {} : { awaitingOutput }),
+    };
+  } catch (error) {
+    // A damaged session must not hide the others.
+    return { ...session, problem: problemOf(error) };
+  }
+}

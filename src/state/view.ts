@@ -1,0 +1,301 @@
+/** Read-only views: a session at a position, and the list of all sessions. Runs and writes nothing. */
+
+import type { ModelMessage } from "ai";
+import {
+  deepFreeze,
+  readableEvents,
+  TurnlogError,
+  type EventLog,
+  type SessionEntry,
+  type Snapshot,
+  type TurnlogErrorCode,
+} from "../events/index.ts";
+import type { MachineState } from "../machines/index.ts";
+import { toJson } from "../shared/index.ts";
+import {
+  allWaiting,
+  promptMessages,
+  sessionSummary,
+  type HistoryItem,
+  type QueuedMessage,
+  type SessionSummary,
+  type UsageState,
+} from "../projections/index.ts";
+import { isAtRest, isInTurn } from "./recovery.ts";
+import { outputRequests, type OutputRequest } from "./output-requests.ts";
+import { sessionApprovals, type Approval } from "./approvals.ts";
+import { type DescribedCall, describedCalls } from "./call-view.ts";
+import { withSnapshots } from "./snapshot-list.ts";
+import { loadSessionSnapshot } from "./snapshot.ts";
+import { foldSession, type SessionState } from "./session-state.ts";
+
+/** A session at a position: its state, its history, and the prompt that a step would send. @example const { history, queue }: SessionView = await session.view(); */
+export interface SessionView {
+  readonly session: string;
+  readonly position: number;
+  readonly state: MachineState;
+  /** The whole history, including what the prompt leaves out. */
+  readonly history: readonly HistoryItem[];
+  /** The messages that a step would send here. */
+  readonly prompt: readonly ModelMessage[];
+  readonly usage: UsageState;
+  readonly toolCalls: readonly DescribedCall[];
+  /** Every question whether a call may run, oldest first, with its answer. */
+  readonly approvals: readonly Approval[];
+  /** Every call that a client runs, oldest first. */
+  readonly outputRequests: readonly OutputRequest[];
+  /** The messages that wait: those that may be delivered now in their order, then those for later. */
+  readonly queue: readonly QueuedMessage[];
+  readonly summary: SessionSummary;
+}
+
+/** The newest view of each state: all followers of a session ask for it when a turn comes to rest. */
+const made = new WeakMap<SessionState, SessionView>();
+
+/** The view of a state. Frozen, since it shares parts of the state. */
+export function viewOf(session: string, state: SessionState): SessionView {
+  const known = made.get(state);
+  if (known?.session === session) return known;
+  const view = newView(session, state);
+  made.set(state, view);
+  return view;
+}
+
+function newView(session: string, state: SessionState): SessionView {
+  const { history, view, usage, toolCalls } = state;
+  return deepFreeze({
+    ...outlineOf(session, state),
+    history: history.open === undefined ? history.items : [...history.items, history.open],
+    prompt: promptMessages(history, view),
+    usage,
+    toolCalls: describedCalls([...toolCalls.ended, ...toolCalls.open], history),
+  });
+}
+
+/** A view without what grows with the session: history, prompt, the usage of each step, calls that ended. */
+export interface SessionOutline extends Omit<SessionView, "history" | "prompt" | "usage"> {
+  /** The calls that run or wait. */
+  readonly toolCalls: readonly DescribedCall[];
+  readonly usage: Pick<UsageState, "total" | "inherited">;
+}
+
+/** Shares parts of the state. */
+export function outlineOf(session: string, state: SessionState): SessionOutline {
+  const { position, machine, history, usage, toolCalls, queue, summary } = state;
+  const { total, inherited } = usage;
+  return {
+    session,
+    position,
+    state: { value: machine.value, context: machine.context },
+    usage: inherited === undefined ? { total } : { total, inherited },
+    toolCalls: describedCalls(toolCalls.open, history),
+    approvals: sessionApprovals(session, state),
+    outputRequests: outputRequests(session, state),
+    queue: allWaiting(queue),
+    summary,
+  };
+}
+
+/** The state at a position (default: the last), folded from the nearest snapshot. */
+export async function readSessionState(
+  log: EventLog,
+  session: string,
+  position?: number,
+): Promise<SessionState> {
+  const { state } = await loadSessionSnapshot(log, session, position);
+  return await foldOnwards(log, session, state, position);
+}
+
+/** Folds the events after a state, up to a position (default: the last). */
+export async function foldOnwards(
+  log: EventLog,
+  session: string,
+  from: SessionState,
+  position?: number,
+): Promise<SessionState> {
+  let state = from;
+  const range = position === undefined ? {} : { to: position };
+  for await (const event of log.read(session, { from: state.position + 1, ...range })) {
+    state = foldSession(state, event).state;
+  }
+  return state;
+}
+
+/** As `readSessionState`, for a position of a user. Throws as {@link checkPosition}. */
+export async function stateAt(
+  log: EventLog,
+  session: string,
+  position?: number,
+): Promise<SessionState> {
+  await checkPosition(log, session, position);
+  return await readSessionState(log, session, position);
+}
+
+export async function viewSession(
+  log: EventLog,
+  session: string,
+  position?: number,
+): Promise<SessionView> {
+  return viewOf(session, await stateAt(log, session, position));
+}
+
+/** @throws TurnlogError `SESSION_NOT_FOUND`, `SESSION_DELETED`, `INVALID_INPUT` if the position does not exist */
+export async function checkPosition(
+  log: EventLog,
+  session: string,
+  position?: number,
+): Promise<void> {
+  const last = await log.revision(session);
+  if (last === 0) throw await absent(log, session);
+  if (
+    position !== undefined &&
+    !(Number.isInteger(position) && position >= 1 && position <= last)
+  ) {
+    throw new TurnlogError(
+      "INVALID_INPUT",
+      `Session ${session} has the positions 1 to ${last}; ${position} is not one of them.`,
+      { session, position },
+    );
+  }
+}
+
+/** The error of a missing session: it was deleted, or never existed. */
+async function absent(log: EventLog, session: string): Promise<TurnlogError> {
+  for await (const deleted of log.deleted()) {
+    if (deleted.session !== session) continue;
+    return new TurnlogError("SESSION_DELETED", `Session ${session} was deleted for good.`, {
+      session,
+    });
+  }
+  return new TurnlogError(
+    "SESSION_NOT_FOUND",
+    `There is no session ${session} in this store. \`turnlog sessions\` lists those that there are.`,
+    { session },
+  );
+}
+
+/** False if the turn is unfinished for another reason, or the session cannot be read. */
+export async function waitsForAnswer(log: EventLog, session: string): Promise<boolean> {
+  try {
+    if ((await log.revision(session)) === 0) return false;
+    const state = await readSessionState(log, session);
+    return isInTurn(state.machine) && isAtRest(state);
+  } catch (error) {
+    if (TurnlogError.isInstance(error)) return false;
+    throw error;
+  }
+}
+
+/** A row of a list of sessions. @example for await (const row of runtime.sessions()) console.log(row.session, row.status); */
+export interface ListedSession extends SessionSummary {
+  readonly session: string;
+  /** The last position. */
+  readonly revision: number;
+  /** Epoch milliseconds of the first and of the last event. */
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  /** Why a part could not be read; the summary is that of the rest. Absent if all could be read. */
+  readonly problem?: SessionProblem;
+}
+
+/** Why a session or a part of it cannot be read. */
+export interface SessionProblem {
+  readonly code: TurnlogErrorCode;
+  readonly message: string;
+  readonly position?: number;
+}
+
+/** Stores a summary in place of one that an earlier release stored. Never rejects. */
+export type KeepSummary = (session: string, snapshot: Snapshot) => Promise<void>;
+
+/**
+ * The summary of a session at its last position. Reads the events after the stored summary; all of them if
+ * that is of another version, and gives `keep` what it found.
+ */
+export async function readSummary(
+  log: EventLog,
+  session: string,
+  revision: number,
+  leftOut: (error: TurnlogError) => void = () => {},
+  known?: Snapshot,
+  keep?: KeepSummary,
+): Promise<SessionSummary> {
+  const isCurrent = known !== undefined && known.position <= revision;
+  const snapshot = isCurrent ? known : await log.loadSnapshot(session, sessionSummary.name);
+  const stored =
+    snapshot?.version === sessionSummary.version && snapshot.position <= revision
+      ? sessionSummary.schema.safeParse(snapshot.state)
+      : undefined;
+  const from = stored?.success === true && snapshot !== undefined ? snapshot.position + 1 : 1;
+  let summary = stored?.success === true ? stored.data : sessionSummary.initial;
+  if (from > revision) return summary;
+  let isWhole = true;
+  // A damaged session must not hide the list.
+  const range = { from, to: revision };
+  const skip = (error: TurnlogError): void => {
+    isWhole = false;
+    leftOut(error);
+  };
+  for await (const event of readableEvents(log, session, range, skip)) {
+    summary = sessionSummary.fold(summary, event);
+  }
+  const isStale = snapshot !== undefined && stored?.success !== true;
+  if (isStale && isWhole && keep !== undefined) {
+    const { name: projection, version } = sessionSummary;
+    await keep(session, { projection, version, position: revision, state: toJson(summary) });
+  }
+  return summary;
+}
+
+/** Errors of the whole store, not of one session. */
+const storeErrors: ReadonlySet<TurnlogErrorCode> = new Set<TurnlogErrorCode>([
+  "LOG_CLOSED",
+  "LOG_FAILED",
+  "RUNTIME_CLOSED",
+]);
+
+/** The problem of one session. Rethrows errors of the whole store: the system's name the session if they are of one. */
+export function problemOf(error: unknown): SessionProblem {
+  if (!TurnlogError.isInstance(error)) throw error;
+  const { code, message, position, session } = error;
+  const isOfSession = code === "LOG_FAILED" && session !== undefined;
+  if (storeErrors.has(code) && !isOfSession) throw error;
+  return { code, message, ...(position === undefined ? {} : { position }) };
+}
+
+/** The row of one session. `known`: its stored summary, if that was read before. `keep`: as {@link readSummary}. */
+export async function listedSession(
+  log: EventLog,
+  entry: SessionEntry,
+  known?: Snapshot,
+  keep?: KeepSummary,
+): Promise<ListedSession> {
+  let problem: SessionProblem | undefined;
+  let summary = sessionSummary.initial;
+  try {
+    const leftOut = (error: TurnlogError): void => {
+      problem ??= problemOf(error);
+    };
+    summary = await readSummary(log, entry.session, entry.revision, leftOut, known, keep);
+  } catch (error) {
+    problem = problemOf(error);
+  }
+  return { ...entry, ...summary, ...(problem === undefined ? {} : { problem }) };
+}
+
+/**
+ * The sessions of a log by name, or those whose ids begin with a text. Reads of each only the events after its stored summary. A session that
+ * cannot be read is a row with its `problem`.
+ */
+export async function* listSessions(
+  log: EventLog,
+  keep?: KeepSummary,
+  prefix = "",
+): AsyncGenerator<ListedSession> {
+  const entries = log.list({ prefix });
+  for await (const [entry, stored] of withSnapshots(log, entries, sessionSummary.name)) {
+    const row = await listedSession(log, entry, stored, keep);
+    // Deleted after its name was read.
+    if (row.problem?.code !== "SESSION_DELETED") yield row;
+  }
+}
