@@ -18,7 +18,7 @@ import type {
   ToolInputRefinement,
   ToolSet,
 } from "ai";
-import type { CacheLifetime, LoopLimits } from "../context/index.ts";
+import { type CacheLifetime, type LoopLimits, nameRefusal } from "../context/index.ts";
 import {
   byId,
   ownCopy,
@@ -32,8 +32,7 @@ import type { LifecycleSettings } from "../telemetry/index.ts";
 import type { StopWhen } from "./stop-conditions.ts";
 import type { AgentTimeout, TimeLimits } from "./agent-limits.ts";
 import type { Bivariant } from "./bivariant.ts";
-import { checkTools } from "./tool-checks.ts";
-import { loadedAgent } from "./tool-search.ts";
+import { loadedAgent, isToolSearch } from "./tool-search.ts";
 import { checkContext, type ContextOptions } from "./context-options.ts";
 import { guardedContext } from "./user-callbacks.ts";
 import { withFullStop, toJson } from "../shared/index.ts";
@@ -42,6 +41,8 @@ import { isNoObject } from "./request-schema.ts";
 import { sentTools } from "./sent-tools.ts";
 import type { PrepareCall } from "./call-types.ts";
 import type { ToolApproval } from "./tool-approval.ts";
+import { z } from "zod";
+import { uncompiled } from "../validation/index.ts";
 
 /** Settings of the AI SDK's `ToolLoopAgent` that are refused; none is ignored. */
 type UnsupportedSettings = { readonly [Setting in UnsupportedSetting]?: never };
@@ -290,4 +291,42 @@ function given<Options extends object>(
 ): { [Name in keyof Options]?: Exclude<Options[Name], undefined> };
 function given(options: object): object {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
+}
+
+// Tools that no request could ever have are refused when an agent is given.
+
+/** How the SDK marks a tool that calls others in this process; a provider's, such as code execution, works. */
+const localCaller = z.looseObject({
+  experimental_toolCaller: z.looseObject({ type: z.literal("local") }),
+});
+
+/** @throws TurnlogError `INVALID_INPUT` */
+export function checkTools(tools: ToolSet = {}, model: ModelName): void {
+  const all = Object.entries(tools);
+  const isFound = all.some(([, tool]) => isToolSearch(tool));
+  for (const [name, tool] of all) {
+    const why = refusal(name, tool, isFound, model);
+    if (why === undefined) continue;
+    const option = `agent.tools[${JSON.stringify(name)}]`;
+    throw new TurnlogError("INVALID_INPUT", `\`${option}\` ${why}`, { details: { option } });
+  }
+}
+
+/** @param isFound - Whether another tool finds the deferred ones. */
+function refusal(
+  name: string,
+  tool: ToolSet[string],
+  isFound: boolean,
+  model: ModelName,
+): string | undefined {
+  if (localCaller.safeParse(tool, uncompiled).success)
+    return "calls other tools by code (`experimental_toolCallers`): every tool is called by the model.";
+  if (tool.deferLoading === true && isToolSearch(tool))
+    return "searches for tools: it must not defer its own loading.";
+  if (tool.deferLoading === true && !isFound)
+    return "defers its loading, and no tool finds it: add `toolSearch()` to the tools.";
+  const form = tool.type === "provider" ? undefined : nameRefusal(name, model);
+  return form === undefined
+    ? undefined
+    : `has a name that ${model.modelId} (${model.provider}) refuses. A name must have ${form}: rename the tool.`;
 }

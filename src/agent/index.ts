@@ -27,13 +27,13 @@ export {
   toolTimeoutMs,
   turnLimits,
 } from "./agent-limits.ts";
-export { checkTools } from "./tool-checks.ts";
+export { checkTools } from "./agent.ts";
 export { callSettings } from "./call-settings.ts";
 export { bindSearch, foundBy, loadedAgent, searchTools, withoutSearch } from "./tool-search.ts";
 export { requestTools } from "./request-tools.ts";
 export { sentTools } from "./sent-tools.ts";
 export { approvalStatus } from "./tool-approval.ts";
-export { CallWatch } from "./call-limits.ts";
+export { CallWatch } from "./agent-limits.ts";
 export {
   type CompactionChoice,
   type ContextOptions,

@@ -102,7 +102,7 @@ export {
 export { resultPage } from "./shortening/result-page.ts";
 export { withRunningRequest } from "./compaction/running-request.ts";
 export { SentMessages } from "./sent/messages.ts";
-export { nameRefusal } from "./sent/names.ts";
+export { nameRefusal } from "./sent/messages.ts";
 export { slidingWindow } from "./compaction/sliding-window.ts";
 export { summarize } from "./compaction/summarize.ts";
 export { type TokenEstimator, defaultEstimator, tokenizer } from "./estimate/token-estimator.ts";

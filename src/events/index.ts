@@ -16,7 +16,7 @@ export {
   type SessionEntry,
   type Snapshot,
 } from "./ports/event-log.ts";
-export type { Inbox, InboxCommand } from "./ports/inbox.ts";
+export type { Inbox, InboxCommand } from "./ports/ownership.ts";
 export {
   type Claim,
   type Ownership,
@@ -35,8 +35,8 @@ export {
   checkedAppData,
   defineEvents,
 } from "./catalogue/define-events.ts";
-export { askedId, sessionOfAsked } from "./values/asked-id.ts";
-export { isRepeatedId, isRepeatOf, repeatedId } from "./values/repeated-id.ts";
+export { askedId, sessionOfAsked } from "./values/ids.ts";
+export { isRepeatedId, isRepeatOf, repeatedId } from "./values/ids.ts";
 export { assertAppendable, idOf } from "./checks/appendable.ts";
 export { cutShort, textStart } from "./values/text-start.ts";
 export { plainJson } from "./values/plain-json.ts";
@@ -51,7 +51,7 @@ export {
   headerLine,
   parseHeaderLine,
 } from "./checks/session-file.ts";
-export { type BlobMeasures, blobMeasuresSchema, measuresIn } from "./values/blob-measures.ts";
+export { type BlobMeasures, blobMeasuresSchema, measuresIn } from "./values/blob-reference.ts";
 export { blobReference, referredBlob, resemblesReference } from "./values/blob-reference.ts";
 export {
   type BlobEntry,
@@ -64,7 +64,7 @@ export {
   readBlob,
 } from "./ports/blob-store.ts";
 export { isBlank, isReport, saysSomething } from "./catalogue/model-output.ts";
-export { byIdSchema, chunkedSchema } from "./values/by-id-schema.ts";
+export { byIdSchema, chunkedSchema } from "./values/by-id.ts";
 export {
   byId,
   type ChunkedRecord,
@@ -144,7 +144,7 @@ export {
   uploadNames,
 } from "./values/file-reference.ts";
 export { type ChainEnd, type ChainLink, HashChain, digestIn } from "./rows/hash-chain.ts";
-export { assertKnownFormat } from "./rows/later-format.ts";
+export { assertKnownFormat } from "./checks/session-file.ts";
 export {
   type Delivery,
   type StoredUserContent,
@@ -152,7 +152,7 @@ export {
   userContentSchema,
 } from "./catalogue/message-events.ts";
 export { allReadableEvents, readableEvents } from "./checks/readable-events.ts";
-export { REDACTED, REDACTED_FIELD, isRedacted } from "./catalogue/redacted.ts";
+export { REDACTED, REDACTED_FIELD, isRedacted } from "./catalogue/define-events.ts";
 export { replayableEvents, renumbered, unchained } from "./checks/renumbered.ts";
 export {
   type AgentDescription,
@@ -180,8 +180,8 @@ export {
   preparedMessageSchema,
   stepOverridesSchema,
 } from "./catalogue/prepared-events.ts";
-export { isSessionId, parseSessionId } from "./values/session-id.ts";
-export { fromSegment, segmentOf, shellWord } from "./values/segment.ts";
+export { isSessionId, parseSessionId } from "./values/ids.ts";
+export { fromSegment, segmentOf, shellWord } from "./values/ids.ts";
 export { deepFreeze, ownCopy } from "./values/shared-value.ts";
 export {
   type FailureKind,

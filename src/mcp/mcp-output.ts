@@ -7,7 +7,7 @@ import { detectMediaType } from "@ai-sdk/provider-utils";
 import { z } from "zod";
 import type { JsonValue, ModelOutput } from "../events/index.ts";
 import { base64Of, called, fileData, UNKNOWN_TYPE } from "../media/index.ts";
-import type { ReadJson } from "./media-in-json.ts";
+import { type ReadJson, readJson } from "./media-in-json.ts";
 import {
   isGiven,
   mcpResultSchema,
@@ -18,7 +18,7 @@ import {
   type McpResource,
   type McpResult,
 } from "./mcp-result.ts";
-import { untoldContent } from "./structured-content.ts";
+import { isDeepStrictEqual } from "node:util";
 
 type Content = Extract<ModelOutput, { readonly type: "content" }>["value"];
 type ContentPart = Content[number];
@@ -152,4 +152,44 @@ export function failureOutput(error: unknown): ModelOutput | undefined {
     return undefined;
   }
   return { ...output, value: [textPart("The tool failed. What it said:"), ...output.value] };
+}
+
+// Finds structured content of a result that its text content does not repeat. Pure.
+
+/** Fields in which the reference servers and FastMCP wrap values that are not objects. */
+const WRAPPERS: ReadonlySet<string | undefined> = new Set(["content", "result"]);
+
+/** JSON, unless the content repeats it or a wrapped value: by the protocol, a server also sends it as JSON text. */
+function untoldContent({ content, structuredContent }: McpResult): ReadJson | undefined {
+  if (!isGiven(structuredContent)) return undefined;
+  return isRepeated(structuredContent, content ?? []) ? undefined : readJson(structuredContent);
+}
+
+function isRepeated(structured: unknown, content: readonly unknown[]): boolean {
+  if (content.some((part) => equals(part, structured))) return true;
+  if (typeof structured !== "object" || structured === null) return false;
+  const [[name, wrapped] = [], ...others] = Object.entries(structured);
+  if (!WRAPPERS.has(name) || others.length > 0 || content.length === 0) return false;
+  if (content.length === 1 && equals(content[0], wrapped)) return true;
+  return (
+    Array.isArray(wrapped) &&
+    wrapped.length === content.length &&
+    wrapped.every((one, index) => equals(content[index], one))
+  );
+}
+
+function equals(part: unknown, value: unknown): boolean {
+  if (isDeepStrictEqual(part, value)) return true;
+  const text = textOf(part);
+  return text !== undefined && (text === value || isDeepStrictEqual(jsonIn(text), value));
+}
+
+/** Undefined for text that is not JSON. */
+function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
 }

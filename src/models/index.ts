@@ -1,8 +1,8 @@
 /** Models without a network: the offline model, scripted models, and models that replay a log. */
 
 export { offlineModel } from "./offline-model.ts";
-export { type Pace, type PaceTime, type ReplayPace, atOnce, recordedPace } from "./pacing.ts";
-export { recordedError } from "./recorded-error.ts";
+export { type Pace, type PaceTime, type ReplayPace, atOnce, recordedPace } from "./replay-model.ts";
+export { recordedError } from "./replay-model.ts";
 export { isStop, isTimeUp } from "./recorded-step.ts";
 export { replayModel } from "./replay-model.ts";
 export { isReported, replayedUsage } from "./replayed-parts.ts";

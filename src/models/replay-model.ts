@@ -1,17 +1,24 @@
 /** A language model that answers from a log with the parts that the provider sent. Public in `turnlog/testing`. */
 
-import type {
-  LanguageModelV4,
-  LanguageModelV4CallOptions,
-  LanguageModelV4StreamPart,
+import {
+  type LanguageModelV4,
+  type LanguageModelV4CallOptions,
+  type LanguageModelV4StreamPart,
+  APICallError,
 } from "@ai-sdk/provider";
-import { TurnlogError, type SessionEvent } from "../events/index.ts";
+import {
+  TurnlogError,
+  type SessionEvent,
+  storedErrorSchema,
+  type JsonValue,
+  type StoredError,
+} from "../events/index.ts";
 import { gatherParts } from "./gathered-parts.ts";
-import { atOnce, type ReplayPace } from "./pacing.ts";
 import { streamParts } from "./part-stream.ts";
-import { recordedError } from "./recorded-error.ts";
 import { recordedCalls, type RecordedCall, type StepEnd } from "./recorded-step.ts";
 import { replayedFinish, replayedPart, replayedResponse, writtenInputs } from "./replayed-parts.ts";
+import { setTimeout as delay } from "node:timers/promises";
+import { check, code, implementation, milliseconds, optionsOf } from "../validation/index.ts";
 
 /** A `LanguageModelV4` that remembers its calls. */
 export interface ReplayModel extends LanguageModelV4 {
@@ -142,4 +149,136 @@ function runOut(call: number, steps: number): TurnlogError {
     `The replay model was called for the ${call}. time, and the log has ${steps} model calls. What runs now does more than what was recorded.`,
     { details: { call, steps } },
   );
+}
+
+// Restores an error from the log; recorded again, it differs only in its stack.
+
+/** A provider's error becomes an `APICallError` again; `keepsDelay`: with the retry delay that it asked for. */
+export function recordedError(stored: StoredError, keepsDelay = false): Error {
+  const { name, message, stack: _, ...own } = stored;
+  const { cause } = own;
+  const fields = cause === undefined ? own : { ...own, cause: recordedCause(cause) };
+  if (name === "AI_APICallError") {
+    const { url, isRetryable, statusCode, responseBody } = own;
+    return new APICallError({
+      message,
+      url: typeof url === "string" ? url : "",
+      requestBodyValues: {},
+      responseHeaders: keepsDelay ? tooLong(headersOf(own)) : { "retry-after-ms": "0" },
+      isRetryable: isRetryable === true,
+      ...(typeof statusCode === "number" ? { statusCode } : {}),
+      ...(typeof responseBody === "string" ? { responseBody } : {}),
+      ...("cause" in fields ? { cause: fields.cause } : {}),
+      ...("data" in own ? { data: own["data"] } : {}),
+    });
+  }
+  const error = Object.assign(new Error(message), fields);
+  Object.defineProperty(error, "name", { value: name, enumerable: false, configurable: true });
+  return error;
+}
+
+/** A cause may be any value; one in the form of an error becomes an error again. */
+function recordedCause(cause: JsonValue): unknown {
+  const stored = storedErrorSchema.safeParse(cause);
+  return stored.success ? recordedError(stored.data) : cause;
+}
+
+/** Too long for every agent, as it was for the recorded one, whose patience the log does not tell. */
+function tooLong(headers: Record<string, string>): Record<string, string> {
+  const asks = Object.keys(headers).some((name) => name.startsWith("retry-after"));
+  return asks ? { ...headers, "retry-after-ms": String(Number.MAX_SAFE_INTEGER) } : headers;
+}
+
+function headersOf({ responseHeaders }: Readonly<Record<string, unknown>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(responseHeaders ?? {}).map(([name, value]) => [name, String(value)]),
+  );
+}
+
+// The pace of a replay: the recorded times of the events, a multiple of it, or no waiting.
+
+/** Decides when a recorded event may happen again. */
+export interface ReplayPace {
+  /** Resolves when everything before this position has happened. Rejects to end the replay. */
+  due(position: number): Promise<void>;
+  /** The position that the replay has reached. If it is absent, calls are answered in the recorded order. */
+  readonly position?: number;
+}
+
+export const atOnce: ReplayPace = { due: () => Promise.resolve() };
+
+/** Without waiting, in recorded time, or faster by a factor. */
+export type Pace = "at-once" | "recorded" | number;
+
+export interface PaceTime {
+  /** Milliseconds since any fixed time. */
+  now(): number;
+  wait(milliseconds: number): Promise<void>;
+}
+
+interface PaceOptions {
+  /** The clock. Default: real time. */
+  readonly time?: PaceTime;
+  /** Most milliseconds of a gap between two events. Default: no limit. */
+  readonly longestMs?: number;
+}
+
+const schema = optionsOf<PaceOptions>(
+  { time: implementation({ now: code, wait: code }), longestMs: milliseconds },
+  {},
+);
+
+const realTime: PaceTime = {
+  now: () => performance.now(),
+  wait: async (milliseconds) => {
+    await delay(milliseconds);
+  },
+};
+
+/**
+ * The pace of a recording. Its time begins with the first awaited position.
+ * @param events - All events in order, without a gap.
+ * @example
+ * const pace = recordedPace(events, 10); // ten times as fast
+ * const model = replayModel(events, pace);
+ * @throws TurnlogError `INVALID_INPUT` for a factor that is not above 0
+ */
+export function recordedPace(
+  events: readonly SessionEvent[],
+  pace: Pace = "recorded",
+  options: PaceOptions = {},
+): ReplayPace {
+  check(schema, options, "recordedPace", { name: "options" });
+  const { time = realTime, longestMs = Number.POSITIVE_INFINITY } = options;
+  if (pace === "at-once") return atOnce;
+  const factor = pace === "recorded" ? 1 : pace;
+  if (!(factor > 0 && Number.isFinite(factor))) {
+    throw new TurnlogError("INVALID_INPUT", `A pace is a factor above 0, and not ${factor}.`);
+  }
+  const dues = dueTimes(events, factor, longestMs);
+  const first = events[0]?.position ?? 1;
+  let start: number | undefined;
+  return {
+    async due(position) {
+      const due = dues[position - first];
+      if (due === undefined) return;
+      start ??= time.now() - due;
+      const left = start + due - time.now();
+      if (left > 0) await time.wait(left);
+    },
+  };
+}
+
+/** Milliseconds from the first event to each. A clock that was set back counts as no gap. */
+function dueTimes(
+  events: readonly SessionEvent[],
+  factor: number,
+  longestMs: number,
+): readonly number[] {
+  let due = 0;
+  return events.map(({ time: at }, index) => {
+    const gap = Math.max(0, at - (events[index - 1]?.time ?? at)) / factor;
+    due += Math.min(gap, longestMs);
+    return due;
+  });
 }

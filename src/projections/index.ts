@@ -79,7 +79,7 @@ export {
 export { succeeded } from "./history-parts.ts";
 export { type ProjectedState, sessionProjections } from "./session-projections.ts";
 export { type SessionSummary, sessionSummary } from "./session-summary.ts";
-export { cutInput } from "./shown-input.ts";
+export { cutInput } from "./shown-item.ts";
 export { PRUNED_PLACEHOLDER, callName, cutItem, shownItem, sightedItem } from "./shown-item.ts";
 export { type Medium, itemMedia, omittedIn, omittedNote } from "./shown-media.ts";
 export {

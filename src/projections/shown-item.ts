@@ -3,14 +3,13 @@
  * that its messages are measured and hashed once.
  */
 
-import type { CutCall, CutInput, RefusedMedium } from "../events/index.ts";
+import type { CutCall, CutInput, RefusedMedium, JsonValue } from "../events/index.ts";
 import type { Compaction, ContextView } from "./context-view.ts";
 import type { CallPart, HistoryItem, HistoryPart, StepItem } from "./history-item.ts";
 import { boundItem, isAllBound } from "./provider-bound.ts";
 import { withoutItemId } from "./prompt-step.ts";
-import { cutInput } from "./shown-input.ts";
 import { omittedItem, withoutRefused } from "./shown-media.ts";
-import { cutCall, type ResultMark } from "./shown-result.ts";
+import { cutCall, type ResultMark, cutText } from "./shown-result.ts";
 
 /** Replaces a pruned tool result. */
 export const PRUNED_PLACEHOLDER = "[Old tool result content cleared]";
@@ -184,4 +183,37 @@ function prunedItem(item: HistoryItem, view: ContextView): HistoryItem {
   };
   prunedItems.set(item, { calls, item: pruned });
   return pruned;
+}
+
+// Inputs of calls as a model is shown its own: long texts in them keep their beginning and their end.
+
+/** The share of a cut text that is its beginning. */
+const HEAD_SHARE = 0.75;
+
+/** The input with its long texts cut; with `asText`, an object with the beginning and the end of its JSON. */
+export function cutInput(
+  input: JsonValue,
+  { texts, asText }: Pick<CutInput, "texts" | "asText">,
+): JsonValue {
+  if (asText === true) return { input: shortened(JSON.stringify(input), texts) };
+  return withTexts(input, (text) => shortened(text, texts));
+}
+
+function shortened(text: string, most: number): string {
+  const head = Math.ceil(most * HEAD_SHARE);
+  const cut = cutText(text, { head, tail: most - head, call: "" });
+  return cut.length < text.length ? cut : text;
+}
+
+function withTexts(value: JsonValue, change: (text: string) => string): JsonValue {
+  if (typeof value === "string") return change(value);
+  if (isList(value)) return value.map((one) => withTexts(one, change));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, one]) => [key, withTexts(one, change)]),
+  );
+}
+
+function isList(value: JsonValue): value is readonly JsonValue[] {
+  return Array.isArray(value);
 }

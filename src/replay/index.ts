@@ -3,4 +3,4 @@
 export { differenceSentence, differenceText } from "./replay-difference.ts";
 export { replayTools } from "./replay-tools.ts";
 export { type ReplayedAgent, type ReplayOptions, replay } from "./replay.ts";
-export { wrapLog } from "./wrapped-log.ts";
+export { wrapLog } from "./replay-process.ts";

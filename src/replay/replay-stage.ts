@@ -4,19 +4,25 @@
  */
 
 import { setImmediate } from "node:timers/promises";
-import type { AgentDescription, EventLog, SessionEvent } from "../events/index.ts";
+import {
+  type AgentDescription,
+  type EventLog,
+  type SessionEvent,
+  isCallEnd,
+  type TurnOutput,
+} from "../events/index.ts";
 import type { Session } from "../runtime/index.ts";
 import type { Agent } from "../agent/index.ts";
 import { withRecordedOffer } from "../mcp/index.ts";
-import { isStop, isTimeUp, type ReplayPace } from "../models/index.ts";
+import { isStop, isTimeUp, type ReplayPace, recordedError } from "../models/index.ts";
 import { beginOf, isOpening, sessionName } from "./recorded-processes.ts";
-import { isConcluded, isSummarising, runningAt } from "./recorded-stops.ts";
-import { recordedOutput } from "./recorded-output.ts";
 import { isCommand, repeatCommand } from "./replay-command.ts";
 import { ReplayComparison, type ReplayComparisonOptions } from "./replay-comparison.ts";
 import type { ReplayDifference } from "./replay-difference.ts";
 import { ReplayPacer } from "./replay-pacer.ts";
 import { ReplayProcess } from "./replay-process.ts";
+import { isRun, recordedRuns } from "./replay-tools.ts";
+import type { OutputInterface } from "ai";
 
 export interface ReplayStageOptions extends ReplayComparisonOptions {
   readonly log: EventLog;
@@ -157,4 +163,94 @@ export class ReplayStage {
 function comesFromOutside(event: SessionEvent, events: readonly SessionEvent[]): boolean {
   const before = events[event.position - 2];
   return isCommand(event, events) || isTimeUp(event) || isOpening(event, before);
+}
+
+// Finds what ran when a turn was stopped: whether a started call had reached its tool is replayed, too. Pure.
+
+/** The positions of the starts of the calls whose tools ran at a position. */
+function runningAt(position: number, events: readonly SessionEvent[]): readonly number[] {
+  return recordedRuns(events.slice(0, lastOf(position, events))).flatMap((run) => {
+    const { position: start, data } = run.started;
+    const isOver = events
+      .slice(start, position - 1)
+      .some((event) => isLeft(event) || (isCallEnd(event) && event.data.callId === data.callId));
+    return start < position && !isOver && isRun(run) ? [start] : [];
+  });
+}
+
+/** Whether a stop came after the last part of a model, too late for it. */
+function isConcluded(position: number, events: readonly SessionEvent[]): boolean {
+  const next = events.find(
+    ({ position: place, type }) =>
+      place > position && (type.startsWith("step.") || type.startsWith("part.")),
+  );
+  return next?.type === "step.finished";
+}
+
+/** Whether a model was writing a summary when a stop came, which is recorded. */
+function isSummarising(position: number, events: readonly SessionEvent[]): boolean {
+  const next = events.find(
+    ({ position: place, type }) => place > position && type.startsWith("context."),
+  );
+  return next?.type === "context.summary-rejected" && next.data.why === "failed";
+}
+
+/** The end of the step or turn around a position: later calls may have the same id. */
+function lastOf(position: number, events: readonly SessionEvent[]): number {
+  const next = events.find(
+    ({ position: place, type }) =>
+      place > position && (type === "step.started" || type === "turn.ended"),
+  );
+  return next?.position ?? events.length;
+}
+
+/** Whether everything that ran before has ended: its step is over, or its process died. */
+function isLeft({ type }: SessionEvent): boolean {
+  return type === "step.started" || type === "session.recovered" || type === "session.forked";
+}
+
+// The `output` of a recorded message: its turn parses no text, but has the recorded outcome. Pure.
+
+/** Undefined for other events, without structured output, and for an agent with its own, which is compared. */
+function recordedOutput(
+  event: SessionEvent,
+  events: readonly SessionEvent[],
+  agent: Agent,
+): OutputInterface<unknown> | undefined {
+  if (event.type !== "message.queued" || agent.output !== undefined) return undefined;
+  const messageId = event.data.id;
+  const delivery = events.find(
+    ({ type, data }) => type === "message.delivered" && data.ids.includes(messageId),
+  );
+  if (delivery?.type !== "message.delivered") return undefined;
+  const { turn } = delivery.data;
+  const end = events.find(({ type, data }) => type === "turn.ended" && data.turn === turn);
+  if (end?.type !== "turn.ended") return undefined;
+  const { output } = end.data;
+  if (output === undefined && !isStoppedAtEnd(events.slice(0, end.position))) return undefined;
+  return {
+    name: "recorded",
+    responseFormat: Promise.resolve(undefined),
+    parseCompleteOutput: () => outcomeOf(output),
+    parsePartialOutput: () => Promise.resolve(undefined),
+    createElementStreamTransform: () => undefined,
+  };
+}
+
+/** Of a turn that was stopped while its output was parsed, the output never comes. */
+async function outcomeOf(output: TurnOutput | undefined): Promise<unknown> {
+  if (output === undefined) return await new Promise<never>(() => {});
+  if (output.error !== undefined) throw recordedError(output.error);
+  return output.value;
+}
+
+/** Whether a stop came after the last step of a turn and its calls. */
+function isStoppedAtEnd(events: readonly SessionEvent[]): boolean {
+  const last = events.findLastIndex(
+    ({ type }) => type.startsWith("step.") || type.startsWith("tool."),
+  );
+  return (
+    events[last]?.type === "step.finished" &&
+    events.slice(last).some((event) => event.type === "turn.cancel-requested" || isTimeUp(event))
+  );
 }

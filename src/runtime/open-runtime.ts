@@ -77,8 +77,12 @@ import {
 import { subAgentRunner } from "./live/sub-agents.ts";
 import { hasLog, type RuntimeSettings } from "./api/runtime-options.ts";
 import { SessionInbox } from "./elsewhere/inbox.ts";
-import { openLedger } from "./live/opened-ledger.ts";
 import type { Session } from "./api/session.ts";
+import {
+  SpendingLedger,
+  type LedgerOptions,
+  type SpendingLimits,
+} from "./figures/spending-ledger.ts";
 
 export class OpenRuntime implements Runtime {
   readonly log: EventLog;
@@ -288,4 +292,29 @@ export class OpenRuntime implements Runtime {
     await this.#mcp?.close();
     if (!hasLog(this.#options)) await this.log.close();
   }
+}
+
+// Opens the ledger of a runtime, with the prices of its agents.
+
+/** Undefined without limits. */
+function openLedger({
+  log,
+  agents,
+  limits,
+  clock,
+}: Pick<LedgerOptions, "log" | "clock"> & {
+  readonly agents: AgentRegistry;
+  readonly limits: SpendingLimits | undefined;
+}): SpendingLedger | undefined {
+  if (limits === undefined) return undefined;
+  return new SpendingLedger({
+    log,
+    limits,
+    clock,
+    prices: async ({ agent }) => {
+      const known = agents.known(agent);
+      await known?.catalogue.ready();
+      return known?.prices ?? {};
+    },
+  });
 }

@@ -13,7 +13,7 @@ import {
   type RecoveryPolicy,
 } from "../events/index.ts";
 import type { Agent } from "../agent/index.ts";
-import { checkPosition, readSummary } from "../state/index.ts";
+import { checkPosition, readSummary, differentKey } from "../state/index.ts";
 import { check } from "../validation/index.ts";
 import type { SessionSummary } from "../projections/index.ts";
 import { heldInput, receiveInput } from "../media/index.ts";
@@ -21,7 +21,6 @@ import { withFullStop } from "../shared/index.ts";
 import { forkSession } from "../archive/index.ts";
 import { cancelAbandoned } from "./live/abandoned-turns.ts";
 import type { AgentRegistry } from "./live/agent-registry.ts";
-import { assertOpenedAs, configureLive } from "./live/configure.ts";
 import { isBack, type OpenSessionOptions } from "./api/runtime.ts";
 import { openSessionSchema } from "./api/runtime-arguments.ts";
 import { checkedSession } from "./api/session-validation.ts";
@@ -30,11 +29,13 @@ import type { RuntimeSettings } from "./api/runtime-options.ts";
 import { asWarning } from "./api/runtime-warnings.ts";
 import type { Session } from "./api/session.ts";
 import { sessionHandle, type SessionHost } from "./commands/handle.ts";
-import type { Opening } from "./live/live-session.ts";
+import type { Opening, LiveSession } from "./live/live-session.ts";
 import { forwarding } from "./elsewhere/forwarded-commands.ts";
-import type { ForkOptions } from "./api/session-options.ts";
+import type { ForkOptions, AgentChanges } from "./api/session-options.ts";
 import type { SessionActor } from "./session/actor.ts";
 import type { SessionAgent } from "./live/agent-of-session.ts";
+import type { LiveSessions } from "./live/live-sessions.ts";
+import * as commands from "./session/commands.ts";
 
 interface OpeningHost extends Pick<SessionHost, "log" | "live" | "onWarning" | "redact"> {
   readonly options: RuntimeSettings;
@@ -252,5 +253,57 @@ function forkedThere(session: string, cause: unknown): TurnlogError {
     "SESSION_ELSEWHERE",
     `Another process runs session ${session}, and only the process that runs an encrypted session can fork it or run a turn of it again. Do so there, or repeat the call when that process has given the session back: after \`idleAfterMs\` at rest, or when it closes.`,
     { session, cause },
+  );
+}
+
+// Changes the agent of a live session between turns.
+
+/** @throws TurnlogError as `Session.configure` */
+async function configureLive(
+  session: string,
+  changes: AgentChanges,
+  { agents, live }: { readonly agents: AgentRegistry; readonly live: LiveSessions },
+): Promise<void> {
+  const before = await live.activate(session);
+  assertIdle(before);
+  const after = await agents.changed(session, before.agent, changes, "configure");
+  if (after === before.agent) return;
+  // A new actor takes all that depends on the agent, and records the change.
+  await live.whilePassive(session, assertIdle, async () => {
+    agents.set(session, after);
+  });
+  await live.activate(session);
+}
+
+function assertIdle({ actor }: LiveSession): undefined {
+  commands.assertNotClosed(actor, "configure");
+  commands.assertIdle(actor, "configure");
+}
+
+interface Recorded {
+  /** Undefined for the agent of a runtime that has one only. */
+  readonly agent?: string | undefined;
+  readonly metadata?: JsonObject | undefined;
+}
+
+/** Refuses a session that is not as its caller says. @throws TurnlogError `COMMAND_REFUSED` */
+function assertOpenedAs(
+  session: string,
+  { agent, metadata: recorded }: Recorded,
+  { agent: asked, metadata }: Opening,
+): void {
+  if (asked !== undefined && asked !== agent) {
+    throw new TurnlogError(
+      "COMMAND_REFUSED",
+      `Session ${session} is run by \`${agent}\`, not by \`${asked}\`. Open it without \`agent\`, and change its agent with \`session.configure({ agent: "${asked}" })\`.`,
+      { session, details: { agent, asked } },
+    );
+  }
+  const other = differentKey(recorded, metadata);
+  if (other === undefined) return;
+  throw new TurnlogError(
+    "COMMAND_REFUSED",
+    `Session ${session} has another \`metadata.${other}\` than it was opened with. If it is the right session, open it without, and change it with \`session.setMetadata\`.`,
+    { session, details: { option: `metadata.${other}` } },
   );
 }

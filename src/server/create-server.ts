@@ -16,12 +16,10 @@ import { serverSettings, type ServerOptions, type ServerSettings } from "./serve
 import { chatRoutes } from "./chat/chat-routes.ts";
 import { messageRoutes } from "./messages/message-routes.ts";
 import { approvalRoutes } from "./sessions/approval-routes.ts";
-import { blobRoutes } from "./sessions/blob-routes.ts";
+import { blobRoutes, eventRoutes, transferRoutes } from "./sessions/log-routes.ts";
 import { commandRoutes } from "./sessions/command-routes.ts";
-import { eventRoutes } from "./sessions/event-routes.ts";
 import { queueRoutes } from "./sessions/queue-routes.ts";
 import { sessionRoutes } from "./sessions/session-routes.ts";
-import { transferRoutes } from "./sessions/transfer-routes.ts";
 import { studioRoutes } from "./studio/studio-routes.ts";
 
 /**

@@ -4,7 +4,6 @@ import { TurnlogError } from "../events/index.ts";
 import { problemOf, problemResponse } from "./problems/problem.ts";
 import { assertNoTokenInUrl, assertToken, tokenOf } from "./security/token.ts";
 import { assertSource } from "./security/sources.ts";
-import { withHeaders } from "./security/answer-headers.ts";
 import type { ServerSettings } from "./server-options.ts";
 import { StudioSignIn } from "./studio/sign-in.ts";
 import { studioFile } from "./studio/page-files.ts";
@@ -143,4 +142,29 @@ export class RequestGuard {
       "The server is closing. Send the request again when it has started anew.",
     );
   }
+}
+
+// The headers of every answer: its protocol, and what a browser may do with it.
+
+/** The version of the protocol, in the header `turnlog-protocol` of each answer. */
+const PROTOCOL_VERSION = "1";
+
+function withHeaders(answer: Response, origin: string | undefined): Response {
+  const { headers } = answer;
+  headers.set("turnlog-protocol", PROTOCOL_VERSION);
+  headers.set("x-content-type-options", "nosniff");
+  headers.set("referrer-policy", "no-referrer");
+  headers.set(
+    "cross-origin-resource-policy",
+    origin === undefined ? "same-origin" : "cross-origin",
+  );
+  if (!headers.has("cache-control")) headers.set("cache-control", "no-store");
+  if (!headers.has("content-security-policy"))
+    headers.set("content-security-policy", "default-src 'none'; frame-ancestors 'none'");
+  headers.append("vary", "Origin");
+  if (origin !== undefined) {
+    headers.set("access-control-allow-origin", origin);
+    headers.set("access-control-expose-headers", "turnlog-protocol, retry-after");
+  }
+  return answer;
 }

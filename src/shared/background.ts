@@ -6,7 +6,6 @@
 import { TurnlogError } from "../events/index.ts";
 import { firstAbort } from "./abort.ts";
 import { waited, type Timer } from "./timer.ts";
-import { Unfinished } from "./unfinished.ts";
 
 /** The waits double from the first one to the longest. */
 const FIRST_WAIT_MS = 100;
@@ -138,5 +137,21 @@ export class Background implements Disposable {
       if (next === undefined) this.#free++;
       else next();
     }
+  }
+}
+
+// Promises that have not settled, for a `close` that waits for them.
+
+export class Unfinished {
+  readonly #promises = new Set<Promise<unknown>>();
+
+  async add<Result>(promise: Promise<Result>): Promise<Result> {
+    this.#promises.add(promise);
+    return await promise.finally(() => this.#promises.delete(promise));
+  }
+
+  /** Resolves when those that were added before have settled. */
+  async settled(): Promise<void> {
+    await Promise.allSettled(this.#promises);
   }
 }

@@ -27,6 +27,6 @@ export { assertNodeVersion } from "./node-version.ts";
 export { optionalPackage } from "./optional-package.ts";
 export { streamOf } from "./stream.ts";
 export { textLines } from "./text-lines.ts";
-export { Unfinished } from "./unfinished.ts";
+export { Unfinished } from "./background.ts";
 export { plainEvents, withPlainEvents } from "./plain-events.ts";
 export { wellFormed } from "./sent-text.ts";

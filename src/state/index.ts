@@ -68,7 +68,7 @@ export {
   viewSession,
   waitsForAnswer,
 } from "./view.ts";
-export { type DescribedCall, describedCalls } from "./call-view.ts";
+export { type DescribedCall, describedCalls } from "./view.ts";
 export { childrenOf, subAgentsOf, type SubAgents } from "./sub-agents.ts";
 export { SessionIndex } from "./session-index.ts";
-export { withSnapshots } from "./snapshot-list.ts";
+export { withSnapshots } from "./view.ts";

@@ -9,6 +9,7 @@ import {
   type SessionEntry,
   type Snapshot,
   type TurnlogErrorCode,
+  type JsonValue,
 } from "../events/index.ts";
 import type { MachineState } from "../machines/index.ts";
 import { toJson } from "../shared/index.ts";
@@ -20,12 +21,15 @@ import {
   type QueuedMessage,
   type SessionSummary,
   type UsageState,
+  type CallApproval,
+  type CallPart,
+  type HistoryState,
+  type StepItem,
+  type ToolCall,
 } from "../projections/index.ts";
 import { isAtRest, isInTurn } from "./recovery.ts";
 import { outputRequests, type OutputRequest } from "./output-requests.ts";
 import { sessionApprovals, type Approval } from "./approvals.ts";
-import { type DescribedCall, describedCalls } from "./call-view.ts";
-import { withSnapshots } from "./snapshot-list.ts";
 import { loadSessionSnapshot } from "./snapshot.ts";
 import { foldSession, type SessionState } from "./session-state.ts";
 
@@ -298,4 +302,81 @@ export async function* listSessions(
     // Deleted after its name was read.
     if (row.problem?.code !== "SESSION_DELETED") yield row;
   }
+}
+
+// Reads the snapshots of many sessions by few look-ups. Lists use it; opening a session reads its own.
+
+/** Sessions whose snapshots are read by one look-up. */
+const TOGETHER = 256;
+
+/**
+ * Yields each session with its stored snapshot of a projection. Undefined: it has none under its own name, or
+ * the log reads single ones only. The snapshot may be newer than the session was when it was listed.
+ */
+export async function* withSnapshots<Session extends { readonly session: string }>(
+  log: Pick<EventLog, "loadSnapshots">,
+  sessions: AsyncIterable<Session>,
+  projection: string,
+): AsyncGenerator<readonly [Session, Snapshot | undefined]> {
+  let together: Session[] = [];
+  for await (const session of sessions) {
+    if (together.push(session) < TOGETHER) continue;
+    yield* loaded(log, together, projection);
+    together = [];
+  }
+  yield* loaded(log, together, projection);
+}
+
+async function* loaded<Session extends { readonly session: string }>(
+  log: Pick<EventLog, "loadSnapshots">,
+  sessions: readonly Session[],
+  projection: string,
+): AsyncGenerator<readonly [Session, Snapshot | undefined]> {
+  const names = sessions.map(({ session }) => session);
+  const stored = await log.loadSnapshots?.(names, projection);
+  for (const [index, session] of sessions.entries()) yield [session, stored?.[index]];
+}
+
+// Tool calls with what the model asked and what people answered, joined from two projections. Pure.
+
+/** A call to a tool: its status, its input, why it ended as it did, and what people were asked. */
+export interface DescribedCall extends ToolCall {
+  /** The input as it was recorded. Absent if the call is on a branch that was left. */
+  readonly input?: JsonValue;
+  /** Why it was denied or skipped, failed, or why its outcome is unknown. */
+  readonly reason?: string;
+  /** All questions about the call with their answers, oldest first. Absent if there was none. */
+  readonly approvals?: readonly CallApproval[];
+}
+
+export function describedCalls(
+  calls: readonly ToolCall[],
+  { items, open }: HistoryState,
+): readonly DescribedCall[] {
+  const steps = new Set(calls.map(({ step }) => step));
+  const parts = new Map<string, CallPart>();
+  const add = ({ step, parts: all }: StepItem): void => {
+    for (const part of all) if (part.kind === "call") parts.set(`${step} ${part.callId}`, part);
+  };
+  for (const item of items) if (item.kind === "step" && steps.has(item.step)) add(item);
+  if (open !== undefined) add(open);
+  return calls.map((call) => {
+    const part = parts.get(`${call.step} ${call.callId}`);
+    return part === undefined ? call : described(call, part);
+  });
+}
+
+function described(call: ToolCall, { input, outcome, approvals }: CallPart): DescribedCall {
+  const reason =
+    "reason" in outcome
+      ? outcome.reason
+      : outcome.status === "failed"
+        ? outcome.error.message
+        : undefined;
+  return {
+    ...call,
+    input,
+    ...(reason === undefined ? {} : { reason }),
+    ...(approvals === undefined ? {} : { approvals }),
+  };
 }

@@ -3,10 +3,22 @@
  * throw, as the AI SDK does.
  */
 
-import type { Telemetry, TelemetryOptions } from "ai";
-import type { LifecycleEvents, LifecycleName, LifecycleSettings } from "./lifecycle-events.ts";
-import type { EventIdentity } from "./event-identity.ts";
+import type {
+  Telemetry,
+  TelemetryOptions,
+  GenerateTextAbortEvent,
+  GenerateTextEndEvent,
+  GenerateTextStartEvent,
+  GenerateTextStepEndEvent,
+  GenerateTextStepErrorEvent,
+  GenerateTextStepStartEvent,
+  LanguageModelCallEndEvent,
+  LanguageModelCallStartEvent,
+  ToolExecutionEndEvent,
+  ToolExecutionStartEvent,
+} from "ai";
 import { telemetryCopy } from "./telemetry-copy.ts";
+import { z } from "zod";
 
 type Listener = (event: object) => unknown;
 
@@ -143,4 +155,99 @@ async function inContexts<Value>(
     run = () => enter(integration, inner) ?? inner();
   }
   return await run();
+}
+
+// The lifecycle callbacks of the AI SDK's `ToolLoopAgent`, and the events that they get.
+
+export interface LifecycleEvents {
+  readonly onStart: GenerateTextStartEvent;
+  readonly onStepStart: GenerateTextStepStartEvent;
+  readonly onLanguageModelCallStart: LanguageModelCallStartEvent;
+  readonly onLanguageModelCallEnd: LanguageModelCallEndEvent;
+  readonly onToolExecutionStart: ToolExecutionStartEvent;
+  readonly onToolExecutionEnd: ToolExecutionEndEvent;
+  readonly onStepEnd: GenerateTextStepEndEvent;
+  readonly onStepError: GenerateTextStepErrorEvent;
+  readonly onAbort: GenerateTextAbortEvent;
+  readonly onEnd: GenerateTextEndEvent;
+  readonly onError: { readonly error: unknown };
+}
+
+export type LifecycleName = keyof LifecycleEvents;
+
+/** Method parameters are bivariant, so that a callback may name the agent's own tools. */
+type Callback<Event> = {
+  call(event: Event): PromiseLike<void> | void;
+}["call"];
+
+/** The lifecycle callbacks and the telemetry of an agent, by the AI SDK's names. */
+export type LifecycleSettings = {
+  readonly [Name in LifecycleName]?: Callback<LifecycleEvents[Name]>;
+} & {
+  /** Which integrations get what. Default: all registered ones get everything but contexts. */
+  readonly telemetry?: TelemetryOptions;
+  /** @deprecated Use `telemetry`. */
+  readonly experimental_telemetry?: TelemetryOptions;
+  /** @deprecated Use `onStart`. */
+  readonly experimental_onStart?: Callback<LifecycleEvents["onStart"]>;
+  /** @deprecated Use `onStepStart`. */
+  readonly experimental_onStepStart?: Callback<LifecycleEvents["onStepStart"]>;
+  /** @deprecated Use `onStepEnd`. */
+  readonly onStepFinish?: Callback<LifecycleEvents["onStepEnd"]>;
+  /** @deprecated Use `onEnd`. */
+  readonly onFinish?: Callback<LifecycleEvents["onEnd"]>;
+};
+
+// Where an event of a lifecycle callback happened: in which session, turn and step, at which position.
+
+export interface EventIdentity {
+  readonly session: string;
+  readonly turn: number;
+  /** The step that runs, numbered over the whole session; 0 before its first. */
+  readonly step: number;
+  /** The position of the last event when the callback was called. */
+  readonly position: number;
+}
+
+const identitySchema = z.object({
+  turnlog: z.object({
+    session: z.string(),
+    turn: z.int(),
+    step: z.int(),
+    position: z.int(),
+  }),
+});
+
+/**
+ * Where the event of a callback or a telemetry integration happened; undefined if turnlog did not make it.
+ * @example
+ * const agent: Agent = { model, onEnd: (event) => bill(eventIdentity(event)?.session, event.usage) };
+ */
+export function eventIdentity(event: unknown): EventIdentity | undefined {
+  return identitySchema.safeParse(event).data?.turnlog;
+}
+
+/** The attributes of a span; OpenTelemetry has no attribute for turns, steps and positions. */
+interface SpanAttributes {
+  readonly [name: string]: string | number;
+}
+
+/**
+ * The session as attributes of each span: `gen_ai.conversation.id`, `turnlog.turn`, `turnlog.step` and
+ * `turnlog.position`. Undefined for spans of other operations of the AI SDK.
+ * @example
+ * registerTelemetry(new OpenTelemetry({ enrichSpan: sessionAttributes }));
+ */
+export function sessionAttributes(span: {
+  readonly runtimeContext: Record<string, unknown> | undefined;
+}): SpanAttributes | undefined {
+  const identity = eventIdentity(span.runtimeContext);
+  if (identity === undefined) return undefined;
+  const { session, turn, step, position } = identity;
+  return {
+    "gen_ai.conversation.id": session,
+    "turnlog.turn": turn,
+    ...(step === 0 ? {} : { "turnlog.step": step }),
+    "turnlog.position": position,
+  };
 }

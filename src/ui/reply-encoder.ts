@@ -12,8 +12,14 @@ import {
   type SessionEvent,
   type TurnEndReason,
 } from "../events/index.ts";
-import { initialEncoder, quiet, type Encoded, type EncoderState } from "./encoder-state.ts";
-import { stepReduced, stepRetrying, stepStarted } from "./attempt-chunks.ts";
+import {
+  initialEncoder,
+  quiet,
+  type Encoded,
+  type EncoderState,
+  noStep,
+  type StepProgress,
+} from "./encoder-state.ts";
 import { partChunks } from "./part-chunks.ts";
 import type { SessionChunk, SessionMetadata, UIOptions } from "./ui-types.ts";
 import { steeredParts } from "./user-message.ts";
@@ -270,4 +276,62 @@ function turnEnded(
     { type: "finish", finishReason: finishReasons[reason], messageMetadata },
   ];
   return { state, chunks };
+}
+
+// Encodes the beginning of an attempt at a step, and what leads to another one. Pure.
+
+function stepStarted(
+  state: EncoderState,
+  { data: { step, attempt, model, estimate } }: SessionEvent<"step.started">,
+): Encoded {
+  const isAgain = attempt > 1 && state.step.step === step && state.step.started;
+  const context: SessionChunk = {
+    type: "data-context",
+    id: "context",
+    data: { promptTokens: estimate.tokens },
+  };
+  const next = isAgain ? again(state.step, step) : { ...noStep, step, started: true };
+  return {
+    state: { ...state, step: next, model: `${model.provider}:${model.modelId}` },
+    // The figure comes before the step, as a reset takes away all parts of a step, also its reductions.
+    chunks: isAgain
+      ? [{ type: "reset-step" }, ...reductionChunks(next)]
+      : [context, { type: "start-step" }],
+  };
+}
+
+function stepRetrying(
+  state: EncoderState,
+  { data: { step, attempt, delayMs } }: SessionEvent<"step.retrying">,
+): Encoded {
+  return {
+    state: { ...state, step: again(state.step, step) },
+    chunks: [
+      { type: "reset-step" },
+      { type: "data-notice", data: { kind: "retrying", attempt, delayMs }, transient: true },
+    ],
+  };
+}
+
+/** The next attempt shows it. */
+function stepReduced(
+  state: EncoderState,
+  { position, data: { rung } }: SessionEvent<"context.reduced">,
+): Encoded {
+  const { step, turn } = state;
+  if (turn === 0) return quiet(state);
+  const reductions = [...step.reductions, { position, rung }];
+  return quiet({ ...state, step: { ...step, reductions } });
+}
+
+function again({ reductions }: StepProgress, step: number): StepProgress {
+  return { ...noStep, step, started: true, reductions };
+}
+
+function reductionChunks({ reductions }: StepProgress): readonly SessionChunk[] {
+  return reductions.map(({ position, rung }) => ({
+    type: "data-reduction",
+    id: `reduction-${position}`,
+    data: { rung },
+  }));
 }

@@ -2,7 +2,11 @@
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { byImportance } from "../../src/context/compaction/by-importance.ts";
+import {
+  byImportance,
+  defaultScore,
+  scoredTurns,
+} from "../../src/context/compaction/by-importance.ts";
 import type {
   CompactionPlan,
   PlanBudget,
@@ -10,7 +14,6 @@ import type {
 import { cuttable } from "../../src/context/compaction/cut.ts";
 import { defaultEstimator } from "../../src/context/estimate/token-estimator.ts";
 import { meter } from "../../src/context/estimate/message-size.ts";
-import { defaultScore, scoredTurns } from "../../src/context/compaction/scored-turn.ts";
 import { lengthEstimator } from "../support/length-estimator.ts";
 import { gpt, Session } from "./session.ts";
 import { runs } from "../support/runs.ts";

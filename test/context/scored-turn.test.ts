@@ -1,7 +1,7 @@
 /** How important a turn is by default: points that anyone can count. */
 
 import { describe, expect, it } from "vitest";
-import { defaultScore, scoredTurns } from "../../src/context/compaction/scored-turn.ts";
+import { defaultScore, scoredTurns } from "../../src/context/compaction/by-importance.ts";
 import type { HistoryItem, HistoryPart } from "../../src/projections/index.ts";
 
 const place = { position: 1, time: 1 };

@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { Lines } from "../../src/mcp/lines.ts";
+import { Lines } from "../../src/mcp/stdio-transport.ts";
 import { RunningServer } from "../../src/mcp/mcp-server.ts";
 import { temporaryFolder } from "../cli/temporary-folder.ts";
 import { ownServer, pidsIn } from "./own-servers.ts";

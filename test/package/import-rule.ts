@@ -98,7 +98,6 @@ const mayImport: Modules = {
   "store/postgres/nodes": ["events", "shared", "store/postgres/database"],
   "store/postgres/upkeep": [
     "events",
-    "validation",
     "store/event-rows",
     "store/log-rules",
     "store/postgres/database",
@@ -164,7 +163,6 @@ const mayImport: Modules = {
   ],
   "store/leveldb/backup": [
     "events",
-    "shared",
     "store/folder",
     "store/blobs",
     "store/log-rules",
@@ -331,7 +329,6 @@ const mayImport: Modules = {
     "runtime/session",
     "runtime/api",
     "runtime/live",
-    "runtime/elsewhere",
   ],
   "runtime/reading": [
     "events",
@@ -361,6 +358,7 @@ const mayImport: Modules = {
     "runtime/prompt",
     "runtime/tools",
     "runtime/session",
+    "runtime/figures",
     "runtime/api",
     "runtime/live",
     "runtime/elsewhere",
@@ -500,7 +498,6 @@ const mayImport: Modules = {
   "cli/markdown": ["cli/terminal", "cli/output"],
   "cli/settings": [
     "events",
-    "shared",
     "agent",
     "store/folder",
     "store/encryption",
@@ -597,6 +594,7 @@ const mayImport: Modules = {
   "cli/commands": [
     "events",
     "projections",
+    "shared",
     "models",
     "store/blobs",
     "store/encryption",

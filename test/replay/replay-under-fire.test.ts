@@ -9,7 +9,7 @@ import { differenceText } from "../../src/replay/replay-difference.ts";
 import { gate, scriptedModel, type ScriptedPart } from "../../src/models/index.ts";
 import { replay } from "../../src/replay/replay.ts";
 import { impatientTimer } from "../support/impatient-timer.ts";
-import { wrapLog } from "../../src/replay/wrapped-log.ts";
+import { wrapLog } from "../../src/replay/replay-process.ts";
 import { ask } from "../support/asking.ts";
 import { sampled } from "../support/runs.ts";
 import { call, calling, saying } from "../support/script.ts";

@@ -5,7 +5,7 @@ import { experimental_streamLanguageModelCall as streamCall, type ModelMessage }
 import { MockLanguageModelV4 } from "ai/test";
 import { assert, asyncProperty, constantFrom, array, nat, record, string } from "fast-check";
 import { describe, expect, it } from "vitest";
-import { shorterCall } from "../../src/runtime/model/known-prompt.ts";
+import { shorterCall } from "../../src/runtime/model/language-model-call.ts";
 import { spoil } from "../support/spoil.ts";
 
 const tool = (id: string, value: string): ModelMessage => ({

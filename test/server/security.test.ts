@@ -8,7 +8,7 @@ import { z } from "zod";
 import { scriptedModel } from "../../src/models/index.ts";
 import { createRuntime } from "../../src/public/index.ts";
 import { createServer, serveNode, type ServeOptions } from "../../src/public/server.ts";
-import { RateLimit } from "../../src/server/security/rate-limit.ts";
+import { RateLimit } from "../../src/server/route-handler.ts";
 import { rawRequest, serving } from "./serving.ts";
 import { eventually } from "../support/eventually.ts";
 

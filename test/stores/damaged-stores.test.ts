@@ -10,8 +10,7 @@ import { join } from "node:path";
 import { beforeAll, expect, it } from "vitest";
 import { verifyLog } from "../../src/archive/verify/index.ts";
 import { encryptedLog, folderKeys, openLog, TurnlogError } from "../../src/public/index.ts";
-import { repairLog } from "../../src/store/leveldb/repair/repair-log.ts";
-import type { RepairReport } from "../../src/store/leveldb/repair/repair-report.ts";
+import { repairLog, type RepairReport } from "../../src/store/leveldb/repair/repair-log.ts";
 import { copyStore, randomFrom } from "../store/leveldb/disk.ts";
 import { patience, times } from "../support/runs.ts";
 import {

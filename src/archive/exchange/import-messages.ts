@@ -1,7 +1,7 @@
 /** Imports messages of the AI SDK as a session. Loads the SDK only then: reading a store does not need it. */
 
 import { check, name, optionsOf, time } from "../../validation/index.ts";
-import { TurnlogError, type EventLog } from "../../events/index.ts";
+import { TurnlogError, type EventLog, cutShort } from "../../events/index.ts";
 import {
   droppedOfModelMessages,
   droppedOfUIMessages,
@@ -9,9 +9,8 @@ import {
   type DroppedContent,
 } from "./dropped-content.ts";
 import { appendImported, type Imported } from "./import-append.ts";
-import { faultWords, schemaErrorText } from "./schema-error-text.ts";
 import { transcribe, type MessageTranscript } from "./transcribe.ts";
-import { readableError } from "../../shared/index.ts";
+import { readableError, toStoredError } from "../../shared/index.ts";
 import { withPlainData } from "./plain-messages.ts";
 import type { ModelMessage, UIMessage } from "ai";
 import { z } from "zod";
@@ -124,4 +123,68 @@ function notMessages(what: string, faults: readonly unknown[], whole: unknown): 
   const why = schemaErrorText(faults) ?? faultWords(whole);
   const text = `These are not the AI SDK's ${what}: ${why}. Nothing was imported.`;
   return new TurnlogError("INVALID_INPUT", text, { cause: whole });
+}
+
+// Says why messages do not match their schema: the first wrong message, its field, and how many more. Zod's
+// own text for these unions is thousands of lines. Pure.
+
+type Issue = z.core.$ZodIssue;
+
+/** Most characters of a foreign message, which may quote the whole value. */
+const LONGEST = 300;
+
+/** @param faults - The error of each message; undefined for a valid one. */
+function schemaErrorText(faults: readonly unknown[]): string | undefined {
+  const first = faults.findIndex((fault) => fault !== undefined);
+  if (first === -1) return undefined;
+  const more = faults.filter((fault) => fault !== undefined).length - 1;
+  const rest = more === 0 ? "" : `; ${more} more ${more === 1 ? "does" : "do"} not fit either`;
+  return `message ${first + 1} of ${faults.length}: ${faultWords(faults[first])}${rest}`;
+}
+
+function faultWords(fault: unknown): string {
+  const issue = fault instanceof z.ZodError ? fault.issues[0] : undefined;
+  if (issue !== undefined) return issueWords(issue, []);
+  const text = toStoredError(fault).message;
+  return cutShort(text, LONGEST);
+}
+
+function issueWords(issue: Issue, before: readonly PropertyKey[]): string {
+  const path = [...before, ...issue.path];
+  if (issue.code === "invalid_union") {
+    const meant = issue.errors.filter((issues) => !issues.some(isOtherKind));
+    const inner = meant.toSorted((one, other) => depth(other) - depth(one))[0]?.[0];
+    if (inner !== undefined) return issueWords(inner, path);
+    const kinds = issue.errors.flatMap((issues) => issues.filter(isOtherKind));
+    const [kind] = kinds;
+    if (kind !== undefined) {
+      const known = [...new Set(kinds.flatMap(valuesOf))].map((value) => JSON.stringify(value));
+      return `${place([...path, ...kind.path])}it must be one of ${known.join(", ")}`;
+    }
+  }
+  return place(path) + issue.message;
+}
+
+/** Whether a branch of a union is for values with another `role` or `type`. */
+function isOtherKind(issue: Issue): boolean {
+  const [field, ...below] = issue.path;
+  return (
+    issue.code === "invalid_value" && below.length === 0 && (field === "role" || field === "type")
+  );
+}
+
+function valuesOf(issue: Issue): readonly unknown[] {
+  return issue.code === "invalid_value" ? issue.values : [];
+}
+
+/** How deep a branch matched before it failed: the deepest one is probably the intended one. */
+function depth(issues: readonly Issue[]): number {
+  const [first] = issues;
+  if (first === undefined) return 0;
+  const below = first.code === "invalid_union" ? Math.max(0, ...first.errors.map(depth)) : 0;
+  return first.path.length + below;
+}
+
+function place(path: readonly PropertyKey[]): string {
+  return path.length === 0 ? "" : `${z.core.toDotPath(path)}: `;
 }

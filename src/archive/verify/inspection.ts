@@ -14,18 +14,17 @@ import {
   unfitting,
   type SessionState,
 } from "../../state/index.ts";
-import { branchCheck } from "./branch-check.ts";
-import { callCheck } from "./call-check.ts";
-import { chainCheck } from "./chain-check.ts";
+import {
+  branchCheck,
+  chainCheck,
+  orderCheck,
+  identityCheck,
+  trimmedCheck,
+} from "./order-checks.ts";
+import { callCheck, figureCheck } from "./figure-checks.ts";
 import type { Check, LogRule } from "./check.ts";
-import { contentCheck } from "./content-check.ts";
-import { figureCheck } from "./figure-check.ts";
-import { identityCheck } from "./identity-check.ts";
-import { messageCheck } from "./message-check.ts";
-import { orderCheck } from "./order-check.ts";
-import { pageCheck } from "./page-check.ts";
+import { contentCheck, messageCheck, pageCheck } from "./content-checks.ts";
 import { promptCheck, type RedactedContent } from "./prompt-check.ts";
-import { trimmedCheck } from "./trimmed-check.ts";
 
 export interface Finding {
   readonly position: number;

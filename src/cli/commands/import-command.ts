@@ -18,11 +18,12 @@ import {
 } from "../../archive/exchange/index.ts";
 import type { StoreOwner } from "../owner/store-owner.ts";
 import { openSessions, sessionOptions, ownerOf } from "../settings/store-folder.ts";
-import { readSource, type ReadSource } from "../settings/read-source.ts";
 import { writeLine, type Output } from "../output/output.ts";
 import { jsonText, visibleText } from "../output/visible-text.ts";
 import { UsageError } from "../output/error-report.ts";
 import { amount } from "../wording/wording.ts";
+import { createReadStream } from "node:fs";
+import { textLines } from "../../shared/index.ts";
 
 const optionsSchema = z.object({
   ...sessionOptions,
@@ -158,5 +159,31 @@ function parseJson(text: string, name: string): unknown {
     throw new TurnlogError("INVALID_INPUT", `${name} is not JSON: ${String(error)}`, {
       cause: error,
     });
+  }
+}
+
+// The input of a command: a file, or stdin as `-`.
+
+interface ReadSource {
+  /** The name for messages. */
+  readonly name: string;
+  /** The lines, without a byte order mark. */
+  readonly lines: AsyncIterable<string>;
+}
+
+function readSource(file: string): ReadSource {
+  const path = resolve(file);
+  return file === "-"
+    ? { name: "stdin", lines: textLines(unmarked(process.stdin.setEncoding("utf8"))) }
+    : { name: path, lines: textLines(unmarked(createReadStream(path, "utf8"))) };
+}
+
+const MARK = "\uFEFF";
+
+async function* unmarked(pieces: AsyncIterable<string>): AsyncGenerator<string> {
+  let isFirst = true;
+  for await (const piece of pieces) {
+    yield isFirst && piece.startsWith(MARK) ? piece.slice(MARK.length) : piece;
+    isFirst = false;
   }
 }

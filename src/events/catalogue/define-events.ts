@@ -4,11 +4,10 @@
  */
 
 import type { AppEventType } from "./app-events.ts";
-import { isAppEvent, type SessionEvent } from "./catalogue.ts";
+import { isAppEvent, type SessionEvent, type NewEvent } from "./catalogue.ts";
 import { TurnlogError } from "../values/errors.ts";
 import { jsonObjectSchema, MOST_LEVELS, type JsonObject } from "../values/json.ts";
 import { plainJson } from "../values/plain-json.ts";
-import { isRedacted, REDACTED_FIELD } from "./redacted.ts";
 
 const NAME = /^app\.[a-z0-9][a-z0-9.-]{0,95}$/;
 const MOST_BYTES = 1_048_576;
@@ -178,4 +177,25 @@ function invalid(type: string, why: string): TurnlogError {
   return new TurnlogError("INVALID_INPUT", `The event ${JSON.stringify(type)}: ${why}.`, {
     details: { type },
   });
+}
+
+// The form of a redacted event: its type stays, placeholders replace its content. Pure.
+
+export const REDACTED = "[redacted]";
+
+export const REDACTED_FIELD = "redacted";
+
+/**
+ * Whether an event was redacted.
+ * @example
+ * const readable = events.filter((event) => !isRedacted(event));
+ */
+export function isRedacted({ type, data }: NewEvent): boolean {
+  const content: unknown = type === "unknown" ? data.data : data;
+  return (
+    typeof content === "object" &&
+    content !== null &&
+    REDACTED_FIELD in content &&
+    content[REDACTED_FIELD] === true
+  );
 }

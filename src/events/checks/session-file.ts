@@ -6,13 +6,12 @@
 import { z } from "zod";
 import type { SessionEvent } from "../catalogue/catalogue.ts";
 import { createCodec, type RowKey } from "../rows/codec.ts";
-import { TurnlogError } from "../values/errors.ts";
-import { assertKnownFormat } from "../rows/later-format.ts";
+import { TurnlogError, type TurnlogErrorOptions } from "../values/errors.ts";
 import { jsonSchema, isNestedDeeper, MOST_LEVELS, type JsonValue } from "../values/json.ts";
 import { forkPointSchema, type ForkPoint } from "../catalogue/session-events.ts";
 import { storedForm } from "../rows/stored-form.ts";
 import { hash } from "node:crypto";
-import { digestSchema } from "../values/blob-measures.ts";
+import { digestSchema } from "../values/blob-reference.ts";
 
 /** The first line. A file with fewer events than `events` was cut off. */
 export interface SessionFileHeader {
@@ -319,4 +318,32 @@ export function parseBlobLine(line: string): FileBlob {
     `The file has other bytes under the name of blob ${sha256}: their SHA-256 is ${found}. Nothing was imported.`,
     { details: { sha256, found } },
   );
+}
+
+// Refuses files and rows of a later format, which would else be reported as damaged.
+
+const formatSchema = z.looseObject({ format: z.int().positive() });
+
+/**
+ * @param what - The name of the thing that was read, for the message.
+ * @param known - The newest format that this release reads.
+ * @throws TurnlogError `LOG_TOO_NEW`
+ */
+export function assertKnownFormat(
+  what: string,
+  value: unknown,
+  known: number,
+  { code = "LOG_TOO_NEW", ...options }: LaterFormatOptions = {},
+): void {
+  const format = formatSchema.safeParse(value, { jitless: true }).data?.format;
+  if (format === undefined || format <= known) return;
+  throw new TurnlogError(
+    code,
+    `${what} was written by a later release of turnlog: it has format ${format}, and this release reads up to format ${known}. Nothing was changed. Use the release that wrote it, or a later one.`,
+    { ...options, details: { ...options.details, format } },
+  );
+}
+
+interface LaterFormatOptions extends TurnlogErrorOptions {
+  readonly code?: "LOG_TOO_NEW" | "EVENT_TOO_NEW";
 }

@@ -3,8 +3,7 @@
 import type { BlobStore } from "./blob-store.ts";
 import type { NewEvent, SessionEvent } from "../catalogue/catalogue.ts";
 import type { JsonValue } from "../values/json.ts";
-import type { Inbox } from "./inbox.ts";
-import type { Ownership } from "./ownership.ts";
+import type { Inbox, Ownership } from "./ownership.ts";
 import type { ForkPoint } from "../catalogue/session-events.ts";
 
 /** The expected last position: a number, `none` (the session must not exist), `exists` or `any`. */

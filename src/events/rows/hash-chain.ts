@@ -6,7 +6,7 @@
 import { canonicalJson, jsonObjectSchema } from "../values/json.ts";
 import { isPlainDeltaData, type NewEvent, type SessionEvent } from "../catalogue/catalogue.ts";
 import { loggedForm } from "./stored-form.ts";
-import { TextHash } from "./text-hash.ts";
+import { createHash } from "node:crypto";
 
 /** An event with a digest. `session.closed` is the last link. */
 export type ChainLink = SessionEvent<"session.chained" | "session.closed">;
@@ -75,4 +75,29 @@ function lineOf(
 function without(link: ChainLink): unknown {
   const { digest: _, ...rest } = jsonObjectSchema.parse(loggedForm(link).data);
   return rest;
+}
+
+// SHA-256 over many short texts. Text is hashed in pieces: an update for each costs more than hashing it.
+
+const PIECE = 16 * 1024;
+
+class TextHash {
+  #hash = createHash("sha256");
+  #text = "";
+
+  take(text: string): void {
+    this.#text += text;
+    if (this.#text.length >= PIECE) this.#update();
+  }
+
+  /** The digest of all texts so far and of one more, which is not taken. */
+  digest(last = ""): string {
+    this.#update();
+    return this.#hash.copy().update(last).digest("hex");
+  }
+
+  #update(): void {
+    if (this.#text !== "") this.#hash.update(this.#text);
+    this.#text = "";
+  }
 }

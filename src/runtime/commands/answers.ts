@@ -1,8 +1,8 @@
 /** Answers of people and clients to a session's calls: the commands `approve`, `deny` and `answerCall`. */
 
-import type { EventLog } from "../../events/index.ts";
+import { type EventLog, isElsewhere } from "../../events/index.ts";
 import { recordOffloaded } from "../../media/index.ts";
-import { approvalOfId, type Approval } from "../../state/index.ts";
+import { approvalOfId, type Approval, isIdle } from "../../state/index.ts";
 import type { LiveSessions } from "../live/live-sessions.ts";
 import {
   answerApproval,
@@ -14,7 +14,7 @@ import { answerCall, callToAnswer } from "../session/call-answer.ts";
 import type { SessionActor } from "../session/actor.ts";
 import type { Session } from "../api/session.ts";
 import { clientEnding } from "../tools/client-output.ts";
-import { wakeCaller } from "../elsewhere/woken-callers.ts";
+import { endAbandoned, isAbandoned } from "../live/abandoned-turns.ts";
 
 /** @param openActor - The live actor of a session that is not closed, ready for a step. */
 export function sessionAnswers(
@@ -67,4 +67,27 @@ export function sessionAnswers(
       return { status, request: answered.request };
     },
   };
+}
+
+// Opens the sessions whose calls wait for a sub-agent, before somebody answers it.
+
+/**
+ * The session whose call waits is recovered if it was not: it goes on, or its call has ended. Then the turn of the
+ * sub-agent is cancelled, and the answer comes too late.
+ */
+async function wakeCaller(log: EventLog, live: LiveSessions, session: string): Promise<void> {
+  const { actor } = await live.activate(session);
+  const { summary, machine } = actor.state;
+  const caller = summary.parent?.session;
+  if (caller === undefined || isIdle(actor.state) || machine.context.turn > 1) return;
+  if ((await log.revision(caller)) === 0) return;
+  try {
+    await wakeCaller(log, live, caller);
+  } catch (error) {
+    // The process that runs it has recovered it.
+    if (!isElsewhere(error)) throw error;
+  }
+  if (!(await isAbandoned(log, session, actor.state))) return;
+  endAbandoned(actor);
+  await live.watch(session, ({ isIdle: isOver }) => isOver || undefined);
 }

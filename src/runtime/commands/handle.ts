@@ -14,8 +14,9 @@ import {
   type JsonObject,
   type RecoveryPolicy,
   type SessionEvent,
+  type EventSchemas,
 } from "../../events/index.ts";
-import { acceptedAt } from "../../projections/index.ts";
+import { acceptedAt, type Projection } from "../../projections/index.ts";
 import { cancel, type CancelOptions, type Cancellation } from "../session/cancellation.ts";
 import * as commands from "../session/commands.ts";
 import type { CommandTarget } from "../session/commands.ts";
@@ -35,6 +36,11 @@ import {
   subAgentsOf,
   viewOf,
   viewSession,
+  checkPosition,
+  projectedAt,
+  projectedFrom,
+  type ProjectionReader,
+  type Projected,
 } from "../../state/index.ts";
 import type { Redacted, RedactionTarget, RedactOptions } from "../../archive/index.ts";
 import type { AgentChanges, ForkOptions } from "../api/session-options.ts";
@@ -43,11 +49,10 @@ import type { LiveSessions } from "../live/live-sessions.ts";
 import type { Session } from "../api/session.ts";
 import { sessionRewinds, type TurnPlace } from "./rewinds.ts";
 import { sessionAppend } from "./append.ts";
-import { sessionProjected } from "./projections.ts";
 import { sessionAnswers } from "./answers.ts";
-import { sessionContext } from "./context-commands.ts";
 import { sessionSending } from "./sending.ts";
 import { scheduleOf } from "../live/message-schedule.ts";
+import type { ProgramEvents } from "../api/program-events.ts";
 
 export interface SessionHost {
   readonly log: EventLog;
@@ -287,4 +292,99 @@ function isSeveral(
   what: RedactionTarget | readonly RedactionTarget[],
 ): what is readonly RedactionTarget[] {
   return Array.isArray(what);
+}
+
+// `Session.project` and `Session.follow`: a user's projections of a live session.
+
+interface ProjectionHost {
+  readonly log: EventLog;
+  readonly live: LiveSessions;
+  readonly onWarning: (error: TurnlogError) => void;
+}
+
+function sessionProjected(
+  session: string,
+  { log, live, onWarning }: ProjectionHost,
+): Pick<ProgramEvents<EventSchemas>, "project" | "follow"> {
+  const reader: ProjectionReader = {
+    log,
+    session,
+    branches: async () => (await live.state(session)).branches,
+    onWarning,
+  };
+
+  async function newest<State extends object>(
+    projection: Projection<State>,
+  ): Promise<Projected<State>> {
+    const { position } = await live.state(session);
+    return await projectedAt(reader, projection, position, true);
+  }
+
+  return {
+    async project(projection, { position } = {}) {
+      if (position === undefined) return await newest(projection);
+      await live.state(session);
+      await checkPosition(log, session, position);
+      return await projectedAt(reader, projection, position, false);
+    },
+
+    async *follow(projection, { signal } = {}) {
+      if (signal?.aborted === true) return;
+      yield* projectedFrom(reader, projection, await newest(projection), signal);
+    },
+  };
+}
+
+// The methods of a session on its context: its figures, now or earlier, previews, and compaction on request.
+
+interface ContextHost {
+  readonly log: EventLog;
+  readonly live: LiveSessions;
+  /** The live actor of a session that is not closed. */
+  readonly openActor: (command: string) => Promise<SessionActor>;
+  readonly command: string | undefined;
+  readonly executed: () => Promise<number | undefined>;
+}
+
+function sessionContext(
+  id: string,
+  { log, live, openActor, command, executed }: ContextHost,
+): Pick<Session, "compact" | "preview" | "context"> {
+  return {
+    async compact(strategy, options) {
+      let from = await executed();
+      if (from === undefined) {
+        const actor = await openActor("compact");
+        from = actor.state.position + 1;
+        commands.assertIdle(actor, "compact");
+        actor.prompts.request(strategy, options, commandEventId(command));
+      }
+      // Not until the session is idle: a queued message may start a turn at once.
+      await live.watch(id, ({ state }) => !state.machine.matches("compacting") || undefined);
+      for await (const event of log.read(id, { from })) {
+        if (event.type === "context.compacted" || event.type === "context.compaction-rejected") {
+          return event;
+        }
+      }
+      throw new TurnlogError("SESSION_FAILED", `The compaction of session ${id} left no trace.`, {
+        session: id,
+      });
+    },
+
+    async preview({ compact, position } = {}) {
+      const actor = await readyActor(live, id);
+      const { state } = actor;
+      await actor.durable();
+      if (position === undefined) return actor.prompts.preview(state, compact);
+      return actor.prompts.preview(await stateAt(log, id, position), compact);
+    },
+
+    async context({ position } = {}) {
+      const actor = await readyActor(live, id);
+      const { state } = actor;
+      await actor.durable();
+      if (position === undefined) return actor.prompts.figures(state);
+      return actor.prompts.figures(await stateAt(log, id, position));
+    },
+  };
 }

@@ -1,6 +1,6 @@
 /**
  * The commands of a session that another process runs: each goes to that process through the log's inbox, as
- * JSON, and comes back as its answer. `inbox.ts` is the other end.
+ * JSON, and comes back as its answer. `ownership.ts` is the other end.
  */
 
 import { randomUUID } from "node:crypto";

@@ -26,7 +26,6 @@ import type {
   ParentCall,
   Snapshot,
 } from "../../events/index.ts";
-import { familyOf, member, rootOf } from "./spending-keys.ts";
 import { toJson } from "../../shared/index.ts";
 import {
   listSessions,
@@ -290,4 +289,19 @@ async function* rowsOf(
   isChosen: (row: ListedSession) => boolean,
 ): AsyncGenerator<ListedSession> {
   for await (const row of rows) if (isChosen(row)) yield row;
+}
+
+// Names of what a limit of spending counts together: a session with its sub-agents, and the sessions of a key.
+
+function member(key: string, metadata: JsonObject): string {
+  return JSON.stringify([key, metadata[key]]);
+}
+
+function familyOf(root: string): string {
+  return JSON.stringify([root]);
+}
+
+/** The session at the top: the id of a sub-agent has one segment more than its parent's. */
+function rootOf(session: string, parent: ParentCall | undefined): string {
+  return parent === undefined ? session : session.split("/").slice(0, -parent.depth).join("/");
 }

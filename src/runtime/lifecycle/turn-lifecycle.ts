@@ -4,9 +4,14 @@
  * the other beside it.
  */
 
-import type { Agent, CallObserver } from "../../agent/index.ts";
+import type { Agent, CallObserver, StepRequest } from "../../agent/index.ts";
 import { byId, type SessionEvent } from "../../events/index.ts";
-import { isAtRest, type SessionRecorder, waitingApprovals } from "../../state/index.ts";
+import {
+  isAtRest,
+  type SessionRecorder,
+  waitingApprovals,
+  type SessionState,
+} from "../../state/index.ts";
 import {
   dispatcherOf,
   type Dispatcher,
@@ -15,10 +20,10 @@ import {
   type LifecycleName,
 } from "../../telemetry/index.ts";
 import type { ToolObserver, ToolSetup } from "../tools/tool-observer.ts";
-import { callObserver, quietly } from "./call-observer.ts";
-import { stepEnding, stopped, timeIsUp } from "./ending.ts";
 import { Operation, type OpenStep, type OperationSetup } from "./operation.ts";
 import { invalidCall, ObservedTool, sdkCall } from "./observed-tool.ts";
+import { unlessAborted } from "../../shared/index.ts";
+import { AISDKError, getErrorMessage } from "@ai-sdk/provider";
 
 export interface StepSetup extends OperationSetup {
   readonly signal: AbortSignal;
@@ -296,4 +301,106 @@ export class TurnLifecycle {
     await quietly(() => this.#ends, signal);
     await quietly(() => running?.dispatcher.notify(name, event), signal);
   }
+}
+
+// Reports one model call to callbacks and telemetry, and keeps what the result of its step needs.
+
+interface ObservedCall {
+  readonly dispatcher: Dispatcher;
+  readonly callId: string;
+  readonly open: OpenStep;
+  readonly durable: () => Promise<void>;
+  readonly setup: Pick<StepRequest, "messages" | "signal">;
+}
+
+function callObserver(call: ObservedCall): CallObserver {
+  const { dispatcher, callId, open, durable, setup } = call;
+  const { signal } = setup;
+  // The default step source passes only new messages to the SDK.
+  const messages = [...setup.messages];
+  return {
+    callId,
+    started: (event) =>
+      quietly(() => dispatcher.notify("onLanguageModelCallStart", { ...event, messages }), signal),
+    ended: async (event) => {
+      open.called = event;
+      // Law 1: what the model said is durable before its end is reported.
+      await quietly(durable, signal);
+      await quietly(() => dispatcher.notify("onLanguageModelCallEnd", event), signal);
+    },
+    execute: ({ execute, ...event }) =>
+      dispatcher.executeLanguageModelCall({ ...event, messages, execute }),
+    answered: ({ request, headers }) => {
+      if (request !== undefined) open.request = request;
+      if (headers !== undefined) open.headers = headers;
+    },
+    failed: (failure) => {
+      open.attempts.push(failure);
+    },
+  };
+}
+
+/** Awaits listeners, but not longer than the work may run. */
+async function quietly(
+  work: () => Promise<unknown> | undefined,
+  signal: AbortSignal,
+): Promise<void> {
+  if (signal.aborted) return;
+  // An abort is no error here: the caller checks the signal.
+  await unlessAborted(Promise.resolve(work()), signal).catch(() => {});
+}
+
+// How a step ended, as the AI SDK's callbacks report it. Pure.
+
+type StepEnding =
+  /** With a result; `error` came in its stream. */
+  | { readonly kind: "finished"; readonly error?: unknown }
+  /** Without a result. `inStream`: its stream broke. */
+  | { readonly kind: "failed"; readonly error: unknown; readonly inStream: boolean }
+  | { readonly kind: "timed-out"; readonly error: unknown }
+  /** `goesOn`: the turn has another step, to conclude in. */
+  | { readonly kind: "aborted"; readonly goesOn: boolean };
+
+function stepEnding(open: OpenStep, event: SessionEvent, state: SessionState): StepEnding {
+  const { stopping, skipCalls } = state.machine.context;
+  if (event.type === "step.failed") {
+    const { attempts } = open;
+    const failure = attempts.at(-1);
+    const error = failure?.error ?? event.data.error;
+    if (event.data.kind === "timeout") return { kind: "timed-out", error };
+    if (failure?.kind === "chunk") return { kind: "finished", error };
+    return {
+      kind: "failed",
+      error: attempts.length > 1 ? retryError(attempts.map((one) => one.error)) : error,
+      inStream: failure?.kind === "stream",
+    };
+  }
+  if (open.finished !== undefined && !(skipCalls && stopping !== undefined)) {
+    return { kind: "finished" };
+  }
+  return { kind: "aborted", goesOn: stopping === undefined };
+}
+
+/** The SDK's error of repeated attempts, by its marker: with its class, turnlog would load all of `ai`. */
+function retryError(errors: readonly unknown[]): AISDKError {
+  const lastError = errors.at(-1);
+  const error = new AISDKError({
+    name: "AI_RetryError",
+    message: `Failed after ${errors.length} attempts. Last error: ${getErrorMessage(lastError)}`,
+  });
+  const marker = Symbol.for("vercel.ai.error.AI_RetryError");
+  return Object.assign(error, {
+    [marker]: true,
+    reason: "maxRetriesExceeded",
+    errors: [...errors],
+    lastError,
+  });
+}
+
+function stopped(): DOMException {
+  return new DOMException("The turn was stopped.", "AbortError");
+}
+
+function timeIsUp(): DOMException {
+  return new DOMException("The turn's time is up.", "TimeoutError");
 }

@@ -1,10 +1,13 @@
 /** The registry of live sessions: activates each once from its log, and passivates idle ones. */
 
 import { laterEvents } from "./message-schedule.ts";
-import { durableState, watchSession } from "./watched-sessions.ts";
 import { setImmediate } from "node:timers/promises";
-import type { SessionEvent, TurnlogError } from "../../events/index.ts";
-import { ActivationWaits } from "./activation-waits.ts";
+import {
+  type SessionEvent,
+  type TurnlogError,
+  isElsewhere,
+  type EventLog,
+} from "../../events/index.ts";
 import { activate, type ActivationHost, type LiveSession, type Opening } from "./live-session.ts";
 import { stopAll } from "./ends.ts";
 import type { AgentRegistry } from "./agent-registry.ts";
@@ -13,12 +16,11 @@ import type { KeepingMoment } from "../session/snapshot-writer.ts";
 import type { SessionActor } from "../session/actor.ts";
 import type { Watched } from "../session/watchers.ts";
 import type { OpenMcpServers } from "../../mcp/index.ts";
-import { isAtRest, type SessionState } from "../../state/index.ts";
+import { isAtRest, type SessionState, readSessionState } from "../../state/index.ts";
 import { giveBack, release, whileClaimed } from "./claims.ts";
 import { FollowedSessions } from "./followed-sessions.ts";
-import { passivateLater } from "./rest-timer.ts";
-import { asGone, closed, reopened } from "../api/runtime.ts";
-import { DEFAULT_GRACE_MS, Unfinished } from "../../shared/index.ts";
+import { asGone, closed, reopened, isBack } from "../api/runtime.ts";
+import { DEFAULT_GRACE_MS, Unfinished, after } from "../../shared/index.ts";
 import { warnOfFailed } from "../api/runtime-warnings.ts";
 import { agentOf } from "./sub-agents.ts";
 import { RuntimeMetrics } from "../figures/runtime-metrics.ts";
@@ -293,5 +295,109 @@ export class LiveSessions {
       this.keep(live, "passivated");
       void this.#forget(live);
     });
+  }
+}
+
+// Passivates a session that is at rest once it has recorded nothing for a while.
+
+/** Starts the wait anew. */
+function passivateLater(live: LiveSession, milliseconds: number, passivate: () => void): void {
+  live.idleTimer?.[Symbol.dispose]();
+  live.idleTimer = undefined;
+  const { actor, watchers } = live;
+  if (!live.isActive || !isAtRest(actor.state)) return;
+  const due = (): void => {
+    if (!isAtRest(actor.state) || actor.ended !== undefined) return;
+    // Who watches may leave without an event; and the next activation reads the log, so all events must be in it.
+    if (watchers.size > 0 || !actor.isWritten) return passivateLater(live, milliseconds, passivate);
+    // The link is an event, and each event starts the wait again.
+    if (actor.closeChain()) return;
+    passivate();
+  };
+  live.idleTimer = after(milliseconds, due, false);
+}
+
+/** What an activation waits for: rows of the session that are still being written, and changes to stored sessions. */
+class ActivationWaits {
+  readonly #sessions = new Map<string, Promise<unknown>>();
+  /** A change during which no session may be activated: content being redacted must be in no memory. */
+  #exclusive: Promise<unknown> | undefined;
+
+  /** Activations of the session wait until `until` has settled. */
+  add(session: string, until: Promise<unknown>): void {
+    const before = this.#sessions.get(session);
+    const waiting = Promise.allSettled([before, until]).then(() => {
+      if (this.#sessions.get(session) === waiting) this.#sessions.delete(session);
+    });
+    this.#sessions.set(session, waiting);
+  }
+
+  /** What holds the session back now. Undefined: nothing, so it may be activated before the next await. */
+  of(session: string): Promise<unknown> | undefined {
+    return this.#sessions.get(session) ?? this.#exclusive?.catch(() => {});
+  }
+
+  /** What holds any session back now. */
+  any(): Promise<unknown> | undefined {
+    if (this.#sessions.size === 0 && this.#exclusive === undefined) return undefined;
+    return Promise.allSettled([...this.#sessions.values(), this.#exclusive]);
+  }
+
+  /** Activations of all sessions wait for `change`. Call it while nothing holds any session back. */
+  async exclusively<Result>(change: Promise<Result>): Promise<Result> {
+    this.#exclusive = change;
+    try {
+      return await change;
+    } finally {
+      this.#exclusive = undefined;
+    }
+  }
+
+  /** Resolves when the rows of passivated sessions are written. */
+  async written(): Promise<void> {
+    await Promise.all(this.#sessions.values());
+  }
+}
+
+// Waits for and reads the state of a session, whichever process runs it and however often it is activated.
+
+/** The registry of live sessions. */
+interface Live {
+  activate(session: string): Promise<LiveSession>;
+  actor(session: string): Promise<SessionActor>;
+}
+
+async function watchSession<Found>(
+  live: Live,
+  followed: FollowedSessions,
+  session: string,
+  look: (watched: Watched) => Found | undefined,
+  signal?: AbortSignal,
+): Promise<Found> {
+  for (;;) {
+    try {
+      const { actor, watchers } = await live.activate(session);
+      return await watchers.watch(actor, () => look(actor), signal);
+    } catch (error) {
+      if (isBack(error)) continue;
+      if (!isElsewhere(error)) throw error;
+      return await followed.watch(session, look, signal);
+    }
+  }
+}
+
+async function durableState(live: Live, log: EventLog, session: string): Promise<SessionState> {
+  for (;;) {
+    try {
+      const actor = await live.actor(session);
+      // Taken before the wait: events recorded meanwhile may not be durable yet.
+      const { state } = actor;
+      await actor.durable();
+      return state;
+    } catch (error) {
+      if (isBack(error) && isElsewhere(error)) continue;
+      if (!isElsewhere(error)) throw error;
+      return await readSessionState(log, session);
+    }
   }
 }

@@ -1,6 +1,11 @@
 /** Gets a summary from a model, rung by rung: each asks for less than the failed one before, which is recorded. */
 
-import type { CompactionStrategy, PlanBudget, SummaryRequest } from "../../context/index.ts";
+import type {
+  CompactionStrategy,
+  PlanBudget,
+  SummaryRequest,
+  SummaryReply,
+} from "../../context/index.ts";
 import {
   deepFreeze,
   type ModelName,
@@ -8,6 +13,7 @@ import {
   type SummaryProblem,
   type SummaryRung,
   type TokenUsage,
+  type FinishReason,
 } from "../../events/index.ts";
 import {
   longestRetryDelayMs,
@@ -15,12 +21,17 @@ import {
   nameOf,
   type Agent,
   type StepSource,
+  callLimits,
+  callSettings,
+  CallWatch,
+  type StepOutput,
 } from "../../agent/index.ts";
 import { providerFailure, retryDelayMs } from "../model/provider-failure.ts";
 import { refusalCause } from "../model/refusal-cause.ts";
 import type { SessionRecorder } from "../../state/index.ts";
-import { callSummariser, type SummaryAnswer } from "./summary-call.ts";
-import { waited, type Timer } from "../../shared/index.ts";
+import { waited, type Timer, firstAbort, toStoredError, wellFormed } from "../../shared/index.ts";
+import { checkedUsage } from "../model/checked-usage.ts";
+import { replyEnd } from "../model/reply-end.ts";
 
 export interface Ladder {
   readonly recorder: SessionRecorder;
@@ -134,4 +145,110 @@ async function patientCall(
     if (delayMs === undefined) return answer;
     await waited(timer, delayMs, { kind: "summary-retry" }, signal);
   }
+}
+
+// One call of the model that writes a summary. Its parts are not recorded, only its outcome.
+
+interface SummaryCall {
+  readonly source: StepSource;
+  readonly agent: Agent;
+  readonly model: Agent["model"];
+  readonly request: SummaryRequest;
+  readonly signal: AbortSignal;
+  readonly timer: Timer;
+  readonly believesBill: () => boolean;
+}
+
+interface SummaryAnswer {
+  readonly reply: SummaryReply;
+  /** The billed usage, or our estimate. */
+  readonly usage: TokenUsage;
+  /** The provider's error, or `TimeoutError`. */
+  readonly error: StoredError | undefined;
+}
+
+/** Characters per token, at most. A longer reply is cut off. */
+const MOST_PER_TOKEN = 8;
+
+async function callSummariser(call: SummaryCall): Promise<SummaryAnswer> {
+  const { request, agent, source } = call;
+  using watch = new CallWatch(callLimits(agent), call);
+  const { signal } = watch;
+  let text = "";
+  let calledTools = false;
+  let isTooLong = false;
+  let error: StoredError | undefined;
+  let end: Extract<StepOutput, { readonly kind: "end" }> | undefined;
+  const stop = new AbortController();
+  using stops = firstAbort(signal, stop.signal);
+  const outputs = source.call({
+    agent: summaryAgent(call),
+    messages: [{ role: "user", content: wellFormed(request.prompt) }],
+    signal: stops.signal,
+  });
+  try {
+    for await (const output of outputs) {
+      if (signal.aborted) break;
+      if (output.kind === "end") {
+        end = output;
+        continue;
+      }
+      if (output.kind === "head") continue;
+      const { part } = output;
+      if (part.type === "part.error") ({ error } = part.data);
+      else if (part.type !== "part.start-step") watch.token();
+      if (part.type === "part.text-delta") text += part.data.text;
+      if (part.type === "part.tool-call") calledTools = true;
+      isTooLong = text.length > MOST_PER_TOKEN * request.maxTokens;
+      if (isTooLong) break;
+    }
+  } catch (thrown) {
+    error = toStoredError(thrown);
+  } finally {
+    // Stops a stream that was left early.
+    stop.abort();
+  }
+  const { lateness } = watch;
+  if (end === undefined && lateness !== undefined) error = toStoredError(lateness);
+  if (error === undefined && !isTooLong && !signal.aborted) {
+    const whole = replyEnd(end);
+    if (whole instanceof Error) error = toStoredError(whole);
+    else end = whole;
+  }
+  const estimate = estimated(request, text);
+  const sent = {
+    agent: summaryAgent(call),
+    instructions: request.instructions,
+    tools: "",
+    messages: [{ role: "user" as const, content: request.prompt }],
+  };
+  const finishReason: FinishReason = end?.finishReason ?? "length";
+  return {
+    reply: { text, finishReason, calledTools },
+    usage:
+      end?.usage === undefined || call.believesBill()
+        ? (end?.usage ?? estimate)
+        : checkedUsage(end.usage, () => estimate, sent),
+    error,
+  };
+}
+
+function summaryAgent({ agent, model, request }: SummaryCall): Agent {
+  const { headers, providerOptions } = agent;
+  return {
+    model,
+    instructions: request.instructions,
+    ...callSettings(agent),
+    maxOutputTokens: request.maxTokens,
+    ...(headers === undefined ? {} : { headers }),
+    ...(providerOptions === undefined ? {} : { providerOptions }),
+  };
+}
+
+function estimated(request: SummaryRequest, text: string): TokenUsage {
+  return {
+    basis: "estimated",
+    inputTokens: request.tokens,
+    outputTokens: Math.ceil(text.length / 4),
+  };
 }

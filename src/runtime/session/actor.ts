@@ -14,12 +14,13 @@ import {
   type EventLog,
   type RecoveryPolicy,
   type SessionEvent,
+  eventSchemas,
+  isAppType,
 } from "../../events/index.ts";
 import type { Effect } from "../../machines/index.ts";
 import type { Agent, PreparedAgent, StepSource } from "../../agent/index.ts";
 import type { SessionBlobs } from "../../media/index.ts";
-import { onAbort, withFullStop, toStoredError, type Timer } from "../../shared/index.ts";
-import { assertReadable } from "./readable-event.ts";
+import { onAbort, withFullStop, toStoredError, type Timer, toJson } from "../../shared/index.ts";
 import {
   type Ending,
   type ReplayGate,
@@ -37,8 +38,8 @@ import type { SessionPrompts } from "../prompt/prompts.ts";
 import type { ContextFor, RunningTurn } from "./running-turn.ts";
 import type { HeldValues } from "./turn-values.ts";
 import type { Delegate } from "../tools/delegation.ts";
-import { longestWork, SHORT_WORK_MS } from "./value-work.ts";
 import { SessionWriter } from "./writer.ts";
+import { z } from "zod";
 
 export interface SessionActorOptions {
   readonly session: string;
@@ -293,4 +294,64 @@ export class SessionActor implements SessionRecorder {
     this.#effects.abort(this.#failure);
     this.#options.onFailure(this.#failure);
   }
+}
+
+// How long a value may hold the event loop while it is recorded: it is copied, frozen, folded, measured and encoded in one go.
+
+/** Less is not worth a renewal of the lease. */
+const SHORT_WORK_MS = 100;
+/** Others wait so long for the sessions of a process that dies over a value. */
+const MOST_MS = 60_000;
+/** On a machine that has a tenth of its time for this process. */
+const MS_PER_VALUE = 0.01;
+const MS_PER_CHARACTER = 0.0001;
+
+/** In milliseconds, on a busy machine. */
+function longestWork(value: unknown): number {
+  let ms = 0;
+  const rest: unknown[] = [value];
+  while (rest.length > 0 && ms < MOST_MS) {
+    const next = rest.pop();
+    ms += MS_PER_VALUE;
+    if (typeof next === "string") ms += next.length * MS_PER_CHARACTER;
+    if (typeof next !== "object" || next === null) continue;
+    for (const inner of Object.values<unknown>({ ...next })) rest.push(inner);
+  }
+  return Math.min(ms, MOST_MS);
+}
+
+// Checks that the log can read each event, before it is recorded. Deltas, most of all events, take a short path.
+
+/** Compiling a schema is for a type that keeps coming; most come once or twice before the first call. */
+const COMPILED_AFTER = 20;
+const checks = new Map<string, number>();
+
+/** @throws TurnlogError `EVENT_INVALID` if the event could not be read again */
+function assertReadable(session: string, { position, type, data }: SessionEvent): void {
+  switch (type) {
+    case "unknown":
+      return;
+    case "part.text-delta":
+    case "part.reasoning-delta":
+      if (typeof data.id === "string" && typeof data.text === "string") return;
+      break;
+    case "part.tool-input-delta":
+      if (typeof data.id === "string" && typeof data.delta === "string") return;
+      break;
+    default:
+  }
+  // `append` has checked it.
+  if (isAppType(type)) return;
+  const schema: z.ZodType = eventSchemas[type];
+  const before = checks.get(type) ?? 0;
+  checks.set(type, before + 1);
+  if (schema.safeParse(data, { jitless: before < COMPILED_AFTER }).success) return;
+  // JSON drops undefined fields.
+  const stored = schema.safeParse(toJson(data), { jitless: true });
+  if (stored.success) return;
+  throw new TurnlogError(
+    "EVENT_INVALID",
+    `An event of type ${type} was not recorded in session ${session}, as it could not be read again: ${z.prettifyError(stored.error)}`,
+    { session, position, cause: stored.error },
+  );
 }

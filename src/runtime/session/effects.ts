@@ -8,17 +8,18 @@ import type { Effect } from "../../machines/index.ts";
 import { promptDigest } from "../../projections/index.ts";
 import { type Agent, type PreparedAgent, isCallbackFailure, stepLimit } from "../../agent/index.ts";
 import type { EstimatedPrompt } from "../prompt/context-figures.ts";
-import type { SessionPrompts } from "../prompt/prompts.ts";
+import { SessionPrompts, type PromptContext } from "../prompt/prompts.ts";
 import { type ReplayGate, type SessionRecorder, settlement } from "../../state/index.ts";
 import { waited, toStoredError } from "../../shared/index.ts";
 import { TurnLifecycle } from "../lifecycle/turn-lifecycle.ts";
 import { refusal } from "./commands.ts";
-import { RunningAgent, type RunningAgentOptions } from "./running-agent.ts";
 import { RunningTurn, type RunningTurnOptions } from "./running-turn.ts";
 import { StepAttempt, stepCancelled, stepFailed, type StepAttemptOptions } from "./step-attempt.ts";
 import { StepBoundary, type StepBoundaryOptions } from "./step-boundary.ts";
 import { endTurn } from "./turn-end.ts";
 import { repetition, TurnClock } from "./turn-limits.ts";
+import type { ModelCatalogue } from "../../context/index.ts";
+import { withExpansion, type SessionBlobs } from "../../media/index.ts";
 
 type AttemptOptions = Omit<StepAttemptOptions, "turn" | "lifecycle" | "prompts" | "signal">;
 
@@ -286,5 +287,64 @@ export class SessionEffects implements Disposable {
 
   #record(body: EventBody): void {
     this.#options.recorder.record(body);
+  }
+}
+
+// The agent of a session in its forms: as it was given, with its blobs expanded, and as the step changed it.
+
+interface RunningAgentOptions extends PromptContext {
+  readonly catalogue: ModelCatalogue;
+  readonly blobs: SessionBlobs;
+}
+
+class RunningAgent {
+  readonly #options: RunningAgentOptions;
+  #given: PreparedAgent;
+  #own: PreparedAgent;
+  #step: PreparedAgent;
+  #prompts: SessionPrompts;
+
+  constructor(given: PreparedAgent, options: RunningAgentOptions) {
+    this.#options = options;
+    this.#given = given;
+    this.#own = withExpansion(given, options.blobs);
+    this.#step = this.#own;
+    this.#prompts = this.#promptsOf(this.#own);
+  }
+
+  /** The session's agent. Its estimator expands blobs as a request does. */
+  get own(): PreparedAgent {
+    return this.#own;
+  }
+
+  /** The agent of the step, as `prepareStep` changed it. */
+  get step(): PreparedAgent {
+    return this.#step;
+  }
+
+  get prompts(): SessionPrompts {
+    return this.#prompts;
+  }
+
+  /** Changes the tools of MCP servers for later steps. Returns whether they differ. */
+  adopt(given: PreparedAgent): boolean {
+    if (given === this.#given) return false;
+    this.#given = given;
+    this.#own = withExpansion(given, this.#options.blobs);
+    this.#step = this.#own;
+    this.#prompts = this.#promptsOf(this.#own);
+    return true;
+  }
+
+  /** Prepares the next prompts for a step's agent. */
+  use(step: PreparedAgent): void {
+    if (step === this.#step) return;
+    this.#step = step;
+    this.#prompts.use(step);
+  }
+
+  #promptsOf(prepared: PreparedAgent): SessionPrompts {
+    const { recorder, catalogue, source, clock, timer, random } = this.#options;
+    return new SessionPrompts({ recorder, source, clock, timer, random }, { prepared, catalogue });
   }
 }

@@ -1,20 +1,29 @@
 /** Asks the agent's functions between two steps. The answers are recorded: no replay and no restart asks again. */
 
-import { metCondition, type PreparedAgent } from "../../agent/index.ts";
-import { byId } from "../../events/index.ts";
-import { promptMessages } from "../../projections/index.ts";
+import {
+  metCondition,
+  type PreparedAgent,
+  awaited,
+  preparedCall,
+  prepareAgent,
+  turnOverrides,
+} from "../../agent/index.ts";
+import { byId, type EventMap, type StepOverrides } from "../../events/index.ts";
+import { promptMessages, plainEntries } from "../../projections/index.ts";
 import type { SessionBlobs } from "../../media/index.ts";
-import { stepResults, type SessionRecorder } from "../../state/index.ts";
+import { stepResults, type SessionRecorder, type SessionState } from "../../state/index.ts";
 import type { StepSetup } from "../lifecycle/turn-lifecycle.ts";
 import { nextMessages } from "./repeated-messages.ts";
 import type { RunningTurn } from "./running-turn.ts";
-import { prepareTurn, type TurnPreparation } from "./call-preparation.ts";
 import {
   fromRecord,
   prepareStep,
   type Preparation,
   type RecordedPreparation,
+  type PreparationOptions,
 } from "./step-preparation.ts";
+import { toJson } from "../../shared/index.ts";
+import { offloadedChange, returnedMessages } from "./returned-messages.ts";
 
 export interface StepBoundaryOptions {
   readonly recorder: SessionRecorder;
@@ -228,4 +237,58 @@ export class StepBoundary {
       throw error;
     }
   }
+}
+
+// Prepares a turn as the agent's `prepareCall` says: its agent, its messages and its context.
+
+/** A prepared turn. `overrides` are recorded with each of its steps. */
+interface TurnPreparation extends Preparation {
+  /** Its next step, which its event is about. */
+  readonly step: number;
+  readonly overrides: StepOverrides | undefined;
+}
+
+/** @throws TurnlogError `CALLBACK_FAILED` */
+async function prepareTurn(
+  state: SessionState,
+  prepared: PreparedAgent,
+  { session, turn, blobs }: Pick<PreparationOptions, "session" | "turn" | "blobs">,
+): Promise<TurnPreparation> {
+  const { history, view, machine } = state;
+  const messages = promptMessages(history, view);
+  const call = { options: await turn.options(), messages, context: await turn.context() };
+  const { agent, messages: returned, context } = await preparedCall(prepared.agent, call);
+  const made = await prepareAgent(agent);
+  const overrides = turnOverrides(prepared.agent, agent);
+  // After a restart in the middle of a turn, the log has its messages and instructions.
+  const isFirst = machine.context.stepsInTurn === 0;
+  const own = new Set([...messages, ...plainEntries(history, view).map(({ message }) => message)]);
+  const change = await awaited("prepareCall", async () =>
+    returned === undefined || !isFirst
+      ? undefined
+      : await returnedMessages(session, state, returned, own),
+  );
+  const offloaded = change && (await offloadedChange(change, blobs));
+  const instructions = toJson(agent.instructions ?? "");
+  const isNew = JSON.stringify(instructions) !== JSON.stringify(prepared.agent.instructions ?? "");
+  const { digest } = made.description;
+  const data: EventMap["step.prepared"] = {
+    turn: machine.context.turn,
+    step: machine.context.step + 1,
+    ...(offloaded === undefined ? {} : { messages: offloaded.content }),
+    ...(isNew && isFirst ? { instructions } : {}),
+    ...(overrides === undefined ? {} : { overrides }),
+    ...(digest === prepared.description.digest ? {} : { agentDigest: digest }),
+  };
+  const isChanged = Object.keys(data).length > 2;
+  return {
+    prepared: made,
+    step: data.step,
+    overrides,
+    events: isChanged ? [...(offloaded?.stored ?? []), { type: "step.prepared", data }] : [],
+    apply: () => {
+      offloaded?.[Symbol.dispose]();
+      turn.change({ ...call.context, ...context });
+    },
+  };
 }

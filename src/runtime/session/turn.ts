@@ -18,7 +18,6 @@ import {
   type TurnResult,
   type TurnStart,
 } from "./turn-outcome.ts";
-import { outputElements, partialOutputs, type ElementOf } from "./turn-output.ts";
 
 /** How a turn rests: it has ended, waits for approvals or outputs, or its message is held. */
 type TurnRest<OUTPUT = unknown> =
@@ -280,4 +279,59 @@ export async function* eventsOfTurn(
     }
   }
   await cutOff?.();
+}
+
+// Partial outputs and elements of a turn while its text streams, read from its events.
+
+/** An element of an array output. */
+type ElementOf<PARTIAL> = PARTIAL extends readonly (infer Element)[] ? Element : never;
+
+/**
+ * The partial output after each delta that changes it. A new step or attempt begins anew.
+ * @throws TurnlogError `INVALID_INPUT` if neither the message nor the agent has an `output`
+ */
+async function* partialOutputs<PARTIAL>(
+  session: string,
+  output: OutputInterface<unknown, PARTIAL> | undefined,
+  events: AsyncIterable<SessionEvent>,
+): AsyncGenerator<PARTIAL, void, void> {
+  if (output === undefined) throw withoutOutput(session);
+  let text = "";
+  let last: string | undefined;
+  for await (const event of events) {
+    if (event.type === "step.started") text = "";
+    if (event.type !== "part.text-delta") continue;
+    text += event.data.text;
+    const parsed = await output.parsePartialOutput({ text });
+    if (parsed === undefined) continue;
+    const shown = JSON.stringify(parsed.partial);
+    if (shown === last) continue;
+    last = shown;
+    yield parsed.partial;
+  }
+}
+
+/** Each element of an array output, once it is complete. */
+async function* outputElements<PARTIAL>(
+  partials: AsyncIterable<PARTIAL>,
+): AsyncGenerator<ElementOf<PARTIAL>, void, void> {
+  let given = 0;
+  for await (const partial of partials) {
+    const elements = elementsOf(partial);
+    for (const element of elements.slice(given)) yield element;
+    given = Math.max(given, elements.length);
+  }
+}
+
+/** None if it is no list. */
+function elementsOf<PARTIAL>(partial: PARTIAL): readonly ElementOf<PARTIAL>[] {
+  return Array.isArray(partial) ? (partial as readonly ElementOf<PARTIAL>[]) : [];
+}
+
+function withoutOutput(session: string): TurnlogError {
+  return new TurnlogError(
+    "INVALID_INPUT",
+    `This turn of session ${session} has no \`output\`: give one to \`send\` or to the agent. Its text comes as \`part.text-delta\` events.`,
+    { session, details: { option: "output" } },
+  );
 }

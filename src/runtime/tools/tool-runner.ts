@@ -23,7 +23,6 @@ import type { CallIdentity } from "./call-identity.ts";
 import { delegationOf, delegationFault, type Delegate, type Delegation } from "./delegation.ts";
 import { toJson, toStoredError, type Timer } from "../../shared/index.ts";
 import { CallParts, RunningCalls } from "./running-calls.ts";
-import { recordProgress, releaseWhenDurable } from "./tool-progress.ts";
 import type { ToolObserver, ToolSetup } from "./tool-observer.ts";
 import { type SessionRecorder, effectIdOf, waitsForPerson } from "../../state/index.ts";
 import { StepCalls } from "./step-calls.ts";
@@ -287,4 +286,43 @@ export class ToolRunner {
   #background(work: () => Promise<void>): void {
     work().catch(this.#options.onFailure);
   }
+}
+
+// Preliminary outputs of a running tool, and the blobs of outputs until their events are durable.
+
+interface Progress {
+  readonly recorder: SessionRecorder;
+  readonly blobs: Pick<SessionBlobs, "answer">;
+  readonly key: { readonly step: number; readonly callId: string };
+  /** Whether the call still runs: a late output changes nothing. */
+  readonly isRunning: () => boolean;
+}
+
+/** Records a preliminary output. Returns a wait if media must be stored first. */
+function recordProgress(
+  { recorder, blobs, key, isRunning }: Progress,
+  output: JsonValue,
+): Promise<void> | undefined {
+  const record = (shown: JsonValue, stored: Parameters<typeof recordOffloaded>[1] = []): void => {
+    if (!isRunning()) return;
+    const data = { ...key, output: shown };
+    recordOffloaded(recorder, stored, { type: "tool.progressed", data });
+  };
+  const offloading = blobs.answer({ output, modelOutput: undefined });
+  if (offloading === undefined) {
+    record(output);
+    return undefined;
+  }
+  return offloading.then((offloaded) => {
+    record(offloaded.content.output, offloaded.stored);
+    releaseWhenDurable(recorder, offloaded);
+  });
+}
+
+/** Holds stored blobs until the event that refers to them is durable or has failed. */
+function releaseWhenDurable(recorder: SessionRecorder, offloaded: Disposable): void {
+  const release = (): void => {
+    offloaded[Symbol.dispose]();
+  };
+  void recorder.durable().then(release, release);
 }

@@ -29,6 +29,8 @@ import {
   readableEvents,
   parseSessionId,
   rejected,
+  jsonSchema,
+  type JsonValue,
 } from "../../events/index.ts";
 import { AppendLines } from "./append-lines.ts";
 import type { EncryptedLog, EncryptedLogOptions, Erasure, LogInFolder } from "./encrypted-log.ts";
@@ -45,7 +47,8 @@ import {
   type WithoutKey,
 } from "./decrypted-events.ts";
 import { EventEncryption } from "./encrypted-event.ts";
-import { decryptedSnapshot, encryptedSnapshot, keyNameOf } from "./encrypted-snapshot.ts";
+import { z } from "zod";
+import { decryptedContent, encryptedContent } from "./encrypted-content.ts";
 
 export function asEncrypted(log: EventLog): EncryptedLog | undefined {
   return log instanceof EncryptingLog ? log : undefined;
@@ -297,4 +300,33 @@ class EncryptingLog implements EncryptedLog {
     if (this.#closed === undefined) return;
     throw new TurnlogError("LOG_CLOSED", "The log was closed. Open it again to go on.");
   }
+}
+
+// Encrypts snapshots, which contain what the session said. Each has its own key and is lost with it. Pure.
+
+const encryptedSchema = z.strictObject({ "turnlog.sealed": z.string(), by: z.string() });
+
+/** @param by - The session under whose name it is saved. */
+function encryptedSnapshot(snapshot: Snapshot, by: string, key: Buffer): Snapshot {
+  const content = Buffer.from(JSON.stringify(snapshot.state));
+  const encrypted = encryptedContent(key, kindOf(snapshot), content);
+  return { ...snapshot, state: { "turnlog.sealed": encrypted, by } };
+}
+
+/** The session whose key it needs; undefined if it is not encrypted. */
+function keyNameOf({ state }: Snapshot): string | undefined {
+  return encryptedSchema.safeParse(state).data?.by;
+}
+
+/** The snapshot as it was saved; undefined if its key is gone. */
+function decryptedSnapshot(snapshot: Snapshot, key: Buffer): Snapshot | undefined {
+  const encrypted = encryptedSchema.parse(snapshot.state)["turnlog.sealed"];
+  const content = decryptedContent(key, kindOf(snapshot), encrypted);
+  if (content === undefined) return undefined;
+  const state: JsonValue = jsonSchema.parse(JSON.parse(content.toString()));
+  return { ...snapshot, state };
+}
+
+function kindOf({ projection, version, position }: Snapshot): string {
+  return `snapshot ${projection} ${version} ${position}`;
 }

@@ -7,7 +7,7 @@ export type { StoreService } from "./ownership/owner-socket.ts";
 export { storeReached } from "./files/store-file.ts";
 export { openMemoryLog } from "./open-memory.ts";
 export { openLog, openServedLog } from "./open-store.ts";
-export type { RepairReport } from "./repair/repair-report.ts";
+export type { RepairReport } from "./repair/repair-log.ts";
 export { repairLog } from "./repair/repair-log.ts";
 export type { WriteBatch } from "./rows/database.ts";
 export { withChecksum } from "./rows/row-checksum.ts";

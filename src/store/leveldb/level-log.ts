@@ -1,6 +1,6 @@
 /** The log on any abstract-level database: validates calls and passes them to appender, readers and upkeep. */
 
-import { plainEvents } from "../../shared/index.ts";
+import { plainEvents, firstAbort } from "../../shared/index.ts";
 import {
   appendSchema,
   deleteSchema,
@@ -34,8 +34,7 @@ import {
 } from "../../events/index.ts";
 import { levelCursors } from "./cursors.ts";
 import type { Committer } from "./write/committer.ts";
-import type { Backup, BackupOptions } from "./backup/backup-store.ts";
-import { RunningBackups } from "./backup/running-backups.ts";
+import { type Backup, type BackupOptions, backupStore } from "./backup/backup-store.ts";
 import { listSessions } from "./rows/session-rows.ts";
 import type { Database } from "./rows/database.ts";
 import { readOnlyError } from "./rows/failures.ts";
@@ -43,6 +42,8 @@ import { readGlobal } from "./read/global-reader.ts";
 import { snapshotRow } from "./read/snapshots.ts";
 import { logParts, type LogParts, type LogPartsOptions } from "./log-parts.ts";
 import type { StoreLog } from "./store-log.ts";
+import { resolve } from "node:path";
+import { assertOutside } from "./backup/backup-folder.ts";
 
 const signal = implementation({ addEventListener: code });
 const backupSchema = optionsOf<BackupOptions>({ onProgress: code, signal }, {});
@@ -276,5 +277,47 @@ export class LevelLog implements StoreLog {
   #assertWritable(): void {
     this.#assertOpen();
     if (this.readOnly) throw readOnlyError(this.dir);
+  }
+}
+
+// The backups of one open store: they end before it closes, and no session is written in parts meanwhile.
+
+class RunningBackups {
+  readonly #database: Database;
+  readonly #blobs: BlobStore;
+  readonly #dir: string | undefined;
+  readonly #ending = new AbortController();
+  readonly #running = new Set<Promise<unknown>>();
+
+  /** `dir`: the folder of the store, if it has one. */
+  constructor(database: Database, blobs: BlobStore, dir: string | undefined) {
+    this.#database = database;
+    this.#blobs = blobs;
+    this.#dir = dir;
+  }
+
+  /** `indexed`: the global position up to which the index rows are complete. */
+  async make(dir: string, options: BackupOptions, indexed: number): Promise<Backup> {
+    const made = this.#make(resolve(dir), options, indexed);
+    this.#running.add(made);
+    return await made.finally(() => this.#running.delete(made));
+  }
+
+  async #make(dir: string, options: BackupOptions, indexed: number): Promise<Backup> {
+    if (this.#dir !== undefined) assertOutside(this.#dir, dir);
+    using ends = firstAbort(this.#ending.signal, options.signal);
+    const { signal } = ends;
+    using _ = this.#blobs.hold();
+    return await backupStore(this.#database, this.#blobs, dir, { ...options, signal, indexed });
+  }
+
+  async settled(): Promise<void> {
+    await Promise.allSettled(this.#running);
+  }
+
+  /** Aborts them all. Resolves when none runs. */
+  async abort(why: Error): Promise<void> {
+    this.#ending.abort(why);
+    await this.settled();
   }
 }

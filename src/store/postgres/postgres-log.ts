@@ -23,7 +23,7 @@ import {
   type SessionEvent,
   type Snapshot,
 } from "../../events/index.ts";
-import { check } from "../../validation/index.ts";
+import { check, name } from "../../validation/index.ts";
 import {
   appendSchema,
   deleteSchema,
@@ -32,10 +32,11 @@ import {
   ownedAppendSchema,
   readAllSchema,
   readSchema,
+  cursorPositionSchema,
 } from "../log-rules/call-schemas.ts";
 import { assertPositions, closedError, deletedError } from "../log-rules/log-errors.ts";
 import { databaseFailure } from "./database/failures.ts";
-import type { SqlPool } from "./database/sql.ts";
+import type { SqlPool, Sql } from "./database/sql.ts";
 import type { Heads } from "./heads/heads.ts";
 import type { LogParts } from "./log-parts.ts";
 import type { Following } from "./read/following.ts";
@@ -44,11 +45,12 @@ import type { Reading } from "./read/reading.ts";
 import { deletedSessions, listSessions } from "./upkeep/session-list.ts";
 import { deleteSession } from "./upkeep/deletion.ts";
 import { loadSnapshot, loadSnapshots, saveSnapshot } from "./upkeep/snapshots.ts";
-import { postgresCursors } from "./upkeep/cursors.ts";
 import type { Appender } from "./write/appender.ts";
 import { appendStaged } from "./write/staging.ts";
 import type { Committer } from "./write/committer.ts";
 import { fork } from "./write/forking.ts";
+import { z } from "zod";
+import { parseRows, position } from "./database/rows.ts";
 
 export interface PostgresLogOptions {
   readonly pool: SqlPool;
@@ -288,4 +290,39 @@ export class PostgresLog implements EventLog {
   #assertOpen(): void {
     if (this.#closed !== undefined) throw closedError();
   }
+}
+
+// The positions that consumers have reached, one row for each name.
+
+const cursorSchema = z.object({ position });
+
+function postgresCursors(sql: Sql, schema: string, assertOpen: () => void): CursorStore {
+  const failed = (error: unknown): never => {
+    throw databaseFailure(error, "The position of a consumer");
+  };
+  // Connections do not keep the order of calls.
+  let saving: Promise<unknown> = Promise.resolve();
+  return {
+    async load(consumer) {
+      assertOpen();
+      const rows = await sql
+        .query(`SELECT position FROM ${schema}.cursors WHERE name = $1`, [Buffer.from(consumer)])
+        .catch(failed);
+      return parseRows(cursorSchema, rows)[0]?.position;
+    },
+    async save(consumer, reached) {
+      assertOpen();
+      check(name, consumer, "cursors.save", { name: "name" });
+      check(cursorPositionSchema, reached, "cursors.save", { name: "position" });
+      const saved = saving.then(() =>
+        sql.query(
+          `INSERT INTO ${schema}.cursors (name, position) VALUES ($1, $2)
+           ON CONFLICT (name) DO UPDATE SET position = $2`,
+          [Buffer.from(consumer), reached],
+        ),
+      );
+      saving = saved.catch(() => {});
+      await saved.catch(failed);
+    },
+  };
 }

@@ -4,8 +4,7 @@ import { join } from "node:path";
 import { expect } from "vitest";
 import { TurnlogError, type EventLog, type SessionEvent } from "../../../src/events/index.ts";
 import { openLog } from "../../../src/store/leveldb/open-store.ts";
-import { repairLog } from "../../../src/store/leveldb/repair/repair-log.ts";
-import type { RepairReport } from "../../../src/store/leveldb/repair/repair-report.ts";
+import { repairLog, type RepairReport } from "../../../src/store/leveldb/repair/repair-log.ts";
 import { numbered } from "../../../src/testing/index.ts";
 import { copyStore, fill, fingerprint, randomFrom, type Truth } from "./disk.ts";
 

@@ -1,7 +1,7 @@
 /** Columns of numbers, encoded as text. */
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { columnNumbers, numberColumn } from "../../../src/store/event-rows/number-column.ts";
+import { columnNumbers, numberColumn } from "../../../src/store/event-rows/delta-run.ts";
 
 const whole = fc.oneof(fc.nat({ max: 120 }), fc.maxSafeInteger());
 

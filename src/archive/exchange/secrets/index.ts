@@ -1,6 +1,6 @@
 /** Finds secrets in texts by their form, by the names next to them, and by their randomness. */
 
-export { encodedTexts } from "./base64.ts";
+export { encodedTexts } from "./likely-secrets.ts";
 export type { Range, SecretRule } from "./pattern-rule.ts";
 export { likelySecrets } from "./likely-secrets.ts";
 export { isNamedSecret } from "./named-values.ts";

@@ -1,6 +1,5 @@
 /** Finds long random words that no other rule knows: tokens of unlisted services, and passwords. Pure. */
 
-import { textOfBase64 } from "./base64.ts";
 import { isDigestOrUuid, isRandom } from "./randomness.ts";
 import type { Range, SecretRule } from "./pattern-rule.ts";
 
@@ -113,4 +112,30 @@ function isLikely(word: string, isBeside: boolean): boolean {
   if (!isRandom(word, isBeside ? LEAST_BESIDE : isMixed ? LEAST : 24)) return false;
   if (parts.length > 1 && longest.length < 10 && word.length < 40) return false;
   return textOfBase64(word) === undefined;
+}
+
+// Decodes base64 in texts: files, `Basic` credentials and Kubernetes secrets may contain secrets. Pure.
+
+interface Encoded {
+  readonly from: number;
+  readonly to: number;
+  readonly text: string;
+}
+
+/** All base64-encoded texts in a text, with their ranges. */
+export function encodedTexts(text: string): readonly Encoded[] {
+  return [...text.matchAll(/(?<![\w+/-])[\w+/-]{16,}={0,2}/g)].flatMap(({ index, 0: word }) => {
+    const decoded = textOfBase64(word);
+    return decoded === undefined ? [] : [{ from: index, to: index + word.length, text: decoded }];
+  });
+}
+
+/** Decodes base64 to text; undefined for binary data and for other words. */
+function textOfBase64(word: string): string | undefined {
+  if (word.length < 12 || !/^[\w+/-]+={0,2}$/.test(word)) return undefined;
+  const text = Buffer.from(word, "base64").toString("utf8");
+  // oxlint-disable-next-line no-control-regex
+  return text.length < 8 || /[\u0000-\u0008\u000E-\u001F\u007F-\u009F\uFFFD]/.test(text)
+    ? undefined
+    : text;
 }

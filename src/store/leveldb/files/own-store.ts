@@ -17,9 +17,14 @@ import {
   type PublishedSocket,
 } from "../ownership/published-socket.ts";
 import { claimFolder, type FolderClaim } from "../ownership/folder-claim.ts";
-import { connectToOwner, type OwnerConnection } from "../ownership/owner-connection.ts";
-import { folderId } from "../ownership/socket-address.ts";
-import { greetingOf, type Greeting, type StoreService } from "../ownership/owner-socket.ts";
+import { folderId, withSocketPath } from "../ownership/socket-address.ts";
+import {
+  greetingOf,
+  type Greeting,
+  type StoreService,
+  LONGEST_GREETING,
+  readGreeting,
+} from "../ownership/owner-socket.ts";
 import { thisMachine } from "../ownership/machine.ts";
 import {
   assertReachable,
@@ -29,8 +34,12 @@ import {
   PATIENCE_MS,
   silentError,
 } from "./owner.ts";
-import { takeLock, type StoreLock } from "./store-lock.ts";
 import { namesIn, storePaths, type StorePaths } from "./store-paths.ts";
+import { rm } from "node:fs/promises";
+import { levelAt, type LevelDb } from "./level.ts";
+import { isLocked, storeFailure } from "../rows/failures.ts";
+import { addAbortListener } from "node:events";
+import { connect, type Socket } from "node:net";
 
 export interface OwnOptions {
   /** Open a store whose last owner ran on another machine and did not close it. Default: false. */
@@ -205,4 +214,82 @@ function ownershipOf(paths: StorePaths, { claim, lock, socket, service }: Held):
       }
     },
   };
+}
+
+// One process at a time, by LevelDB's lock, which ends with its process. LevelDB takes its lock
+// only while it rewrites the folder, so an empty LevelDB beside the log is locked first.
+
+interface StoreLock {
+  release(): Promise<void>;
+}
+
+/** @throws TurnlogError `LOG_LOCKED`, `LOG_READ_ONLY`, `LOG_FULL`, `LOG_FAILED` */
+async function takeLock(paths: StorePaths): Promise<StoreLock> {
+  const database = await openLock(paths, true);
+  return { release: () => database.close() };
+}
+
+async function openLock(paths: StorePaths, mayClear: boolean): Promise<LevelDb> {
+  const database = await levelAt(paths.lock, !existsSync(join(paths.lock, "CURRENT")));
+  try {
+    await database.open();
+    return database;
+  } catch (error) {
+    if (isLocked(error)) throw lockedError(paths, { cause: error });
+    const failure = storeFailure(error, paths.dir);
+    if (failure.code !== "LOG_DAMAGED" || !mayClear) throw failure;
+    await clearLock(paths);
+    return openLock(paths, false);
+  }
+}
+
+/** A power cut can leave the lock's LevelDB unreadable. `LOCK` stays: its holder needs it. */
+async function clearLock({ lock }: StorePaths): Promise<void> {
+  for (const name of namesIn(lock)) {
+    if (name !== "LOCK") await rm(join(lock, name), { force: true });
+  }
+}
+
+// Connects to the owner of a store, to use the store through it. Called for each request.
+
+type OwnerConnection =
+  /** The socket is silent until the first request. */
+  | { readonly kind: "serving"; readonly greeting: Greeting; readonly socket: Socket }
+  /** `passing`: it is about to leave the store, or to serve it. `alone`: it serves nothing. */
+  | { readonly kind: "passing" | "alone"; readonly greeting: Greeting }
+  /** `gone`: nobody listens. `silent`: the signal aborted before the greeting came. */
+  | { readonly kind: "gone" | "silent" };
+
+/**
+ * Connects to the socket at a path. An owner that is busy greets late: it is waited for as long as it lives.
+ * @throws the system's error when the result is unclear
+ */
+async function connectToOwner(path: string, signal: AbortSignal): Promise<OwnerConnection> {
+  return await withSocketPath(path, async (short) => await greeted(connect(short), signal));
+}
+
+async function greeted(socket: Socket, signal: AbortSignal): Promise<OwnerConnection> {
+  const { promise, resolve, reject } = Promise.withResolvers<OwnerConnection>();
+  let text = "";
+  const read = (bytes: Buffer): void => {
+    text += bytes.toString("utf8");
+    if (!text.includes("\n") && text.length <= LONGEST_GREETING) return;
+    const greeting = readGreeting(text.split("\n", 1)[0] ?? "");
+    if (greeting === undefined) resolve({ kind: "gone" });
+    else if (greeting.serves !== undefined) resolve({ kind: "serving", greeting, socket });
+    else resolve({ kind: greeting.isPassing === true ? "passing" : "alone", greeting });
+  };
+  const close = (): void => resolve({ kind: "gone" });
+  const giveUp = (): void => resolve({ kind: "silent" });
+  const fail = (error: NodeJS.ErrnoException): void => {
+    const isGone = ["ENOENT", "ECONNREFUSED", "ECONNRESET", "EPIPE"].includes(error.code ?? "");
+    if (isGone) close();
+    else reject(error);
+  };
+  socket.on("data", read).on("close", close).on("error", fail);
+  using _ = addAbortListener(signal, giveUp);
+  const connection = await promise;
+  socket.off("data", read).off("close", close).off("error", fail);
+  if (connection.kind !== "serving") socket.destroy();
+  return connection;
 }

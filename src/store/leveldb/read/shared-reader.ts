@@ -1,6 +1,6 @@
 /** Reads a span of a session's events: its own, and for a fork those that it shares. */
 
-import { sharedDamage } from "../../log-rules/log-errors.ts";
+import { sharedDamage, damagedAt } from "../../log-rules/log-errors.ts";
 import {
   type SessionEvent,
   type Codec,
@@ -11,7 +11,9 @@ import type { Database } from "../rows/database.ts";
 import { isDeleted } from "../rows/session-rows.ts";
 import type { Head } from "../heads/head.ts";
 import { ownFrom, type Lineage, type OwnedRange } from "../heads/lineage.ts";
-import { readSpan, type Span } from "./session-reader.ts";
+import { LONGEST_RUN, decodeRow } from "../../event-rows/index.ts";
+import { readFailure } from "../rows/failures.ts";
+import { eventKey, numberOf } from "../rows/keys.ts";
 
 export interface SharedSource {
   readonly database: Database;
@@ -108,4 +110,79 @@ async function* read(
     if (!TurnlogError.isInstance(error) || error.session !== owner) throw error;
     throw sharedDamage(session, error.position ?? from, owner, error.message, error);
   }
+}
+
+// Reads a span of one session's events in either direction, those of a row at once: waiting for each event by itself
+// takes as long as reading it. Never yields an event past a gap.
+
+/** Written positions, both ends included. */
+interface Span {
+  readonly from: number;
+  readonly to: number;
+  readonly backwards: boolean;
+}
+
+const CHUNK = 1000;
+const CHUNK_BYTES = 1024 * 1024;
+
+type Chunk = { readonly rows: readonly [string, string][] } | { readonly error: unknown };
+
+/** @throws TurnlogError `LOG_DAMAGED` and what the codec throws */
+async function* readSpan(
+  database: Database,
+  codec: Codec,
+  session: string,
+  { from, to, backwards }: Span,
+): AsyncGenerator<readonly SessionEvent[]> {
+  if (from > to) return;
+  const step = backwards ? -1 : 1;
+  let position = backwards ? to : from;
+  const end = (backwards ? from : to) + step;
+  const scan = database.iterator({
+    gte: eventKey(session, from),
+    // The last event may be part of a run, whose key has the run's last position.
+    lte: eventKey(session, to + LONGEST_RUN - 1),
+    reverse: backwards,
+    highWaterMarkBytes: CHUNK_BYTES,
+  });
+  const remaining = (): number => step * (end - position);
+  const fetch = (): Promise<Chunk> =>
+    scan.nextv(Math.min(CHUNK, remaining())).then(
+      (rows) => ({ rows }),
+      (error: unknown) => ({ error }),
+    );
+  let ahead: Promise<Chunk> | undefined;
+  try {
+    while (position !== end) {
+      const chunk = await (ahead ?? fetch());
+      if ("error" in chunk) throw readFailure(chunk.error, session, position);
+      if (chunk.rows.length === 0) throw missing(session, position);
+      // Each row holds at least one event: with this many rows, no further page is needed.
+      ahead = chunk.rows.length < remaining() ? fetch() : undefined;
+      for (const [key, row] of chunk.rows) {
+        const last = numberOf(key);
+        const events = decodeRow(codec, row, { session, position: last });
+        const first = last - events.length + 1;
+        if (backwards ? last < position : first > position) throw missing(session, position);
+        const [low, high] = backwards
+          ? [Math.max(first, end + 1), position]
+          : [position, Math.min(last, end - 1)];
+        if (low > high) continue;
+        const due = events.slice(low - first, high - first + 1);
+        position += step * due.length;
+        yield backwards ? due.toReversed() : due;
+        if (position === end) break;
+      }
+    }
+  } finally {
+    await scan.close();
+  }
+}
+
+function missing(session: string, position: number): TurnlogError {
+  return damagedAt(
+    session,
+    position,
+    "the event is missing, though the session's index row counts it",
+  );
 }

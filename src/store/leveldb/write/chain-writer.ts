@@ -6,9 +6,12 @@
 import type { Batch } from "../heads/batch.ts";
 import type { BatchShare } from "../heads/head.ts";
 import type { IndexRows } from "../heads/index-rows.ts";
-import { LooseCommits } from "../heads/loose-commits.ts";
-import { type ChainMark, checkedMarkRow } from "../rows/commit-record.ts";
-import { ChainMarks } from "../rows/chain-marks.ts";
+import {
+  type ChainMark,
+  checkedMarkRow,
+  CommitBuilder,
+  type FinishedCommit,
+} from "../rows/commit-record.ts";
 import { SpareRows } from "../rows/spare-rows.ts";
 import type { WriteBatch } from "../rows/database.ts";
 
@@ -96,5 +99,107 @@ export class ChainWriter {
     for (const key of merged.replaced) batch.del(key);
     const { key: from, row, replaced } = merged;
     this.spare.note(commits, { from, to }, replaced.length * (from.length + row.length));
+  }
+}
+
+// Collects small commit records, which the committer merges later: that of a single delta is larger than the delta.
+
+/** The most records in one, and the most events, unless a single batch had more. */
+const RECORDS = 64;
+const EVENTS = 4096;
+
+interface Loose {
+  readonly record: CommitBuilder;
+  readonly finished: FinishedCommit;
+}
+
+interface MergedCommits {
+  readonly key: string;
+  readonly row: string;
+  readonly replaced: readonly string[];
+}
+
+class LooseCommits {
+  #loose: Loose[] = [];
+  #events = 0;
+
+  get isDue(): boolean {
+    return this.#loose.length >= RECORDS || this.#events >= EVENTS;
+  }
+
+  add(record: CommitBuilder, finished: FinishedCommit): void {
+    this.#loose.push({ record, finished });
+    this.#events += record.count;
+  }
+
+  /** Leaves the collected records unmerged: a mark relies on the end of one of them. */
+  clear(): void {
+    this.#loose = [];
+    this.#events = 0;
+  }
+
+  /** Merges the collected records; undefined if there are fewer than two. */
+  merge(): MergedCommits | undefined {
+    const loose = this.#loose;
+    this.clear();
+    const [first] = loose;
+    const last = loose.at(-1);
+    if (first === undefined || last === undefined || first === last) return undefined;
+    const merged = new CommitBuilder(first.record.position);
+    const indexes = new Map<string, number>();
+    for (const { record } of loose) merged.addAll(record, indexes);
+    const { key, row } = merged.finish(first.finished.previous, last.finished.mark.checksum);
+    return { key, row, replaced: loose.slice(1).map(({ finished }) => finished.key) };
+  }
+}
+
+// Marks in the chain of commits, some megabytes apart. Everything before the oldest one is in LevelDB's tables,
+// so opening checks the chain only from there (`m/checked`). Index rows are complete up to each mark.
+
+/** LevelDB keeps at most two write buffers of 4 MB in its log files; older rows are in tables. */
+const MARK_DISTANCE = 4 * 1024 * 1024;
+/** Two marks may be in one write buffer, if an append is larger than the buffer. */
+const MARKS_KEPT = 5;
+
+class ChainMarks {
+  readonly #marks: ChainMark[];
+  #newest: ChainMark;
+  #size = 0;
+  #isDue: boolean;
+
+  /** `end`: of the chain, which is all in tables. `checked`: the stored mark `m/checked`. */
+  constructor(end: ChainMark, checked: ChainMark) {
+    this.#marks = [end];
+    this.#newest = end;
+    this.#isDue = checked.position < end.position;
+  }
+
+  /** The newest mark, perhaps of a batch that is being written. */
+  get newest(): ChainMark {
+    return this.#newest;
+  }
+
+  isNext(size: number): boolean {
+    return this.#size + size >= MARK_DISTANCE;
+  }
+
+  wrote(size: number): void {
+    this.#size += size;
+  }
+
+  add(mark: ChainMark): void {
+    this.#size = 0;
+    this.#newest = mark;
+    this.#marks.push(mark);
+    if (this.#marks.length <= MARKS_KEPT) return;
+    this.#marks.shift();
+    this.#isDue = true;
+  }
+
+  /** The new `m/checked` to store with this batch; undefined if it does not move. */
+  move(): ChainMark | undefined {
+    if (!this.#isDue) return undefined;
+    this.#isDue = false;
+    return this.#marks[0];
   }
 }
