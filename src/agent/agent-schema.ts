@@ -38,12 +38,66 @@ import type { LifecycleSettings } from "../telemetry/index.ts";
 import type { Agent, PromptCaching, ToolPolicy } from "./agent.ts";
 import type { AgentTimeout, TimeLimits } from "./agent-limits.ts";
 import type { CompactionChoice, ContextOptions } from "./context-options.ts";
-import { sdkSettings, type UnsupportedSetting } from "./sdk-settings.ts";
+import { sdkSettings, type UnsupportedSetting } from "./call-settings.ts";
 import { stopWhenSchema } from "./stop-conditions.ts";
 import { outputSchema } from "./turn-output.ts";
 import { toolApprovalSchema } from "./tool-approval.ts";
-import { schemaOfSdk, toolSchema } from "./tool-schema.ts";
 import { contextFields } from "./turn-context.ts";
+
+// The schema of an agent's tools: tools of the AI SDK with the settings that have an effect here.
+
+type KeyOf<Union> = Union extends unknown ? keyof Union : never;
+type ToolKey = Exclude<KeyOf<ToolSet[string]>, "inputSchema">;
+type AnyTool = { readonly [Key in ToolKey]?: unknown } & { readonly inputSchema: unknown };
+
+const anyTool = z.unknown();
+
+export const schemaOfSdk: z.ZodType = thing(
+  "a schema: of zod, another Standard Schema, or `jsonSchema({ … })` of the AI SDK",
+  (value) =>
+    typeof value === "function" ||
+    (typeof value === "object" &&
+      value !== null &&
+      ("~standard" in value || ("jsonSchema" in value && "validate" in value))),
+);
+
+const hints: Readonly<Record<string, string>> = {
+  parameters: "the AI SDK calls it `inputSchema` since version 5.",
+};
+
+/** Keys that begin with `_` are ignored: libraries use them privately, such as `_meta` of an MCP client. */
+const toolSchema: z.ZodType = optionsOf<AnyTool>(
+  {
+    type: anyTool,
+    id: anyTool,
+    args: anyTool,
+    isProviderExecuted: anyTool,
+    supportsDeferredResults: anyTool,
+    title: anyTool,
+    description: thing(
+      "a text or a function",
+      (value) => typeof value === "string" || typeof value === "function",
+    ),
+    strict: flag,
+    inputExamples: anyTool,
+    providerOptions: anyTool,
+    metadata: anyTool,
+    deferLoading: flag,
+    outputSchema: anyTool,
+    contextSchema: schemaOfSdk,
+    needsApproval: thing(
+      "true, false or a function",
+      (value) => typeof value === "boolean" || typeof value === "function",
+    ),
+    execute: code,
+    onInputStart: code,
+    onInputDelta: code,
+    onInputAvailable: code,
+    toModelOutput: code,
+  },
+  { inputSchema: schemaOfSdk },
+  { hints, ignored: /^_/ },
+);
 
 const flags = implementation({});
 

@@ -1,7 +1,7 @@
 /** The settings that a tool of `agentTool` was made with. Copies of the tool keep them. */
 
-import type { JsonValue } from "../events/index.ts";
-import type { Agent } from "./agent.ts";
+import { type JsonValue, byId } from "../events/index.ts";
+import type { Agent, ToolPolicy } from "./agent.ts";
 
 /** Options of {@link agentTool}. */
 export interface AgentToolOptions {
@@ -43,4 +43,16 @@ function isMarked(tool: object): tool is Marked {
 /** Undefined for any other tool. Spreads keep the settings. */
 export function agentToolOptions(tool: object | undefined): AgentToolOptions | undefined {
   return tool !== undefined && isMarked(tool) ? tool[SETTINGS] : undefined;
+}
+
+// What happens to a running call of a process that died. Asked when a session recovers.
+
+export function interruptedPolicy(
+  { toolPolicies = {}, tools = {} }: Agent,
+  toolName: string,
+): NonNullable<ToolPolicy["onInterrupted"]> {
+  const policy = byId(toolPolicies, toolName);
+  // A repeated call of a sub-agent joins its session.
+  const isIdempotent = policy?.idempotent ?? agentToolOptions(byId(tools, toolName)) !== undefined;
+  return policy?.onInterrupted ?? (isIdempotent ? "retry" : "report");
 }

@@ -27,11 +27,10 @@ import {
   type ModelName,
 } from "../events/index.ts";
 import type { TurnContext } from "./turn-context.ts";
-import type { UnsupportedSetting } from "./sdk-settings.ts";
+import type { UnsupportedSetting, Bivariant, PrepareCall } from "./call-settings.ts";
 import type { LifecycleSettings } from "../telemetry/index.ts";
 import type { StopWhen } from "./stop-conditions.ts";
 import type { AgentTimeout, TimeLimits } from "./agent-limits.ts";
-import type { Bivariant } from "./bivariant.ts";
 import { loadedAgent, isToolSearch } from "./tool-search.ts";
 import { checkContext, type ContextOptions } from "./context-options.ts";
 import { guardedContext } from "./user-callbacks.ts";
@@ -39,7 +38,6 @@ import { withFullStop, toJson } from "../shared/index.ts";
 import { withReader } from "./reader-tool.ts";
 import { isNoObject } from "./request-schema.ts";
 import { sentTools } from "./sent-tools.ts";
-import type { PrepareCall } from "./call-types.ts";
 import type { ToolApproval } from "./tool-approval.ts";
 import { z } from "zod";
 import { uncompiled } from "../validation/index.ts";

@@ -1,6 +1,6 @@
 /** The agent that a user passes in: its settings, their validation, and the interface of model calls. */
 
-export { interruptedPolicy } from "./interrupted-policy.ts";
+export { interruptedPolicy } from "./agent-tool-settings.ts";
 export { agentTool } from "./agent-tool.ts";
 export {
   type AgentToolOptions,
@@ -82,5 +82,5 @@ export {
   parsedOutput,
   unreportedUsage,
 } from "./turn-output.ts";
-export { type InferAgentUIMessage, isCallOf } from "./tool-input.ts";
-export { schemaOfSdk } from "./tool-schema.ts";
+export { type InferAgentUIMessage, isCallOf } from "./request-tools.ts";
+export { schemaOfSdk } from "./agent-schema.ts";

@@ -1,12 +1,13 @@
 /** An agent's tools as a request has them, without what providers refuse. The agent's digest has them as given. */
 
 import { asSchema, jsonSchema, type FlexibleSchema, type Schema } from "@ai-sdk/provider-utils";
-import type { LanguageModel, ToolSet } from "ai";
+import type { LanguageModel, ToolSet, InferToolInput, InferUITools, Tool, UIMessage } from "ai";
 import { modelFamily } from "../context/index.ts";
 import { toJson, wellFormed } from "../shared/index.ts";
 import { nameOf } from "./agent.ts";
 import { requestSchema, type RequestSchema } from "./request-schema.ts";
 import { sentTools } from "./sent-tools.ts";
+import type { SessionEvent } from "../events/index.ts";
 
 type AnyTool = ToolSet[string];
 
@@ -69,5 +70,47 @@ function withOwnKeys(input: unknown, ownKeys: RequestSchema["ownKeys"]): unknown
   if (ownKeys.size === 0 || typeof input !== "object" || input === null) return input;
   return Object.fromEntries(
     Object.entries(input).map(([key, value]) => [ownKeys.get(key) ?? key, value]),
+  );
+}
+
+// Types that follow from an agent's tools.
+
+type ToolsOf<Given> = Given extends { readonly tools: infer Tools extends ToolSet }
+  ? Tools
+  : ToolSet;
+
+/**
+ * The UI message of an agent, as the AI SDK's type of this name has it for `ToolLoopAgent`.
+ * @example
+ * const agent = { model, tools: { weather } } satisfies Agent;
+ * type Message = InferAgentUIMessage<typeof agent>;
+ */
+export type InferAgentUIMessage<Given, Metadata = unknown> = UIMessage<
+  Metadata,
+  never,
+  InferUITools<ToolsOf<Given>>
+>;
+
+type CallEvent = SessionEvent<"part.tool-call">;
+
+type CallOf<Given extends Tool> = CallEvent & {
+  readonly data: CallEvent["data"] & { readonly input: InferToolInput<Given> };
+};
+
+/**
+ * Whether an event is a valid call of a tool; then `event.data.input` has the type of its input. The log holds
+ * JSON: a schema that makes dates or other objects has another type than what is recorded.
+ * @example
+ * if (isCallOf(event, "weather", weather)) console.log(event.data.input.city);
+ */
+export function isCallOf<Given extends Tool>(
+  event: SessionEvent,
+  toolName: string,
+  _tool: Given,
+): event is CallOf<Given> {
+  return (
+    event.type === "part.tool-call" &&
+    event.data.toolName === toolName &&
+    event.data.invalid !== true
   );
 }

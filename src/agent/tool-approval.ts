@@ -10,7 +10,7 @@ import type {
 import { z } from "zod";
 import { TurnlogError } from "../events/index.ts";
 import { code, named } from "../validation/index.ts";
-import type { Bivariant } from "./bivariant.ts";
+import type { Bivariant } from "./call-settings.ts";
 
 /** A function of all calls; or for each tool a status, or a function of its calls. */
 export type ToolApproval =

@@ -3,11 +3,10 @@
  * connections: a lost one goes on behind the last event that came.
  */
 
-import { whenAborted } from "./abort.ts";
+import { whenAborted, isTemporary, type Asked, type Http } from "./http.ts";
 import type { ChatTransport, UIMessage, UIMessageChunk } from "ai";
 import { TurnlogError } from "../events/index.ts";
 import type { Client } from "./client.ts";
-import { isTemporary, type Asked, type Http } from "./http.ts";
 import { followEvents, waitFor } from "./server-events.ts";
 
 type SendOptions = Parameters<ChatTransport<UIMessage>["sendMessages"]>[0];

@@ -3,7 +3,6 @@
  * `fetch` alone, so that it runs in browsers, Node and Bun.
  */
 
-import { whenAborted } from "./abort.ts";
 import { TurnlogError, type TurnlogErrorCode } from "../events/index.ts";
 
 /**
@@ -204,4 +203,16 @@ function failed(message: string): TurnlogError {
 
 function invalid(message: string): TurnlogError {
   return new TurnlogError("INVALID_INPUT", `createClient: ${message}`);
+}
+
+/**
+ * Calls `tell` when the signal aborts, or at once if it did, until the returned function is called: the signal may
+ * live longer than the request. As `onAbort` of src/shared, without `Symbol.dispose`, which some browsers lack.
+ */
+export function whenAborted(signal: AbortSignal | undefined, tell: () => void): () => void {
+  if (signal?.aborted === true) tell();
+  else signal?.addEventListener("abort", tell, { once: true });
+  return () => {
+    signal?.removeEventListener("abort", tell);
+  };
 }

@@ -1,7 +1,7 @@
 /** Server-sent events over one connection after the other: a lost one is opened again, after a back-off. */
 
-import { whenAborted } from "./abort.ts";
 import {
+  whenAborted,
   assertType,
   isTemporary,
   problemError,

@@ -41,8 +41,8 @@ export {
   estimateSpent,
   turnsCost,
 } from "./spending/cost.ts";
-export { dropMiddle } from "./compaction/drop-middle.ts";
-export { dropOldest } from "./compaction/drop-oldest.ts";
+export { dropMiddle } from "./compaction/dropping.ts";
+export { dropOldest } from "./compaction/dropping.ts";
 export {
   newestTokens,
   onlyTheNewest,
@@ -84,7 +84,7 @@ export {
   SHORTEST_LIFETIME_MS,
   marksPay,
   promptCache,
-} from "./estimate/prompt-cache.ts";
+} from "./shortening/pruning.ts";
 export {
   PRUNE_DEFAULTS,
   type PruneOptions,
@@ -99,10 +99,10 @@ export {
   pageLimit,
   resultShare,
 } from "./shortening/result-cuts.ts";
-export { resultPage } from "./shortening/result-page.ts";
+export { resultPage } from "./shortening/result-cuts.ts";
 export { withRunningRequest } from "./compaction/running-request.ts";
 export { SentMessages } from "./sent/messages.ts";
 export { nameRefusal } from "./sent/messages.ts";
-export { slidingWindow } from "./compaction/sliding-window.ts";
+export { slidingWindow } from "./compaction/dropping.ts";
 export { summarize } from "./compaction/summarize.ts";
 export { type TokenEstimator, defaultEstimator, tokenizer } from "./estimate/token-estimator.ts";

@@ -39,7 +39,7 @@ export { askedId, sessionOfAsked } from "./values/ids.ts";
 export { isRepeatedId, isRepeatOf, repeatedId } from "./values/ids.ts";
 export { assertAppendable, idOf } from "./checks/appendable.ts";
 export { cutShort, textStart } from "./values/text-start.ts";
-export { plainJson } from "./values/plain-json.ts";
+export { plainJson } from "./values/json.ts";
 export {
   type FileBlob,
   blobLine,

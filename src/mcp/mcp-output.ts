@@ -5,9 +5,16 @@
 
 import { detectMediaType } from "@ai-sdk/provider-utils";
 import { z } from "zod";
-import type { JsonValue, ModelOutput } from "../events/index.ts";
-import { base64Of, called, fileData, UNKNOWN_TYPE } from "../media/index.ts";
-import { type ReadJson, readJson } from "./media-in-json.ts";
+import { type JsonValue, type ModelOutput, resemblesReference } from "../events/index.ts";
+import {
+  base64Of,
+  called,
+  fileData,
+  UNKNOWN_TYPE,
+  certainBase64,
+  dataUrlContent,
+  isTextType,
+} from "../media/index.ts";
 import {
   isGiven,
   mcpResultSchema,
@@ -192,4 +199,47 @@ function jsonIn(text: string): unknown {
     if (error instanceof SyntaxError) return undefined;
     throw error;
   }
+}
+
+// Takes media out of JSON: base64 and `data:` URLs become files, so that a model sees images. Pure.
+
+interface FoundMedium {
+  readonly mediaType: string;
+  readonly data: string;
+}
+
+interface ReadJson {
+  /** JSON with a note instead of each file. */
+  readonly text: string;
+  readonly media: readonly FoundMedium[];
+}
+
+/** Fewest characters of an image, sound or document, and of any other content, that becomes a file. */
+const SHORTEST_MEDIUM = 1024;
+const SHORTEST = 5464;
+
+const shownKinds = /^(?:image|audio|video)\/|^application\/pdf$/;
+
+function readJson(value: unknown): ReadJson {
+  const media: FoundMedium[] = [];
+  const text = JSON.stringify(value, (_key, inner: unknown) => {
+    const medium = typeof inner === "string" ? mediumIn(inner) : undefined;
+    if (medium === undefined) return inner;
+    media.push(medium);
+    return `[file ${media.length} behind this text]`;
+  });
+  return { text, media };
+}
+
+function mediumIn(text: string): FoundMedium | undefined {
+  // A recorded result refers to its blob, which has a type.
+  if (resemblesReference(text)) return { mediaType: UNKNOWN_TYPE, data: text };
+  if (text.length < SHORTEST_MEDIUM) return undefined;
+  const found = dataUrlContent(text);
+  const content = found?.content ?? certainBase64(text);
+  if (content === undefined) return undefined;
+  const mediaType = found?.declared ?? detectMediaType({ data: content }) ?? UNKNOWN_TYPE;
+  const isFile = shownKinds.test(mediaType) || text.length >= SHORTEST;
+  if (!isFile || isTextType(mediaType)) return undefined;
+  return { mediaType, data: base64Of(content) };
 }

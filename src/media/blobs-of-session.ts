@@ -11,12 +11,13 @@ import {
   type EventBody,
   type ModelName,
   type StoredUserContent,
+  type EventLog,
 } from "../events/index.ts";
 import { type MediaLimits, SentMessages } from "../context/index.ts";
 import type { BlobsState } from "../projections/index.ts";
 import type { SessionRecorder } from "../state/index.ts";
 import { mediaLimits, type PreparedAgent, type RecordedPart } from "../agent/index.ts";
-import { BlobQuota } from "./blob-quota.ts";
+import { BlobQuota } from "./used-blobs.ts";
 import {
   BlobOffload,
   DEFAULT_INLINE_BYTES,
@@ -28,8 +29,15 @@ import { expandedMessage, imagesIn, isToBeExpanded } from "./blob-expansion.ts";
 import { assertSendable } from "./file-data.ts";
 import { installedScaler, type ScalePicture } from "./scaled-picture.ts";
 import type { BlobExpansion } from "./sent-file.ts";
-import { isMadeFile, offloadedInput, offloadedPart, type MadeFile } from "./offloaded-input.ts";
-import { mayHoldContent, offloadedAnswer, type ToolAnswer } from "./offloaded-result.ts";
+import {
+  isMadeFile,
+  offloadedInput,
+  offloadedPart,
+  type MadeFile,
+  mayHoldContent,
+  offloadedAnswer,
+  type ToolAnswer,
+} from "./offloaded-content.ts";
 
 export interface SessionBlobsOptions {
   readonly session: string;
@@ -290,4 +298,49 @@ export function recordOffloaded(
     if (byId(recorder.state.blobs.stored, blob.data.sha256) === undefined) recorder.record(blob);
   }
   recorder.record(body);
+}
+
+// The blob store of a runtime, by its options and its log.
+
+export interface BlobOptions extends BlobLimits {
+  /** Default: the blob store of the log (`EventLog.blobs`). */
+  readonly store?: BlobStore;
+  /** For replays only. */
+  readonly recorded?: RecordedBlobs;
+}
+
+export interface OpenedBlobs {
+  /** The store to read from; undefined without blobs. */
+  readonly store: BlobStore | undefined;
+  /** Whether new content is stored there. */
+  readonly isKept: boolean;
+  readonly limits: BlobLimits;
+  readonly recorded?: RecordedBlobs | undefined;
+}
+
+export function openBlobs(
+  {
+    blobs = {},
+    encryption,
+  }: { readonly blobs?: BlobOptions | false; readonly encryption?: object },
+  log: EventLog,
+): OpenedBlobs {
+  // Blobs are not encrypted, so an encrypted session keeps its content in events.
+  if (blobs === false || encryption !== undefined)
+    return { store: log.blobs, isKept: false, limits: {} };
+  const { store = log.blobs, recorded, ...limits } = blobs;
+  return { store, isKept: store !== undefined, limits, recorded };
+}
+
+/** An agent whose token counter gets prompts with their media. */
+export function withExpansion(prepared: PreparedAgent, blobs: SessionBlobs): PreparedAgent {
+  const { context } = prepared.agent;
+  const counter = context?.counter;
+  if (counter === undefined) return prepared;
+  const expanding: typeof counter = {
+    ...counter,
+    count: async (request) =>
+      await counter.count({ ...request, messages: await blobs.expand(request.messages) }),
+  };
+  return { ...prepared, agent: { ...prepared.agent, context: { ...context, counter: expanding } } };
 }

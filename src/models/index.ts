@@ -3,7 +3,7 @@
 export { offlineModel } from "./offline-model.ts";
 export { type Pace, type PaceTime, type ReplayPace, atOnce, recordedPace } from "./replay-model.ts";
 export { recordedError } from "./replay-model.ts";
-export { isStop, isTimeUp } from "./recorded-step.ts";
+export { isStop, isTimeUp } from "./replayed-parts.ts";
 export { replayModel } from "./replay-model.ts";
 export { isReported, replayedUsage } from "./replayed-parts.ts";
 export { type Script, type ScriptedModel, scriptedModel } from "./scripted-model.ts";
@@ -13,4 +13,4 @@ export {
   type ScriptedStep,
   type ScriptedToolCall,
   gate,
-} from "./scripted-step.ts";
+} from "./scripted-model.ts";

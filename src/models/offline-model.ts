@@ -11,9 +11,8 @@ import type {
   SharedV4Warning,
 } from "@ai-sdk/provider";
 import { check, milliseconds, optionsOf } from "../validation/index.ts";
-import { gatherParts } from "./gathered-parts.ts";
+import { gatherParts, streamParts } from "./gathered-parts.ts";
 import { decide, type Move } from "./offline-answer.ts";
-import { streamParts } from "./part-stream.ts";
 import { countTokens, partsOf } from "./scripted-model.ts";
 
 export interface OfflineModelOptions {

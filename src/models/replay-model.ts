@@ -13,10 +13,16 @@ import {
   type JsonValue,
   type StoredError,
 } from "../events/index.ts";
-import { gatherParts } from "./gathered-parts.ts";
-import { streamParts } from "./part-stream.ts";
-import { recordedCalls, type RecordedCall, type StepEnd } from "./recorded-step.ts";
-import { replayedFinish, replayedPart, replayedResponse, writtenInputs } from "./replayed-parts.ts";
+import { gatherParts, streamParts } from "./gathered-parts.ts";
+import {
+  recordedCalls,
+  type RecordedCall,
+  type StepEnd,
+  replayedFinish,
+  replayedPart,
+  replayedResponse,
+  writtenInputs,
+} from "./replayed-parts.ts";
 import { setTimeout as delay } from "node:timers/promises";
 import { check, code, implementation, milliseconds, optionsOf } from "../validation/index.ts";
 

@@ -20,7 +20,7 @@ import {
 } from "../events/index.ts";
 import { noEdit, promptEditSchema, withChange, type PromptEdit } from "./prompt-edit.ts";
 import { defineProjection, type Projection } from "./projection.ts";
-import { bindingOf, isAllBound } from "./provider-bound.ts";
+import { bindingOf, isAllBound } from "./prompt-problems.ts";
 
 /** A range of positions (both included) and the summary that replaces it. */
 export interface Compaction {

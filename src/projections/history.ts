@@ -27,7 +27,7 @@ import {
   type StepItem,
   type UserItem,
 } from "./history-item.ts";
-import { isSilent } from "./empty-step.ts";
+import { isSilent } from "./prompt-step.ts";
 import { defineProjection, type Projection } from "./projection.ts";
 
 /** The note for the last step of a turn whose time is up. */

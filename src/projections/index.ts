@@ -23,7 +23,7 @@ export {
 } from "./calibration.ts";
 export { compactions, withoutScale } from "./compactions.ts";
 export { type ContextView, contextView, withBinding } from "./context-view.ts";
-export { coveredBy, itemRanges } from "./covered.ts";
+export { coveredBy, itemRanges } from "./compactions.ts";
 export { awaitedCalls, deferredCalls } from "./deferred-calls.ts";
 export { disjointUsage } from "./disjoint-usage.ts";
 export {
@@ -63,10 +63,10 @@ export {
   promptEntries,
   promptMessages,
 } from "./prompt.ts";
-export { EMPTY_STOP, isSilent } from "./empty-step.ts";
+export { EMPTY_STOP, isSilent } from "./prompt-step.ts";
 export { type PromptProblem, type PromptRule, promptProblems } from "./prompt-problems.ts";
 export { isReduced } from "./prompt-reduction.ts";
-export { bindingOf } from "./provider-bound.ts";
+export { bindingOf } from "./prompt-problems.ts";
 export { type QueuedMessage, acceptedAt, allWaiting, queue, queuedAgain } from "./queue.ts";
 export {
   type Gap,

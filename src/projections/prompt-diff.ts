@@ -5,10 +5,10 @@
 
 import type { ModelMessage } from "ai";
 import type { ContextView } from "./context-view.ts";
-import { coveredBy, firstFrom } from "./covered.ts";
+import { coveredBy, firstFrom } from "./compactions.ts";
 import type { HistoryItem, HistoryState } from "./history-item.ts";
 import { itemMedia, omittedIn } from "./shown-media.ts";
-import type { PromptEntry, PromptOrigin } from "./prompt-entry.ts";
+import type { PromptEntry, PromptOrigin } from "./prompt-step.ts";
 import { refusedMedia } from "./shown-item.ts";
 import { isHidden } from "./prompt-edit.ts";
 import { plainEntries, promptEntries } from "./prompt.ts";

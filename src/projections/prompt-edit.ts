@@ -14,7 +14,7 @@ import {
   type PromptRange,
   type PreparedMessage,
 } from "../events/index.ts";
-import type { PromptEntry } from "./prompt-entry.ts";
+import type { PromptEntry } from "./prompt-step.ts";
 import { callIds, resultIds } from "./prompt-problems.ts";
 
 interface AddedMessage {

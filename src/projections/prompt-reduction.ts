@@ -7,7 +7,7 @@ import type { ModelMessage, ToolResultPart } from "ai";
 import { deepFreeze } from "../events/index.ts";
 import type { ContextView, ViewReduction } from "./context-view.ts";
 import type { HistoryItem } from "./history-item.ts";
-import type { PromptEntry } from "./prompt-entry.ts";
+import type { PromptEntry } from "./prompt-step.ts";
 
 type Form = "text" | "left-out";
 type Place = "before" | "since";

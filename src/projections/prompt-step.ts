@@ -15,10 +15,16 @@ import type {
   ToolContent,
   ToolModelMessage,
   ToolResultPart,
+  ModelMessage,
 } from "ai";
-import { REDACTED, type JsonValue, type ProviderMetadata } from "../events/index.ts";
+import {
+  REDACTED,
+  type JsonValue,
+  type ProviderMetadata,
+  isBlank,
+  isReport,
+} from "../events/index.ts";
 import type { CallPart, HistoryPart, StepItem } from "./history-item.ts";
-import { EMPTY_STOP } from "./empty-step.ts";
 import { providerOutput, resultOutput } from "./shown-result.ts";
 
 type AssistantPart = Exclude<AssistantContent, string>[number];
@@ -203,4 +209,60 @@ function callInput(part: { readonly input: JsonValue; readonly invalid?: boolean
 
 function isCustomKind(kind: string): kind is `${string}.${string}` {
   return kind.includes(".");
+}
+
+// A message of a prompt with its source.
+
+export type PromptOrigin =
+  | { readonly kind: "user"; readonly position: number; readonly id: string }
+  /** The model's output in a step, or the results of its calls. */
+  | { readonly kind: "step"; readonly position: number; readonly role: ModelMessage["role"] }
+  /** The note that the model should conclude. */
+  | { readonly kind: "note"; readonly position: number }
+  /** The summary of the compaction at a position. */
+  | { readonly kind: "summary"; readonly position: number }
+  /** Items that a reduction sends as plain text, by the position of the first. */
+  | { readonly kind: "as-text"; readonly position: number }
+  /** The note after a step that was cut off. */
+  | { readonly kind: "cut-off-note"; readonly position: number }
+  /** A message that `prepareStep` added, by its `step.prepared` and its index there. */
+  | { readonly kind: "prepared"; readonly position: number; readonly index: number };
+
+export interface PromptEntry {
+  readonly message: ModelMessage;
+  readonly origin: PromptOrigin;
+}
+
+// Whether a finished step says anything, as `saysSomething` tells of its events. Pure.
+
+/** The `name` of the error of an attempt that said nothing, after which the model is asked once more. */
+export const EMPTY_STOP = "EmptyStopError";
+
+/** Whether the model ended its step as it should and said nothing. */
+export function isSilent({ status, finishReason, parts }: StepItem): boolean {
+  // Earlier releases recorded unknown reasons as `other`, and their turns ended with `stop`.
+  const isWhole =
+    finishReason === "stop" || finishReason === "tool-calls" || finishReason === "other";
+  return status === "finished" && isWhole && saysNothing(parts);
+}
+
+function saysNothing(parts: readonly HistoryPart[]): boolean {
+  return parts.every((part) => {
+    switch (part.kind) {
+      case "text":
+        return isBlank(part.text);
+      case "reasoning":
+      case "reasoning-file":
+      case "source":
+      case "error":
+        return true;
+      case "call":
+      case "provider-call":
+      case "provider-result":
+      case "file":
+        return false;
+      case "custom":
+        return isReport(part.customKind);
+    }
+  });
 }

@@ -12,11 +12,10 @@ import {
 } from "../events/index.ts";
 import type { Compaction, ContextView } from "./context-view.ts";
 import { comparePlaces, editedEntries, type PlacedEntry } from "./prompt-edit.ts";
-import type { PromptEntry, PromptOrigin } from "./prompt-entry.ts";
-import { coveredBy, itemRanges } from "./covered.ts";
+import { type PromptEntry, type PromptOrigin, isTrimmed, stepMessages } from "./prompt-step.ts";
+import { coveredBy, itemRanges } from "./compactions.ts";
 import type { HistoryItem, HistoryState, UserItem } from "./history-item.ts";
 import { promptProblems } from "./prompt-problems.ts";
-import { isTrimmed, stepMessages } from "./prompt-step.ts";
 import { reducedEntries } from "./prompt-reduction.ts";
 import { isCompaction, shownItem, showsEverything, type Shown } from "./shown-item.ts";
 import { continuesReply, unansweredCalls, withoutUnanswered } from "./unanswered-calls.ts";

@@ -6,7 +6,7 @@
 import type { CutCall, CutInput, RefusedMedium, JsonValue } from "../events/index.ts";
 import type { Compaction, ContextView } from "./context-view.ts";
 import type { CallPart, HistoryItem, HistoryPart, StepItem } from "./history-item.ts";
-import { boundItem, isAllBound } from "./provider-bound.ts";
+import { boundItem, isAllBound } from "./prompt-problems.ts";
 import { withoutItemId } from "./prompt-step.ts";
 import { omittedItem, withoutRefused } from "./shown-media.ts";
 import { cutCall, type ResultMark, cutText } from "./shown-result.ts";

@@ -12,8 +12,7 @@ import {
 } from "../events/index.ts";
 import type { Session } from "../runtime/index.ts";
 import type { ReplayPace } from "../models/index.ts";
-import { recordedCompactions } from "./recorded-compactions.ts";
-import { recordedStrategy } from "./replay-summaries.ts";
+import { recordedCompactions, recordedStrategy } from "./replay-summaries.ts";
 
 type CommandType =
   | "message.queued"

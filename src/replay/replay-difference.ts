@@ -1,8 +1,18 @@
 /** Compares an event of a replay with the recorded one. Pure. */
 
 import { isDeepStrictEqual } from "node:util";
-import { cutShort, type SessionEvent } from "../events/index.ts";
-import { agentDifference } from "./agent-difference.ts";
+import {
+  cutShort,
+  type SessionEvent,
+  byId,
+  type AgentDescription,
+  TurnlogError,
+  type NewEvent,
+} from "../events/index.ts";
+import { z } from "zod";
+import { nextDigest } from "../projections/index.ts";
+import { foldSession, initialSessionState } from "../state/index.ts";
+import type { ReplayPacer } from "./replay-pacer.ts";
 
 /** The first event that differs. One side is absent if only the other continued. */
 export interface ReplayDifference {
@@ -163,4 +173,209 @@ export function withEffect(
   if (effectId === made.data.effectId || !effectId.endsWith(end)) return made;
   if (names.has(effectId.slice(0, -end.length))) return made;
   return { ...made, data: { ...made.data, effectId } };
+}
+
+// Describes in words which part of an agent differs, since a digest over the whole agent does not. Pure.
+
+/** Sentences on the differences between the agents that two events name; none if neither names another agent. */
+function agentDifference(
+  recorded: SessionEvent | undefined,
+  replayed: SessionEvent | undefined,
+): readonly string[] {
+  const [before, after] = [agentOf(recorded), agentOf(replayed)];
+  if (before === undefined || after === undefined || before.digest === after.digest) return [];
+  const names = [...new Set([...before.tools, ...after.tools])];
+  const found = [
+    ...modelDifference(before, after),
+    ...(before.parts !== undefined &&
+    after.parts !== undefined &&
+    before.parts.instructions !== after.parts.instructions
+      ? ["The instructions have changed."]
+      : []),
+    ...(JSON.stringify(before.parts?.toolChoice) === JSON.stringify(after.parts?.toolChoice)
+      ? []
+      : ["The tool choice has changed."]),
+    ...names.flatMap((name) => toolDifference(name, before, after)),
+  ];
+  if (found.length > 0) return found;
+  return before.parts === undefined
+    ? ["Its instructions, or a tool's description or input schema, have changed."]
+    : ["The order of its tools has changed."];
+}
+
+export function agentOf(event: SessionEvent | undefined): AgentDescription | undefined {
+  switch (event?.type) {
+    case "session.created":
+    case "session.configured":
+    case "session.forked":
+      return event.data.agent;
+    default:
+      return undefined;
+  }
+}
+
+function modelDifference(before: AgentDescription, after: AgentDescription): readonly string[] {
+  const [one, other] = [before, after].map(({ model }) =>
+    shown(`${model.provider}:${model.modelId}`),
+  );
+  return one === other ? [] : [`The model was ${one} and is ${other}.`];
+}
+
+function toolDifference(
+  name: string,
+  before: AgentDescription,
+  after: AgentDescription,
+): readonly string[] {
+  if (!after.tools.includes(name)) return [`The tool ${shown(name)} is gone.`];
+  if (!before.tools.includes(name)) return [`The tool ${shown(name)} is new.`];
+  if (before.parts === undefined || after.parts === undefined) return [];
+  const isSame = byId(before.parts.tools, name) === byId(after.parts.tools, name);
+  return isSame ? [] : [`The tool ${shown(name)} has another description or input schema.`];
+}
+
+/** Quotes a name: a name with line ends or invisible characters could forge the next sentence. */
+function shown(name: string): string {
+  return /[\p{C}\p{Zl}\p{Zp}]/u.test(name) ? JSON.stringify(name) : name;
+}
+
+// Named differences that a replay may allow, so that a test survives an edited prompt and still checks
+// calls, their order, results and ends. Each prompt is compared under the recorded agent. Pure.
+
+const names = ["instructions", "tool-descriptions"] as const;
+
+/**
+ * `instructions`: the instructions of the agent. `tool-descriptions`: descriptions and input schemas of
+ * its tools; a schema that refuses a recorded input is still a difference.
+ */
+export type AllowedDifference = (typeof names)[number];
+
+/** @throws TurnlogError `INVALID_INPUT` for an unknown name */
+export function parseAllowed(given: unknown): readonly AllowedDifference[] {
+  const parsed = z.array(z.enum(names)).safeParse(given);
+  if (parsed.success) return parsed.data;
+  throw new TurnlogError(
+    "INVALID_INPUT",
+    `A replay cannot allow ${JSON.stringify(given)}: \`allow\` is a list of ${names.map((name) => `"${name}"`).join(" and ")}. Everything else is behaviour, which a replay checks.`,
+    { cause: parsed.error },
+  );
+}
+
+export class AllowedDifferences {
+  readonly #allowed: ReadonlySet<AllowedDifference>;
+  #state = initialSessionState;
+  /** The digest of the recorded agent. */
+  #agent = "";
+
+  constructor(allowed: readonly AllowedDifference[]) {
+    this.#allowed = new Set(allowed);
+  }
+
+  without(made: SessionEvent, recorded: SessionEvent | undefined): SessionEvent {
+    if (this.#allowed.size === 0) return made;
+    switch (made.type) {
+      case "session.created":
+      case "session.configured": {
+        if (recorded?.type !== made.type) return made;
+        const { agent } = recorded.data;
+        return this.#isAllowed(agent, made.data.agent) ? { ...made, data: { agent } } : made;
+      }
+      case "step.started": {
+        const digest = nextDigest(this.#state, { agentDigest: this.#agent });
+        return { ...made, data: { ...made.data, promptDigest: digest } };
+      }
+      default:
+        return made;
+    }
+  }
+
+  happened(event: SessionEvent): void {
+    if (this.#allowed.size === 0) return;
+    this.#agent = agentOf(event)?.digest ?? this.#agent;
+    this.#state = foldSession(this.#state, event).state;
+  }
+
+  #isAllowed(recorded: AgentDescription, made: AgentDescription): boolean {
+    const may = (name: AllowedDifference): boolean => this.#allowed.has(name);
+    const [one, other] = [recorded.parts, made.parts];
+    if (!isDeepStrictEqual(recorded.model, made.model)) return false;
+    if (!isDeepStrictEqual(recorded.tools, made.tools)) return false;
+    if (!isDeepStrictEqual(recorded.parts?.toolChoice, made.parts?.toolChoice)) return false;
+    // A single digest does not show which part differs.
+    if (one === undefined || other === undefined) return names.every(may);
+    return (
+      (may("instructions") || one.instructions === other.instructions) &&
+      (may("tool-descriptions") || isDeepStrictEqual(one.tools, other.tools))
+    );
+  }
+}
+
+// Compares each event of a replay with the recorded one, and keeps the first difference.
+
+export interface ReplayComparisonOptions {
+  readonly events: readonly SessionEvent[];
+  /** Positions of steps whose prompts cannot be compared. */
+  readonly lostPrompts: ReadonlySet<number>;
+  readonly allow: readonly AllowedDifference[];
+  /** Called for each event that happened as it was recorded. */
+  readonly onEvent: (event: SessionEvent) => void;
+}
+
+export class ReplayComparison {
+  readonly #options: ReplayComparisonOptions;
+  /** Stopped at the first difference. */
+  readonly #pacer: ReplayPacer;
+  readonly #allowed: AllowedDifferences;
+  /** All names of the session that the log shows. */
+  readonly #names = new Set<string>();
+  #difference: ReplayDifference | undefined;
+
+  constructor(options: ReplayComparisonOptions, pacer: ReplayPacer) {
+    this.#options = options;
+    this.#pacer = pacer;
+    this.#allowed = new AllowedDifferences(options.allow);
+  }
+
+  get difference(): ReplayDifference | undefined {
+    return this.#difference;
+  }
+
+  addName(name: string): void {
+    this.#names.add(name);
+  }
+
+  /** Takes over events that the replay itself copies from the recording. */
+  copied(events: readonly SessionEvent[]): void {
+    for (const event of events) this.#allowed.happened(event);
+  }
+
+  /** Compares the event that happened at a position, and gives it the recorded time. */
+  happened(position: number, event: NewEvent): NewEvent {
+    const recorded = this.#options.events[position - 1];
+    // Only the position is still missing.
+    const made = { ...event, position } as SessionEvent;
+    const named = withEffect(made, recorded, this.#names);
+    const compared = this.#allowed.without(named, recorded);
+    const replayed = this.#options.lostPrompts.has(position)
+      ? withPrompt(compared, recorded)
+      : compared;
+    if (recorded !== undefined && isSameEvent(recorded, replayed)) {
+      this.#allowed.happened(recorded);
+      this.#options.onEvent(recorded);
+      return { ...event, ...(named === made ? {} : named), time: recorded.time };
+    }
+    this.#differ({ position, recorded, replayed });
+    return event;
+  }
+
+  /** The recorded event does not happen: nothing follows any more, or the session refuses its command. */
+  missing(position: number): void {
+    if (this.#pacer.position >= position) return;
+    const recorded = this.#options.events[position - 1];
+    this.#differ({ position, recorded, replayed: undefined });
+  }
+
+  #differ(difference: ReplayDifference): void {
+    this.#difference ??= difference;
+    this.#pacer.stop();
+  }
 }

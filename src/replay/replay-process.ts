@@ -9,11 +9,10 @@ import { createRuntime, type Session, withKnownTools } from "../runtime/index.ts
 import { type Agent, nameOf } from "../agent/index.ts";
 import type { Timer } from "../shared/index.ts";
 import { replayModel } from "../models/index.ts";
-import { isGone, recordedBlobs } from "./recorded-processes.ts";
-import { endingAt, isNextBelieved, waitEnd } from "./recorded-endings.ts";
+import { isGone, recordedBlobs, endingAt, isNextBelieved, waitEnd } from "./recorded-endings.ts";
 import { recordedAppEvents } from "./replay-command.ts";
 import { recordedLimit, recordedPreparations, withRecordedStops } from "./replay-boundaries.ts";
-import type { ReplayComparison } from "./replay-comparison.ts";
+import type { ReplayComparison } from "./replay-difference.ts";
 import type { ReplayPacer } from "./replay-pacer.ts";
 import { replayedContext } from "./replay-summaries.ts";
 import { watchedTools } from "./replay-tools.ts";

@@ -15,10 +15,13 @@ import type { Session } from "../runtime/index.ts";
 import type { Agent } from "../agent/index.ts";
 import { withRecordedOffer } from "../mcp/index.ts";
 import { isStop, isTimeUp, type ReplayPace, recordedError } from "../models/index.ts";
-import { beginOf, isOpening, sessionName } from "./recorded-processes.ts";
+import { beginOf, isOpening, sessionName } from "./recorded-endings.ts";
 import { isCommand, repeatCommand } from "./replay-command.ts";
-import { ReplayComparison, type ReplayComparisonOptions } from "./replay-comparison.ts";
-import type { ReplayDifference } from "./replay-difference.ts";
+import {
+  ReplayComparison,
+  type ReplayComparisonOptions,
+  type ReplayDifference,
+} from "./replay-difference.ts";
 import { ReplayPacer } from "./replay-pacer.ts";
 import { ReplayProcess } from "./replay-process.ts";
 import { isRun, recordedRuns } from "./replay-tools.ts";

@@ -24,8 +24,11 @@ import { openMemoryLog } from "../store/leveldb/index.ts";
 import { recordedPace, type Pace, type PaceTime } from "../models/index.ts";
 import { isPromptTrimmed } from "../projections/index.ts";
 import { foldSession, initialSessionState } from "../state/index.ts";
-import { parseAllowed, type AllowedDifference } from "./allowed-differences.ts";
-import type { ReplayDifference } from "./replay-difference.ts";
+import {
+  parseAllowed,
+  type AllowedDifference,
+  type ReplayDifference,
+} from "./replay-difference.ts";
 import { ReplayStage } from "./replay-stage.ts";
 
 /** Options of {@link replay}. */

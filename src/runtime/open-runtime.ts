@@ -42,7 +42,7 @@ import {
   type RedactionTarget,
   type RedactOptions,
 } from "../archive/index.ts";
-import { warningsTo } from "./api/runtime-warnings.ts";
+import { warningsTo, hasLog, type RuntimeSettings } from "./api/runtime-options.ts";
 import {
   closed,
   type ApprovalsOptions,
@@ -73,9 +73,8 @@ import {
   sessionQuerySchema,
   redactSchema,
   resumeSchema,
-} from "./api/runtime-arguments.ts";
+} from "./api/runtime-schema.ts";
 import { subAgentRunner } from "./live/sub-agents.ts";
-import { hasLog, type RuntimeSettings } from "./api/runtime-options.ts";
 import { SessionInbox } from "./elsewhere/inbox.ts";
 import type { Session } from "./api/session.ts";
 import {

@@ -1,9 +1,13 @@
 /** The server: a web-standard `fetch` over the routes. Each request passes the same checks. */
 
 import type { Hono } from "hono";
-import { TurnlogError } from "../events/index.ts";
+import {
+  TurnlogError,
+  type JsonObject,
+  type JsonValue,
+  jsonObjectSchema,
+} from "../events/index.ts";
 import type { Runtime } from "../runtime/index.ts";
-import { describeRoutes } from "./description.ts";
 import { HeadRequest } from "./request-guard.ts";
 import { RouteHandler } from "./route-handler.ts";
 import { addStudioPages } from "./studio-pages.ts";
@@ -21,6 +25,7 @@ import { commandRoutes } from "./sessions/command-routes.ts";
 import { queueRoutes } from "./sessions/queue-routes.ts";
 import { sessionRoutes } from "./sessions/session-routes.ts";
 import { studioRoutes } from "./studio/studio-routes.ts";
+import { z } from "zod";
 
 /**
  * A server over a runtime. It does not own the runtime: close that yourself.
@@ -214,4 +219,82 @@ function routes({
     ...messageRoutes(),
     ...(studio ? studioRoutes(!isReadOnly) : []),
   ];
+}
+
+// The OpenAPI 3.1 description of the routes, made of their schemas. Pure.
+
+/** The description of the routes, as `/openapi.json` answers it. */
+function describeRoutes(routes: readonly Route[]): JsonObject {
+  const paths: Record<string, Record<string, JsonValue>> = {};
+  for (const one of routes) (paths[one.path] ??= {})[one.method] = operation(one);
+  return {
+    openapi: "3.1.0",
+    info: { title: "turnlog", version: "1", description: "Durable sessions of LLM agents." },
+    security: [{ token: [] }],
+    components: {
+      securitySchemes: { token: { type: "http", scheme: "bearer" } },
+      schemas: { Problem: jsonSchemaOf(problemSchema) },
+    },
+    paths,
+  };
+}
+
+const problemSchema = z.object({
+  type: z.literal("about:blank"),
+  title: z.string(),
+  status: z.int(),
+  code: z.string().describe("Stable: switch on this."),
+  detail: z.string(),
+  session: z.string().optional(),
+  position: z.int().optional(),
+  details: z.unknown().optional(),
+});
+
+function operation({ path, method, summary, query, body, answer }: Route): JsonValue {
+  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]): JsonObject => ({
+    name,
+    in: "path",
+    required: true,
+    schema: { type: "string" },
+  }));
+  const fields: Readonly<Record<string, z.core.$ZodType>> = query.shape;
+  const inQuery = Object.entries(fields).map(([name, schema]): JsonObject => ({
+    name,
+    in: "query",
+    required: !(schema instanceof z.ZodType && schema.safeParse(undefined).success),
+    schema: jsonSchemaOf(schema),
+  }));
+  const takesBody = method === "post" && !body.safeParse(undefined).success;
+  const content =
+    answer.kind === "json"
+      ? { "application/json": { schema: jsonSchemaOf(answer.schema) } }
+      : { [answer.mediaType]: { schema: { type: "string", description: answer.words } } };
+  return {
+    summary,
+    parameters: [...inPath, ...inQuery],
+    ...(takesBody
+      ? {
+          requestBody: {
+            required: true,
+            content: { "application/json": { schema: jsonSchemaOf(body) } },
+          },
+        }
+      : {}),
+    responses: {
+      200: { description: summary, content },
+      default: {
+        description: "A refusal or a failure.",
+        content: {
+          "application/problem+json": { schema: { $ref: "#/components/schemas/Problem" } },
+        },
+      },
+    },
+  };
+}
+
+function jsonSchemaOf(schema: z.core.$ZodType): JsonObject {
+  return jsonObjectSchema.parse(
+    // `~standard` is for programs, and no JSON.
+    JSON.parse(JSON.stringify(z.toJSONSchema(schema, { io: "input", unrepresentable: "any" }))),
+  );
 }

@@ -9,9 +9,9 @@ export {
   untilAborted,
 } from "./abort.ts";
 export { Background, untilDone } from "./background.ts";
-export { withFullStop } from "./full-stop.ts";
+export { withFullStop } from "./text.ts";
 export { readableError, toJson, toStoredError, unreadable } from "./json-value.ts";
-export { withMessages } from "./shown-messages.ts";
+export { withMessages } from "./text.ts";
 export {
   DEFAULT_GRACE_MS,
   LONGEST_TIMEOUT_MS,
@@ -23,10 +23,10 @@ export {
   systemTimer,
   waited,
 } from "./timer.ts";
-export { assertNodeVersion } from "./node-version.ts";
+export { assertNodeVersion } from "./optional-package.ts";
 export { optionalPackage } from "./optional-package.ts";
 export { streamOf } from "./stream.ts";
-export { textLines } from "./text-lines.ts";
+export { textLines } from "./text.ts";
 export { Unfinished } from "./background.ts";
 export { plainEvents, withPlainEvents } from "./plain-events.ts";
-export { wellFormed } from "./sent-text.ts";
+export { wellFormed } from "./text.ts";

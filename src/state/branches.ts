@@ -2,6 +2,7 @@
 
 import { headOf, isWithin, spansUpTo } from "../projections/index.ts";
 import type { SessionState } from "./session-state.ts";
+import type { EventLog, ForkPoint } from "../events/index.ts";
 
 /** A branch of a session, in the list of `Session.branches`. */
 export interface SessionBranch {
@@ -40,4 +41,18 @@ export function sessionBranches(state: SessionState): readonly SessionBranch[] {
       active: id === active,
     };
   });
+}
+
+// Reads from the list of sessions where a session branches off.
+
+/** Undefined for a session that is not a fork or does not exist. */
+export async function linkOf(
+  log: Pick<EventLog, "list">,
+  session: string,
+): Promise<ForkPoint | undefined> {
+  // The first entry with this prefix is the session itself, if it exists.
+  for await (const entry of log.list({ prefix: session })) {
+    return entry.session === session ? entry.forkedFrom : undefined;
+  }
+  return undefined;
 }

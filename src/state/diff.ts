@@ -2,7 +2,7 @@
 
 import type { EventLog } from "../events/index.ts";
 import { promptDiff, type PromptDiff } from "../projections/index.ts";
-import { EVENTS_PER_SNAPSHOT } from "./folded-states.ts";
+import { EVENTS_PER_SNAPSHOT } from "./snapshot.ts";
 import { checkPosition, foldOnwards, readSessionState } from "./view.ts";
 
 /** The difference between the prompts at two positions. */

@@ -4,7 +4,7 @@
  */
 
 import { TurnlogError, type EventLog, type SessionEvent } from "../events/index.ts";
-import { linkOf } from "./fork-link.ts";
+import { linkOf } from "./branches.ts";
 
 const erasing: ReadonlySet<SessionEvent["type"]> = new Set(["session.redacted", "session.thinned"]);
 

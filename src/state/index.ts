@@ -1,8 +1,8 @@
 /** The state of a session at a position: all folds together, snapshots, views, differences, recovery. */
 
-export { EVENTS_PER_SNAPSHOT, foldedStates, isDue, keepStates } from "./folded-states.ts";
+export { EVENTS_PER_SNAPSHOT, foldedStates, isDue, keepStates } from "./snapshot.ts";
 export { isUnerased, lineRevisions, type LineRevisions } from "./erased-content.ts";
-export { linkOf } from "./fork-link.ts";
+export { linkOf } from "./branches.ts";
 export { type WaitingQuestion, inbox } from "./inbox.ts";
 export {
   attemptsAt,

@@ -5,7 +5,7 @@
 
 import { askedId, type JsonValue } from "../events/index.ts";
 import type { CallPart, StepItem } from "../projections/index.ts";
-import { ownerOf, stepsNewestFirst } from "./asked-calls.ts";
+import { ownerOf, stepsNewestFirst } from "./approvals.ts";
 import { isAwaited } from "./recovery.ts";
 import type { SessionState } from "./session-state.ts";
 

@@ -11,7 +11,7 @@ import {
 } from "../events/index.ts";
 import { isWithin, spansUpTo, type BranchesState, type Projection } from "../projections/index.ts";
 import { toJson, toStoredError, withFullStop } from "../shared/index.ts";
-import { EVENTS_PER_SNAPSHOT } from "./folded-states.ts";
+import { EVENTS_PER_SNAPSHOT } from "./snapshot.ts";
 
 /** The state of a projection at a position. */
 export interface Projected<State> {

@@ -14,11 +14,7 @@ import {
   withResults,
   type NamedResult,
 } from "./external-results.ts";
-import {
-  storedBoundaries,
-  storedBoundarySchema,
-  type StoredBoundary,
-} from "./stored-boundaries.ts";
+import { storedBoundaries, storedBoundarySchema, type StoredBoundary } from "./boundaries.ts";
 import { initialSessionState, type SessionState } from "./session-state.ts";
 
 /** The version of all stored rows of a snapshot, with the machine's state. Projections have their own. */

@@ -5,11 +5,11 @@
  */
 
 import { z } from "zod";
-import type { EventLog } from "../events/index.ts";
+import type { EventLog, SessionEvent } from "../events/index.ts";
 import { resolveMachineState } from "../machines/index.ts";
 import { activeSpans, blobs, sessionProjections, type BlobsState } from "../projections/index.ts";
-import { linkOf } from "./fork-link.ts";
-import { itemsOn } from "./boundaries.ts";
+import { linkOf } from "./branches.ts";
+import { itemsOn, readBoundaries } from "./boundaries.ts";
 import {
   listsOf,
   loadChunks,
@@ -18,8 +18,7 @@ import {
   SNAPSHOT_VERSION,
   uncompiled,
 } from "./snapshot-chunks.ts";
-import { readBoundaries } from "./stored-boundaries.ts";
-import { initialSessionState, type SessionState } from "./session-state.ts";
+import { initialSessionState, type SessionState, foldSession } from "./session-state.ts";
 
 /** A stored state, and the positions of the chunks of its lists. */
 export interface KeptState {
@@ -159,4 +158,50 @@ export async function storedBlobs(
   return newest === undefined
     ? { position: 0, blobs: blobs.initial }
     : { position: positions[last] ?? 0, blobs: newest.chunk.rest.blobs };
+}
+
+// Folds many events at once, as of an imported session, and finds the states on the way that should be
+// stored: without them each view of an early position would fold everything again.
+
+/** Events that opening a session may have to fold: about ten milliseconds. */
+export const EVENTS_PER_SNAPSHOT = 2000;
+
+interface FoldedStates {
+  /** After the last event. */
+  readonly state: SessionState;
+  readonly due: readonly SessionState[];
+}
+
+/** Folds the events after a stored state. Returns the last state and those to store. */
+export async function foldedStates(
+  from: SessionState,
+  events: Iterable<SessionEvent> | AsyncIterable<SessionEvent>,
+): Promise<FoldedStates> {
+  const due: SessionState[] = [];
+  let state = from;
+  let kept = from.position;
+  for await (const event of events) {
+    state = foldSession(state, event).state;
+    if (!isDue(event, kept)) continue;
+    due.push(state);
+    kept = state.position;
+  }
+  return { state, due };
+}
+
+/** Whether to store the state after an event: at a step or the end of a turn, and far enough after the last stored one. */
+export function isDue({ type, position }: SessionEvent, kept: number): boolean {
+  const isBoundary = type === "step.started" || type === "turn.ended";
+  return isBoundary && position - kept >= EVENTS_PER_SNAPSHOT;
+}
+
+export async function keepStates(
+  log: SnapshotStore,
+  session: string,
+  due: readonly SessionState[],
+  kept: KeptState,
+): Promise<KeptState> {
+  let last = kept;
+  for (const state of due) last = await saveSessionSnapshot(log, session, state, last);
+  return last;
 }

@@ -1,7 +1,7 @@
 /** Encodes what the model streams: texts, reasoning, calls, files, sources. Pure; used by `reply-encoder.ts`. */
 
 import type { EventMap, JsonObject, JsonValue, SessionEvent } from "../events/index.ts";
-import { fileUrl } from "./file-url.ts";
+import { fileUrl } from "./user-message.ts";
 import {
   quiet,
   withSaid,

@@ -1,8 +1,7 @@
 /** Messages of users, as a page has them and as a session accepts them. Pure. */
 
 import type { FileUIPart, TextUIPart, UIMessage, UserContent } from "ai";
-import type { StoredUserContent, StoredUserPart } from "../events/index.ts";
-import { fileUrl } from "./file-url.ts";
+import { type StoredUserContent, type StoredUserPart, referredBlob } from "../events/index.ts";
 import type { SessionMessage, SessionMetadata, UIOptions } from "./ui-types.ts";
 
 type Metadata = NonNullable<TextUIPart["providerMetadata"]>;
@@ -64,4 +63,18 @@ export function fromUIMessage({ role, parts }: Pick<UIMessage, "role" | "parts">
   }
   const [only] = content;
   return content.length === 1 && only?.type === "text" ? only.text : content;
+}
+
+// Where a page finds the content of a file. Pure.
+
+/** The URL of a stored file: its own, that of its blob, or its content as a data URL. */
+export function fileUrl(data: string, mediaType: string, options: UIOptions): string {
+  const digest = referredBlob(data);
+  if (digest !== undefined) return (options.blobUrl ?? defaultUrl)(digest);
+  if (/^(?:data|https?):/i.test(data)) return data;
+  return `data:${mediaType};base64,${data}`;
+}
+
+function defaultUrl(digest: string): string {
+  return `/api/blobs/${digest}`;
 }

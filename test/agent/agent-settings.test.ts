@@ -5,7 +5,7 @@ import * as sdk from "ai";
 import { tool, ToolLoopAgent, type ToolLoopAgentSettings, type ToolSet } from "ai";
 import { expect, expectTypeOf, it } from "vitest";
 import { z } from "zod";
-import { sdkSettings } from "../../src/agent/sdk-settings.ts";
+import { sdkSettings } from "../../src/agent/call-settings.ts";
 import { createRuntime, type Agent } from "../../src/public/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
 

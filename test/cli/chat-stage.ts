@@ -1,9 +1,8 @@
 /** A chat whose keyboard and screen are in memory: keys go in, rows of a screen come out. */
 import { EventEmitter } from "node:events";
 import { takeInterrupts } from "../../src/cli/chat/host/interrupts.ts";
-import { chatStore } from "../../src/cli/chat/host/chat-store.ts";
+import { chatStore, type ChatOptions } from "../../src/cli/chat/host/chat-session.ts";
 import { Chat } from "../../src/cli/chat/chat.ts";
-import type { ChatOptions } from "../../src/cli/chat/host/chat-options.ts";
 import type { ExitCode } from "../../src/cli/output/error-report.ts";
 import type { Channel, Output } from "../../src/cli/output/output.ts";
 import { createRuntime, type Runtime, type Session } from "../../src/runtime/index.ts";

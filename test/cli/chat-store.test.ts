@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { scriptedModel, type Script } from "../../src/models/index.ts";
 import { ask } from "../support/asking.ts";
-import { chatStore } from "../../src/cli/chat/host/chat-store.ts";
+import { chatStore } from "../../src/cli/chat/host/chat-session.ts";
 import { chatStage } from "./chat-stage.ts";
 
 const ENTER = "\r";

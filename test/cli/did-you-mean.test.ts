@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { meantName } from "../../src/cli/output/did-you-mean.ts";
+import { meantName } from "../../src/cli/output/error-report.ts";
 
 const names = ["chat", "rerun", "fork", "sessions", "show", "diff", "log", "redact", "gc", "help"];
 

@@ -1,7 +1,7 @@
 /** What goes to a pipe may come back to the screen that stderr draws on. */
 import { describe, expect, it } from "vitest";
 import type { Channel, Output } from "../../src/cli/output/output.ts";
-import { TurnWriter } from "../../src/cli/chat/screen/turn-writer.ts";
+import { TurnWriter } from "../../src/cli/chat/screen/turn-screen.ts";
 import { interleaved, writingBy } from "../../src/cli/output/interleaved-output.ts";
 import { recordedOutput } from "./recorded-output.ts";
 

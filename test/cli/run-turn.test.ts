@@ -3,7 +3,7 @@ import { EventEmitter } from "node:events";
 import { tool } from "ai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import type { Asked } from "../../src/cli/chat/screen/turn-view.ts";
+import type { Asked } from "../../src/cli/chat/screen/turn-screen.ts";
 import { takeInterrupts } from "../../src/cli/chat/host/interrupts.ts";
 import { finishTurn, runTurn } from "../../src/cli/chat/run-turn.ts";
 import { scriptedModel } from "../../src/models/index.ts";

@@ -12,7 +12,7 @@ import { storeOwner } from "../../src/cli/owner/store-owner.ts";
 import { openFolder } from "../../src/cli/settings/store-folder.ts";
 import { createRuntime, folderKeys, type Runtime } from "../../src/public/index.ts";
 import { offlineModel } from "../../src/models/index.ts";
-import { folderId, kernelAddress } from "../../src/store/leveldb/ownership/socket-address.ts";
+import { folderId, kernelAddress } from "../../src/store/leveldb/ownership/owner-socket.ts";
 import { jsonLines, run, start, type Ended } from "./command-line.ts";
 import { temporaryFolder, type TemporaryFolder } from "./temporary-folder.ts";
 

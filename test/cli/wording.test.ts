@@ -2,9 +2,16 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { jsonSchema } from "../../src/events/index.ts";
-import { callLabel, outcomeLabel } from "../../src/cli/wording/tool-line.ts";
+import {
+  callLabel,
+  outcomeLabel,
+  amount,
+  contentText,
+  duration,
+  excerpt,
+  tokens,
+} from "../../src/cli/wording/wording.ts";
 import { visibleText } from "../../src/cli/output/visible-text.ts";
-import { amount, contentText, duration, excerpt, tokens } from "../../src/cli/wording/wording.ts";
 
 describe("a tool call on one line", () => {
   it("names the tool and its input", () => {

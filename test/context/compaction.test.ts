@@ -6,10 +6,8 @@ import type { ModelMessage } from "ai";
 import { byImportance } from "../../src/context/compaction/by-importance.ts";
 import { checkpoint } from "../../src/context/compaction/checkpoint.ts";
 import { defaultEstimator } from "../../src/context/estimate/token-estimator.ts";
-import { dropMiddle } from "../../src/context/compaction/drop-middle.ts";
-import { dropOldest } from "../../src/context/compaction/drop-oldest.ts";
+import { dropMiddle, dropOldest, slidingWindow } from "../../src/context/compaction/dropping.ts";
 import { meter } from "../../src/context/estimate/message-size.ts";
-import { slidingWindow } from "../../src/context/compaction/sliding-window.ts";
 import { summarize } from "../../src/context/compaction/summarize.ts";
 import type {
   CompactionPlan,

@@ -8,8 +8,7 @@ import { describe, expect, it } from "vitest";
 import { checkpoint } from "../../src/context/compaction/checkpoint.ts";
 import { defaultEstimator } from "../../src/context/estimate/token-estimator.ts";
 import { byImportance } from "../../src/context/compaction/by-importance.ts";
-import { dropMiddle } from "../../src/context/compaction/drop-middle.ts";
-import { dropOldest } from "../../src/context/compaction/drop-oldest.ts";
+import { dropMiddle, dropOldest, slidingWindow } from "../../src/context/compaction/dropping.ts";
 import {
   estimateContext,
   type ContextEstimate,
@@ -17,7 +16,6 @@ import {
 import { meter } from "../../src/context/estimate/message-size.ts";
 import { planCuts } from "../../src/context/shortening/result-cuts.ts";
 import { planPruning } from "../../src/context/shortening/pruning.ts";
-import { slidingWindow } from "../../src/context/compaction/sliding-window.ts";
 import { summarize } from "../../src/context/compaction/summarize.ts";
 import type { PlanBudget } from "../../src/context/compaction/compaction-strategy.ts";
 import type { EventBody } from "../../src/events/index.ts";

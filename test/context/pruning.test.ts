@@ -8,8 +8,9 @@ import {
   planPruning,
   type PruneOptions,
   type PruningPlan,
+  promptCache,
+  type PromptCache,
 } from "../../src/context/shortening/pruning.ts";
-import { promptCache, type PromptCache } from "../../src/context/estimate/prompt-cache.ts";
 import { promptMessages, PRUNED_PLACEHOLDER } from "../../src/projections/index.ts";
 import { anySession, play } from "./any-session.ts";
 import { problems } from "./next-prompt.ts";

@@ -9,8 +9,8 @@ import {
   type CutPlanning,
   resultShare,
   type CutOptions,
+  resultPage,
 } from "../../src/context/shortening/result-cuts.ts";
-import { resultPage } from "../../src/context/shortening/result-page.ts";
 import type { EventBody, ModelOutput } from "../../src/events/index.ts";
 import { cutItem, itemMessages, promptMessages } from "../../src/projections/index.ts";
 import { defaultEstimator } from "../../src/context/index.ts";

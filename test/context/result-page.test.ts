@@ -1,7 +1,7 @@
 /** A page of a long result: its place, its text, and where the rest goes on. */
 
 import { expect, it } from "vitest";
-import { resultPage, type PageRequest } from "../../src/context/shortening/result-page.ts";
+import { resultPage, type PageRequest } from "../../src/context/shortening/result-cuts.ts";
 
 const text = "0123456789".repeat(10);
 const quarter = (shown: string): number => shown.length / 4;

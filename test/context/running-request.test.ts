@@ -3,7 +3,7 @@
 import { describe, expect, it } from "vitest";
 import { byImportance } from "../../src/context/compaction/by-importance.ts";
 import { checkpoint } from "../../src/context/compaction/checkpoint.ts";
-import { dropMiddle } from "../../src/context/compaction/drop-middle.ts";
+import { dropMiddle } from "../../src/context/compaction/dropping.ts";
 import { meter } from "../../src/context/estimate/message-size.ts";
 import type {
   CompactionPlan,

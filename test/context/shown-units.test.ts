@@ -2,9 +2,7 @@
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { dropMiddle } from "../../src/context/compaction/drop-middle.ts";
-import { dropOldest } from "../../src/context/compaction/drop-oldest.ts";
-import { slidingWindow } from "../../src/context/compaction/sliding-window.ts";
+import { dropMiddle, dropOldest, slidingWindow } from "../../src/context/compaction/dropping.ts";
 import {
   isPending,
   messageCount,

@@ -3,10 +3,8 @@
 import { describe, expect, it } from "vitest";
 import { defaultEstimator } from "../../src/context/estimate/token-estimator.ts";
 import { byImportance } from "../../src/context/compaction/by-importance.ts";
-import { dropMiddle } from "../../src/context/compaction/drop-middle.ts";
-import { dropOldest } from "../../src/context/compaction/drop-oldest.ts";
+import { dropMiddle, dropOldest, slidingWindow } from "../../src/context/compaction/dropping.ts";
 import { meter } from "../../src/context/estimate/message-size.ts";
-import { slidingWindow } from "../../src/context/compaction/sliding-window.ts";
 import { summarize } from "../../src/context/compaction/summarize.ts";
 import type { CompactionStrategy } from "../../src/context/compaction/compaction-strategy.ts";
 import type { EventBody } from "../../src/events/index.ts";

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { shownUnits } from "../../src/context/compaction/shown-units.ts";
-import { unitText } from "../../src/context/compaction/summary-transcript.ts";
+import { unitText } from "../../src/context/compaction/summarize.ts";
 import type { EventBody } from "../../src/events/index.ts";
 import { Session } from "./session.ts";
 

@@ -6,11 +6,14 @@ import type {
   CompactionPlan,
   PlanBudget,
 } from "../../src/context/compaction/compaction-strategy.ts";
-import { dropMiddle, type DropMiddleOptions } from "../../src/context/compaction/drop-middle.ts";
-import { dropOldest } from "../../src/context/compaction/drop-oldest.ts";
+import {
+  dropMiddle,
+  type DropMiddleOptions,
+  dropOldest,
+  slidingWindow,
+} from "../../src/context/compaction/dropping.ts";
 import { meter } from "../../src/context/estimate/message-size.ts";
 import { shownUnits } from "../../src/context/compaction/shown-units.ts";
-import { slidingWindow } from "../../src/context/compaction/sliding-window.ts";
 import { lengthEstimator } from "../support/length-estimator.ts";
 import { gpt, Session } from "./session.ts";
 

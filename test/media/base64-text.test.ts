@@ -1,7 +1,7 @@
 /** Text that looks like content: what is none costs no more than its length. */
 
 import { describe, expect, it } from "vitest";
-import { base64Content, dataUrlContent, embeddedDataUrl } from "../../src/media/base64-text.ts";
+import { base64Content, dataUrlContent, embeddedDataUrl } from "../../src/media/file-data.ts";
 
 /** So long that the square of it would take hours. */
 const LONG = 5_000_000;

@@ -5,7 +5,7 @@ import { memoryBlobs } from "../../src/store/blobs/index.ts";
 import { blobReference, type ModelName } from "../../src/events/index.ts";
 import { modelMedia } from "../../src/context/index.ts";
 import type { KnownBlob } from "../../src/projections/index.ts";
-import { whyNotShown } from "../../src/media/shown-content.ts";
+import { whyNotShown } from "../../src/media/sent-file.ts";
 import { SessionBlobs } from "../../src/media/blobs-of-session.ts";
 import { png } from "../support/media.ts";
 

@@ -4,9 +4,12 @@ import { isStepCount, streamText, tool } from "ai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { TurnlogError } from "../../src/events/index.ts";
-import { gate } from "../../src/models/scripted-step.ts";
-import { scriptedModel, type Script } from "../../src/models/scripted-model.ts";
-import type { ScriptedStep } from "../../src/models/scripted-step.ts";
+import {
+  gate,
+  scriptedModel,
+  type Script,
+  type ScriptedStep,
+} from "../../src/models/scripted-model.ts";
 
 const options: LanguageModelV4CallOptions = {
   prompt: [{ role: "user", content: [{ type: "text", text: "go" }] }],

@@ -6,7 +6,7 @@ import { expect, it } from "vitest";
 const helpers: ReadonlySet<string> = new Set([
   "src/shared/abort.ts",
   // Browsers do not all have `Symbol.dispose`.
-  "src/client/abort.ts",
+  "src/client/http.ts",
   // The signal is of one request, which aborts it at its end.
   "src/client/http.ts",
   // The signals are of one request of the MCP client, which has a time limit.

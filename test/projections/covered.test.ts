@@ -2,7 +2,7 @@
 
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { coveredBy, itemRanges } from "../../src/projections/covered.ts";
+import { coveredBy, itemRanges } from "../../src/projections/compactions.ts";
 import type { Compaction } from "../../src/projections/context-view.ts";
 import type { HistoryItem } from "../../src/projections/index.ts";
 import { runs } from "../support/runs.ts";

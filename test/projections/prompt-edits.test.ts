@@ -3,7 +3,7 @@
 import type { ModelMessage } from "ai";
 import { describe, expect, it } from "vitest";
 import type { PreparedMessage, PromptPlace, PromptRange } from "../../src/events/index.ts";
-import type { PromptOrigin } from "../../src/projections/prompt-entry.ts";
+import type { PromptOrigin } from "../../src/projections/prompt-step.ts";
 import {
   editedEntries,
   isHidden,

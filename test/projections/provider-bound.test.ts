@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import type { HistoryPart, StepItem } from "../../src/projections/history-item.ts";
-import { bindingOf, boundItem, isAllBound } from "../../src/projections/provider-bound.ts";
+import { bindingOf, boundItem, isAllBound } from "../../src/projections/prompt-problems.ts";
 
 describe("the binding of a model", () => {
   it.each([

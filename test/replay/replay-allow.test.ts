@@ -5,10 +5,9 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import type { SessionEvent } from "../../src/events/index.ts";
 import { createRuntime, openMemoryLog, type Agent } from "../../src/public/index.ts";
-import { differenceText } from "../../src/replay/replay-difference.ts";
+import { differenceText, type AllowedDifference } from "../../src/replay/replay-difference.ts";
 import { replay } from "../../src/replay/replay.ts";
 import { scriptedModel } from "../../src/models/index.ts";
-import type { AllowedDifference } from "../../src/replay/allowed-differences.ts";
 import { ask } from "../support/asking.ts";
 import { call, calling } from "../support/script.ts";
 

@@ -2,7 +2,7 @@
 
 import { expect, it } from "vitest";
 import type { SessionEvent } from "../../src/events/index.ts";
-import { wholeTurns } from "../../src/server/studio/newest-turns.ts";
+import { wholeTurns } from "../../src/server/studio/figures.ts";
 import { threadOf } from "../../studio/src/chat/thread.ts";
 import { readUIMessages, uiMessages } from "../../src/ui/index.ts";
 import { fixtureNames, readFixture } from "../laws/session-fixture.ts";

@@ -14,7 +14,7 @@ import {
 } from "../../events/index.ts";
 import { blobsOfSession } from "../../media/index.ts";
 import { linkOf, checkPosition, readSummary, storedBlobs } from "../../state/index.ts";
-import { relinkedPlain } from "./relinked.ts";
+import { relinkedPlain } from "./import-append.ts";
 
 export interface ExportOptions {
   /**

@@ -18,21 +18,25 @@ import {
 } from "../settings/store-folder.ts";
 import type { ContextStrategy } from "../settings/environment.ts";
 import { DEFAULT_DIR, writeSentence, type Output } from "../output/output.ts";
-import { meantName } from "../output/did-you-mean.ts";
-import type { ChatPlace } from "./host/chat-options.ts";
-import { chatAgent } from "./model/chat-agent.ts";
-import { chatModels } from "./model/chat-models.ts";
-import { chatStore, type ChatStore } from "./host/chat-store.ts";
-import type { ChatHost, ChatSession } from "./host/chat-session.ts";
-import { contextWarning } from "../wording/context-words.ts";
-import { askLine } from "../output/question.ts";
 import {
+  meantName,
   reportError,
   DONE,
   INTERRUPTED,
   TERMINATED,
   type ExitCode,
 } from "../output/error-report.ts";
+import {
+  type ChatPlace,
+  chatStore,
+  type ChatStore,
+  type ChatHost,
+  type ChatSession,
+} from "./host/chat-session.ts";
+import { chatAgent } from "./model/chat-agent.ts";
+import { chatModels } from "./model/chat-models.ts";
+import { contextWarning } from "../wording/context-words.ts";
+import { askLine } from "../output/question.ts";
 import { visibleName } from "../output/visible-text.ts";
 import { ANSWERS, readAnswer } from "./line/chat-line.ts";
 import { conversationOf } from "./screen/conversation-state.ts";
@@ -50,7 +54,7 @@ import {
   type RerunRequest,
 } from "./run-turn.ts";
 import { ownerHost, ownerRerun } from "./owner-chat.ts";
-import { jsonView, textView, type AskApproval } from "./screen/turn-view.ts";
+import { jsonView, textView, type AskApproval } from "./screen/turn-screen.ts";
 
 export interface ChatRun extends StorePlace {
   readonly durability: "sync" | "os";

@@ -2,7 +2,7 @@
 
 import { onAbort, firstAbort } from "../../shared/index.ts";
 import type { CancelMode, Delivery, SessionEvent } from "../../events/index.ts";
-import type { ChatSession } from "./host/chat-session.ts";
+import type { ChatSession, ChatOptions, ChatPlace } from "./host/chat-session.ts";
 import { emptyDraft } from "../terminal/draft.ts";
 import type { Key } from "../terminal/keyboard.ts";
 import { TurnCancel } from "./acts/turn-cancel.ts";
@@ -14,7 +14,6 @@ import { carryOut } from "./acts/slash-commands.ts";
 import { ChatScreen } from "./screen/chat-screen.ts";
 import { conversationOf, questionsOf } from "./screen/conversation-state.ts";
 import { isShownByEvents, isWrongCommand, type Moved } from "./acts/command-outcome.ts";
-import type { ChatOptions, ChatPlace } from "./host/chat-options.ts";
 import { earlierInputs } from "./host/resumed-session.ts";
 import { SessionFigures } from "./screen/session-figures.ts";
 

@@ -6,7 +6,7 @@ import { questionScreen } from "../output/output.ts";
 import { editText } from "./line/text-editor.ts";
 import { Chat } from "./chat.ts";
 import { isOwnerGone } from "../owner/owner-answer.ts";
-import type { ChatOptions, ChatPlace } from "./host/chat-options.ts";
+import type { ChatOptions, ChatPlace } from "./host/chat-session.ts";
 
 /** Within this time a process is stopped that has asked for it. */
 const STOPPING_MS = 200;

@@ -11,7 +11,7 @@ import { DONE, INTERRUPTED, type ExitCode } from "../output/error-report.ts";
 import { writeLine, type Channel } from "../output/output.ts";
 import { settle } from "./acts/approval-settlement.ts";
 import type { Interrupts } from "./host/interrupts.ts";
-import type { TurnView } from "./screen/turn-view.ts";
+import type { TurnView } from "./screen/turn-screen.ts";
 
 type Question = Pick<Approval, "position" | "callId">;
 

@@ -5,7 +5,7 @@ import { z } from "zod";
 import { DONE, type ExitCode } from "../output/error-report.ts";
 import { writeLine, type Output } from "../output/output.ts";
 import { jsonText } from "../output/visible-text.ts";
-import { unlessInterrupted } from "../settings/interrupted.ts";
+import { unlessInterrupted } from "../settings/environment.ts";
 import { openFolder, storeOptions } from "../settings/store-folder.ts";
 import { amount, figure } from "../wording/wording.ts";
 

@@ -8,7 +8,7 @@ import { hasCode, parseSessionId, TurnlogError } from "../../events/index.ts";
 import { runChat, type ChatRun } from "../chat/chat-run.ts";
 import { chooseModel } from "../chat/model/model-choice.ts";
 import { isAddress, isFile } from "../chat/line/mentioned-files.ts";
-import { newSessionName } from "../chat/host/session-name.ts";
+import { newSessionName } from "../chat/host/resumed-session.ts";
 import {
   agentOptions,
   openSessions,

@@ -13,7 +13,7 @@ import {
   type StorePlace,
   type StoreUse,
 } from "../settings/store-folder.ts";
-import { unlessInterrupted } from "../settings/interrupted.ts";
+import { unlessInterrupted } from "../settings/environment.ts";
 import { amount, figure } from "../wording/wording.ts";
 
 const optionsSchema = z.object({

@@ -3,7 +3,7 @@
 import { shellWord } from "../../events/index.ts";
 import { z } from "zod";
 import { forkSession, type ForkedSession } from "../../archive/index.ts";
-import { forkName } from "../chat/host/session-name.ts";
+import { forkName } from "../chat/host/resumed-session.ts";
 import { writeLine, writeLines, type Output } from "../output/output.ts";
 import { jsonText } from "../output/visible-text.ts";
 import type { StoreOwner } from "../owner/store-owner.ts";

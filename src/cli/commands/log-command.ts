@@ -18,9 +18,9 @@ import { viewSession } from "../../state/index.ts";
 import { DONE, type ExitCode } from "../output/error-report.ts";
 import { writeLine, writeLines, type Channel, type Output } from "../output/output.ts";
 import { jsonText } from "../output/visible-text.ts";
-import { unlessInterrupted } from "../settings/interrupted.ts";
+import { unlessInterrupted } from "../settings/environment.ts";
 import { openSessions, sessionOptions, sharedSessions } from "../settings/store-folder.ts";
-import { eventLine } from "../show/show-events.ts";
+import { eventLine } from "../show/show-history.ts";
 
 const optionsSchema = z.object({
   ...sessionOptions,

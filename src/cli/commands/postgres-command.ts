@@ -5,8 +5,7 @@ import { missingSchemaSql, postgresSchemaSql } from "../../store/postgres/index.
 import { jsonText } from "../output/visible-text.ts";
 import { UsageError } from "../output/error-report.ts";
 import { writeLine, type Output } from "../output/output.ts";
-import { openDatabase } from "../settings/database.ts";
-import { storeOptions } from "../settings/store-folder.ts";
+import { openDatabase, storeOptions } from "../settings/store-folder.ts";
 
 const optionsSchema = z.object({ ...storeOptions, sql: z.boolean().default(false) });
 

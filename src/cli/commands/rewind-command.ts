@@ -15,7 +15,7 @@ import { writeLine, writeLines, type Output } from "../output/output.ts";
 import { openSessions, sessionOptions, ownerOf } from "../settings/store-folder.ts";
 import { amount } from "../wording/wording.ts";
 import { sessionBranches, stateAt } from "../../state/index.ts";
-import { branchLine } from "../show/show-branches.ts";
+import { branchLine } from "../show/show-history.ts";
 
 const moveSchema = z.object({
   ...sessionOptions,

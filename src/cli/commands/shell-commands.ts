@@ -1,9 +1,8 @@
 /** Defines the commands about the command line, and refuses a mistyped command, which would go to a model as a message. */
 
 import { type Command, Argument, type Option } from "commander";
-import { meantName } from "../output/did-you-mean.ts";
+import { meantName, UsageError } from "../output/error-report.ts";
 import { writeLines, type Output } from "../output/output.ts";
-import { UsageError } from "../output/error-report.ts";
 
 /** Defines `turnlog completion <shell>`. */
 export function addCompletionCommand(program: Command, output: Output): void {

@@ -8,9 +8,14 @@ import { fullLengths, usualLengths, type Lengths } from "../wording/wording.ts";
 import { writeLines, type Channel, type Output } from "../output/output.ts";
 import { UsageError } from "../output/error-report.ts";
 import { jsonText } from "../output/visible-text.ts";
-import { allItems, withLeftBranch, type LeftAt } from "../show/show-branches.ts";
-import { eventLine } from "../show/show-events.ts";
-import { historyLines } from "../show/show-history.ts";
+import {
+  allItems,
+  withLeftBranch,
+  type LeftAt,
+  historyLines,
+  eventLine,
+  timelineLines,
+} from "../show/show-history.ts";
 import {
   linkedLines,
   stateLines,
@@ -20,7 +25,6 @@ import {
   usageLines,
   usageValue,
 } from "../show/show-view.ts";
-import { timelineLines } from "../show/show-timeline.ts";
 import { openSessions, sessionOptions } from "../settings/store-folder.ts";
 
 const optionsSchema = z.object({

@@ -4,17 +4,12 @@
  */
 import { type Tool, tool } from "ai";
 import { folderBoundary, explained, refused, type FolderBoundary } from "./folder-boundary.ts";
-import { listFilesTool, type ListFilesInput, type ListFilesOutput } from "./list-files-tool.ts";
-import { readFileTool, type ReadFileInput, type ReadFileOutput } from "./read-file-tool.ts";
-import {
-  searchFilesTool,
-  type SearchFilesInput,
-  type SearchFilesOutput,
-} from "./search-files-tool.ts";
 import { existsSync } from "node:fs";
 import { mkdir, stat, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { z } from "zod";
+import { coverage, walkFolder, readLines, timeBoxed, type Walk } from "./folder-files.ts";
+import { textStart } from "../../events/index.ts";
 
 export interface FolderToolsOptions {
   /** Whether to offer `write_file`. Default: false. */
@@ -84,4 +79,281 @@ function writeFileTool(boundary: FolderBoundary): Tool<WriteFileInput, WriteFile
       return { path: name, bytes: Buffer.byteLength(text), created };
     },
   });
+}
+
+// The tool `list_files`: the names in a folder, up to a limit. Reads no file.
+
+const usualLimit = 300;
+
+interface ListFilesInput {
+  readonly path?: string | undefined;
+  readonly pattern?: string | undefined;
+  readonly recursive?: boolean | undefined;
+  readonly limit?: number | undefined;
+}
+
+const listInput: z.ZodType<ListFilesInput> = z.object({
+  path: z.string().optional().describe("The folder to list. Left out: the whole folder."),
+  pattern: z
+    .string()
+    .optional()
+    .describe('Only files that this glob takes, e.g. "**/*.ts" or "*.md"; implies recursive.'),
+  recursive: z
+    .boolean()
+    .optional()
+    .describe("Also list the files of all folders below. Default: no."),
+  limit: z
+    .int()
+    .min(1)
+    .max(5000)
+    .optional()
+    .describe(`At most so many entries. Default: ${usualLimit}.`),
+});
+
+interface ListFilesOutput {
+  readonly path: string;
+  /** Sorted names relative to the root; folders end in `/` and are named only when not recursive. */
+  readonly entries: readonly string[];
+  /** Skipped entries, and why. */
+  readonly passedOver?: readonly string[];
+  /** Present if there are more entries. */
+  readonly cut?: string;
+}
+
+function listFilesTool(boundary: FolderBoundary): Tool<ListFilesInput, ListFilesOutput> {
+  return tool({
+    description:
+      "Lists files and folders by name. Leaves out .git, .turnlog and node_modules. A glob takes names that begin with a dot only where it spells the dot.",
+    inputSchema: listInput,
+    async execute(
+      { path = ".", pattern, limit = usualLimit, ...input },
+      { abortSignal },
+    ): Promise<ListFilesOutput> {
+      const recursive = input.recursive ?? pattern !== undefined;
+      const start = await boundary.locate(path);
+      const walk = await walkFolder(boundary, start, { recursive, pattern, signal: abortSignal });
+      const entries = walk.found
+        .filter(({ isFolder }) => !isFolder || !(recursive || pattern !== undefined))
+        .map(({ name, isFolder }) => (isFolder ? `${name}/` : name));
+      const cut =
+        entries.length > limit
+          ? `the limit of ${limit} entries was reached. Name a folder or a pattern, or raise the limit.`
+          : walk.cut;
+      return {
+        path: start.name,
+        entries: entries.slice(0, limit),
+        ...coverage(walk.passedOver, cut),
+      };
+    },
+  });
+}
+
+// The tool `read_file`: a text file, or some of its lines, up to a limit.
+
+const mostLines = 2000;
+const mostCharacters = 50_000;
+
+interface ReadFileInput {
+  readonly path: string;
+  readonly startLine?: number | undefined;
+  readonly endLine?: number | undefined;
+}
+
+const readInput: z.ZodType<ReadFileInput> = z.object({
+  path: z.string().describe("The file to read."),
+  startLine: z.int().min(1).optional().describe("The first line, counted from 1. Default: 1."),
+  endLine: z.int().min(1).optional().describe("The last line. Default: the end of the file."),
+});
+
+interface ReadFileOutput {
+  readonly path: string;
+  readonly text: string;
+  /** The lines of `text`; `endLine` is `startLine - 1` for an empty file. */
+  readonly startLine: number;
+  readonly endLine: number;
+  /** Lines of the file. */
+  readonly totalLines: number;
+  /** Present if `text` is less than requested. */
+  readonly cut?: string;
+}
+
+function readFileTool(boundary: FolderBoundary): Tool<ReadFileInput, ReadFileOutput> {
+  return tool({
+    description: `Reads a text file, at most ${mostLines} lines or ${mostCharacters} characters at once.`,
+    inputSchema: readInput,
+    async execute({ path, startLine = 1, endLine }, { abortSignal }): Promise<ReadFileOutput> {
+      abortSignal?.throwIfAborted();
+      const located = await boundary.locate(path);
+      const lines = await readLines(located);
+      const { name } = located;
+      if (lines === undefined)
+        throw refused(path, `${name} is a binary file, which cannot be read as text.`);
+      if (startLine > Math.max(lines.length, 1))
+        throw refused(path, `${name} has ${lines.length} lines; there is no line ${startLine}.`);
+      if (endLine !== undefined && endLine < startLine)
+        throw refused(path, `endLine ${endLine} comes before startLine ${startLine}.`);
+      const asked = lines.slice(startLine - 1, endLine);
+      const shown = fitting(asked);
+      const last = startLine + shown.length - 1;
+      return {
+        path: name,
+        text: textStart(shown.join("\n"), mostCharacters),
+        startLine,
+        endLine: last,
+        totalLines: lines.length,
+        ...cutOf(asked, shown, last),
+      };
+    },
+  });
+}
+
+/** The lines that fit one answer, at least one. */
+function fitting(lines: readonly string[]): readonly string[] {
+  let characters = 0;
+  const end = lines.slice(0, mostLines).findIndex((line, index) => {
+    characters += line.length + 1;
+    return index > 0 && characters > mostCharacters + 1;
+  });
+  return lines.slice(0, end === -1 ? mostLines : end);
+}
+
+function cutOf(
+  asked: readonly string[],
+  shown: readonly string[],
+  last: number,
+): { readonly cut?: string } {
+  const more = shown.length < asked.length ? ` Go on with startLine ${last + 1}.` : "";
+  const length = shown[0]?.length ?? 0;
+  if (length > mostCharacters)
+    return {
+      cut: `line ${last} has ${length} characters, of which the first ${mostCharacters} are shown.${more}`,
+    };
+  return more === "" ? {} : { cut: `the text ends after line ${last}.${more}` };
+}
+
+// The tool `search_files`: the lines of text files that contain a text or match an expression.
+
+const usualMatches = 100;
+const longestLine = 300;
+
+interface SearchFilesInput {
+  readonly query: string;
+  readonly regex?: boolean | undefined;
+  readonly ignoreCase?: boolean | undefined;
+  readonly path?: string | undefined;
+  readonly pattern?: string | undefined;
+  readonly limit?: number | undefined;
+}
+
+const searchInput: z.ZodType<SearchFilesInput> = z.object({
+  query: z.string().min(1).max(1000).describe("The text to search for, within one line."),
+  regex: z
+    .boolean()
+    .optional()
+    .describe("Whether query is a JavaScript regular expression. Default: no."),
+  ignoreCase: z.boolean().optional().describe("Whether capitals do not matter. Default: they do."),
+  path: z
+    .string()
+    .optional()
+    .describe("A folder or file to search in. Left out: the whole folder."),
+  pattern: z
+    .string()
+    .optional()
+    .describe('Only files that this glob takes, e.g. "**/*.ts" or "*.md".'),
+  limit: z
+    .int()
+    .min(1)
+    .max(1000)
+    .optional()
+    .describe(`At most so many lines. Default: ${usualMatches}.`),
+});
+
+interface SearchMatch {
+  readonly file: string;
+  /** Counted from 1. */
+  readonly line: number;
+  /** The trimmed line; a long line is cut around the match, marked by `…`. */
+  readonly text: string;
+}
+
+interface SearchFilesOutput {
+  /** Sorted by file as listed, then by line. */
+  readonly matches: readonly SearchMatch[];
+  /** Skipped files, and why. */
+  readonly passedOver?: readonly string[];
+  /** Present if there may be more matches. */
+  readonly cut?: string;
+}
+
+function searchFilesTool(boundary: FolderBoundary): Tool<SearchFilesInput, SearchFilesOutput> {
+  return tool({
+    description:
+      "Searches the text files of a folder and all folders below, line by line. Leaves out .git, .turnlog, node_modules and binary files.",
+    inputSchema: searchInput,
+    async execute(input, { abortSignal: signal }): Promise<SearchFilesOutput> {
+      const { path = ".", pattern, limit = usualMatches } = input;
+      const find = columnFinder(input);
+      const start = await boundary.locate(path);
+      const walk: Walk = (await stat(start.real)).isDirectory()
+        ? await walkFolder(boundary, start, { recursive: true, pattern, signal })
+        : { found: [{ ...start, isFolder: false }], passedOver: [] };
+      const matches: SearchMatch[] = [];
+      const notes = [...walk.passedOver];
+      let binary = 0;
+      for (const file of walk.found) {
+        signal?.throwIfAborted();
+        // One more than the limit shows that there are more.
+        if (matches.length > limit) break;
+        if (file.isFolder) continue;
+        const lines = await readLines(file).catch((error: unknown) => explained(file.name, error));
+        if (lines === undefined) binary += 1;
+        else if (lines instanceof Error) notes.push(`${file.name} (${lines.message})`);
+        else {
+          for (const [index, column] of find(lines).entries()) {
+            if (column === -1) continue;
+            matches.push({ file: file.name, line: index + 1, text: around(lines[index], column) });
+          }
+        }
+      }
+      if (binary > 0) notes.push(`${binary} binary ${binary === 1 ? "file" : "files"}`);
+      const cut =
+        matches.length > limit
+          ? `the limit of ${limit} lines was reached. Name a folder or a pattern, or raise the limit.`
+          : walk.cut;
+      return { matches: matches.slice(0, limit), ...coverage(notes, cut) };
+    },
+  });
+}
+
+/** Finds the column of a match in each line, or -1. */
+function columnFinder({
+  query,
+  regex = false,
+  ignoreCase = false,
+}: SearchFilesInput): (lines: readonly string[]) => readonly number[] {
+  if (regex) {
+    const expression = compile(query, ignoreCase);
+    return (lines) => timeBoxed(query, () => lines.map((line) => line.search(expression)));
+  }
+  const wanted = ignoreCase ? query.toLowerCase() : query;
+  return (lines) => lines.map((line) => (ignoreCase ? line.toLowerCase() : line).indexOf(wanted));
+}
+
+function compile(query: string, ignoreCase: boolean): RegExp {
+  try {
+    return new RegExp(query, ignoreCase ? "i" : "");
+  } catch (error) {
+    const why = error instanceof Error ? error.message : "it is not valid";
+    throw refused(
+      query,
+      `The expression ${query} cannot be used: ${why}. Use a simpler one.`,
+      error,
+    );
+  }
+}
+
+function around(line = "", column: number): string {
+  const from = line.length <= longestLine ? 0 : Math.max(0, column - longestLine / 3);
+  const text = line.slice(from, from + longestLine).trim();
+  return `${from > 0 ? "…" : ""}${text}${from + longestLine < line.length ? "…" : ""}`;
 }

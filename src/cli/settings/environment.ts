@@ -1,7 +1,7 @@
 /** The environment variables of the command line. No other file reads them. */
 
 import { z } from "zod";
-import { UsageError } from "../output/error-report.ts";
+import { UsageError, type ExitCode, INTERRUPTED } from "../output/error-report.ts";
 
 export interface Environment {
   /** The keys of providers, by their variables. */
@@ -98,4 +98,27 @@ function keysOf(variables: NodeJS.ProcessEnv): ReadonlyMap<string, string> {
     ([name, value]) => [name, text.parse(value) ?? ""] as const,
   );
   return new Map(keys.filter(([name, key]) => name.endsWith("_API_KEY") && key !== ""));
+}
+
+// Ctrl-C in a command that reads or checks: it stops the work, and the exit code says so.
+
+/** The exit code of the work, or 130 as soon as Ctrl-C is pressed. The signal stops the work. */
+export async function unlessInterrupted(
+  work: (signal: AbortSignal) => Promise<ExitCode>,
+): Promise<ExitCode> {
+  const stop = new AbortController();
+  const interrupted = Promise.withResolvers<ExitCode>();
+  const press = (): void => {
+    stop.abort();
+    interrupted.resolve(INTERRUPTED);
+  };
+  process.on("SIGINT", press);
+  const working = work(stop.signal);
+  // After an interrupt nobody awaits the work: its errors must not become unhandled rejections.
+  working.catch(() => {});
+  try {
+    return await Promise.race([working, interrupted.promise]);
+  } finally {
+    process.off("SIGINT", press);
+  }
 }

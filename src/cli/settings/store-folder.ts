@@ -19,7 +19,25 @@ import { isWithin } from "../../store/folder/index.ts";
 import type { RuntimeOptions } from "../../runtime/index.ts";
 import { storeOwner, type StoreOwner } from "../owner/store-owner.ts";
 import { UsageError } from "../output/error-report.ts";
-import { databaseSchema, openDatabase, type Database } from "./database.ts";
+
+// A database as the store of a command, instead of a folder.
+
+const databaseSchema = z.object({ connectionString: z.string(), migrate: z.boolean() });
+
+/** The database of `--postgres`, and whether `--no-migrate` forbids to change its tables. */
+type Database = z.infer<typeof databaseSchema>;
+
+/**
+ * The log in a database; its driver is loaded now. A command that does not begin sessions makes no tables.
+ * @throws TurnlogError as `openPostgresLog`
+ */
+export async function openDatabase(
+  { connectionString, migrate }: Database,
+  { creates }: { readonly creates: boolean },
+): Promise<EventLog> {
+  const { openPostgresLog } = await import("../../store/postgres/index.ts");
+  return await openPostgresLog({ connectionString, migrate: migrate && creates });
+}
 
 /** The options of every command that opens a store. */
 export const storeOptions = {

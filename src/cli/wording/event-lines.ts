@@ -13,19 +13,9 @@ import {
 } from "../../events/index.ts";
 import type { Style } from "../output/output.ts";
 import { contextWords } from "./context-words.ts";
-import { callLabel, outcomeLabel } from "./tool-line.ts";
 import {
-  costLine,
-  emptyTally,
-  endingSentence,
-  limitSentence,
-  retrySentence,
-  skippedWords,
-  tally,
-  unknownWords,
-  type TurnTally,
-} from "./turn-words.ts";
-import {
+  callLabel,
+  outcomeLabel,
   amount,
   contentText,
   duration,
@@ -37,6 +27,17 @@ import {
   usualLengths,
   type Lengths,
 } from "./wording.ts";
+import {
+  costLine,
+  emptyTally,
+  endingSentence,
+  limitSentence,
+  retrySentence,
+  skippedWords,
+  tally,
+  unknownWords,
+  type TurnTally,
+} from "./turn-words.ts";
 
 export interface EventLine {
   /** Names and contents in it are as the event has them; it may have several lines. */

@@ -10,7 +10,7 @@ import { bindingOf, modelOf } from "../../projections/index.ts";
 import { modelFamily } from "../models/model-family.ts";
 
 /** Valid for all but Mistral: Anthropic's and Bedrock's letters, the 40 characters of OpenAI's older interface. */
-const COMMON = /^[\w-]{1,40}$/;
+const COMMON_ID = /^[\w-]{1,40}$/;
 const MISTRAL = /^[a-zA-Z0-9]{9}$/;
 
 type AssistantPart = Exclude<AssistantContent, string>[number];
@@ -28,7 +28,7 @@ export class CallIds {
 
   constructor(model: ModelName | undefined) {
     this.#model = model;
-    this.#form = isMistral(model) ? MISTRAL : COMMON;
+    this.#form = isMistral(model) ? MISTRAL : COMMON_ID;
   }
 
   /** An unchanged message is the same object. */

@@ -6,8 +6,7 @@
 import type { AppEventType } from "./app-events.ts";
 import { isAppEvent, type SessionEvent, type NewEvent } from "./catalogue.ts";
 import { TurnlogError } from "../values/errors.ts";
-import { jsonObjectSchema, MOST_LEVELS, type JsonObject } from "../values/json.ts";
-import { plainJson } from "../values/plain-json.ts";
+import { jsonObjectSchema, MOST_LEVELS, type JsonObject, plainJson } from "../values/json.ts";
 
 const NAME = /^app\.[a-z0-9][a-z0-9.-]{0,95}$/;
 const MOST_BYTES = 1_048_576;

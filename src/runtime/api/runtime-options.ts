@@ -1,14 +1,15 @@
 /** The options of a runtime, and how its store is opened. */
 
 import type { KeyStore } from "../../store/encryption/index.ts";
-import type {
-  DefinedEvents,
-  EventBody,
-  EventLog,
-  JsonObject,
-  ParentCall,
-  RecoveryPolicy,
+import {
+  type DefinedEvents,
+  type EventBody,
+  type EventLog,
+  type JsonObject,
+  type ParentCall,
+  type RecoveryPolicy,
   TurnlogError,
+  isElsewhere,
 } from "../../events/index.ts";
 import type { BlobOptions, AttachmentOptions } from "../../media/index.ts";
 import {
@@ -24,7 +25,7 @@ import type { ReplayGate } from "../../state/index.ts";
 import type { RuntimeMeter } from "../figures/runtime-metrics.ts";
 import type { RecordedPreparation } from "../session/step-preparation.ts";
 import type { SpendingLimits } from "../figures/spending-ledger.ts";
-import type { Timer } from "../../shared/index.ts";
+import { type Timer, toStoredError } from "../../shared/index.ts";
 import type { FlexibleSchema } from "@ai-sdk/provider-utils";
 
 /** The place of the log. */
@@ -223,4 +224,36 @@ export async function openStore(
     return await openServedLog({ dir, durability, takeOver }, share ? service : undefined);
   }
   return await openMemoryLog();
+}
+
+// Warnings of a runtime: to the user's `onWarning`, else to the process.
+
+export function warningsTo(
+  onWarning: ((error: TurnlogError) => void) | undefined,
+): (error: TurnlogError) => void {
+  return (error) => {
+    try {
+      if (onWarning !== undefined) return onWarning(error);
+    } catch (thrown) {
+      // An error of the callback must not fail what it reports on.
+      process.emitWarning(`\`onWarning\` threw: ${toStoredError(thrown).message}`);
+    }
+    process.emitWarning(error);
+  };
+}
+
+/** @param what - What could not be done, for errors of others. */
+export function asWarning(error: unknown, what: string): TurnlogError {
+  if (TurnlogError.isInstance(error)) return error;
+  return new TurnlogError("LOG_FAILED", what, { cause: error });
+}
+
+/** Tells of sessions that could not be closed. One that another process has taken ends there. */
+export function warnOfFailed(
+  closings: readonly PromiseSettledResult<unknown>[],
+  onWarning: (error: TurnlogError) => void,
+): void {
+  for (const one of closings)
+    if (one.status === "rejected" && !isElsewhere(one.reason))
+      onWarning(asWarning(one.reason, "A session could not be closed."));
 }

@@ -20,9 +20,8 @@ import {
   text,
   thing,
 } from "../../validation/index.ts";
-import type { ApprovalAnswer } from "../session/approval-answer.ts";
-import type { CancelOptions } from "../session/cancellation.ts";
-import type { WithdrawOptions } from "../session/commands.ts";
+import type { ApprovalAnswer } from "../session/answers.ts";
+import type { CancelOptions, WithdrawOptions } from "../session/commands.ts";
 import type { CompactOptions } from "../prompt/prompts.ts";
 import type { PreviewOptions } from "../prompt/preview.ts";
 import {
@@ -31,7 +30,7 @@ import {
   redactedSchema,
   shortText,
   signal,
-} from "./runtime-arguments.ts";
+} from "./runtime-schema.ts";
 import type {
   AgentChanges,
   ForkOptions,

@@ -2,12 +2,10 @@
 
 import type { CompactionStrategy } from "../../context/index.ts";
 import type { Delivery, EventSchemas, JsonObject, SessionEvent } from "../../events/index.ts";
-import type { ApprovalAnswer, ApprovalRecorded } from "../session/approval-answer.ts";
-import type { CallAnswered } from "../session/call-answer.ts";
-import type { Cancelled, CancelOptions } from "../session/cancellation.ts";
+import type { ApprovalAnswer, ApprovalRecorded, CallAnswered } from "../session/answers.ts";
+import type { Cancelled, CancelOptions, WithdrawOptions } from "../session/commands.ts";
 import type { Rewound } from "../session/rewind.ts";
 import type { Turn } from "../session/turn.ts";
-import type { WithdrawOptions } from "../session/commands.ts";
 import type { CallAnswer } from "../tools/client-output.ts";
 import type { CompactOptions } from "../prompt/prompts.ts";
 import type { ContextFigures } from "../prompt/context-figures.ts";

@@ -9,8 +9,9 @@ import {
   isAnswered,
   type ApprovalAnswer,
   type ApprovalRecorded,
-} from "../session/approval-answer.ts";
-import { answerCall, callToAnswer } from "../session/call-answer.ts";
+  answerCall,
+  callToAnswer,
+} from "../session/answers.ts";
 import type { SessionActor } from "../session/actor.ts";
 import type { Session } from "../api/session.ts";
 import { clientEnding } from "../tools/client-output.ts";

@@ -17,9 +17,13 @@ import {
   type EventSchemas,
 } from "../../events/index.ts";
 import { acceptedAt, type Projection } from "../../projections/index.ts";
-import { cancel, type CancelOptions, type Cancellation } from "../session/cancellation.ts";
+import {
+  cancel,
+  type CancelOptions,
+  type Cancellation,
+  type CommandTarget,
+} from "../session/commands.ts";
 import * as commands from "../session/commands.ts";
-import type { CommandTarget } from "../session/commands.ts";
 import { commandEventId, executedAt } from "../session/command-outcome.ts";
 import { createTurn, type Turn } from "../session/turn.ts";
 import { lastRun } from "../session/rewind.ts";

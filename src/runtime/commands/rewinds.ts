@@ -7,7 +7,7 @@ import type { OutputInterface } from "ai";
 import type { EventBody, EventLog } from "../../events/index.ts";
 import { acceptedAt } from "../../projections/index.ts";
 import { assertBasedOn, type Seen } from "../session/head.ts";
-import { cancel } from "../session/cancellation.ts";
+import { cancel, type CommandTarget } from "../session/commands.ts";
 import { commandEventId, recordedRewind } from "../session/command-outcome.ts";
 import {
   checkout,
@@ -20,7 +20,6 @@ import {
   type Rewound,
 } from "../session/rewind.ts";
 import * as commands from "../session/commands.ts";
-import type { CommandTarget } from "../session/commands.ts";
 import { leavingBranch } from "../session/repeated-messages.ts";
 import type { SessionActor } from "../session/actor.ts";
 import type { Turn } from "../session/turn.ts";

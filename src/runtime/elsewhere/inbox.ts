@@ -18,7 +18,7 @@ import {
 import { toJson } from "../../shared/index.ts";
 import { called, type CommandAnswer } from "./forwarded-commands.ts";
 import { check } from "../../validation/index.ts";
-import { deleteSchema } from "../api/runtime-arguments.ts";
+import { deleteSchema } from "../api/runtime-schema.ts";
 import { deleteLive, type UpkeepHost } from "./live-upkeep.ts";
 import type { Session } from "../api/session.ts";
 

@@ -8,7 +8,7 @@ import { z } from "zod";
 import { TurnlogError, type EventLog } from "../../events/index.ts";
 import { linkOf } from "../../state/index.ts";
 import type { UpkeepHost } from "./live-upkeep.ts";
-import { elsewhereIfNotHere } from "./stored-command.ts";
+import { elsewhereIfNotHere } from "./stored-commands.ts";
 import type { SnapshotWriter } from "../session/snapshot-writer.ts";
 import type { SessionActor } from "../session/actor.ts";
 import {

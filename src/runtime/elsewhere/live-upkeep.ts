@@ -10,7 +10,7 @@ import { deletedSchema, deleteSession, type DeletedWithBlobs } from "../../media
 import { childrenOf, waitsForAnswer } from "../../state/index.ts";
 import type { Background } from "../../shared/index.ts";
 import { readAnswer } from "./forwarded-commands.ts";
-import { elsewhereIfNotHere } from "./stored-command.ts";
+import { elsewhereIfNotHere } from "./stored-commands.ts";
 import type { LiveSession } from "../live/live-session.ts";
 import type { LiveSessions } from "../live/live-sessions.ts";
 

@@ -12,7 +12,7 @@ import {
   type SessionState,
 } from "../../state/index.ts";
 import type { Background } from "../../shared/index.ts";
-import { asWarning } from "../api/runtime-warnings.ts";
+import { asWarning } from "../api/runtime-options.ts";
 import type { LaterMessages } from "../live/later-messages.ts";
 import type { LiveSessions } from "../live/live-sessions.ts";
 import type { Watched } from "../session/watchers.ts";

@@ -3,13 +3,13 @@
 import type { ContentPart, LanguageModelUsage, StepResult, ToolSet } from "ai";
 import { unreportedUsage } from "../../agent/index.ts";
 
-type Result = StepResult<ToolSet>;
-type Content = ContentPart<ToolSet>;
-type OfType<Type extends Content["type"]> = Extract<Content, { readonly type: Type }>;
+type StepOfResult = StepResult<ToolSet>;
+type StepContent = ContentPart<ToolSet>;
+type OfType<Type extends StepContent["type"]> = Extract<StepContent, { readonly type: Type }>;
 
 /** The fields of a result that its content does not give. */
 export type StepFields = Pick<
-  Result,
+  StepOfResult,
   | "callId"
   | "stepNumber"
   | "model"
@@ -27,9 +27,9 @@ export type StepFields = Pick<
 >;
 
 /** All fields are properties of the object, so that listeners may spread it. */
-export function liveStep(fields: StepFields): Result {
+export function liveStep(fields: StepFields): StepOfResult {
   const { content } = fields;
-  const of = <Type extends Content["type"]>(type: Type): Array<OfType<Type>> =>
+  const of = <Type extends StepContent["type"]>(type: Type): Array<OfType<Type>> =>
     content.filter((part): part is OfType<Type> => part.type === type);
   const toolCalls = of("tool-call");
   const toolResults = of("tool-result");
@@ -52,7 +52,7 @@ export function liveStep(fields: StepFields): Result {
   };
 }
 
-function reasoningPart(part: Content): Result["reasoning"] {
+function reasoningPart(part: StepContent): StepOfResult["reasoning"] {
   if (part.type !== "reasoning" && part.type !== "reasoning-file") return [];
   const { providerMetadata } = part;
   const options = providerMetadata === undefined ? {} : { providerOptions: providerMetadata };
@@ -66,7 +66,7 @@ function sum(one: number | undefined, other: number | undefined): number | undef
 }
 
 /** The sum over steps. A provider's raw figures remain only where there is one step. */
-export function totalUsage(steps: readonly Result[]): LanguageModelUsage {
+export function totalUsage(steps: readonly StepOfResult[]): LanguageModelUsage {
   const [first = unreportedUsage, ...rest] = steps.map((step) => step.usage);
   return rest.reduce(
     (total, usage) => ({

@@ -3,7 +3,7 @@
 import type { ModelMessage, StepResult, ToolExecutionStartEvent, ToolSet } from "ai";
 import type { Dispatcher } from "../../telemetry/index.ts";
 import { ownCopy, type SessionEvent } from "../../events/index.ts";
-import type { ToolObserver, ToolOutcome, ToolSetup } from "../tools/tool-observer.ts";
+import type { ToolObserver, ToolOutcome, ToolSetup } from "../tools/tool-execution.ts";
 
 type Content = StepResult<ToolSet>["content"][number];
 type SdkToolCall = Extract<Content, { readonly type: "tool-call" }>;

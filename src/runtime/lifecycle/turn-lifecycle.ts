@@ -19,7 +19,7 @@ import {
   type LifecycleEvents,
   type LifecycleName,
 } from "../../telemetry/index.ts";
-import type { ToolObserver, ToolSetup } from "../tools/tool-observer.ts";
+import type { ToolObserver, ToolSetup } from "../tools/tool-execution.ts";
 import { Operation, type OpenStep, type OperationSetup } from "./operation.ts";
 import { invalidCall, ObservedTool, sdkCall } from "./observed-tool.ts";
 import { unlessAborted } from "../../shared/index.ts";

@@ -22,7 +22,7 @@ import type { HeldValues } from "../session/turn-values.ts";
 import type { LimitReached } from "../session/effects.ts";
 import { SnapshotWriter } from "../session/snapshot-writer.ts";
 import { SessionActor } from "../session/actor.ts";
-import { openChain } from "../session/chain.ts";
+import { openChain } from "../session/writer.ts";
 import { Watchers } from "../session/watchers.ts";
 import { foldedStates, isAtRest, loadSessionSnapshot } from "../../state/index.ts";
 import { reopened } from "../api/runtime.ts";

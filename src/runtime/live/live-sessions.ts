@@ -21,7 +21,7 @@ import { giveBack, release, whileClaimed } from "./claims.ts";
 import { FollowedSessions } from "./followed-sessions.ts";
 import { asGone, closed, reopened, isBack } from "../api/runtime.ts";
 import { DEFAULT_GRACE_MS, Unfinished, after } from "../../shared/index.ts";
-import { warnOfFailed } from "../api/runtime-warnings.ts";
+import { warnOfFailed } from "../api/runtime-options.ts";
 import { agentOf } from "./sub-agents.ts";
 import { RuntimeMetrics } from "../figures/runtime-metrics.ts";
 

@@ -1,11 +1,21 @@
 /** The options that both step sources pass to the AI SDK for a call. */
 
-import { type Agent, callSettings, sentTools, type StepRequest } from "../../agent/index.ts";
+import {
+  type Agent,
+  callSettings,
+  sentTools,
+  type StepRequest,
+  foundBy,
+  loadedAgent,
+  searchTools,
+} from "../../agent/index.ts";
 import { ownCopy } from "../../events/index.ts";
 import { wellFormed } from "../../shared/index.ts";
 import { namedModelOptions } from "./cache-marks.ts";
 import { thinkingSettings } from "./reasoning-loop.ts";
 import type { Instructions, LanguageModelCallOptions, ModelMessage } from "ai";
+import type { LanguageModelV4Message, LanguageModelV4Prompt } from "@ai-sdk/provider";
+import type { HistoryState } from "../../projections/index.ts";
 
 type CallRequest = LanguageModelCallOptions &
   Pick<Agent, "model" | "headers" | "providerOptions" | "repairToolCall" | "toolChoice"> & {
@@ -65,4 +75,71 @@ function withOwnPrompt(
   repair: NonNullable<Agent["repairToolCall"]>,
 ): NonNullable<Agent["repairToolCall"]> {
   return (broken) => repair({ ...broken, messages: ownCopy(broken.messages) });
+}
+
+// Copies the prompt of a call: a provider or a middleware may change its own. Every step copies all messages,
+// so the fields that can be changed are known here; a copy that looks for them takes three times as long.
+
+type Part = Exclude<LanguageModelV4Message["content"], string>[number];
+
+export function promptCopy(prompt: LanguageModelV4Prompt): LanguageModelV4Prompt {
+  return prompt.map((message) => messageCopy(message));
+}
+
+function messageCopy(message: LanguageModelV4Message): LanguageModelV4Message {
+  switch (message.role) {
+    case "system":
+      return withOptions({ ...message });
+    case "user":
+      return withOptions({ ...message, content: message.content.map(partCopy) });
+    case "assistant":
+      return withOptions({ ...message, content: message.content.map(partCopy) });
+    case "tool":
+      return withOptions({ ...message, content: message.content.map(partCopy) });
+  }
+}
+
+function partCopy<One extends Part>(part: One): One {
+  switch (part.type) {
+    case "text":
+    case "reasoning":
+    case "tool-approval-response":
+      return withOptions({ ...part });
+    case "tool-call":
+      return withOptions({ ...part, input: ownCopy(part.input) });
+    case "tool-result": {
+      const { output } = part;
+      return withOptions({
+        ...part,
+        output: output.type === "text" ? withOptions({ ...output }) : ownCopy(output),
+      });
+    }
+    default:
+      return ownCopy(part);
+  }
+}
+
+/** The given copy, with options of its own. */
+function withOptions<Value extends { providerOptions?: Part["providerOptions"] }>(
+  copy: Value,
+): Value {
+  if (copy.providerOptions !== undefined) copy.providerOptions = ownCopy(copy.providerOptions);
+  return copy;
+}
+
+// The agent of a session's next request: its deferred tools are there once a search of the session has found them.
+
+export function loadedFor(agent: Agent, { items, open }: HistoryState): Agent {
+  const searches = searchTools(agent);
+  if (searches.length === 0) return agent;
+  const found = new Set<string>();
+  for (const item of open === undefined ? items : [...items, open]) {
+    if (item.kind !== "step") continue;
+    for (const part of item.parts) {
+      if (part.kind !== "call" || !searches.includes(part.toolName)) continue;
+      if (part.outcome.status !== "succeeded") continue;
+      for (const name of foundBy(part.outcome.output)) found.add(name);
+    }
+  }
+  return loadedAgent(agent, found);
 }

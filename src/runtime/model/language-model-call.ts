@@ -9,10 +9,16 @@ import {
 } from "ai";
 import { type ResponseMetadata, ownCopy } from "../../events/index.ts";
 import { unlessAborted, untilAborted, withMessages } from "../../shared/index.ts";
-import { callRequest } from "./call-request.ts";
+import { callRequest, promptCopy } from "./call-request.ts";
 import { stepWarnings } from "./reasoning-loop.ts";
-import { measuredUsage, recordedEnd, responseMetadata, stepStart } from "./recorded-end.ts";
-import { recordedPart, type ContentPart } from "./recorded-part.ts";
+import {
+  measuredUsage,
+  recordedEnd,
+  responseMetadata,
+  stepStart,
+  recordedPart,
+  type ContentPart,
+} from "./recorded-parts.ts";
 import { ReplyIds, withOwnIds } from "./reply-ids.ts";
 import {
   requestTools,
@@ -31,7 +37,6 @@ import type {
   LanguageModelV4Prompt,
 } from "@ai-sdk/provider";
 import { withCaching } from "./cache-marks.ts";
-import { promptCopy } from "./prompt-copy.ts";
 
 export const languageModelCall: StepSource = { name: "language-model-call", call };
 

@@ -33,9 +33,8 @@ import {
 import { recordOffloaded, type SessionBlobs } from "../../media/index.ts";
 import { awaitedCalls, deferredCalls, EMPTY_STOP, isSilent } from "../../projections/index.ts";
 import { checkedUsage, type SentPrompt } from "./checked-usage.ts";
-import { emptyReply } from "./empty-reply.ts";
-import { loadedFor } from "./tool-search.ts";
-import { emptyStop, replyEnd } from "./reply-end.ts";
+import { emptyReply, emptyStop, replyEnd } from "./reply-end.ts";
+import { loadedFor } from "./call-request.ts";
 import { toStoredError, unlessAborted, type Timer } from "../../shared/index.ts";
 import { brokenStream, providerFailure, retryDelayMs } from "./provider-failure.ts";
 import type { SessionRecorder } from "../../state/index.ts";

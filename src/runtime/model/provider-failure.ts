@@ -13,8 +13,7 @@ import {
   type StoredError,
 } from "../../events/index.ts";
 import { EMPTY_STOP, isTooLarge, overflowOf } from "../../projections/index.ts";
-import { EMPTY_REPLY, emptyReplyKind } from "./empty-reply.ts";
-import { BROKEN_REPLY } from "./reply-end.ts";
+import { EMPTY_REPLY, emptyReplyKind, BROKEN_REPLY } from "./reply-end.ts";
 
 export interface ProviderFailure {
   readonly kind: FailureKind;

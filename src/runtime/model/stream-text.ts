@@ -15,12 +15,16 @@ import {
   type ToolSet,
 } from "ai";
 import { withCaching } from "./cache-marks.ts";
-import { callRequest } from "./call-request.ts";
+import { callRequest, promptCopy } from "./call-request.ts";
 import { stepWarnings } from "./reasoning-loop.ts";
 import { readableError, streamOf } from "../../shared/index.ts";
-import { measuredUsage, recordedEnd, responseMetadata, stepStart } from "./recorded-end.ts";
-import { promptCopy } from "./prompt-copy.ts";
-import { recordedPart } from "./recorded-part.ts";
+import {
+  measuredUsage,
+  recordedEnd,
+  responseMetadata,
+  stepStart,
+  recordedPart,
+} from "./recorded-parts.ts";
 import { ReplyIds, withOwnIds } from "./reply-ids.ts";
 import {
   type CallObserver,

@@ -16,9 +16,8 @@ import {
   tokensOf,
   withoutStrategy,
 } from "./fitting-compaction.ts";
-import { countPrompt } from "./prompt-count.ts";
-import { compactionBudget } from "./prompt-limits.ts";
-import { pruningNow } from "./headroom.ts";
+import { countPrompt } from "./provider-counter.ts";
+import { compactionBudget, pruningNow } from "./headroom.ts";
 import type { SessionRecorder } from "../../state/index.ts";
 import { climbDown, type Ladder } from "./summary-ladder.ts";
 

@@ -16,8 +16,7 @@ import type { EventBody } from "../../events/index.ts";
 import { compaction, inContextTokens, type CompactionEnd, type Origin } from "./compaction-end.ts";
 import { nextEstimate, plainTokens, type PromptSetup } from "./context-figures.ts";
 import { compactionChoice } from "../../agent/index.ts";
-import { pruningNow } from "./headroom.ts";
-import { compactionBudget, compactionLimits, countedMore } from "./prompt-limits.ts";
+import { pruningNow, compactionBudget, compactionLimits, countedMore } from "./headroom.ts";
 import type { SessionRecorder, SessionState } from "../../state/index.ts";
 
 /** The session and the strategy of a compaction. */

@@ -6,7 +6,7 @@ import type { CompactionPlan, CompactionStrategy } from "../../context/index.ts"
 import { contextView, promptMessages } from "../../projections/index.ts";
 import { compaction, inContextTokens } from "./compaction-end.ts";
 import { plainTokens, type PromptSetup } from "./context-figures.ts";
-import { compactionBudget } from "./prompt-limits.ts";
+import { compactionBudget } from "./headroom.ts";
 import type { SessionState } from "../../state/index.ts";
 
 export interface PreviewOptions {

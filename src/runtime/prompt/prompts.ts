@@ -45,11 +45,10 @@ import {
   isCallbackFailure,
   type ReadRequest,
 } from "../../agent/index.ts";
-import { stepBudget } from "./prompt-limits.ts";
-import { compactionNow, cutsNow, omissionNow, pruningNow } from "./headroom.ts";
+import { stepBudget, compactionNow, cutsNow, omissionNow, pruningNow } from "./headroom.ts";
 import { previewCompaction, type CompactionPreview } from "./preview.ts";
-import { reductionNow } from "./reduction-rungs.ts";
 import {
+  reductionNow,
   afterOverflow,
   cutsAfterOverflow,
   MOST_REFUSALS,

@@ -7,9 +7,8 @@ import { z } from "zod";
 import { check, code, implementation, optionsOf, text } from "../../validation/index.ts";
 import type { Delivery, SessionEvent } from "../../events/index.ts";
 import { initialMachineState, machineFold, type MachineStep } from "../../machines/index.ts";
-import type { ApprovalAnswer } from "../session/approval-answer.ts";
-import type { CancelOptions } from "../session/cancellation.ts";
-import type { WithdrawOptions } from "../session/commands.ts";
+import type { ApprovalAnswer } from "../session/answers.ts";
+import type { CancelOptions, WithdrawOptions } from "../session/commands.ts";
 import type { CallAnswer } from "../tools/client-output.ts";
 import type {
   MoveOptions,

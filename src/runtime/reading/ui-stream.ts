@@ -21,7 +21,7 @@ import {
 } from "../../validation/index.ts";
 import { firstAbort } from "../../shared/index.ts";
 import type { Session } from "../api/session.ts";
-import { withProgress, type Followed } from "../live/sub-agent-progress.ts";
+import { withProgress, type Followed } from "../live/sub-agents.ts";
 
 /** Default: the last reply of the active branch, or the turn that runs. */
 type StreamPlace =

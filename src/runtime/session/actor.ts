@@ -31,14 +31,13 @@ import {
   foldSession,
   type SessionState,
 } from "../../state/index.ts";
-import type { SessionChain } from "./chain.ts";
+import { type SessionChain, SessionWriter } from "./writer.ts";
 import { SessionEffects, type LimitReached } from "./effects.ts";
 import type { RecordedPreparation } from "./step-preparation.ts";
 import type { SessionPrompts } from "../prompt/prompts.ts";
 import type { ContextFor, RunningTurn } from "./running-turn.ts";
 import type { HeldValues } from "./turn-values.ts";
 import type { Delegate } from "../tools/delegation.ts";
-import { SessionWriter } from "./writer.ts";
 import { z } from "zod";
 
 export interface SessionActorOptions {

@@ -10,9 +10,16 @@ import {
   type Delivery,
   type EventBody,
   type JsonObject,
+  type CancelMode,
+  type TurnEndReason,
 } from "../../events/index.ts";
 import { allWaiting, type QueuedMessage } from "../../projections/index.ts";
-import { isIdle, type SessionRecorder } from "../../state/index.ts";
+import {
+  isIdle,
+  type SessionRecorder,
+  type DescribedCall,
+  type SessionState,
+} from "../../state/index.ts";
 
 export type CommandTarget = Pick<SessionRecorder, "session" | "state">;
 
@@ -150,4 +157,70 @@ export function close(target: CommandTarget, reason?: string): Events {
   if (target.state.machine.matches("closed")) return [];
   assertIdle(target, "close");
   return [{ type: "session.closed", data: reason === undefined ? {} : { reason } }];
+}
+
+// Cancelling a turn as a decider: the events of the request, and what the turn was doing. Pure.
+
+export interface CancelOptions {
+  /**
+   * `now` (default) stops the running model call and tools. `after-tools` lets the step and its tools
+   * finish; calls that wait for approval are skipped.
+   */
+  readonly mode?: CancelMode;
+  readonly reason?: string;
+  /** Withdraw the waiting messages too. Default: false. */
+  readonly withdraw?: boolean;
+  /** The name of the person who cancels, for the log. */
+  readonly by?: string;
+}
+
+/** What the session was doing when its turn was cancelled, and what is kept of the turn. */
+export interface Cancelled {
+  readonly was: "idle" | "streaming" | "tools" | "compacting";
+  readonly turn: number | undefined;
+  /** How the turn ended: `cancelled`, or another reason if it ended by itself first. */
+  readonly ended: TurnEndReason | undefined;
+  readonly kept: {
+    /** The text of the turn's last step. */
+    readonly text: string;
+    readonly calls: readonly Pick<
+      DescribedCall,
+      "callId" | "toolName" | "status" | "input" | "reason"
+    >[];
+  };
+  /** Ids of the messages that were withdrawn. */
+  readonly withdrawn: readonly string[];
+}
+
+export interface Cancellation {
+  readonly events: readonly EventBody[];
+  /** `turn` is undefined between turns. */
+  readonly cancelled: Pick<Cancelled, "was" | "turn" | "withdrawn">;
+}
+
+export function cancel(
+  { machine, queue }: SessionState,
+  { mode = "now", reason, withdraw = false, by }: CancelOptions,
+): Cancellation {
+  const { turn, stopping, skipCalls, compactingFrom } = machine.context;
+  const about = explained({ reason, by });
+  const waiting = withdraw && !machine.matches("closed") ? queue.waiting : [];
+  const withdrawn = waiting.map((message) => message.id);
+  const events: EventBody[] = [];
+  if (withdrawn.length > 0) {
+    events.push({ type: "message.withdrawn", data: { ids: withdrawn, ...about } });
+  }
+  const was = activityOf(machine);
+  // A second request with `now` hurries a turn that was to stop after its tools.
+  if (was !== "idle" && (stopping === undefined || (mode === "now" && !skipCalls))) {
+    events.push({ type: "turn.cancel-requested", data: { turn, mode, ...about } });
+  }
+  const isBetweenTurns = was === "idle" || (was === "compacting" && compactingFrom === "idle");
+  return { events, cancelled: { was, turn: isBetweenTurns ? undefined : turn, withdrawn } };
+}
+
+function activityOf(machine: SessionState["machine"]): Cancelled["was"] {
+  if (machine.matches("idle") || machine.matches("closed")) return "idle";
+  if (machine.matches("tools")) return "tools";
+  return machine.matches("compacting") ? "compacting" : "streaming";
 }

@@ -16,7 +16,7 @@ import { refusal } from "./commands.ts";
 import { RunningTurn, type RunningTurnOptions } from "./running-turn.ts";
 import { StepAttempt, stepCancelled, stepFailed, type StepAttemptOptions } from "./step-attempt.ts";
 import { StepBoundary, type StepBoundaryOptions } from "./step-boundary.ts";
-import { endTurn } from "./turn-end.ts";
+import { endTurn } from "./turn-outcome.ts";
 import { repetition, TurnClock } from "./turn-limits.ts";
 import type { ModelCatalogue } from "../../context/index.ts";
 import { withExpansion, type SessionBlobs } from "../../media/index.ts";

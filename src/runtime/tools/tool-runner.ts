@@ -22,17 +22,17 @@ import { denialReason, executed } from "./call-ending.ts";
 import type { CallIdentity } from "./call-identity.ts";
 import { delegationOf, delegationFault, type Delegate, type Delegation } from "./delegation.ts";
 import { toJson, toStoredError, type Timer } from "../../shared/index.ts";
-import { CallParts, RunningCalls } from "./running-calls.ts";
-import type { ToolObserver, ToolSetup } from "./tool-observer.ts";
-import { type SessionRecorder, effectIdOf, waitsForPerson } from "../../state/index.ts";
-import { StepCalls } from "./step-calls.ts";
+import { CallParts, RunningCalls, StepCalls } from "./running-calls.ts";
 import {
+  type ToolObserver,
+  type ToolSetup,
   executeCall,
   inputFromRecord,
   offloadedExecution,
   type AnyTool,
   type Execution,
 } from "./tool-execution.ts";
+import { type SessionRecorder, effectIdOf, waitsForPerson } from "../../state/index.ts";
 
 export interface ToolRunnerOptions {
   readonly recorder: SessionRecorder;

@@ -16,11 +16,9 @@ import {
 } from "../../state/index.ts";
 import { json, numberQuery, route, type Call, type Route } from "../route/route.ts";
 import { eventStream, withProblem } from "../streams/event-stream.ts";
-import { figuresOf, listedCost } from "./figures.ts";
+import { figuresOf, listedCost, newestTurns } from "./figures.ts";
 import { mergedEvents } from "./merged-events.ts";
-import { NearStates } from "./near-states.ts";
-import { newestTurns } from "./newest-turns.ts";
-import { replayed } from "./replayed.ts";
+import { NearStates, replayed } from "./near-states.ts";
 
 const atPosition = z.strictObject({ position: numberQuery.optional() });
 const anything = z.looseObject({});

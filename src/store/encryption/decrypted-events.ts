@@ -6,7 +6,7 @@ import {
   type GlobalEvent,
   TurnlogError,
 } from "../../events/index.ts";
-import { keyMissing, keyWrong } from "./key-errors.ts";
+import { keyMissing, keyWrong } from "./key-store.ts";
 import { withoutKey, type KeyRing, type KeyRange } from "./key-ring.ts";
 import { isEncrypted, decryptedEvent } from "./encrypted-event.ts";
 

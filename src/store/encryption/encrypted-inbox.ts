@@ -14,8 +14,8 @@ import {
   type JsonValue,
   type Ownership,
 } from "../../events/index.ts";
-import { decryptedContent, encryptedContent } from "./encrypted-content.ts";
-import { keyMissing } from "./key-errors.ts";
+import { decryptedContent, encryptedContent } from "./encrypted-event.ts";
+import { keyMissing } from "./key-store.ts";
 import { withoutKey, type KeyRing } from "./key-ring.ts";
 
 const label = Buffer.from("turnlog command");

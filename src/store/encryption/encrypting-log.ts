@@ -35,9 +35,8 @@ import {
 import { AppendLines } from "./append-lines.ts";
 import type { EncryptedLog, EncryptedLogOptions, Erasure, LogInFolder } from "./encrypted-log.ts";
 import { EncryptedInbox, rereading } from "./encrypted-inbox.ts";
-import { keyMissing } from "./key-errors.ts";
+import { keyMissing, assertKeysOutside, unsavedKeys, type KeyStore } from "./key-store.ts";
 import { PendingForks } from "./pending-forks.ts";
-import { assertKeysOutside, unsavedKeys, type KeyStore } from "./key-store.ts";
 import { KeyRing } from "./key-ring.ts";
 import { SessionErasing } from "./session-erasing.ts";
 import {
@@ -46,9 +45,8 @@ import {
   type DecryptOptions,
   type WithoutKey,
 } from "./decrypted-events.ts";
-import { EventEncryption } from "./encrypted-event.ts";
+import { EventEncryption, decryptedContent, encryptedContent } from "./encrypted-event.ts";
 import { z } from "zod";
-import { decryptedContent, encryptedContent } from "./encrypted-content.ts";
 
 export function asEncrypted(log: EventLog): EncryptedLog | undefined {
   return log instanceof EncryptingLog ? log : undefined;

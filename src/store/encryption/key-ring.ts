@@ -12,8 +12,7 @@ import {
   type PositionRange,
   assertKnownFormat,
 } from "../../events/index.ts";
-import { keyMissing, keyWrong } from "./key-errors.ts";
-import { type KeyStore, jsonOf, UNFINISHED } from "./key-store.ts";
+import { keyMissing, keyWrong, type KeyStore, jsonOf, UNFINISHED } from "./key-store.ts";
 import { isEncrypted } from "./encrypted-event.ts";
 import { SessionKey } from "./session-key.ts";
 import { z } from "zod";

@@ -7,8 +7,7 @@ import { createCipheriv, createDecipheriv, createHmac, randomBytes } from "node:
 import { z } from "zod";
 import { assertKnownFormat, TurnlogError, type EventLog } from "../../events/index.ts";
 import { check, optionsOf, thing } from "../../validation/index.ts";
-import { keyWrong } from "./key-errors.ts";
-import { jsonOf, UNFINISHED, type KeyStore } from "./key-store.ts";
+import { keyWrong, jsonOf, UNFINISHED, type KeyStore } from "./key-store.ts";
 
 /** The master keys of {@link masterKeys}: 32 bytes each. */
 export interface MasterKeyOptions {

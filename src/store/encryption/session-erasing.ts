@@ -10,7 +10,7 @@ import {
 import type { AppendLines } from "./append-lines.ts";
 import type { Erasure } from "./encrypted-log.ts";
 import { type EventEncryption, withForm } from "./encrypted-event.ts";
-import { keyMissing } from "./key-errors.ts";
+import { keyMissing } from "./key-store.ts";
 import type { KeyRing } from "./key-ring.ts";
 import type { PendingForks } from "./pending-forks.ts";
 import type { SessionKey } from "./session-key.ts";

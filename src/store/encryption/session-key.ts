@@ -6,8 +6,7 @@
 import { randomBytes } from "node:crypto";
 import { z } from "zod";
 import { assertKnownFormat, type PositionRange } from "../../events/index.ts";
-import { keyWrong } from "./key-errors.ts";
-import { jsonOf } from "./key-store.ts";
+import { keyWrong, jsonOf } from "./key-store.ts";
 import { KEY_POSITIONS, PuncturableKey } from "./puncturable-key.ts";
 
 interface KeyPart {

@@ -14,5 +14,5 @@ export {
   queuedEvents,
   mergedRow,
 } from "./event-row.ts";
-export { LooseRows } from "./loose-rows.ts";
+export { LooseRows } from "./open-row.ts";
 export { OpenRow, type TakenRows } from "./open-row.ts";

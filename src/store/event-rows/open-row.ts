@@ -3,7 +3,7 @@
  * block's first delta has a row of its own: many blocks have one delta.
  */
 
-import { continues, isPlainDelta, textOf, type Delta } from "./delta-run.ts";
+import { continues, isPlainDelta, textOf, type Delta, LONGEST_RUN } from "./delta-run.ts";
 import { mergedRow, type EventRow } from "./event-row.ts";
 
 /** The row is written again for each delta: a longer one costs more than a row for the next ones. */
@@ -87,5 +87,42 @@ export class OpenRow {
     this.#rows = [];
     this.#deltas = 0;
     this.#bytes = 0;
+  }
+}
+
+// Collects a session's small rows, which its log merges later: a slow stream makes a row of each delta.
+
+/** Rows with more deltas on average are not merged: writing them again costs more than it saves. */
+const LONG_VALUE = 16;
+
+export class LooseRows {
+  #rows: EventRow[] = [];
+  #first: Delta | undefined;
+  #events = 0;
+
+  /** Drops rows that are not in the store. */
+  clear(): void {
+    this.#rows = [];
+    this.#first = undefined;
+    this.#events = 0;
+  }
+
+  /** Takes the session's next row. Returns earlier rows to merge, or none. */
+  take(row: EventRow): readonly EventRow[] {
+    const [first] = row.events;
+    const delta = first !== undefined && isPlainDelta(first) ? first : undefined;
+    const begun = this.#first;
+    const goesOn = begun !== undefined && delta !== undefined && continues(begun, delta);
+    if (goesOn && this.#events + row.events.length <= LONGEST_RUN) {
+      this.#rows.push(row);
+      this.#events += row.events.length;
+      return [];
+    }
+    const over = this.#rows;
+    const isWorthIt = over.length > 1 && this.#events < LONG_VALUE * over.length;
+    this.#first = delta;
+    this.#rows = delta === undefined ? [] : [row];
+    this.#events = delta === undefined ? 0 : row.events.length;
+    return isWorthIt ? over : [];
   }
 }

@@ -8,5 +8,5 @@ export {
   makePrivateFolder,
   syncAbove,
   syncFolder,
-} from "./private-folder.ts";
-export { isWithin } from "./within-folder.ts";
+} from "./folder.ts";
+export { isWithin } from "./folder.ts";

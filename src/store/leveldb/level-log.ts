@@ -8,9 +8,17 @@ import {
   listSchema,
   readAllSchema,
   readSchema,
+  cursorPositionSchema,
 } from "../log-rules/call-schemas.ts";
 import { assertPositions, closedError, deletedError } from "../log-rules/log-errors.ts";
-import { check, code, implementation, name, optionsOf } from "../../validation/index.ts";
+import {
+  check,
+  code,
+  implementation,
+  name,
+  optionsOf,
+  name as nameSchema,
+} from "../../validation/index.ts";
 import {
   type NewEvent,
   type SessionEvent,
@@ -32,18 +40,20 @@ import {
   parseSessionId,
   rejected,
 } from "../../events/index.ts";
-import { levelCursors } from "./cursors.ts";
 import type { Committer } from "./write/committer.ts";
 import { type Backup, type BackupOptions, backupStore } from "./backup/backup-store.ts";
 import { listSessions } from "./rows/session-rows.ts";
-import type { Database } from "./rows/database.ts";
-import { readOnlyError } from "./rows/failures.ts";
+import { type Database, rowAt } from "./rows/database.ts";
+import { readOnlyError, commitDamage } from "./rows/failures.ts";
 import { readGlobal } from "./read/global-reader.ts";
 import { snapshotRow } from "./read/snapshots.ts";
 import { logParts, type LogParts, type LogPartsOptions } from "./log-parts.ts";
 import type { StoreLog } from "./store-log.ts";
 import { resolve } from "node:path";
 import { assertOutside } from "./backup/backup-folder.ts";
+import { z } from "zod";
+import { checkedRow, withChecksum } from "./rows/commit-record.ts";
+import { cursorKey } from "./rows/keys.ts";
 
 const signal = implementation({ addEventListener: code });
 const backupSchema = optionsOf<BackupOptions>({ onProgress: code, signal }, {});
@@ -321,3 +331,39 @@ class RunningBackups {
     await this.settled();
   }
 }
+
+// The stored positions of consumers, each in a row of its own. Not a cache: a damaged one is an error.
+
+interface CursorOptions {
+  readonly database: Database;
+  readonly committer: Committer;
+  readonly assertOpen: () => void;
+  readonly assertWritable: () => void;
+}
+
+function levelCursors(options: CursorOptions): CursorStore {
+  const { database, committer, assertOpen, assertWritable } = options;
+  return {
+    async load(name) {
+      assertOpen();
+      check(nameSchema, name, "cursors.load", { name: "name" });
+      const key = cursorKey(name);
+      const row = await rowAt(database, key);
+      if (row === undefined) return undefined;
+      const position = checkedRow(key, row, cursorSchema);
+      if (position !== undefined) return position;
+      throw commitDamage(0, `the stored position of the consumer ${name} is altered`);
+    },
+
+    async save(name, position) {
+      assertWritable();
+      check(nameSchema, name, "cursors.save", { name: "name" });
+      check(cursorPositionSchema, position, "cursors.save", { name: "position" });
+      const key = cursorKey(name);
+      await committer.write((rows) => rows.put(key, withChecksum(key, position)));
+    },
+  };
+}
+
+/** After a repair 0: the consumer begins again. */
+const cursorSchema = z.int().nonnegative();

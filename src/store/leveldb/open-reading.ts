@@ -17,8 +17,7 @@ import { levelAt } from "./files/level.ts";
 import { linkFolder, liveFiles } from "./files/log-folder.ts";
 import type { Ownership } from "./files/own-store.ts";
 import { newStore, readStoreFile } from "./files/store-file.ts";
-import { needsNewLog, isUnfinished } from "./files/store-files.ts";
-import { namesIn, type StorePaths } from "./files/store-paths.ts";
+import { needsNewLog, isUnfinished, namesIn, type StorePaths } from "./files/store-files.ts";
 
 /** @throws TurnlogError `LOG_FOREIGN`, `LOG_DAMAGED`, `LOG_FULL`, `LOG_READ_ONLY`, `LOG_FAILED` */
 export async function openForReading(paths: StorePaths, ownership: Ownership): Promise<StoreLog> {

@@ -3,22 +3,21 @@
  * commit chain, in this order, before any write. A store that is refused keeps its files as they were.
  */
 
-import { existsSync, realpathSync } from "node:fs";
+import { existsSync, realpathSync, statSync } from "node:fs";
 import { rm } from "node:fs/promises";
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 import { check, flag, name, oneOf, optionsOf } from "../../validation/index.ts";
-import { folderBlobs } from "../blobs/index.ts";
+import { folderBlobs, memoryBlobs } from "../blobs/index.ts";
 import { TurnlogError } from "../../events/index.ts";
 import { keepFilesPrivate, keepPrivate, makePrivateFolder } from "../folder/index.ts";
 import { eraseLeft, type Eraser } from "./upkeep/erasure.ts";
 import { catchUpIndex, checkRows, type CheckedRows } from "./upkeep/opening.ts";
 import type { Committer } from "./write/committer.ts";
-import { checkedMarkRow } from "./rows/commit-record.ts";
+import { checkedMarkRow, chainStart } from "./rows/commit-record.ts";
 import { storeFailure } from "./rows/failures.ts";
 import { checkFiles, sumTables } from "./files/file-check.ts";
 import { createReached, lastKnown, ReachedFile, readReached } from "./files/reached-file.ts";
 import { flush, levelAt, type LevelDb } from "./files/level.ts";
-import { FolderWatch } from "./files/folder-watch.ts";
 import { liveFiles, numberOfFile } from "./files/log-folder.ts";
 import { guardLog, inheritedGuard, finishInterrupted } from "./files/open-guard.ts";
 import { ownStore, type Ownership } from "./files/own-store.ts";
@@ -39,11 +38,14 @@ import {
   beginLog,
   finishLog,
   isUnfinished,
+  storePaths,
+  type StorePaths,
+  namesIn,
 } from "./files/store-files.ts";
-import { storePaths, type StorePaths } from "./files/store-paths.ts";
 import { LevelLog } from "./level-log.ts";
 import type { StoreLog } from "./store-log.ts";
 import { openForReading } from "./open-reading.ts";
+import { performance } from "node:perf_hooks";
 
 export type OpenLogOptions = OpenToWrite | OpenToRead;
 
@@ -296,4 +298,81 @@ function closer(
 function emptyLogOf({ log }: StorePaths): number {
   const { logs } = liveFiles(log);
   return logs.every(({ size }) => size === 0) ? numberOfFile(logs[0]?.path ?? "0") : 0;
+}
+
+// Notices that the folder of an open store was removed or replaced. LevelDB would go on writing to files that
+// no name leads to.
+
+/** Milliseconds. Whether the folder is the same is asked before each write, and seen to its files now and then. */
+const INTERVAL = 1000;
+
+interface HeldFile {
+  readonly path: string;
+  readonly inode: bigint | undefined;
+}
+
+class FolderWatch {
+  readonly #paths: StorePaths;
+  /**
+   * Files that this process holds open, so that no other file gets their inodes. Folders are removed and made
+   * again under the same inode.
+   */
+  readonly #reached: HeldFile;
+  readonly #lock: HeldFile;
+  #looked = performance.now();
+
+  /** The log is open. */
+  constructor(paths: StorePaths, reached: ReachedFile) {
+    const lock = join(paths.log, "LOCK");
+    this.#paths = paths;
+    this.#reached = { path: paths.reached, inode: reached.inode };
+    this.#lock = { path: lock, inode: inodeOf(lock) };
+  }
+
+  /** @throws TurnlogError `LOG_FAILED`, for files of LevelDB at the latest a second after they are gone */
+  readonly assertInPlace = (): void => {
+    const now = performance.now();
+    if (now - this.#looked >= INTERVAL) {
+      if (!this.isInPlace()) throw this.failure();
+      this.#looked = now;
+    } else if (!isAt(this.#reached)) throw this.failure();
+  };
+
+  isInPlace(): boolean {
+    if (!isAt(this.#reached) || !isAt(this.#lock)) return false;
+    const names = namesIn(this.#paths.log);
+    return names.includes("CURRENT") && names.some((name) => name.endsWith(".log"));
+  }
+
+  failure(): TurnlogError {
+    const { dir } = this.#paths;
+    return new TurnlogError(
+      "LOG_FAILED",
+      `The folder of the store, ${dir}, or files in it have been removed or replaced while the store was open. Nothing more is written here, and what was acknowledged since then is not in it. Put the folder back, or a backup in its place, then open the store again.`,
+      { details: { path: dir } },
+    );
+  }
+}
+
+function isAt({ path, inode }: HeldFile): boolean {
+  return inodeOf(path) === inode;
+}
+
+function inodeOf(path: string): bigint | undefined {
+  return statSync(path, { bigint: true, throwIfNoEntry: false })?.ino;
+}
+
+// Opens the log on a database in memory: for tests, and for sessions that need not be kept.
+
+export async function openMemoryLog(): Promise<StoreLog> {
+  const { MemoryLevel } = await import("memory-level");
+  const database = new MemoryLevel({ storeEncoding: "utf8" });
+  await database.open();
+  return new LevelLog(database, {
+    sync: false,
+    blobs: memoryBlobs(),
+    end: chainStart,
+    checked: chainStart,
+    release: () => database.close(),
+  });
 }

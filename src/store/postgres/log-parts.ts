@@ -3,8 +3,8 @@
 import { createCodec, type Codec } from "../../events/index.ts";
 import type { LiveTail } from "../following/live-tail.ts";
 import { PostgresBlobs } from "./blobs/postgres-blobs.ts";
-import { retrying } from "./database/retrying.ts";
-import type { SqlPool } from "./database/sql.ts";
+import { retrying } from "./database/failures.ts";
+import type { SqlPool } from "./database/rows.ts";
 import { Heads } from "./heads/heads.ts";
 import { Claims } from "./nodes/claims.ts";
 import { Commands } from "./nodes/inbox.ts";

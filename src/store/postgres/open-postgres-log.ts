@@ -5,8 +5,7 @@ import { TurnlogError, type EventLog } from "../../events/index.ts";
 import { check, flag, milliseconds, name, optionsOf } from "../../validation/index.ts";
 import { assertTables, createTables, hasTables, schemaSql } from "./database/schema.ts";
 import { connectPg } from "./database/pg-client.ts";
-import { databaseFailure } from "./database/failures.ts";
-import { retrying } from "./database/retrying.ts";
+import { databaseFailure, retrying } from "./database/failures.ts";
 import { logParts } from "./log-parts.ts";
 import { PostgresLog } from "./postgres-log.ts";
 

@@ -36,7 +36,7 @@ import {
 } from "../log-rules/call-schemas.ts";
 import { assertPositions, closedError, deletedError } from "../log-rules/log-errors.ts";
 import { databaseFailure } from "./database/failures.ts";
-import type { SqlPool, Sql } from "./database/sql.ts";
+import { type SqlPool, type Sql, parseRows, position } from "./database/rows.ts";
 import type { Heads } from "./heads/heads.ts";
 import type { LogParts } from "./log-parts.ts";
 import type { Following } from "./read/following.ts";
@@ -50,7 +50,6 @@ import { appendStaged } from "./write/staging.ts";
 import type { Committer } from "./write/committer.ts";
 import { fork } from "./write/forking.ts";
 import { z } from "zod";
-import { parseRows, position } from "./database/rows.ts";
 
 export interface PostgresLogOptions {
   readonly pool: SqlPool;

@@ -5,8 +5,6 @@ import { ruleOf } from "../../../src/store/encryption/content-fields.ts";
 import {
   decryptedContent,
   encryptedContent,
-} from "../../../src/store/encryption/encrypted-content.ts";
-import {
   withForm,
   isEncrypted,
   decryptedEvent,

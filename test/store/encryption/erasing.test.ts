@@ -6,8 +6,7 @@ import { encryptedLog } from "../../../src/store/encryption/encrypting-log.ts";
 import { folderKeys } from "../../../src/store/encryption/folder-keys.ts";
 import { memoryKeys, type KeyStore } from "../../../src/store/encryption/key-store.ts";
 import type { EventLog, NewEvent } from "../../../src/events/index.ts";
-import { openLog } from "../../../src/store/leveldb/open-store.ts";
-import { openMemoryLog } from "../../../src/store/leveldb/open-memory.ts";
+import { openLog, openMemoryLog } from "../../../src/store/leveldb/open-store.ts";
 import { listSessions } from "../../../src/state/index.ts";
 import {
   createRuntime,

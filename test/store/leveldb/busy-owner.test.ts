@@ -3,8 +3,7 @@
 import { setImmediate } from "node:timers/promises";
 import { join } from "node:path";
 import { expect, it, vi } from "vitest";
-import { publishSocket } from "../../../src/store/leveldb/ownership/published-socket.ts";
-import { greetingOf } from "../../../src/store/leveldb/ownership/owner-socket.ts";
+import { publishSocket, greetingOf } from "../../../src/store/leveldb/ownership/owner-socket.ts";
 import { temporaryFolder } from "./disk.ts";
 
 it("asks its own socket again where the time for the greeting was up before it came", async () => {

@@ -6,7 +6,7 @@ import { StoreCopy, type Damage } from "../../../src/store/leveldb/copy/store-co
 import { lastChecked } from "../../../src/store/leveldb/read/chain-check.ts";
 import { type Database, firstOf } from "../../../src/store/leveldb/rows/database.ts";
 import { under } from "../../../src/store/leveldb/rows/keys.ts";
-import { withChecksum } from "../../../src/store/leveldb/rows/row-checksum.ts";
+import { withChecksum } from "../../../src/store/leveldb/rows/commit-record.ts";
 
 async function memory(): Promise<MemoryLevel> {
   const rows = new MemoryLevel({ storeEncoding: "utf8" });

@@ -16,10 +16,13 @@ import { z } from "zod";
 import { openLog } from "../../../src/store/leveldb/open-store.ts";
 import { repairLog } from "../../../src/store/leveldb/repair/repair-log.ts";
 import { lockedError } from "../../../src/store/leveldb/files/owner.ts";
-import { storePaths } from "../../../src/store/leveldb/files/store-paths.ts";
-import { askSocket } from "../../../src/store/leveldb/ownership/published-socket.ts";
+import { storePaths } from "../../../src/store/leveldb/files/store-files.ts";
+import {
+  askSocket,
+  folderId,
+  kernelAddress,
+} from "../../../src/store/leveldb/ownership/owner-socket.ts";
 import { isElsewhere } from "../../../src/store/leveldb/ownership/machine.ts";
-import { folderId, kernelAddress } from "../../../src/store/leveldb/ownership/socket-address.ts";
 import { numbered } from "../../../src/testing/index.ts";
 import { fingerprint, openRefusal, temporaryFolder, timeout, times } from "./disk.ts";
 import { startChild } from "./process.ts";

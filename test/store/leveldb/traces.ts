@@ -2,7 +2,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { rowsOfLog } from "../../../src/store/leveldb/format/log-file.ts";
-import type { FileRow } from "../../../src/store/leveldb/format/row.ts";
+import type { FileRow } from "../../../src/store/leveldb/format/bytes.ts";
 import { rowsOfTable } from "../../../src/store/leveldb/format/table-file.ts";
 
 /** All rows in LevelDB's files, also deleted ones that are still there, as `key value`. */

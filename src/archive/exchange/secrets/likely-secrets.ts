@@ -1,7 +1,7 @@
 /** Finds long random words that no other rule knows: tokens of unlisted services, and passwords. Pure. */
 
-import { isDigestOrUuid, isRandom } from "./randomness.ts";
-import type { Range, SecretRule } from "./pattern-rule.ts";
+import { isDigestOrUuid, isRandom } from "./secret-values.ts";
+import type { Range, SecretRule } from "./token-shapes.ts";
 
 /** Longer words are images, signatures of reasoning, or other content. */
 const MOST = 400;

@@ -1,9 +1,15 @@
 /** Finds secrets by the name next to them: `API_KEY=…`, `"password": "…"`, `the password is …`, `.netrc`. Pure. */
 
-import { nameKind, type NameKind } from "./secret-names.ts";
-import { isSecretValue, isSentence, type Written } from "./secret-values.ts";
-import { isDigestOrUuid, isRandom } from "./randomness.ts";
-import { patternRule, type Range, type SecretRule } from "./pattern-rule.ts";
+import {
+  nameKind,
+  type NameKind,
+  isSecretValue,
+  isSentence,
+  type Written,
+  isDigestOrUuid,
+  isRandom,
+} from "./secret-values.ts";
+import { patternRule, type Range, type SecretRule } from "./token-shapes.ts";
 
 /** Parts of candidate names; `nameKind` decides on the whole name. */
 const HINT =

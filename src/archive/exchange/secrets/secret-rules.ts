@@ -1,10 +1,15 @@
 /** All rules that find secrets in texts, and the adapter for secretlint's rules. */
 
-import { type Range, type SecretRule, patternRule } from "./pattern-rule.ts";
+import {
+  type Range,
+  type SecretRule,
+  patternRule,
+  jsonWebTokens,
+  tokenShapes,
+} from "./token-shapes.ts";
 import { likelySecrets } from "./likely-secrets.ts";
 import { namedValues, spelledOut } from "./named-values.ts";
-import { secretColumn } from "./secret-column.ts";
-import { jsonWebTokens, tokenShapes } from "./token-shapes.ts";
+import { nameKind, isSecretValue } from "./secret-values.ts";
 
 /**
  * In order of precedence. Secretlint's rules follow the providers' formats. Its engine is not used: a comment
@@ -119,4 +124,80 @@ function withoutBeginning(text: string): Range[] {
 function isKeyLine(line: string, index: number, lines: readonly string[]): boolean {
   const bare = line.replaceAll(/\\+[nr]|[\s>|\\]/g, "");
   return bare.length >= 16 || index >= lines.length - 3 || bare === "";
+}
+
+// Finds secrets in the rows of tables and CSV by the header of their column. Pure.
+
+const COLUMN_LINE = /[^\n]+/g;
+const MOST_COLUMNS = 40;
+
+interface Column {
+  readonly index: number;
+  readonly name: string;
+}
+
+interface Header {
+  readonly sign: string;
+  readonly count: number;
+  readonly columns: readonly Column[];
+}
+
+/** Programs print tables with `|` between their cells, and files have commas, semicolons or tabs. */
+const SIGNS = ["|", ",", ";", "\t"];
+
+const secretColumn: SecretRule = {
+  name: "named-secrets",
+  find(text) {
+    const found: Range[] = [];
+    let header: Header | undefined;
+    for (const { index, 0: line } of text.matchAll(COLUMN_LINE)) {
+      // The line between the header and the rows.
+      if (header?.sign === "|" && /^[\s|+:-]+$/.test(line)) continue;
+      const ranges = header === undefined ? undefined : valuesOf(header, line, index);
+      if (ranges === undefined) header = headerOf(line);
+      else found.push(...ranges);
+    }
+    return found;
+  },
+};
+
+/** A line of names, of which one asks for a secret. */
+function headerOf(line: string): Header | undefined {
+  if (line.length > 2000) return undefined;
+  for (const sign of SIGNS) {
+    const cells = line.split(sign);
+    if (cells.length < 2 || cells.length > MOST_COLUMNS) continue;
+    const names = cells.map(bare);
+    // Sentences have commas too.
+    const name = sign === "|" ? /^[\w .-]{0,40}$/ : /^[\w.-]{1,40}$/;
+    if (!names.every((one) => name.test(one))) continue;
+    const columns = names
+      .map((name, index) => ({ index, name }))
+      .filter(({ name }) => nameKind(name) !== undefined);
+    if (columns.length > 0) return { sign, count: cells.length, columns };
+  }
+  return undefined;
+}
+
+/** The secrets of a row; undefined if the line is not a row. */
+function valuesOf(
+  { sign, count, columns }: Header,
+  line: string,
+  from: number,
+): Range[] | undefined {
+  const cells = line.split(sign);
+  if (cells.length !== count) return undefined;
+  return columns.flatMap(({ index, name }): readonly Range[] => {
+    const kind = nameKind(name);
+    const cell = cells[index] ?? "";
+    const value = bare(cell);
+    if (kind === undefined || !isSecretValue(value, kind, "assigned")) return [];
+    const before = cells.slice(0, index).reduce((sum, one) => sum + one.length + sign.length, 0);
+    const start = from + before + cell.indexOf(value);
+    return [[start, start + value.length]];
+  });
+}
+
+function bare(cell: string): string {
+  return cell.trim().replaceAll(/^["'`*]+|["'`*]+$/g, "");
 }

@@ -1,8 +1,5 @@
 /** Decides whether the value of a named field is a secret, and not code, a type or a placeholder. Pure. */
 
-import { isDigestOrUuid, isRandom } from "./randomness.ts";
-import type { NameKind } from "./secret-names.ts";
-
 /** How a value is written after its name. */
 export type Written =
   /** In quotation marks, or as a string of JSON. */
@@ -75,4 +72,125 @@ function couldBeToken(text: string): boolean {
     /[a-z]/i.test(text) &&
     !/^[a-z]+[-_][a-z]+[-_a-z]*\d{0,4}$/i.test(text)
   );
+}
+
+// Tells random words from words that people write. Pure.
+
+/** Longer words are content, not secrets. */
+const MOST = 400;
+
+type Kind = "lower" | "upper" | "digit" | "other";
+
+function kindOf(character: string): Kind {
+  if (character >= "a" && character <= "z") return "lower";
+  if (character >= "A" && character <= "Z") return "upper";
+  return character >= "0" && character <= "9" ? "digit" : "other";
+}
+
+/**
+ * Random words change between capitals, small letters and digits at about every second character; names in
+ * code change where a word begins. Entropy alone takes long names for random.
+ * @param least - The fewest letters and digits of a random word.
+ */
+export function isRandom(word: string, least: number): boolean {
+  if (word.length > MOST) return false;
+  const kinds = word
+    .split("")
+    .map(kindOf)
+    .filter((kind) => kind !== "other");
+  if (kinds.length < least || kinds.length < word.length * 0.8) return false;
+  const found = new Set(kinds);
+  if (found.size < 2) return false;
+  const isMixed = found.has("lower") && found.has("upper");
+  // A name that consists of words.
+  const words = [...word.matchAll(isMixed ? /[a-z]{4,}/g : /[a-z]{7,}/gi)];
+  if (words.reduce((sum, [one]) => sum + one.length, 0) > word.length * 0.4) return false;
+  const changes = kinds.filter((kind, index) => index > 0 && kind !== kinds[index - 1]).length;
+  const rate = changes / (kinds.length - 1);
+  // With two kinds of characters, random changes are rarer than with three.
+  const expected = found.has("digit") ? (found.size === 3 ? 0.36 : 0.22) : 0.4;
+  return rate >= expected && entropy(word) >= Math.min(3, Math.log2(kinds.length) - 1);
+}
+
+/** Shannon's entropy in bits per character. */
+function entropy(word: string): number {
+  const counts = new Map<string, number>();
+  for (const character of word) counts.set(character, (counts.get(character) ?? 0) + 1);
+  return [...counts.values()]
+    .map((count) => count / word.length)
+    .reduce((sum, share) => sum - share * Math.log2(share), 0);
+}
+
+/** Digests and UUIDs are random, common in programs, and not secret. */
+export function isDigestOrUuid(word: string): boolean {
+  return (
+    /^(?:0x)?(?:[\da-f]+|[\dA-F]+)$/.test(word) ||
+    /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/i.test(word)
+  );
+}
+
+// Classifies names by what they say about their values. Pure.
+
+/**
+ * - `secret`: any value is secret, also an ordinary word (`password`, `client_secret`)
+ * - `token`: the value is secret if it could be a token and is not a word (`access_token`, `session`)
+ * - `key`: the value is secret if it is random (`cache_key` has other values)
+ * - `code`: the value is secret if it is a number or could be a token (`verification code`)
+ */
+export type NameKind = "secret" | "token" | "key" | "code";
+
+const SECRET =
+  /(?:password|passwd|passphrase|passcode|passwort|kennwort|contrase[nñ]a|motdepasse|senha|пароль|密码|密碼|パスワード|비밀번호|secret|pwd|mnemonic|credentials?|zugangsdaten|masterkey|privatekey|secretkey|secretaccesskey|accountkey|sharedaccesskey|clientsecret|storagekey|seedphrase|recoverycodes?|backupcodes?|securestring|psk|(?<!by|com|tres|sur|over|under)pass)$/;
+const TOKEN =
+  /(?:tokens?|jwt|bearer|authorization|cookie|apikeys?|accesskey|accesskeyid|authkey|signingkey|encryptionkey|licen[cs]ekey|subscriptionkey|sharedkey|servicekey|deploykey|writekey|readkey|adminkey|appkey|applicationkey|webhookurl|webhook|connectionstring|connstr|sharedaccesssignature|xamzsignature|xamzcredential|xgoogsignature|clientassertion|hmac|sonarlogin|crumb|privatekeyid|presharedkey|jsessionid|phpsessid|sessionid|sessid)$/;
+const NAME_CODE =
+  /(?:verification|confirmation|security|onetime|single-?use|login|sign-?in|auth|access|2fa|mfa|sms)code$/;
+
+/** Last words of a name that are too short to be searched for inside other words. */
+const secretWords: ReadonlySet<string> = new Set([
+  "pw",
+  "pin",
+  "otp",
+  "totp",
+  "passwords",
+  "secrets",
+]);
+const tokenWords: ReadonlySet<string> = new Set([
+  "auth",
+  "session",
+  "sid",
+  "dsn",
+  "sas",
+  "sig",
+  "creds",
+  "cred",
+  "csrf",
+  "xsrf",
+]);
+
+/** `DB_PASSWORD`, `dbPassword` and `db-password` have the same words. */
+function wordsOf(name: string): string[] {
+  return name
+    .replaceAll(/([a-z\d])([A-Z])/g, "$1 $2")
+    .toLowerCase()
+    .split(/[^\p{L}\d]+/u)
+    .filter((word) => word !== "");
+}
+
+export function nameKind(name: string): NameKind | undefined {
+  const words = wordsOf(name);
+  // `API_KEY_1`, `token2`, `password_value`.
+  while (
+    words.length > 1 &&
+    /^(?:\d+|value|old|new|prod|production|dev|test|staging|live|base64|b64|hash|plaintext|raw)$/.test(
+      words.at(-1) ?? "",
+    )
+  )
+    words.pop();
+  const last = (words.at(-1) ?? "").replace(/\d+$/, "");
+  const whole = words.join("").replace(/\d+$/, "");
+  if (SECRET.test(whole) || secretWords.has(last)) return "secret";
+  if (TOKEN.test(whole) || tokenWords.has(last)) return "token";
+  if (NAME_CODE.test(whole)) return "code";
+  return last === "key" || last === "keys" || last === "salt" ? "key" : undefined;
 }

@@ -1,22 +1,27 @@
 /** Carries out a parsed line on the session, and returns the outcome for the chat. */
 
 import { TurnlogError, type Delivery } from "../../../events/index.ts";
-import type { ChatSession } from "../host/chat-session.ts";
-import { contentText, excerpt } from "../../wording/wording.ts";
+import type { ChatSession, ChatStore } from "../host/chat-session.ts";
+import { contentText, excerpt, amount, dateAndTime, tokens } from "../../wording/wording.ts";
 import { settle } from "./approval-settlement.ts";
-import type { ChatLine } from "../line/chat-line.ts";
-import type { ChatStore } from "../host/chat-store.ts";
-import { carryOutStore } from "./store-commands.ts";
-import { carryOutContext } from "./context-commands.ts";
+import { type ChatLine, type ContextLine, type StoreLine, strategyOf } from "../line/chat-line.ts";
 import { whenDelivered } from "../screen/conversation-panel.ts";
 import {
   questionsOf,
   type ConversationState,
   type WaitingMessage,
+  conversationOf,
 } from "../screen/conversation-state.ts";
 import { mentionedFiles } from "../line/mentioned-files.ts";
 import { hint, type Outcome } from "./command-outcome.ts";
 import { carryOutTravel } from "./time-travel-commands.ts";
+import type { CompactionPreview, ContextFigures } from "../../../runtime/index.ts";
+import { contextLines } from "../../wording/context-drawing.ts";
+import { fromTo } from "../../wording/context-words.ts";
+import { UsageError, meantName } from "../../output/error-report.ts";
+import { visibleText } from "../../output/visible-text.ts";
+import { cutToCells } from "../../terminal/cells.ts";
+import { lastMessages, openIssues, newSessionName } from "../host/resumed-session.ts";
 
 /** The lines that act on the session; the chat handles the others itself. */
 export type SessionLine = Exclude<
@@ -131,4 +136,194 @@ function queueLines({ queue, held, activity }: ConversationState): readonly stri
     const when = whenDelivered(message, held, activity === "idle");
     return `${number} ${when}: ${excerpt(contentText(content), 400)}`;
   });
+}
+
+// Carries out the commands about the prompt: `/context`, `/preview`, `/compact`, `/restore`.
+
+/** Messages that a preview lists one by one. */
+const PREVIEW_MESSAGES = 8;
+
+async function carryOutContext(
+  line: ContextLine,
+  session: ChatSession,
+  { activity }: ConversationState,
+  columns: number,
+): Promise<Outcome> {
+  switch (line.kind) {
+    case "context":
+      return { kind: "lines", lines: contextLines(await session.context(), columns) };
+    case "preview": {
+      const compact = line.how === undefined ? {} : { compact: strategyOf(line.how) };
+      return { kind: "lines", lines: previewLines(await session.preview(compact), columns) };
+    }
+    case "compact":
+    case "restore": {
+      const running = activity === "compacting" ? "A compaction" : "A turn";
+      if (activity !== "idle") {
+        return hint(`${running} is running: /${line.kind} when it has ended; Esc cancels it.`);
+      }
+      try {
+        if (line.kind === "restore") await session.restore(line.position);
+        else await session.compact(line.how && strategyOf(line.how));
+      } catch (error) {
+        if (!TurnlogError.isInstance(error) || error.code !== "COMMAND_REFUSED") throw error;
+        return hint(error.message);
+      }
+      // The screen shows the event.
+      return { kind: "done" };
+    }
+  }
+}
+
+function previewLines(preview: CompactionPreview, columns: number): readonly string[] {
+  const { strategy, position, outcome, plan, prompt, beforeTokens, afterTokens } = preview;
+  if (outcome === "failed") return [`${strategy} would fail here. Nothing was written.`];
+  if (plan === undefined) {
+    return [`${strategy} would save less than a tenth. Nothing was written.`];
+  }
+  const saved = Math.round((1 - afterTokens / Math.max(1, beforeTokens)) * 100);
+  const { covers, summary } = plan;
+  const replacement = summary === "" ? "nothing" : amount(summary.length, "character");
+  const left = prompt.length - PREVIEW_MESSAGES;
+  const first = left > 0 ? prompt.slice(0, PREVIEW_MESSAGES / 2) : prompt;
+  const last = left > 0 ? prompt.slice(-PREVIEW_MESSAGES / 2) : [];
+  const rows = (messages: typeof prompt): readonly string[] =>
+    messages.map(({ role, content }) => {
+      const text = typeof content === "string" ? content : content.map(partText).join(" ");
+      return `  ${role.padEnd(9)} ${excerpt(text, Math.max(20, columns - 14))}`;
+    });
+  return [
+    `${strategy} at ${position}: ${fromTo(beforeTokens, afterTokens)} (${saved} % less). Nothing was written.`,
+    `Positions ${covers.from} to ${covers.to} would be replaced by ${replacement}; the model would see ${amount(prompt.length, "message")}:`,
+    ...rows(first),
+    ...(left > 0 ? [`  … ${amount(left, "message")} more`] : []),
+    ...rows(last),
+  ];
+}
+
+type Part = Exclude<CompactionPreview["prompt"][number]["content"], string>[number];
+
+function partText(part: Part): string {
+  switch (part.type) {
+    case "text":
+    case "reasoning":
+      return part.text;
+    case "tool-call":
+    case "tool-result":
+      return `[${part.type} ${part.toolName}]`;
+    default:
+      return `[${part.type}]`;
+  }
+}
+
+// Carries out the commands about the store: `/new`, `/resume`, `/sessions`, `/model`, `/cost`.
+
+const LISTED = 15;
+/** Cells that a title needs to say something. */
+const SHORTEST_TITLE = 12;
+
+async function carryOutStore(
+  line: StoreLine,
+  session: ChatSession,
+  { activity }: ConversationState,
+  store: ChatStore,
+  columns: number,
+): Promise<Outcome> {
+  if (line.kind === "cost") return { kind: "lines", lines: costLines(await session.context()) };
+  if (line.kind === "sessions")
+    return { kind: "lines", lines: await sessionLines(store, session.id, columns) };
+  if (line.kind === "model" && line.model === undefined) return modelHint(store);
+  // The screen may not have the event of a message that was just sent.
+  const now = activity === "idle" ? conversationOf(await session.view()).activity : activity;
+  if (now !== "idle")
+    return hint(`A turn is running: /${line.kind} when it has ended; Esc cancels it.`);
+  switch (line.kind) {
+    case "model":
+      return await changeModel(store, session.id, line.model ?? "");
+    case "new":
+      if (line.name !== undefined && (await store.exists(line.name)))
+        return hint(`There is already a session ${line.name}: /resume ${line.name} goes to it.`);
+      return await moveTo(store, line.name ?? newSessionName(new Date()));
+    case "resume": {
+      if (line.session === session.id) return hint(`This is ${session.id}.`);
+      if (await store.exists(line.session)) return await moveTo(store, line.session);
+      const names = (await store.list()).map((one) => one.session);
+      const meant = meantName(line.session, names);
+      const question = meant === undefined ? "/sessions lists them" : `did you mean ${meant}?`;
+      return hint(`There is no session ${line.session}; ${question}.`.replace("?.", "?"));
+    }
+  }
+}
+
+async function moveTo(store: ChatStore, id: string): Promise<Outcome> {
+  const isNew = !(await store.exists(id));
+  const session = await store.open(id);
+  const view = await session.view();
+  const messages = lastMessages(view).map(({ who, text }) => `${who.padEnd(5)}  ${text}`);
+  const lines = [`This is now ${id}${isNew ? ", a new session" : ""}.`, ...messages];
+  return { kind: "moved", session, view, lines: [...lines, ...openIssues(view)] };
+}
+
+async function sessionLines(
+  store: ChatStore,
+  present: string,
+  columns: number,
+): Promise<readonly string[]> {
+  const found = await store.list();
+  const rows = found.slice(0, LISTED).map(({ session, updatedAt, turns, title }) => {
+    const mark = session === present ? "*" : " ";
+    const row = `${mark} ${session}  ${dateAndTime(updatedAt)}  ${amount(turns, "turn")}`;
+    const about = excerpt(visibleText(title), 60);
+    const left = columns - row.length - 2;
+    return left < SHORTEST_TITLE ? row : `${row}  ${cutToCells(about, left)}`.trimEnd();
+  });
+  const left = found.length - rows.length;
+  return [
+    ...rows,
+    ...(left > 0 ? [`… ${amount(left, "session")} more: turnlog sessions`] : []),
+    "/resume <session> goes to one, /new begins another.",
+  ];
+}
+
+function modelHint({ models }: ChatStore): Outcome {
+  if (models === undefined) return otherAgent;
+  return hint(
+    `${models.current} answers. /model <model> changes that: openai:<model>, ollama:<model>, <address>#<model>, offline, …`,
+  );
+}
+
+const otherAgent = hint("The agent of the process that has the store open answers.");
+
+async function changeModel({ models }: ChatStore, session: string, name: string): Promise<Outcome> {
+  if (models === undefined) return otherAgent;
+  try {
+    await models.change(session, name);
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    return hint(error.message);
+  }
+  return { kind: "lines", lines: [`From now on ${models.current} answers.`] };
+}
+
+function costLines({ model, spending, cost }: ContextFigures): readonly string[] {
+  const part = (
+    name: string,
+    usage: typeof spending.steps,
+    { dollars, basis, unpriced }: typeof cost.total,
+  ) => {
+    const about = basis === "estimated" ? "~" : "";
+    const missing = unpriced === 0 ? "" : ` and ${amount(unpriced, "call")} without a known price`;
+    return `  ${name.padEnd(12)} ${tokens(usage)} · ${about}$${dollars.toFixed(4)}${missing}`;
+  };
+  return [
+    `This session so far, by ${model.provider}:${model.modelId}:`,
+    part("replies", spending.steps, cost.steps),
+    ...(spending.retries.inputTokens === 0
+      ? []
+      : [part("retries", spending.retries, cost.retries)]),
+    ...(spending.compactions.inputTokens === 0
+      ? []
+      : [part("compactions", spending.compactions, cost.compactions)]),
+    part("together", spending.total, cost.total),
+  ];
 }

@@ -9,11 +9,10 @@ import { stateLines } from "../../show/show-view.ts";
 import type { TravelLine } from "../line/chat-line.ts";
 import { conversationOf, type ConversationState } from "../screen/conversation-state.ts";
 import { hint, type Outcome } from "./command-outcome.ts";
-import { lastMessages } from "../host/resumed-session.ts";
-import { forkName } from "../host/session-name.ts";
+import { lastMessages, forkName } from "../host/resumed-session.ts";
 import type { UserItem } from "../../../projections/index.ts";
 import type { Rewound } from "../../../runtime/index.ts";
-import { branchLine } from "../../show/show-branches.ts";
+import { branchLine } from "../../show/show-history.ts";
 
 /** Lines of the prompt's drawing to show: its size and its bar. */
 const PROMPT_LINES = 2;

@@ -1,7 +1,7 @@
 /** The text of `/help`: keys, answers and commands of a chat. */
 
 import { wrapped } from "../../terminal/wrapped-text.ts";
-import { compactionWays } from "./compaction-ways.ts";
+import { compactionWays } from "./chat-line.ts";
 
 const keys: readonly (readonly [string, string])[] = [
   ["Enter", "sends; while the agent works, the message waits until the turn has ended"],

@@ -1,7 +1,15 @@
 /** Parses a line typed in a chat: a message, an answer to a question, or a command. Pure. */
 
 import type { CancelMode, Delivery } from "../../../events/index.ts";
-import { compactionWays, isCompactionWay, type CompactionWay } from "./compaction-ways.ts";
+import {
+  byImportance,
+  checkpoint,
+  dropMiddle,
+  dropOldest,
+  slidingWindow,
+  summarize,
+  type CompactionStrategy,
+} from "../../../public/index.ts";
 
 export interface Answer {
   readonly approved: boolean;
@@ -241,4 +249,40 @@ function readBranches(rest: string): ChatLine {
   if (rest === "") return { kind: "branches" };
   if (/^[1-9]\d{0,14}$/.test(rest)) return { kind: "branches", branch: Number(rest) };
   return { kind: "wrong", why: "/branches lists the branches, /branches <number> goes to one." };
+}
+
+// Compaction strategies by the names that a person can type.
+
+/** Turns that `drop-oldest` keeps. The turns of a chat are short. */
+const KEPT_TURNS = 2;
+
+const names = [
+  "summarize",
+  "checkpoint",
+  "sliding-window",
+  "drop-oldest",
+  "drop-middle",
+  "by-importance",
+] as const;
+
+type CompactionWay = (typeof names)[number];
+
+export const compactionWays: readonly string[] = names;
+
+const ways: Readonly<Record<CompactionWay, () => CompactionStrategy>> = {
+  summarize: () => summarize(),
+  // The model can read these results again.
+  checkpoint: () => checkpoint({ tools: ["read_file", "search_files"] }),
+  "sliding-window": () => slidingWindow(),
+  "drop-oldest": () => dropOldest({ keepTurns: KEPT_TURNS }),
+  "drop-middle": () => dropMiddle(),
+  "by-importance": () => byImportance(),
+};
+
+function isCompactionWay(name: string): name is CompactionWay {
+  return Object.hasOwn(ways, name);
+}
+
+export function strategyOf(way: CompactionWay): CompactionStrategy {
+  return ways[way]();
 }

@@ -2,7 +2,7 @@
 
 import type { Draft } from "../../terminal/draft.ts";
 import { commandNames } from "./chat-help.ts";
-import { compactionWays } from "./compaction-ways.ts";
+import { compactionWays } from "./chat-line.ts";
 import { mentionOf } from "./mentioned-files.ts";
 
 export interface Choice {

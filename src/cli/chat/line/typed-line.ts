@@ -5,7 +5,7 @@ import { resolve } from "node:path";
 import { draftText, edit, emptyDraft, lineStep, type Draft } from "../../terminal/draft.ts";
 import type { Key } from "../../terminal/keyboard.ts";
 import { TurnlogError } from "../../../events/index.ts";
-import type { ChatStore } from "../host/chat-store.ts";
+import type { ChatStore } from "../host/chat-session.ts";
 import { completionOf, type Choice, type Completion } from "./completion.ts";
 
 export interface TypedLineOptions {

@@ -1,7 +1,7 @@
 /** The models of a chat whose sessions its own runtime runs. */
 
 import type { Runtime } from "../../../runtime/index.ts";
-import type { ChatModels } from "../host/chat-store.ts";
+import type { ChatModels } from "../host/chat-session.ts";
 import type { ModelChoice } from "./model-choice.ts";
 import { loadModel } from "./model-loading.ts";
 

@@ -1,8 +1,7 @@
 /** Chooses the model: by the command line, else by the environment, else by the keys that are set. */
 
 import type { Environment } from "../../settings/environment.ts";
-import { meantName } from "../../output/did-you-mean.ts";
-import { UsageError } from "../../output/error-report.ts";
+import { meantName, UsageError } from "../../output/error-report.ts";
 
 /** A package of the AI SDK that is not part of turnlog. It reads its key from the environment. */
 export interface InstalledProvider {

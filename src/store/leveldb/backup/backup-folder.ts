@@ -12,7 +12,7 @@ import {
   isWithin,
 } from "../../folder/index.ts";
 import { ownStore, type Ownership } from "../files/own-store.ts";
-import { namesIn, type StorePaths } from "../files/store-paths.ts";
+import { namesIn, type StorePaths } from "../files/store-files.ts";
 
 export interface BackupFolder {
   finish(): Promise<void>;

@@ -13,7 +13,7 @@ import { type Database, momentOf, type Rows, type Scan } from "../rows/database.
 import { writeFormat, FORMAT, newStore, writeStoreFile } from "../files/store-file.ts";
 import { flush, levelAt } from "../files/level.ts";
 import { liveFiles } from "../files/log-folder.ts";
-import { storePaths, type StorePaths } from "../files/store-paths.ts";
+import { storePaths, type StorePaths } from "../files/store-files.ts";
 import { sumTables } from "../files/file-check.ts";
 import { claimBackupFolder } from "./backup-folder.ts";
 

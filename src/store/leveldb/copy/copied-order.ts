@@ -12,11 +12,13 @@ import {
   CommitBuilder,
   type CommitRecord,
   readCommit,
+  checkedRow,
+  checksumOf,
+  withChecksum,
 } from "../rows/commit-record.ts";
-import { checkedRow, checksumOf, withChecksum } from "../rows/row-checksum.ts";
 import { eventKey, idKey, numberOf, under } from "../rows/keys.ts";
 import { placedRows } from "../rows/commit-rows.ts";
-import type { SinceMark } from "../rows/since-mark.ts";
+import type { SinceMark } from "../rows/session-rows.ts";
 import type { CopiedSession } from "./copied-session.ts";
 
 const EVENTS_PER_COMMIT = 512;

@@ -18,12 +18,23 @@ import {
   type Rows,
   rowsAtOnce,
 } from "../rows/database.ts";
-import { blobsIn, type StoredBlob } from "../rows/stored-blobs.ts";
-import { type ChainMark, chainStart, checkedMarkRow } from "../rows/commit-record.ts";
-import { eventKey, parseEventKey, sessionIn, sessionKey, under } from "../rows/keys.ts";
-import { indexRow, readIndex, readTombstone } from "../rows/session-rows.ts";
-import { rowContent, withChecksum } from "../rows/row-checksum.ts";
-import { SinceMark } from "../rows/since-mark.ts";
+import {
+  blobsIn,
+  type StoredBlob,
+  eventKey,
+  parseEventKey,
+  sessionIn,
+  sessionKey,
+  under,
+} from "../rows/keys.ts";
+import {
+  type ChainMark,
+  chainStart,
+  checkedMarkRow,
+  rowContent,
+  withChecksum,
+} from "../rows/commit-record.ts";
+import { indexRow, readIndex, readTombstone, SinceMark } from "../rows/session-rows.ts";
 import { CopiedOrder } from "./copied-order.ts";
 import { type CopiedSession, newSession, ownEventCount } from "./copied-session.ts";
 

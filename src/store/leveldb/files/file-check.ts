@@ -9,13 +9,12 @@ import { z } from "zod";
 import { bytesOf, type LogFile, type LiveFiles, numberOfFile } from "./log-folder.ts";
 import { TurnlogError } from "../../../events/index.ts";
 import { damageInLog } from "../format/log-file.ts";
-import type { FileDamage } from "../format/row.ts";
+import type { FileDamage } from "../format/bytes.ts";
 import { damageInTable } from "../format/table-file.ts";
 import { parseEventKey } from "../rows/keys.ts";
 import { diedAs } from "./owner.ts";
 import type { Reached } from "./reached-file.ts";
-import { incomplete } from "./store-files.ts";
-import type { StorePaths } from "./store-paths.ts";
+import { incomplete, type StorePaths } from "./store-files.ts";
 
 /** Some 10 ms with known sums. Earlier openings checked older files. */
 const BYTES_AFTER_CLOSE = 16 * 1024 * 1024;

@@ -7,7 +7,7 @@ import { renameSync, rmSync } from "node:fs";
 import { rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { linkFolder, type LiveFiles } from "./log-folder.ts";
-import { namesIn, nextDamaged, type StorePaths } from "./store-paths.ts";
+import { namesIn, nextDamaged, type StorePaths } from "./store-files.ts";
 
 export interface OpenGuard {
   /** The log is good: removes the links. */

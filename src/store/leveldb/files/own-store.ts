@@ -15,16 +15,15 @@ import {
   isSocketDraft,
   publishSocket,
   type PublishedSocket,
-} from "../ownership/published-socket.ts";
-import { claimFolder, type FolderClaim } from "../ownership/folder-claim.ts";
-import { folderId, withSocketPath } from "../ownership/socket-address.ts";
-import {
+  folderId,
+  withSocketPath,
   greetingOf,
   type Greeting,
   type StoreService,
   LONGEST_GREETING,
   readGreeting,
 } from "../ownership/owner-socket.ts";
+import { claimFolder, type FolderClaim } from "../ownership/folder-claim.ts";
 import { thisMachine } from "../ownership/machine.ts";
 import {
   assertReachable,
@@ -34,7 +33,7 @@ import {
   PATIENCE_MS,
   silentError,
 } from "./owner.ts";
-import { namesIn, storePaths, type StorePaths } from "./store-paths.ts";
+import { namesIn, storePaths, type StorePaths } from "./store-files.ts";
 import { rm } from "node:fs/promises";
 import { levelAt, type LevelDb } from "./level.ts";
 import { isLocked, storeFailure } from "../rows/failures.ts";

@@ -7,7 +7,7 @@ import { TurnlogError } from "../../../events/index.ts";
 import { isElsewhere, thisMachine } from "../ownership/machine.ts";
 import type { Greeting } from "../ownership/owner-socket.ts";
 import { draftJsonFile, readJsonFile, type JsonDraft } from "./json-file.ts";
-import type { StorePaths } from "./store-paths.ts";
+import type { StorePaths } from "./store-files.ts";
 
 interface Owner {
   readonly pid: number;

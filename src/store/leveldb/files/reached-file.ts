@@ -8,8 +8,8 @@ import { closeSync, fstatSync, fsyncSync, openSync, readFileSync, writeSync } fr
 import { z } from "zod";
 import { TurnlogError, hasCode } from "../../../events/index.ts";
 import { PRIVATE_FILE, syncFolder } from "../../folder/index.ts";
-import { checkedRow, withChecksum } from "../rows/row-checksum.ts";
-import type { StorePaths } from "./store-paths.ts";
+import { checkedRow, withChecksum } from "../rows/commit-record.ts";
+import type { StorePaths } from "./store-files.ts";
 
 export interface Reached {
   /** As in `store.json`: of another one, it says nothing about this log. */

@@ -7,10 +7,16 @@ import { z } from "zod";
 import { TurnlogError, assertKnownFormat } from "../../../events/index.ts";
 import { firstOf, rowAt, type Database } from "../rows/database.ts";
 import { formatKey } from "../rows/keys.ts";
-import { withChecksum, rowContent } from "../rows/row-checksum.ts";
-import { chainStart, type ChainMark, markSchema, storedMark } from "../rows/commit-record.ts";
+import {
+  withChecksum,
+  rowContent,
+  chainStart,
+  type ChainMark,
+  markSchema,
+  storedMark,
+} from "../rows/commit-record.ts";
 import { readJsonFile, writeJsonFile } from "./json-file.ts";
-import { storePaths, type StorePaths } from "./store-paths.ts";
+import { storePaths, type StorePaths } from "./store-files.ts";
 import { tableSumsSchema, type TableSums } from "./file-check.ts";
 
 export const FORMAT = 1;

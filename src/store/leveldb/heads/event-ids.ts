@@ -6,7 +6,7 @@ import { idOf, type NewEvent, type Appended, type ForkPoint } from "../../../eve
 import { rowAt, type Database } from "../rows/database.ts";
 import { readFailure } from "../rows/failures.ts";
 import { idKey } from "../rows/keys.ts";
-import { checkedRow } from "../rows/row-checksum.ts";
+import { checkedRow } from "../rows/commit-record.ts";
 import type { Head, PendingBatch } from "./head.ts";
 import type { Lineage } from "./lineage.ts";
 import { z } from "zod";

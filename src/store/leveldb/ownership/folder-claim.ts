@@ -4,8 +4,13 @@
  */
 
 import type { Server } from "node:net";
-import { type Greeting, type StoreService, askAt, listenAt } from "./owner-socket.ts";
-import { kernelAddress } from "./socket-address.ts";
+import {
+  type Greeting,
+  type StoreService,
+  askAt,
+  listenAt,
+  kernelAddress,
+} from "./owner-socket.ts";
 
 export interface FolderClaim {
   /** Whether the kernel excludes all other processes of this machine. */

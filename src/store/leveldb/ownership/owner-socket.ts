@@ -5,6 +5,18 @@
 
 import { z } from "zod";
 import { createServer, connect, type Server, type Socket } from "node:net";
+import {
+  mkdtempSync,
+  rmdirSync,
+  statSync,
+  symlinkSync,
+  unlinkSync,
+  chmodSync,
+  renameSync,
+  rmSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, dirname, join } from "node:path";
 
 /** Later versions only add fields. What follows the greeting may change with the version. */
 const PROTOCOL = "turnlog/1";
@@ -136,4 +148,117 @@ export function readGreeting(line: string): Greeting | undefined {
     if (error instanceof SyntaxError) return undefined;
     throw error;
   }
+}
+
+// Where an owner listens. Linux: a kernel name with the folder's device and inode, which cannot be deleted.
+// Windows: a named pipe. Except on Windows also a file in the folder, which other containers see.
+
+/** A folder by device and inode: the same for every spelling of its path. */
+export function folderId(dir: string): string {
+  const { dev, ino } = statSync(dir, { bigint: true });
+  return `${dev}-${ino}`;
+}
+
+/** The address on which only one process of this machine can listen; undefined if there is none. */
+export function kernelAddress(id: string): string | undefined {
+  if (process.platform === "linux") return `\0turnlog/store/${id}`;
+  return process.platform === "win32" ? `\\\\.\\pipe\\turnlog-store-${id}` : undefined;
+}
+
+/** The longest socket path in bytes; Linux allows 107. */
+const LONGEST_PATH = 103;
+
+/** Uses a socket by a short path, if necessary through a temporary link. */
+export async function withSocketPath<Result>(
+  path: string,
+  act: (path: string) => Promise<Result>,
+): Promise<Result> {
+  if (Buffer.byteLength(path) <= LONGEST_PATH) return await act(path);
+  // Only this user can enter it.
+  const folder = mkdtempSync(join(tmpdir().length < 60 ? tmpdir() : "/tmp", "t-"));
+  const link = join(folder, "s");
+  symlinkSync(dirname(path), link);
+  try {
+    return await act(join(link, basename(path)));
+  } finally {
+    unlinkSync(link);
+    rmdirSync(folder);
+  }
+}
+
+// The owner's socket as a file. It is created under another name and renamed: a closing server makes
+// libuv delete the name of its creation, even if another process has it by then.
+
+export interface PublishedSocket {
+  /** False once another socket has replaced it. If the file was deleted, the owner keeps the store. */
+  isInPlace(): boolean;
+  release(): void;
+}
+
+/** How often the own socket is asked again after it sent no greeting in time. */
+const ASK_AGAIN = 10;
+
+function isSilent(answer: Answer): boolean {
+  return answer.kind === "alive" && answer.greeting === undefined;
+}
+
+/** Connects to a socket's file. @throws the system's error when the result is unclear */
+export async function askSocket(path: string): Promise<Answer> {
+  if (inodeOf(path) === undefined) return { kind: "none" };
+  return await withSocketPath(path, askAt);
+}
+
+/**
+ * Replaces a dead owner's socket, and connects to it as a check.
+ * @returns The answer of another socket, if this one does not answer.
+ * @throws the system's error, `ENOTSUP` and the like on a file system without sockets
+ */
+export async function publishSocket(
+  path: string,
+  greeting: Greeting,
+  service?: StoreService,
+): Promise<PublishedSocket | Answer> {
+  const draft = join(dirname(path), draftName(greeting.nonce));
+  const server = await withSocketPath(draft, (short) => listenAt(short, greeting, service));
+  const socket = socketAt(path, draft, server);
+  try {
+    chmodSync(draft, 0o600);
+    renameSync(draft, path);
+    let answer = await askSocket(path);
+    // The own socket answers late where this process got no time meanwhile.
+    for (let more = ASK_AGAIN; more > 0 && isSilent(answer) && socket.isInPlace(); more--)
+      answer = await askSocket(path);
+    if (answer.kind === "alive" && answer.greeting?.nonce === greeting.nonce) return socket;
+    socket.release();
+    return answer;
+  } catch (error) {
+    socket.release();
+    throw error;
+  }
+}
+
+function socketAt(path: string, draft: string, server: Server): PublishedSocket {
+  const own = inodeOf(draft);
+  return {
+    isInPlace: () => {
+      const there = inodeOf(path);
+      return there === undefined || there === own;
+    },
+    release: () => {
+      if (own !== undefined && inodeOf(path) === own) rmSync(path, { force: true });
+      server.close();
+    },
+  };
+}
+
+function draftName(nonce: string): string {
+  return `owner-${nonce.slice(0, 8)}.sock`;
+}
+
+export function isSocketDraft(name: string): boolean {
+  return /^owner-[0-9a-f]{8}\.sock$/.test(name);
+}
+
+function inodeOf(path: string): bigint | undefined {
+  return statSync(path, { bigint: true, throwIfNoEntry: false })?.ino;
 }

@@ -3,12 +3,17 @@
  * known to be in its tables. Records are enough: all rows of a batch are recovered, or none.
  */
 
-import { chainStart, markSchema, readCommit, type ChainMark } from "../rows/commit-record.ts";
+import {
+  chainStart,
+  markSchema,
+  readCommit,
+  type ChainMark,
+  checkedRow,
+} from "../rows/commit-record.ts";
 import { firstOf, rowAt, type Database, type Rows } from "../rows/database.ts";
 import { commitDamage } from "../rows/failures.ts";
 import { checkedKey, commitKey, numberOf, under } from "../rows/keys.ts";
-import { checkedRow } from "../rows/row-checksum.ts";
-import { SinceMark } from "../rows/since-mark.ts";
+import { SinceMark } from "../rows/session-rows.ts";
 import { commits } from "./global-reader.ts";
 
 export interface CheckedChain {

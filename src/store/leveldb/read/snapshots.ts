@@ -4,7 +4,7 @@ import type { Snapshot } from "../../../events/index.ts";
 import type { Database } from "../rows/database.ts";
 import { readFailure } from "../rows/failures.ts";
 import { snapshotKey, sessionIn } from "../rows/keys.ts";
-import { withChecksum, rowContent } from "../rows/row-checksum.ts";
+import { withChecksum, rowContent } from "../rows/commit-record.ts";
 
 export function snapshotRow(
   session: string,

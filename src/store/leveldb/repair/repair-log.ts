@@ -30,15 +30,18 @@ import {
   hasEvents,
   logMissing,
   isUnfinished,
+  namesIn,
+  storePaths,
+  type StorePaths,
 } from "../files/store-files.ts";
 import { ownStore, type OwnOptions, type Ownership } from "../files/own-store.ts";
 import { draftOwner } from "../files/owner.ts";
-import { namesIn, storePaths, type StorePaths } from "../files/store-paths.ts";
 import { createReached, lastKnown, type Reached, readReached } from "../files/reached-file.ts";
 import { fileFindings, salvage } from "./salvage.ts";
-import { checkBlobs, type CheckedBlobs, type LostBlob } from "./blob-check.ts";
 import { rename, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { folderBlobs } from "../../blobs/index.ts";
+import type { StoredBlob } from "../rows/keys.ts";
 
 export interface RepairOptions extends OwnOptions {
   readonly dir: string;
@@ -346,4 +349,47 @@ function accounted({ sessions, deleted, strays }: StoreCopy): number {
       Math.max(known, kept + after) - (link?.position ?? shared),
   );
   return [...deleted.values(), ...ofSessions].reduce((sum, events) => sum + events, strays);
+}
+
+// Checks the blobs that a repaired log refers to. A lost blob can only come back from a copy; an
+// altered one is set aside, so that it counts as missing.
+
+interface LostBlob extends StoredBlob {
+  /** Where the altered bytes are. Delete the file when you no longer need it. */
+  readonly setAside?: string;
+}
+
+interface CheckedBlobs {
+  /** How many of the blobs that events refer to exist, each once. */
+  readonly blobs: number;
+  /** The other blobs, each with the first event that refers to it. */
+  readonly lost: readonly LostBlob[];
+}
+
+async function checkBlobs(
+  paths: StorePaths,
+  blobs: ReadonlyMap<string, StoredBlob>,
+): Promise<CheckedBlobs> {
+  const stored = folderBlobs(paths.blobs);
+  const lost: LostBlob[] = [];
+  for (const blob of blobs.values()) {
+    try {
+      for await (const _ of stored.get(blob.sha256)) void _;
+    } catch (error) {
+      const code = TurnlogError.isInstance(error) ? error.code : undefined;
+      if (code === "BLOB_DAMAGED")
+        lost.push({ ...blob, setAside: await setAside(paths, blob.sha256) });
+      else if (code === "BLOB_MISSING") lost.push(blob);
+      else throw error;
+    }
+  }
+  return { blobs: blobs.size - lost.length, lost };
+}
+
+async function setAside({ blobs, damagedBlobs }: StorePaths, sha256: string): Promise<string> {
+  makePrivateFolder(damagedBlobs);
+  const before = namesIn(damagedBlobs).filter((name) => name.startsWith(sha256)).length;
+  const aside = join(damagedBlobs, before === 0 ? sha256 : `${sha256}-${before + 1}`);
+  await rename(join(blobs, sha256.slice(0, 2), sha256), aside);
+  return aside;
 }

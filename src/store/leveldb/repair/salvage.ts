@@ -5,14 +5,14 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { BatchWriter, type Database } from "../rows/database.ts";
 import { parseEventKey } from "../rows/keys.ts";
-import { rowContent } from "../rows/row-checksum.ts";
+import { rowContent } from "../rows/commit-record.ts";
 import { damageInLog, rowsOfLog } from "../format/log-file.ts";
-import type { FileRow } from "../format/row.ts";
+import type { FileRow } from "../format/bytes.ts";
 import { damageInTable, rowsOfTable } from "../format/table-file.ts";
 import { bytesOf, filesOf, liveFiles, type LogFile } from "../files/log-folder.ts";
 import { missingLog } from "../files/file-check.ts";
 import type { Reached } from "../files/reached-file.ts";
-import { namesIn, type StorePaths } from "../files/store-paths.ts";
+import { namesIn, type StorePaths } from "../files/store-files.ts";
 
 /** The damage of the files themselves, one sentence each. */
 export async function fileFindings(

@@ -6,9 +6,13 @@
 
 import { z } from "zod";
 import { crc32 } from "node:zlib";
-import type { JsonObject } from "../../../events/index.ts";
+import {
+  type JsonObject,
+  CHECKSUM_LENGTH,
+  ownJson,
+  seededChecksum,
+} from "../../../events/index.ts";
 import { checkedKey, commitKey } from "./keys.ts";
-import { withChecksum, checksumOf, rowContent } from "./row-checksum.ts";
 
 /** Events of one session that follow each other in the global order. */
 interface CommittedRange {
@@ -172,4 +176,31 @@ export function readCommit(position: number, row: string): CommitRecord | undefi
     count += length;
   }
   return { position, count, ranges, sums, previous, checksum: end };
+}
+
+// Every row begins with a checksum. Event rows have the codec's; other rows have one over key and
+// JSON, so that reading finds a flipped bit and a row under a wrong key.
+
+export function checksumOf(row: string): string {
+  return row.slice(0, CHECKSUM_LENGTH);
+}
+
+export function withChecksum(key: string, value: unknown): string {
+  const json = JSON.stringify(value);
+  return seededChecksum(json, crc32(key)) + json;
+}
+
+export function checkedRow<Value>(
+  key: string,
+  row: string,
+  schema: z.ZodType<Value>,
+): Value | undefined {
+  // Each schema reads few rows in a process: compiling it would take longer than parsing them.
+  return schema.safeParse(rowContent(key, row), { jitless: true }).data;
+}
+
+/** The JSON value of a row of unknown form; undefined if the row is damaged. */
+export function rowContent(key: string, row: string): unknown {
+  const json = row.slice(CHECKSUM_LENGTH);
+  return checksumOf(row) === seededChecksum(json, crc32(key)) ? ownJson(row) : undefined;
 }

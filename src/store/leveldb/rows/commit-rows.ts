@@ -3,11 +3,10 @@
 import { LONGEST_RUN, eventsIn, isMergedRow } from "../../event-rows/index.ts";
 import { damagedAt } from "../../log-rules/log-errors.ts";
 import { isIntact, type TurnlogError } from "../../../events/index.ts";
-import { sumOfChecksums, type CommitRecord } from "./commit-record.ts";
+import { sumOfChecksums, type CommitRecord, checksumOf } from "./commit-record.ts";
 import { allRows, type Database } from "./database.ts";
 import { readFailure } from "./failures.ts";
 import { eventKey, numberOf } from "./keys.ts";
-import { checksumOf } from "./row-checksum.ts";
 import { isDeleted } from "./session-rows.ts";
 
 export interface PlacedRow {

@@ -14,7 +14,8 @@
  *   x/<session>               deleted, and the bytes may still be in the files
  */
 
-import { fromSegment, segmentOf } from "../../../events/index.ts";
+import { fromSegment, segmentOf, createCodec } from "../../../events/index.ts";
+import { decodeRow } from "../../event-rows/index.ts";
 
 const WIDTH = 9;
 const EVENT_KEY = /^e\/([A-Za-z0-9][A-Za-z0-9._:@=-]*)\/[0-9a-z]{9}$/;
@@ -96,4 +97,23 @@ export function sessionIn(key: string): string {
 /** All keys that begin with a prefix which ends in `/`. */
 export function under(prefix: string): { readonly gte: string; readonly lt: string } {
   return { gte: prefix, lt: `${prefix.slice(0, -1)}0` };
+}
+
+// The blobs that a row of the database names.
+
+export interface StoredBlob {
+  readonly sha256: string;
+  readonly session: string;
+  readonly position: number;
+}
+
+const codec = createCodec();
+
+/** @throws TurnlogError `LOG_DAMAGED`; `EVENT_TOO_NEW` for a row of a later release */
+export function blobsIn(key: string, row: string): readonly StoredBlob[] {
+  const place = row.includes('"blob.stored"') ? parseEventKey(key) : undefined;
+  if (place === undefined) return [];
+  return decodeRow(codec, row, place).flatMap(({ type, data, position }) =>
+    type === "blob.stored" ? [{ sha256: data.sha256, session: place.session, position }] : [],
+  );
 }

@@ -7,15 +7,14 @@ import { envelopesIn } from "../../event-rows/index.ts";
 import { TurnlogError } from "../../../events/index.ts";
 import { rowAt, type Database } from "../rows/database.ts";
 import { readFailure } from "../rows/failures.ts";
-import { indexRow, readIndex } from "../rows/session-rows.ts";
+import { indexRow, readIndex, type SinceMark } from "../rows/session-rows.ts";
 import { eventKey, sessionKey } from "../rows/keys.ts";
-import type { SinceMark } from "../rows/since-mark.ts";
 import { chainStart, type ChainMark } from "../rows/commit-record.ts";
 import { dropStaged } from "../rows/staged-row.ts";
 import { checkChain, type CheckedChain } from "../read/chain-check.ts";
 import { formatDamage, readFormat, writeFormat, type StoreFile } from "../files/store-file.ts";
 import { lastKnown, type Reached } from "../files/reached-file.ts";
-import type { StorePaths } from "../files/store-paths.ts";
+import type { StorePaths } from "../files/store-files.ts";
 
 export interface CheckedRows {
   readonly generation: number;

@@ -3,17 +3,17 @@
  * append waits in line if the session is not loaded yet or its events have ids.
  */
 
-import { AppendLine } from "../../log-rules/append-line.ts";
 import {
+  AppendLine,
   checkForkPoint,
   checkRevision,
   forkPoint,
   hasIds,
   idConflict,
   nothingToAppend,
+  RefusedWriters,
 } from "../../log-rules/append-rules.ts";
 import { deletedError } from "../../log-rules/log-errors.ts";
-import { RefusedWriters } from "../../log-rules/refused-writers.ts";
 import { encodedRows } from "../../event-rows/index.ts";
 import {
   assertAppendable,

@@ -12,7 +12,7 @@ import {
   CommitBuilder,
   type FinishedCommit,
 } from "../rows/commit-record.ts";
-import { SpareRows } from "../rows/spare-rows.ts";
+import { SpareRows } from "../rows/staged-row.ts";
 import type { WriteBatch } from "../rows/database.ts";
 
 /** The entry of commit records among the spare rows: no session has this name. */

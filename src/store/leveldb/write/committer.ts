@@ -8,12 +8,11 @@ import type { NewEvent, Appended, TurnlogError } from "../../../events/index.ts"
 import { Batch } from "../heads/batch.ts";
 import type { BatchShare, Head } from "../heads/head.ts";
 import { ownFrom } from "../heads/lineage.ts";
-import { withChecksum, checksumOf } from "../rows/row-checksum.ts";
-import type { ChainMark } from "../rows/commit-record.ts";
+import { withChecksum, checksumOf, type ChainMark } from "../rows/commit-record.ts";
 import type { Database, WriteBatch } from "../rows/database.ts";
 import { writeFailure } from "../rows/failures.ts";
 import { fixedWidth, idKey } from "../rows/keys.ts";
-import type { Span } from "../rows/spare-rows.ts";
+import type { Span } from "../rows/staged-row.ts";
 import { ChainWriter, type ChainWriterOptions } from "./chain-writer.ts";
 
 /** A batch that is larger takes no more events. */

@@ -15,7 +15,7 @@ import {
 import { allRows, rowAt, rowsAtOnce } from "../rows/database.ts";
 import { indexRow, readIndex } from "../rows/session-rows.ts";
 import { eventKey, idKey, numberOf, sessionKey, under, snapshotPrefix } from "../rows/keys.ts";
-import { withChecksum, checkedRow } from "../rows/row-checksum.ts";
+import { withChecksum, checkedRow } from "../rows/commit-record.ts";
 import { positionsSchema } from "../heads/event-ids.ts";
 import type { Head } from "../heads/head.ts";
 import type { OwnedRange } from "../heads/lineage.ts";

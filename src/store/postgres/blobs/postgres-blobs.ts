@@ -24,8 +24,7 @@ import {
   putSchema,
 } from "../../blobs/index.ts";
 import { databaseFailure } from "../database/failures.ts";
-import { parseRows, position } from "../database/rows.ts";
-import type { Sql } from "../database/sql.ts";
+import { parseRows, position, type Sql } from "../database/rows.ts";
 
 export interface PostgresBlobsOptions {
   /** For statements that may run twice. */

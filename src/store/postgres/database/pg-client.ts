@@ -5,8 +5,7 @@ import { z } from "zod";
 import { TurnlogError } from "../../../events/index.ts";
 import { closedError } from "../../log-rules/log-errors.ts";
 import { driverFailure } from "./failures.ts";
-import { parseRows } from "./rows.ts";
-import type { Listening, Sql, SqlPool } from "./sql.ts";
+import { parseRows, type Listening, type Sql, type SqlPool } from "./rows.ts";
 
 export interface PgOptions {
   readonly connectionString: string;

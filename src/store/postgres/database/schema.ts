@@ -2,8 +2,7 @@
 
 import { z } from "zod";
 import { TurnlogError } from "../../../events/index.ts";
-import { parseRows } from "./rows.ts";
-import type { Sql, SqlPool } from "./sql.ts";
+import { parseRows, type Sql, type SqlPool } from "./rows.ts";
 import { tables } from "./tables.ts";
 
 const foundSchema = z.object({ found: z.boolean() });

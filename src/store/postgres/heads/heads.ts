@@ -4,9 +4,13 @@ import { parseSessionId } from "../../../events/index.ts";
 import { OpenRow } from "../../event-rows/index.ts";
 import type { LiveTail } from "../../following/live-tail.ts";
 import { databaseFailure } from "../database/failures.ts";
-import type { Sql } from "../database/sql.ts";
-import type { Head, StoredSession } from "./head.ts";
-import { storedSessions, unknownSession } from "./stored-sessions.ts";
+import type { Sql } from "../database/rows.ts";
+import {
+  type Head,
+  type StoredSession,
+  storedSessions,
+  unknownSession,
+} from "./stored-sessions.ts";
 
 /** The number of heads in memory, some hundred bytes each. */
 const CAPACITY = 4096;

@@ -2,9 +2,9 @@
 
 import { z } from "zod";
 import type { ForkPoint } from "../../../events/index.ts";
-import { parseRows, position } from "../database/rows.ts";
-import type { Sql } from "../database/sql.ts";
-import type { StoredSession } from "./head.ts";
+import { parseRows, position, type Sql } from "../database/rows.ts";
+import type { OpenRow } from "../../event-rows/index.ts";
+import type { LiveTail } from "../../following/live-tail.ts";
 
 const sessionSchema = z.object({
   id: z.string(),
@@ -49,4 +49,46 @@ interface Parent {
 export function linkOf({ parent, parent_position }: Parent): ForkPoint | undefined {
   if (parent === null || parent_position === null) return undefined;
   return { session: parent, position: parent_position };
+}
+
+// A head: what this process knows of one session in use. The database decides; see `write/committer.ts`.
+
+/** A session's entry in the database. */
+export interface StoredSession {
+  /** Names the session in all other tables; 0 before the session exists. */
+  readonly number: number;
+  readonly revision: number;
+  readonly link: ForkPoint | undefined;
+  readonly isDeleted: boolean;
+  /** Of the newest claim; 0 before the first. */
+  readonly epoch: number;
+}
+
+export interface Head {
+  readonly session: string;
+  /** Settles when the head agrees with the database. Until then appends wait. */
+  loaded: Promise<void>;
+  ready: boolean;
+  number: number;
+  isDeleted: boolean;
+  epoch: number;
+  /** The last position, including queued events. */
+  revision: number;
+  committed: number;
+  link: ForkPoint | undefined;
+  /** Appends that wait for the head, or for ids to be looked up, in the order of their calls. */
+  line: Promise<void>;
+  waiting: number;
+  /** Appends that are queued or being written. */
+  queued: number;
+  /** Positions of queued events with an id. */
+  readonly ids: Map<string, QueuedId>;
+  readonly open: OpenRow;
+  tail: LiveTail | undefined;
+}
+
+interface QueuedId {
+  readonly position: number;
+  /** Resolves with the event's global position when it is written. */
+  readonly written: Promise<number>;
 }

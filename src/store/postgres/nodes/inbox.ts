@@ -12,8 +12,7 @@ import {
   type JsonValue,
 } from "../../../events/index.ts";
 import { databaseFailure } from "../database/failures.ts";
-import { parseRows, storedJson } from "../database/rows.ts";
-import type { Sql } from "../database/sql.ts";
+import { parseRows, storedJson, type Sql } from "../database/rows.ts";
 
 const commandSchema = z.object({
   id: z.string(),

@@ -6,8 +6,7 @@
 
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
-import { parseRows } from "../database/rows.ts";
-import type { Sql } from "../database/sql.ts";
+import { parseRows, type Sql } from "../database/rows.ts";
 
 const renewedSchema = z.object({ renewed: z.boolean() });
 

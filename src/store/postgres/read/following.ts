@@ -9,12 +9,11 @@ import { globalSubscription } from "../../following/global-subscription.ts";
 import { LiveTail } from "../../following/live-tail.ts";
 import { subscription, type Source } from "../../following/subscription.ts";
 import { deletedError } from "../../log-rules/log-errors.ts";
-import type { Sql } from "../database/sql.ts";
+import { type Sql, parseRows, position } from "../database/rows.ts";
 import type { Heads } from "../heads/heads.ts";
 import { horizon, readGlobal } from "./global-order.ts";
 import type { Reading } from "./reading.ts";
 import { z } from "zod";
-import { parseRows, position } from "../database/rows.ts";
 
 export interface FollowingOptions {
   readonly sql: Sql;

@@ -5,8 +5,7 @@ import type { GlobalEvent, SessionEvent } from "../../../events/index.ts";
 import { decodeRow } from "../../event-rows/index.ts";
 import { damagedAt } from "../../log-rules/log-errors.ts";
 import { databaseFailure } from "../database/failures.ts";
-import { parseRows, position } from "../database/rows.ts";
-import type { Sql } from "../database/sql.ts";
+import { parseRows, position, type Sql } from "../database/rows.ts";
 import type { RowSource } from "./span.ts";
 
 const horizonSchema = z.object({ horizon: position });

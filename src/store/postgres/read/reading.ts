@@ -7,9 +7,8 @@ import { assertPositions, deletedError, sharedDamage } from "../../log-rules/log
 import { databaseFailure } from "../database/failures.ts";
 import { parseRows, position } from "../database/rows.ts";
 import type { Heads } from "../heads/heads.ts";
-import type { StoredSession } from "../heads/head.ts";
-import { ancestors } from "./ancestors.ts";
-import { readSpan, type RowSource } from "./span.ts";
+import type { StoredSession } from "../heads/stored-sessions.ts";
+import { ancestors, readSpan, type RowSource } from "./span.ts";
 
 export interface ReadingOptions {
   readonly source: RowSource;

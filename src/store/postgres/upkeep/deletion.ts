@@ -13,10 +13,9 @@ import {
 } from "../../../events/index.ts";
 import { decodeRow, eventRows, eventsIn } from "../../event-rows/index.ts";
 import { damagedAt, deletedError, hasForks, notFound } from "../../log-rules/log-errors.ts";
-import { parseRows, position } from "../database/rows.ts";
-import type { Sql } from "../database/sql.ts";
+import { parseRows, position, type Sql } from "../database/rows.ts";
 import { linkOf } from "../heads/stored-sessions.ts";
-import { ancestors, type OwnedRange } from "../read/ancestors.ts";
+import { ancestors, type OwnedRange } from "../read/span.ts";
 
 const sessionSchema = z.object({
   number: position,

@@ -3,8 +3,7 @@
 import { z } from "zod";
 import type { DeletedSession, SessionEntry } from "../../../events/index.ts";
 import { databaseFailure } from "../database/failures.ts";
-import { parseRows, position } from "../database/rows.ts";
-import type { Sql } from "../database/sql.ts";
+import { parseRows, position, type Sql } from "../database/rows.ts";
 import { linkOf } from "../heads/stored-sessions.ts";
 
 const PAGE = 500;

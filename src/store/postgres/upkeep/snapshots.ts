@@ -3,10 +3,9 @@
 import { z } from "zod";
 import { jsonSchema, type Snapshot } from "../../../events/index.ts";
 import { deletedError } from "../../log-rules/log-errors.ts";
-import { parseRows } from "../database/rows.ts";
-import type { Sql } from "../database/sql.ts";
-import type { StoredSession } from "../heads/head.ts";
-import { ancestors } from "../read/ancestors.ts";
+import { parseRows, type Sql } from "../database/rows.ts";
+import type { StoredSession } from "../heads/stored-sessions.ts";
+import { ancestors } from "../read/span.ts";
 
 const rowSchema = z.object({ snapshot: z.string() });
 const ownedSchema = rowSchema.extend({ id: z.string() });

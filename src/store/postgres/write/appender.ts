@@ -14,12 +14,16 @@ import {
   type NewEvent,
 } from "../../../events/index.ts";
 import { encodedRows } from "../../event-rows/index.ts";
-import { AppendLine } from "../../log-rules/append-line.ts";
-import { checkRevision, hasIds, nothingToAppend } from "../../log-rules/append-rules.ts";
+import {
+  AppendLine,
+  checkRevision,
+  hasIds,
+  nothingToAppend,
+  RefusedWriters,
+} from "../../log-rules/append-rules.ts";
 import { deletedError } from "../../log-rules/log-errors.ts";
-import { RefusedWriters } from "../../log-rules/refused-writers.ts";
-import type { Sql } from "../database/sql.ts";
-import type { Head } from "../heads/head.ts";
+import type { Sql } from "../database/rows.ts";
+import type { Head } from "../heads/stored-sessions.ts";
 import type { Heads } from "../heads/heads.ts";
 import type { Committer } from "./committer.ts";
 import { findIds } from "./known-ids.ts";

@@ -3,9 +3,8 @@
 import { z } from "zod";
 import { idOf } from "../../../events/index.ts";
 import type { EventRow, TakenRows } from "../../event-rows/index.ts";
-import { parseRows, position } from "../database/rows.ts";
-import type { Sql } from "../database/sql.ts";
-import type { Head } from "../heads/head.ts";
+import { parseRows, position, type Sql } from "../database/rows.ts";
+import type { Head } from "../heads/stored-sessions.ts";
 import { storedId } from "./known-ids.ts";
 import type { QueuedAppend } from "./queued-append.ts";
 

@@ -8,10 +8,9 @@
  */
 
 import type { Appended } from "../../../events/index.ts";
-import { databaseFailure, isUnknownOutcome, sqlState } from "../database/failures.ts";
-import { retrying } from "../database/retrying.ts";
-import type { SqlPool } from "../database/sql.ts";
-import type { Head } from "../heads/head.ts";
+import { databaseFailure, isUnknownOutcome, sqlState, retrying } from "../database/failures.ts";
+import type { SqlPool } from "../database/rows.ts";
+import type { Head } from "../heads/stored-sessions.ts";
 import {
   addTo,
   complete,

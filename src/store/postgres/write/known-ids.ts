@@ -4,10 +4,9 @@ import { z } from "zod";
 import { idOf, type Appended, type ForkPoint, type NewEvent } from "../../../events/index.ts";
 import { idConflict } from "../../log-rules/append-rules.ts";
 import { databaseFailure } from "../database/failures.ts";
-import { parseRows, position, storedJson } from "../database/rows.ts";
-import type { Sql } from "../database/sql.ts";
-import type { Head } from "../heads/head.ts";
-import { ancestors } from "../read/ancestors.ts";
+import { parseRows, position, storedJson, type Sql } from "../database/rows.ts";
+import type { Head } from "../heads/stored-sessions.ts";
+import { ancestors } from "../read/span.ts";
 
 const idSchema = z.object({
   id: z.instanceof(Uint8Array).transform(textOf).pipe(storedJson(z.string())),

@@ -2,7 +2,7 @@
 
 import type { Appended, AppendOptions, ExpectedRevision, NewEvent } from "../../../events/index.ts";
 import type { EventRow } from "../../event-rows/index.ts";
-import type { Head } from "../heads/head.ts";
+import type { Head } from "../heads/stored-sessions.ts";
 
 export interface QueuedAppend {
   readonly head: Head;

@@ -16,9 +16,8 @@ import {
 import { eventRows } from "../../event-rows/index.ts";
 import { checkRevision, idConflict, nothingToAppend } from "../../log-rules/append-rules.ts";
 import { deletedError } from "../../log-rules/log-errors.ts";
-import { parseRows, position } from "../database/rows.ts";
+import { parseRows, position, type Sql } from "../database/rows.ts";
 import { sqlState } from "../database/failures.ts";
-import type { Sql } from "../database/sql.ts";
 import type { Heads } from "../heads/heads.ts";
 import { storedId } from "./known-ids.ts";
 

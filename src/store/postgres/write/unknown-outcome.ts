@@ -4,8 +4,7 @@
  */
 
 import { z } from "zod";
-import { parseRows, position } from "../database/rows.ts";
-import type { SqlPool } from "../database/sql.ts";
+import { parseRows, position, type SqlPool } from "../database/rows.ts";
 import { newestRow, type CompleteShare } from "./batch.ts";
 
 const foundSchema = z.object({ number: position, line: z.string() });

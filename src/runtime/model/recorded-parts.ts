@@ -1,6 +1,6 @@
 /** Converts stream parts of the AI SDK into their recorded form. Used by both step sources. */
 
-import type { TextStreamPart, ToolSet } from "ai";
+import type { TextStreamPart, ToolSet, LanguageModelUsage } from "ai";
 import { z } from "zod";
 import {
   eventSchemas,
@@ -9,9 +9,14 @@ import {
   TurnlogError,
   type EventBody,
   type ProviderMetadata,
+  finishReasonSchema,
+  type JsonValue,
+  type ResponseMetadata,
+  type TokenUsage,
 } from "../../events/index.ts";
 import { toJson, toStoredError } from "../../shared/index.ts";
 import type { PartType, RecordedPart, StepOutput } from "../../agent/index.ts";
+import { disjointUsage } from "../../projections/index.ts";
 
 type SdkPart = TextStreamPart<ToolSet>;
 
@@ -168,4 +173,72 @@ function accepted<Data>(schema: z.ZodType<Data>, what: string, given: unknown): 
     `The model sent ${what} that is none: ${z.prettifyError(result.error)}`,
     { cause: result.error },
   );
+}
+
+// Records the frame of a model call: warnings, response, finish reason, usage. Wrong types count as absent.
+
+type End = Extract<StepOutput, { readonly kind: "end" }>;
+
+interface CallEnd {
+  readonly finishReason: unknown;
+  readonly rawFinishReason: unknown;
+  readonly usage: TokenUsage | undefined;
+  readonly response: ResponseMetadata;
+  readonly providerMetadata: unknown;
+}
+
+export function recordedEnd({ usage, response, providerMetadata, ...reasons }: CallEnd): End {
+  return {
+    kind: "end",
+    ...finish(reasons),
+    usage,
+    response,
+    providerMetadata: metadata(providerMetadata),
+  };
+}
+
+/**
+ * An unknown reason becomes `other`, and is kept as the raw reason. A model that names none, as mocks of older
+ * SDKs do, has ended its reply: the SDK's clients always name one.
+ */
+function finish({
+  finishReason,
+  rawFinishReason,
+}: Pick<CallEnd, "finishReason" | "rawFinishReason">): Pick<
+  End,
+  "finishReason" | "rawFinishReason"
+> {
+  const known = finishReasonSchema.safeParse(finishReason);
+  const raw = rawFinishReason ?? (known.success ? undefined : finishReason) ?? undefined;
+  return {
+    finishReason: known.success ? known.data : finishReason === undefined ? "stop" : "other",
+    rawFinishReason:
+      raw === undefined || typeof raw === "string" ? raw : JSON.stringify(toJson(raw)),
+  };
+}
+
+export function stepStart(warnings: unknown): RecordedPart & { readonly type: "part.start-step" } {
+  const recorded: readonly JsonValue[] = Array.isArray(warnings) ? warnings.map(toJson) : [];
+  return { type: "part.start-step", data: { warnings: recorded } };
+}
+
+export function responseMetadata(response: {
+  readonly id?: unknown;
+  readonly modelId?: unknown;
+  readonly timestamp?: unknown;
+}): ResponseMetadata {
+  const { id, modelId, timestamp } = response;
+  const time = timestamp instanceof Date ? timestamp.getTime() : Number.NaN;
+  return {
+    ...(typeof id === "string" ? { id } : {}),
+    ...(typeof modelId === "string" ? { modelId } : {}),
+    ...(Number.isNaN(time) ? {} : { timestamp: time }),
+  };
+}
+
+/** Disjoint figures with the provider's own in `raw`; undefined if it reported none. */
+export function measuredUsage(usage: LanguageModelUsage): TokenUsage | undefined {
+  const disjoint = disjointUsage(usage);
+  if (disjoint === undefined || usage.raw === undefined) return disjoint;
+  return { ...disjoint, raw: toJson(usage.raw) };
 }

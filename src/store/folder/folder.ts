@@ -1,8 +1,17 @@
 /** Creates folders that only their owner can enter, and makes names survive a power cut. */
 
-import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync, statSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  statSync,
+  readlinkSync,
+  realpathSync,
+} from "node:fs";
 import { open } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { dirname, join, basename, relative, resolve, sep } from "node:path";
 import { hasCode } from "../../events/index.ts";
 
 export const PRIVATE_FOLDER = 0o700;
@@ -63,5 +72,39 @@ export async function syncAbove(folder: string, highest: string = dirname(folder
       if (!hasCode(error, "EPERM", "EACCES")) throw error;
     }
     if (dirname(parent) === parent) return;
+  }
+}
+
+// Whether a path is inside a folder, following links. Reads names only.
+
+/** True for the folder itself. Neither path has to exist. */
+export function isWithin(folder: string, path: string): boolean {
+  const way = relative(realPath(resolve(folder)), realPath(resolve(path)));
+  return way === "" || (way !== ".." && !way.startsWith(`..${sep}`) && resolve("/", way) !== way);
+}
+
+/** The most links, as in Linux. */
+const LINKS = 40;
+
+/** The real path of the part that exists. A link without a target still counts as its target. */
+function realPath(path: string, links = LINKS): string {
+  try {
+    return realpathSync(path);
+  } catch (error) {
+    // Unreadable paths are taken literally.
+    if (!hasCode(error, "ENOENT", "ENOTDIR") || dirname(path) === path) return path;
+  }
+  const resolved = join(realPath(dirname(path), links), basename(path));
+  const target = links === 0 ? undefined : targetOf(resolved);
+  return target === undefined ? resolved : realPath(resolve(dirname(resolved), target), links - 1);
+}
+
+function targetOf(path: string): string | undefined {
+  try {
+    return readlinkSync(path);
+  } catch (error) {
+    // Not a link, or nothing exists there.
+    if (hasCode(error, "EINVAL", "ENOENT", "ENOTDIR", "UNKNOWN")) return undefined;
+    throw error;
   }
 }

@@ -1,4 +1,6 @@
 /** Replaces lone surrogates, which providers refuse: texts that were cut in the middle of a character have them. */
+import type { ModelMessage } from "ai";
+import { ownCopy } from "../events/index.ts";
 
 /** The value with U+FFFD for lone surrogates in all its texts and keys. The same object if it has none. */
 export function wellFormed<Value>(value: Value): Value {
@@ -40,4 +42,58 @@ function isRecord(value: unknown): value is object {
   if (typeof value !== "object" || value === null) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === null || prototype === Object.prototype;
+}
+
+// Ends a foreign sentence, so that one of ours can follow. Pure.
+
+/** Adds a full stop, unless the text ends like a sentence. */
+export function withFullStop(words: string): string {
+  const said = words.trimEnd();
+  return said === "" || /[.!?…。！？]["'”’)\]`]*$/u.test(said) ? said : `${said}.`;
+}
+
+/**
+ * The lines of a text that comes in pieces, without their ends. Only `\n` ends a line: Node's `readline` also
+ * breaks at U+2028 and U+2029, which JSON allows in strings.
+ */
+export async function* textLines(
+  pieces: AsyncIterable<string>,
+): AsyncGenerator<string, void, void> {
+  let open: string[] = [];
+  for await (const piece of pieces) {
+    const [first = "", ...lines] = piece.split("\n");
+    open.push(first);
+    const next = lines.pop();
+    if (next === undefined) continue;
+    // Joined once: a long line may arrive in many pieces.
+    yield open.join("");
+    yield* lines;
+    open = [next];
+  }
+  const rest = open.join("");
+  if (rest !== "") yield rest;
+}
+
+// The prompt's messages for a tool's callback, as the AI SDK passes them: a copy, made on first access.
+
+/** Most tools never read them. */
+export function withMessages<Options extends object>(
+  options: Options,
+  messages: readonly ModelMessage[],
+): Options & { messages: ModelMessage[] } {
+  let own: ModelMessage[] | undefined;
+  return Object.defineProperty(
+    // The property is defined here.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+    options as Options & { messages: ModelMessage[] },
+    "messages",
+    {
+      configurable: true,
+      enumerable: true,
+      get: () => (own ??= ownCopy([...messages])),
+      set: (given: ModelMessage[]) => {
+        own = given;
+      },
+    },
+  );
 }
