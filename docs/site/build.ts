@@ -41,9 +41,6 @@ for (const file of globSync(documents, { cwd: root })) {
 }
 for (const file of ["docs/images", "docs/peers.svg"])
   cpSync(join(root, file), join(pages, file), { recursive: true });
-const decisions = globSync("docs/decisions/*.md", { cwd: root }).toSorted();
-const rows = decisions.map((file) => `- [${file.slice(15, -3)}](${file.slice(15)})`);
-writeFileSync(join(pages, "docs/decisions/index.md"), `# Decisions\n\n${rows.join("\n")}\n`);
 
 const app = await Application.bootstrapWithPlugins({
   name: "turnlog",

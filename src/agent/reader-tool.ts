@@ -1,6 +1,6 @@
 /**
- * The built-in tool `read_tool_output`: the model reads the rest of a cut result with it. Offered from
- * the first step, since a later change of tools would break the provider's prompt cache (decision 15).
+ * The built-in tool `read_tool_output`: the model reads the rest of a cut result with it. Offered from the first step,
+ * since a later change of tools would break the provider's prompt cache (docs/decisions/0019-long-results-are-cut.md).
  */
 
 import { asSchema, tool, type Schema, type Tool, type ToolSet } from "@ai-sdk/provider-utils";

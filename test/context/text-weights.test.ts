@@ -1,6 +1,6 @@
 /**
  * Estimates of texts of each kind, beside what o200k counts. The log records estimates, and compactions depend on
- * them: a weight that changes shows here, and is fitted anew (docs/decisions/0010).
+ * them: a weight that changes shows here, and is fitted anew (docs/decisions/0016-the-size-of-a-prompt.md).
  */
 
 import { describe, expect, it } from "vitest";

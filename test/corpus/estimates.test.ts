@@ -1,7 +1,7 @@
 /**
  * Every recorded session whose provider sent bills is replayed, and each prompt estimated before its bill is
  * looked at. A session is never seen before it is played: the weights of text were fitted to other texts, and
- * what providers add is the same whichever session is left out (docs/decisions/0010).
+ * what providers add is the same whichever session is left out (docs/decisions/0016-the-size-of-a-prompt.md).
  */
 
 import { readFileSync } from "node:fs";

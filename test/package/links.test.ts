@@ -24,7 +24,7 @@ function anchorsOf(page: string): ReadonlySet<string> {
   );
 }
 
-/** The site has one page for a folder, its list of decisions; `npm run docs` fails at a link to another folder. */
+/** The site has one page for a folder, its index of decisions; `npm run docs` fails at a link to another folder. */
 function isShown(path: string): boolean {
   return !statSync(path).isDirectory() || join(path) === join(root, "docs/decisions/");
 }
@@ -46,6 +46,6 @@ function deadLinks(page: string): readonly string[] {
 }
 
 it("links lead to files and headings that exist", () => {
-  expect(pages.length).toBeGreaterThan(80);
+  expect(pages.length).toBeGreaterThan(60);
   expect(pages.flatMap(deadLinks)).toEqual([]);
 });

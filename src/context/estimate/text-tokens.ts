@@ -1,7 +1,7 @@
 /**
  * Estimates the tokens of a text without a tokenizer: one pass splits it where byte-pair tokenizers split and
  * weighs each piece. The weights were fitted to counts of the tokenizers that providers publish
- * (docs/decisions/0010). Called for every new message; must stay linear.
+ * (docs/decisions/0016-the-size-of-a-prompt.md). Called for every new message; must stay linear.
  */
 
 /** The tokenizers with weights of their own. */

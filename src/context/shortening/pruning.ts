@@ -1,6 +1,6 @@
 /**
  * Plans which old tool results a placeholder replaces: saved tokens against the loss of the provider's cache
- * (docs/decisions/0011). Pure: the runtime records the plan.
+ * (docs/decisions/0018-pruning-and-the-cache.md). Pure: the runtime records the plan.
  */
 
 import type { z } from "zod";
