@@ -1,0 +1,310 @@
+/** `authorize` decides on each request: it is asked for every act by its name, and what it refuses does not happen. */
+
+import { tool, type ToolSet } from "ai";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { scriptedModel } from "../../src/models/index.ts";
+import { createRuntime, type Agent, type Runtime, type StoreLog } from "../../src/public/index.ts";
+import { createServer, type Server, type ServerOptions } from "../../src/public/server.ts";
+import { serverCore } from "../../src/server/create-server.ts";
+import { storeRoutes } from "../../src/server/store/index.ts";
+import { openMemoryLog } from "../../src/store/leveldb/index.ts";
+import { containing } from "../runtime/tools.ts";
+import { eventually } from "../support/eventually.ts";
+import { call, calling } from "../support/script.ts";
+
+type Authorize = NonNullable<ServerOptions["authorize"]>;
+type Requested = Parameters<Authorize>[1];
+type Action = Requested["action"];
+
+const asked = "s~1~1~c~1";
+const chat = { id: "s", messages: [{ id: "m", role: "user", parts: [] }] };
+
+/** Each route: what `authorize` is asked, about session s or about none, and a body that the route takes. */
+const table: readonly (readonly [
+  route: string,
+  action: Action,
+  about: "session" | "all",
+  body?: unknown,
+])[] = [
+  ["POST /api/chat", "send", "session", chat],
+  ["GET /api/chat/{session}/stream", "read", "session"],
+  ["POST /api/chat/{session}/stop", "cancel", "session"],
+  ["GET /api/chat/{session}/messages", "read", "session"],
+  ["GET /api/sessions", "list", "all"],
+  ["POST /api/sessions", "create", "session", { id: "s" }],
+  ["POST /api/sessions", "create", "all", {}],
+  ["GET /api/sessions/{session}", "read", "session"],
+  ["GET /api/sessions/{session}/prompt", "read", "session"],
+  ["GET /api/sessions/{session}/diff", "read", "session"],
+  ["GET /api/sessions/{session}/context", "read", "session"],
+  ["GET /api/sessions/{session}/branches", "read", "session"],
+  ["POST /api/sessions/{session}/cancel", "cancel", "session"],
+  ["POST /api/sessions/{session}/compact", "compact", "session"],
+  ["GET /api/sessions/{session}/compact", "read", "session"],
+  ["POST /api/sessions/{session}/restore", "compact", "session"],
+  ["POST /api/sessions/{session}/rewind", "rewind", "session"],
+  ["POST /api/sessions/{session}/checkout", "rewind", "session"],
+  ["POST /api/sessions/{session}/fork", "fork", "session"],
+  ["POST /api/sessions/{session}/rerun", "fork", "session"],
+  ["DELETE /api/sessions/{session}", "delete", "session"],
+  ["GET /api/sessions/{session}/queue", "read", "session"],
+  ["POST /api/sessions/{session}/queue", "send", "session"],
+  ["POST /api/sessions/{session}/queue/{message}", "send", "session"],
+  ["DELETE /api/sessions/{session}/queue/{message}", "send", "session"],
+  ["POST /api/sessions/{session}/regenerate", "rewind", "session"],
+  ["POST /api/sessions/{session}/resume", "send", "session"],
+  ["GET /api/sessions/{session}/events", "read", "session"],
+  ["GET /api/approvals", "list", "all"],
+  ["GET /api/sessions/{session}/approvals", "read", "session"],
+  ["DELETE /api/sessions/{session}/approvals/{tool}", "approve", "session"],
+  ["POST /api/approvals/{approvalId}", "approve", "session", { approved: true }],
+  ["POST /api/approvals/{approvalId}", "deny", "session", { approved: false }],
+  ["POST /api/outputs/{requestId}", "answer", "session", { output: 1 }],
+  ["GET /api/sessions/{session}/export", "export", "session"],
+  ["POST /api/sessions/{session}/import", "import", "session"],
+  ["GET /api/blobs/{digest}", "read", "all"],
+  ["POST /api/message-stream", "send", "session", { sessionId: "s", message: "x" }],
+  ["POST /api/message-queue", "send", "session", { sessionId: "s", message: "x" }],
+  ["GET /api/message-queue/status?sessionId=s", "read", "session"],
+  ["POST /api/message-cancel", "cancel", "session", { sessionId: "s" }],
+  ["GET /api/studio/about", "list", "all"],
+  ["GET /api/studio/sessions", "list", "all"],
+  ["GET /api/studio/sessions/{session}/log", "read", "session"],
+  ["GET /api/studio/sessions/{session}/newest", "read", "session"],
+  ["GET /api/studio/sessions/{session}/events", "read", "session"],
+  ["GET /api/studio/sessions/{session}/state", "read", "session"],
+  ["GET /api/studio/sessions/{session}/prompt", "read", "session"],
+  ["GET /api/studio/sessions/{session}/diff", "read", "session"],
+  ["POST /api/studio/sessions/{session}/rerun", "fork", "session"],
+  ["POST /api/studio/sessions/{session}/replay", "fork", "session"],
+  ["GET /api/studio/sessions/{session}/verify", "read", "session"],
+  ["POST /store/log", "read", "all", { call: "deleted" }],
+  ["POST /store/backup", "export", "all", { dir: "/nowhere" }],
+  ["POST /store/collect-blobs", "delete", "all", {}],
+  ["POST /store/redact", "delete", "session", { session: "s", positions: [] }],
+];
+
+const params: Readonly<Record<string, string>> = {
+  session: "s",
+  message: "m",
+  tool: "pay",
+  approvalId: asked,
+  requestId: asked,
+  digest: "0".repeat(64),
+};
+
+function post(path: string, body: unknown): Request {
+  return requestTo("POST", path, body);
+}
+
+function requestTo(method: string, path: string, body?: unknown): Request {
+  return new Request(`http://localhost${path}`, {
+    method,
+    ...(body === undefined
+      ? {}
+      : { headers: { "content-type": "application/json" }, body: JSON.stringify(body) }),
+  });
+}
+
+describe("every route asks `authorize` for its action, and answers 403 where it refuses", () => {
+  const withAllRoutes = (runtime: Runtime, log: StoreLog, authorize: Authorize): Server =>
+    serverCore(runtime, { token: false, studio: true, authorize }, storeRoutes(log)).server;
+
+  it("by this table, which has all routes", async () => {
+    await using log = await openMemoryLog();
+    await using runtime = await createRuntime({ log, agent: { model: scriptedModel([]) } });
+    const server = withAllRoutes(runtime, log, () => true);
+    const description = await server.fetch(requestTo("GET", "/openapi.json"));
+    const { paths } = z
+      .object({ paths: z.record(z.string(), z.record(z.string(), z.unknown())) })
+      .parse(await description.json());
+    const served = Object.entries(paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+    );
+    const listed = new Set(table.map(([route]) => route.replace(/\?.*/, "")));
+    expect(served.toSorted()).toEqual([...listed].toSorted());
+  });
+
+  it("and the session that it is about", async () => {
+    const heard: Requested[] = [];
+    await using log = await openMemoryLog();
+    await using runtime = await createRuntime({ log, agent: { model: scriptedModel([]) } });
+    const server = withAllRoutes(runtime, log, (_, requested) => {
+      heard.push(requested);
+      return false;
+    });
+    const answers: unknown[] = [];
+    for (const [route, , , body] of table) {
+      const [method = "", path = ""] = route.split(" ");
+      const filled = path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => params[name] ?? name);
+      const { status } = await server.fetch(requestTo(method, filled, body));
+      answers.push([route, status, heard.splice(0)]);
+    }
+    expect(answers).toEqual(
+      table.map(([route, action, about]) => [
+        route,
+        403,
+        [about === "all" ? { action } : { action, session: "s" }],
+      ]),
+    );
+    expect(await Array.fromAsync(runtime.log.list())).toEqual([]);
+  });
+});
+
+/** Session s with a turn that is over: m1, and its reply. */
+const settled = async (runtime: Runtime): Promise<void> => {
+  await (
+    await (await runtime.session("s")).send("one", { id: "m1" })
+  ).result;
+};
+
+const said = (id: string, text: string, more: object = {}) => ({
+  id: "s",
+  messages: [{ id, role: "user", parts: [{ type: "text", text }] }],
+  ...more,
+});
+
+describe("an act within a request is asked for too, and does not happen if it is refused", () => {
+  const quiet = (): Agent => ({ model: scriptedModel(() => "ok") });
+
+  it.each<[what: string, refused: Requested, path: string, body: unknown]>([
+    [
+      "an edit of the queue's route",
+      { action: "rewind", session: "s" },
+      "/api/sessions/s/queue",
+      { message: "two", replaces: "m1" },
+    ],
+    [
+      "an edit under the id of the message",
+      { action: "rewind", session: "s" },
+      "/api/chat",
+      said("m1", "two", { messageId: "m1" }),
+    ],
+    [
+      "an edit by another message",
+      { action: "rewind", session: "s" },
+      "/api/chat",
+      said("m2", "two", { messageId: "m1" }),
+    ],
+    [
+      "another reply",
+      { action: "rewind", session: "s" },
+      "/api/chat",
+      said("m1", "one", { trigger: "regenerate-message" }),
+    ],
+    [
+      "the name of a fork",
+      { action: "create", session: "other" },
+      "/api/sessions/s/fork",
+      { id: "other" },
+    ],
+    [
+      "the name of a rerun",
+      { action: "create", session: "other" },
+      "/api/sessions/s/rerun",
+      { id: "other" },
+    ],
+  ])("%s", async (_, refused, path, body) => {
+    await using runtime = await createRuntime({ memory: true, agent: quiet() });
+    await settled(runtime);
+    const before = await runtime.log.revision("s");
+    let may = false;
+    const { fetch } = createServer(runtime, {
+      token: false,
+      authorize: (_request, { action, session }) =>
+        may || action !== refused.action || session !== refused.session,
+    });
+    const answer = await fetch(post(path, body));
+    expect([answer.status, await answer.json()]).toMatchObject([403, { code: "FORBIDDEN" }]);
+    expect(await runtime.log.revision("s")).toBe(before);
+    expect(await runtime.log.revision("other")).toBe(0);
+    may = true;
+    const allowed = await fetch(post(path, body));
+    expect(allowed.status).toBeLessThan(300);
+    await allowed.body?.cancel();
+  });
+
+  const part = (state: string, more: object) => ({
+    type: "tool-x",
+    toolCallId: "c",
+    state,
+    ...more,
+  });
+
+  it.each<[what: string, refused: Action, kind: "approval" | "output", part: object]>([
+    [
+      "an approval in a reply",
+      "approve",
+      "approval",
+      part("approval-responded", { approval: { id: asked, approved: true } }),
+    ],
+    [
+      "a denial in a reply",
+      "deny",
+      "approval",
+      part("approval-responded", { approval: { id: asked, approved: false } }),
+    ],
+    ["an output in a reply", "answer", "output", part("output-available", { output: 1 })],
+    ["the error of a call in a reply", "answer", "output", part("output-error", { errorText: "" })],
+  ])("%s", async (_, refused, kind, answered) => {
+    const inputSchema = z.object({});
+    const tools: ToolSet =
+      kind === "output"
+        ? { x: tool({ inputSchema, outputSchema: z.number() }) }
+        : { x: tool({ inputSchema, execute: () => 1 }) };
+    await using runtime = await createRuntime({
+      memory: true,
+      agent: {
+        model: scriptedModel(() => calling(call("x", "c"))),
+        tools,
+        ...(kind === "approval" ? { toolApproval: { x: "user-approval" } } : {}),
+      },
+    });
+    const session = await runtime.session("s");
+    await session.send("one", { id: "m1" });
+    await session.atRest();
+    const before = await runtime.log.revision("s");
+    const { fetch } = createServer(runtime, {
+      token: false,
+      authorize: (_request, { action }) => action !== refused,
+    });
+    const reply = { id: "reply-1", role: "assistant", parts: [answered] };
+    const messages = [...said("m1", "one").messages, reply];
+    const answer = await fetch(post("/api/chat", { id: "s", messages }));
+    expect([answer.status, await answer.json()]).toMatchObject([
+      403,
+      { code: "FORBIDDEN", detail: containing(refused) },
+    ]);
+    expect(await runtime.log.revision("s")).toBe(before);
+  });
+
+  it.each<[action: Action, type: string, payload?: object]>([
+    ["compact", "manual_compact"],
+    ["send", "send", { message: "two" }],
+    ["cancel", "cancel"],
+    ["approve", "approve", { approvalId: asked, approved: true }],
+    ["deny", "approve", { approvalId: asked, approved: false }],
+  ])("`%s` over a WebSocket", async (refused, type, payload) => {
+    await using runtime = await createRuntime({ memory: true, agent: quiet() });
+    await settled(runtime);
+    const before = await runtime.log.revision("s");
+    const server = createServer(runtime, {
+      token: false,
+      authorize: (_request, { action }) => action !== refused,
+    });
+    const socket = await server.upgrade(requestTo("GET", "/ws?sessionId=s"));
+    if (socket instanceof Response) throw new Error(await socket.text());
+    const frames: string[] = [];
+    socket.open({ send: (text) => frames.push(text), close: () => {} });
+    socket.message(JSON.stringify({ id: 1, type, payload }));
+    await eventually(() => expect(frames).toHaveLength(1));
+    socket.close();
+    expect(JSON.parse(frames[0] ?? "")).toMatchObject({
+      id: 1,
+      type: "error",
+      payload: { code: "FORBIDDEN" },
+    });
+    expect(await runtime.log.revision("s")).toBe(before);
+  });
+});
