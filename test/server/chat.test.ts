@@ -14,7 +14,14 @@ import {
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { gate, scriptedModel, type ScriptedStep } from "../../src/models/index.ts";
-import type { Agent } from "../../src/public/index.ts";
+import {
+  createRuntime,
+  encryptedLog,
+  memoryKeys,
+  openMemoryLog,
+  type Agent,
+} from "../../src/public/index.ts";
+import { createServer } from "../../src/public/server.ts";
 import { call, calling, saying } from "../support/script.ts";
 import { page, PlainChat, shown } from "./plain-chat.ts";
 import { eventsUntil, readEvents, serving, type Serving } from "./serving.ts";
@@ -398,6 +405,25 @@ describe("a posted chat", () => {
     const before = await page(open, "?limit=4&before=m3");
     expect([before.messages.map(textOf), before.more]).toEqual([["m1", "A", "m2", "B"], false]);
     expect((await open.ask("/api/chat/c/messages?before=none")).status).toBe(400);
+  });
+
+  it("shows nothing any more of what was redacted after the page was shown, in a fork neither", async () => {
+    await using log = encryptedLog(await openMemoryLog(), memoryKeys());
+    await using runtime = await createRuntime({ log, agent: texts("Secret.") });
+    const { fetch } = createServer(runtime, { token: false });
+    const session = await runtime.session("c");
+    await (
+      await session.send("Hi", { id: "m1" })
+    ).result;
+    await session.fork({ id: "fork" });
+    const pageOf = async (id: string): Promise<string> =>
+      await (await fetch(new Request(`http://localhost/api/chat/${id}/messages`))).text();
+    const pages = (): Promise<readonly string[]> => Promise.all(["c", "fork"].map(pageOf));
+    for (const shown of await pages()) expect(shown).toContain("Secret.");
+    const events = await Array.fromAsync(log.read("c"));
+    const said = events.find(({ type }) => type === "part.text-delta");
+    await session.redact(said?.position ?? 0);
+    for (const shown of await pages()) expect(shown).not.toContain("Secret.");
   });
 });
 

@@ -6,7 +6,8 @@ import { WebSocket } from "ws";
 import { z } from "zod";
 import { scriptedModel } from "../../src/models/index.ts";
 import { dropOldest, manual, type Agent } from "../../src/public/index.ts";
-import { serving, type Serving } from "./serving.ts";
+import { eventually } from "../support/eventually.ts";
+import { rawRequest, serving, type Serving } from "./serving.ts";
 
 const agent = (): Agent => ({
   model: scriptedModel(() => "word ".repeat(200)),
@@ -197,4 +198,16 @@ describe("a WebSocket", () => {
     expect(await attempt(ann, "/other")).toBe("404");
     expect(await refusal(open, path, { headers: ann })).toBe("open");
   });
+});
+
+it("a handshake that the protocol refuses holds no open answer", async () => {
+  await using open = await serving(agent(), { limits: { openAnswers: 1 } });
+  await open.runtime.session("s");
+  const headers = { connection: "upgrade", upgrade: "websocket", "sec-websocket-version": "13" };
+  for (let attempt = 0; attempt < 3; attempt++) {
+    // Without a key. The next one waits until the server has seen the end of the connection.
+    await eventually(async () =>
+      expect((await rawRequest(open.server, "/ws?sessionId=s", headers)).status).toBe(400),
+    );
+  }
 });
