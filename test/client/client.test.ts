@@ -1,7 +1,7 @@
 /** What the client asks of a server, what it makes of answers, and how it follows events over lost connections. */
 
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createClient, type Client } from "../../src/public/client.ts";
 import { TurnlogError, type SessionEvent } from "../../src/public/index.ts";
 import { runs } from "../support/runs.ts";
@@ -170,6 +170,23 @@ describe("the events of a session", () => {
     await expect(first(away.session("s").events(), 2)).rejects.toMatchObject({
       code: "SERVER_UNREACHABLE",
     });
+  });
+
+  it("go on when a stream breaks that was good for longer than the client's patience", async () => {
+    vi.useFakeTimers({ toFake: ["Date"], now: 0 });
+    onTestFinished(() => void vi.useRealTimers());
+    const server = new ScriptedServer(
+      stream([frameOf(1), frameOf(2)], { end: "break" }),
+      stream([frameOf(3)], { end: "hang" }),
+    );
+    const positions: number[] = [];
+    for await (const { position } of clientOf(server).session("s").events()) {
+      positions.push(position);
+      // Twice the patience by default.
+      vi.setSystemTime(Date.now() + 600_000);
+      if (position === 3) break;
+    }
+    expect(positions).toEqual([1, 2, 3]);
   });
 
   it("end when the signal aborts, also while the client waits", async () => {

@@ -1,7 +1,8 @@
 /** MCP servers that die, hang, talk rubbish or are not there: calls fail, sessions go on. */
 
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import type { McpServer } from "../../src/mcp/index.ts";
+import { StdioTransport } from "../../src/mcp/stdio-transport.ts";
 import { scriptedModel } from "../../src/models/index.ts";
 import { temporaryFolder } from "../cli/temporary-folder.ts";
 import { call, calling } from "../support/script.ts";
@@ -223,5 +224,24 @@ describe("closing the runtime", () => {
     await open.session.context();
     await open[Symbol.asyncDispose]();
     expect(pidsIn(folder)).toEqual([]);
+  });
+});
+
+describe("the environment of a server", () => {
+  afterEach(() => void vi.unstubAllEnvs());
+
+  it("has the basic variables and its own, and none of this process's tokens and keys", async () => {
+    vi.stubEnv("TURNLOG_TEST_TOKEN", "secret");
+    const ended = Promise.withResolvers<void>();
+    const script = 'echo "<$TURNLOG_TEST_TOKEN> <$OWN> <$HOME>"';
+    const transport = new StdioTransport({
+      server: { command: "sh", args: ["-c", script], env: { OWN: "own" } },
+      onEnd: ended.resolve,
+      onToolsChanged: () => {},
+    });
+    await transport.start();
+    await ended.promise;
+    // What is no message of the protocol is kept for the error that tells of the end.
+    expect(transport.lastOutput).toBe(`<> <own> <${process.env["HOME"] ?? ""}>`);
   });
 });

@@ -160,6 +160,18 @@ describe("a redirect", () => {
     expect(words(await guardedDownload(at("/loop"), { allow }))).toMatch(/more than 10 times/);
   });
 
+  it("from https to http is not followed: what it gives could be read and replaced on its way", async () => {
+    const asked: string[] = [];
+    const fetch = async (url: string | URL | Request): Promise<Response> => {
+      asked.push(new Request(url).url);
+      const headers = { location: "http://files.example/plain" };
+      return asked.length === 1 ? new Response(null, { status: 302, headers }) : new Response("x");
+    };
+    const found = await guardedDownload(new URL("https://files.example/a"), { fetch });
+    expect(words(found)).toMatch(/redirects from https: to http:/);
+    expect(asked).toEqual(["https://files.example/a"]);
+  });
+
   it("that a `fetch` of one's own has followed unasked is no answer", async () => {
     await using server = await serverOn((request, response) => {
       if (request.url === "/there") hello(request, response);
