@@ -18,7 +18,9 @@ import { scriptedModel } from "../../src/models/index.ts";
 import { replay } from "../../src/replay/index.ts";
 import { counter, tale } from "../support/counting-agent.ts";
 import { runs } from "../support/runs.ts";
+import { call } from "../support/script.ts";
 import { openSession } from "../support/with-runtime.ts";
+import { echo } from "./tools.ts";
 
 function billed(input: number, output = 3): LanguageModelV4Usage {
   return {
@@ -52,6 +54,26 @@ async function usageOf(agent: Agent, content: UserInput = "Hello.") {
 const IMPOSSIBLE = 10_000_100;
 
 describe("a bill of more tokens than the request has bytes", () => {
+  it("gives the results of steps no figures: an estimate is not passed off as the provider's", async () => {
+    const seen: unknown[] = [];
+    const model = scriptedModel([
+      { parts: [call("echo", "1", { value: 1 })], usage: billed(IMPOSSIBLE) },
+      { parts: [call("echo", "2", { value: 2 })], usage: billed(100) },
+      "Done.",
+    ]);
+    const prepareStep: Agent["prepareStep"] = ({ steps }) => {
+      seen.push(steps.at(-1)?.usage);
+      return undefined;
+    };
+    await using open = await openSession({ model, tools: { echo }, prepareStep });
+    await (
+      await open.session.send("Go.")
+    ).result;
+    const figures = { inputTokens: 100, outputTokens: 3, totalTokens: 103 };
+    const none = { inputTokens: undefined, outputTokens: undefined, totalTokens: undefined };
+    expect(seen).toMatchObject([undefined, none, figures]);
+  });
+
   it("is an estimate, with the provider's figures beside it", async () => {
     const usage = await usageOf(talker(billed(IMPOSSIBLE)));
     expect(usage).toMatchObject({

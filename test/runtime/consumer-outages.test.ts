@@ -1,5 +1,6 @@
 /** A consumer while its store is away: it waits, says so once, goes on, and skips nothing. */
 
+import { setImmediate } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import {
@@ -206,12 +207,13 @@ describe("a consumer in an outage", () => {
 it("the position of a consumer is stored when it stops, though a write was under way", async () => {
   const real = await openMemoryLog();
   const held = Promise.withResolvers<void>();
-  const saved: number[] = [];
+  const writes: string[] = [];
   const cursors = {
     load: (name: string) => real.cursors.load(name),
     save: async (name: string, position: number) => {
-      if (saved.push(position) === 1) await held.promise;
+      if (writes.push(`begin ${position}`) === 1) await held.promise;
       await real.cursors.save(name, position);
+      writes.push(`end ${position}`);
     },
   };
   await real.append(
@@ -227,7 +229,10 @@ it("the position of a consumer is stored when it stops, though a write was under
   });
   await all.promise;
   const stopped = consumer.stop();
+  await setImmediate();
   held.resolve();
   await stopped;
   expect(await real.cursors.load("c")).toBe(3);
+  // The older position would win if its write came last.
+  expect(writes).toEqual(["begin 1", "end 1", "begin 3", "end 3"]);
 });

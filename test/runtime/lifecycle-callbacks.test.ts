@@ -4,10 +4,13 @@ import { tool } from "ai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import type { Meter } from "@opentelemetry/api";
-import { scriptedModel } from "../../src/models/index.ts";
+import { gate, scriptedModel } from "../../src/models/index.ts";
 import { eventIdentity, type Agent, type RuntimeOptions } from "../../src/public/index.ts";
+import { NOT_RUN } from "../../src/runtime/index.ts";
+import { eventually } from "../support/eventually.ts";
 import { call, calling } from "../support/script.ts";
 import { openSession, reopen } from "../support/with-runtime.ts";
+import { endOf } from "./tools.ts";
 
 const pay = tool({
   inputSchema: z.object({ euros: z.number() }),
@@ -159,6 +162,40 @@ describe("a turn that ends before its first step", () => {
     await open.runtime.close();
     expect(heard).toEqual([]);
   });
+});
+
+it("a call that is cancelled while `onToolExecutionStart` answers does not run", async () => {
+  const called = Promise.withResolvers<void>();
+  const answer = gate();
+  let hasRun = false;
+  const touch = tool({
+    inputSchema: z.object({}),
+    execute: () => {
+      hasRun = true;
+      return "touched";
+    },
+  });
+  const agent: Agent = {
+    model: scriptedModel([calling(call("touch", "c1"))]),
+    tools: { touch },
+    onToolExecutionStart: async () => {
+      called.resolve();
+      await answer.until;
+    },
+  };
+  await using open = await openSession(agent, { graceMs: 60_000 });
+  const turn = await open.session.send("Go.");
+  await called.promise;
+  const cancelled = open.session.cancel();
+  await eventually(async () => expect(await open.types()).toContain("turn.cancel-requested"));
+  answer.open();
+  await cancelled;
+  await turn.result;
+  expect(await endOf(open, "c1")).toMatchObject({
+    type: "tool.failed",
+    data: { error: { message: NOT_RUN } },
+  });
+  expect(hasRun).toBe(false);
 });
 
 it("the end of a runtime waits for callbacks that are due", async () => {

@@ -54,6 +54,16 @@ describe("a step that prepareStep changes", () => {
     expect(await verifySession(open.log, "s")).toMatchObject({ problems: [] });
   });
 
+  it("has no system message where its instructions are empty: providers refuse an empty one", async () => {
+    const model = working(0);
+    const prepareStep: PrepareStep = () => ({ instructions: "" });
+    await using open = await openSession({ model, tools, instructions: "Be long.", prepareStep });
+    await (
+      await open.session.send("Go.")
+    ).result;
+    expect(model.calls[0]?.prompt.map(({ role }) => role)).toEqual(["user"]);
+  });
+
   it("has another model, other instructions, tools and settings, for as long as the SDK says", async () => {
     const model = working(1);
     const scripted = scriptedModel([calling(call("other", "s", { value: 1 }))]);

@@ -5,6 +5,7 @@ import { describe, expect, expectTypeOf, it } from "vitest";
 import { z } from "zod";
 import { createRuntime, openMemoryLog, viewSession, type Agent } from "../../src/public/index.ts";
 import { gate, scriptedModel, type ScriptedStep } from "../../src/models/index.ts";
+import { outputElements } from "../../src/runtime/session/turn-output.ts";
 import { systemTimer, type Timer } from "../../src/shared/index.ts";
 import { replay } from "../../src/replay/index.ts";
 import { call, calling, saying } from "../support/script.ts";
@@ -304,4 +305,10 @@ it("comes again in a replay, and another schema of the agent is a difference", a
       difference: { recorded: { type: "turn.ended", data: { output: { value: {} } } } },
     });
   }
+});
+
+it("gives each element once, also after an attempt that had given some of them", async () => {
+  const partials = [[1], [1, 2], [], [1], [1, 2], [1, 2, 3]];
+  const elements = outputElements(ReadableStream.from(partials));
+  expect(await Array.fromAsync(elements)).toEqual([1, 2, 3]);
 });

@@ -1,5 +1,6 @@
 /** What a page sees of a sub-agent while its call runs, what it used, and what happens to it with its parent. */
 
+import { setImmediate } from "node:timers/promises";
 import { expect, it } from "vitest";
 import {
   agentTool,
@@ -7,10 +8,17 @@ import {
   openMemoryLog,
   uiStream,
   type Agent,
+  type Session,
+  type SessionEvent,
 } from "../../src/public/index.ts";
 import { gate, replay, scriptedModel } from "../../src/public/testing.ts";
 import { readUIMessages, uiMessages, type SessionChunk } from "../../src/public/ui.ts";
-import { call, calling } from "../support/script.ts";
+import { uiStreamEvents } from "../../src/runtime/index.ts";
+import { eventually } from "../support/eventually.ts";
+import { call, calling, saying } from "../support/script.ts";
+import { echo } from "./tools.ts";
+
+type EventsOptions = NonNullable<Parameters<Session["events"]>[0]>;
 
 function teamOf(...deltas: readonly (string | ReturnType<typeof gate>)[]): Agent {
   const helper = { model: scriptedModel([{ parts: [{ type: "text", deltas }] }]) };
@@ -55,6 +63,52 @@ it("shows the message of the sub-agent as preliminary output, and records nothin
   // Read again after the end, only the result is there.
   const again = await Array.fromAsync(uiStream(session, { messageId: "m" }));
   expect(outputsOf(again)).toHaveLength(1);
+});
+
+it("comes behind the chunks that were there when the page came back, which counts them", async () => {
+  const helper = { model: scriptedModel([saying("Half", gate())]) };
+  const agent: Agent = {
+    model: scriptedModel([
+      calling(call("help", "c", { task: "Look." }), call("echo", "e", { value: 1 })),
+    ]),
+    tools: { help: agentTool({ agent: helper, description: "Looks." }), echo },
+  };
+  await using runtime = await createRuntime({ memory: true, graceMs: 1, agent });
+  const session = await runtime.session("p");
+  await session.send("Go", { id: "m" });
+  await eventually(async () => {
+    const types = await Array.fromAsync(runtime.log.read("p"), ({ type }) => type);
+    expect(types).toContain("tool.succeeded");
+  });
+  const { position: last } = await session.view();
+  /** The sub-agent has said "Half", and its message was shown. */
+  const shown = Promise.withResolvers<void>();
+  /** The log answers with the last of the old events only then. */
+  const slow = new Proxy(session, {
+    get(target, name): unknown {
+      const value: unknown = Reflect.get(target, name);
+      if (name !== "events") return typeof value === "function" ? value.bind(target) : value;
+      return async function* (options: EventsOptions): AsyncGenerator<SessionEvent> {
+        for await (const event of session.events(options)) {
+          if (options.subAgent === undefined && event.position === last) {
+            await shown.promise;
+            await setImmediate();
+          }
+          yield event;
+          if (event.type === "part.text-delta") shown.resolve();
+        }
+      };
+    },
+  });
+  const left = new AbortController();
+  const seen: [position: number, isProgress: boolean][] = [];
+  for await (const { position, chunks } of uiStreamEvents(slow, { turn: 1 }, left.signal)) {
+    const isProgress = outputsOf(chunks).some(({ preliminary }) => preliminary === true);
+    seen.push([position, isProgress]);
+    if (position >= last) break;
+  }
+  expect(seen.at(-1)).toEqual([last, false]);
+  expect(seen.filter(([, isProgress]) => isProgress)).toEqual([]);
 });
 
 it("sends a long message again only when it has grown by a tenth", async () => {
