@@ -79,6 +79,30 @@ describe("byImportance", () => {
     expect(byImportance({ keep: 100 }).plan(session.history, session.view, budget)).toBeDefined();
   });
 
+  it("hides no summary alone, long as it is: a summary covers turns", () => {
+    const session = new Session();
+    for (let index = 0; index < 4; index++) turn(session, `early ${index}`);
+    const { position } = session;
+    for (let index = 0; index < 8; index++) turn(session, `late ${index}`);
+    session.record({
+      type: "context.compacted",
+      data: {
+        strategy: "own",
+        covers: { from: 1, to: position },
+        summary: words(900),
+        beforeTokens: 9000,
+        afterTokens: 5000,
+      },
+    });
+    const { units, tokens } = cuttable(session.history, session.view, budget);
+    expect(units[0]?.kind).toBe("summary");
+    const all = tokens.reduce((sum, one) => sum + one, 0);
+    // The summary alone would be enough, and weighs nothing.
+    const how = byImportance({ keep: all - (tokens[0] ?? 0) / 2 });
+    const plan = how.plan(session.history, session.view, budget);
+    expect(plan?.covers.to).toBeGreaterThan(position);
+  });
+
   it("finds no stretch that is as long and less important, whatever the scores", () => {
     fc.assert(
       fc.property(

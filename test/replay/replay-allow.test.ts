@@ -89,6 +89,12 @@ describe("a replay that allows", () => {
       "The instructions have changed. The tool map is new.",
     ],
     [
+      "another choice of tools",
+      { ...edited, toolChoice: "required" },
+      both,
+      "The instructions have changed. The tool choice has changed.",
+    ],
+    [
       "another limit of steps",
       { ...edited, maxSteps: 7 },
       both,

@@ -19,7 +19,7 @@ import {
 import { differenceText } from "../../src/replay/replay-difference.ts";
 import { replay } from "../../src/replay/replay.ts";
 import { replayModel, scriptedModel } from "../../src/models/index.ts";
-import { replayTools } from "../../src/replay/replay-tools.ts";
+import { recordedRuns, replayTools } from "../../src/replay/replay-tools.ts";
 import { askingAgent } from "../laws/approval-sessions.ts";
 import { overflowingAgent, pruningAgent, summingAgent } from "../laws/context-sessions.ts";
 import { mortalAgent } from "../laws/crash-sessions.ts";
@@ -344,4 +344,23 @@ describe("a model and tools of a log", () => {
     const more = await session.send("And now?");
     await expect(more.result).rejects.toThrow(/called for the 3\. time.*2 model calls/);
   });
+});
+
+it("the outcome and the progress of a call that ran twice are its second run's", () => {
+  const started = (attempt: number) =>
+    ({
+      type: "tool.started",
+      data: { step: 1, callId: "c", toolName: "x", effectId: "e", attempt },
+    }) as const;
+  const events = [
+    started(1),
+    started(2),
+    { type: "tool.progressed", data: { step: 1, callId: "c", output: "half" } },
+    { type: "tool.succeeded", data: { step: 1, callId: "c", output: "all" } },
+  ] as const;
+  const [first, second] = recordedRuns(
+    events.map((event, index) => ({ position: index + 1, time: 1, ...event })),
+  );
+  expect([first?.progress, first?.end]).toEqual([[], undefined]);
+  expect(second).toMatchObject({ progress: [{ position: 3 }], end: { position: 4 } });
 });

@@ -5,6 +5,8 @@ import { Level } from "level";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { TurnlogError, type EventLog } from "../../../src/events/index.ts";
+import { finishInterrupted } from "../../../src/store/leveldb/files/open-guard.ts";
+import { namesIn, storePaths } from "../../../src/store/leveldb/files/store-paths.ts";
 import { openLog } from "../../../src/store/leveldb/open-store.ts";
 import { repairLog } from "../../../src/store/leveldb/repair/repair-log.ts";
 import { numbered, numberedUpTo } from "../../../src/testing/index.ts";
@@ -22,6 +24,19 @@ async function smallStore(dir: string): Promise<void> {
   await using log = await openLog({ dir });
   await log.append("s", "none", numberedUpTo(20));
 }
+
+describe("what a process left that died", () => {
+  it.each(["reading", "discard", "linking", "repairing"] as const)(
+    "is removed by the next one that opens the store: log.%s",
+    async (name) => {
+      const paths = storePaths(await temporaryFolder());
+      await mkdir(join(paths[name], "inner"), { recursive: true });
+      await writeFile(join(paths[name], "inner", "000001.log"), "rows");
+      await finishInterrupted(paths);
+      expect(namesIn(paths.dir)).toEqual([]);
+    },
+  );
+});
 
 describe("a store that is in use", () => {
   it("is refused to a second process, whose error names the owner, and the owner notices nothing", async () => {
