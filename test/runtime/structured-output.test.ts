@@ -5,7 +5,7 @@ import { describe, expect, expectTypeOf, it } from "vitest";
 import { z } from "zod";
 import { createRuntime, openMemoryLog, viewSession, type Agent } from "../../src/public/index.ts";
 import { gate, scriptedModel, type ScriptedStep } from "../../src/models/index.ts";
-import { outputElements } from "../../src/runtime/session/turn-output.ts";
+import { outputElements } from "../../src/runtime/session/turn.ts";
 import { systemTimer, type Timer } from "../../src/shared/index.ts";
 import { replay } from "../../src/replay/index.ts";
 import { call, calling, saying } from "../support/script.ts";

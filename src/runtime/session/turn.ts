@@ -312,7 +312,7 @@ async function* partialOutputs<PARTIAL>(
 }
 
 /** Each element of an array output, once it is complete. */
-async function* outputElements<PARTIAL>(
+export async function* outputElements<PARTIAL>(
   partials: AsyncIterable<PARTIAL>,
 ): AsyncGenerator<ElementOf<PARTIAL>, void, void> {
   let given = 0;

@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { TurnlogError, type EventLog } from "../../../src/events/index.ts";
 import { finishInterrupted } from "../../../src/store/leveldb/files/open-guard.ts";
-import { namesIn, storePaths } from "../../../src/store/leveldb/files/store-paths.ts";
+import { namesIn, storePaths } from "../../../src/store/leveldb/files/store-files.ts";
 import { openLog } from "../../../src/store/leveldb/open-store.ts";
 import { repairLog } from "../../../src/store/leveldb/repair/repair-log.ts";
 import { numbered, numberedUpTo } from "../../../src/testing/index.ts";
