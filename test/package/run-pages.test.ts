@@ -16,7 +16,6 @@ const pages = [
   "server",
   "operating",
   "errors",
-  "scaling",
 ];
 
 it.each(pages.flatMap((page) => shownPrograms(`docs/${page}.md`, "ts")))(
