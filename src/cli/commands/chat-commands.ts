@@ -21,7 +21,10 @@ export function addChatCommands(
           "session",
         ),
       )
-      .option("--demo", "a tour of two minutes, without a key: this process is killed, and goes on")
+      .option(
+        "--demo",
+        "a half-minute tour, without a key: the process is killed mid-word and resumes",
+      )
       .addOption(new Option("--demo-folder <folder>").hideHelp())
       .option(
         "--attach <file>",

@@ -11,7 +11,7 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
     ['turnlog --continue "and which tests?"', "in the session that was used last"],
     'turnlog --attach plan.pdf "what does it cost?"',
     "turnlog --model openai:gpt-6-astra --allow-write",
-    ["turnlog --demo", "a tour of two minutes, without a key"],
+    ["turnlog --demo", "a half-minute tour, without a key"],
   ],
   serve: [
     ["turnlog serve", "the chat's own agent, for pages of this machine"],

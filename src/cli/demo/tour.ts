@@ -1,4 +1,4 @@
-/** `turnlog --demo`: a tour of two minutes. Its process dies by `kill -9` in the middle, and another one goes on. */
+/** `turnlog --demo`: a half-minute tour, whose process is killed mid-word and resumes. */
 
 import { spawn } from "node:child_process";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
