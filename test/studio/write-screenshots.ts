@@ -1,4 +1,4 @@
-/** `npm run screenshots`: pictures of the demo's sessions, for the documents and for looking at by eye. */
+/** `npm run screenshots`: the picture of the README, or with a folder pictures of all views, for looking at by eye. */
 
 import { mkdir, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
@@ -33,10 +33,10 @@ async function picture(page: Page): Promise<Buffer> {
 
 const stage = await StudioStage.open();
 try {
-  for (const dark of [false, true])
+  for (const dark of isWhole ? [false, true] : [false])
     for (const width of isWhole ? [360, 1280, 2560] : [1280]) {
       const page = await stage.page("", { width, dark });
-      for (const { name, hash, ready } of isWhole ? shots : shots.slice(0, 2)) {
+      for (const { name, hash, ready } of isWhole ? shots : shots.slice(0, 1)) {
         await stage.go(page, hash);
         await page.waitForSelector(ready, { state: "attached" });
         await page.waitForTimeout(600);
