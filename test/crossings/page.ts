@@ -36,7 +36,7 @@ export function writePage(outcomes: Outcomes): string {
     notes[kind].map((why, index) => `- **${marks[kind]}${index + 1}** ${why}`).join("\n");
   return `# Every crossing
 
-What happens when something is done to a session while it does something else, wherever it is: each cell is run on a real runtime, then all that was left goes on to its end, the laws of [the design](design.md#the-laws) are checked for every session of the store, a new message is answered, and the log is opened again. \`TURNLOG_RECORD=1 npx vitest run test/crossings\` runs all cells and writes this page; \`npm test\` runs a sample and holds it against the page.
+What happens when something is done to a session while it does something else, wherever it is: each cell is run on a real runtime, then everything that was left runs to its end, the laws of [the design](design.md#the-laws) are checked for every session of the store, a new message is answered, and the log is opened again. \`TURNLOG_RECORD=1 npx vitest run test/crossings\` runs all cells and writes this page; \`npm test\` runs a sample and holds it against the page.
 
 **✓** it passes · **r** it is refused by design, by the error below · **–** it is impossible, for the reason below. Numbers in an error are written as n, and the session is s.
 
