@@ -18,6 +18,13 @@ if (long) console.log(`TURNLOG_SEED=${process.env["TURNLOG_SEED"]} draws the sam
 const alone = ["test/**/alone/*.test.ts"];
 
 const config: ViteUserConfig = defineConfig({
+  // The examples import the package by its name.
+  resolve: {
+    alias: [
+      { find: /^turnlog$/u, replacement: join(import.meta.dirname, "src/public/index.ts") },
+      { find: /^turnlog\/(\w+)$/u, replacement: join(import.meta.dirname, "src/public/$1.ts") },
+    ],
+  },
   test: {
     pool: "forks",
     // Processes that tests start need not compile the sources again.

@@ -9,8 +9,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { tool } from "ai";
 import { z } from "zod";
-import { createRuntime, type Agent, type Session } from "../src/public/index.ts";
-import { scriptedModel } from "../src/public/testing.ts";
+import { createRuntime, type Agent, type Session } from "turnlog";
+import { scriptedModel } from "turnlog/testing";
 
 /** In a product this is a day. */
 const INTERVAL_MS = 300;

@@ -3,8 +3,8 @@
  * each tenant has a limit of spending. Runs offline: `node examples/multi-tenant.ts`.
  */
 
-import { createRuntime, TurnlogError } from "../src/public/index.ts";
-import { scriptedModel } from "../src/public/testing.ts";
+import { createRuntime, TurnlogError } from "turnlog";
+import { scriptedModel } from "turnlog/testing";
 
 await using runtime = await createRuntime({
   memory: true,

@@ -5,8 +5,8 @@
 
 import { tool } from "ai";
 import { z } from "zod";
-import { createRuntime } from "../src/public/index.ts";
-import { scriptedModel } from "../src/public/testing.ts";
+import { createRuntime } from "turnlog";
+import { scriptedModel } from "turnlog/testing";
 
 // Yours: `openai("gpt-5")`, or any model of the AI SDK.
 const model = scriptedModel(({ prompt }) => {

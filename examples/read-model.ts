@@ -4,9 +4,9 @@
  */
 
 import { z } from "zod";
-import { createRuntime, defineEvents } from "../src/public/index.ts";
-import type { GlobalEvent } from "../src/public/events.ts";
-import { scriptedModel } from "../src/public/testing.ts";
+import { createRuntime, defineEvents } from "turnlog";
+import type { GlobalEvent } from "turnlog/events";
+import { scriptedModel } from "turnlog/testing";
 
 const tickets = defineEvents({
   "app.ticket-opened": z.object({ ticket: z.string(), about: z.string() }),

@@ -3,8 +3,8 @@
  * `node examples/sub-agents.ts`.
  */
 
-import { agentTool, createRuntime } from "../src/public/index.ts";
-import { scriptedModel } from "../src/public/testing.ts";
+import { agentTool, createRuntime } from "turnlog";
+import { scriptedModel } from "turnlog/testing";
 
 const researcher = {
   instructions: "Find the facts for your task. End with a summary: nobody sees anything else.",

@@ -5,8 +5,8 @@
 
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
-import { readSessionFile } from "../../src/public/index.ts";
-import { replay, sessionMatchers, type SessionMatchers } from "../../src/public/testing.ts";
+import { readSessionFile } from "turnlog";
+import { replay, sessionMatchers, type SessionMatchers } from "turnlog/testing";
 import { agent } from "./agent.ts";
 
 expect.extend(sessionMatchers);

@@ -2,8 +2,8 @@
 
 import { tool } from "ai";
 import { z } from "zod";
-import type { Agent } from "../../src/public/index.ts";
-import { scriptedModel } from "../../src/public/testing.ts";
+import type { Agent } from "turnlog";
+import { scriptedModel } from "turnlog/testing";
 
 const call = { type: "tool-call", toolCallId: "c1" } as const;
 

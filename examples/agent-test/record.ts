@@ -1,6 +1,6 @@
 /** Records `talk.jsonl`: `node examples/agent-test/record.ts > examples/agent-test/talk.jsonl`. */
 
-import { createRuntime, exportFixture } from "../../src/public/index.ts";
+import { createRuntime, exportFixture } from "turnlog";
 import { agent } from "./agent.ts";
 
 await using runtime = await createRuntime({ memory: true, agent });

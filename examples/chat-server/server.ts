@@ -8,8 +8,8 @@ import { fileURLToPath } from "node:url";
 import { serve } from "@hono/node-server";
 import { Hono } from "hono";
 import { build } from "rolldown";
-import { createRuntime, offlineModel } from "../../src/public/index.ts";
-import { createServer } from "../../src/public/server.ts";
+import { createRuntime, offlineModel } from "turnlog";
+import { createServer } from "turnlog/server";
 
 const dir = process.env["TURNLOG_DIR"] ?? ".turnlog";
 // The delay shows the streaming, and leaves time to kill it.
@@ -24,7 +24,6 @@ const { output } = await build({
   platform: "browser",
   write: false,
   logLevel: "silent",
-  tsconfig: fileURLToPath(new URL("page/tsconfig.json", import.meta.url)),
   transform: { define: { "process.env.NODE_ENV": '"production"' } },
 });
 

@@ -3,7 +3,7 @@
  * machines, behind a proxy: `compose.yaml` beside it is two nodes, PostgreSQL and a proxy.
  */
 
-import { createRuntime, offlineModel } from "../../src/public/index.ts";
+import { createRuntime, offlineModel } from "turnlog";
 import { startNode } from "./start-node.ts";
 
 const { DATABASE_URL, TOKEN, PORT, HOST, HOSTS } = process.env;

@@ -1,8 +1,8 @@
 /** Starts a node: any number of them on one database, behind any proxy. SIGTERM hands its sessions over. */
 
-import type { EventLog, Runtime } from "../../src/public/index.ts";
-import { openPostgresLog, type PostgresLogOptions } from "../../src/public/postgres.ts";
-import { serveNode, type NodeServer, type ServeOptions } from "../../src/public/server.ts";
+import type { EventLog, Runtime } from "turnlog";
+import { openPostgresLog, type PostgresLogOptions } from "turnlog/postgres";
+import { serveNode, type NodeServer, type ServeOptions } from "turnlog/server";
 
 export interface NodeOptions {
   readonly database: PostgresLogOptions;

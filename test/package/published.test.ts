@@ -5,6 +5,7 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import {
+  cp,
   mkdir,
   mkdtemp,
   readdir,
@@ -18,8 +19,11 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { text } from "node:stream/consumers";
+import { readUIMessageStream, type UIMessage } from "ai";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
+import { chatTransport, createClient } from "../../src/public/client.ts";
+import { cleanEnvironment } from "../cli/command-line.ts";
 import { packed } from "../support/packed.ts";
 import { uncaughtPrograms } from "../support/uncaught-programs.ts";
 
@@ -92,6 +96,8 @@ const library = `
 
 let folder = "";
 let consumer = "";
+/** A project that has copied the examples, with the packages that they import. */
+let project = "";
 let tarballBytes = 0;
 
 /** What a command says on stdout; where it fails, the test tells all that it said. */
@@ -157,6 +163,13 @@ beforeAll(async () => {
     await link(name, consumer);
   }
   await writeFile(join(consumer, "package.json"), JSON.stringify({ type: "module" }));
+  project = join(folder, "project");
+  await cp(join(installed, "examples"), join(project, "examples"), { recursive: true });
+  for (const name of ["ai", "zod", "hono", "@hono/node-server", "rolldown", "react", "react-dom"])
+    await link(name, project);
+  await link("@ai-sdk/react", project);
+  await symlink(installed, join(project, "node_modules/turnlog"));
+  await writeFile(join(project, "package.json"), JSON.stringify({ type: "module" }));
 });
 
 afterAll(async () => {
@@ -353,5 +366,73 @@ describe("the published package", () => {
     const installed = files.filter((file) => /\.\w+$|^LICENSE$/.test(file));
     expect(installed.length).toBeGreaterThan(100);
     expect(installed.filter((file) => !allowed.some((kind) => kind.test(file)))).toEqual([]);
+  });
+});
+
+const research = "article/research-1-[0-9a-f]{8}";
+const programs: Readonly<Record<string, readonly unknown[]>> = {
+  quickstart: ["It is sunny in Ulm.", "Turn 1 of this session, 9 tokens"],
+  "cron-agent": [
+    'backups asks: deleteBackup {"name":"monday.tar"}',
+    "Check the backups.",
+    "  There are 2 backups now.",
+    "Check the backups.",
+    "  Nothing to delete.",
+  ],
+  "multi-tenant": [
+    "Have you tried to turn it off and on?",
+    "It is ten percent off today. It is ten p",
+    "Your limit for today is reached.",
+    "Have you tried to turn it off and on?",
+    "COMMAND_REFUSED",
+    "acme [ 'acme-1', 'acme-2' ]",
+    "bolt [ 'bolt-1' ]",
+    "bolt left: 1 session deleted",
+  ],
+  "read-model": [
+    expect.stringContaining("the database is away"),
+    "[ 'ann: a wrong invoice' ]",
+    "tickets [ 'bob: a lost parcel' ]",
+  ],
+  "sub-agents": [
+    "A long river and a high mountain.",
+    expect.stringMatching(new RegExp(`^${research} succeeded Facts about rivers$`)),
+    expect.stringMatching(new RegExp(`^${research} succeeded Facts about mountains$`)),
+    expect.stringMatching(/^\d+ tokens of its own, \d+ in all$/),
+  ],
+};
+
+describe("the examples of the package, copied into a project", () => {
+  it.concurrent.each(Object.entries(programs))(
+    "%s.ts prints what it promises",
+    async (name, lines) => {
+      const said = await output(process.execPath, [join(project, `examples/${name}.ts`)], project);
+      expect(said.trimEnd().split("\n")).toEqual(lines);
+    },
+  );
+
+  it("the chat server serves its page, and a session to `useChat`", async () => {
+    const options = { cwd: project, env: cleanEnvironment({ PORT: "0", TURNLOG_DIR: "chats" }) };
+    const program = join(project, "examples/chat-server/server.ts");
+    const server = spawn(process.execPath, [program], options);
+    const [line] = z.tuple([z.instanceof(Buffer)]).parse(await once(server.stdout, "data"));
+    const url = line.toString().trim();
+    expect(await (await fetch(url)).text()).toContain('src="page.js"');
+    expect(await (await fetch(`${url}/page.js`)).text()).toContain("sendMessage");
+    const client = createClient({ baseUrl: url });
+    const message: UIMessage = { id: "m", role: "user", parts: [{ type: "text", text: "Hello" }] };
+    const stream = await chatTransport(client).sendMessages({
+      chatId: "first",
+      messages: [message],
+      trigger: "submit-message",
+      messageId: undefined,
+      abortSignal: undefined,
+    });
+    const replies = await Array.fromAsync(readUIMessageStream({ stream }));
+    const { messages } = await client.session("first").messages();
+    expect(messages.map(({ role }) => role)).toEqual(["user", "assistant"]);
+    expect(messages[1]?.parts).toEqual(replies.at(-1)?.parts);
+    server.kill("SIGTERM");
+    expect(await once(server, "exit")).toEqual([0, null]);
   });
 });

@@ -1,11 +1,11 @@
 /** `turnlog serve --postgres` as two processes: what one begins, the other shows, and goes on with when it ends. */
 
 import { tmpdir } from "node:os";
-import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { jsonLines, run, start, type Running } from "../cli/command-line.ts";
 import { temporaryFolder } from "../cli/temporary-folder.ts";
+import { builtOnce } from "../support/bundled.ts";
 import { serverOfFile } from "./server-of-file.ts";
 
 const { server, several, needs } = await serverOfFile();
@@ -68,7 +68,7 @@ describe.skipIf(!several)(`two servers on one database${needs}`, () => {
   });
 
   it("is what the example starts: a message to one node is shown by the other", async () => {
-    const program = fileURLToPath(new URL("../../examples/cluster/node.ts", import.meta.url));
+    const program = await builtOnce(new URL("../../examples/cluster/node.ts", import.meta.url));
     const node = async (): Promise<Running & { readonly url: string }> => {
       const running = start([], {
         cwd: tmpdir(),

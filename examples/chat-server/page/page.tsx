@@ -1,7 +1,7 @@
 import { useChat, type UIMessage } from "@ai-sdk/react";
 import { useState, type ReactNode } from "react";
 import { createRoot } from "react-dom/client";
-import { chatTransport, createClient } from "../../../src/public/client.ts";
+import { chatTransport, createClient } from "turnlog/client";
 
 const client = createClient({ baseUrl: "" });
 const transport = chatTransport(client);
