@@ -1,8 +1,12 @@
-/** Every block of code in the README and the guides, and every example of a docstring, is type-checked, tried as a command, or named as output. */
+/**
+ * Every block of code in the README and the guides, and every example of a docstring, is type-checked, tried
+ * as a command, or named as output. The same run of the compiler checks `test/types` against the
+ * declarations that are published.
+ */
 
 import { execFile } from "node:child_process";
-import { readFileSync } from "node:fs";
-import { mkdir, symlink, writeFile } from "node:fs/promises";
+import { globSync, readFileSync } from "node:fs";
+import { cp, mkdir, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
@@ -64,10 +68,10 @@ const settings = {
     allowImportingTsExtensions: true,
     paths: { turnlog: ["./types/public/index.d.ts"], "turnlog/*": ["./types/public/*.d.ts"] },
   },
-  include: ["README", "docs", "docstrings", "examples", "SECURITY", "UPGRADING"],
+  include: ["README", "docs", "docstrings", "examples", "tests", "SECURITY", "UPGRADING"],
 };
 
-it("code passes the compiler, and so do the examples of docstrings", async () => {
+it("code passes the compiler, and so do the examples of docstrings and the tests of types", async () => {
   await using folder = await temporaryFolder({
     "package.json": '{ "type": "module" }',
     "tsconfig.json": JSON.stringify(settings),
@@ -93,6 +97,8 @@ it("code passes the compiler, and so do the examples of docstrings", async () =>
     await mkdir(dirname(file), { recursive: true });
     await writeFile(file, module);
   }
+  expect(globSync("test/types/*.test-d.ts", { cwd: root }).length).toBeGreaterThan(3);
+  await cp(join(root, "test/types"), folder.at("tests"), { recursive: true });
   // Declarations are read in a third of the time that the sources take, which other checks compile.
   const types = ["--noCheck", "--outDir", folder.at("types")];
   expect(await compilerErrors(root, "-p", "tsconfig.build.json", ...types)).toEqual([]);
