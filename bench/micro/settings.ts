@@ -4,7 +4,7 @@ import { OpenTelemetry } from "@ai-sdk/otel";
 import { BasicTracerProvider } from "@opentelemetry/sdk-trace-base";
 import { Output, tool } from "ai";
 import { z } from "zod";
-import { createRuntime, type Agent, type TurnContext } from "../../src/public/index.ts";
+import { createRuntime, type Agent, type SendOptions } from "../../src/public/index.ts";
 import { scriptedModel, type ScriptedStep } from "../../src/models/index.ts";
 import { median, spread, type Spread } from "../statistics.ts";
 
@@ -16,7 +16,7 @@ export interface SettingCost {
 
 interface Variant {
   readonly agent?: Partial<Agent>;
-  readonly context?: TurnContext;
+  readonly context?: NonNullable<SendOptions["context"]>;
 }
 
 const STEPS = 10;

@@ -83,7 +83,7 @@ export interface TokenCounter {
 
 export const DEFAULT_COUNT_MS = 10_000;
 
-/** When to compact, and how. @example const compact: CompactionChoice = { when: threshold(0.8), how: summarize({ keepTokens: 10_000 }) }; */
+/** When to compact, and how. @example const compact: ContextOptions["compact"] = { when: threshold(0.8), how: summarize({ keepTokens: 10_000 }) }; */
 export interface CompactionChoice {
   readonly when: CompactionWhen;
   readonly how: CompactionStrategy;

@@ -10,7 +10,7 @@ import { check, implementation, named, nearestName, optionsOf } from "../validat
 /**
  * The context of one turn, as the AI SDK names it. It is not copied: treat it as immutable.
  * @example
- * const context: TurnContext = { runtimeContext: { tenant: "acme" } };
+ * const context: SendOptions["context"] = { runtimeContext: { tenant: "acme" } };
  * await session.send("How much?", { context });
  */
 export interface TurnContext {

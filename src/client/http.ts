@@ -5,11 +5,7 @@
 
 import { TurnlogError, type TurnlogErrorCode } from "../events/index.ts";
 
-/**
- * Options of {@link createClient}.
- * @example
- * const options: ClientOptions = { baseUrl: "https://chat.example.com", token };
- */
+/** Options of {@link createClient}. */
 export interface ClientOptions {
   /** The address of the server, for instance `https://chat.example.com`. Empty: that of the page. */
   readonly baseUrl: string;

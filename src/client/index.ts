@@ -2,5 +2,5 @@
 
 export { chatTransport } from "./chat-transport.ts";
 export { createClient, type Client } from "./client.ts";
-export { type ClientOptions, problemError } from "./http.ts";
+export { problemError } from "./http.ts";
 export type { MessagePart, SessionClient } from "./session-client.ts";

@@ -33,7 +33,7 @@ type Only<One, Other> = One & { readonly [Key in Exclude<keyof Other, keyof One>
 /**
  * Servers by the names that prefix their tools.
  * @example
- * const mcp: McpServers = { files: { command: "npx", args: ["-y", "@modelcontextprotocol/server-filesystem", "."] } };
+ * const mcp: RuntimeOptions["mcp"] = { files: { command: "npx", args: ["-y", "@modelcontextprotocol/server-filesystem", "."] } };
  * const runtime = await createRuntime({ dir, agent, mcp });
  */
 export type McpServers = Readonly<Record<string, McpServer>>;

@@ -29,11 +29,7 @@ export interface TimelineSpan {
   readonly outcome?: string;
 }
 
-/**
- * The timeline of a step.
- * @example
- * const slowest = (steps: readonly StepTimeline[]): number => Math.max(...steps.map(({ totalMs }) => totalMs));
- */
+/** The timeline of a step. */
 export interface StepTimeline {
   readonly turn: number;
   readonly step: number;
@@ -62,8 +58,6 @@ const GAP_SHARE = 0.1;
 /**
  * The timelines of a session's steps, in order.
  * @param events - From the session's first event, or from any `step.started`.
- * @example
- * for (const { step, totalMs, firstTokenMs } of stepTimelines(events)) console.log(step, totalMs, firstTokenMs);
  */
 export function stepTimelines(events: readonly SessionEvent[]): readonly StepTimeline[] {
   const steps: OpenStep[] = [];

@@ -9,10 +9,4 @@
  * for await (const event of client.session("s-1").events()) console.log(event.type);
  */
 
-export {
-  chatTransport,
-  createClient,
-  type Client,
-  type ClientOptions,
-  type SessionClient,
-} from "../client/index.ts";
+export { chatTransport, createClient, type Client, type SessionClient } from "../client/index.ts";

@@ -1,8 +1,7 @@
-/** The entry `turnlog/events`: the catalogue, the codec and the port of the log. Loads no database. */
+/** The entry `turnlog/events`: the catalogue and the codec. Loads no database. */
 
 export {
   type Codec,
-  type EventLog,
   type GlobalEvent,
   type NewEvent,
   type SessionEvent,

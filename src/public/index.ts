@@ -3,11 +3,9 @@
 export {
   type Agent,
   agentTool,
-  type CompactionChoice,
   type ContextOptions,
   type TokenCounter,
   type ToolPolicy,
-  type TurnContext,
 } from "../agent/index.ts";
 export type { SessionVerification } from "../archive/verify/index.ts";
 export {
@@ -40,7 +38,6 @@ export {
   isRedacted,
 } from "../events/index.ts";
 export { sessionMachine } from "../machines/index.ts";
-export type { McpServers } from "../mcp/index.ts";
 export type { UserInput } from "../media/index.ts";
 export { offlineModel } from "../models/index.ts";
 export type { HistoryItem } from "../projections/index.ts";

@@ -3,7 +3,6 @@
 export {
   type HistoryState,
   type Projection,
-  type StepTimeline,
   approvals,
   contextView,
   defineProjection,
@@ -11,7 +10,6 @@ export {
   promptMessages,
   queue,
   spending,
-  stepTimelines,
   toolCalls,
   usage,
 } from "../projections/index.ts";

@@ -16,7 +16,6 @@ export {
   readUIMessages,
   uiMessageChunks,
   uiMessages,
-  type PlacedMessage,
   type SessionChunk,
   type SessionMessage,
   type UIMessages,

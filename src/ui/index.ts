@@ -8,7 +8,6 @@ export {
   readUIMessages,
   uiMessageChunks,
   uiMessages,
-  type PlacedMessage,
   type UIMessages,
   type UIMessagesFold,
   type UIMessagesState,

@@ -7,13 +7,8 @@ import { encodeEvent, replyId } from "./reply-encoder.ts";
 import { userMessage } from "./user-message.ts";
 import type { OpenMessage, SessionChunk, SessionMessage, UIOptions } from "./ui-types.ts";
 
-/**
- * A message and the one that it follows.
- * @example
- * const answersOf = (id: string, all: readonly PlacedMessage[]): readonly PlacedMessage[] =>
- *   all.filter(({ parentId }) => parentId === id);
- */
-export interface PlacedMessage {
+/** A message and the one that it follows. */
+interface PlacedMessage {
   readonly message: SessionMessage;
   /** Undefined for the first message. */
   readonly parentId?: string;

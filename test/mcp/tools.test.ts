@@ -7,7 +7,7 @@ import {
   openMemoryLog,
   verifySession,
   type Agent,
-  type McpServers,
+  type RuntimeOptions,
 } from "../../src/public/index.ts";
 import { replay } from "../../src/replay/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
@@ -108,7 +108,7 @@ describe("a result of many kinds", () => {
 describe("names", () => {
   it("are valid for every provider, and each names one tool", async () => {
     await using folder = await temporaryFolder();
-    const mcp: McpServers = {
+    const mcp: RuntimeOptions["mcp"] = {
       "my server": ownServer(folder, "twice"),
       my_server: ownServer(folder),
       [`1-${"long".repeat(16)}`]: ownServer(folder),

@@ -481,7 +481,6 @@ const mayImport: Modules = {
     "store/leveldb",
     "state",
     "media",
-    "mcp",
     "archive/verify",
     "runtime",
     "replay",

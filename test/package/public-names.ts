@@ -5,10 +5,10 @@
 
 export const publicNames: Readonly<Record<string, string>> = {
   client: `
-    chatTransport createClient Client ClientOptions SessionClient
+    chatTransport createClient Client SessionClient
   `,
   events: `
-    assertAppendable createCodec Codec EventLog GlobalEvent NewEvent SessionEvent TurnlogError
+    assertAppendable createCodec Codec GlobalEvent NewEvent SessionEvent TurnlogError
   `,
   index: `
     agentTool AppEvent AppEvents defineEvents byImportance callIdentity checkpoint collectBlobs
@@ -17,18 +17,18 @@ export const publicNames: Readonly<Record<string, string>> = {
     masterKeys memoryBlobs memoryKeys mirrorSession offlineModel openLog openMemoryLog overflow
     promptWithMedia providerCounter readContext readSessionFile redactSession sessionAttributes
     sessionCost sessionMachine slidingWindow summarize threshold tokenizer tokens uiStream
-    verifyLog verifySession viewSession Agent Approval BlobStore CompactionChoice CompactionStrategy
+    verifyLog verifySession viewSession Agent Approval BlobStore CompactionStrategy
     CompactionWhen ContextFigures ContextOptions EncryptedLog EventLog HistoryItem InferAgentUIMessage
-    JsonValue KeyStore ListedSession MasterKeys McpServers Runtime RuntimeOptions SendOptions Session
+    JsonValue KeyStore ListedSession MasterKeys Runtime RuntimeOptions SendOptions Session
     SessionEvent SessionQuery SessionVerification SessionView WaitingQuestion StoreLog TokenCounter
-    TokenEstimator TokenUsage ToolPolicy Turn TurnContext TurnResult TurnlogError UserInput
+    TokenEstimator TokenUsage ToolPolicy Turn TurnResult TurnlogError UserInput
   `,
   postgres: `
     openPostgresLog postgresSchemaSql PostgresLogOptions
   `,
   projections: `
-    approvals contextView defineProjection history promptMessages queue spending stepTimelines toolCalls
-    usage HistoryState Projection StepTimeline
+    approvals contextView defineProjection history promptMessages queue spending toolCalls
+    usage HistoryState Projection 
   `,
   server: `
     createServer serveNode NodeServer ServeOptions Server ServerOptions
@@ -39,7 +39,7 @@ export const publicNames: Readonly<Record<string, string>> = {
     Gate ScriptedModel ScriptedStep SessionMatchers
   `,
   ui: `
-    fromUIMessage readUIMessages uiMessageChunks uiMessages SessionChunk PlacedMessage SessionMessage
+    fromUIMessage readUIMessages uiMessageChunks uiMessages SessionChunk SessionMessage
     UIMessages UIMessagesFold UIMessagesState
   `,
 };

@@ -47,7 +47,7 @@ const library = `
   import * as client from "turnlog/client";
   import { createCodec } from "turnlog/events";
   import { openPostgresLog } from "turnlog/postgres";
-  import { defineProjection, history, stepTimelines } from "turnlog/projections";
+  import { defineProjection, history } from "turnlog/projections";
   import { createServer, serveNode } from "turnlog/server";
   import { gate, scriptedModel } from "turnlog/testing";
   import { readUIMessages, uiMessages } from "turnlog/ui";
@@ -85,7 +85,6 @@ const library = `
   export const remoteSession = remote.session("s");
   export const transport = client.chatTransport(remote);
   export const said = history.initial;
-  export const steps = stepTimelines([]);
   export const server = createServer(runtime);
   export const served = await serveNode(runtime);
   export const messages = uiMessages({ session: "s" });

@@ -14,8 +14,8 @@ import {
   summarize,
   tokens,
   type Agent,
-  type CompactionChoice,
 } from "../../src/public/index.ts";
+import type { CompactionChoice } from "../../src/agent/index.ts";
 import { differenceText } from "../../src/replay/replay-difference.ts";
 import { replay } from "../../src/replay/replay.ts";
 import { replayModel, scriptedModel } from "../../src/models/index.ts";

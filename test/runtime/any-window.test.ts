@@ -20,10 +20,10 @@ import {
   tokens,
   TurnlogError,
   type Agent,
-  type CompactionChoice,
   type CompactionStrategy,
   type CompactionWhen,
 } from "../../src/public/index.ts";
+import type { CompactionChoice } from "../../src/agent/index.ts";
 import { billingModel, type BillingModel } from "../support/billing-model.ts";
 import { patience, runs } from "../support/runs.ts";
 import { call, calling } from "../support/script.ts";

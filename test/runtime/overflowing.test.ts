@@ -1,12 +1,8 @@
 /** The provider says that a prompt is too long, whatever our estimate was. */
 
 import { describe, expect, it } from "vitest";
-import {
-  overflow,
-  slidingWindow,
-  summarize,
-  type CompactionChoice,
-} from "../../src/public/index.ts";
+import { overflow, slidingWindow, summarize } from "../../src/public/index.ts";
+import type { CompactionChoice } from "../../src/agent/index.ts";
 import { gate, scriptedModel } from "../../src/models/index.ts";
 import { billingModel, tooLong, type BillingModel } from "../support/billing-model.ts";
 import { saying } from "../support/script.ts";

@@ -14,8 +14,8 @@ import {
   summarize,
   TurnlogError,
   type Agent,
-  type CompactionChoice,
 } from "../../src/public/index.ts";
+import type { CompactionChoice } from "../../src/agent/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
 import { billingModel, type BillingModel } from "../support/billing-model.ts";
 import { call, calling } from "../support/script.ts";

@@ -1,6 +1,6 @@
 /** The messages of one branch, and the branches beside each message. Pure. */
 
-import type { PlacedMessage, SessionMessage, UIMessages } from "../../../src/public/ui.ts";
+import type { SessionMessage, UIMessages } from "../../../src/public/ui.ts";
 
 export interface ThreadMessage {
   readonly message: SessionMessage;
@@ -28,7 +28,7 @@ export function threadOf(
 
 /** The newest message that follows from one. */
 export function leafOf({ messages }: UIMessages, id: string): string {
-  const last = new Map<string, PlacedMessage>();
+  const last = new Map<string, UIMessages["messages"][number]>();
   for (const placed of messages)
     if (placed.parentId !== undefined) last.set(placed.parentId, placed);
   let leaf = id;

@@ -1,7 +1,7 @@
 /** The steps in figures: tokens over time, and what each step spent its time on. */
 
 import { useMemo } from "react";
-import { stepTimelines } from "../../../src/public/projections.ts";
+import { stepTimelines } from "../../../src/projections/index.ts";
 import { indexAt } from "../data/rows.ts";
 import { figure } from "../data/words.ts";
 import { Blank } from "../parts/loading.tsx";

@@ -1,6 +1,6 @@
 /** Draws the waterfall: a row a step, its label on the left, its spans on the common time line. */
 
-import type { StepTimeline } from "../../../src/public/projections.ts";
+import type { StepTimeline } from "../../../src/projections/index.ts";
 import { duration } from "../data/words.ts";
 import type { Scale } from "./waterfall-layout.ts";
 

@@ -1,6 +1,6 @@
 /** Where the spans of a waterfall go: one time line for all steps, on which idle time is a short break. Pure. */
 
-import type { StepTimeline } from "../../../src/public/projections.ts";
+import type { StepTimeline } from "../../../src/projections/index.ts";
 
 /** Idle time longer than this is compressed. */
 const IDLE_MS = 1_500;

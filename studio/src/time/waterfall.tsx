@@ -1,7 +1,7 @@
 /** The waterfall of steps and tools, drawn on a canvas; arrow keys and clicks choose a step. */
 
 import { useEffect, useMemo, useRef, type KeyboardEvent } from "react";
-import type { StepTimeline } from "../../../src/public/projections.ts";
+import type { StepTimeline } from "../../../src/projections/index.ts";
 import { duration, figure } from "../data/words.ts";
 import { moveIn } from "../shell/place.ts";
 import { timeScale } from "./waterfall-layout.ts";
