@@ -7,7 +7,7 @@ import { inFolder } from "../folder.ts";
 import { spread, type Spread } from "../statistics.ts";
 import { runTurnlog, SESSION } from "../turnlog-session.ts";
 import { createWorkload } from "../workload.ts";
-import * as projections from "../../src/projections/index.ts";
+import { sessionProjections, type Projection } from "../../src/projections/index.ts";
 
 const STEPS = 50;
 const ROUNDS = 15;
@@ -23,17 +23,7 @@ type Fold = (event: SessionEvent) => void;
 
 /** Those that a session keeps, by the name of each. */
 const kept: readonly (() => readonly [name: string, fold: Fold])[] = [
-  folder(projections.history),
-  folder(projections.contextView),
-  folder(projections.usage),
-  folder(projections.toolCalls),
-  folder(projections.queue),
-  folder(projections.approvals),
-  folder(projections.calibration),
-  folder(projections.compactions),
-  folder(projections.learnedLimits),
-  folder(projections.promptCounts),
-  folder(projections.sessionSummary),
+  ...Object.values(sessionProjections).map(folder),
   () => {
     let state = initialMachineState;
     return [
@@ -54,9 +44,7 @@ const kept: readonly (() => readonly [name: string, fold: Fold])[] = [
   },
 ];
 
-function folder<State extends object>(
-  projection: projections.Projection<State>,
-): () => readonly [name: string, fold: Fold] {
+function folder(projection: Projection<object>): () => readonly [name: string, fold: Fold] {
   return () => {
     let state = projection.initial;
     return [

@@ -77,7 +77,16 @@ export {
   resultText,
 } from "./shown-result.ts";
 export { succeeded } from "./history-parts.ts";
-export { type ProjectedState, sessionProjections } from "./session-projections.ts";
+export {
+  type BranchStates,
+  type ProjectedState,
+  branchStates,
+  foldedByBranch,
+  foldedByLog,
+  initialProjectedState,
+  projectionNames,
+  sessionProjections,
+} from "./session-projections.ts";
 export { type SessionSummary, sessionSummary } from "./session-summary.ts";
 export { cutInput } from "./shown-item.ts";
 export { PRUNED_PLACEHOLDER, callName, cutItem, shownItem, sightedItem } from "./shown-item.ts";

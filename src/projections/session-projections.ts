@@ -1,5 +1,9 @@
-/** The projections of every session. The type of a state and the version of its snapshots follow from this list. */
+/**
+ * The projections of every session. A session's state, its snapshots and what a rewind brings back follow from
+ * the lists here.
+ */
 
+import type { SessionEvent } from "../events/index.ts";
 import { appended, type AppendedState } from "./appended.ts";
 import { approvals, type ApprovalsState } from "./approvals.ts";
 import { blobs, type BlobsState } from "./blobs.ts";
@@ -53,3 +57,69 @@ export const sessionProjections: {
   branches,
   appended,
 };
+
+export const projectionNames: readonly (keyof ProjectedState)[] = Object.keys(
+  sessionProjections,
+).filter((name): name is keyof ProjectedState => Object.hasOwn(sessionProjections, name));
+
+export const initialProjectedState: ProjectedState = {
+  history: history.initial,
+  view: contextView.initial,
+  usage: usage.initial,
+  toolCalls: toolCalls.initial,
+  queue: queue.initial,
+  approvals: approvals.initial,
+  calibration: calibration.initial,
+  compactions: compactions.initial,
+  learnedLimits: learnedLimits.initial,
+  counts: promptCounts.initial,
+  summary: sessionSummary.initial,
+  blobs: blobs.initial,
+  branches: branches.initial,
+  appended: appended.initial,
+};
+
+/** The states that follow the branch, without the history: a rewind brings them back. */
+export type BranchStates = Pick<ProjectedState, "view" | "calibration" | "compactions" | "counts">;
+
+export function branchStates({
+  view,
+  calibration,
+  compactions,
+  counts,
+}: BranchStates): BranchStates {
+  return { view, calibration, compactions, counts };
+}
+
+type OfBranch = "history" | keyof BranchStates;
+
+// Written out: a loop over the names would add a tenth to what an event takes.
+export function foldedByBranch(
+  state: ProjectedState,
+  event: SessionEvent,
+): Pick<ProjectedState, OfBranch> {
+  return {
+    history: history.fold(state.history, event),
+    view: contextView.fold(state.view, event),
+    calibration: calibration.fold(state.calibration, event),
+    compactions: compactions.fold(state.compactions, event),
+    counts: promptCounts.fold(state.counts, event),
+  };
+}
+
+export function foldedByLog(
+  state: ProjectedState,
+  event: SessionEvent,
+): Omit<ProjectedState, OfBranch> {
+  return {
+    usage: usage.fold(state.usage, event),
+    toolCalls: toolCalls.fold(state.toolCalls, event),
+    queue: queue.fold(state.queue, event),
+    approvals: approvals.fold(state.approvals, event),
+    learnedLimits: learnedLimits.fold(state.learnedLimits, event),
+    summary: sessionSummary.fold(state.summary, event),
+    blobs: blobs.fold(state.blobs, event),
+    branches: branches.fold(state.branches, event),
+    appended: appended.fold(state.appended, event),
+  };
+}

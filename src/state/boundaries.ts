@@ -5,7 +5,9 @@
 
 import { byId, type PositionRange, type SessionEvent } from "../events/index.ts";
 import {
+  branchStates,
   sessionProjections,
+  type BranchStates,
   type HistoryItem,
   type ProjectedState,
   contextView,
@@ -13,9 +15,6 @@ import {
 } from "../projections/index.ts";
 import { isBetweenTurns, isWaiting, type MachineStep } from "../machines/index.ts";
 import { z } from "zod";
-
-/** The states that follow the branch, without the history. */
-export type BranchStates = Pick<ProjectedState, "view" | "calibration" | "compactions" | "counts">;
 
 /** A range of positions between two turns, over which no state of the branch changed: at rest, or where one ended. */
 export interface Boundary extends BranchStates {
@@ -59,10 +58,10 @@ export function currentBoundary(
   { from }: BoundariesState,
 ): Boundary | undefined {
   if (from === 0) return undefined;
-  const { position: to, history, view, calibration, compactions, counts, summary } = state;
+  const { position: to, history, summary } = state;
   const { agentDigest: agent } = summary;
-  const states = { turn: history.turn, view, calibration, compactions, counts };
-  return { from, to, ...states, ...(agent === undefined ? {} : { agent }) };
+  const known = { from, to, turn: history.turn, ...branchStates(state) };
+  return { ...known, ...(agent === undefined ? {} : { agent }) };
 }
 
 export function withBoundary(

@@ -5,11 +5,13 @@ import {
   allWaiting,
   acceptedAt,
   branchAt,
+  branchStates,
   headOf,
   spansUpTo,
   withBinding,
   withoutCount,
   withoutScale,
+  type BranchStates,
   type HistoryItem,
   type HistoryState,
   type QueuedMessage,
@@ -23,7 +25,6 @@ import {
   type BoundariesState,
   type Boundary,
   type BoundaryStates,
-  type BranchStates,
 } from "./boundaries.ts";
 
 type Rewound = SessionEvent<"session.rewound">;
@@ -80,12 +81,13 @@ function queued({ queue }: State, messages: readonly UserItem[]): readonly Queue
 
 function statesAt(
   state: State,
-  { turn, view, calibration, compactions, counts, agent }: Boundary,
+  boundary: Boundary,
   { position, data, time }: Rewound,
   items: readonly HistoryItem[],
   again: readonly UserItem[],
 ): RewindTarget["states"] {
   const { note } = data;
+  const { turn, view, compactions, counts, agent } = boundary;
   const notes: readonly HistoryItem[] =
     note === undefined ? [] : [{ kind: "note", text: note, turn, position, time }];
   const waiting = again.reduce(
@@ -94,10 +96,10 @@ function statesAt(
   );
   const isSameAgent = agent === state.summary.agentDigest;
   return {
+    ...branchStates(boundary),
     history: { items: notes.length === 0 ? items : [...items, ...notes], waiting, turn },
     // What was known of the prompt holds for the agent of that time.
     view: withBinding(view, position, state.view.binding),
-    calibration,
     compactions: isSameAgent ? compactions : withoutScale(compactions),
     counts: isSameAgent ? counts : withoutCount(counts),
   };

@@ -11,21 +11,11 @@ import {
 import { initialBoundaries, withBoundary, type BoundariesState } from "./boundaries.ts";
 import { rewindTarget, rewoundBoundaries } from "./rewind-state.ts";
 import {
-  appended,
-  approvals,
-  blobs,
-  branches,
-  calibration,
-  compactions,
-  contextView,
+  foldedByBranch,
+  foldedByLog,
   history,
-  learnedLimits,
-  promptCounts,
-  queue,
+  initialProjectedState,
   queuedAgain,
-  sessionSummary,
-  toolCalls,
-  usage,
   type ProjectedState,
 } from "../projections/index.ts";
 
@@ -39,20 +29,7 @@ export interface SessionState extends ProjectedState {
 export const initialSessionState: SessionState = {
   position: 0,
   machine: initialMachineState,
-  history: history.initial,
-  view: contextView.initial,
-  usage: usage.initial,
-  toolCalls: toolCalls.initial,
-  queue: queue.initial,
-  approvals: approvals.initial,
-  calibration: calibration.initial,
-  compactions: compactions.initial,
-  learnedLimits: learnedLimits.initial,
-  counts: promptCounts.initial,
-  summary: sessionSummary.initial,
-  blobs: blobs.initial,
-  branches: branches.initial,
-  appended: appended.initial,
+  ...initialProjectedState,
   boundaries: initialBoundaries,
 };
 
@@ -105,11 +82,7 @@ function folded(state: SessionState, event: SessionEvent): Folded {
   const next = {
     position: event.position,
     machine: snapshot,
-    history: history.fold(state.history, event),
-    view: contextView.fold(state.view, event),
-    calibration: calibration.fold(state.calibration, event),
-    compactions: compactions.fold(state.compactions, event),
-    counts: promptCounts.fold(state.counts, event),
+    ...foldedByBranch(state, event),
     ...foldedByLog(state, event),
   };
   const boundaries = withBoundary(state.boundaries, state, next, event);
@@ -123,22 +96,6 @@ function folded(state: SessionState, event: SessionEvent): Folded {
 export function foldJoined(state: SessionState, joined: SessionEvent<DeltaType>): SessionState {
   const grown = history.fold(state.history, joined);
   return { ...state, position: joined.position, history: grown };
-}
-
-type BranchPart = "history" | "view" | "calibration" | "compactions" | "counts";
-
-function foldedByLog(state: ProjectedState, event: SessionEvent): Omit<ProjectedState, BranchPart> {
-  return {
-    usage: usage.fold(state.usage, event),
-    toolCalls: toolCalls.fold(state.toolCalls, event),
-    queue: queue.fold(state.queue, event),
-    approvals: approvals.fold(state.approvals, event),
-    learnedLimits: learnedLimits.fold(state.learnedLimits, event),
-    summary: sessionSummary.fold(state.summary, event),
-    blobs: blobs.fold(state.blobs, event),
-    branches: branches.fold(state.branches, event),
-    appended: appended.fold(state.appended, event),
-  };
 }
 
 /** The state after a rewind. One that names no boundary changes nothing; `verify` reports it. */

@@ -2,7 +2,7 @@
 
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import { promptMessages } from "../../src/projections/index.ts";
+import { projectionNames, promptMessages } from "../../src/projections/index.ts";
 import type { SessionState } from "../../src/state/index.ts";
 
 /** What is looked at, one by one. */
@@ -16,8 +16,10 @@ export function partsOf(state: SessionState): Readonly<Record<string, unknown>> 
 
 /** All parts, those too that are guesses of this release and have no digest. */
 export function allPartsOf(state: SessionState): Readonly<Record<string, unknown>> {
-  const { calibration, compactions, learnedLimits, counts, appended } = state;
-  return { ...partsOf(state), calibration, compactions, learnedLimits, counts, appended };
+  const projected: Readonly<Record<string, unknown>> = Object.fromEntries(
+    projectionNames.map((name) => [name, state[name]]),
+  );
+  return { ...projected, ...partsOf(state) };
 }
 
 /** For each part: the positions at which it changed, with the digest from there on. */

@@ -7,15 +7,11 @@ import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import type { SessionEvent } from "../../src/events/index.ts";
-import { appendedAt, type Projection } from "../../src/projections/index.ts";
-import { sessionProjections } from "../../src/projections/session-projections.ts";
+import { appendedAt, sessionProjections, type Projection } from "../../src/projections/index.ts";
 import { anyEvents } from "../laws/any-event.ts";
 import { runs } from "../support/runs.ts";
 
-function keeps<State extends object>(
-  projection: Projection<State>,
-  events: readonly SessionEvent[],
-): void {
+function keeps(projection: Projection<object>, events: readonly SessionEvent[]): void {
   const state = events.reduce(
     (before, event) => projection.fold(before, event),
     projection.initial,
@@ -26,23 +22,7 @@ function keeps<State extends object>(
 it("each state is plain JSON, and its schema reads it back as it was", () => {
   fc.assert(
     fc.property(anyEvents, (events) => {
-      const { history, view, usage, toolCalls, queue, approvals, calibration, ...others } =
-        sessionProjections;
-      const { compactions, learnedLimits, counts, summary, blobs, branches, appended } = others;
-      keeps(history, events);
-      keeps(view, events);
-      keeps(usage, events);
-      keeps(toolCalls, events);
-      keeps(queue, events);
-      keeps(approvals, events);
-      keeps(calibration, events);
-      keeps(compactions, events);
-      keeps(learnedLimits, events);
-      keeps(counts, events);
-      keeps(summary, events);
-      keeps(blobs, events);
-      keeps(branches, events);
-      keeps(appended, events);
+      for (const projection of Object.values(sessionProjections)) keeps(projection, events);
     }),
     runs(100),
   );
