@@ -163,11 +163,15 @@ const limitsSchema = () =>
         { cacheRead: amount, cacheWrite: amount },
         { input: amount, output: amount },
       ),
-      modalities: list,
-      reasoning: flag,
       cacheLifetimeMs: milliseconds,
     },
     {},
+    {
+      hints: {
+        modalities: "the kinds of media that a model takes are `context.media.types`.",
+        reasoning: "leave it out: it changed nothing.",
+      },
+    },
   );
 
 const contextSchema = z.lazy(() =>

@@ -95,11 +95,11 @@ describe("the limits of a model", () => {
       limits: () => ({ contextWindow: 100, maxOutputTokens: 7 }),
       cost: () => undefined,
     };
-    const overrides = { scripted: { maxOutputTokens: 5, reasoning: true } };
+    const overrides = { scripted: { maxOutputTokens: 5, cacheLifetimeMs: 60_000 } };
     expect(modelLimits(unknown, day, { catalogue: listed, overrides })).toEqual({
       contextWindow: 100,
       maxOutputTokens: 5,
-      reasoning: true,
+      cacheLifetimeMs: 60_000,
     });
     expect(modelLimits(unknown, day, { catalogue: listed, overrides: {} })).toEqual({
       contextWindow: 100,

@@ -22,9 +22,6 @@ export interface ModelLimits {
   /** The most tokens of a reply. */
   readonly maxOutputTokens?: number;
   readonly prices?: ModelPrices;
-  /** Media types, or their beginnings (`image/`), that a prompt may contain. */
-  readonly modalities?: readonly string[];
-  readonly reasoning?: boolean;
   /** Milliseconds for which the provider caches the beginning of a prompt. */
   readonly cacheLifetimeMs?: number;
 }
