@@ -10,6 +10,7 @@ import { addChatCommands } from "./commands/chat-commands.ts";
 import { addKeepCommands } from "./commands/keep-commands.ts";
 import { addLookCommands } from "./commands/look-commands.ts";
 import { addCompletionCommand, addHelpCommand, refuseMistyped } from "./commands/shell-commands.ts";
+import { runsWith } from "./commands/loaded-command.ts";
 import { addExamples } from "./commands/command-examples.ts";
 import { DEFAULT_DIR, isReaderGone, processOutput, type Output } from "./output/output.ts";
 import {
@@ -99,9 +100,10 @@ export function commandLine(output: Output, end: (code: ExitCode) => void): Comm
     .helpCommand(false)
     .exitOverride();
 
-  addChatCommands(program, output, end);
-  addLookCommands(program, output, end);
-  addKeepCommands(program, output, end);
+  const runs = runsWith(output, end);
+  addChatCommands(program, runs);
+  addLookCommands(program, runs);
+  addKeepCommands(program, runs);
   addCompletionCommand(program, output);
   addHelpCommand(program);
   addExamples(program);

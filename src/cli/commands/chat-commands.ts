@@ -1,15 +1,10 @@
 /** Defines the commands chat, serve, rerun, fork, rewind and checkout. */
 
 import { type Command, Option } from "commander";
-import type { ExitCode } from "../output/error-report.ts";
-import type { Output } from "../output/output.ts";
+import type { Runs } from "./loaded-command.ts";
 import { atLeastOne, collect, position, speakingPace, step, wholeNumber } from "./option-values.ts";
 
-export function addChatCommands(
-  program: Command,
-  output: Output,
-  end: (code: ExitCode) => void,
-): void {
+export function addChatCommands(program: Command, runs: Runs): void {
   agentOptions(
     program
       .command("chat", { isDefault: true })
@@ -33,14 +28,13 @@ export function addChatCommands(
       ),
   )
     .addHelpText("after", chatHelp)
-    .action(async (words: readonly string[], _options: unknown, command: Command) => {
-      if (command.optsWithGlobals()["demo"] === true) {
-        const { demo } = await import("./demo-command.ts");
-        return end(await demo(words, command.optsWithGlobals(), output));
-      }
-      const { chat } = await import("./chat-command.ts");
-      end(await chat(words, command.optsWithGlobals(), output));
-    });
+    .action(
+      runs(async ({ demo: isDemo }) =>
+        isDemo === true
+          ? (await import("./demo-command.ts")).demo
+          : (await import("./chat-command.ts")).chat,
+      ),
+    );
 
   agentOptions(
     program
@@ -65,10 +59,7 @@ export function addChatCommands(
       .option("--agent <module>", "the agent: a module that exports it as agent or as default"),
   )
     .addHelpText("after", serveHelp)
-    .action(async (_options: unknown, command: Command) => {
-      const { serve } = await import("./serve-command.ts");
-      end(await serve(command.optsWithGlobals(), output));
-    });
+    .action(runs(async () => (await import("./serve-command.ts")).serve));
 
   program
     .command("studio")
@@ -84,10 +75,7 @@ export function addChatCommands(
       "after",
       "\nThe address that is printed signs one browser in, once, within ten minutes.",
     )
-    .action(async (_options: unknown, command: Command) => {
-      const { studio } = await import("./studio-command.ts");
-      end(await studio(command.optsWithGlobals(), output));
-    });
+    .action(runs(async () => (await import("./studio-command.ts")).studio));
 
   agentOptions(
     program
@@ -99,10 +87,7 @@ export function addChatCommands(
       .option("--step <n>", "the step to begin with, counted from 1", step)
       .option("--position <n>", "a position in the middle of a turn", position)
       .option("--as <id>", "the fork's id (default: a new one)"),
-  ).action(async (session: string, _options: unknown, command: Command) => {
-    const { rerun } = await import("./chat-command.ts");
-    end(await rerun(session, command.optsWithGlobals(), output));
-  });
+  ).action(runs(async () => (await import("./chat-command.ts")).rerun));
 
   program
     .command("fork")
@@ -110,10 +95,7 @@ export function addChatCommands(
     .argument("<session>", "its id")
     .option("--position <n>", "the last shared position (default: the end)", position)
     .option("--as <id>", "the fork's id (default: a new one)")
-    .action(async (session: string, _options: unknown, command: Command) => {
-      const { fork } = await import("./fork-command.ts");
-      await fork(session, command.optsWithGlobals(), output);
-    });
+    .action(runs(async () => (await import("./fork-command.ts")).fork));
 
   program
     .command("rewind")
@@ -124,10 +106,7 @@ export function addChatCommands(
     .option("--before-message <id>", "to before the turn of a message")
     .option("--tell", "tell the model which calls of the turns that are left had run")
     .addHelpText("after", rewindHelp)
-    .action(async (session: string, _options: unknown, command: Command) => {
-      const { rewind } = await import("./rewind-command.ts");
-      await rewind(session, command.optsWithGlobals(), output);
-    });
+    .action(runs(async () => (await import("./rewind-command.ts")).rewind));
 
   program
     .command("checkout")
@@ -135,10 +114,7 @@ export function addChatCommands(
     .argument("<session>", "its id")
     .argument("<branch>", "the number of the branch, as `turnlog branches` lists it", atLeastOne)
     .option("--tell", "tell the model which calls of the turns that are left had run")
-    .action(async (session: string, branch: number, _options: unknown, command: Command) => {
-      const { checkout } = await import("./rewind-command.ts");
-      await checkout(session, branch, command.optsWithGlobals(), output);
-    });
+    .action(runs(async () => (await import("./rewind-command.ts")).checkout));
 }
 
 function agentOptions(command: Command): Command {

@@ -9,7 +9,7 @@ import { assertCanConfirm, isConfirmed } from "../output/question.ts";
 import { jsonText, visibleName } from "../output/visible-text.ts";
 import { openSessions, sessionOptions } from "../settings/store-folder.ts";
 import { amount, dateAndTime } from "../wording/wording.ts";
-import { deleteStored } from "./delete-command.ts";
+import { deleteSession, deleteStored } from "./delete-command.ts";
 import { momentBefore } from "./option-values.ts";
 
 const optionsSchema = z.object({
@@ -26,10 +26,14 @@ const optionsSchema = z.object({
 const inTheOtherProcess =
   "Sessions of a store in use can be deleted by its own process: `runtime.deleteSessions({ olderThan })` in a program.";
 
-export async function deleteOldSessions(
+/** One session if it is named. */
+export async function deleteAny(
+  session: string | undefined,
   given: unknown,
-  { data, progress }: Output,
+  output: Output,
 ): Promise<ExitCode> {
+  if (session !== undefined) return await deleteSession(session, given, output);
+  const { data, progress } = output;
   const { dir, database, keys, takeOver, json, yes, dryRun, ...options } =
     optionsSchema.parse(given);
   const { olderThan, where, forks, cancel } = options;

@@ -15,7 +15,8 @@ const optionsSchema = z.object({
 
 export async function diff(
   session: string,
-  [before, after]: readonly [number, number],
+  before: number,
+  after: number,
   given: unknown,
   { data }: Output,
 ): Promise<void> {

@@ -1,31 +1,21 @@
 /** Defines the commands that import, export, delete and maintain. */
 
 import { Argument, type Command, Option } from "commander";
-import type { ExitCode } from "../output/error-report.ts";
-import type { Output } from "../output/output.ts";
-import type { PositionRange } from "../../events/index.ts";
+import type { Runs } from "./loaded-command.ts";
 import { collect, metadataValue, positionRange } from "./option-values.ts";
 
-export function addKeepCommands(
-  program: Command,
-  output: Output,
-  end: (code: ExitCode) => void,
-): void {
+export function addKeepCommands(program: Command, runs: Runs): void {
   program
     .command("export")
     .description("write a session as JSON Lines: a header, then one event per line")
     .usage("[options] <session>")
-    .argument("[session]", "its id")
-    .allowExcessArguments()
+    .argument("[session...]", "its id")
     .option("--out <file>", "the file (default: stdout)")
     .option("--encrypted", "export an encrypted session that shares no events as it is stored")
     .option("--fixture [file]", "short ids, times from a fixed start, and no secrets")
     .option("--redact <regex>", "redact further matches in a fixture (repeatable)", collect)
     .option("--blobs <folder>", "write media into this folder (default: into the file)")
-    .action(async (_session: unknown, _options: unknown, command: Command) => {
-      const { exportTo } = await import("./export-command.ts");
-      await exportTo(command.args, command.optsWithGlobals(), output);
-    });
+    .action(runs(async () => (await import("./export-command.ts")).exportTo));
 
   program
     .command("import")
@@ -39,10 +29,7 @@ export function addKeepCommands(
     .option("--as <id>", "the session's id (default: its own; messages need one)")
     .option("--no-verify", "import even if it breaks a law or its media are missing")
     .option("--blobs <folder>", "the folder with media that are not in the file")
-    .action(async (file: string, _options: unknown, command: Command) => {
-      const { importFrom } = await import("./import-command.ts");
-      await importFrom(file, command.optsWithGlobals(), output);
-    });
+    .action(runs(async () => (await import("./import-command.ts")).importFrom));
 
   program
     .command("delete")
@@ -65,16 +52,7 @@ export function addKeepCommands(
         .choices(["refuse", "copy"])
         .default("refuse"),
     )
-    .action(async (session: string | undefined, _options: unknown, command: Command) => {
-      const { deleteSession } = await import("./delete-command.ts");
-      const { deleteOldSessions } = await import("./delete-sessions-command.ts");
-      const options = command.optsWithGlobals();
-      end(
-        session === undefined
-          ? await deleteOldSessions(options, output)
-          : await deleteSession(session, options, output),
-      );
-    });
+    .action(runs(async () => (await import("./delete-sessions-command.ts")).deleteAny));
 
   program
     .command("redact")
@@ -83,26 +61,13 @@ export function addKeepCommands(
     .argument("<positions...>", "positions, or ranges like 12-20", positionRange)
     .option("--reason <text>", "the reason, for readers of the session")
     .option("--yes", "do not ask (required without a terminal)")
-    .action(
-      async (
-        session: string,
-        positions: readonly PositionRange[],
-        _options: unknown,
-        command: Command,
-      ) => {
-        const { redact } = await import("./redact-command.ts");
-        end(await redact(session, positions, command.optsWithGlobals(), output));
-      },
-    );
+    .action(runs(async () => (await import("./redact-command.ts")).redact));
 
   program
     .command("backup")
     .description("copy the store into an empty folder, and check the copy")
     .argument("<folder>", "the folder of the copy; created if missing")
-    .action(async (folder: string, _options: unknown, command: Command) => {
-      const { backup } = await import("./backup-command.ts");
-      end(await backup(folder, command.optsWithGlobals(), output));
-    });
+    .action(runs(async () => (await import("./backup-command.ts")).backup));
 
   program
     .command("copy")
@@ -112,42 +77,27 @@ export function addKeepCommands(
     .requiredOption("--from <store>", "the folder or the database to read")
     .requiredOption("--to <store>", "the folder or the database to copy into")
     .option("--follow", "also copy what is written later; Ctrl-C ends")
-    .action(async (_options: unknown, command: Command) => {
-      const { copy } = await import("./copy-command.ts");
-      end(await copy(command.optsWithGlobals(), output));
-    });
+    .action(runs(async () => (await import("./copy-command.ts")).copy));
 
   program
     .command("postgres")
     .description("create the tables of the database of --postgres")
     .addArgument(new Argument("<work>", "what to do").choices(["migrate"]))
     .option("--sql", "print the SQL instead, for a role that may change the schema")
-    .action(async (_work: "migrate", _options: unknown, command: Command) => {
-      const { migrateDatabase } = await import("./postgres-command.ts");
-      await migrateDatabase(command.optsWithGlobals(), output);
-    });
+    .action(runs(async () => (await import("./postgres-command.ts")).migrateDatabase));
 
   program
     .command("rotate-keys")
     .description("wrap the keys of encrypted sessions by the master key in TURNLOG_MASTER_KEY")
-    .action(async (_options: unknown, command: Command) => {
-      const { rotateKeys } = await import("./rotate-keys-command.ts");
-      end(await rotateKeys(command.optsWithGlobals(), output));
-    });
+    .action(runs(async () => (await import("./rotate-keys-command.ts")).rotateKeys));
 
   program
     .command("gc")
     .description("delete media that no session refers to, as a killed process may leave")
-    .action(async (_options: unknown, command: Command) => {
-      const { collectGarbage } = await import("./gc-command.ts");
-      end(await collectGarbage(command.optsWithGlobals(), output));
-    });
+    .action(runs(async () => (await import("./gc-command.ts")).collectGarbage));
 
   program
     .command("repair")
     .description("repair a damaged store as far as possible, and say what is lost")
-    .action(async (_options: unknown, command: Command) => {
-      const { repair } = await import("./repair-command.ts");
-      await repair(command.optsWithGlobals(), output);
-    });
+    .action(runs(async () => (await import("./repair-command.ts")).repair));
 }

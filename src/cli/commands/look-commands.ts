@@ -1,23 +1,15 @@
 /** Defines the commands that read sessions and change nothing. */
 
 import { type Command, Option } from "commander";
-import type { ExitCode } from "../output/error-report.ts";
-import type { Output } from "../output/output.ts";
+import type { Runs } from "./loaded-command.ts";
 import { atLeastOne, position, pace, positiveNumber, step } from "./option-values.ts";
 
-export function addLookCommands(
-  program: Command,
-  output: Output,
-  end: (code: ExitCode) => void,
-): void {
+export function addLookCommands(program: Command, runs: Runs): void {
   program
     .command("sessions")
     .description("list the sessions of the store, the newest first")
     .option("--limit <n>", "the newest n of them (default: all)", atLeastOne)
-    .action(async (_options: unknown, command: Command) => {
-      const { sessions } = await import("./sessions-command.ts");
-      await sessions(command.optsWithGlobals(), output);
-    });
+    .action(runs(async () => (await import("./sessions-command.ts")).sessions));
 
   program
     .command("show")
@@ -31,29 +23,20 @@ export function addLookCommands(
     )
     .option("--step <n>", "one step of the timeline", step)
     .option("--full", "show long values whole")
-    .action(async (session: string, _options: unknown, command: Command) => {
-      const { show } = await import("./show-command.ts");
-      await show(session, command.optsWithGlobals(), output);
-    });
+    .action(runs(async () => (await import("./show-command.ts")).show));
 
   program
     .command("branches")
     .description("list the branches of a session, oldest first; * marks the active one")
     .argument("<session>", "its id")
-    .action(async (session: string, _options: unknown, command: Command) => {
-      const { branches } = await import("./rewind-command.ts");
-      await branches(session, command.optsWithGlobals(), output);
-    });
+    .action(runs(async () => (await import("./rewind-command.ts")).branches));
 
   program
     .command("context")
     .description("show the size and the parts of a session's next prompt")
     .argument("<session>", "its id")
     .option("--position <n>", "the position, counted from 1 (default: the last)", position)
-    .action(async (session: string, _options: unknown, command: Command) => {
-      const { context } = await import("./context-command.ts");
-      await context(session, command.optsWithGlobals(), output);
-    });
+    .action(runs(async () => (await import("./context-command.ts")).context));
 
   program
     .command("diff")
@@ -61,11 +44,7 @@ export function addLookCommands(
     .argument("<session>", "its id")
     .argument("<before>", "a position, counted from 1", position)
     .argument("<after>", "another one", position)
-    .action(async (...given: readonly [string, number, number, unknown, Command]) => {
-      const [session, before, after, , command] = given;
-      const { diff } = await import("./diff-command.ts");
-      await diff(session, [before, after], command.optsWithGlobals(), output);
-    });
+    .action(runs(async () => (await import("./diff-command.ts")).diff));
 
   program
     .command("log")
@@ -73,10 +52,7 @@ export function addLookCommands(
     .option("--session <id>", "only the events of one session")
     .option("--from <n>", "the first global position, counted from 1", position)
     .option("--follow", "also print later events, each time a process closes the store")
-    .action(async (_options: unknown, command: Command) => {
-      const { showLog } = await import("./log-command.ts");
-      end(await showLog(command.optsWithGlobals(), output));
-    });
+    .action(runs(async () => (await import("./log-command.ts")).showLog));
 
   program
     .command("verify")
@@ -88,10 +64,7 @@ export function addLookCommands(
       atLeastOne,
     )
     .option("--chain <position:digest>", "the end of the session's hash chain, as noted before")
-    .action(async (session: string | undefined, _options: unknown, command: Command) => {
-      const { verify } = await import("./verify-command.ts");
-      end(await verify(session, command.optsWithGlobals(), output));
-    });
+    .action(runs(async () => (await import("./verify-command.ts")).verify));
 
   program
     .command("replay")
@@ -115,8 +88,5 @@ export function addLookCommands(
         "tool-descriptions",
       ]),
     )
-    .action(async (session: string, _options: unknown, command: Command) => {
-      const { replaySession } = await import("./replay-command.ts");
-      end(await replaySession(session, command.optsWithGlobals(), output));
-    });
+    .action(runs(async () => (await import("./replay-command.ts")).replaySession));
 }

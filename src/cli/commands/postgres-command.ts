@@ -10,7 +10,11 @@ import { openDatabase, storeOptions } from "../settings/store-folder.ts";
 const optionsSchema = z.object({ ...storeOptions, sql: z.boolean().default(false) });
 
 /** With `--sql` and a database, prints what this database lacks; without a database, all. */
-export async function migrateDatabase(given: unknown, { data, progress }: Output): Promise<void> {
+export async function migrateDatabase(
+  _work: "migrate",
+  given: unknown,
+  { data, progress }: Output,
+): Promise<void> {
   const { database, sql, json } = optionsSchema.parse(given);
   if (sql) {
     const text =

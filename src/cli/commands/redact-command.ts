@@ -41,7 +41,8 @@ export async function redact(
       { dir, database, keys, takeOver },
       { readOnly: false, elsewhere: inTheOtherProcess },
     ));
-  if (!yes && !(await confirmRedaction(session, positions))) {
+  const question = `Redact session ${session} at ${positions.map(rangeText).join(", ")} for good? Nothing brings it back.`;
+  if (!yes && !(await isConfirmed(question))) {
     await writeLine(progress, "Nothing was redacted.");
     return INTERRUPTED;
   }
@@ -67,13 +68,4 @@ export async function redact(
 
 function rangeText({ from, to }: PositionRange): string {
   return from === to ? String(from) : `${from}-${to}`;
-}
-
-async function confirmRedaction(
-  session: string,
-  positions: readonly PositionRange[],
-): Promise<boolean> {
-  return await isConfirmed(
-    `Redact session ${session} at ${positions.map(rangeText).join(", ")} for good? Nothing brings it back.`,
-  );
 }
