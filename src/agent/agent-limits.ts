@@ -1,6 +1,6 @@
 /** The limits of an agent in time and number, by the AI SDK's names and turnlog's own. */
 
-import { byId } from "../events/index.ts";
+import { defined, byId } from "../events/index.ts";
 import { onAbort, type ModelLimit, type Timer } from "../shared/index.ts";
 
 /** As the AI SDK's `timeout`: milliseconds for a turn, or for each of its parts. Absent or `Infinity`: no limit. */
@@ -54,11 +54,7 @@ export function turnLimits(agent: Limited): Pick<Parts, "totalMs" | "stepMs"> {
 export function callLimits(agent: Limited): CallLimits {
   const { firstChunkMs, chunkMs } = parts(agent);
   const { callMs } = agent.timeLimits ?? {};
-  return {
-    ...(firstChunkMs === undefined ? {} : { firstTokenMs: firstChunkMs }),
-    ...(chunkMs === undefined ? {} : { betweenTokensMs: chunkMs }),
-    ...(callMs === undefined ? {} : { callMs }),
-  };
+  return defined({ firstTokenMs: firstChunkMs, betweenTokensMs: chunkMs, callMs });
 }
 
 /** Milliseconds that a call of the tool may run; undefined for no limit. */

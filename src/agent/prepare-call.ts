@@ -7,6 +7,7 @@ import {
   TurnlogError,
   type JsonObject,
   type StepOverrides,
+  defined,
 } from "../events/index.ts";
 import { toJson, withFullStop, readableError } from "../shared/index.ts";
 import { check } from "../validation/index.ts";
@@ -127,10 +128,7 @@ export async function preparedCall(agent: Agent, call: TurnCall): Promise<Prepar
     // Held against the SDK's schema with the other messages of the turn.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     messages: messages === undefined ? undefined : (messages as readonly ModelMessage[]),
-    context: {
-      ...(runtimeContext === undefined ? {} : { runtimeContext }),
-      ...(toolsContext === undefined ? {} : { toolsContext }),
-    },
+    context: defined({ runtimeContext, toolsContext }),
   };
 }
 

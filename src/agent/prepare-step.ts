@@ -9,6 +9,7 @@ import {
   type JsonValue,
   type ModelName,
   type StepOverrides,
+  defined,
 } from "../events/index.ts";
 import { toJson } from "../shared/index.ts";
 import { check, nearestName } from "../validation/index.ts";
@@ -103,8 +104,7 @@ export async function preparedFor(
       ...(model === undefined ? {} : { model }),
       // Providers refuse an empty system message.
       ...(current === undefined || instructions === "" ? {} : { instructions: current }),
-      ...(activeTools === undefined ? {} : { activeTools }),
-      ...(toolOrder === undefined ? {} : { toolOrder }),
+      ...defined({ activeTools, toolOrder }),
       ...(toolChoice === undefined ? {} : { toolChoice: toolChoiceSchema.parse(toolChoice) }),
       ...callSettings(settings ?? {}),
       ...(providerOptions === undefined

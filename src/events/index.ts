@@ -10,6 +10,7 @@ export {
   type DeletedSession,
   type EventLog,
   type ExpectedRevision,
+  type FollowOptions,
   type ForkEvents,
   type GlobalEvent,
   type ReadRange,
@@ -182,7 +183,7 @@ export {
 } from "./catalogue/prepared-events.ts";
 export { isSessionId, parseSessionId } from "./values/ids.ts";
 export { fromSegment, segmentOf, shellWord } from "./values/ids.ts";
-export { deepFreeze, ownCopy } from "./values/shared-value.ts";
+export { deepFreeze, defined, ownCopy } from "./values/shared-value.ts";
 export {
   type FailureKind,
   type FinishReason,

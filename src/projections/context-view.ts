@@ -17,6 +17,7 @@ import {
   type Reduction,
   type SessionEvent,
   type StepOverrides,
+  defined,
 } from "../events/index.ts";
 import { noEdit, promptEditSchema, withChange, type PromptEdit } from "./prompt-edit.ts";
 import { defineProjection, type Projection } from "./projection.ts";
@@ -110,8 +111,7 @@ function prepared(
     ...(model === undefined ? {} : { binding: bindingOf(model) }),
     prepared: {
       step,
-      ...(overrides === undefined ? {} : { overrides }),
-      ...(agentDigest === undefined ? {} : { agentDigest }),
+      ...defined({ overrides, agentDigest }),
       ...(model === undefined || own === undefined ? {} : { ownBinding: own }),
     },
     ...(changes ? { changed: position } : {}),
@@ -263,15 +263,7 @@ export const contextView: Projection<ContextView> = defineProjection<ContextView
     }),
     "context.cut": (view, { position, data: { calls, inputs, reader } }) => ({
       ...view,
-      cuts: [
-        ...view.cuts,
-        {
-          position,
-          calls,
-          ...(inputs === undefined ? {} : { inputs }),
-          ...(reader === undefined ? {} : { reader }),
-        },
-      ],
+      cuts: [...view.cuts, defined({ position, calls, inputs, reader })],
     }),
     "context.media-omitted": (view, { position, data: { before, there } }) => ({
       ...view,

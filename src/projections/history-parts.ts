@@ -6,6 +6,7 @@ import {
   sendableMetadata,
   type ProviderMetadata,
   sendableOutput,
+  defined,
 } from "../events/index.ts";
 import { callStatusAfter, statusAfter, type CallEvent } from "../folds/index.ts";
 import type {
@@ -131,8 +132,7 @@ function withAnswer(
   const answer: ApprovalDecision = {
     approved,
     ...why,
-    ...(always === undefined ? {} : { always }),
-    ...(by === undefined ? {} : { by }),
+    ...defined({ always, by }),
     position,
     answeredAt: time,
   };

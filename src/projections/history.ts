@@ -10,6 +10,7 @@ import {
   entryOf,
   withEntry,
   withoutEntries,
+  defined,
 } from "../events/index.ts";
 import { onCallEvents } from "../folds/index.ts";
 import {
@@ -80,13 +81,7 @@ type HistoryMetadata = NonNullable<SessionEvent<"part.text-start">["data"]["prov
 function endOf(data: SessionEvent<"step.finished">["data"], time: number): StepEnd {
   const { usage: spent, response, rawFinishReason, providerMetadata } = data;
   const { raw: _, reported: __, ...usage } = spent;
-  return {
-    time,
-    usage,
-    response,
-    ...(rawFinishReason === undefined ? {} : { rawFinishReason }),
-    ...(providerMetadata === undefined ? {} : { providerMetadata }),
-  };
+  return defined({ time, usage, response, rawFinishReason, providerMetadata });
 }
 
 /**
@@ -202,8 +197,7 @@ export const history: Projection<HistoryState> = defineProjection<HistoryState>(
       return withPart(state, {
         kind: "call",
         ...call,
-        ...(data.error === undefined ? {} : { error: data.error }),
-        ...(data.title === undefined ? {} : { title: data.title }),
+        ...defined({ error: data.error, title: data.title }),
         outcome: { status: "waiting" },
       });
     },

@@ -16,6 +16,7 @@ import {
   textStart,
   turnEndReasonSchema,
   usageSchema,
+  defined,
 } from "../events/index.ts";
 import {
   callStatusAfter,
@@ -200,8 +201,7 @@ export const sessionSummary: Projection<SessionSummary> = defineProjection<Sessi
   on: {
     "session.created": (state, { data: { agent, metadata, parent } }) => ({
       ...ofAgent(state, agent),
-      ...(parent === undefined ? {} : { parent }),
-      ...(metadata === undefined ? {} : { metadata }),
+      ...defined({ parent, metadata }),
     }),
     "session.metadata-set": (state, { data: { metadata } }) => ({ ...state, metadata }),
     "session.forked": forked,

@@ -4,7 +4,7 @@
  */
 
 import { memoryBlobs } from "../store/blobs/index.ts";
-import type { EventLog, NewEvent, SessionEvent } from "../events/index.ts";
+import { type EventLog, type NewEvent, type SessionEvent, defined } from "../events/index.ts";
 import { createRuntime, type Session, withKnownTools } from "../runtime/index.ts";
 import { type Agent, nameOf } from "../agent/index.ts";
 import type { Timer } from "../shared/index.ts";
@@ -64,8 +64,7 @@ export class ReplayProcess {
         timer: this.#timer,
         random: () => 0,
         recordedLimit: (position) => recordedLimit(events, position),
-        ...(preparations === undefined ? {} : { recordedPreparation: preparations }),
-        ...(parent === undefined ? {} : { recordedParent: parent }),
+        ...defined({ recordedPreparation: preparations, recordedParent: parent }),
         believesBill: () => isNextBelieved(events, pacer.position),
         replayGate: async (ending) => {
           const position = endingAt(events, pacer.position, ending, replayed);
@@ -73,10 +72,7 @@ export class ReplayProcess {
         },
       },
     });
-    return await runtime.session(session, {
-      ...(agentName === undefined ? {} : { agent: agentName }),
-      ...(metadata === undefined ? {} : { metadata }),
-    });
+    return await runtime.session(session, defined({ agent: agentName, metadata }));
   }
 
   /** The process dies: what it still does is dropped. Resolves when its last append is written. */

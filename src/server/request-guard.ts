@@ -1,6 +1,6 @@
 /** Checks every request first: Host and Origin, then the token or the cookie of the studio. Knows no runtime. */
 
-import { TurnlogError } from "../events/index.ts";
+import { defined, TurnlogError } from "../events/index.ts";
 import { problemOf, problemResponse } from "./problems/problem.ts";
 import { assertNoTokenInUrl, assertToken, tokenOf } from "./security/token.ts";
 import { assertSource } from "./security/sources.ts";
@@ -118,8 +118,7 @@ export class RequestGuard {
       status: answer.status,
       ms: Math.round((performance.now() - startedAt) * 10) / 10,
       ...(about.session === "" ? {} : { session: about.session }),
-      ...(about.actor === undefined ? {} : { actor: about.actor }),
-      ...(code === undefined ? {} : { code }),
+      ...defined({ actor: about.actor, code }),
     });
     return withHeaders(answer, origin);
   }

@@ -4,7 +4,7 @@
  */
 
 import { types } from "node:util";
-import { TurnlogError } from "../events/index.ts";
+import { TurnlogError, defined } from "../events/index.ts";
 
 /** A log with this field parses what it reads, so its events are plain already. */
 export const plainEvents: unique symbol = Symbol("turnlog.plainEvents");
@@ -76,10 +76,7 @@ function assertPlain(event: unknown, session: string | undefined): void {
   throw new TurnlogError(
     "EVENT_INVALID",
     `${whole} is not plain JSON data: ${fault.path} is ${fault.what}. A log hands over events as \`JSON.parse\` makes them: test it with \`eventLogContract\` of turnlog/testing.`,
-    {
-      ...(session === undefined ? {} : { session }),
-      ...(position === undefined ? {} : { position }),
-    },
+    defined({ session, position }),
   );
 }
 

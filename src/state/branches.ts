@@ -1,5 +1,6 @@
 /** The branches of a session as a list. Pure. */
 
+import { defined } from "../events/index.ts";
 import { headOf, isWithin, spansUpTo } from "../projections/index.ts";
 import type { SessionState } from "./session-state.ts";
 import type { EventLog, ForkPoint } from "../events/index.ts";
@@ -34,8 +35,7 @@ export function sessionBranches(state: SessionState): readonly SessionBranch[] {
     return {
       id,
       head,
-      ...(parent === undefined ? {} : { parent }),
-      ...(forkedAt === undefined ? {} : { forkedAt }),
+      ...defined({ parent, forkedAt }),
       turns: turns.size,
       ...(lastAt === undefined ? {} : { lastAt }),
       active: id === active,

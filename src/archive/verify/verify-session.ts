@@ -10,6 +10,7 @@ import {
   type ForkPoint,
   type SessionEvent,
   type TurnlogErrorCode,
+  defined,
 } from "../../events/index.ts";
 import { linkOf, checkPosition } from "../../state/index.ts";
 import { Inspection, type CheckedChain, type Finding } from "./inspection.ts";
@@ -114,8 +115,7 @@ export async function verifySession(
   const found = {
     prompts: prompts - lostPrompts,
     ...(lostPrompts === 0 ? {} : { lostPrompts }),
-    ...(redacted === undefined ? {} : { redacted }),
-    ...(chain === undefined ? {} : { chain }),
+    ...defined({ redacted, chain }),
   };
   return { session, events: state.position, ...found, problems };
 }

@@ -1,5 +1,6 @@
 /** `turnlog context`: the size of a session's next prompt, now or at a position. Calls no model. */
 
+import { defined } from "../../events/index.ts";
 import { resolve } from "node:path";
 import { z } from "zod";
 import { readContext, type LoggedContext } from "../../runtime/index.ts";
@@ -18,10 +19,7 @@ const optionsSchema = z.object({
 export async function context(session: string, given: unknown, { data }: Output): Promise<void> {
   const { dir, database, keys, takeOver, json, position } = optionsSchema.parse(given);
   await using log = await openSessions({ dir, database, keys, takeOver }, { readOnly: true });
-  const found = await readContext(log, session, {
-    ...(position === undefined ? {} : { position }),
-    agents: ownAgents(dir),
-  });
+  const found = await readContext(log, session, defined({ position, agents: ownAgents(dir) }));
   await writeLines(data, json ? [jsonText(found)] : textLines(found, data));
 }
 

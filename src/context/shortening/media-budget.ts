@@ -1,6 +1,6 @@
 /** Plans which media to omit, oldest first, so that a request fits the model. Pure: the runtime records it. */
 
-import type { ModelName, OmittedMedia } from "../../events/index.ts";
+import { defined, type ModelName, type OmittedMedia } from "../../events/index.ts";
 import {
   coveredBy,
   isReduced,
@@ -49,12 +49,7 @@ export function limitedMedia(
     one === undefined || other === undefined ? (one ?? other) : Math.min(one, other);
   const requestCharacters = lesser(listed?.requestCharacters, requestBytes);
   const most = lesser(listed?.pictures, pictures);
-  return {
-    ...listed,
-    ...(types === undefined ? {} : { types }),
-    ...(requestCharacters === undefined ? {} : { requestCharacters }),
-    ...(most === undefined ? {} : { pictures: most }),
-  };
+  return { ...listed, ...defined({ types, requestCharacters, pictures: most }) };
 }
 
 export interface OmissionInput {

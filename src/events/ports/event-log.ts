@@ -31,6 +31,12 @@ export interface ReadRange {
   readonly limit?: number;
 }
 
+/** Where a subscription begins (default 1), and when it ends. */
+export interface FollowOptions {
+  readonly from?: number;
+  readonly signal?: AbortSignal;
+}
+
 /**
  * An event with its session and its global position.
  * @example
@@ -192,10 +198,7 @@ export interface EventLog extends AsyncDisposable {
    * Events of a session from a position (default 1): stored ones, then live ones, without a gap.
    * Ends when the signal aborts or the log closes.
    */
-  subscribe(
-    session: string,
-    options?: { readonly from?: number; readonly signal?: AbortSignal },
-  ): AsyncIterable<SessionEvent>;
+  subscribe(session: string, options?: FollowOptions): AsyncIterable<SessionEvent>;
 
   /** Stored events of all sessions in global order, from a global position (default 1). Of a fork: its own only. */
   readAll(options?: { readonly from?: number }): AsyncIterable<GlobalEvent>;
@@ -204,10 +207,7 @@ export interface EventLog extends AsyncDisposable {
    * As {@link EventLog.readAll}, then live events. Leaves out events that are deleted before they are read.
    * Ends when the signal aborts or the log closes.
    */
-  subscribeAll(options?: {
-    readonly from?: number;
-    readonly signal?: AbortSignal;
-  }): AsyncIterable<GlobalEvent>;
+  subscribeAll(options?: FollowOptions): AsyncIterable<GlobalEvent>;
 
   /** The last position of a session; 0 if it does not exist. */
   revision(session: string): Promise<number>;

@@ -1,6 +1,6 @@
 /**
  * Freezes plain data that is shared, or copies it for a caller who may change it. Bytes, dates, functions
- * and instances of classes are neither frozen nor copied.
+ * and instances of classes are neither frozen nor copied. Makes objects without absent fields.
  */
 
 /** Frozen values are not walked again. Keys are read before the freeze: afterwards they take twice as long. */
@@ -58,4 +58,20 @@ function isPlain(value: unknown): value is Plain {
   if (Array.isArray(value)) return true;
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null;
+}
+
+type Defined<Fields> = {
+  readonly [Key in keyof Fields as undefined extends Fields[Key] ? never : Key]: Fields[Key];
+} & {
+  readonly [Key in keyof Fields as undefined extends Fields[Key] ? Key : never]?: Exclude<
+    Fields[Key],
+    undefined
+  >;
+};
+
+/** The fields that are not undefined, in their order: an absent field is left out of stored data. */
+export function defined<const Fields extends object>(fields: Fields): Defined<Fields> {
+  const given = Object.entries(fields).filter(([, value]) => value !== undefined);
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  return Object.fromEntries(given) as Defined<Fields>;
 }

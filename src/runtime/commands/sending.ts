@@ -3,7 +3,7 @@
  * under its id. `handle.ts` calls it.
  */
 
-import type { Delivery, EventBody, EventLog } from "../../events/index.ts";
+import { defined, type Delivery, type EventBody, type EventLog } from "../../events/index.ts";
 import {
   type AttachmentOptions,
   heldInput,
@@ -101,8 +101,7 @@ export function sessionSending(
         id: messageId,
         content,
         delivery: delivery ?? "follow-up",
-        ...(notBefore === undefined ? {} : { notBefore }),
-        ...(by === undefined ? {} : { by }),
+        ...defined({ notBefore, by }),
       };
       const accept = (on: SessionActor): ReturnType<typeof queueMessage> =>
         queueMessage(on, { data, stored, values });

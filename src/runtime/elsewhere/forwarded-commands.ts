@@ -3,9 +3,8 @@
  * JSON, and comes back as its answer. `ownership.ts` is the other end.
  */
 
-import { randomUUID } from "node:crypto";
-import { z } from "zod";
 import {
+  defined,
   elsewhere,
   isElsewhere,
   jsonSchema,
@@ -16,6 +15,8 @@ import {
   type JsonValue,
   type TurnlogErrorCode,
 } from "../../events/index.ts";
+import { randomUUID } from "node:crypto";
+import { z } from "zod";
 import type { UserInput } from "../../media/index.ts";
 import { isBack } from "../api/runtime.ts";
 import type { Session } from "../api/session.ts";
@@ -177,11 +178,7 @@ export async function answerTo(
   const answer = readAnswer(answerSchema, session, id, given);
   if (!("error" in answer)) return answer.value;
   const { code, message, position, details } = answer.error;
-  throw new TurnlogError(code, message, {
-    session,
-    ...(position === undefined ? {} : { position }),
-    ...(details === undefined ? {} : { details }),
-  });
+  throw new TurnlogError(code, message, defined({ session, position, details }));
 }
 
 /**

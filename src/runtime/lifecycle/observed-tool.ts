@@ -1,8 +1,8 @@
 /** One run of a tool: its events for callbacks and telemetry. */
 
+import { defined, ownCopy, type SessionEvent } from "../../events/index.ts";
 import type { ModelMessage, StepResult, ToolExecutionStartEvent, ToolSet } from "ai";
 import type { Dispatcher } from "../../telemetry/index.ts";
-import { ownCopy, type SessionEvent } from "../../events/index.ts";
 import type { ToolObserver, ToolOutcome, ToolSetup } from "../tools/tool-execution.ts";
 
 type Content = StepResult<ToolSet>["content"][number];
@@ -68,8 +68,7 @@ export class ObservedTool implements ToolObserver {
       toolName,
       input,
       dynamic: isDynamic,
-      ...(providerMetadata === undefined ? {} : { providerMetadata }),
-      ...(toolMetadata === undefined ? {} : { toolMetadata }),
+      ...defined({ providerMetadata, toolMetadata }),
     };
     return this.#outcome.kind === "succeeded"
       ? { type: "tool-result", ...given, output: this.#outcome.output }

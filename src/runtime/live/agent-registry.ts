@@ -1,6 +1,6 @@
 /** Finds the agent of each session: the runtime's only one, one by its name, or the answer of a function. */
 
-import { TurnlogError } from "../../events/index.ts";
+import { defined, TurnlogError } from "../../events/index.ts";
 import {
   agentSchema,
   agentToolOptions,
@@ -154,11 +154,7 @@ export class AgentRegistry {
   ): Promise<SessionAgent> {
     const base = typeof agent === "string" ? this.named(agent, who, session) : before;
     const other = typeof agent === "string" ? undefined : agent;
-    const changes = {
-      ...(model === undefined ? {} : { model }),
-      ...(instructions === undefined ? {} : { instructions }),
-      ...(tools === undefined ? {} : { tools }),
-    };
+    const changes = defined({ model, instructions, tools });
     if (other === undefined && Object.keys(changes).length === 0) return base;
     const given = { ...(other ?? base.given), ...changes };
     check(agentSchema, given, who, { name: "agent" });

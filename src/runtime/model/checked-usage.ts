@@ -5,7 +5,7 @@
 
 import type { ModelMessage } from "ai";
 import { nameOf, searchTools, type Agent, type PreparedAgent } from "../../agent/index.ts";
-import { measuresIn, type TokenUsage } from "../../events/index.ts";
+import { measuresIn, type TokenUsage, defined } from "../../events/index.ts";
 import type { UsageState } from "../../projections/index.ts";
 
 /** What a model call sends. */
@@ -60,10 +60,7 @@ export function checkedUsage(
     outputTokens <= REPLY_TOKENS || outputTokens <= 2 * estimate().outputTokens + REPLY_TOKENS;
   if (isInput && isOutput) return bill;
   const { uncachedInputTokens: noCacheTokens, raw: _, reported, basis: __, ...figures } = bill;
-  const given = reported ?? {
-    ...figures,
-    ...(noCacheTokens === undefined ? {} : { noCacheTokens }),
-  };
+  const given = reported ?? { ...figures, ...defined({ noCacheTokens }) };
   const input = isInput ? bill : withInput(bill, estimate().inputTokens);
   const usage = isOutput ? input : withOutput(input, estimate().outputTokens);
   return { ...usage, basis: "estimated", reported: given };

@@ -1,5 +1,6 @@
 /** The default step source: the AI SDK's primitive beneath `streamText`. Both record the same parts. */
 
+import { defined, type ResponseMetadata, ownCopy } from "../../events/index.ts";
 import {
   experimental_streamLanguageModelCall as streamLanguageModelCall,
   type ToolSet,
@@ -7,7 +8,6 @@ import {
   type LanguageModel,
   type ModelMessage,
 } from "ai";
-import { type ResponseMetadata, ownCopy } from "../../events/index.ts";
 import { unlessAborted, untilAborted, withMessages } from "../../shared/index.ts";
 import { callRequest, promptCopy } from "./call-request.ts";
 import { stepWarnings } from "./reasoning-loop.ts";
@@ -53,9 +53,7 @@ async function* call(request: StepRequest): AsyncGenerator<StepOutput, void, voi
     const calling = streamLanguageModelCall({
       ...whole,
       ...shorterCall(agent.model, request.messages, request.caching),
-      ...(tools === undefined ? {} : { tools }),
-      ...(refineToolInput === undefined ? {} : { refineToolInput }),
-      ...(request.output === undefined ? {} : { output: request.output }),
+      ...defined({ tools, refineToolInput, output: request.output }),
       ...(repairToolCall === undefined
         ? {}
         : {

@@ -15,6 +15,7 @@ import {
   type FailureKind,
   type StoredError,
   type TokenUsage,
+  defined,
 } from "../../events/index.ts";
 import {
   type Agent,
@@ -303,8 +304,7 @@ function finished(
       finishReason: end.finishReason,
       usage,
       response: end.response,
-      ...(end.rawFinishReason === undefined ? {} : { rawFinishReason: end.rawFinishReason }),
-      ...(end.providerMetadata === undefined ? {} : { providerMetadata: end.providerMetadata }),
+      ...defined({ rawFinishReason: end.rawFinishReason, providerMetadata: end.providerMetadata }),
       ...(waiting.length === 0 ? {} : { deferred: waiting }),
     },
   };

@@ -1,5 +1,6 @@
 /** The turn that runs: the message that began it, that message's values, and the async context of its `send`. */
 
+import { defined } from "../../events/index.ts";
 import type { OutputInterface } from "ai";
 import {
   assertToolContexts,
@@ -159,10 +160,7 @@ export class RunningTurn {
     });
     const { options, ...context } = answer;
     if (this.messageId === messageId)
-      held.add(recorder.session, messageId, {
-        context,
-        ...(options === undefined ? {} : { options }),
-      });
+      held.add(recorder.session, messageId, defined({ context, options }));
     return answer;
   }
 }

@@ -20,6 +20,7 @@ import {
   type MessageChange,
   type ModelName,
   type StepOverrides,
+  defined,
 } from "../../events/index.ts";
 import type { Offloaded, SessionBlobs } from "../../media/index.ts";
 import { plainEntries, promptMessages, type PlacedEntry } from "../../projections/index.ts";
@@ -77,8 +78,7 @@ export async function prepareStep(
   const isOwn = digest === options.own.description.digest;
   const changed: Omit<Data, "turn" | "step"> = {
     ...(offloaded?.content === undefined ? {} : { messages: offloaded.content }),
-    ...(instructions === undefined ? {} : { instructions }),
-    ...(overrides === undefined ? {} : { overrides }),
+    ...defined({ instructions, overrides }),
     ...(isOwn ? {} : { agentDigest: digest }),
   };
   const isChanged = Object.keys(changed).length > 0;

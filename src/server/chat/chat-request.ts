@@ -3,7 +3,7 @@
  * nothing twice and gets the same reply.
  */
 
-import { TurnlogError } from "../../events/index.ts";
+import { TurnlogError, defined } from "../../events/index.ts";
 import type { Session, SendOptions, UIStreamOptions } from "../../runtime/index.ts";
 import type { SessionView } from "../../state/index.ts";
 import type { Call } from "../route/route.ts";
@@ -68,11 +68,7 @@ async function firstMessage(
 }
 
 function sendOptions({ by }: ChatCall, { delivery, basedOn }: PostedChat): SendOptions {
-  return {
-    ...(delivery === undefined ? {} : { delivery }),
-    ...(basedOn === undefined ? {} : { basedOn }),
-    ...by,
-  };
+  return defined({ delivery, basedOn, ...by });
 }
 
 async function sent(

@@ -1,7 +1,7 @@
 /** The routes that `useChat` calls, and the messages that its page begins with. */
 
+import { defined, TurnlogError, type EventLog } from "../../events/index.ts";
 import { z } from "zod";
-import { TurnlogError, type EventLog } from "../../events/index.ts";
 import {
   type SessionView,
   isUnerased,
@@ -61,11 +61,7 @@ export function chatRoutes(): readonly Route[] {
         const session = await call.open();
         const untilRest = follow !== "true";
         if (untilRest && !hasReply(await session.view())) return nothing();
-        const stream = {
-          untilRest,
-          ...(turn === undefined ? {} : { turn }),
-          ...(after === undefined ? {} : { after }),
-        };
+        const stream = defined({ untilRest, turn, after });
         return chunkStream({ session, stream }, call);
       },
     }),

@@ -1,6 +1,11 @@
 /** Makes `application/problem+json` of an error. Used for every answer that is not a success. */
 
-import { TurnlogError, type JsonValue, type TurnlogErrorCode } from "../../events/index.ts";
+import {
+  TurnlogError,
+  type JsonValue,
+  type TurnlogErrorCode,
+  defined,
+} from "../../events/index.ts";
 import { toJson } from "../../shared/index.ts";
 
 /** An error as an answer: RFC 9457 with the code of {@link TurnlogError}. */
@@ -105,8 +110,7 @@ export function problemOf(error: unknown): Problem {
     status,
     code,
     detail,
-    ...(session === undefined ? {} : { session }),
-    ...(position === undefined ? {} : { position }),
+    ...defined({ session, position }),
     ...(Object.keys(details).length === 0 ? {} : { details: toJson(details) }),
   };
 }

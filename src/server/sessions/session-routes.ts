@@ -1,7 +1,7 @@
 /** Routes that read sessions: the list, views, prompts, differences, figures, branches. */
 
 import { z } from "zod";
-import { jsonObjectSchema, type JsonObject } from "../../events/index.ts";
+import { jsonObjectSchema, type JsonObject, defined } from "../../events/index.ts";
 import {
   bothMetadata,
   type ListedSession,
@@ -165,12 +165,7 @@ async function page(
   const sessions: SessionRow[] = [];
   const where = permitted === undefined ? asked : bothMetadata(asked, permitted);
   if (permitted !== undefined && where === undefined) return { sessions };
-  const query = {
-    ...(after === undefined ? {} : { after }),
-    ...(prefix === undefined ? {} : { prefix }),
-    ...(status === undefined ? {} : { status }),
-    ...(where === undefined ? {} : { where }),
-  };
+  const query = defined({ after, prefix, status, where });
   for await (const found of runtime.sessions(query)) {
     if (permitted === undefined && !(await mayRead(found.session))) continue;
     const last = sessions.at(-1);

@@ -7,6 +7,7 @@ import {
   type SessionEvent,
   type GlobalEvent,
   TurnlogError,
+  defined,
 } from "../../../events/index.ts";
 import { commitRows, type PlacedRow } from "../rows/commit-rows.ts";
 import { readCommit, type CommitRecord } from "../rows/commit-record.ts";
@@ -81,12 +82,7 @@ function withGlobalPosition(error: unknown, offset: number): unknown {
   if (!TurnlogError.isInstance(error) || error.position === undefined) return error;
   const { code, message, session, position, cause } = error;
   const details = { ...error.details, globalPosition: position + offset };
-  return new TurnlogError(code, message, {
-    position,
-    details,
-    cause,
-    ...(session === undefined ? {} : { session }),
-  });
+  return new TurnlogError(code, message, defined({ position, details, cause, session }));
 }
 
 /** The commit records of a span of global positions, each checked against the one before. */
