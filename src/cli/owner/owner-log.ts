@@ -18,6 +18,7 @@ import {
   type ReadRange,
   type SessionEntry,
   type SessionEvent,
+  type FollowOptions,
   type Snapshot,
   TurnlogError,
 } from "../../events/index.ts";
@@ -25,8 +26,6 @@ import type { Client } from "../../client/index.ts";
 import type { LogCall } from "../../server/store/index.ts";
 import type { Backup, StoreLog } from "../../store/leveldb/index.ts";
 import { calledItems, isOwnerGone } from "./owner-answer.ts";
-
-type FollowOptions = { readonly from?: number; readonly signal?: AbortSignal };
 
 const row = z.tuple([z.int(), z.string()]);
 const globalRow = z.tuple([z.int(), z.string(), row]);

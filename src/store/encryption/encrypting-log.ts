@@ -19,6 +19,7 @@ import {
   type DeleteOptions,
   type EventLog,
   type ExpectedRevision,
+  type FollowOptions,
   type ForkEvents,
   type GlobalEvent,
   type Inbox,
@@ -167,10 +168,7 @@ class EncryptingLog implements EncryptedLog {
     return events;
   }
 
-  subscribe(
-    session: string,
-    options: { readonly from?: number; readonly signal?: AbortSignal } = {},
-  ): AsyncIterableIterator<SessionEvent> {
+  subscribe(session: string, options: FollowOptions = {}): AsyncIterableIterator<SessionEvent> {
     const decrypter = new EventDecrypter(this.#reading);
     const events = this.stored.subscribe(session, options);
     return mapped(events, (event) => decrypter.decrypt(session, event));
@@ -180,9 +178,7 @@ class EncryptingLog implements EncryptedLog {
     return mapped(this.stored.readAll(options), this.#decryptGlobal());
   }
 
-  subscribeAll(
-    options: { readonly from?: number; readonly signal?: AbortSignal } = {},
-  ): AsyncIterableIterator<GlobalEvent> {
+  subscribeAll(options: FollowOptions = {}): AsyncIterableIterator<GlobalEvent> {
     return mapped(this.stored.subscribeAll(options), this.#decryptGlobal());
   }
 

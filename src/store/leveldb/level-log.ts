@@ -4,7 +4,7 @@ import { plainEvents, firstAbort } from "../../shared/index.ts";
 import {
   appendSchema,
   deleteSchema,
-  followSchema,
+  followed,
   listSchema,
   readAllSchema,
   readSchema,
@@ -30,6 +30,7 @@ import {
   type DeletedSession,
   type DeleteOptions,
   type ExpectedRevision,
+  type FollowOptions,
   type ForkEvents,
   type GlobalEvent,
   type ReadRange,
@@ -142,16 +143,9 @@ export class LevelLog implements StoreLog {
     return await this.#parts.reading.readAt(session, positions);
   }
 
-  subscribe(
-    session: string,
-    options: { readonly from?: number; readonly signal?: AbortSignal } = {},
-  ): AsyncIterableIterator<SessionEvent> {
+  subscribe(session: string, options: FollowOptions = {}): AsyncIterableIterator<SessionEvent> {
     this.#assertOpen();
-    check(followSchema, options, "subscribe", { name: "options", session });
-    const { from = 1, signal } = options;
-    parseSessionId(session);
-    assertPositions(session, [from]);
-    return this.#parts.following.session(session, Math.max(from, 1), signal);
+    return this.#parts.following.session(session, ...followed(options, session));
   }
 
   async *readAll(options: { readonly from?: number } = {}): AsyncGenerator<GlobalEvent> {
@@ -166,14 +160,9 @@ export class LevelLog implements StoreLog {
     );
   }
 
-  subscribeAll(
-    options: { readonly from?: number; readonly signal?: AbortSignal } = {},
-  ): AsyncIterableIterator<GlobalEvent> {
+  subscribeAll(options: FollowOptions = {}): AsyncIterableIterator<GlobalEvent> {
     this.#assertOpen();
-    check(followSchema, options, "subscribeAll", { name: "options" });
-    const { from = 1, signal } = options;
-    assertPositions("all sessions", [from]);
-    return this.#parts.following.all(Math.max(from, 1), signal);
+    return this.#parts.following.all(...followed(options));
   }
 
   async revision(session: string): Promise<number> {

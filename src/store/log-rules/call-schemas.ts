@@ -1,8 +1,16 @@
 /** Schemas of the options that every log's methods take. Positions are checked where they are used. */
 
 import { z } from "zod";
-import type { AppendOptions, DeleteOptions, ReadRange } from "../../events/index.ts";
 import {
+  defined,
+  parseSessionId,
+  type AppendOptions,
+  type DeleteOptions,
+  type FollowOptions,
+  type ReadRange,
+} from "../../events/index.ts";
+import {
+  check,
   code,
   flag,
   implementation,
@@ -12,11 +20,7 @@ import {
   optionsOf,
   thing,
 } from "../../validation/index.ts";
-
-interface FollowOptions {
-  readonly from?: number;
-  readonly signal?: AbortSignal;
-}
+import { assertPositions } from "./log-errors.ts";
 
 const anything = z.unknown();
 const signal = implementation({ addEventListener: code });
@@ -34,7 +38,7 @@ export const readSchema: z.ZodType = optionsOf<ReadRange>(
   { from: anything, to: anything, backwards: flag, limit: anything },
   {},
 );
-export const followSchema: z.ZodType = optionsOf<FollowOptions>({ from: anything, signal }, {});
+const followSchema = optionsOf<FollowOptions>({ from: anything, signal }, {});
 export const readAllSchema: z.ZodType = optionsOf<Pick<FollowOptions, "from">>(
   { from: anything },
   {},
@@ -53,3 +57,15 @@ export const cursorPositionSchema: z.ZodType = thing(
   "a position, which is a whole number of at least 0",
   (value) => Number.isSafeInteger(value) && Number(value) >= 0,
 );
+
+/** The checked options of a subscription to a session, or to all of them. @throws TurnlogError `INVALID_INPUT` */
+export function followed(
+  options: FollowOptions,
+  session?: string,
+): readonly [from: number, signal: AbortSignal | undefined] {
+  const who = session === undefined ? "subscribeAll" : "subscribe";
+  check(followSchema, options, who, defined({ name: "options", session }));
+  const { from = 1, signal: end } = options;
+  assertPositions(session === undefined ? "all sessions" : parseSessionId(session), [from]);
+  return [Math.max(from, 1), end];
+}

@@ -11,6 +11,7 @@ import {
   type DeleteOptions,
   type EventLog,
   type ExpectedRevision,
+  type FollowOptions,
   type ForkEvents,
   type GlobalEvent,
   type Inbox,
@@ -27,7 +28,7 @@ import { check, name } from "../../validation/index.ts";
 import {
   appendSchema,
   deleteSchema,
-  followSchema,
+  followed,
   listSchema,
   ownedAppendSchema,
   readAllSchema,
@@ -156,16 +157,9 @@ export class PostgresLog implements EventLog {
     return await this.#reading.readAt(parseSessionId(session), positions);
   }
 
-  subscribe(
-    session: string,
-    options: { readonly from?: number; readonly signal?: AbortSignal } = {},
-  ): AsyncIterableIterator<SessionEvent> {
+  subscribe(session: string, options: FollowOptions = {}): AsyncIterableIterator<SessionEvent> {
     this.#assertOpen();
-    check(followSchema, options, "subscribe", { name: "options", session });
-    const { from = 1, signal } = options;
-    parseSessionId(session);
-    assertPositions(session, [from]);
-    return this.#following.session(session, Math.max(from, 1), signal);
+    return this.#following.session(session, ...followed(options, session));
   }
 
   async *readAll(options: { readonly from?: number } = {}): AsyncGenerator<GlobalEvent> {
@@ -176,14 +170,9 @@ export class PostgresLog implements EventLog {
     yield* readGlobal(source, Math.max(options.from ?? 1, 1), to);
   }
 
-  subscribeAll(
-    options: { readonly from?: number; readonly signal?: AbortSignal } = {},
-  ): AsyncIterableIterator<GlobalEvent> {
+  subscribeAll(options: FollowOptions = {}): AsyncIterableIterator<GlobalEvent> {
     this.#assertOpen();
-    check(followSchema, options, "subscribeAll", { name: "options" });
-    const { from = 1, signal } = options;
-    assertPositions("all sessions", [from]);
-    return this.#following.all(Math.max(from, 1), signal);
+    return this.#following.all(...followed(options));
   }
 
   async revision(session: string): Promise<number> {
