@@ -215,9 +215,8 @@ class ResultWalk {
     this.#offload.recallAll(text);
     if (text.length < this.#characters) return text;
     const isBinary = declared !== undefined && !isTextType(declared);
-    const found =
-      dataUrlContent(text) ??
-      asFound((isBinary ? base64Content(text) : undefined) ?? certainBase64(text), declared);
+    const content = (isBinary ? base64Content(text) : undefined) ?? certainBase64(text);
+    const found = dataUrlContent(text) ?? (content && { content, declared });
     if (found !== undefined) {
       const moved = await this.#moved(found, text);
       return typeof moved === "string" ? moved : text;
@@ -263,13 +262,6 @@ class ResultWalk {
 
 function isList(value: object): value is readonly JsonValue[] {
   return Array.isArray(value);
-}
-
-function asFound(
-  content: Uint8Array | undefined,
-  declared: string | undefined,
-): FoundContent | undefined {
-  return content === undefined ? undefined : { content, declared };
 }
 
 /** The type that an object declares, as in MCP and the AI SDK. */

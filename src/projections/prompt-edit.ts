@@ -83,7 +83,9 @@ export function withChange(edit: PromptEdit, position: number, change: MessageCh
   for (const [index, { after, message }] of added.entries()) {
     // Messages that were added together after the same message keep their order.
     const isNext = last !== undefined && isSameAnchor(after, added[index - 1]?.after);
-    const before = isNext ? last : "index" in after ? findAdded(list, after) : undefined;
+    const isAnchor = ({ position: at, index: nth }: AddedMessage): boolean =>
+      "index" in after && after.position === at && after.index === nth;
+    const before = isNext ? last : list.find(isAnchor);
     const at = before?.after ?? ("index" in after ? [0, 0] : after.place);
     const made: AddedMessage = { position, index, after: at, message };
     const to =
@@ -108,13 +110,6 @@ function isSameAnchor(one: Anchor, other: Anchor | undefined): boolean {
 
 function isSameRange(one: PromptRange, other: PromptRange): boolean {
   return comparePlaces(one.from, other.from) === 0 && comparePlaces(one.to, other.to) === 0;
-}
-
-function findAdded(
-  list: readonly AddedMessage[],
-  { position, index }: { readonly position: number; readonly index: number },
-): AddedMessage | undefined {
-  return list.find((one) => one.position === position && one.index === index);
 }
 
 /** A message of an edited prompt: of the plain prompt, or an added one. */

@@ -154,15 +154,6 @@ function assistantPart(part: HistoryPart): readonly AssistantPart[] {
     case "reasoning":
       return part.open ? [] : [{ type: "reasoning", text: part.text, ...options }];
     case "call":
-      return [
-        {
-          type: "tool-call",
-          toolCallId: part.callId,
-          toolName: part.toolName,
-          input: callInput(part),
-          ...options,
-        },
-      ];
     case "provider-call":
       return [
         {
@@ -170,7 +161,7 @@ function assistantPart(part: HistoryPart): readonly AssistantPart[] {
           toolCallId: part.callId,
           toolName: part.toolName,
           input: callInput(part),
-          providerExecuted: true,
+          ...(part.kind === "provider-call" && { providerExecuted: true }),
           ...options,
         },
       ];

@@ -57,9 +57,10 @@ export class SentMessages {
     const fresh = added.flatMap((message, index) => {
       const before = added[index - 1] ?? this.#messages.at(-1);
       const sent = wellFormed(mended(this.#ids.message(message), this.#model));
-      return before !== undefined && needsReply(before, message, this.#model)
-        ? [noReply, sent]
-        : [sent];
+      // Mistral's models take no message of the user right after a tool's.
+      const needsReply =
+        before?.role === "tool" && message.role === "user" && isMistral(this.#model);
+      return needsReply ? [noReply, sent] : [sent];
     });
     const isAsItWas =
       this.#sent === this.#messages &&
@@ -69,15 +70,6 @@ export class SentMessages {
     this.#messages = messages;
     return this.#sent;
   }
-}
-
-/** Mistral's models take no message of the user right after a tool's. */
-function needsReply(
-  before: ModelMessage,
-  message: ModelMessage,
-  model: ModelName | undefined,
-): boolean {
-  return before.role === "tool" && message.role === "user" && isMistral(model);
 }
 
 /** An unchanged message is the same object. */

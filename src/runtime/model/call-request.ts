@@ -46,7 +46,10 @@ export function callRequest(request: StepRequest): CallRequest {
     ...(toolChoice === undefined ? {} : { toolChoice }),
     ...(headers === undefined ? {} : { headers: { ...headers } }),
     ...(providerOptions === undefined ? {} : { providerOptions: ownCopy(providerOptions) }),
-    ...(repairToolCall === undefined ? {} : { repairToolCall: withOwnPrompt(repairToolCall) }),
+    ...(repairToolCall && {
+      // It gets a copy of the prompt, which it may change.
+      repairToolCall: (broken) => repairToolCall({ ...broken, messages: ownCopy(broken.messages) }),
+    }),
   };
 }
 
@@ -68,13 +71,6 @@ function withGatewayCaching(modelId: string, { agent, messages, caching }: StepR
     { tools, prompt: [...system, ...messages], ...(providerOptions && { providerOptions }) },
     caching,
   );
-}
-
-/** The repair function gets a copy of the prompt, which it may change. */
-function withOwnPrompt(
-  repair: NonNullable<Agent["repairToolCall"]>,
-): NonNullable<Agent["repairToolCall"]> {
-  return (broken) => repair({ ...broken, messages: ownCopy(broken.messages) });
 }
 
 // Copies the prompt of a call: a provider or a middleware may change its own. Every step copies all messages,

@@ -6,15 +6,13 @@ import {
   estimateContext,
   modelLimits,
   sessionCost,
-  turnsCost,
   type ContextEstimate,
-  type Cost,
   type KnownLimits,
   type ModelCatalogue,
   type ModelLimits,
   type SessionCost,
 } from "../../context/index.ts";
-import { deepFreeze, ownCopy, type ModelName } from "../../events/index.ts";
+import { deepFreeze, ownCopy, type ModelName, defined } from "../../events/index.ts";
 import {
   compactions,
   promptCounts,
@@ -54,13 +52,9 @@ export interface ContextFigures extends Omit<ContextEstimate, "recorded"> {
   readonly cost: SessionCost;
 }
 
-function knownLimits({ learnedLimits }: SessionState, setup: FiguresSetup): KnownLimits {
+export function knownLimits({ learnedLimits }: SessionState, setup: FiguresSetup): KnownLimits {
   const { limits: overrides } = setup.prepared.agent.context ?? {};
-  return {
-    catalogue: setup.catalogue,
-    learned: learnedLimits,
-    ...(overrides === undefined ? {} : { overrides }),
-  };
+  return defined({ catalogue: setup.catalogue, learned: learnedLimits, overrides });
 }
 
 /** The limits of a model at a time (epoch milliseconds), with the agent's own `maxOutputTokens`. */
@@ -103,10 +97,7 @@ export function nextEstimate(
     calibration,
     counts,
     limits: limitsNow(state, setup, now),
-    ...(state.compactions.scale === undefined ? {} : { scale: state.compactions.scale }),
-    ...(standing === undefined ? {} : { standing }),
-    ...(estimator === undefined ? {} : { estimator }),
-    ...(messages === undefined ? {} : { messages }),
+    ...defined({ scale: state.compactions.scale, standing, estimator, messages }),
   });
 }
 
@@ -153,13 +144,4 @@ export function contextFigures(
     spending: spending(state.usage),
     cost: sessionCost(state.usage, knownLimits(state, setup)),
   });
-}
-
-/** What some turns cost, by the prices that the agent has. */
-export function costOfTurns(
-  state: SessionState,
-  setup: FiguresSetup,
-  turns: readonly number[],
-): Cost {
-  return turnsCost(state.usage, knownLimits(state, setup), new Set(turns));
 }

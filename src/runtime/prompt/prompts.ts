@@ -3,6 +3,7 @@
 import {
   PRUNE_DEFAULTS,
   SHORTEST_LIFETIME_MS,
+  turnsCost,
   unsentMessages,
   type CompactionStrategy,
   type ContextEstimate,
@@ -27,7 +28,7 @@ import {
 import { runCompaction, type CompactionRun } from "./compactor.ts";
 import {
   contextFigures,
-  costOfTurns,
+  knownLimits,
   nextPrompt,
   type ContextFigures,
   type PromptSetup,
@@ -90,9 +91,9 @@ export class SessionPrompts {
     return contextFigures(state, this.#setup, this.#context.clock());
   }
 
-  /** What some turns of the session cost. */
+  /** What some turns of the session cost, by the prices that the agent has. */
   costOf(state: SessionState, turns: readonly number[]): Cost {
-    return costOfTurns(state, this.#setup, turns);
+    return turnsCost(state.usage, knownLimits(state, this.#setup), new Set(turns));
   }
 
   next(): EstimatedPrompt {
