@@ -10,7 +10,7 @@ import {
   readSchema,
   cursorPositionSchema,
 } from "../log-rules/call-schemas.ts";
-import { assertPositions, closedError, deletedError } from "../log-rules/log-errors.ts";
+import { closedError, deletedError } from "../log-rules/log-errors.ts";
 import {
   check,
   code,

@@ -35,7 +35,7 @@ import {
   readSchema,
   cursorPositionSchema,
 } from "../log-rules/call-schemas.ts";
-import { assertPositions, closedError, deletedError } from "../log-rules/log-errors.ts";
+import { closedError, deletedError } from "../log-rules/log-errors.ts";
 import { databaseFailure } from "./database/failures.ts";
 import { type SqlPool, type Sql, parseRows, position } from "./database/rows.ts";
 import type { Heads } from "./heads/heads.ts";
