@@ -1,7 +1,17 @@
 /** The commands and views of one session over HTTP, and its events. */
 
-import type { SessionEvent } from "../events/index.ts";
-import type { CompactionPreview, Cancelled, ContextFigures, Rewound } from "../runtime/index.ts";
+import type { Delivery, FollowOptions, SessionEvent } from "../events/index.ts";
+import type {
+  CancelOptions,
+  CompactionPreview,
+  Cancelled,
+  ContextFigures,
+  MoveOptions,
+  RewindPlace,
+  Rewound,
+  ScheduleOptions,
+  SendOptions,
+} from "../runtime/index.ts";
 import type { SessionBranch, SessionDiff, SessionView } from "../state/index.ts";
 import type { SessionMessage } from "../ui/index.ts";
 import { followEvents } from "./server-events.ts";
@@ -17,28 +27,9 @@ export type MessagePart =
       readonly filename?: string;
     };
 
-/** The last turn or message that the sender saw. Refused (`STALE`) if another one came since. */
-type Seen = { readonly turn: number } | { readonly messageId: string };
-
-type Delivery = "steer" | "follow-up";
-
-interface ScheduleOptions {
-  readonly delivery?: Delivery;
-  /** A Date, or an ISO time with its zone. One that has passed means now. */
-  readonly notBefore?: Date | string;
-}
-
-interface SendOptions {
-  /** The id of the message: the same one again is delivered once. Default: a new id of the server. */
-  readonly id?: string;
-  /** During a turn: at the next step boundary (`steer`) or after the turn (`follow-up`, default). */
-  readonly delivery?: Delivery;
-  /** A message for later: a Date, or an ISO time with its zone. */
-  readonly notBefore?: Date | string;
-  /** Edits: the delivered message that this one replaces. */
-  readonly replaces?: string;
-  readonly basedOn?: Seen;
-}
+/** The server records who the sender is. */
+type Sent<Options> = Omit<Options, "by">;
+type MessageOptions = Pick<SendOptions, "id" | "delivery" | "notBefore" | "replaces" | "basedOn">;
 
 interface MessagePage {
   readonly messages: SessionMessage[];
@@ -47,24 +38,6 @@ interface MessagePage {
   /** The position up to which the messages are those of the log. */
   readonly position: number;
   readonly queue: SessionView["queue"];
-}
-
-type RewindOptions = (
-  | { readonly to: number }
-  | { readonly beforeTurn: number }
-  | { readonly beforeMessage: string }
-) &
-  MoveOptions;
-
-interface MoveOptions {
-  readonly tell?: boolean;
-  readonly basedOn?: Seen;
-}
-
-interface CancelOptions {
-  readonly mode?: "now" | "after-tools";
-  readonly reason?: string;
-  readonly withdraw?: boolean;
 }
 
 /**
@@ -91,17 +64,17 @@ export interface SessionClient {
   /** Accepts a message: it is durable when this resolves. */
   send(
     message: string | readonly MessagePart[],
-    options?: SendOptions,
+    options?: MessageOptions,
   ): Promise<{ readonly messageId: string; readonly queued: boolean; readonly position: number }>;
   reschedule(messageId: string, to: Delivery | ScheduleOptions): Promise<void>;
   withdraw(messageId: string): Promise<void>;
   resume(): Promise<void>;
-  cancel(options?: CancelOptions): Promise<Cancelled>;
+  cancel(options?: Sent<CancelOptions>): Promise<Cancelled>;
   compact(): Promise<SessionEvent>;
   preview(position?: number): Promise<CompactionPreview>;
   restore(position?: number): Promise<void>;
-  rewind(options: RewindOptions): Promise<Rewound>;
-  checkout(branch: number, options?: MoveOptions): Promise<Rewound>;
+  rewind(options: RewindPlace & Sent<MoveOptions>): Promise<Rewound>;
+  checkout(branch: number, options?: Sent<MoveOptions>): Promise<Rewound>;
   fork(options?: { readonly position?: number; readonly id?: string }): Promise<SessionClient>;
   rerun(
     options?: { readonly id?: string } & (
@@ -124,10 +97,7 @@ export interface SessionClient {
    * @example
    * for await (const event of client.session("s-1").events({ from: 120 })) console.log(event.type);
    */
-  events(options?: {
-    readonly from?: number;
-    readonly signal?: AbortSignal;
-  }): AsyncIterable<SessionEvent>;
+  events(options?: FollowOptions): AsyncIterable<SessionEvent>;
 }
 
 export function sessionClient(http: Http, id: string): SessionClient {

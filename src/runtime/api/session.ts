@@ -1,7 +1,13 @@
 /** The public interface of a session. `handle.ts` implements it. */
 
 import type { CompactionStrategy } from "../../context/index.ts";
-import type { Delivery, EventSchemas, JsonObject, SessionEvent } from "../../events/index.ts";
+import type {
+  Delivery,
+  EventSchemas,
+  FollowOptions,
+  JsonObject,
+  SessionEvent,
+} from "../../events/index.ts";
 import type { ApprovalAnswer, ApprovalRecorded, CallAnswered } from "../session/answers.ts";
 import type { Cancelled, CancelOptions, WithdrawOptions } from "../session/commands.ts";
 import type { Rewound } from "../session/rewind.ts";
@@ -211,11 +217,7 @@ export interface Session<Events extends EventSchemas = EventSchemas> extends Pro
    * The events from a position (default 1): stored events, then live ones, without a gap. With `subAgent`
    * those of the session that runs one of its calls (`view().toolCalls`, `child`).
    */
-  events(options?: {
-    readonly from?: number;
-    readonly signal?: AbortSignal;
-    readonly subAgent?: string;
-  }): AsyncIterable<SessionEvent>;
+  events(options?: FollowOptions & { readonly subAgent?: string }): AsyncIterable<SessionEvent>;
   /**
    * The sessions that run calls of tools of `agentTool`, with their usage: each apart, and all together. The
    * figures of this session (`context`, `turn.result`) do not count them.

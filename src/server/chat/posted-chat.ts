@@ -2,9 +2,9 @@
 
 import { z } from "zod";
 import { TurnlogError } from "../../events/index.ts";
-import type { Session } from "../../runtime/index.ts";
+import type { Seen, Session } from "../../runtime/index.ts";
 import type { SessionView } from "../../state/index.ts";
-import { postedParts, seen, type PostedPart, type Seen } from "../sessions/posted-message.ts";
+import { postedParts, seen, type PostedPart } from "../sessions/posted-message.ts";
 
 /** A message as a page has it. Only the newest one is trusted. */
 export interface PostedMessage {

@@ -3,7 +3,7 @@
 import type { UserContent } from "ai";
 import { z } from "zod";
 import { readBlob, TurnlogError } from "../../events/index.ts";
-import type { Runtime } from "../../runtime/index.ts";
+import type { Runtime, Seen } from "../../runtime/index.ts";
 import { fromUIMessage } from "../../ui/index.ts";
 
 /** A part of a posted message. */
@@ -36,9 +36,6 @@ export const postedParts: z.ZodType<readonly PostedPart[]> = z
     ]),
   )
   .min(1);
-
-/** The last turn or message that a client saw. */
-export type Seen = { readonly turn: number } | { readonly messageId: string };
 
 /** The field `basedOn` of commands. */
 export const seen: z.ZodType<Seen> = z.union([
