@@ -8,6 +8,7 @@ import { deepFreeze } from "../events/index.ts";
 import type { ContextView, ViewReduction } from "./context-view.ts";
 import type { HistoryItem } from "./history-item.ts";
 import type { PromptEntry } from "./prompt-step.ts";
+import { outputText } from "./shown-result.ts";
 
 type Form = "text" | "left-out";
 type Place = "before" | "since";
@@ -201,21 +202,7 @@ function replyPart(part: Content<"assistant">): readonly string[] {
 }
 
 function resultLine({ toolName, output }: ToolResultPart): string {
-  return `Result of ${toolName}: ${outputText(output)}`;
-}
-
-function outputText(output: ToolResultPart["output"]): string {
-  switch (output.type) {
-    case "text":
-    case "error-text":
-      return output.value;
-    case "json":
-    case "error-json":
-      return JSON.stringify(output.value);
-    case "execution-denied":
-      return `denied${output.reason === undefined ? "" : `: ${output.reason}`}`;
-    case "content":
-      // oxlint-disable-next-line typescript/no-deprecated
-      return output.value.map((part) => (part.type === "text" ? part.text : "[file]")).join("\n");
-  }
+  const reason = output.type === "execution-denied" ? output.reason : undefined;
+  const denied = `denied${reason === undefined ? "" : `: ${reason}`}`;
+  return `Result of ${toolName}: ${outputText(output, "[file]", "\n") ?? denied}`;
 }

@@ -27,7 +27,8 @@ export function resultText(part: CallPart): string | undefined {
   return status === "succeeded" || status === "failed" ? outputText(resultOutput(part)) : undefined;
 }
 
-function outputText(output: ModelOutput): string | undefined {
+/** Undefined for a denial. `file` stands for what is no text, `between` for the end of a part. */
+export function outputText(output: ModelOutput, file = "", between = ""): string | undefined {
   switch (output.type) {
     case "text":
     case "error-text":
@@ -38,7 +39,7 @@ function outputText(output: ModelOutput): string | undefined {
     case "content":
       // Deprecated parts of the SDK still occur, and other parts may have a field `text`.
       // oxlint-disable-next-line typescript/no-deprecated
-      return output.value.map((part) => (part.type === "text" ? part.text : "")).join("");
+      return output.value.map((part) => (part.type === "text" ? part.text : file)).join(between);
     case "execution-denied":
       return undefined;
   }

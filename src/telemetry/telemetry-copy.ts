@@ -51,13 +51,17 @@ function withChosenContexts(event: Fields, telemetry: TelemetryOptions): Fields 
       : undefined;
     changes["toolContext"] = chosenOf(event["toolContext"], included);
   }
-  if (Array.isArray(event["steps"])) {
-    changes["steps"] = event["steps"].map((step: Fields) => withChosenContexts(step, telemetry));
-  }
-  if (isFields(event["finalStep"])) {
-    changes["finalStep"] = withChosenContexts(event["finalStep"], telemetry);
-  }
-  return copied(event, changes);
+  return withSteps(event, changes, (step) => withChosenContexts(step, telemetry));
+}
+
+/** A copy with the changes, and with those of each step that the event has. */
+function withSteps(event: Fields, changes: Fields, changed: (step: Fields) => Fields): Fields {
+  const { steps, finalStep } = event;
+  return copied(event, {
+    ...changes,
+    ...(Array.isArray(steps) && { steps: steps.map(changed) }),
+    ...(isFields(finalStep) && { finalStep: changed(finalStep) }),
+  });
 }
 
 /** The properties that are included by `true`. */
@@ -123,13 +127,7 @@ function withoutContent(event: Fields, telemetry: TelemetryOptions): Fields {
     const metadata = event[key];
     if (isFields(metadata)) changes[key] = hiddenMetadata(metadata, hides);
   }
-  if (Array.isArray(event["steps"])) {
-    changes["steps"] = event["steps"].map((step: Fields) => withoutContent(step, telemetry));
-  }
-  if (isFields(event["finalStep"])) {
-    changes["finalStep"] = withoutContent(event["finalStep"], telemetry);
-  }
-  return copied(event, changes);
+  return withSteps(event, changes, (step) => withoutContent(step, telemetry));
 }
 
 function only(event: Fields, changes: Fields): Fields {
