@@ -38,17 +38,12 @@ import {
 import { closedError, deletedError } from "../log-rules/log-errors.ts";
 import { databaseFailure } from "./database/failures.ts";
 import { type SqlPool, type Sql, parseRows, position } from "./database/rows.ts";
-import type { Heads } from "./heads/heads.ts";
 import type { LogParts } from "./log-parts.ts";
-import type { Following } from "./read/following.ts";
 import { horizon, readGlobal } from "./read/global-order.ts";
-import type { Reading } from "./read/reading.ts";
 import { deletedSessions, listSessions } from "./upkeep/session-list.ts";
 import { deleteSession } from "./upkeep/deletion.ts";
 import { loadSnapshot, loadSnapshots, saveSnapshot } from "./upkeep/snapshots.ts";
-import type { Appender } from "./write/appender.ts";
 import { appendStaged } from "./write/staging.ts";
-import type { Committer } from "./write/committer.ts";
 import { fork } from "./write/forking.ts";
 import { z } from "zod";
 
@@ -64,11 +59,6 @@ export class PostgresLog implements EventLog {
   readonly #pool: SqlPool;
   readonly #schema: string;
   readonly #parts: LogParts;
-  readonly #heads: Heads;
-  readonly #committer: Committer;
-  readonly #appender: Appender;
-  readonly #reading: Reading;
-  readonly #following: Following;
   readonly ownership: Ownership;
   readonly inbox: Inbox;
   readonly cursors: CursorStore;
@@ -80,17 +70,10 @@ export class PostgresLog implements EventLog {
     this.#pool = pool;
     this.#schema = schema;
     this.#parts = parts;
-    this.#heads = parts.heads;
-    this.#committer = parts.committer;
-    this.#appender = parts.appender;
-    this.#reading = parts.reading;
-    this.#following = parts.following;
     this.ownership = parts.claims;
     this.inbox = parts.commands;
     this.blobs = parts.blobs;
-    this.cursors = postgresCursors(parts.sql, schema, () => {
-      this.#assertOpen();
-    });
+    this.cursors = postgresCursors(parts.sql, schema, () => this.#assertOpen());
   }
 
   append(
@@ -103,7 +86,7 @@ export class PostgresLog implements EventLog {
       this.#assertOpen();
       if (options !== undefined)
         check(ownedAppendSchema, options, "append", { name: "options", session });
-      return this.#appender.append(session, expected, events, options);
+      return this.#parts.appender.append(session, expected, events, options);
     } catch (error) {
       return rejected(error);
     }
@@ -116,17 +99,17 @@ export class PostgresLog implements EventLog {
   ): Promise<Appended> {
     this.#assertOpen();
     check(appendSchema, options, "appendParts", { name: "options", session });
-    const head = this.#heads.of(session);
+    const head = this.#parts.heads.of(session);
     const staging = { ...this.#parts, sql: this.#pool };
     return await this.#work(
-      this.#appender.line.run<Appended>(head, async () => {
-        await this.#committer.idle();
+      this.#parts.appender.line.run<Appended>(head, async () => {
+        await this.#parts.committer.idle();
         const appended = await this.#try(`Importing session ${session}`, () =>
           appendStaged(staging, session, parts, options),
         );
-        this.#heads.reload(head);
+        this.#parts.heads.reload(head);
         await head.loaded;
-        this.#following.notify();
+        this.#parts.following.notify();
         this.#parts.hints.events([session]);
         return { appended };
       }),
@@ -137,9 +120,7 @@ export class PostgresLog implements EventLog {
     try {
       this.#assertOpen();
       return this.#work(
-        fork(this.#parts, session, events).finally(() => {
-          this.#parts.hints.events([session]);
-        }),
+        fork(this.#parts, session, events).finally(() => this.#parts.hints.events([session])),
       );
     } catch (error) {
       return rejected(error);
@@ -149,17 +130,17 @@ export class PostgresLog implements EventLog {
   async *read(session: string, range: ReadRange = {}): AsyncGenerator<SessionEvent> {
     check(readSchema, range, "read", { name: "range", session });
     this.#assertOpen();
-    yield* this.#reading.read(parseSessionId(session), range);
+    yield* this.#parts.reading.read(parseSessionId(session), range);
   }
 
   async readAt(session: string, positions: readonly number[]): Promise<readonly SessionEvent[]> {
     this.#assertOpen();
-    return await this.#reading.readAt(parseSessionId(session), positions);
+    return await this.#parts.reading.readAt(parseSessionId(session), positions);
   }
 
   subscribe(session: string, options: FollowOptions = {}): AsyncIterableIterator<SessionEvent> {
     this.#assertOpen();
-    return this.#following.session(session, ...followed(options, session));
+    return this.#parts.following.session(session, ...followed(options, session));
   }
 
   async *readAll(options: { readonly from?: number } = {}): AsyncGenerator<GlobalEvent> {
@@ -172,12 +153,12 @@ export class PostgresLog implements EventLog {
 
   subscribeAll(options: FollowOptions = {}): AsyncIterableIterator<GlobalEvent> {
     this.#assertOpen();
-    return this.#following.all(...followed(options));
+    return this.#parts.following.all(...followed(options));
   }
 
   async revision(session: string): Promise<number> {
     this.#assertOpen();
-    return (await this.#heads.stored(parseSessionId(session))).revision;
+    return (await this.#parts.heads.stored(parseSessionId(session))).revision;
   }
 
   async *list(options: { readonly prefix?: string } = {}): AsyncGenerator<SessionEntry> {
@@ -188,7 +169,7 @@ export class PostgresLog implements EventLog {
 
   async saveSnapshot(session: string, snapshot: Snapshot): Promise<void> {
     this.#assertOpen();
-    const stored = await this.#heads.stored(parseSessionId(session));
+    const stored = await this.#parts.heads.stored(parseSessionId(session));
     await this.#try(`Saving a snapshot of ${session}`, () =>
       saveSnapshot(this.#parts.sql, this.#schema, session, stored, snapshot),
     );
@@ -196,7 +177,7 @@ export class PostgresLog implements EventLog {
 
   async loadSnapshot(session: string, projection: string): Promise<Snapshot | undefined> {
     this.#assertOpen();
-    const stored = await this.#heads.stored(parseSessionId(session));
+    const stored = await this.#parts.heads.stored(parseSessionId(session));
     if (stored.revision === 0) return undefined;
     return await this.#try(`Reading a snapshot of ${session}`, () =>
       loadSnapshot(this.#parts.sql, this.#schema, session, stored, projection),
@@ -216,19 +197,19 @@ export class PostgresLog implements EventLog {
   async delete(session: string, options: DeleteOptions = {}): Promise<Deleted> {
     this.#assertOpen();
     check(deleteSchema, options, "delete", { name: "options", session });
-    const head = this.#heads.of(session);
+    const head = this.#parts.heads.of(session);
     return await this.#work(
-      this.#appender.line.run<Deleted>(head, async () => {
+      this.#parts.appender.line.run<Deleted>(head, async () => {
         // Earlier appends to this session are deleted with it.
-        await this.#committer.idle();
+        await this.#parts.committer.idle();
         const deleted = await this.#try(`Deleting session ${session}`, () =>
           this.#pool.transaction((sql) =>
             deleteSession(sql, this.#schema, this.#parts.codec, session, options),
           ),
         );
         head.tail?.fail(deletedError(session));
-        this.#heads.reload(head);
-        for (const copied of deleted.forks) this.#heads.reload(this.#heads.of(copied));
+        this.#parts.heads.reload(head);
+        for (const copied of deleted.forks) this.#parts.heads.reload(this.#parts.heads.of(copied));
         await head.loaded;
         this.#parts.hints.events([session]);
         return { appended: deleted };
@@ -251,14 +232,14 @@ export class PostgresLog implements EventLog {
   }
 
   async #close(): Promise<void> {
-    await this.#appender.line.settled();
-    while (this.#committer.isBusy) await this.#committer.idle();
+    await this.#parts.appender.line.settled();
+    while (this.#parts.committer.isBusy) await this.#parts.committer.idle();
     await Promise.allSettled(this.#working);
     await this.#parts.blobs.end();
     await this.#parts.commands.end(closedError());
     await this.#parts.claims.end();
     this.#parts.hints.end();
-    await this.#following.end();
+    await this.#parts.following.end();
     await this.#pool.end();
   }
 
