@@ -8,14 +8,32 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { defineConfig, type ViteUserConfig } from "vitest/config";
-import { long, patience } from "./test/support/runs.ts";
+import { all, long, patience } from "./test/support/runs.ts";
 
 // The processes of the tests inherit it.
 if (long && process.env["TURNLOG_SEED"] === undefined)
   process.env["TURNLOG_SEED"] = `${Math.floor(Math.random() * 2 ** 30)}`;
 if (long) console.log(`TURNLOG_SEED=${process.env["TURNLOG_SEED"]} draws the same values again.`);
 
+// A file that is named runs whole.
+const isNamed = process.argv.some((word) => /^(?:\.\/)?(?:test|examples)\//.test(word));
+if (isNamed) process.env["TURNLOG_ALL"] = "1";
+
 const alone = ["test/**/alone/*.test.ts"];
+
+/** What only `npm run test:all` runs: it takes seconds, and tests the whole of what others test by parts (`docs/tests.md`). */
+const wholes = [
+  "test/archive/verify/memory.test.ts",
+  "test/bench/pairs.test.ts",
+  "test/browser/**",
+  "test/cli/{completion-scripts,conversation,loading,looking,mcp,provider,readers-at-once,second-terminal,serve,signals,tour,whole-chat}.test.ts",
+  "test/crash/!(crash).test.ts",
+  "test/examples/started.test.ts",
+  "test/package/{clone,readme-page,shown-code}.test.ts",
+  "test/postgres/command-line.test.ts",
+  "test/studio/studio.test.ts",
+];
+const left = all || isNamed ? [] : wholes;
 
 const config: ViteUserConfig = defineConfig({
   // The examples import the package by its name.
@@ -39,13 +57,13 @@ const config: ViteUserConfig = defineConfig({
     // The summary closes the output wherever it runs: vitest would choose another reporter by itself.
     reporters: ["default"],
     projects: [
-      { extends: true, test: { name: "alone", include: alone, isolate: true } },
+      { extends: true, test: { name: "alone", include: alone, exclude: left, isolate: true } },
       {
         extends: true,
         test: {
           name: "shared",
           include: ["test/**/*.test.ts", "examples/*/*.test.ts"],
-          exclude: alone,
+          exclude: [...alone, ...left],
           isolate: false,
           setupFiles: ["./test/support/clean-process.ts"],
         },

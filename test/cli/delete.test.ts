@@ -7,6 +7,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createRuntime } from "../../src/public/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
+import { all, inAll } from "../support/runs.ts";
 import { call, calling } from "../support/script.ts";
 import { seen } from "../support/seen.ts";
 import { jsonLines, run, start } from "./command-line.ts";
@@ -127,7 +128,7 @@ it("deletes the sessions of a query, after a dry run that changes nothing", asyn
   expect(await names()).toEqual(["string-1", "string-2"]);
 });
 
-describe.skipIf(!hasTerminals)("in a terminal", () => {
+describe.skipIf(!hasTerminals || !all)(`in a terminal${inAll}`, () => {
   it("asks first, and takes anything but a yes for a no", async () => {
     await using folder = await temporaryFolder({});
     const cwd = folder.path;

@@ -15,7 +15,7 @@ import {
 import { scriptedModel } from "../../src/models/index.ts";
 import { readFixture } from "../laws/session-fixture.ts";
 import { png } from "../support/media.ts";
-import { patience, times } from "../support/runs.ts";
+import { all, inAll, patience, times } from "../support/runs.ts";
 import { jsonLines, run, runProcess, start } from "./command-line.ts";
 import { temporaryFolder, type TemporaryFolder } from "./temporary-folder.ts";
 
@@ -204,7 +204,7 @@ async function importKilledAt(folder: TemporaryFolder, change: number): Promise<
   watcher.close();
 }
 
-describe("an import that is killed", () => {
+describe.skipIf(!all)(`an import that is killed${inAll}`, () => {
   let recorded: readonly NewEvent[];
   let length: number;
   let file: string;

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { seededRandom } from "../support/random.ts";
-import { long, lot, times } from "../support/runs.ts";
+import { long, lot, sampled, times } from "../support/runs.ts";
 import { describeMoment, drawMoment } from "./crash-moment.ts";
 import { placesIn, type CrashPlan } from "./crash-plan.ts";
 import { crashProgram, crashRun } from "./crash-run.ts";
@@ -36,7 +36,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-describe.concurrent.each(kinds)(
+describe.concurrent.each(sampled(kinds, 1))(
   "a session on a store with durability $durability, recovering by policy $recovery",
   ({ durability, recovery }) => {
     it.each(Array.from({ length: storesPerKind }, (_, index) => index + 1))(

@@ -7,7 +7,7 @@ import type { SessionEvent } from "../../src/events/index.ts";
 import { promptDiff, promptMessages, type PromptDiff } from "../../src/projections/index.ts";
 import type { SessionState } from "../../src/state/index.ts";
 import { replay, stateAt } from "../support/replay.ts";
-import { patience, runs } from "../support/runs.ts";
+import { patience, runs, sampled } from "../support/runs.ts";
 import { anyEvents } from "./any-event.ts";
 import { Choices } from "./choices.ts";
 import { ImaginedSession } from "./imagined-session.ts";
@@ -64,7 +64,7 @@ describe("the diff of two prompts", () => {
       const { states } = replay(await readFixture(name));
       for (const [index, one] of states.entries()) {
         expect(promptDiff(one, one).changes).toEqual([]);
-        for (const other of states.slice(index % 7).filter((_, at) => at % 7 === 0)) {
+        for (const other of sampled(states, 7, index)) {
           expectWholeDiff(one, other);
         }
       }

@@ -14,7 +14,7 @@ import {
 } from "../../src/state/index.ts";
 import { lawProblems } from "../support/law-problems.ts";
 import { replay, stateAt } from "../support/replay.ts";
-import { sampled } from "../support/runs.ts";
+import { spread } from "../support/runs.ts";
 import { recordedScripts } from "./recorded-scripts.ts";
 import { allPartsOf } from "./session-digests.ts";
 import {
@@ -117,7 +117,7 @@ describe.each(fixtureNames)("the recording %s", (name) => {
       more.reduce((before, event) => foldSession(before, event).state, state);
     await using log = await openMemoryLog();
     await log.append(SESSION, "none", events, { origin: "recorded" });
-    for (const { position } of sampled(events, 20, place)) {
+    for (const { position } of spread(events, 20, place)) {
       await saveSessionSnapshot(log, SESSION, stateAt(folded, position), nothingKept);
       const { state } = await loadSessionSnapshot(log, SESSION);
       expect(state.position).toBe(position);
@@ -134,7 +134,7 @@ describe.each(fixtureNames)("the recording %s", (name) => {
     const folded = replay(events);
     await using log = await openMemoryLog();
     await log.append(SESSION, "none", events, { origin: "recorded" });
-    for (const { position } of sampled(events, 20, place)) {
+    for (const { position } of spread(events, 20, place)) {
       const view = await viewSession(log, SESSION, position);
       expect(view).toStrictEqual(viewOf(SESSION, stateAt(folded, position)));
     }

@@ -8,12 +8,13 @@ import { z } from "zod";
 import { Lines } from "../../src/mcp/stdio-transport.ts";
 import { RunningServer } from "../../src/mcp/mcp-server.ts";
 import { temporaryFolder } from "../cli/temporary-folder.ts";
+import { all, inAll } from "../support/runs.ts";
 import { ownServer, pidsIn } from "./own-servers.ts";
 
 const MEBI = 2 ** 20;
 const answerSchema = z.looseObject({ content: z.array(z.looseObject({ text: z.string() })) });
 
-describe("an answer of 64 million characters", () => {
+describe.skipIf(!all)(`an answer of 64 million characters${inAll}`, () => {
   it("comes over a pipe within the time of a call, and whole", async () => {
     await using folder = await temporaryFolder();
     const server = new RunningServer("own", ownServer(folder), Date.now);
@@ -25,7 +26,7 @@ describe("an answer of 64 million characters", () => {
   });
 });
 
-describe("a turn with an answer of 32 million characters", () => {
+describe.skipIf(!all)(`a turn with an answer of 32 million characters${inAll}`, () => {
   it("has it twice in memory, and not four times", async () => {
     await using folder = await temporaryFolder();
     const child = fileURLToPath(new URL("large-turn-child.ts", import.meta.url));
@@ -40,7 +41,7 @@ describe("a turn with an answer of 32 million characters", () => {
   });
 });
 
-describe("an answer of more than 128 million characters", () => {
+describe.skipIf(!all)(`an answer of more than 128 million characters${inAll}`, () => {
   it("fails its call and no other, and the server goes on", async () => {
     await using folder = await temporaryFolder();
     const settings = { ...ownServer(folder), callTimeoutMs: Number.POSITIVE_INFINITY };

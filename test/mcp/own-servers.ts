@@ -2,11 +2,11 @@
 
 import { existsSync, readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import type { McpServer } from "../../src/mcp/index.ts";
 import type { TemporaryFolder } from "../cli/temporary-folder.ts";
+import { builtOnce } from "../support/bundled.ts";
 
-const program = fileURLToPath(new URL("own-server.ts", import.meta.url));
+const program = await builtOnce(new URL("own-server.ts", import.meta.url));
 
 export function ownServer(
   { path }: Pick<TemporaryFolder, "path">,

@@ -14,6 +14,7 @@ import type { SessionEvent } from "../../src/events/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
 import { temporaryFolder, type TemporaryFolder } from "../cli/temporary-folder.ts";
 import { corpusFolder } from "../corpus/wire-manifest.ts";
+import { sampled } from "../support/runs.ts";
 import { call, calling } from "../support/script.ts";
 import { openSession } from "../support/with-runtime.ts";
 
@@ -161,10 +162,12 @@ function withoutFolders(input: object): string {
   return JSON.stringify(input).replaceAll(/"\/[^"]*?([^"/]*)"/g, '"/…/$1"');
 }
 
-describe.each([
+const servers = [
   { name: "everything", asked: () => everything, args: () => [] },
   { name: "filesystem", asked: filesystem, args: ({ path }: TemporaryFolder) => [path] },
-] as const)("the tools of server-$name", ({ name, asked, args }) => {
+] as const;
+
+describe.each(sampled(servers, 1))("the tools of server-$name", ({ name, asked, args }) => {
   it("are all called through a session, and each answers", async () => {
     await using folder = await someFiles();
     const { offered, answered } = await answers(started(name, ...args(folder)), asked(folder));

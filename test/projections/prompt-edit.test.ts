@@ -11,7 +11,7 @@ import {
   promptProblems,
 } from "../../src/projections/index.ts";
 import { Session } from "../context/session.ts";
-import { runs } from "../support/runs.ts";
+import { runs, times } from "../support/runs.ts";
 
 const reminder: ModelMessage = { role: "user", content: "Remember the rules." };
 
@@ -116,7 +116,7 @@ describe("messages that prepareStep returns", () => {
   it("cost the log what they change, however long the prompt is", () => {
     const session = talked(10);
     const sizes: number[] = [];
-    for (let round = 0; round < 1000; round++) {
+    for (let round = 0; round < times(1000); round++) {
       const kept = prompt(session);
       // A window over the last messages, with a reminder at its end.
       const first = kept[0];

@@ -7,6 +7,7 @@ import { dropOldest } from "../../src/public/index.ts";
 import { gate, scriptedModel, type ScriptedModel } from "../../src/models/index.ts";
 import { call, calling, saying } from "../support/script.ts";
 import { seen } from "../support/seen.ts";
+import { systemTimer } from "../../src/shared/index.ts";
 import { openSession } from "../support/with-runtime.ts";
 import { echo } from "./tools.ts";
 
@@ -168,7 +169,7 @@ it("while a call waits to be tried again, does not wait for it", async () => {
     requestBodyValues: {},
   });
   const model = scriptedModel([{ failure }, "After all."]);
-  await using open = await openSession({ model });
+  await using open = await openSession({ model }, { timer: systemTimer });
   const turn = await open.session.send("Go.");
   const retrying = await seen(open.session, "step.retrying");
   expect(retrying.data.delayMs).toBe(29_000);

@@ -24,7 +24,7 @@ import { replay as replayAgent } from "../../src/replay/index.ts";
 import { fixtureNames, readFixture } from "../laws/session-fixture.ts";
 import { lawProblems } from "../support/law-problems.ts";
 import { replay, storedEvents } from "../support/replay.ts";
-import { patience, runs } from "../support/runs.ts";
+import { patience, runs, sampled } from "../support/runs.ts";
 import { call, calling, saying } from "../support/script.ts";
 import { openSession } from "../support/with-runtime.ts";
 import { echo } from "./tools.ts";
@@ -321,7 +321,7 @@ describe("a redaction", () => {
 });
 
 describe("a session of which anything at all is redacted", () => {
-  it.each(fixtureNames)(
+  it.each(sampled(fixtureNames, 1))(
     "keeps every law at every position: %s",
     async (name) => {
       const events = await readFixture(name);

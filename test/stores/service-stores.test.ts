@@ -12,6 +12,7 @@ import {
   type Runtime,
 } from "../../src/public/index.ts";
 import { ask } from "../support/asking.ts";
+import { sampled } from "../support/runs.ts";
 import { call, calling } from "../support/script.ts";
 import { unpackStores, withService } from "./release-stores.ts";
 import { consumed, serviceAgents, serviceEvents } from "./service-sessions.ts";
@@ -119,7 +120,7 @@ describe.each(withService)("the service in a store of release %s", (release) => 
     });
   });
 
-  it.each(["plain", "encrypted"] as const)(
+  it.each(sampled(["plain", "encrypted"] as const, 1))(
     "keeps metadata, events of the program, typed replies and branches: %s",
     async (store) => {
       await onCopy(async (runtime) => {

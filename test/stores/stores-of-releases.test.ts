@@ -20,7 +20,7 @@ import {
   type Session,
 } from "../../src/public/index.ts";
 import { clerk } from "../support/clerk.ts";
-import { sampled } from "../support/runs.ts";
+import { all, sampled } from "../support/runs.ts";
 import { call, calling } from "../support/script.ts";
 import { kept, meaningsOf, readMeanings, unpackStores, type Meaning } from "./release-stores.ts";
 import { storeAgent } from "./store-sessions.ts";
@@ -54,6 +54,8 @@ function assertMeans(found: Meaning | undefined, expected: Meaning, session: str
 }
 
 describe.each(kept)("a store of release %s", (release) => {
+  // In `npm test` one of each release.
+  const mine = sampled(stores, 1, kept.indexOf(release));
   let dir = "";
   beforeAll(async () => {
     dir = mkdtempSync(join(tmpdir(), "turnlog-releases-"));
@@ -70,24 +72,23 @@ describe.each(kept)("a store of release %s", (release) => {
     await act(copy);
   }
 
-  it.each(stores)("opens, is sound and means what it meant: %s", async (store) => {
+  it.each(mine)("opens, is sound and means what it meant: %s", async (store) => {
     const meanings = (await readMeanings(release))[store] ?? {};
     await using log = await opened(dir, store);
-    await assertSound(log);
+    await assertSound(log, all ? {} : { every: ONLY_THE_LAST });
     const found = await meaningsOf(log);
     expect(Object.keys(found)).toEqual(Object.keys(meanings));
     for (const [session, meaning] of Object.entries(meanings))
       assertMeans(found[session], meaning, session);
   });
 
-  it.each(stores)("goes on in every session, and in a fork of each: %s", async (store) => {
+  it.each(mine)("goes on in every session, and in a fork of each: %s", async (store) => {
     await onCopy(async (copy) => {
       {
         await using runtime = await running(copy, store);
         const names = await namesIn(runtime.log);
         // A backup has what the plain store has.
-        for (const name of store === "backup" ? sampled(names, 3) : names)
-          await goOn(runtime, name);
+        for (const name of sampled(names, store === "backup" ? 3 : 1)) await goOn(runtime, name);
         await expect(runtime.session("deleted")).rejects.toMatchObject({ code: "SESSION_DELETED" });
       }
       await using log = await opened(copy, store);
@@ -96,22 +97,19 @@ describe.each(kept)("a store of release %s", (release) => {
     });
   });
 
-  it.each(stores)(
-    "exports sessions that are the same once they are imported: %s",
-    async (store) => {
-      await using log = await opened(dir, store);
-      await using other = await openMemoryLog();
-      for (const session of await namesIn(log)) {
-        const lines = await Array.fromAsync(exportSession(log, session));
-        await importSession(other, lines);
-        expect(await Array.fromAsync(exportSession(other, session))).toEqual(lines);
-      }
-    },
-  );
+  it.each(mine)("exports sessions that are the same once they are imported: %s", async (store) => {
+    await using log = await opened(dir, store);
+    await using other = await openMemoryLog();
+    for (const session of sampled(await namesIn(log), 1)) {
+      const lines = await Array.fromAsync(exportSession(log, session));
+      await importSession(other, lines);
+      expect(await Array.fromAsync(exportSession(other, session))).toEqual(lines);
+    }
+  });
 
   it("has exports that are imported, mean what their sessions meant, and go on", async () => {
     const { plain = {} } = await readMeanings(release);
-    for (const file of readdirSync(join(dir, "exports"))) {
+    for (const file of sampled(readdirSync(join(dir, "exports")), 1)) {
       await using log = await openMemoryLog();
       const lines = readFileSync(join(dir, "exports", file), "utf8").split("\n");
       const { session } = await importSession(log, lines);

@@ -21,13 +21,14 @@ import { replay } from "../../src/replay/index.ts";
 import { run } from "../cli/command-line.ts";
 import { tryRewinds } from "../support/rewind-problems.ts";
 import { storedEvents } from "../support/replay.ts";
+import { sampled } from "../support/runs.ts";
 import { kept, unpackStores } from "./release-stores.ts";
 import { storeAgent } from "./store-sessions.ts";
 
 const agent = storeAgent(() => "Yes.");
 const THOUGHTS = "without-reasoning";
 
-describe.each(kept)("what release %s trimmed", (release) => {
+describe.each(sampled(kept, 1))("what release %s trimmed", (release) => {
   let dir = "";
   let log: StoreLog;
   beforeAll(async () => {

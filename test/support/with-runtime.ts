@@ -9,6 +9,7 @@ import {
   type RuntimeOptions,
   type Session,
 } from "../../src/public/index.ts";
+import { impatientTimer } from "./impatient-timer.ts";
 import { lawProblems } from "./law-problems.ts";
 import { storedEvents } from "./replay.ts";
 import type { SessionEvent } from "../../src/events/index.ts";
@@ -56,8 +57,9 @@ function given(options: {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
 }
 
+/** By itself it does not wait between attempts of a model call. */
 export async function openSession(agent: Agent, options: OpenOptions = {}): Promise<OpenSession> {
-  const { clock, timer, newId, random, ...others } = options;
+  const { clock, timer = impatientTimer, newId, random, ...others } = options;
   const log = options.log ?? (await openMemoryLog());
   const testing = { clock, timer, newId, random };
   const runtime = await createRuntime({

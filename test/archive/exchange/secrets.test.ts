@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { Redaction } from "../../../src/archive/exchange/redaction.ts";
 import { secretRules } from "../../../src/archive/exchange/secrets/secret-rules.ts";
-import { sampled } from "../../support/runs.ts";
+import { all, inAll, sampled } from "../../support/runs.ts";
 import { aimedFormats, blindFormats, blindLines } from "./blind-formats.ts";
 import { heldBackFormats, seenFormats } from "./held-back-formats.ts";
 import { planted, stays } from "./planted.ts";
@@ -109,7 +109,7 @@ describe("of ordinary words", () => {
       words += text.split(/\s+/).length;
       gone += (redacted([text]).match(/\[secret\]/g) ?? []).length;
     }
-    expect(words).toBeGreaterThan(10_000);
+    expect(words).toBeGreaterThan(3000);
     expect(gone / words).toBeLessThanOrEqual(0.01);
   });
 
@@ -165,7 +165,7 @@ it("a comment in a session switches no rule off", () => {
   expect(redacted([text])).not.toContain(key);
 });
 
-it("costs no more than its length, whatever a text is made of", () => {
+it.skipIf(!all)(`costs no more than its length, whatever a text is made of${inAll}`, () => {
   const made = [
     "key ",
     "key=",

@@ -7,6 +7,7 @@ import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { openLog, openMemoryLog, type EventLog } from "../../../src/public/index.ts";
 import { held, heldSince, unwatch } from "../../support/held.ts";
 import { eventually } from "../../support/eventually.ts";
+import { sampled } from "../../support/runs.ts";
 import { world } from "../../soak/lives.ts";
 
 afterAll(unwatch);
@@ -16,7 +17,7 @@ const stores: readonly (readonly [string, (dir: string) => Promise<EventLog>])[]
   ["on disk", (dir) => openLog({ dir: join(dir, "store"), durability: "os" })],
 ];
 
-describe.each(stores)("of sessions that came and went (%s)", (_, open) => {
+describe.each(sampled(stores, 1, 1))("of sessions that came and went (%s)", (_, open) => {
   it("keeps neither actor nor listener, timer, descriptor or entry", async () => {
     const dir = await mkdtemp(join(tmpdir(), "turnlog-kept-"));
     onTestFinished(() => rm(dir, { recursive: true }));

@@ -5,16 +5,17 @@ import { once } from "node:events";
 import { mkdir, mkdtemp, readdir, rm, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, it } from "vitest";
 import { folderBlobs } from "../../../src/store/blobs/folder-blobs.ts";
 import { readBlob } from "../../../src/events/index.ts";
+import { builtOnce } from "../../support/bundled.ts";
+import { times } from "../../support/runs.ts";
 import { blobContent } from "./blob-content.ts";
 
 const root = await mkdtemp(join(tmpdir(), "turnlog-folder-blobs-"));
 afterAll(() => rm(root, { recursive: true, force: true }));
 
-const script = fileURLToPath(new URL("put-child.ts", import.meta.url));
+const script = await builtOnce(new URL("put-child.ts", import.meta.url));
 
 /** Runs the child until it has said so many lines, and kills it then. */
 async function killedAfter(dir: string, first: number, lines: number): Promise<readonly string[]> {
@@ -33,7 +34,7 @@ async function killedAfter(dir: string, first: number, lines: number): Promise<r
 describe("blobs in a folder", () => {
   it("are whole or not there, whenever their process is killed", async () => {
     const dir = join(root, "killed");
-    for (let round = 0; round < 6; round++) {
+    for (let round = 0; round < times(6); round++) {
       const said = await killedAfter(dir, round * 1000, 1 + round * 3);
       const blobs = folderBlobs(dir);
       expect(said.length).toBeGreaterThan(round * 3);

@@ -12,6 +12,7 @@ import { openLog, openMemoryLog } from "../../../src/store/leveldb/open-store.ts
 import { repairLog } from "../../../src/store/leveldb/repair/repair-log.ts";
 import { verifyLog } from "../../../src/public/index.ts";
 import { numbered } from "../../../src/testing/index.ts";
+import { sampled } from "../../support/runs.ts";
 import { copyStore, temporaryFolder } from "./disk.ts";
 
 const PARTS = 5;
@@ -97,7 +98,8 @@ it("shows nothing of it before its end, and takes what others append behind it",
 
 it("leaves nothing where its source fails, and goes on as if it had never begun", async () => {
   const dir = await temporaryFolder();
-  for (let count = 0; count <= PARTS; count++) {
+  const counts = sampled([...Array(PARTS + 1).keys()], 1);
+  for (const count of counts) {
     await using log = await openLog({ dir: join(dir, `${count}`), durability: "os" });
     await withOne(log);
     const parts = partsOf(async (index) => {
@@ -112,7 +114,7 @@ it("leaves nothing where its source fails, and goes on as if it had never begun"
     );
     expect(again).toMatchObject({ revision: 2 * PARTS, position: 2 * PARTS + 2 });
   }
-  for (let count = 0; count <= PARTS; count++) {
+  for (const count of counts) {
     await using log = await openLog({ dir: join(dir, `${count}`) });
     const { problems, sessions } = await verifyLog(log);
     expect(problems).toEqual([]);
