@@ -1,7 +1,7 @@
 /** The lease of a process ends here before any other process may take its sessions. Needs no database. */
 
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { Lease } from "../../src/store/postgres/nodes/lease.ts";
+import { Lease } from "../../../src/store/postgres/nodes/lease.ts";
 
 /** Milliseconds of the monotonic clock. No timer runs by it: the process sleeps meanwhile. */
 let now = 0;
