@@ -342,6 +342,19 @@ describe("a posted chat", () => {
     expect((await page(open)).messages.map(textOf)).toEqual(["two", "B."]);
   });
 
+  it("brings the answers that its page has put into the reply before, an error by its words", async () => {
+    const model = scriptedModel([calling(call("locate", "1")), "Nowhere.", "Fine."]);
+    const locate = tool({ inputSchema: z.object({}), outputSchema: z.string() });
+    await using open = await serving({ model, tools: { locate } });
+    await post(open, { messages: [user("m1", "where?")] });
+    const part = { type: "tool-locate", toolCallId: "1", state: "output-error" };
+    const parts = [{ ...part, input: {}, errorText: "No signal." }];
+    const reply = { id: "reply-1", role: "assistant", parts };
+    const messages = [user("m1", "where?"), reply, user("m2", "And now?")];
+    expect((await post(open, { messages }))[1]).toContain("Fine.");
+    expect(JSON.stringify(model.calls[1]?.prompt)).toContain("No signal.");
+  });
+
   it("that never arrived is sent by a retry", async () => {
     await using open = await serving(texts("A.", "B."));
     await post(open, { messages: [user("m1", "one")] });

@@ -107,6 +107,13 @@ function requestTo(method: string, path: string, body?: unknown): Request {
   });
 }
 
+/** The request to a route of the table. */
+function filledRequest(route: string, body: unknown): Request {
+  const [method = "", path = ""] = route.split(" ");
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => params[name] ?? name);
+  return requestTo(method, filled, body);
+}
+
 describe("every route asks `authorize` for its action, and answers 403 where it refuses", () => {
   const withAllRoutes = (runtime: Runtime, log: StoreLog, authorize: Authorize): Server =>
     serverCore(runtime, { token: false, studio: true, authorize }, storeRoutes(log)).server;
@@ -136,9 +143,7 @@ describe("every route asks `authorize` for its action, and answers 403 where it 
     });
     const answers: unknown[] = [];
     for (const [route, , , body] of table) {
-      const [method = "", path = ""] = route.split(" ");
-      const filled = path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => params[name] ?? name);
-      const { status } = await server.fetch(requestTo(method, filled, body));
+      const { status } = await server.fetch(filledRequest(route, body));
       answers.push([route, status, heard.splice(0)]);
     }
     expect(answers).toEqual(
@@ -150,6 +155,36 @@ describe("every route asks `authorize` for its action, and answers 403 where it 
     );
     expect(await Array.fromAsync(runtime.log.list())).toEqual([]);
   });
+});
+
+it("a server without an agent refuses what runs or changes something, whatever `authorize` says", async () => {
+  const heard = new Set<Action>();
+  await using runtime = await createRuntime({ memory: true, agent: { model: scriptedModel([]) } });
+  const { fetch } = createServer(runtime, {
+    token: false,
+    studio: "read-only",
+    authorize: (_, { action }) => {
+      heard.add(action);
+      return false;
+    },
+  });
+  for (const [route, , , body] of table) await fetch(filledRequest(route, body));
+  expect(heard).toEqual(new Set<Action>(["list", "read", "export"]));
+});
+
+it("a WebSocket asks whether its session may be read, before it is open", async () => {
+  const heard: Requested[] = [];
+  await using runtime = await createRuntime({ memory: true, agent: { model: scriptedModel([]) } });
+  await runtime.session("s");
+  const { upgrade } = createServer(runtime, {
+    token: false,
+    authorize: (_, requested) => {
+      heard.push(requested);
+      return false;
+    },
+  });
+  expect(await upgrade(requestTo("GET", "/ws?sessionId=s"))).toMatchObject({ status: 403 });
+  expect(heard).toEqual([{ action: "read", session: "s" }]);
 });
 
 /** Session s with a turn that is over: m1, and its reply. */

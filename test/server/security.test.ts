@@ -9,6 +9,7 @@ import { scriptedModel } from "../../src/models/index.ts";
 import { createRuntime } from "../../src/public/index.ts";
 import { createServer, serveNode, type ServeOptions } from "../../src/public/server.ts";
 import { RateLimit } from "../../src/server/route-handler.ts";
+import { serverSettings } from "../../src/server/server-options.ts";
 import { rawRequest, serving } from "./serving.ts";
 import { eventually } from "../support/eventually.ts";
 
@@ -268,6 +269,16 @@ describe("too much", () => {
     now += 15_000;
     limit.enter("ann");
     expect(() => limit.enter("ann")).toThrow(/open answers/);
+  });
+
+  it("is what docs/server.md says, unless an option says otherwise", () => {
+    expect(serverSettings({ limits: { openAnswers: 1 } }).limits).toEqual({
+      bodyBytes: 25_000_000,
+      frameBytes: 1_000_000,
+      openAnswers: 1,
+      requestsPerMinute: 12_000,
+    });
+    expect(serverSettings({}).limits.openAnswers).toBe(2_000);
   });
 
   it("answers 429 with Retry-After, and goes on when streams are closed", async () => {

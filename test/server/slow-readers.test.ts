@@ -84,9 +84,10 @@ describe("a stream of events", () => {
       await quiet.promise;
       yield { data: "late" };
     }
-    const answer = eventStream(nothing, { ...settings, heartbeatMs: 5 });
+    const answer = eventStream(nothing, { ...settings, heartbeatMs: 2, stallMs: 10 });
     const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader();
-    expect((await reader?.read())?.value).toBe(":\n\n");
+    // Longer than a client may take nothing: there is nothing to take.
+    for (let beat = 0; beat < 12; beat++) expect((await reader?.read())?.value).toBe(":\n\n");
     quiet.resolve();
     for (let text = ""; !text.includes("data: late");)
       text += (await reader?.read())?.value ?? "data: late";
@@ -155,6 +156,24 @@ it("over a WebSocket is not dropped for the time in which the server itself got 
   // The client has taken the frame when the server looks again, hours later.
   const buffered = (): number => (hours++ < 2 ? 100_000 : 0);
   open({ send: () => {}, close: closed, buffered });
+  await sent.promise;
+  expect(closed).not.toHaveBeenCalled();
+});
+
+it("over a WebSocket is not waited for once it has left", async () => {
+  const closed = vi.fn<() => void>();
+  const sent = Promise.withResolvers<void>();
+  const socket = serverSocket({
+    read: ({ send }) => {
+      void send("frame").then(sent.resolve);
+      return async () => {};
+    },
+    ended: () => {},
+    closing: new AbortController().signal,
+    stallMs: 1000,
+  });
+  socket.open({ send: () => {}, close: closed, buffered: () => 100_000 });
+  socket.close();
   await sent.promise;
   expect(closed).not.toHaveBeenCalled();
 });

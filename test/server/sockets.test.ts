@@ -163,6 +163,15 @@ describe("a WebSocket", () => {
     expect([code, reason.toString()]).toEqual([1001, "the server stops"]);
   });
 
+  it("is closed for a frame that is no text", async () => {
+    await using open = await serving(agent());
+    await open.runtime.session("s");
+    const client = await connected(open);
+    client.socket.send(Buffer.from("{}"));
+    const [code] = z.tuple([z.number(), z.unknown()]).parse(await once(client.socket, "close"));
+    expect(code).toBe(1003);
+  });
+
   it("takes the token as a protocol, for pages", async () => {
     await using open = await serving(agent());
     await open.runtime.session("s");
