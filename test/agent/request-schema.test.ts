@@ -55,6 +55,12 @@ it.each<[string, JsonValue, JsonValue]>([
   ["a list of types", { type: ["object", "null"], properties: { a } }, object({ a })],
   ["`enum` at the top", object({ a }, { enum: [{ a: "x" }] }), object({ a })],
   ["a type that does not exist", object({ a: { type: "any" } }), object({ a: {} })],
+  ["a list of no types", object({ a: { type: [] } }), object({ a: {} })],
+  [
+    "a reference into a list, which stays",
+    object({ a: { anyOf: [a, b] }, c: { $ref: "#/properties/a/anyOf/1" } }),
+    object({ a: { anyOf: [a, b] }, c: { $ref: "#/properties/a/anyOf/1" } }),
+  ],
   [
     "an array of anything",
     object({ a: { type: "array" } }),

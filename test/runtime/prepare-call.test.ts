@@ -56,6 +56,15 @@ describe("options of a message", () => {
     expect(found).not.toHaveProperty("difference");
   });
 
+  it("that change no setting leave nothing in the log", async () => {
+    const prepareCall: Agent["prepareCall"] = ({ options: _, ...settings }) => settings;
+    await using open = await openSession({ model: scriptedModel(["Done."]), prepareCall });
+    await (
+      await open.session.send("Go.", { options: { topic: "cats" } })
+    ).result;
+    expect(await open.types()).not.toContain("step.prepared");
+  });
+
   it("are refused before the message is accepted, if they do not fit or nothing reads them", async () => {
     const model = scriptedModel(["Done."]);
     await using open = await openSession({ ...told, model });
