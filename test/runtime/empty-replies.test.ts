@@ -9,6 +9,7 @@ import { createOpenAI } from "@ai-sdk/openai";
 import type { LanguageModel } from "ai";
 import { expect, it } from "vitest";
 import { createRuntime, openMemoryLog, verifyLog } from "../../src/public/index.ts";
+import { emptyReplyKind } from "../../src/runtime/model/empty-reply.ts";
 import type { Timer } from "../../src/shared/index.ts";
 import type { SessionEvent } from "../../src/events/index.ts";
 import { replay } from "../../src/replay/index.ts";
@@ -113,3 +114,16 @@ it.each(cases)(
     );
   },
 );
+
+it.each([
+  ["application/json", "server"],
+  ["application/problem+json; charset=utf-8", "server"],
+  ["text/html", "not-a-model"],
+  ["application/xhtml+xml", "not-a-model"],
+  ["image/png", "not-a-model"],
+  ["text/event-stream", "network"],
+  ["application/octet-stream", "network"],
+  [undefined, "network"],
+])("nothing but %s is a failure of the kind %s", (contentType, kind) => {
+  expect(emptyReplyKind(contentType)).toBe(kind);
+});

@@ -4,6 +4,7 @@ import type { LanguageModelV3, LanguageModelV4 } from "@ai-sdk/provider";
 import { tool } from "ai";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { metadata } from "../../src/runtime/model/recorded-part.ts";
 import { z } from "zod";
 import { createRuntime, openMemoryLog, viewSession, type Agent } from "../../src/public/index.ts";
 import { createCodec, TurnlogError, type SessionEvent } from "../../src/events/index.ts";
@@ -159,4 +160,10 @@ it("a part of an unknown type is kept as it came, and the turn goes on", async (
   expect(await turn.result).toMatchObject({ finishReason: "stop", text: "Here" });
   const raw = (await open.events()).filter((event) => event.type === "part.raw");
   expect(raw.map(({ data }) => data)).toEqual([{ rawValue: part }]);
+});
+
+it("metadata that are no object of a provider are left out: they would make every later prompt invalid", () => {
+  const own = { openai: { itemId: "1" } };
+  expect(metadata({ ...own, odd: "text", list: [1], none: null })).toEqual(own);
+  expect(metadata(null)).toBeUndefined();
 });
