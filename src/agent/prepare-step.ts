@@ -102,8 +102,7 @@ export async function preparedFor(
     {
       ...agent,
       ...(model === undefined ? {} : { model }),
-      // Providers refuse an empty system message.
-      ...(current === undefined || instructions === "" ? {} : { instructions: current }),
+      ...(current === undefined ? {} : { instructions: current }),
       ...defined({ activeTools, toolOrder }),
       ...(toolChoice === undefined ? {} : { toolChoice: toolChoiceSchema.parse(toolChoice) }),
       ...callSettings(settings ?? {}),
