@@ -6,6 +6,7 @@ import type { ContextEstimate } from "../../src/context/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
 import { dropOldest, tokens } from "../../src/public/index.ts";
 import { compactionNow } from "../../src/runtime/prompt/headroom.ts";
+import { afterOverflow } from "../../src/runtime/prompt/refused-prompt.ts";
 import { initialSessionState } from "../../src/state/index.ts";
 
 const catalogue = { limits: () => undefined, cost: () => undefined };
@@ -35,4 +36,17 @@ it("a prompt that does not fit its model is compacted anew in each turn, and one
   const { machine } = state;
   const context = { ...machine.context, stepsInTurn: 1 };
   expect(typeAt(1_001, { ...state, machine: { ...machine, context } })).toBeUndefined();
+});
+
+it("a step whose prompt was too long ends as cancelled if its turn is being stopped, and compacts nothing", () => {
+  const { machine } = initialSessionState;
+  const at = (stopping: "cancelled" | undefined): unknown => {
+    const context = { ...machine.context, stopping };
+    return afterOverflow({ ...initialSessionState, machine: { ...machine, context } }, undefined);
+  };
+  expect(at(undefined)).toMatchObject({ type: "context.compaction-started" });
+  expect(at("cancelled")).toMatchObject({
+    type: "step.interrupted",
+    data: { reason: "cancelled" },
+  });
 });

@@ -165,6 +165,10 @@ describe("a message for later", () => {
       session.send("Later.", { id: "m", notBefore: time.at(6000) }),
     ).rejects.toMatchObject({ code: "MESSAGE_CONFLICT" });
     expect((await session.view()).queue).toHaveLength(1);
+    // The time that it was moved to is no other time.
+    await session.reschedule("m", { notBefore: time.at(6000) });
+    const moved = await session.send("Later.", { id: "m", notBefore: time.at(6000) });
+    expect(moved.queuePosition).toBe(first.queuePosition);
   });
 
   it("is found by the next process without the others being opened, overdue ones in order", async () => {

@@ -7,8 +7,10 @@ import { z } from "zod";
 import {
   agentTool,
   dropOldest,
+  manual,
   openMemoryLog,
   slidingWindow,
+  summarize,
   verifyLog,
   type Agent,
   type UserInput,
@@ -18,6 +20,7 @@ import { scriptedModel, type ScriptedModel, type ScriptedStep } from "../../src/
 import { readUIMessages, uiMessages } from "../../src/ui/index.ts";
 import { png } from "../support/media.ts";
 import { replay } from "../../src/replay/index.ts";
+import { summaryOf } from "../support/summarisers.ts";
 import {
   openSession,
   reopen,
@@ -458,4 +461,26 @@ describe("a conversation that its provider refuses", () => {
     expect(await reductions(open)).toMatchObject([{ data: { rung: "without-media" } }]);
     expect(await say(open, "And now?")).toBe("Fine.");
   });
+});
+
+it.each([
+  ["of something in the conversation is asked for with less", signature.words, 400, "capped", 2],
+  ["of the key is not asked for again", "Invalid API key.", 401, "digest", 1],
+])("a summary that its provider refuses because %s", async (_, words, status, rung, calls) => {
+  const writer = scriptedModel((_options, index) =>
+    index === 0
+      ? { failure: refusal(words, status) }
+      : { parts: [{ type: "text", deltas: [summaryOf([])] }] },
+  );
+  const compact = { when: manual(), how: summarize({ model: writer }) };
+  await using open = await openSession({
+    model: scriptedModel(() => "Well."),
+    context: { compact },
+  });
+  for (let turn = 0; turn < 4; turn++)
+    await (
+      await open.session.send(`Tale ${turn}: ${"many words ".repeat(400)}`)
+    ).result;
+  expect(await open.session.compact()).toMatchObject({ type: "context.compacted", data: { rung } });
+  expect(writer.calls).toHaveLength(calls);
 });

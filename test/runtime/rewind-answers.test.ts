@@ -206,3 +206,13 @@ describe("basedOn", () => {
     await session.checkout(1, { basedOn: { messageId: "a" } });
   });
 });
+
+it("two regenerations with one key that come at once are one", async () => {
+  await using open = await openSession({ model: scriptedModel(() => "Said.") });
+  await say(open, "a");
+  const again = { idempotencyKey: "k" };
+  const turns = await Promise.all([again, again].map((one) => open.session.regenerate(one)));
+  const results = await Promise.all(turns.map(({ result }) => result));
+  expect(results.map(({ turn }) => turn)).toEqual([2, 2]);
+  expect((await open.types()).filter((type) => type === "session.rewound")).toHaveLength(1);
+});

@@ -140,6 +140,18 @@ describe("a stream of a reply", () => {
     expect(chunks.slice(0, (await reading).length)).toEqual(await reading);
   });
 
+  it("of a message that waits goes on when another one is withdrawn", async () => {
+    const paused = gate();
+    const step = { parts: [{ type: "text", deltas: ["One", paused] }] } as const;
+    const [runtime, session] = await opened([step, "Two."]);
+    await using _ = runtime;
+    for (const id of ["a", "b", "c"]) await session.send(id, { id });
+    const reading = read(session, { messageId: "b" });
+    await session.withdraw("c");
+    paused.open();
+    expect(textOf(await reading)).toBe("Two.");
+  });
+
   it("of a message that is held back ends without a chunk", async () => {
     const [runtime, session] = await opened([call("pay", { amount: 1 }), "Paid.", "Next."]);
     await using _ = runtime;
