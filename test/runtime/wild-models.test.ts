@@ -4,7 +4,7 @@ import type { LanguageModelV3, LanguageModelV4 } from "@ai-sdk/provider";
 import { tool } from "ai";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { metadata } from "../../src/runtime/model/recorded-part.ts";
+import { metadata } from "../../src/runtime/model/recorded-parts.ts";
 import { z } from "zod";
 import { createRuntime, openMemoryLog, viewSession, type Agent } from "../../src/public/index.ts";
 import { createCodec, TurnlogError, type SessionEvent } from "../../src/events/index.ts";
