@@ -5,7 +5,7 @@
  * own process takes is spent on that. `clean-process.ts` fails a file that leaves something behind.
  * What replaces modules of Node, or counts what is held, has a process for each file, in folders named `alone`.
  */
-import { tmpdir } from "node:os";
+import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { defineConfig, type ViteUserConfig } from "vitest/config";
 import { all, long, patience } from "./test/support/runs.ts";
@@ -26,11 +26,15 @@ const wholes = [
   "test/archive/verify/memory.test.ts",
   "test/bench/pairs.test.ts",
   "test/browser/**",
-  "test/cli/{completion-scripts,conversation,loading,looking,mcp,provider,readers-at-once,second-terminal,serve,signals,tour,whole-chat}.test.ts",
+  "test/cli/{chat-context,completion-scripts,conversation,loading,looking,mcp,provider,readers-at-once,second-terminal,serve,signals,tour,whole-chat}.test.ts",
+  "test/corpus/{long-sessions,rewound-requests,rewound-sessions,running-request,small-windows,stream-size,summarised-sessions,ui-messages}.test.ts",
   "test/crash/!(crash).test.ts",
   "test/examples/started.test.ts",
   "test/package/{clone,readme-page,shown-code}.test.ts",
-  "test/postgres/command-line.test.ts",
+  "test/postgres/{command-line,failing-statements}.test.ts",
+  "test/soak/service.test.ts",
+  "test/store/leveldb/fight.test.ts",
+  "test/stores/damaged-stores.test.ts",
   "test/studio/studio.test.ts",
 ];
 const left = all || isNamed ? [] : wholes;
@@ -47,8 +51,8 @@ const config: ViteUserConfig = defineConfig({
     pool: "forks",
     // Processes that tests start need not compile the sources again.
     env: { NODE_COMPILE_CACHE: join(tmpdir(), "turnlog-compile-cache") },
-    // On every core: by itself vitest leaves one to whoever watches.
-    maxWorkers: "100%",
+    // One more than cores: half of the time a test waits for a child process or the disk.
+    maxWorkers: availableParallelism() + 1,
     setupFiles: ["./test/support/seed.ts"],
     // Child processes and real databases on a loaded machine: a hang is found, slowness is not punished.
     testTimeout: patience,

@@ -2,6 +2,7 @@
  * The tests for the edit loop (`npm run test:unit`): pure folders and the runtime in memory, without the files that take
  * a second, in half a minute. They notice most slips; `npm test` has every promise.
  */
+import { availableParallelism } from "node:os";
 import { defineConfig, mergeConfig, type ViteUserConfig } from "vitest/config";
 import all from "./vitest.config.ts";
 
@@ -9,6 +10,8 @@ const config: ViteUserConfig = mergeConfig(
   all,
   defineConfig({
     test: {
+      // They wait for nothing.
+      maxWorkers: availableParallelism(),
       exclude: [
         "test/{bench,browser,cli,client,cluster,contract,corpus,crash,crossings,examples,mcp,media,model,package,postgres,server,soak,stores,studio}/**",
         "test/archive/verify/**",

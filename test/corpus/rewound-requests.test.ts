@@ -2,7 +2,7 @@
 // signature and no part that only its provider takes is in a request unless the active branch has it.
 import { expect, it } from "vitest";
 import { createRuntime, memoryBlobs, type Session, type Turn } from "../../src/public/index.ts";
-import { sampled, someOfEach } from "../support/runs.ts";
+import { someOfEach } from "../support/runs.ts";
 import { describeWithCorpus } from "./corpus-suite.ts";
 import { wireModel } from "./wire-model.ts";
 import { serveWire } from "./wire-server.ts";
@@ -58,7 +58,7 @@ describeWithCorpus("the request of a rewound session", () => {
   const isBound = ({ features }: WireRow): boolean =>
     features.some((feature) => /itemId|reason|signature|encrypt|provider/i.test(feature));
   const kindOf = (row: WireRow): string => `${row.family} ${String(isBound(row))}`;
-  for (const row of sampled(someOfEach(rows, kindOf), 1)) {
+  for (const row of someOfEach(rows, kindOf)) {
     it(`is that of a session without the branch that was left: ${row.family} ${row.file}`, async () => {
       const straight = await play(row, async ({ session, asked }) => {
         const opening = await asked(() => say(session, first));

@@ -15,7 +15,7 @@ import {
   summarize,
   type CompactionStrategy,
 } from "../../src/public/index.ts";
-import { long, patience, sampled, spread } from "../support/runs.ts";
+import { long, patience, sampled } from "../support/runs.ts";
 import { summariser } from "../support/summarisers.ts";
 import { driveSession } from "./driven-session.ts";
 import type { RecordedModel } from "./recorded-model.ts";
@@ -37,7 +37,7 @@ const hows: readonly [string, (window: number) => CompactionStrategy][] = [
 ];
 /** A call in so many fails, and its turn with it. */
 const FAILING = 7;
-/** Of the sessions, one in so many is run, another one with each strategy. */
+/** Of the sessions, one in so many is run in `npm test`, another one with each strategy. */
 const SHARE = 66;
 
 type Calls = RecordedModel["calls"][number][];
@@ -84,8 +84,7 @@ async function total(
 ): Promise<Lost> {
   sessions ??= recordedSessions();
   const sum = { prompts: 0, fitting: 0, lost: 0, crowded: 0 };
-  // As many in each run: what may be lost is a share of all prompts.
-  for (const session of long ? sessions : spread(sessions, SHARE, place)) {
+  for (const session of long ? sessions : sampled(sessions, SHARE, place)) {
     const found = await run(session, window, how(window), isFailing);
     for (const key of ["prompts", "fitting", "lost", "crowded"] as const) sum[key] += found[key];
   }

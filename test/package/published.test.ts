@@ -25,6 +25,7 @@ import { z } from "zod";
 import { chatTransport, createClient } from "../../src/public/client.ts";
 import { cleanEnvironment } from "../cli/command-line.ts";
 import { packed } from "../support/packed.ts";
+import { sampled } from "../support/runs.ts";
 import { uncaughtPrograms } from "../support/uncaught-programs.ts";
 
 const root = join(import.meta.dirname, "../..");
@@ -276,7 +277,7 @@ describe("the published package", () => {
     expect(said.trim()).toBe(manifest.version);
   });
 
-  it.each(uncaughtPrograms)(
+  it.each(sampled(uncaughtPrograms, 1))(
     "shows an uncaught $code with its next step before a screen is full",
     async ({ code, program, next }) => {
       const child = spawn(process.execPath, ["--input-type=module", "--eval", program], {

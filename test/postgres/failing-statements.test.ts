@@ -9,7 +9,7 @@ import { missingSchemaSql, openPostgresLog } from "../../src/store/postgres/inde
 import { forked, numbered } from "../../src/testing/index.ts";
 import { starting, statementFaults } from "../support/failing-statements.ts";
 import { installedPostgres, startPglite, startPostgres } from "../support/postgres-server.ts";
-import { sampled, stepOf } from "../support/runs.ts";
+import { stepOf } from "../support/runs.ts";
 
 const programs = installedPostgres();
 const wanted = process.env["TURNLOG_POSTGRES"] !== undefined;
@@ -176,27 +176,24 @@ describe("a database of which any statement may fail", () => {
     }
   });
 
-  it.each(sampled(each, 1))(
-    "fails in $name with an error of turnlog only",
-    async ({ name, call }) => {
-      const schema = `f_${name.toLowerCase().replace(".", "_")}`;
-      await filled(schema);
-      // One statement, and three in a row: what is tried after the first may fail too.
-      for (const count of [1, 3]) {
-        const failures: unknown[] = [];
-        for (let after = 0, failed = 1; failed > 0; after++) {
-          const log = await open(schema);
-          faults.arm(after, count);
-          failures.push(await failureOf(() => call(portsOf(log), `n${count}-${after}`)));
-          failed = faults.disarm();
-          await log.close();
-        }
-        failures.forEach(expectOurs);
-        // No statement of the last call failed.
-        expect(failures.at(-1)).toBeUndefined();
+  it.each(each)("fails in $name with an error of turnlog only", async ({ name, call }) => {
+    const schema = `f_${name.toLowerCase().replace(".", "_")}`;
+    await filled(schema);
+    // One statement, and three in a row: what is tried after the first may fail too.
+    for (const count of [1, 3]) {
+      const failures: unknown[] = [];
+      for (let after = 0, failed = 1; failed > 0; after++) {
+        const log = await open(schema);
+        faults.arm(after, count);
+        failures.push(await failureOf(() => call(portsOf(log), `n${count}-${after}`)));
+        failed = faults.disarm();
+        await log.close();
       }
-    },
-  );
+      failures.forEach(expectOurs);
+      // No statement of the last call failed.
+      expect(failures.at(-1)).toBeUndefined();
+    }
+  });
 
   it("opens, and prints what a schema lacks, or fails with an error of turnlog", async () => {
     const { connectionString } = server;
