@@ -52,7 +52,7 @@ export {
   headerLine,
   parseHeaderLine,
 } from "./checks/session-file.ts";
-export { type BlobMeasures, blobMeasuresSchema, measuresIn } from "./values/blob-reference.ts";
+export { type BlobMeasures, blobMeasuresSchema, measuresIn } from "./values/blob-measures.ts";
 export { blobReference, referredBlob, resemblesReference } from "./values/blob-reference.ts";
 export {
   type BlobEntry,
@@ -65,7 +65,7 @@ export {
   readBlob,
 } from "./ports/blob-store.ts";
 export { isBlank, isReport, saysSomething } from "./catalogue/model-output.ts";
-export { byIdSchema, chunkedSchema } from "./values/by-id.ts";
+export { byIdSchema, chunkedSchema } from "./values/by-id-schema.ts";
 export {
   byId,
   type ChunkedRecord,

@@ -1,7 +1,7 @@
 /** `blob.*`: large content that is stored outside of the log. */
 
 import { z } from "zod";
-import { blobMeasuresSchema, digestSchema, type BlobMeasures } from "../values/blob-reference.ts";
+import { blobMeasuresSchema, digestSchema, type BlobMeasures } from "../values/blob-measures.ts";
 import type { FamilySchemas } from "./family.ts";
 
 export interface BlobFamily {

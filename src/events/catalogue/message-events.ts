@@ -1,7 +1,7 @@
 /** `message.*`: messages of users, from acceptance to delivery to the model. */
 
 import { z } from "zod";
-import { blobMeasuresSchema, type BlobMeasures } from "../values/blob-reference.ts";
+import { blobMeasuresSchema, type BlobMeasures } from "../values/blob-measures.ts";
 import type { FamilySchemas } from "./family.ts";
 import { providerMetadataSchema, type ProviderMetadata } from "../values/json.ts";
 import { fileReferenceSchema, type FileReference } from "../values/file-reference.ts";

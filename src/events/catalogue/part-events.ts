@@ -1,7 +1,7 @@
 /** `part.*`: every stream part of the AI SDK, unchanged. It belongs to the running step, without its number. */
 
 import { z } from "zod";
-import { blobMeasuresSchema, type BlobMeasures } from "../values/blob-reference.ts";
+import { blobMeasuresSchema, type BlobMeasures } from "../values/blob-measures.ts";
 import type { FamilySchemas } from "./family.ts";
 import {
   jsonObjectSchema,

@@ -1,7 +1,7 @@
 /** `session.*`: the life of a session as a whole. */
 
 import { z } from "zod";
-import { byIdSchema } from "../values/by-id.ts";
+import { byIdSchema } from "../values/by-id-schema.ts";
 import type { FamilySchemas } from "./family.ts";
 import { jsonObjectSchema, jsonSchema, type JsonObject, type JsonValue } from "../values/json.ts";
 

@@ -5,7 +5,7 @@
  */
 
 import { z } from "zod";
-import { blobMeasuresSchema } from "../values/blob-reference.ts";
+import { blobMeasuresSchema } from "../values/blob-measures.ts";
 import { providerReferenceSchema } from "../values/file-reference.ts";
 import {
   isNestedDeeper,

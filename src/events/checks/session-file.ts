@@ -11,7 +11,7 @@ import { jsonSchema, isNestedDeeper, MOST_LEVELS, type JsonValue } from "../valu
 import { forkPointSchema, type ForkPoint } from "../catalogue/session-events.ts";
 import { storedForm } from "../rows/stored-form.ts";
 import { hash } from "node:crypto";
-import { digestSchema } from "../values/blob-reference.ts";
+import { digestSchema } from "../values/blob-measures.ts";
 
 /** The first line. A file with fewer events than `events` was cut off. */
 export interface SessionFileHeader {

@@ -1,13 +1,9 @@
-/** The measures of a blob, stored with each reference: a prompt is measured without reading the blob. */
-
-import { z } from "zod";
-
-// How an event refers to a blob: `@blob:<sha256>` in the place of the bytes.
+/** How an event refers to a blob: `@blob:<sha256>` in the place of the bytes. Without zod, since pages use it. */
 
 const PREFIX = "@blob:";
 const DIGEST = /^[0-9a-f]{64}$/;
 
-function isDigest(text: string): boolean {
+export function isDigest(text: string): boolean {
   return DIGEST.test(text);
 }
 
@@ -24,33 +20,4 @@ export function referredBlob(text: string): string | undefined {
 
 export function resemblesReference(text: string): boolean {
   return text.startsWith(PREFIX);
-}
-
-export interface BlobMeasures {
-  readonly bytes: number;
-  /** Of pictures: pixels, after rotation. */
-  readonly width?: number;
-  readonly height?: number;
-  /** Of documents: the number of pages. */
-  readonly pages?: number;
-  /** Why the content cannot be shown, if it is broken. */
-  readonly fault?: string;
-}
-
-const measures = {
-  bytes: z.int().nonnegative(),
-  width: z.int().positive().exactOptional(),
-  height: z.int().positive().exactOptional(),
-  pages: z.int().positive().exactOptional(),
-  fault: z.string().exactOptional(),
-};
-
-export const blobMeasuresSchema: z.ZodType<BlobMeasures> = z.looseObject(measures);
-
-export const digestSchema: z.ZodType<string> = z.string().refine(isDigest);
-
-export function measuresIn(part: object): BlobMeasures | undefined {
-  return "blob" in part && part.blob !== undefined
-    ? blobMeasuresSchema.safeParse(part.blob).data
-    : undefined;
 }

@@ -1,25 +1,4 @@
-/** Schemas of records by id, apart from the records: pages fold without zod. */
-
-import { z } from "zod";
-
-export function chunkedSchema<Value>(value: z.ZodType<Value>): z.ZodType<ChunkedRecord<Value>> {
-  return z.array(byIdSchema(value));
-}
-
-/** `z.record` would lose the id "__proto__". */
-export function byIdSchema<Value>(
-  value: z.ZodType<Value>,
-): z.ZodType<Readonly<Record<string, Value>>> {
-  return z.preprocess(
-    (record) =>
-      typeof record === "object" && record !== null ? Object.entries(record) : undefined,
-    z
-      .array(z.tuple([z.string(), value]))
-      .transform((entries): Readonly<Record<string, Value>> => Object.fromEntries(entries)),
-  );
-}
-
-// Records by ids from outside, such as "__proto__". Adding to a {@link ChunkedRecord} copies one chunk only.
+/** Records by ids from outside, such as "__proto__". Adding to a {@link ChunkedRecord} copies one chunk only. Without zod, since pages fold. */
 
 /** Chunks, oldest first. Each id is in one chunk only. */
 export type ChunkedRecord<Value> = readonly Readonly<Record<string, Value>>[];

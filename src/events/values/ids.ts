@@ -1,26 +1,24 @@
-/** Valid session ids. */
+/** Session ids, their forms in keys, file names and shells, and the ids made of them. Pure and without zod: pages use it too. */
 
-import { z } from "zod";
 import { TurnlogError } from "./errors.ts";
 
 /** The characters of a URL's path (RFC 3986): an id is text, and a URL has it percent-encoded. */
-const sessionIdSchema = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._~!$&'()*+,;=:@%/-]{0,511}$/);
+const SESSION_ID = /^[A-Za-z0-9][A-Za-z0-9._~!$&'()*+,;=:@%/-]{0,511}$/;
 
 export function isSessionId(value: string): boolean {
-  return sessionIdSchema.safeParse(value).success;
+  return SESSION_ID.test(value);
 }
 
 /** @throws TurnlogError `INVALID_INPUT` */
 export function parseSessionId(value: unknown): string {
-  const parsed = sessionIdSchema.safeParse(value);
-  if (parsed.success) return parsed.data;
+  if (typeof value === "string" && isSessionId(value)) return value;
   throw new TurnlogError(
     "INVALID_INPUT",
     `A session id is 1 to 512 characters of a URL's path (A-Z a-z 0-9 - . _ ~ ! $ & ' ( ) * + , ; = : @ % /) and begins with a letter or a digit; got ${JSON.stringify(value)}.`,
   );
 }
 
-// The id of a call that somebody is asked about. Pure; pages use it too.
+// The id of a call that somebody is asked about.
 
 /** No other session, turn, step or call has this id. URLs, shells and file names need no escape for it. */
 export function askedId(
@@ -36,7 +34,7 @@ export function sessionOfAsked(id: string): string {
   return fromSegment(id.slice(0, Math.max(0, id.indexOf("~"))));
 }
 
-// A session id as one segment of a key, a file name or another id, and as a word of a shell. Pure; pages use it too.
+// A session id as one segment of a key, a file name or another id, and as a word of a shell.
 
 /**
  * The text with `=002f` for `/`, and so on for all characters but letters, digits and `. _ : @ -`. Different
@@ -61,7 +59,7 @@ export function shellWord(session: string): string {
   return /[~!$&'()*;]/.test(session) ? `'${session.replaceAll("'", `'\\''`)}'` : session;
 }
 
-// The recorded id of a call whose reply has used its id before: `call_0@2` is the second `call_0`. Pure.
+// The recorded id of a call whose reply has used its id before: `call_0@2` is the second `call_0`.
 
 /** @param nth - 2 for the second call of the id in its reply. */
 export function repeatedId(id: string, nth: number): string {
