@@ -2,8 +2,7 @@
 
 import { defined, TurnlogError } from "../events/index.ts";
 import { problemOf, problemResponse } from "./problems/problem.ts";
-import { assertNoTokenInUrl, assertToken, tokenOf } from "./security/token.ts";
-import { assertSource } from "./security/sources.ts";
+import { assertNoTokenInUrl, assertToken, tokenOf, assertSource } from "./security/access.ts";
 import type { ServerSettings } from "./server-options.ts";
 import { StudioSignIn } from "./studio/sign-in.ts";
 import { studioFile } from "./studio/page-files.ts";

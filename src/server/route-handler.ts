@@ -3,7 +3,7 @@
 import { parseSessionId, TurnlogError, type JsonObject } from "../events/index.ts";
 import type { Runtime, Session } from "../runtime/index.ts";
 import { RequestGuard } from "./request-guard.ts";
-import { assertSource } from "./security/sources.ts";
+import { assertSource } from "./security/access.ts";
 import { readJsonBody } from "./security/body.ts";
 import { streamedBody, type Call, type Route, type ServerAction } from "./route/route.ts";
 import { isEventStream } from "./streams/event-stream.ts";

@@ -14,7 +14,7 @@ import type { Runtime } from "../runtime/index.ts";
 import { after, optionalPackage } from "../shared/index.ts";
 import { check, many, milliseconds, name, optionsOf } from "../validation/index.ts";
 import { serverCore, type Server, type ServerCore } from "./create-server.ts";
-import { isLoopbackName } from "./security/sources.ts";
+import { isLoopbackName } from "./security/access.ts";
 import { isEventStream } from "./streams/event-stream.ts";
 import { serverFields, type ServerOptions, type ServerSettings } from "./server-options.ts";
 import type { Duplex } from "node:stream";

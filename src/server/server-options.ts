@@ -14,8 +14,7 @@ import {
   thing,
 } from "../validation/index.ts";
 import { TurnlogError, type JsonObject } from "../events/index.ts";
-import { isLoopbackName } from "./security/sources.ts";
-import { newToken } from "./security/token.ts";
+import { isLoopbackName, newToken } from "./security/access.ts";
 import type { ServerAction } from "./route/route.ts";
 
 /** Limits of what clients may send and hold open. */

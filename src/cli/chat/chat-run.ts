@@ -8,7 +8,7 @@ import { createRuntime } from "../../sharing/index.ts";
 import type { McpServers } from "../../mcp/index.ts";
 import type { SessionView } from "../../state/index.ts";
 import type { UserInput } from "../../media/index.ts";
-import { isOwnerGone } from "../owner/owner-answer.ts";
+import { isOwnerGone } from "../owner/owner-log.ts";
 import type { StoreOwner } from "../owner/store-owner.ts";
 import {
   keysIn,

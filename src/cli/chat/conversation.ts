@@ -5,7 +5,7 @@ import { openKeyboard } from "../terminal/keyboard.ts";
 import { questionScreen } from "../output/output.ts";
 import { editText } from "./line/text-editor.ts";
 import { Chat } from "./chat.ts";
-import { isOwnerGone } from "../owner/owner-answer.ts";
+import { isOwnerGone } from "../owner/owner-log.ts";
 import type { ChatOptions, ChatPlace } from "./host/chat-session.ts";
 
 /** Within this time a process is stopped that has asked for it. */

@@ -8,8 +8,7 @@ import { pipeline } from "node:stream/promises";
 import { createClient, type Client } from "../../client/index.ts";
 import { TurnlogError } from "../../events/index.ts";
 import { connectToStore, reachOwner, type StoreLog } from "../../store/leveldb/index.ts";
-import { ownerGone } from "./owner-answer.ts";
-import { OwnerLog } from "./owner-log.ts";
+import { ownerGone, OwnerLog } from "./owner-log.ts";
 
 export interface StoreOwner {
   readonly pid: number;

@@ -4,7 +4,7 @@
  */
 
 import { createHmac, randomBytes } from "node:crypto";
-import { assertToken } from "../security/token.ts";
+import { assertToken } from "../security/access.ts";
 
 /** The header of requests of the studio. Other sites cannot send it without CORS. */
 const HEADER = "turnlog-client";

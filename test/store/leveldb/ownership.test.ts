@@ -15,14 +15,13 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
 import { openLog } from "../../../src/store/leveldb/open-store.ts";
 import { repairLog } from "../../../src/store/leveldb/repair/repair-log.ts";
-import { lockedError } from "../../../src/store/leveldb/files/owner.ts";
+import { lockedError, isElsewhere } from "../../../src/store/leveldb/files/owner.ts";
 import { storePaths } from "../../../src/store/leveldb/files/store-files.ts";
 import {
   askSocket,
   folderId,
   kernelAddress,
 } from "../../../src/store/leveldb/ownership/owner-socket.ts";
-import { isElsewhere } from "../../../src/store/leveldb/ownership/machine.ts";
 import { numbered } from "../../../src/testing/index.ts";
 import { fingerprint, openRefusal, temporaryFolder, timeout, times } from "./disk.ts";
 import { startChild } from "./process.ts";

@@ -24,8 +24,8 @@ import {
   readGreeting,
 } from "../ownership/owner-socket.ts";
 import { claimFolder, type FolderClaim } from "../ownership/folder-claim.ts";
-import { thisMachine } from "../ownership/machine.ts";
 import {
+  thisMachine,
   assertReachable,
   elsewhereOwned,
   isMomentary,

@@ -4,10 +4,10 @@ import { rm } from "node:fs/promises";
 import { hostname } from "node:os";
 import { z } from "zod";
 import { TurnlogError } from "../../../events/index.ts";
-import { isElsewhere, thisMachine } from "../ownership/machine.ts";
 import type { Greeting } from "../ownership/owner-socket.ts";
 import { draftJsonFile, readJsonFile, type JsonDraft } from "./json-file.ts";
 import type { StorePaths } from "./store-files.ts";
+import { readFileSync } from "node:fs";
 
 interface Owner {
   readonly pid: number;
@@ -163,5 +163,47 @@ function isGone({ pid, host }: Pick<Owner, "pid" | "host">): boolean {
     return false;
   } catch (error) {
     return error instanceof Error && "code" in error && error.code === "ESRCH";
+  }
+}
+
+// Identifies the machine of a process, to tell a dead owner from one on another machine.
+
+/** Empty strings if the system does not tell. */
+interface Machine {
+  readonly host: string;
+  /** New at each start of the kernel; containers on one kernel share it. */
+  readonly boot: string;
+  /** Survives restarts. */
+  readonly machine: string;
+}
+
+let own: Machine | undefined;
+
+export function thisMachine(): Machine {
+  own ??= {
+    host: hostname(),
+    boot: textOf("/proc/sys/kernel/random/boot_id"),
+    machine: textOf("/etc/machine-id"),
+  };
+  return own;
+}
+
+/**
+ * Whether an owner that does not answer may be alive on another machine. A process on this kernel
+ * would have answered; one from before a restart of this machine is dead.
+ */
+export function isElsewhere(owner: Machine, here: Machine = thisMachine()): boolean {
+  if (owner.boot !== "" && owner.boot === here.boot) return false;
+  if (owner.host !== here.host || owner.machine !== here.machine) return true;
+  // Two machines may share a name. Without a boot id, the name is all that is known.
+  return owner.machine === "" && (owner.boot !== "" || here.boot !== "");
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, "utf8").trim();
+  } catch {
+    // Only Linux has these files, and a container may lack them.
+    return "";
   }
 }
