@@ -259,6 +259,42 @@ describe("the bounds of a pruning", () => {
     expect(planned([length, length], { ...options, minimumGain: 101 })?.savedTokens).toBe(200);
     expect(planned([length], { ...options, minimumGain: 200 }, 2)?.savedTokens).toBe(200);
   });
+
+  it("count what was pruned before by its placeholder, among what the cache must take again", () => {
+    const cache = { warm: true, read: 1, write: 2, expectedSteps: 1 };
+    function prunedBefore(length: number): Session {
+      const session = new Session();
+      for (const result of [length, 4000, 4000]) {
+        session.ask("Go.");
+        session.work("x".repeat(result));
+        session.end();
+      }
+      session.ask("And now?");
+      const calls = [2, 3].map((step) => ({ step, callId: "c0" }));
+      prune(session, { calls, savedTokens: 2000, because: "cold" });
+      return session;
+    }
+    const messages = promptOf(prunedBefore(4000));
+    const behind = messages
+      .slice(messages.findIndex(({ role }) => role === "tool") + 1)
+      // Nothing is counted for a message of results itself.
+      .flatMap((message) =>
+        message.role === "tool"
+          ? message.content.flatMap((part) =>
+              part.type === "tool-result" ? exactly.result(part) : [],
+            )
+          : exactly.message(message),
+      )
+      .reduce((sum, { text, media, around }) => sum + text + media + around, 0);
+    const chosen = (gain: number): readonly number[] | undefined => {
+      const { history, view } = prunedBefore(4 * (placeholder + gain));
+      const options = { protectTokens: 0, minimumGain: 0 };
+      const input = { history, view, meter: exactly, factor: 1, cache, options };
+      return planPruning({ ...input, occasion: "step" })?.calls.map(({ step }) => step);
+    };
+    expect(chosen(behind + 1)).toEqual([1]);
+    expect(chosen(behind)).toBeUndefined();
+  });
 });
 
 describe("the prompt cache", () => {
