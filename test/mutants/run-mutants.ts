@@ -1,6 +1,6 @@
 /**
  * `npm run test:mutants -- [--sample 40] [--seed 1] [--folder projections] [--file queue.ts] [--near]`: plants
- * mutants one at a time, in memory, runs the tests that are near, and tells which nobody noticed. What
+ * mutants one at a time, in memory, runs the tests that are near, and tells the outcome of each. What
  * the nearest tests let pass is shown to the compiler before the others run; with `--near` to nobody
  * else. Each folder has a sample of its own; without `--sample` all mutants are planted, for hours.
  */
@@ -8,69 +8,12 @@
 import { spawnSync } from "node:child_process";
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { createVitest, type TestRunResult, type Vitest } from "vitest/node";
 import { seededRandom } from "../support/random.ts";
 import { patience } from "../support/runs.ts";
+import { filesOf, folders, root, type Folder } from "./folders.ts";
 import { mutantsOf, planted, type Mutant } from "./mutants.ts";
-
-interface Folder {
-  /** Files or folders below `src`. */
-  readonly sources: readonly string[];
-  /** Tests below `test`, the nearest first: each group runs when those before have noticed nothing. */
-  readonly tests: readonly (readonly string[])[];
-}
-
-const recordings = ["laws/recorded-sessions.test.ts"];
-
-const folders: Readonly<Record<string, Folder>> = {
-  machines: {
-    sources: ["machines", "folds"],
-    tests: [
-      ["machines", "projections/queue", "projections/session-summary"],
-      recordings,
-      ["runtime/limits", "runtime/queue", "runtime/approvals"],
-    ],
-  },
-  projections: {
-    sources: ["projections"],
-    tests: [
-      ["projections"],
-      // What a projection says is also tested where it is acted on.
-      [
-        "context/result-cuts",
-        "context/media-budget",
-        "context/context-estimate",
-        "context/call-ids",
-      ],
-      recordings,
-      ["laws/folds", "runtime/approvals", "runtime/fork-"],
-    ],
-  },
-  context: {
-    sources: ["context"],
-    tests: [
-      ["context"],
-      recordings,
-      ["corpus/estimates", "runtime/compacting", "runtime/overflowing", "runtime/unsent-messages"],
-    ],
-  },
-  codec: {
-    sources: [
-      "events/codec.ts",
-      "events/upcasters.ts",
-      "events/stored-form.ts",
-      "events/repeated-text.ts",
-    ],
-    tests: [
-      ["events/codec", "events/hash-chain", "events/repeated-text"],
-      ["store/leveldb/event-row", "store/encryption/encrypted-event"],
-    ],
-  },
-};
-
-const root = fileURLToPath(new URL("../../", import.meta.url));
 
 interface Planted {
   readonly file: string;
@@ -130,6 +73,8 @@ writeFileSync(
     include: ["src"],
   }),
 );
+if (values.folder !== undefined && !Object.hasOwn(folders, values.folder))
+  throw new Error(`There is no folder ${values.folder}; give ${Object.keys(folders).join(", ")}.`);
 const rows: object[] = [];
 for (const [name, folder] of Object.entries(folders)) {
   if (values.folder !== undefined && values.folder !== name) continue;
@@ -162,9 +107,10 @@ async function tried(running: Vitest, name: string, folder: Folder): Promise<obj
     for (const group of isRefused ? [] : others) survives &&= await passes(running, group);
     now = undefined;
     running.invalidateFile(file);
+    const outcome = isRefused ? "refused" : survives ? "survived" : "killed";
+    console.log(`${outcome}: ${told(file, text, mutant)}`);
     if (isRefused) refused++;
-    else if (survives) console.log(`survived: ${told(file, text, mutant)}`);
-    else if (isFar) far++;
+    else if (isFar && !survives) far++;
   }
   // A runner that broke would have killed all that came after.
   if (!(await passes(running, groups.slice(0, 1).flat())))
@@ -250,9 +196,7 @@ async function passesInTime(running: Vitest, group: Group): Promise<boolean> {
 }
 
 function planting(source: string): readonly Planted[] {
-  const path = join(root, "src", source);
-  const files = source.endsWith(".ts") ? [path] : readdirSync(path).map((file) => join(path, file));
-  return files
+  return filesOf(source)
     .filter((file) => file.endsWith(values.file ?? ".ts"))
     .flatMap((file) => {
       const text = readFileSync(file, "utf8");
