@@ -3,11 +3,13 @@
 import { defined, byId } from "../events/index.ts";
 import { onAbort, type ModelLimit, type Timer } from "../shared/index.ts";
 
-/** As the AI SDK's `timeout`: milliseconds for a turn, or for each of its parts. Absent or `Infinity`: no limit. */
+/**
+ * The AI SDK's `timeout`: milliseconds for a turn, or for each of its parts. Absent or `Infinity` means no limit.
+ */
 export type AgentTimeout =
   | number
   | {
-      /** For a turn. Waits for approval do not count: the time begins anew with an answer. */
+      /** For a turn. Waiting for approval does not count: the time starts over when an answer comes. */
       readonly totalMs?: number;
       /** For a step: its attempts and its tools. Ends the turn, as `totalMs` does. */
       readonly stepMs?: number;
@@ -30,7 +32,7 @@ export interface TimeLimits {
    * with `retryAfterMs` in the error's `details`. Default 60,000.
    */
   readonly retryDelayMs?: number;
-  /** Grant the model one more step to conclude when the turn's time is up. Default false. */
+  /** Grants the model one more step to conclude when the turn's time is up. Default false. */
   readonly lastStep?: boolean;
 }
 

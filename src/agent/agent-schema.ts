@@ -169,7 +169,7 @@ const limitsSchema = () =>
     {
       hints: {
         modalities: "the kinds of media that a model takes are `context.media.types`.",
-        reasoning: "leave it out: it changed nothing.",
+        reasoning: "leave it out: it never had an effect.",
       },
     },
   );
@@ -327,7 +327,7 @@ const fields = () => ({
   ...lifecycleFields,
 });
 
-/** Settings of the first release, each with its name of today. */
+/** Settings of the first release, each with its present name. */
 const former: Readonly<Record<string, string>> = {
   settings: "call settings are at the top level: `temperature: 0`, `maxOutputTokens: 1000`.",
   maxAttempts: "set `maxRetries`, which does not count the first attempt.",

@@ -1,4 +1,4 @@
-/** The settings that a tool of `agentTool` was made with. Copies of the tool keep them. */
+/** The settings of a tool made by `agentTool`. Copies of the tool keep them. */
 
 import { type JsonValue, byId } from "../events/index.ts";
 import type { Agent, ToolPolicy } from "./agent.ts";
@@ -10,8 +10,8 @@ export interface AgentToolOptions {
   /** Tells the model when to use the tool. */
   readonly description: string;
   /**
-   * The most agents within each other below the first one: a call in a session that has so many above it
-   * fails. Default 3.
+   * How many levels of sub-agents may run below the first agent: a call in a session at the last level fails.
+   * Default 3.
    */
   readonly maxDepth?: number;
 }

@@ -1,4 +1,4 @@
-/** `agentTool`: a tool whose calls another session runs. The runtime's tool runner opens that session. */
+/** `agentTool`: a tool whose calls run in another session. The runtime's tool runner opens that session. */
 
 import { tool, type Tool } from "@ai-sdk/provider-utils";
 import { z } from "zod";
@@ -7,7 +7,7 @@ import { check, name, optionsOf, several, thing } from "../validation/index.ts";
 import { agentSchema } from "./agent-schema.ts";
 import { withAgentTool, type AgentToolOptions, type RunInSession } from "./agent-tool-settings.ts";
 
-/** What the model gives a sub-agent. */
+/** The input that the model gives a sub-agent. */
 type SubAgentTask = {
   /** The message that the sub-agent gets. */
   readonly task: string;
@@ -58,7 +58,7 @@ export function agentTool(options: AgentToolOptions): Tool<SubAgentTask, JsonVal
       }
       throw new TurnlogError(
         "COMMAND_REFUSED",
-        "A tool of `agentTool` runs in a session of turnlog only. Give it to an agent of `createRuntime`.",
+        "A tool of `agentTool` runs only in a turnlog session. Give it to an agent of `createRuntime`.",
       );
     },
   });

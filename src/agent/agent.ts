@@ -58,16 +58,19 @@ export interface Agent
   /** A text, or system messages with options for the provider. */
   readonly instructions?: Instructions;
   readonly tools?: ToolSet;
-  /** The tools that requests have. Default: all. */
+  /** The names of the tools that requests include. Default: all. */
   readonly activeTools?: readonly string[];
   /** The tools that come first in a request, in this order; the others follow by name. */
   readonly toolOrder?: readonly string[];
   readonly toolChoice?: ToolChoice<ToolSet>;
-  /** Which calls need a person's approval or are denied. It overrides the tools' own `needsApproval`. */
+  /**
+   * Decides which calls need a person's approval and which are denied. It overrides the tools' own
+   * `needsApproval`.
+   */
   readonly toolApproval?: ToolApproval;
   /** Tools of one step that may run at the same time. Default: all. */
   readonly toolCallConcurrency?: number;
-  /** Changes inputs of calls before they are recorded, by tool. */
+  /** By tool, a function that changes the inputs of its calls before they are recorded. */
   readonly experimental_refineToolInput?: ToolInputRefinement<ToolSet>;
   /** Repairs calls of unknown tools and calls with invalid input. */
   readonly repairToolCall?: Bivariant<ToolCallRepairFunction<ToolSet>>;
@@ -76,48 +79,50 @@ export interface Agent
   readonly timeout?: AgentTimeout;
   readonly headers?: Record<string, string | undefined>;
   readonly providerOptions?: ProviderOptions;
-  /** Steps that one turn may take; `Infinity` for no limit. Default: 20, with `stopWhen` no limit. */
+  /** Steps that one turn may take; `Infinity` for no limit. Default: 20, or no limit with `stopWhen`. */
   readonly maxSteps?: number;
   /**
-   * Ends a turn after a step whose calls have results, as `stop-condition`: `isStepCount`, `hasToolCall`
-   * of the AI SDK, or own functions over the turn's steps. An error fails the turn (`CALLBACK_FAILED`).
+   * Ends a turn, with the reason `stop-condition`, after a step whose calls have results: `isStepCount` or
+   * `hasToolCall` of the AI SDK, or your own functions over the turn's steps. An error fails the turn
+   * (`CALLBACK_FAILED`).
    */
   readonly stopWhen?: StopWhen;
   /**
    * The structured output of every turn: `Output.object`, `array`, `choice`, `json` or `text` of the AI
-   * SDK. `send` may give another one. A text that does not fit fails the turn's result (`OUTPUT_INVALID`).
+   * SDK. `send` may override it. If the text does not fit, the turn's result rejects (`OUTPUT_INVALID`).
    */
   readonly output?: OutputInterface;
   /**
    * Gives a step other settings, as in the AI SDK: `model`, `activeTools`, `toolChoice`, `instructions`,
-   * `messages` and more. Messages, which are frozen, and instructions hold until the turn ends. Its
-   * answer is recorded before the call. An error fails the turn (`CALLBACK_FAILED`).
+   * `messages` and more. The messages that it gets are frozen. The messages and instructions that it returns hold
+   * until the turn ends. Its answer is recorded before the model is called. An error fails the turn
+   * (`CALLBACK_FAILED`).
    */
   readonly prepareStep?: Bivariant<PrepareStepFunction<ToolSet>>;
   /**
    * Gives a turn other settings, from the `options` of the `send` that begins it. As in the AI SDK, it
-   * returns all settings of the turn: `({ options, ...settings }) => ({ ...settings, … })`. Called once a
+   * returns all settings of the turn: `({ options, ...settings }) => ({ ...settings, … })`. It is called once per
    * turn, and again after a restart. An error fails the turn (`CALLBACK_FAILED`).
    */
   readonly prepareCall?: Bivariant<PrepareCall>;
   /** Validates the `options` of `send` before the message is accepted. */
   readonly callOptionsSchema?: FlexibleSchema<unknown>;
-  /** Policies of tools, by name. */
+  /** Policies for tools, by name. */
   readonly toolPolicies?: Readonly<Record<string, ToolPolicy>>;
   readonly timeLimits?: TimeLimits;
   /** Ends a turn that repeats itself. Default: after 5 equal calls or replies; `false`: never. */
   readonly loopGuard?: LoopLimits | false;
-  /** What the prompt contains of a long session. */
+  /** How much of a long session the prompt contains. */
   readonly context?: ContextOptions;
-  /** What the provider keeps of a prompt for the next one. Default `"auto"`. */
+  /** How requests use the provider's prompt cache. Default `"auto"`. */
   readonly promptCache?: PromptCaching;
 }
 
 /**
  * How requests ask their provider to cache the prompt. `"auto"`: Claude's tools, instructions and newest
  * messages are marked where a later request is expected to read them, for five minutes; OpenAI gets a
- * `promptCacheKey`. `ttl`: Claude keeps them for as long, at the provider's price. Marks of your own, anywhere
- * in the settings, instructions, tools or messages, replace all of these. `"off"`: none.
+ * `promptCacheKey`. `ttl`: how long Claude keeps them, at the provider's price for that time. Marks of your own,
+ * anywhere in the settings, instructions, tools or messages, replace all of these. `"off"`: nothing is marked.
  * @example
  * const agent: Agent = { model, tools, promptCache: { ttl: "1h" } };
  */
@@ -130,7 +135,7 @@ export type PromptCaching = "auto" | "off" | { readonly ttl: CacheLifetime };
  * const agent: Agent = { model, tools, toolPolicies: { pay } };
  */
 export interface ToolPolicy {
-  /** Calls of it that may run at the same time. Default: the agent's `toolCallConcurrency`. */
+  /** How many of its calls may run at the same time. Default: the agent's `toolCallConcurrency`. */
   readonly concurrency?: number;
   /** A repeated call with the same effect id has no second effect. Default false. */
   readonly idempotent?: boolean;
@@ -187,7 +192,7 @@ export async function prepareAgent(given: Agent, named?: ModelName): Promise<Pre
   const tools = await Promise.all(
     Object.entries(sentTools(converted) ?? {}).map(async ([name, tool]) => ({
       name,
-      // A description that is made per call is not part of the agent.
+      // A description that is computed for each call is not part of the agent.
       description: typeof tool.description === "string" ? tool.description : null,
       inputSchema: await jsonSchemaOf(name, tool),
     })),
@@ -219,7 +224,7 @@ export async function prepareAgent(given: Agent, named?: ModelName): Promise<Pre
   };
 }
 
-/** One text for the estimate and the digest. Messages are shown as JSON, with their options. */
+/** One text for the estimate and the digest. Messages appear as JSON, with their options. */
 function instructionsText(instructions: Instructions = ""): string {
   return typeof instructions === "string" ? instructions : JSON.stringify(toJson(instructions));
 }

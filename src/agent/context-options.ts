@@ -20,13 +20,13 @@ import {
 import { TurnlogError, type ModelName } from "../events/index.ts";
 
 /**
- * What the prompt contains of a long session, and how it is measured.
+ * How much of a long session the prompt contains, and how its size is measured.
  * @example
  * const context: ContextOptions = { compact: { when: threshold(0.8), how: summarize() } };
  * const agent: Agent = { model, context };
  */
 export interface ContextOptions {
-  /** Which old tool results are replaced by a placeholder. `false`: none. */
+  /** Which old tool results a placeholder replaces. `false`: none. */
   readonly prune?: PruneOptions | false;
   /** Which new, long tool results are cut. `false`: none. */
   readonly cut?: CutOptions | false;
@@ -51,7 +51,7 @@ export interface ContextOptions {
   readonly catalogue?: ModelCatalogue;
   /** How texts are counted. Default: `defaultEstimator`. */
   readonly estimator?: TokenEstimator;
-  /** Counts a prompt that is about to be compacted. Default: none, and the estimate decides. */
+  /** Counts a prompt that is about to be compacted. By default there is none, and the estimate decides. */
   readonly counter?: TokenCounter;
 }
 
@@ -68,16 +68,16 @@ export interface CountRequest extends LanguageModelCallOptions {
 }
 
 /**
- * Counts a prompt before it is compacted. `providerCounter` makes counters of the usual providers.
+ * Counts a prompt before it is compacted. `providerCounter` makes counters for the usual providers.
  * @example
  * const counter: TokenCounter = { name: "mine", count: async ({ messages }) => await countAt(messages) };
  */
 export interface TokenCounter {
-  /** The name in the log. */
+  /** The counter's name in the log. */
   readonly name: string;
   /** Milliseconds that a count may take. Default 10,000. */
   readonly timeoutMs?: number;
-  /** The tokens of the whole prompt. After an error the estimate decides, and no step fails. */
+  /** Returns the tokens of the whole prompt. If it fails, the estimate decides, and no step fails. */
   count(request: CountRequest): PromiseLike<number>;
 }
 

@@ -18,7 +18,7 @@ import type { StopWhen } from "./stop-conditions.ts";
 import type { TurnContext } from "./turn-context.ts";
 import { awaited } from "./user-callbacks.ts";
 
-/** What a turn begins with. */
+/** The settings that a turn begins with. */
 export interface TurnCall {
   readonly options: unknown;
   readonly messages: readonly ModelMessage[];
@@ -27,7 +27,7 @@ export interface TurnCall {
 
 export interface PreparedCall {
   readonly agent: Agent;
-  /** Undefined if they are those that the function was given. */
+  /** Undefined if the function returned the settings that it was given. */
   readonly messages: readonly ModelMessage[] | undefined;
   readonly context: TurnContext;
 }
@@ -48,7 +48,7 @@ export async function callOptions(
       ...(cause === undefined ? {} : { cause }),
     });
   if (prepareCall === undefined)
-    throw refuse("have no effect, as the agent has no `prepareCall` that reads them.");
+    throw refuse("have no effect: the agent has no `prepareCall` that reads them.");
   if (schema === undefined) return options;
   try {
     return await validateTypes<unknown>({ value: options, schema, context: { field: "options" } });
@@ -125,7 +125,7 @@ export async function preparedCall(agent: Agent, call: TurnCall): Promise<Prepar
   const { runtimeContext, toolsContext } = turnAgent;
   return {
     agent: { ...turnAgent, stopWhen: turnAgent.stopWhen ?? afterDefaultSteps },
-    // Held against the SDK's schema with the other messages of the turn.
+    // They are validated by the SDK's schema together with the turn's other messages.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     messages: messages === undefined ? undefined : (messages as readonly ModelMessage[]),
     context: defined({ runtimeContext, toolsContext }),

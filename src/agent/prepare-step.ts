@@ -38,7 +38,10 @@ export async function stepChanges(
   });
 }
 
-/** @throws TurnlogError `INVALID_INPUT` for a name of no tool; the AI SDK leaves out such a name, and sends such a choice */
+/**
+ * @throws TurnlogError `INVALID_INPUT` for a name that no tool has; the AI SDK would drop such a name, and would
+ * send such a choice
+ */
 function assertTools(
   { activeTools, toolOrder, toolChoice }: StepChanges,
   tools: readonly string[],

@@ -16,7 +16,7 @@ export function requestSchema(given: JsonValue, keys: RegExp | undefined): Reque
   const folded = folding(soundRoot(given));
   const { schema, ownKeys } =
     keys === undefined ? { schema: folded, ownKeys: new Map() } : renamed(folded, keys);
-  // Once more, for references to what is not there any more.
+  // A second pass, for references to definitions that the first one removed.
   return { schema: soundRoot(schema), ownKeys };
 }
 

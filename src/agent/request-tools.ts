@@ -1,4 +1,7 @@
-/** An agent's tools as a request has them, without what providers refuse. The agent's digest has them as given. */
+/**
+ * An agent's tools as a request sends them, without anything that providers refuse. The agent's digest covers
+ * them as given.
+ */
 
 import { asSchema, jsonSchema, type FlexibleSchema, type Schema } from "@ai-sdk/provider-utils";
 import type { LanguageModel, ToolSet, InferToolInput, InferUITools, Tool, UIMessage } from "ai";
@@ -80,7 +83,7 @@ type ToolsOf<Given> = Given extends { readonly tools: infer Tools extends ToolSe
   : ToolSet;
 
 /**
- * The UI message of an agent, as the AI SDK's type of this name has it for `ToolLoopAgent`.
+ * The UI message type of an agent, like the AI SDK's type of the same name for `ToolLoopAgent`.
  * @example
  * const agent = { model, tools: { weather } } satisfies Agent;
  * type Message = InferAgentUIMessage<typeof agent>;
@@ -98,8 +101,8 @@ type CallOf<Given extends Tool> = CallEvent & {
 };
 
 /**
- * Whether an event is a valid call of a tool; then `event.data.input` has the type of its input. The log holds
- * JSON: a schema that makes dates or other objects has another type than what is recorded.
+ * Whether an event is a valid call of a tool; if so, `event.data.input` has the type of the tool's input. The log
+ * holds JSON, so a schema that produces dates or other objects has a different type than the recorded input.
  * @example
  * if (isCallOf(event, "weather", weather)) console.log(event.data.input.city);
  */

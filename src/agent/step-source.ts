@@ -43,12 +43,12 @@ export interface StepRequest {
   readonly observer?: CallObserver | undefined;
 }
 
-/** What a request asks of the provider's prompt cache. */
+/** How a request uses the provider's prompt cache. */
 export interface Caching {
   readonly ttl: CacheLifetime;
   /** The same for requests whose prompts begin alike: those of a session, and of its forks. */
   readonly key: string;
-  /** Whether a later request is expected to read what is written. */
+  /** Whether a later request is expected to read the cached prompt. */
   readonly pays: boolean;
 }
 

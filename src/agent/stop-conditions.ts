@@ -10,7 +10,7 @@ interface StopConditions {
   isMet(options: { readonly steps: Array<StepResult<ToolSet>> }): boolean | PromiseLike<boolean>;
 }
 
-/** A `StopCondition` of the AI SDK, for instance `hasToolCall("finish")`, or an own function. */
+/** A `StopCondition` of the AI SDK, for instance `hasToolCall("finish")`, or your own function. */
 type StopCondition = StopConditions["isMet"];
 
 /** The setting: one condition, or a list. The turn ends when any of them is met. */

@@ -1,6 +1,6 @@
 /**
- * `toolSearch()` and `deferLoading` of the AI SDK: a deferred tool is sent from the step on that follows the search
- * which found it, for the rest of the session, as long as the model may read that search. The log has what was found.
+ * `toolSearch()` and `deferLoading` of the AI SDK: after a search finds a deferred tool, every later step of the
+ * session sends that tool, as long as the model can still read the search. The log records what was found.
  */
 
 import type { ToolSet } from "ai";
@@ -50,8 +50,8 @@ export function foundBy(output: unknown): readonly string[] {
 }
 
 /**
- * The agent of a request: without the deferred tools that were not found, and without the SDK's marks, by which
- * `streamText` would hide and search them once more.
+ * The agent of a request: without the deferred tools that no search has found, and without the SDK's marks, which
+ * would make `streamText` hide and search them again.
  * @param found - What the searches of the session have found.
  */
 export function loadedAgent<Agent extends Equipment>(
@@ -73,12 +73,12 @@ function unmarked(tool: ToolSet[string]): ToolSet[string] {
   return own;
 }
 
-/** The tool as it answers in a replay: what it found loads tools there, too, and nothing is searched again. */
+/** The tool for a replay: its recorded results load the tools that they name, and nothing is searched again. */
 export function withoutSearch<Given extends object>(one: Given): Given {
   return isToolSearch(one) ? { ...one, [MOST]: undefined } : one;
 }
 
-/** Gives each search tool its `execute` function, but for those of a replay. */
+/** Gives each search tool its `execute` function, except in a replay. */
 export function bindSearch<Agent extends Equipment>(
   agent: Agent,
   context: () => Promise<TurnContext>,

@@ -1,4 +1,6 @@
-/** The context of a turn: the application's own values for tools, approvals and callbacks. Never in the log. */
+/**
+ * The context of a turn: the application's own values for tools, approvals and callbacks. It is never logged.
+ */
 
 import { validateTypes, type Context, type Tool } from "@ai-sdk/provider-utils";
 import type { ToolSet } from "ai";
@@ -72,7 +74,7 @@ export async function returnedContext(
   return context;
 }
 
-/** Holds the contexts of all tools against their schemas. @throws TurnlogError `INVALID_INPUT` */
+/** Validates the contexts of all tools by their schemas. @throws TurnlogError `INVALID_INPUT` */
 export async function assertToolContexts(
   { tools = {} }: Equipment,
   { toolsContext }: TurnContext,

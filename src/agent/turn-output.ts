@@ -25,7 +25,7 @@ export function isStructured(output: OutputInterface | undefined): output is Out
   return output !== undefined && output.name !== "text";
 }
 
-/** Never throws: an error of the user's schema is why the text is no output. */
+/** Never throws: an error thrown by the user's schema becomes the reason why the text is no output. */
 export async function parsedOutput<OUTPUT, PARTIAL>(
   output: OutputInterface<OUTPUT, PARTIAL>,
   text: string,
@@ -50,7 +50,7 @@ export const unreportedUsage: LanguageModelUsage = {
   totalTokens: undefined,
 };
 
-/** The SDK puts these into its error, of which the log keeps name and message. */
+/** The SDK puts these into its error; the log keeps only the error's name and message. */
 const circumstances: Parameters<OutputInterface["parseCompleteOutput"]>[1] = {
   response: { id: "", modelId: "", timestamp: new Date(0) },
   usage: unreportedUsage,

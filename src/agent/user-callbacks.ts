@@ -33,7 +33,7 @@ function called<Answer>(option: string, work: () => Answer): Answer {
 function callbackFailure(option: string, what: string, cause?: unknown): TurnlogError {
   return new TurnlogError(
     "CALLBACK_FAILED",
-    `\`${option}\` ${what} Mend it and send again: nothing else is lost.`,
+    `\`${option}\` ${what} Fix it and send again: nothing else is lost.`,
     { details: { option }, ...(cause === undefined ? {} : { cause }) },
   );
 }
@@ -58,7 +58,7 @@ export async function awaited<Answer>(
 
 function noCount(option: string, answer: unknown): TurnlogError {
   const what = typeof answer === "number" ? String(answer) : `a value of type ${typeof answer}`;
-  return callbackFailure(option, `answered ${what}, which is no number of tokens.`);
+  return callbackFailure(option, `returned ${what}, which is not a number of tokens.`);
 }
 
 const isCount = (value: unknown): value is number =>

@@ -1,6 +1,6 @@
 /**
- * The transport of an unmodified `useChat` to a turnlog server. A reply is one stream for the page over all
- * connections: a lost one goes on behind the last event that came.
+ * The transport of an unmodified `useChat` to a turnlog server. For the page, a reply is one stream over all
+ * connections: after a lost connection it continues with the first event that has not arrived.
  */
 
 import { whenAborted, isTemporary, type Asked, type Http } from "./http.ts";
@@ -13,11 +13,11 @@ type SendOptions = Parameters<ChatTransport<UIMessage>["sendMessages"]>[0];
 
 /**
  * Connects `useChat` with sessions: the id of the chat is the id of the session. Lost connections and a
- * restarted server do not disturb the page. `stop` cancels the turn. A message that is sent while a turn
- * runs waits in the server's queue.
+ * restarted server do not disturb the page. `stop` cancels the turn. A message that is sent while a turn runs
+ * waits in the server's queue.
  *
- * `useChat` also stops when its component goes away. A page whose turns are to go on meanwhile creates the
- * `Chat` outside of the component, and passes it as `useChat({ chat })`.
+ * `useChat` also calls `stop` when its component unmounts. To keep turns running then, create the `Chat` outside
+ * the component and pass it as `useChat({ chat })`.
  * @example
  * const client = createClient({ baseUrl: "" });
  * const { messages, sendMessage } = useChat({ id, transport: chatTransport(client), resume: true });
@@ -71,7 +71,7 @@ export function chatTransport<Message extends UIMessage = UIMessage>({
       const reply = replyChunks(http, chatId, () => request, signal);
       const chunks = until(reply, () => {
         for (const release of releases) release();
-        // After an abort, what stops the turn asks whether this stream was replaced.
+        // After an abort, the turn is stopped unless another stream has replaced this one.
         if (abortSignal?.aborted !== true) forget();
       });
       const first = chunks.next();
@@ -83,7 +83,7 @@ export function chatTransport<Message extends UIMessage = UIMessage>({
         throw error;
       }
       const stopUnlessReplaced = (): void => {
-        // `useChat` aborts a resumed stream also when it resumes once more, in the same moment.
+        // `useChat` also aborts a resumed stream when it resumes again, in the same moment.
         queueMicrotask(() => {
           if (forget()) void stopTurn(http, chatId);
         });
@@ -102,7 +102,10 @@ function plainHeaders(headers: SendOptions["headers"]): Readonly<Record<string, 
   return headers instanceof Headers ? Object.fromEntries(headers) : { ...headers };
 }
 
-/** The server reads the newest message, and answers in the one before. Of earlier ones it checks the ids. */
+/**
+ * The server reads the newest message and the answers in the message before it. It only checks the ids of earlier
+ * messages.
+ */
 function posted(
   messages: readonly UIMessage[],
 ): readonly Pick<UIMessage, "id" | "role" | "parts">[] {
@@ -122,7 +125,7 @@ async function* replyChunks(
   onAnswer?: () => void,
 ): AsyncGenerator<UIMessageChunk, void, void> {
   let turn: number | undefined;
-  /** The position of the last event whose chunks came, and how many chunks came since. */
+  /** The position of the last event whose chunks have all arrived, and how many chunks have arrived since. */
   let after: number | undefined;
   let since = 0;
   let skip = 0;
@@ -159,7 +162,7 @@ function turnOf(metadata: unknown): number | undefined {
   return typeof metadata.turn === "number" ? metadata.turn : undefined;
 }
 
-/** Cancels the running turn, also if the server is not there at the moment. */
+/** Cancels the running turn, even if the server is unreachable at the moment. */
 async function stopTurn(http: Http, chatId: string): Promise<void> {
   const since = Date.now();
   for (let wait = 100; ; wait *= 2) {
@@ -169,7 +172,7 @@ async function stopTurn(http: Http, chatId: string): Promise<void> {
       return;
     } catch (error) {
       if (!isTemporary(error) || Date.now() - since >= http.patienceMs) {
-        // `useChat` has no place for an error of a stop.
+        // `useChat` cannot report that a stop failed.
         console.error(error);
         return;
       }

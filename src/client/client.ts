@@ -6,7 +6,7 @@ import { Http, type ClientOptions } from "./http.ts";
 import { sessionClient, type SessionClient } from "./session-client.ts";
 
 interface SessionQuery {
-  /** The last name of the page before. */
+  /** The last name of the previous page. */
   readonly after?: string;
   readonly prefix?: string;
   readonly status?: ListedSession["status"];
@@ -27,7 +27,7 @@ interface Answer {
  *   for (const { approvalId } of approvals) await client.approve(approvalId);
  */
 export interface Client {
-  /** A session by its id. Asks nothing of the server. */
+  /** A session by its id. Makes no request. */
   session(id: string): SessionClient;
   /** Creates a session, or opens the one of that id. */
   createSession(id?: string): Promise<SessionClient>;
@@ -35,7 +35,7 @@ export interface Client {
   sessions(
     query?: SessionQuery,
   ): Promise<{ readonly sessions: readonly ListedSession[]; readonly next?: string }>;
-  /** What waits for people and clients, over all sessions. */
+  /** The approvals and outputs that wait for people and clients, in all sessions. */
   approvals(): Promise<readonly Pick<SessionView, "session" | "approvals" | "outputRequests">[]>;
   approve(approvalId: string, answer?: Answer): Promise<ApprovalRecorded>;
   deny(approvalId: string, answer?: Answer): Promise<ApprovalRecorded>;

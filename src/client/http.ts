@@ -1,5 +1,5 @@
 /**
- * Requests to a turnlog server: its address, its token, and what an answer must be. Uses the platform's
+ * Requests to a turnlog server: its address, its token, and the checks of its answers. Uses the platform's
  * `fetch` alone, so that it runs in browsers, Node and Bun.
  */
 
@@ -7,18 +7,21 @@ import { TurnlogError, type TurnlogErrorCode } from "../events/index.ts";
 
 /** Options of {@link createClient}. */
 export interface ClientOptions {
-  /** The address of the server, for instance `https://chat.example.com`. Empty: that of the page. */
+  /**
+   * The address of the server, for instance `https://chat.example.com`. An empty text means the page's own
+   * server.
+   */
   readonly baseUrl: string;
-  /** The server's token. A function is asked before each request, for tokens that expire. */
+  /** The server's token. A function is called before each request, for tokens that expire. */
   readonly token?: string | (() => string | Promise<string>);
   /** Default: the platform's `fetch`. A `TurnlogError` that it throws says why there is no answer. */
   readonly fetch?: (request: Request) => Promise<Response>;
   /**
-   * For how many milliseconds a stream tries to reach its server again before it fails with
-   * `SERVER_UNREACHABLE`. Default: 300,000.
+   * How many milliseconds a stream tries to reach its server again before it fails with `SERVER_UNREACHABLE`.
+   * Default: 300,000.
    */
   readonly patienceMs?: number;
-  /** A stream without a byte for so many milliseconds counts as lost. Default: 45,000. */
+  /** A stream that receives nothing for this many milliseconds counts as lost. Default: 45,000. */
   readonly silenceMs?: number;
 }
 
@@ -29,16 +32,16 @@ export interface Asked {
   readonly query?: Readonly<Record<string, string | number | undefined>>;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Of this request alone: the request stays with it until it aborts. */
+  /** A signal for this request alone, which keeps the request alive until it aborts. */
   readonly signal?: AbortSignal | undefined;
-  /** Whether the request goes on when the page is left. */
+  /** Whether the request continues when the user leaves the page. */
   readonly keepalive?: boolean;
 }
 
 /** The version of the protocol that this client speaks, as `turnlog-protocol` of each answer names it. */
 const PROTOCOL = "1";
 
-/** A server that is about to come back, or a proxy before it. */
+/** A server that is about to come back, or a proxy in front of it. */
 const temporary: readonly number[] = [408, 425, 429, 502, 503, 504];
 
 const known: Readonly<Record<keyof ClientOptions, true>> = {
@@ -68,8 +71,8 @@ export class Http {
 
   /**
    * The answer of a request that succeeded.
-   * @throws TurnlogError with the server's code; `SERVER_UNREACHABLE` without an answer, `SERVER_FAILED` for
-   * an answer of something else
+   * @throws TurnlogError with the server's code; `SERVER_UNREACHABLE` without an answer, `SERVER_FAILED` if
+   * something else answered
    */
   async open({
     method = "GET",
@@ -110,7 +113,7 @@ export class Http {
       throw failed(
         version === null
           ? `${method} ${path} was not answered by a turnlog server. Check \`baseUrl\` and the proxies between.`
-          : `The server speaks version ${version} of the protocol, and this client version ${PROTOCOL}. Use packages of neighbouring releases.`,
+          : `The server speaks version ${version} of the protocol, and this client speaks version ${PROTOCOL}. Use releases of the package that are closer together.`,
       );
     return answer;
   }
@@ -174,7 +177,7 @@ async function refusal(answer: Response, what: string): Promise<TurnlogError> {
   await answer.body?.cancel();
   return new TurnlogError(
     "SERVER_FAILED",
-    `${what} was answered with ${status} by something else than a turnlog server.`,
+    `${what} was answered with ${status} by something other than a turnlog server.`,
     {
       details: { status },
     },
@@ -189,7 +192,7 @@ export function isTemporary(error: unknown): boolean {
 }
 
 export function unreachable(what: string, cause: unknown): TurnlogError {
-  const next = "Check the address, and that the server runs.";
+  const next = "Check the address, and that the server is running.";
   return new TurnlogError("SERVER_UNREACHABLE", `${what} ${next}`, { cause });
 }
 
@@ -202,8 +205,9 @@ function invalid(message: string): TurnlogError {
 }
 
 /**
- * Calls `tell` when the signal aborts, or at once if it did, until the returned function is called: the signal may
- * live longer than the request. As `onAbort` of src/shared, without `Symbol.dispose`, which some browsers lack.
+ * Calls `tell` when the signal aborts, or immediately if it already has, until the returned function is called:
+ * the signal may outlive the request. As `onAbort` of src/shared, without `Symbol.dispose`, which some browsers
+ * lack.
  */
 export function whenAborted(signal: AbortSignal | undefined, tell: () => void): () => void {
   if (signal?.aborted === true) tell();

@@ -1,4 +1,4 @@
-/** Server-sent events over one connection after the other: a lost one is opened again, after a back-off. */
+/** Server-sent events over one connection after another: a lost connection is opened again after a back-off. */
 
 import {
   whenAborted,
@@ -18,7 +18,7 @@ export interface ServerEvent {
   readonly data: string;
 }
 
-/** Milliseconds before the first and the longest wait between two attempts. */
+/** Milliseconds of the first and of the longest wait between two attempts. */
 const FIRST_WAIT = 100;
 const LONGEST_WAIT = 10_000;
 
@@ -58,12 +58,15 @@ export async function* followEvents(
       connection.close();
     }
     if (Date.now() - reachedAt >= http.patienceMs)
-      throw unreachable(`The server was not reached for ${http.patienceMs} ms.`, lost);
+      throw unreachable(`The server could not be reached for ${http.patienceMs} ms.`, lost);
     await waitFor(FIRST_WAIT * 2 ** attempts++, signal);
   }
 }
 
-/** One connection, which ends when its server is silent for too long: a sleeping tab never hears of a lost one. */
+/**
+ * One connection. It ends when its server is silent for too long, since a sleeping tab is never told that its
+ * connection was lost.
+ */
 class Connection {
   readonly #silenceMs: number;
   readonly #end = new AbortController();
@@ -158,7 +161,10 @@ function parsed(lines: readonly string[]): ServerEvent | undefined {
   return { ...(id === undefined ? {} : { id }), event, data: data.join("\n") };
 }
 
-/** Waits about so long, so that clients of a restarted server do not come at once. Rejects when aborted. */
+/**
+ * Waits for about this long, so that the clients of a restarted server do not all come back at the same moment.
+ * Rejects when aborted.
+ */
 export async function waitFor(ms: number, signal: AbortSignal | undefined): Promise<void> {
   signal?.throwIfAborted();
   const over = Promise.withResolvers<void>();

@@ -33,16 +33,16 @@ type MessageOptions = Pick<SendOptions, "id" | "delivery" | "notBefore" | "repla
 
 interface MessagePage {
   readonly messages: SessionMessage[];
-  /** Whether there are earlier ones. */
+  /** Whether there are earlier messages. */
   readonly more: boolean;
-  /** The position up to which the messages are those of the log. */
+  /** The position in the log up to which the messages are complete. */
   readonly position: number;
   readonly queue: SessionView["queue"];
 }
 
 /**
- * A session of a server. Each method is a route of the same name, and does what the runtime's `Session`
- * does: see there. All throw `TurnlogError` with the server's code.
+ * A session of a server. Each method calls the route of the same name and does what the same method of the
+ * runtime's `Session` does. All throw `TurnlogError` with the server's code.
  * @example
  * const session: SessionClient = createClient({ baseUrl, token }).session("s-1");
  * await session.send("Hello");
@@ -59,9 +59,9 @@ export interface SessionClient {
   branches(): Promise<readonly SessionBranch[]>;
   approvals(): Promise<Pick<SessionView, "approvals" | "outputRequests">>;
   queue(): Promise<SessionView["queue"]>;
-  /** The newest messages of the active branch for `useChat`, oldest first. `before` turns back a page. */
+  /** The newest messages of the active branch for `useChat`, oldest first. `before` asks for an earlier page. */
   messages(options?: { readonly limit?: number; readonly before?: string }): Promise<MessagePage>;
-  /** Accepts a message: it is durable when this resolves. */
+  /** Sends a message: it is durable when this resolves. */
   send(
     message: string | readonly MessagePart[],
     options?: MessageOptions,
@@ -88,11 +88,11 @@ export interface SessionClient {
     readonly position: number;
   }>;
   delete(options?: { readonly forks?: "refuse" | "copy" }): Promise<void>;
-  /** The session as a file of lines. */
+  /** The session as an exported file, line by line. */
   export(): Promise<ReadableStream<Uint8Array>>;
   /**
-   * The events from a position (default 1): stored ones, then live ones. A lost connection is opened again at
-   * the next position, so that no event is missed and none comes twice. Ends when the signal aborts.
+   * The events from a position (default 1): stored ones, then live ones. A lost connection is reopened at the
+   * next position, so that no event is missed or repeated. Ends when the signal aborts.
    * @throws TurnlogError the server's refusal; `SERVER_UNREACHABLE`
    * @example
    * for await (const event of client.session("s-1").events({ from: 120 })) console.log(event.type);

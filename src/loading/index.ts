@@ -32,7 +32,7 @@ export const openMemoryLog: typeof stored.openMemoryLog = async (...given) =>
 
 /**
  * Redacts content of a session that is not running: a block of text or reasoning with all its deltas; a call
- * with its input, outcome and approval. Content that was redacted before stays as it is.
+ * with its input, outcome and approval. Content that is already redacted is left as it is.
  * @example
  * await redactSession(encryptedLog(log, keys), "s-1", [12]);
  * @throws TurnlogError `SESSION_NOT_FOUND`, `INVALID_INPUT` (no such position, no content there),
@@ -43,7 +43,7 @@ export const redactSession: typeof stored.redactSession = async (log, ...given) 
   await (await load()).redactSession(withPlainEvents(log), ...given);
 
 /**
- * Deletes the blobs that no session of the log uses. Sessions may run meanwhile.
+ * Deletes the blobs that no session of the log uses. Sessions may keep running.
  * @example
  * const { removed, bytes } = await collectBlobs(log, folderBlobs(".turnlog/blobs"));
  * @throws TurnlogError `LOG_DAMAGED` and other errors of reading; nothing is deleted then
@@ -52,9 +52,9 @@ export const collectBlobs: typeof stored.collectBlobs = async (log, ...given) =>
   await (await load()).collectBlobs(withPlainEvents(log), ...given);
 
 /**
- * Checks the whole log of a session: sequence, checksums and schemas, the order of turns and steps, input
- * exactly once, the end of every call, token sums, the digest of every prompt, the hash chain, the blobs, the
- * link of a fork, and the stored states. Stops at an event that cannot be read.
+ * Checks the whole log of a session: sequence, checksums and schemas, the order of turns and steps, that each
+ * input is delivered exactly once and every call ends, token sums, the digest of every prompt, the hash chain,
+ * the blobs, the link of a fork, and the stored states. Stops at an event that cannot be read.
  * @example
  * const { problems } = await verifySession(log, "s-1");
  * @throws TurnlogError `SESSION_NOT_FOUND`, `INVALID_INPUT`, `LOG_FAILED`, `LOG_CLOSED`
@@ -63,7 +63,7 @@ export const verifySession: typeof stored.verifySession = async (log, ...given) 
   await (await load()).verifySession(withPlainEvents(log), ...given);
 
 /**
- * Verifies every session of a log ({@link verifySession}), also those missing from the list, and checks that
+ * Verifies every session of a log ({@link verifySession}), including those missing from the list, and checks that
  * the global order contains each event once.
  * @example
  * const report = await verifyLog(log);
@@ -73,9 +73,9 @@ export const verifyLog: typeof stored.verifyLog = async (log, ...given) =>
   await (await load()).verifyLog(withPlainEvents(log), ...given);
 
 /**
- * Yields the lines of a session's file without line ends: a header, then one event a line, also those that a
- * fork shares. Events recorded after the first line was read are not included. An encrypted session is
- * exported in plain text; pass `EncryptedLog.stored` to export it encrypted, unless it shares events.
+ * Yields the lines of a session's file without line ends: a header, then one event per line, including those that
+ * a fork shares. Events recorded after the first line was read are not included. An encrypted session is exported
+ * in plain text; pass `EncryptedLog.stored` to export it encrypted, unless it shares events.
  * @example
  * for await (const line of exportSession(log, "s-1")) file.write(`${line}\n`);
  * @throws TurnlogError `SESSION_NOT_FOUND`, `COMMAND_REFUSED` for encrypted events that it shares,
@@ -109,7 +109,7 @@ export const readSessionFile: typeof stored.readSessionFile = async (...given) =
 
 /**
  * Imports an exported session completely or not at all. It reads each line once and checks all of them before it
- * writes; beyond a megabyte, what it has checked waits in an encrypted temporary file.
+ * writes; beyond a megabyte, the checked lines wait in an encrypted temporary file.
  * @example
  * await importSession(log, (await readFile("s-1.jsonl", "utf8")).split("\n"));
  * @throws TurnlogError as {@link readSessionFile} and `EventLog.append`; `REVISION_CONFLICT` if a
@@ -122,7 +122,7 @@ export const importSession: typeof stored.importSession = async (...given) =>
  * Imports model messages (`ModelMessage[]`) as a session, all of them or none. A user message starts a turn,
  * or steers it after tool results; every reply of the model is a step; a call without a result has an unknown
  * outcome; a JSON error becomes text. Call ids and provider options are kept; token figures are estimates.
- * `dropped` lists empty messages. A user message between the results of a reply moves behind them.
+ * `dropped` lists empty messages. A user message between the results of a reply is moved after them.
  * @example
  * const messages = [{ role: "user", content: "Hello" }, { role: "assistant", content: "Hi." }] as const;
  * const { dropped } = await importModelMessages(log, messages, { as: "s-1" });
@@ -144,8 +144,8 @@ export const importUIMessages: typeof stored.importUIMessages = async (...given)
   await (await load()).importUIMessages(...given);
 
 /**
- * The messages that a step at a position would send, with media instead of references. Media that the
- * model does not accept, and missing media, are notes, as in a call. URLs are not downloaded.
+ * The messages that a step at a position would send, with media instead of references. Missing media, and media
+ * that the model does not accept, are replaced by notes, as in a model call. URLs are not downloaded.
  * @example
  * const messages = await promptWithMedia(log, "s-1");
  * @throws TurnlogError `SESSION_NOT_FOUND`, `INVALID_INPUT` for an unknown position

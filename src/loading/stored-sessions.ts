@@ -1,4 +1,4 @@
-/** What the first call of a function of `index.ts` loads: one file of the package, not one for each. */
+/** The functions that `index.ts` loads at their first call: one file of the package holds them all. */
 
 export {
   exportFixture,

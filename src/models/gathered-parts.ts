@@ -96,7 +96,7 @@ class Blocks {
   }
 }
 
-// Makes the stream of `doStream`. A part is made only when it is read; an abort ends the wait for it at once.
+// Makes the stream of `doStream`. A part is made only when it is read; an abort ends the wait for it immediately.
 
 /** An aborted signal breaks the stream with its reason. */
 export function streamParts(

@@ -1,6 +1,6 @@
 /**
  * Decides what the offline model does next: the first word of a message says which of four tools it calls, and
- * every other message gets an answer that says so. Pure.
+ * any other message is answered as not understood. Pure.
  */
 import type {
   LanguageModelV4CallOptions,
@@ -308,7 +308,7 @@ interface Situation {
   readonly instructions: string;
   /** The texts of the last user message; several if messages were sent together. */
   readonly asked: readonly string[];
-  /** The beginning of the answer that was cut off, if the model is asked to go on from there. */
+  /** The beginning of the answer that was cut off, if the model is asked to continue it. */
   readonly said: string;
   /** Whether there are files, which this model cannot read. */
   readonly hasFiles: boolean;

@@ -23,12 +23,11 @@ export interface OfflineModelOptions {
 const schema = optionsOf<OfflineModelOptions>({ delay: milliseconds }, {});
 
 /**
- * A language model without network and key. It goes by the first word of a message: it lists, reads and searches
- * with the tools `list_files`, `read_file` and `search_files`, writes with `write_file`, and says of every other
- * message that it does not understand it. Its summaries list what the user said.
- * Usage counts four characters as a token, rounded up: of the JSON of prompt and tools (input), and of the
- * reasoning, the text and the tool inputs (output). An aborted call rejects, or breaks its stream, with the
- * signal's reason.
+ * A language model that needs no network and no key. The first word of a message decides: it lists, reads and
+ * searches with the tools `list_files`, `read_file` and `search_files`, writes with `write_file`, and answers any
+ * other message by saying that it does not understand it. Its summaries list the user's messages. Usage counts
+ * four characters as a token, rounded up: of the JSON of prompt and tools (input), and of the reasoning, the text
+ * and the tool inputs (output). An aborted call rejects, or breaks its stream, with the signal's reason.
  * @example
  * const runtime = await createRuntime({ memory: true, agent: { model: offlineModel({ delay: 50 }) } });
  */

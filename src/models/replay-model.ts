@@ -33,10 +33,10 @@ export interface ReplayModel extends LanguageModelV4 {
 }
 
 /**
- * Makes a model of a session's events, with the name of the recorded one. Refusals and broken streams come
- * again too; streams that were cancelled hang until they are. A pace that knows its position tells which step
- * is asked for; without one, calls are answered in their order.
- * @param events - All of a session, or from any `step.started` on.
+ * Makes a model from a session's events, with the name of the recorded model. Refusals and broken streams are
+ * replayed too; a stream that was cancelled hangs until it is cancelled again. A pace that knows its position
+ * determines which step answers a call; without one, calls are answered in the recorded order.
+ * @param events - All events of a session, or those from any `step.started` on.
  * @example
  * const agent: Agent = { model: replayModel(events), tools: replayTools(events, tools) };
  * @throws TurnlogError `INVALID_INPUT` from the call for which the log has no step left.
@@ -51,7 +51,7 @@ export function replayModel(
   async function nextParts(options: LanguageModelV4CallOptions) {
     const asked = calls.push(options);
     const { position } = pace;
-    // By the step that has begun: what was stopped before it was asked for anything is not asked again.
+    // By the step that has begun: a step that was stopped before its model call makes no call in the replay.
     const call =
       position === undefined
         ? recorded[asked - 1]
@@ -70,7 +70,7 @@ export function replayModel(
   return {
     specificationVersion: "v4",
     ...nameOf(events),
-    // What addresses hold was the recorded model's affair: a replay fetches nothing.
+    // A replay fetches no URLs: the recorded model has already read their content.
     supportedUrls: { "*/*": [/^/] },
     calls,
     doStream: async (options) => ({ stream: await nextParts(options) }),
@@ -152,7 +152,7 @@ function nameOf(events: readonly SessionEvent[]): {
 function runOut(call: number, steps: number): TurnlogError {
   return new TurnlogError(
     "INVALID_INPUT",
-    `The replay model was called for the ${call}. time, and the log has ${steps} model calls. What runs now does more than what was recorded.`,
+    `This is call ${call} of the replay model, but the log has only ${steps} model calls: this run makes more calls than the recorded one.`,
     { details: { call, steps } },
   );
 }
@@ -205,7 +205,7 @@ function headersOf({ responseHeaders }: Readonly<Record<string, unknown>>): Reco
 
 /** Decides when a recorded event may happen again. */
 export interface ReplayPace {
-  /** Resolves when everything before this position has happened. Rejects to end the replay. */
+  /** Resolves when everything before this position has happened again. Rejects to end the replay. */
   due(position: number): Promise<void>;
   /** The position that the replay has reached. If it is absent, calls are answered in the recorded order. */
   readonly position?: number;

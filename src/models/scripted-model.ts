@@ -44,10 +44,10 @@ export interface ScriptedModel extends LanguageModelV4 {
 }
 
 /**
- * Makes a model that answers each call (`doStream` or `doGenerate`) with the next step of the script. A list is
- * of this process: after a restart it begins again, so give a function that looks at the prompt. Parts are
- * sent when they are read, so a gate holds back all parts after it. An aborted call breaks its stream with the
- * signal's reason, also at a gate.
+ * Makes a model that answers each call (`doStream` or `doGenerate`) with the next step of the script. A list
+ * belongs to this process and starts over after a restart; to survive one, give a function that looks at the
+ * prompt. Parts are sent when they are read, so a gate holds back all parts after it. An aborted call breaks its
+ * stream with the signal's reason, even at a gate.
  * @example
  * const call = { type: "tool-call", toolCallId: "a", toolName: "search", input: { query: "zod" } } as const;
  * const model = scriptedModel([{ parts: [call] }, "Two files mention it."]);
@@ -105,8 +105,8 @@ interface Reply {
 }
 
 /**
- * The parts of a step as a provider streams them. By default the usage counts tokens by `countTokens`. How the step
- * ends is read when its parts are over: a script may decide it meanwhile.
+ * The parts of a step as a provider streams them. By default the usage counts tokens by `countTokens`. How the
+ * step ends is read after its last part, so a script may decide it while the parts are sent.
  */
 export async function* partsOf(
   step: Exclude<ScriptedStep, string>,
@@ -295,7 +295,7 @@ function checkStep(given: unknown, index: number): void {
 
 // The steps of `scriptedModel` scripts, and gates to stop a model inside a step.
 
-/** The model waits until `until` resolves; its stream breaks if `until` rejects. */
+/** The model waits until `until` resolves. Its stream breaks if `until` rejects. */
 interface ScriptedGate {
   readonly type: "gate";
   readonly until: PromiseLike<unknown>;

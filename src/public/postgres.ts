@@ -1,5 +1,5 @@
 /**
- * The event log on PostgreSQL 15 or later. Needs the package pg.
+ * The event log on PostgreSQL 15 or later. It needs the package pg.
  *
  * @example
  * import { createRuntime } from "turnlog";

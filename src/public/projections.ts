@@ -1,4 +1,6 @@
-/** The entry `turnlog/projections`: what a log means. Pure folds, no I/O. */
+/**
+ * The entry `turnlog/projections`: pure folds from a session's events to the state that they describe. No I/O.
+ */
 
 export {
   type HistoryState,

@@ -1,4 +1,4 @@
-/** The entry `turnlog/testing`: for tests of your own agents and of your own event logs. */
+/** The entry `turnlog/testing`: tools for testing your own agents and your own event logs. */
 
 export {
   type Gate,

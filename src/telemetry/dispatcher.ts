@@ -1,6 +1,6 @@
 /**
- * Calls an agent's lifecycle callbacks and the telemetry integrations at the same time and drops what they
- * throw, as the AI SDK does.
+ * Calls an agent's lifecycle callbacks and the telemetry integrations concurrently and drops their errors, as the
+ * AI SDK does.
  */
 
 import type {
@@ -114,7 +114,7 @@ function callbacksOf(settings: LifecycleSettings): ReadonlyMap<LifecycleName, Li
   return callbacks;
 }
 
-/** Own integrations take the place of the registered ones. */
+/** The agent's own integrations replace the registered ones. */
 function integrationsOf({ isEnabled, integrations }: TelemetryOptions): readonly Telemetry[] {
   if (isEnabled === false) return [];
   if (integrations === undefined) return globalThis.AI_SDK_TELEMETRY_INTEGRATIONS ?? [];
@@ -132,7 +132,7 @@ function listenersIn(integration: Telemetry, name: LifecycleName): readonly List
   });
 }
 
-/** Calls a listener. It must not change what it observes: an error of it is dropped. */
+/** Calls a listener. It must not affect the operation that it observes, so its errors are dropped. */
 async function calledQuietly(listener: Listener, event: object): Promise<void> {
   try {
     await listener(event);

@@ -1,7 +1,6 @@
 /**
- * What a telemetry integration gets of an event, by the AI SDK's rules: chosen contexts, no inputs or
- * outputs if they are not recorded, no credentials. Works on copies; callbacks get the event itself.
- * Pure.
+ * The copy of an event that a telemetry integration gets, by the AI SDK's rules: chosen contexts, no inputs or
+ * outputs if they are not recorded, no credentials. Works on copies; callbacks get the event itself. Pure.
  */
 
 import { redactTelemetryValue } from "@ai-sdk/provider-utils";
@@ -157,7 +156,7 @@ function hiddenMetadata({ body: _, ...metadata }: Fields, hides: boolean): Field
     : metadata;
 }
 
-/** Provider tools and requests may have secrets, which their providers know how to leave out. */
+/** Provider tools and requests may contain secrets, which their providers know how to leave out. */
 function withoutCredentials(value: unknown): unknown;
 function withoutCredentials(value: Fields): Fields;
 function withoutCredentials(value: unknown): unknown {

@@ -13,7 +13,7 @@ import type { SessionChunk, SessionMetadata } from "./ui-types.ts";
 export interface EncoderState {
   /** The turn that runs; 0 between turns. */
   readonly turn: number;
-  /** Contents of accepted messages by id: a delivery names them only, maybe once more after a rewind. */
+  /** Contents of accepted messages by id: a delivery only names them, perhaps again after a rewind. */
   readonly contents: ChunkedRecord<StoredUserContent>;
   readonly step: StepProgress;
   /** Calls that the provider runs and whose result has not come yet, maybe of an earlier step. */
@@ -28,7 +28,7 @@ export interface EncoderState {
 export interface StepProgress {
   readonly step: number;
   readonly started: boolean;
-  /** Whether the model has said anything in it. */
+  /** Whether the step has any content of the model. */
   readonly says: boolean;
   /** Texts and reasoning without an end. */
   readonly blocks: readonly { readonly kind: "text" | "reasoning"; readonly id: string }[];

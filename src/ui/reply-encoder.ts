@@ -1,6 +1,6 @@
 /**
  * Encodes the events of a session as chunks of the AI SDK's UI message stream: one message for the
- * replies of a turn. Pure. Another protocol would be another encoder.
+ * replies of a turn. Pure. Another protocol would need another encoder.
  */
 
 import {

@@ -59,7 +59,7 @@ export interface UIMessagesFold {
 }
 
 /**
- * The fold to the messages of a session.
+ * Makes the fold from events to the messages of a session.
  * @example
  * const { initial, fold } = uiMessages({ session: "s-1" });
  * let state = initial;
@@ -125,7 +125,7 @@ function withDelivered(
 ): UIMessagesState {
   if (boundary !== "turn") return state;
   return ids.reduce((before, id) => {
-    // Delivered once more after a rewind: the same message gets another reply.
+    // Delivered again after a rewind: the same message gets another reply.
     const known = before.done.findIndex(
       ({ message, parent }) => message.id === id && parent === before.head,
     );

@@ -14,7 +14,7 @@ export interface SessionMetadata {
   readonly endPosition?: number;
   readonly endedAt?: number;
   readonly reason?: TurnEndReason;
-  /** The model ended the turn and said nothing in its last step. */
+  /** The model ended the turn without any text in its last step. */
   readonly empty?: true;
   /** `provider:model` of the last step. */
   readonly model?: string;
@@ -34,7 +34,7 @@ export type SessionData = {
   };
   /** The provider refused the conversation: the step was tried again with less of it. */
   reduction: { readonly rung: ReductionRung };
-  /** What happens meanwhile. Transient: it is part of the stream, never of a message. */
+  /** What the session is doing. Transient: it is part of the stream, never of a message. */
   notice:
     | { readonly kind: "retrying"; readonly attempt: number; readonly delayMs: number }
     | { readonly kind: "recovered" };

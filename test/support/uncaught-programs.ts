@@ -50,6 +50,6 @@ export const uncaughtPrograms: readonly UncaughtProgram[] = [
     program: `
       import { createClient } from "turnlog/client";
       await createClient({ baseUrl: "http://127.0.0.1:9" }).session("s").send("Hello.");`,
-    next: "Check the address, and that the server runs.",
+    next: "Check the address, and that the server is running.",
   },
 ];
