@@ -1,4 +1,4 @@
-/** What the model gets to see: estimates, limits of models, planners that make prompts smaller. Pure. */
+/** Decides what the model sees: estimates, limits of models, and planners that make prompts smaller. Pure. */
 
 export {
   add,

@@ -35,16 +35,16 @@ const NEWEST_SHARE = 0.5;
 /** The share of the kept tokens for earlier turns' requests in the note. */
 const REQUESTS_SHARE = 0.125;
 
-/** With fewer tokens each, requests are left out: a few words say nothing. */
+/** If they would get fewer tokens each, requests are left out: a few words are of no use. */
 const LEGIBLE_TOKENS = 20;
 
-/** Times that a plan may grow to free tokens for its own note. */
+/** How many times a plan may grow to free tokens for its own note. */
 const ROUNDS = 3;
 
 /**
- * Covers the range of messages that is long enough and has the lowest score, spread evenly over a turn's
- * tokens. A note in its place has the number of hidden messages and their requests. The newest half of the
- * kept messages always stays.
+ * Covers the range of messages that is long enough and has the lowest score, where a turn's score is spread
+ * evenly over its tokens. A note replaces the range and has the number of hidden messages and their requests. The
+ * newest half of the kept messages always stays.
  * @example
  * const how = byImportance({ score: ({ items }) => items.filter(({ kind }) => kind === "user").length })
  * @throws TurnlogError `INVALID_INPUT` for options of wrong types
@@ -152,7 +152,7 @@ function leastImportant(
   return best ?? { first: 0, end: weights.length };
 }
 
-/** Requests that are over share `most` tokens and are cut to their beginning and end. */
+/** Finished requests share `most` tokens and are cut to their beginning and end. */
 function noteOf(
   { units }: Cuttable,
   { first, end }: UnitRange,
@@ -183,7 +183,7 @@ function noteOf(
   return { text, tokens: budget.meter.text(text).text * budget.factor };
 }
 
-// How important a turn is: what the score function of {@link byImportance} gets, and the default score. Pure.
+// The importance of a turn: the argument of {@link byImportance}'s score function, and the default score. Pure.
 
 /** A turn as a score function sees it. */
 interface ScoredTurn {

@@ -39,12 +39,12 @@ export interface PlanBudget {
 export interface CompactionStrategy {
   readonly name: string;
   /**
-   * The plan is taken as it is. Otherwise the running request is added to its summary, word by word, if the
-   * prompt would lose it: what the newest turn was asked, and what it goes on with.
+   * Whether the plan is used unchanged. Otherwise, if the prompt would lose the running request, the request is
+   * added to the summary word by word: the messages of the newest turn and of the work that it continues.
    */
   readonly forgetsRequest?: true;
   plan(history: HistoryState, view: ContextView, budget?: PlanBudget): CompactionPlan | undefined;
-  /** Asks a model for the summary. The result of `plan` is then the last resort. */
+  /** Asks a model for the summary. In that case the result of `plan` is the last resort. */
   readonly writer?: SummaryWriter;
 }
 

@@ -34,7 +34,7 @@ function smaller(one: number | undefined, other: number | undefined): number | u
 }
 
 /**
- * Compacts if the prompt leaves too few tokens for the reply. Never, if the window is not known.
+ * Compacts if the prompt leaves too few tokens for the reply. Never compacts if the window is not known.
  * @example
  * const context: ContextOptions = { compact: { when: overflow(), how: summarize() } };
  */
@@ -43,7 +43,7 @@ export function overflow(): CompactionWhen {
 }
 
 /**
- * Compacts if the prompt has more than a share of the window, or overflows it.
+ * Compacts if the prompt takes more than a share of the window, or overflows it.
  * @param share above 0, up to 1.
  * @example
  * const context: ContextOptions = { compact: { when: threshold(0.8), how: summarize() } };

@@ -78,7 +78,7 @@ export function tokensFrom({ tokens, openTokens }: Cuttable, first: number): num
   return tokens.slice(first).reduce((sum, one) => sum + one, openTokens);
 }
 
-/** The plan that covers units up to `end` (not included); undefined if they show nothing but summaries. */
+/** The plan that covers units up to `end` (not included); undefined if these contain only summaries. */
 export function covering(
   { units }: Cuttable,
   first: number,

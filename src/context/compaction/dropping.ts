@@ -24,9 +24,9 @@ export interface DropOldestOptions {
 const schema = optionsOf<DropOldestOptions>({}, { keepTurns: amount });
 
 /**
- * Shows the newest `keepTurns` turns only; one more if they begin without a request, as a resumed turn does.
- * A request of an older turn is lost, also if that turn failed and a later message only says that the work
- * goes on. Nothing takes the place of what is dropped.
+ * Shows only the newest `keepTurns` turns, and one more if they begin without a request, as a resumed turn does.
+ * A request of an older turn is lost, even if that turn failed and a later message only asks to continue. Nothing
+ * replaces the dropped turns.
  * @example
  * const context: ContextOptions = { compact: { when: tokens(50_000), how: dropOldest({ keepTurns: 5 }) } };
  * @throws TurnlogError `INVALID_INPUT` if `keepTurns` is missing or not a number
@@ -51,7 +51,10 @@ export function dropOldest(options: DropOldestOptions): CompactionStrategy {
 // A compaction without a model: shows the oldest and the newest messages, and a note between them.
 
 export interface DropMiddleOptions {
-  /** Tokens of the oldest messages to keep, at least the first one. Default: a quarter of the kept tokens. */
+  /**
+   * Tokens of the oldest messages to keep; the first message is always kept. Default: a quarter of the kept
+   * tokens.
+   */
   readonly headTokens?: number;
   /** Tokens of the newest messages to keep. Default: the rest of half of the messages' budget. */
   readonly tailTokens?: number;
@@ -114,8 +117,8 @@ interface SlidingWindowOptions {
 const slidingWindowSchema = optionsOf<SlidingWindowOptions>({ tokens: amount }, {});
 
 /**
- * Shows the newest messages only. They begin at a turn's request, if at least half of the tokens remain, else
- * anywhere in a long turn, after its request word by word.
+ * Shows only the newest messages. They begin at a turn's request if that leaves at least half of the tokens;
+ * otherwise they begin within a long turn, after its request word by word.
  * @example
  * const preview = await session.preview({ compact: slidingWindow() });
  */

@@ -1,6 +1,6 @@
 /**
- * Compactions for prompts that no strategy makes small enough, so that no message can end a session: they
- * leave out messages that were too long to be answered, and at last everything before the running turn.
+ * Compactions for prompts that no strategy makes small enough, so that no message can end a session: they leave
+ * out messages that were too long to be answered, and finally everything before the running turn.
  */
 
 import {

@@ -1,6 +1,6 @@
 /**
- * The running request: what the user waits for, and what no compaction may lose. It is the messages of the
- * newest turn and of all turns that this one continues. Pure.
+ * The running request, which the user waits for and no compaction may lose: the messages of the newest turn and
+ * of all turns that it continues. Pure.
  */
 
 import type { TurnEndReason } from "../../events/index.ts";
@@ -13,7 +13,7 @@ import { withRequests } from "./summary-form.ts";
 /** Whether a turn that ended so has done what was asked. */
 const isDone: Readonly<Record<TurnEndReason, boolean>> = {
   stop: true,
-  // The agent's author says that this is the end.
+  // The agent's author defined this as the end.
   "stop-condition": true,
   // The reply or the work was broken off, by a limit or by a guard.
   length: false,
@@ -22,7 +22,7 @@ const isDone: Readonly<Record<TurnEndReason, boolean>> = {
   "timed-out": false,
   "out-of-budget": false,
   repeating: false,
-  // A user who cancels mostly corrects what was asked, and then lets it go on.
+  // A user who cancels mostly wants to correct the request and then let it continue.
   cancelled: false,
   failed: false,
   interrupted: false,
@@ -93,7 +93,7 @@ export function withRunningRequest(
   return lost.length === 0 ? plan : { covers, summary: withRequests(summary, lost) };
 }
 
-/** A few words may be in a text by chance, so they have to be a paragraph of it. */
+/** A few words may be in a text by chance, so they must be a whole paragraph of it. */
 function has(text: string, request: string, asParagraph: boolean): boolean {
   return asParagraph ? `\n\n${text}\n\n`.includes(`\n\n${request}\n\n`) : text.includes(request);
 }

@@ -68,8 +68,8 @@ const schema = optionsOf<SummarizeOptions>(
 );
 
 /**
- * A model summarizes old messages. If the summary is not usable, the model is asked again with long parts cut,
- * then with the newest part only. A digest without a model is the last resort.
+ * A model summarizes old messages. If the summary is not usable, the model tries again with long parts cut, then
+ * with only the newest part. A digest without a model is the last resort.
  * @example
  * const how = summarize({ keepTokens: 10_000, model: cheaper });
  */

@@ -52,7 +52,7 @@ export interface EstimateInput {
 export interface ContextEstimate {
   readonly tokens: number;
   /**
-   * `measured`: billed, and nothing changed since; `counted`: counted, and nothing changed since;
+   * `measured`: billed, and nothing has changed since; `counted`: counted, and nothing has changed since;
    * `anchored`: one of these plus an estimate of the changes; `estimated`: an estimate of everything.
    */
   readonly basis: "measured" | "counted" | "anchored" | "estimated";
@@ -95,7 +95,7 @@ interface Fixed {
   readonly tools: MessageSize;
 }
 
-/** Of the newest texts: the instructions of many sessions may each be their own. */
+/** For the newest texts only: each of many sessions may have its own instructions. */
 const fixedSizes = new WeakMap<Meter, Map<string, MessageSize>>();
 const MOST_FIXED = 64;
 
@@ -114,7 +114,7 @@ function fixedSize(
   return size;
 }
 
-/** What every prompt has: instructions and tools, with what the provider adds to them. */
+/** The constant part of every prompt: instructions and tools, with the provider's additions to them. */
 function fixedSizesOf(input: EstimateInput, meter: Meter, family: ModelFamily): Fixed {
   const { instructions, tools, standing } = input;
   if (standing !== undefined)

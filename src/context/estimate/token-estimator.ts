@@ -26,14 +26,14 @@ export const defaultEstimator: TokenEstimator = {
   text: (text) => textTokens(text),
 };
 
-/** What an estimator makes of a model's texts. The default one knows more tokenizers than o200k. */
+/** The figures of an estimator for a model's texts. The default estimator knows more tokenizers than o200k. */
 export function countsFor(estimator: TokenEstimator, model: ModelName): TokenEstimator["text"] {
   if (estimator !== defaultEstimator) return (text) => estimator.text(text);
   const { vocabulary } = modelTokenizer(model);
   return (text) => textTokens(text, vocabulary);
 }
 
-/** How far the figures of a user's own inexact estimator may be off is not known. */
+/** The error of a user's own inexact estimator is not known. */
 const OWN_SPREAD = 0.3;
 
 /** The factor between an estimator's figures for a model and bills, before there are any. */

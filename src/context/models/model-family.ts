@@ -1,4 +1,7 @@
-/** What estimates depend on, by family of models. Pure tables; the rest is learned from the log (`calibration`). */
+/**
+ * The figures that estimates depend on, by family of models. Pure tables; the rest is learned from the log
+ * (`calibration`).
+ */
 
 import type { ModelName } from "../../events/index.ts";
 
@@ -54,7 +57,7 @@ export interface ReasoningRule {
   readonly afterTurn: "none" | "text" | "all";
 }
 
-/** What holds where nothing else is known. */
+/** The figures where nothing else is known. */
 const usual: ModelFamily = {
   name: "other",
   perMessage: 4,
@@ -67,7 +70,7 @@ const usual: ModelFamily = {
   reasoning: { inTurn: "shown", afterTurn: "all" },
 };
 
-/** What differs from that, or has a source. */
+/** The figures that differ from that, or have a source. */
 const families: Readonly<Record<FamilyName, ModelFamily>> = {
   // Chat format: <|im_start|>role<|im_sep|>…<|im_end|>. "How to count tokens with tiktoken", cookbook.openai.com:
   // three tokens begin the reply.

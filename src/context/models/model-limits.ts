@@ -33,7 +33,7 @@ export interface ModelCatalogue {
   cost(model: ModelName, usage: TokenUsage, time: number): number | undefined;
 }
 
-/** The user's figures win over learned ones, and those over the catalogue's. */
+/** The user's figures take precedence over learned ones, and those over the catalogue's. */
 export interface KnownLimits {
   readonly catalogue?: ModelCatalogue;
   readonly learned?: LearnedLimits;

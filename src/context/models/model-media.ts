@@ -1,5 +1,5 @@
 /**
- * Which media a model accepts, and how much in one request: tables from the providers' documentation.
+ * Which media a model accepts and how much of them in one request: tables from the providers' documentation.
  * Unknown families have no limits here; their providers decide. Pure.
  */
 

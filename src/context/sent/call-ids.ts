@@ -1,6 +1,7 @@
 /**
  * Replaces call ids that a model would refuse in its requests: repeated or long ones, or some letters. An id
- * depends only on the model and the prompt up to the call: a longer prompt begins as the shorter one was sent.
+ * depends only on the model and the prompt up to the call, so a longer prompt begins exactly as the shorter one
+ * was sent.
  */
 
 import { hash } from "node:crypto";

@@ -1,7 +1,8 @@
 /**
- * The messages as a model is sent them, without what providers refuse: unsuitable call ids and tool names,
- * inputs that are no objects, lone surrogates, texts of white space only, an order that it does not take. A message
- * depends only on the model and the messages before it: a longer prompt begins as the shorter one was sent.
+ * The messages as they are sent to a model, without anything that providers refuse: unsuitable call ids and tool
+ * names, inputs that are not objects, lone surrogates, texts of white space only, an order that the model does
+ * not accept. A message depends only on the model and the messages before it, so a longer prompt begins exactly
+ * as the shorter one was sent.
  */
 
 import type {

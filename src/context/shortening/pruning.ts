@@ -169,8 +169,8 @@ function sizeWithoutResults({ items }: ShownUnit, meter: Meter): MessageSize {
 }
 
 /**
- * How far back it pays to prune with a warm cache. Cost: all after the oldest pruned result is written to the
- * cache again. Gain: the expected steps do not read pruned tokens. Returns the best balance, or none.
+ * How far back it pays to prune with a warm cache. The cost: everything after the oldest pruned result is written
+ * to the cache again. The gain: the expected steps do not read pruned tokens. Returns the best balance, or none.
  */
 function worthwhile(
   found: readonly Candidate[],

@@ -27,7 +27,7 @@ export interface SessionCost {
   readonly retries: Cost;
   readonly compactions: Cost;
   readonly total: Cost;
-  /** Of a whole fork: the cost of the shared part, which is not in the sum. */
+  /** For a whole fork: the cost of the shared part, which is not in the sum. */
   readonly inherited?: Cost;
 }
 
@@ -81,7 +81,7 @@ export function sessionCost(state: UsageState, known: KnownLimits, turn?: number
   };
 }
 
-/** What some turns of the session cost, with their retries and compactions. */
+/** The cost of some turns of the session, with their retries and compactions. */
 export function turnsCost(state: UsageState, known: KnownLimits, turns: ReadonlySet<number>): Cost {
   return [...ownSteps(state), ...ownBeside(state)]
     .filter(({ turn }) => turns.has(turn))

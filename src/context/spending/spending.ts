@@ -1,4 +1,4 @@
-/** What sessions spend, by day, and the limits of it. Pure. */
+/** The spending of sessions by day, and its limits. Pure. */
 
 import { z } from "zod";
 import type { EventBody, ModelName, TokenUsage } from "../../events/index.ts";
@@ -11,7 +11,7 @@ export interface Budget {
   readonly tokens?: number;
   /** US dollars. A model without a known price cannot be called under this limit. */
   readonly dollars?: number;
-  /** Count anew each UTC day or month. Default: count all that was ever spent. */
+  /** Starts counting again each UTC day or month. Default: counts everything that was ever spent. */
   readonly per?: "day" | "month";
 }
 
@@ -101,7 +101,9 @@ function dayOf(time: number): string {
   return new Date(time).toISOString().slice(0, 10);
 }
 
-/** The next call as far as it is known: its model, and the tokens of its prompt, if they are estimated yet. */
+/**
+ * The next call as far as it is known: its model, and the tokens of its prompt if they are already estimated.
+ */
 export interface NextCall {
   readonly model: ModelName;
   readonly promptTokens: number | undefined;
@@ -119,7 +121,9 @@ export function leastCost(
 
 type Reached = NonNullable<EventBody<"turn.limit-reached">["data"]["budget"]>;
 
-/** The limit that a call would pass; undefined if it may be made. `of`: `session`, or a key of the metadata. */
+/**
+ * The limit that a call would exceed; undefined if it may be made. `of`: `session`, or a key of the metadata.
+ */
 export function passedLimit(
   of: string,
   budget: Budget,
