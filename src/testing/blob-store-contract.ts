@@ -53,7 +53,7 @@ const putting: readonly Promised[] = [
     },
   ],
   [
-    "takes bytes as they come, and answers the same name however they are cut",
+    "takes bytes in pieces, and returns the same name however they are cut",
     async (blobs) => {
       const bytes = content(3, 100_000);
       using whole = await blobs.put(bytes);
@@ -67,7 +67,7 @@ const putting: readonly Promised[] = [
     },
   ],
   [
-    "keeps what was put apart from the array that it was given in",
+    "keeps a stored blob apart from the array that it was given in",
     async (blobs) => {
       const bytes = content(4);
       using held = await blobs.put(bytes);
@@ -79,7 +79,7 @@ const putting: readonly Promised[] = [
     },
   ],
   [
-    "stores content once that is put many times at once",
+    "stores content only once when it is put many times at the same time",
     async (blobs) => {
       const held = await Promise.all(
         Array.from({ length: 20 }, (_, index) =>
@@ -91,7 +91,7 @@ const putting: readonly Promised[] = [
     },
   ],
   [
-    "refuses what is larger than the limit, and stores nothing of it",
+    "refuses content that is larger than the limit, and stores nothing of it",
     async (blobs) => {
       const bytes = content(6, 1000);
       await fails("BLOB_TOO_LARGE", () => blobs.put(bytes, { maxBytes: 999 }));
@@ -115,7 +115,7 @@ const putting: readonly Promised[] = [
     },
   ],
   [
-    "says of a blob that it is not there, and of what is no digest that it names none",
+    "reports a missing blob as missing, and refuses a name that is not a digest",
     async (blobs) => {
       const absent = hash("sha256", "absent");
       assert.equal(await blobs.has(absent), false);
@@ -138,7 +138,7 @@ const putting: readonly Promised[] = [
 
 const collecting: readonly Promised[] = [
   [
-    "takes away what nobody uses, and says how much that was",
+    "removes unused blobs, and reports how much it removed",
     async (blobs) => {
       const [one = "", other = "", third = ""] = await putAll(blobs, 3);
       const collected = await blobs.collect(async () => new Set([other]));
@@ -149,7 +149,7 @@ const collecting: readonly Promised[] = [
     },
   ],
   [
-    "takes away only among those that it is told",
+    "removes only blobs among those that it is given",
     async (blobs) => {
       const [one = "", ...others] = await putAll(blobs, 3);
       const absent = hash("sha256", "absent");
@@ -158,7 +158,7 @@ const collecting: readonly Promised[] = [
     },
   ],
   [
-    "leaves alone what is held, until it is let go of",
+    "keeps a held blob until it is released",
     async (blobs) => {
       const held = await blobs.put(content(1));
       const again = await blobs.put(content(1));
@@ -172,7 +172,7 @@ const collecting: readonly Promised[] = [
     },
   ],
   [
-    "leaves alone what was put while it was asked what is used, also when it was there before",
+    "keeps blobs that are put during a collection, even if they were there before",
     async (blobs) => {
       const [old = ""] = await putAll(blobs, 1);
       let fresh = "";
@@ -190,7 +190,7 @@ const collecting: readonly Promised[] = [
     },
   ],
   [
-    "never takes a blob from under who has put it, however puts and collections meet",
+    "never removes a blob that a caller has just put, however puts and collections overlap",
     async (blobs) => {
       const putting = Array.from({ length: 60 }, async (_, index) => {
         for (let turn = 0; turn < index % 7; turn++) await Promise.resolve();
@@ -202,7 +202,7 @@ const collecting: readonly Promised[] = [
     },
   ],
   [
-    "takes nothing when it cannot be told what is used",
+    "removes nothing if the used blobs cannot be determined",
     async (blobs) => {
       const [one = ""] = await putAll(blobs, 1);
       const unknown = async (): Promise<never> => {
@@ -213,7 +213,7 @@ const collecting: readonly Promised[] = [
     },
   ],
   [
-    "takes nothing as long as somebody copies",
+    "removes nothing while a copy is under way",
     async (blobs) => {
       await putAll(blobs, 2);
       {
@@ -224,7 +224,7 @@ const collecting: readonly Promised[] = [
     },
   ],
   [
-    "takes nothing of what is held by its name, and all else",
+    "removes no blob that is held by its name, and removes all others",
     async (blobs) => {
       const [one = "", other = "", third = ""] = await putAll(blobs, 3);
       {
@@ -240,7 +240,7 @@ const collecting: readonly Promised[] = [
     },
   ],
   [
-    "keeps what is said to be there of blobs that are held, whatever collection was under way",
+    "keeps held blobs that it has reported as present, whatever collection was under way",
     async (blobs) => {
       for (let turns = 0; turns < 60; turns++) {
         const [one = ""] = await putAll(blobs, 1);
@@ -276,7 +276,7 @@ export function blobStoreContract(
       });
     }
     if (reopen === undefined) return;
-    it("has after reopening every blob that was put, and holds none of them", async () => {
+    it("has every stored blob after reopening, and holds none of them", async () => {
       const blobs = await open();
       const held = await blobs.put(content(1));
       const again = await reopen(blobs);

@@ -52,7 +52,7 @@ export function eventLogContract(
       });
     }
     if (reopen !== undefined) {
-      it("has after reopening everything that was appended, and goes on from there", () =>
+      it("has everything that was appended after reopening, and continues from there", () =>
         keepsEverything(open, reopen));
     }
   });

@@ -28,7 +28,7 @@ export function inboxContract(
   };
 
   describe(`inbox: ${name}`, () => {
-    it("lists the commands of a session in their order, each under its id once, until it is answered", async () => {
+    it("lists the commands of a session in order, each id once, until they are answered", async () => {
       await opened(async (inbox) => {
         for (const id of ["b", "a", "c"]) await inbox.post("s", command(id));
         await inbox.post("s", { ...command("a"), name: "other" });
@@ -40,7 +40,7 @@ export function inboxContract(
       });
     });
 
-    it("gives the first answer to who waits for it, before or after it was given", async () => {
+    it("gives the first answer to every caller that waits for it, before or after it was given", async () => {
       await opened(async (inbox) => {
         await inbox.post("s", command("a"));
         const early = inbox.answerOf("s", "a");
@@ -53,7 +53,7 @@ export function inboxContract(
       });
     });
 
-    it("stops to wait when the signal aborts, or the log is closed", async () => {
+    it("stops waiting when the signal aborts or the log is closed", async () => {
       const log = await open();
       const inbox = inboxOf(log);
       const left = new AbortController();
@@ -66,7 +66,7 @@ export function inboxContract(
       await closes;
     });
 
-    it("says which sessions wait: those of nobody, and of this process", async () => {
+    it("reports which sessions have commands: those without a process, and those of this process", async () => {
       await opened(async (inbox, log) => {
         await log.ownership?.claim("own");
         for (const session of ["own", "nobodys"]) await inbox.post(session, command("a"));
@@ -77,7 +77,7 @@ export function inboxContract(
 
     if (beside === undefined) return;
 
-    it("leaves a session to the living process that has it, which answers", async () => {
+    it("leaves a session to the living process that runs it, which answers", async () => {
       await opened(async (inbox, log) => {
         const other = await beside(log);
         try {
@@ -88,7 +88,7 @@ export function inboxContract(
           const seen = await heard(inbox, ["free"]);
           assert.ok(!seen.has("theirs"));
           await heard(inboxOf(other), ["theirs"]);
-          // Who does not have the session cannot answer for it.
+          // A process that does not have the session cannot answer for it.
           await inbox.answer("theirs", "a", "wrong");
           const answer = inbox.answerOf("theirs", "a");
           await inboxOf(other).answer("theirs", "a", "right");

@@ -22,7 +22,7 @@ export function keyStoreContract(
   { describe, it, open, reopen }: KeyStoreContract,
 ): void {
   describe(`key store: ${name}`, () => {
-    it("has under each name what was saved there last, and nothing under any other", async () => {
+    it("has the last saved text under each name, and nothing under any other name", async () => {
       const keys = await open();
       const names = ["a", "A", "a.b", "a:b", "aCb", "a@b", "a-b", "x".repeat(128), "-unfinished"];
       for (const session of names) {
@@ -38,7 +38,7 @@ export function keyStoreContract(
       assert.equal(await keys.load("a"), "short");
     });
 
-    it("has nothing any more under a name that was erased, however often, and everything else", async () => {
+    it("has nothing under an erased name, however often it was erased, and keeps everything else", async () => {
       const keys = await open();
       await keys.save("a", "1");
       await keys.save("b", "2");

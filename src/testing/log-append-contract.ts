@@ -19,15 +19,15 @@ const notEvents: readonly (readonly [what: string, event: unknown])[] = [
   ["no object", 5],
   ["nothing", null],
   ["no time", { type: "part.text-delta", data: { id: "0", text: "" } }],
-  ["a time that is no number", { ...numbered(1), time: Number.NaN }],
+  ["a time that is not a number", { ...numbered(1), time: Number.NaN }],
   ["a time without an end", { ...numbered(1), time: Infinity }],
-  ["an id that is no text", { ...numbered(1), id: 5 }],
+  ["an id that is not a text", { ...numbered(1), id: 5 }],
   ["a field that no event has", { ...numbered(1), session: "t" }],
   ["no data", { type: "part.text-delta", time: 1 }],
   ["a type that nobody knows", { type: "turn.begun", time: 1, data: {} }],
   ["a type of every object", { type: "constructor", time: 1, data: {} }],
   ["data of another type", { ...numbered(1), data: { turn: 1, maxSteps: 1 } }],
-  ["data that are no JSON", { type: "part.raw", time: 1, data: { rawValue: 1n } }],
+  ["data that are not JSON", { type: "part.raw", time: 1, data: { rawValue: 1n } }],
   ["data that JSON leaves out", { type: "part.raw", time: 1, data: { rawValue: () => 1 } }],
   [
     "numbers that JSON does not have",
@@ -65,7 +65,7 @@ const notEvents: readonly (readonly [what: string, event: unknown])[] = [
 
 export const appendContract: readonly Promised[] = [
   [
-    "numbers the events of a session from 1 without a gap, and tells where they ended up",
+    "numbers the events of a session from 1 without a gap, and returns their positions",
     async (log) => {
       assert.deepEqual(await log.append("s", "none", numberedUpTo(3)), {
         revision: 3,
@@ -131,7 +131,7 @@ export const appendContract: readonly Promised[] = [
     },
   ],
   [
-    "takes nothing of a writer behind an append of it that was refused, though it would fit by then",
+    "refuses a writer's appends after one of them was refused, even if they would fit by then",
     async (log) => {
       await log.append("s", "none", numberedUpTo(2));
       const [writer, other] = [{}, {}];
@@ -150,7 +150,7 @@ export const appendContract: readonly Promised[] = [
     },
   ],
   [
-    "takes `any` for every session, `none` only for new ones and `exists` only for old ones",
+    "accepts `any` for every session, `none` only for new ones and `exists` only for existing ones",
     async (log) => {
       await fails("REVISION_CONFLICT", () => log.append("s", "exists", [numbered(1)]));
       await fails("REVISION_CONFLICT", () => log.append("s", 1, [numbered(1)]));
@@ -193,7 +193,7 @@ export const appendContract: readonly Promised[] = [
     },
   ],
   [
-    "refuses what is no event, or could not be read again, and writes nothing of that append",
+    "refuses values that are not events or could not be read again, and writes nothing of that append",
     async (log) => {
       await log.append("s", "none", [numbered(1)]);
       for (const [what, event] of notEvents) {
@@ -210,7 +210,7 @@ export const appendContract: readonly Promised[] = [
     },
   ],
   [
-    "takes an event of a type that it does not know only where it is copied, and then only if it is one",
+    "accepts a valid event of an unknown type, but only in a copy",
     async (log) => {
       const later = (data: object): NewEvent[] => [
         numbered(2),

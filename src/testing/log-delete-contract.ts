@@ -52,7 +52,7 @@ export const deleteContract: readonly Promised[] = [
     },
   ],
   [
-    "tells who deleted a session, if it was said",
+    "reports who deleted a session, if that was given",
     async (log) => {
       await log.append("s", "none", [numbered(1)]);
       await log.append("t", "none", [numbered(1), numbered(2)]);
@@ -83,7 +83,7 @@ export const deleteContract: readonly Promised[] = [
     },
   ],
   [
-    "deletes with a session what was appended before, and refuses what comes after",
+    "deletes earlier appends together with a session, and refuses later ones",
     async (log) => {
       const before = numberedUpTo(20).map((event) => log.append("s", "any", [event]));
       const named = log.append("s", "any", [numbered(21, "id")]);
@@ -98,7 +98,7 @@ export const deleteContract: readonly Promised[] = [
     },
   ],
   [
-    "knows no session that there never was",
+    "refuses to delete a session that never existed",
     async (log) => {
       await log.append("s", "none", [numbered(1)]);
       await fails("SESSION_NOT_FOUND", () => log.delete("s-1"));
@@ -108,7 +108,7 @@ export const deleteContract: readonly Promised[] = [
     },
   ],
   [
-    "tells the followers of a session that it was deleted, and lets others go on",
+    "tells the followers of a session that it was deleted, and lets others continue",
     async (log) => {
       await appendInTurn(log, ["s", "t"], 3);
       const events = log.subscribe("s")[Symbol.asyncIterator]();
@@ -160,7 +160,7 @@ export const deleteContract: readonly Promised[] = [
     },
   ],
   [
-    "gives forks their own copy of what they shared, where that is asked for",
+    "gives forks their own copy of the shared events on request",
     async (log) => {
       await log.append("r", "none", [numbered(1, "root"), ...numberedUpTo(5, 2)]);
       await log.fork("p", [forked("r", 4), numbered(50, "own"), ...numberedUpTo(300, 60)]);
@@ -211,7 +211,7 @@ export const deleteContract: readonly Promised[] = [
     },
   ],
   [
-    "goes on reading a fork, in both directions, while what it shared is deleted",
+    "continues reading a fork, in both directions, while the shared events are deleted",
     async (log) => {
       await log.append("r", "none", numberedUpTo(600));
       await log.fork("p", [forked("r", 500), ...numberedUpTo(600, 1000)]);

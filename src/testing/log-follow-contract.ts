@@ -28,7 +28,7 @@ async function takeAll(events: AsyncIterator<GlobalEvent>, count: number): Promi
 
 export const followContract: readonly Promised[] = [
   [
-    "gives the past of all sessions and goes on live in global order, from any position",
+    "gives the past of all sessions and then live events in global order, from any position",
     async (log) => {
       await appendInTurn(log, ["a", "b"], 10);
       for (const from of [1, 7, 20, 21]) {
@@ -58,7 +58,7 @@ export const followContract: readonly Promised[] = [
     },
   ],
   [
-    "tells nobody of an event before its append has resolved",
+    "delivers no event before its append has resolved",
     async (log) => {
       const events = follow(log);
       const order: string[] = [];
@@ -77,7 +77,7 @@ export const followContract: readonly Promised[] = [
     },
   ],
   [
-    "leaves out what was deleted and goes on behind it",
+    "leaves out deleted events and continues after them",
     async (log) => {
       await appendInTurn(log, ["a", "s"], 5);
       const events = follow(log);
@@ -96,7 +96,7 @@ export const followContract: readonly Promised[] = [
     },
   ],
   [
-    "ends when its signal aborts, when it is told to return and when the log closes, also while it waits",
+    "ends when its signal aborts, when it is told to return and when the log closes, even while it waits",
     async (log) => {
       await log.append("s", "none", numberedUpTo(3));
       const stop = new AbortController();

@@ -125,7 +125,7 @@ export const forkContract: readonly Promised[] = [
     },
   ],
   [
-    "tells a fork's subscribers the events that it shares, then its own as they come, and no others",
+    "gives a fork's subscribers its shared events, then its own live events, and no others",
     async (log) => {
       await log.append("p", "none", numberedUpTo(3));
       const early = log.subscribe("f")[Symbol.asyncIterator]();
@@ -227,7 +227,7 @@ export const forkContract: readonly Promised[] = [
     },
   ],
   [
-    "may give a fork a snapshot of what it shares, never one of what it does not",
+    "may give a fork a snapshot of shared events, never one of other events",
     async (log) => {
       await log.append("p", "none", numberedUpTo(4));
       const snapshot = { projection: "x", version: 1, state: { of: "p" } };
@@ -244,7 +244,7 @@ export const forkContract: readonly Promised[] = [
     },
   ],
   [
-    "forks what was appended and is not written yet",
+    "forks events that were appended but are not written yet",
     async (log) => {
       await log.append("p", "none", [numbered(1)]);
       const appended = log.append("p", 1, [numbered(2)]);

@@ -5,7 +5,7 @@ import { fails, numbered, positionsOf, type Promised } from "./log-samples.ts";
 
 export const idempotencyContract: readonly Promised[] = [
   [
-    "writes events with the same ids once, however often they are appended, and answers the same",
+    "writes events with the same ids once, however often they are appended, and returns the same",
     async (log) => {
       await log.append("s", "none", [numbered(1)]);
       const events = [numbered(2, "a"), numbered(3), numbered(4, "b")];
@@ -21,7 +21,7 @@ export const idempotencyContract: readonly Promised[] = [
     },
   ],
   [
-    "recognises an append that is not written yet, and tells of it only when it is",
+    "recognizes an append that is not written yet, and confirms it only once it is",
     async (log) => {
       const attempts = await Promise.all(
         Array.from({ length: 5 }, () => log.append("s", "none", [numbered(1, "a")])),
@@ -91,7 +91,7 @@ export const idempotencyContract: readonly Promised[] = [
     },
   ],
   [
-    "does not take an id for used when the append that brought it was refused",
+    "does not count an id as used if its append was refused",
     async (log) => {
       await fails("REVISION_CONFLICT", () => log.append("s", 9, [numbered(1, "a")]));
       assert.equal((await log.append("s", 0, [numbered(1, "a")])).repeated, false);

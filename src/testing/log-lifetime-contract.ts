@@ -41,7 +41,7 @@ export const lifetimeContract: readonly Promised[] = [
     },
   ],
   [
-    "tells which sessions were appended to, forked and deleted, if it tells that at all",
+    "reports which sessions were appended to, forked and deleted, if it reports that at all",
     async (log) => {
       const told: string[] = [];
       const following = log.onChange?.((session) => told.push(session));
@@ -92,7 +92,7 @@ export const lifetimeContract: readonly Promised[] = [
     },
   ],
   [
-    "writes what was appended before it closes, and refuses everything after that",
+    "writes all earlier appends before it closes, and refuses everything after that",
     async (log) => {
       const appends = numberedUpTo(50).map((event) => log.append("s", "any", [event]));
       const named = log.append("t", "any", [numbered(1, "id")]);

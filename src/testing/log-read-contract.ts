@@ -35,7 +35,7 @@ const odd: readonly NewEvent[] = [
 
 export const readContract: readonly Promised[] = [
   [
-    "gives back exactly what was appended, also what this release does not know",
+    "returns exactly what was appended, even events that this release does not know",
     async (log) => {
       await log.append("s", "none", odd, { origin: "copied" });
       assert.deepEqual(await Array.fromAsync(log.read("s")), stored(odd));
@@ -73,7 +73,7 @@ export const readContract: readonly Promised[] = [
     },
   ],
   [
-    "reads single events in the order that is asked for, alone in their rows or not, and leaves out what there is not",
+    "reads single events in the requested order, alone in their rows or not, and leaves out missing ones",
     async (log) => {
       const events = [...numberedUpTo(300), ...numberedUpTo(5, 301, alone)];
       await log.append("s", "none", events);
@@ -95,7 +95,7 @@ export const readContract: readonly Promised[] = [
     },
   ],
   [
-    "has no events of a session that nobody appended to, and refuses what is no name or no position",
+    "has no events of a session without appends, and refuses invalid names and positions",
     async (log) => {
       await log.append("s", "none", [numbered(1)]);
       assert.deepEqual(await positionsOf(log.read("t")), []);
@@ -188,7 +188,7 @@ export const readContract: readonly Promised[] = [
     },
   ],
   [
-    "reads all up to now, whatever is appended meanwhile",
+    "reads everything up to now, whatever is appended during the read",
     async (log) => {
       await appendInTurn(log, ["a", "b"], 300);
       const seen: number[] = [];

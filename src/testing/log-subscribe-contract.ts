@@ -28,7 +28,7 @@ async function takeSeveral(
 
 export const subscribeContract: readonly Promised[] = [
   [
-    "gives the past and goes on live without a gap, from any position",
+    "gives the past and then live events without a gap, from any position",
     async (log) => {
       await log.append("s", "none", numberedUpTo(10));
       for (const from of [1, 5, 10, 11]) {
@@ -68,7 +68,7 @@ export const subscribeContract: readonly Promised[] = [
     },
   ],
   [
-    "tells nobody of an event before its append has resolved",
+    "delivers no event before its append has resolved",
     async (log) => {
       const events = iterator(log);
       const order: string[] = [];
@@ -91,7 +91,7 @@ export const subscribeContract: readonly Promised[] = [
     },
   ],
   [
-    "gives every subscriber everything, also one that is much slower than the writer",
+    "gives every subscriber everything, even one that is much slower than the writer",
     async (log) => {
       const slow = iterator(log);
       assert.equal(
@@ -113,7 +113,7 @@ export const subscribeContract: readonly Promised[] = [
     },
   ],
   [
-    "ends when its signal aborts, also while it waits, and at once when it was aborted before",
+    "ends when its signal aborts, even while it waits, and immediately if it was already aborted",
     async (log) => {
       await log.append("s", "none", [numbered(1)]);
       const stop = new AbortController();
@@ -129,7 +129,7 @@ export const subscribeContract: readonly Promised[] = [
     },
   ],
   [
-    "ends when it is told to return, also while it waits",
+    "ends when it is told to return, even while it waits",
     async (log) => {
       await log.append("s", "none", numberedUpTo(3));
       for await (const event of log.subscribe("s")) if (event.position === 2) break;
@@ -141,7 +141,7 @@ export const subscribeContract: readonly Promised[] = [
     },
   ],
   [
-    "ends when the log closes, also while it waits or reads the past",
+    "ends when the log closes, even while it waits or reads the past",
     async (log) => {
       await log.append("s", "none", numberedUpTo(2000));
       const behind = iterator(log);
@@ -155,7 +155,7 @@ export const subscribeContract: readonly Promised[] = [
     },
   ],
   [
-    "lets go of subscriptions that ended: others go on",
+    "releases subscriptions that ended, and lets others continue",
     async (log) => {
       const stop = new AbortController();
       const ended = Array.from({ length: 20 }, () => iterator(log, 1, stop.signal));

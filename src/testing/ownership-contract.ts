@@ -8,9 +8,9 @@ import { fails, numbered } from "./log-samples.ts";
 export interface OwnershipContract extends ContractRunner {
   /** Opens a new, empty log for each test, which closes it. */
   readonly open: () => Promise<EventLog>;
-  /** Opens the store of an open log as another process does. Omit it for a store that one process owns. */
+  /** Opens the store of an open log as another process would. Omit it for a store that one process owns. */
   readonly beside?: (log: EventLog) => Promise<EventLog>;
-  /** Ends what keeps the claims of a log, as if its process had been silent for too long. */
+  /** Lets the claims of a log lapse, as if its process had been silent for too long. */
   readonly silence?: (log: EventLog) => Promise<void>;
 }
 
@@ -94,7 +94,7 @@ export function ownershipContract(
       });
     });
 
-    it("gives each session to one of many that ask at the same time", async () => {
+    it("gives each session to exactly one of many processes that claim it at the same time", async () => {
       await both(async (one, other) => {
         const names = Array.from({ length: 12 }, (_, index) => `s${index}`);
         const asked = names.flatMap((name) =>
@@ -113,7 +113,7 @@ export function ownershipContract(
       });
     });
 
-    it("gives the sessions of a closed log to others at once", async () => {
+    it("gives the sessions of a closed log to others immediately", async () => {
       await opened(async (one) => {
         const other = await beside(one);
         await taken(other, "s");

@@ -21,7 +21,7 @@ export interface MatcherAnswer {
  * }
  */
 export interface SessionMatchers {
-  /** The agent does the same again, event by event. Returns a promise. */
+  /** The agent repeats the session exactly, event by event. Returns a promise. */
   toReplay(agent: ReplayedAgent, options?: ReplayOptions): Promise<void>;
   /** The session called exactly these tools, in this order. */
   toHaveCalledTools(calls: readonly ExpectedCall[]): void;
@@ -55,7 +55,7 @@ export const sessionMatchers: {
       pass: difference === undefined,
       message: () =>
         difference === undefined
-          ? "The session happens again as it was recorded, and should not."
+          ? "The agent repeats the session exactly as it was recorded, but should not."
           : differenceText(difference),
     };
   },
