@@ -40,7 +40,8 @@ export interface Server {
   readonly token: string | undefined;
   /**
    * Admits a WebSocket (`/ws?sessionId=<id>`, `/api/chat`) in a framework that upgrades connections itself.
-   * Answers the response of a refusal, or the server's side of the connection. `serveNode` does it all.
+   * Resolves with the response of a refusal, or with the server's side of the connection. `serveNode` does all of
+   * this for you.
    * @example
    * const socket = await server.upgrade(request);
    * if (socket instanceof Response) return socket;
@@ -48,12 +49,12 @@ export interface Server {
    */
   readonly upgrade: (request: Request) => Promise<Response | ServerSocket>;
   /**
-   * Refuses new requests and ends all streams with a comment that says why. Turns go on: the runtime's
+   * Refuses new requests and ends all streams with a comment that says why. Turns keep running: the runtime's
    * `close` stops them.
    */
   readonly close: (reason?: string) => void;
   /**
-   * The path that signs a browser in to the studio, once and within ten minutes. `/` without a token.
+   * The path that signs a browser in to the studio, once and within ten minutes; `/` if the server has no token.
    * @throws TurnlogError `INVALID_INPUT` without the option `studio`
    */
   readonly studioPath: () => string;
@@ -70,7 +71,7 @@ export function createServer(runtime: Runtime, options: ServerOptions = {}): Ser
   return serverCore(runtime, options).server;
 }
 
-/** A server with its settings, for what listens. */
+/** A server with its settings, for the code that listens. */
 export interface ServerCore {
   readonly server: Server;
   readonly settings: ServerSettings;
@@ -174,7 +175,7 @@ async function application(
     handler.guard.plain(req.raw, () => {
       throw new TurnlogError(
         "UPGRADE_REQUIRED",
-        "This address speaks WebSocket, with a server of `serveNode` or by `server.upgrade`. Use server-sent events elsewhere: GET /api/sessions/<id>/events, POST /api/chat.",
+        "This address speaks WebSocket, which needs `serveNode` or `server.upgrade`. Without them, use server-sent events: GET /api/sessions/<id>/events, POST /api/chat.",
       );
     }),
   );
@@ -223,13 +224,13 @@ function routes({
 
 // The OpenAPI 3.1 description of the routes, made of their schemas. Pure.
 
-/** The description of the routes, as `/openapi.json` answers it. */
+/** The description of the routes, as `/openapi.json` returns it. */
 function describeRoutes(routes: readonly Route[]): JsonObject {
   const paths: Record<string, Record<string, JsonValue>> = {};
   for (const one of routes) (paths[one.path] ??= {})[one.method] = operation(one);
   return {
     openapi: "3.1.0",
-    info: { title: "turnlog", version: "1", description: "Durable sessions of LLM agents." },
+    info: { title: "turnlog", version: "1", description: "Durable LLM agent sessions." },
     security: [{ token: [] }],
     components: {
       securitySchemes: { token: { type: "http", scheme: "bearer" } },
@@ -243,7 +244,7 @@ const problemSchema = z.object({
   type: z.literal("about:blank"),
   title: z.string(),
   status: z.int(),
-  code: z.string().describe("Stable: switch on this."),
+  code: z.string().describe("A stable code for programs to switch on."),
   detail: z.string(),
   session: z.string().optional(),
   position: z.int().optional(),

@@ -1,4 +1,6 @@
-/** Asks `authorize` about a request, and holds sessions against the metadata that it answers. Opens no session. */
+/**
+ * Asks `authorize` about a request, and checks sessions against the metadata that it returns. Opens no session.
+ */
 
 import { z } from "zod";
 import { jsonObjectSchema, TurnlogError, type JsonObject } from "../events/index.ts";
@@ -28,7 +30,7 @@ export class Permissions {
     if (this.#settings.isReadOnly && !readingActions.has(action)) {
       throw new TurnlogError(
         "FORBIDDEN",
-        `Nothing can run or change here (${action}): the server has no agent. Start it with --agent <module>.`,
+        `Nothing can run or change here (${action}), since the server has no agent. Start it with --agent <module>.`,
       );
     }
     const permission = await this.#asked(request, action, session);
@@ -56,7 +58,7 @@ export class Permissions {
     return isAllowed ? permission : undefined;
   }
 
-  /** True for a session that does not exist: who creates it gives it the metadata. */
+  /** True for a session that does not exist: the client that creates it gives it the metadata. */
   async #isOf(session: string, where: JsonObject): Promise<boolean> {
     const { log } = this.#runtime;
     const revision = await log.revision(session);

@@ -7,7 +7,7 @@ import type { ServerSettings } from "./server-options.ts";
 import { StudioSignIn } from "./studio/sign-in.ts";
 import { studioFile } from "./studio/page-files.ts";
 
-/** What is known of a request that is being answered, for the log of requests. */
+/** What is known about a request that is being answered, for the request log. */
 export interface About {
   session: string;
   actor: string | undefined;
@@ -47,7 +47,7 @@ export class RequestGuard {
     return this.#signIn === undefined ? "/" : `/?ticket=${this.#signIn.ticket()}`;
   }
 
-  /** A file of the studio, which has nothing of the store; or the exchange of a ticket for a cookie. */
+  /** A file of the studio, which contains no data of the store, or the exchange of a ticket for a cookie. */
   async studioPage(request: Request): Promise<Response> {
     return await this.answered(request, async () => {
       const { pathname, searchParams } = new URL(request.url);
@@ -77,12 +77,12 @@ export class RequestGuard {
     });
   }
 
-  /** A route that load balancers ask without a token. */
+  /** A route that load balancers call without a token. */
   async open(request: Request, handle: () => Response | Promise<Response>): Promise<Response> {
     return await this.answered(request, async () => await handle());
   }
 
-  /** Answers what browsers ask before a request of another origin. */
+  /** Answers the preflight that browsers send before a request from another origin. */
   async preflight(request: Request): Promise<Response> {
     return await this.answered(request, async () => {
       const headers = {
@@ -137,7 +137,7 @@ export class RequestGuard {
     if (!this.#closing.aborted) return;
     throw new TurnlogError(
       "RUNTIME_CLOSED",
-      "The server is closing. Send the request again when it has started anew.",
+      "The server is closing. Send the request again when it has restarted.",
     );
   }
 }

@@ -46,7 +46,7 @@ export class RouteHandler {
         about.session = asked === undefined ? "" : parseSessionId(asked);
         return await this.#permissions.of(request, action, about.session);
       };
-      // Where the path says what is asked for, the body is read only for those who may send it.
+      // Where the path alone identifies the request, the body is read only for clients that may send it.
       const known = route.about(params);
       const early = known === undefined ? undefined : await ask(known);
       const checked = route.check({ params, ...(await this.#given(request, route)) });
@@ -168,7 +168,7 @@ function named(actor: string | undefined): Call["by"] {
   return actor === undefined ? {} : { by: actor };
 }
 
-// Limits of one client: requests a minute, and answers that are open at once.
+// Limits of one client: requests per minute, and answers that are open at the same time.
 
 interface Client {
   minute: number;
@@ -190,7 +190,10 @@ export class RateLimit {
     this.#clock = clock;
   }
 
-  /** Counts a request, whose answer is open until it is disposed of. @throws TurnlogError `TOO_MANY_REQUESTS` */
+  /**
+   * Counts a request. Its answer is open until the returned object is disposed of. @throws TurnlogError
+   * `TOO_MANY_REQUESTS`
+   */
   enter(name: string): Disposable {
     const now = this.#clock();
     const minute = Math.floor(now / 60_000);
@@ -198,7 +201,7 @@ export class RateLimit {
     if (client.requests >= this.#limits.requestsPerMinute) {
       const retryAfterSeconds = ((minute + 1) * 60_000 - now) / 1000;
       throw tooMany(
-        `More than ${this.#limits.requestsPerMinute} requests a minute came from one client.`,
+        `One client sent more than ${this.#limits.requestsPerMinute} requests in a minute.`,
         retryAfterSeconds,
       );
     }

@@ -1,6 +1,6 @@
 /**
  * The studio over the sessions of another process: its page and its sign-in are here, and each request for
- * sessions is asked there.
+ * sessions is forwarded to that process.
  */
 
 import { firstAbort, streamOf } from "../shared/index.ts";
@@ -14,7 +14,7 @@ import { serverSettings } from "./server-options.ts";
 /** The headers that the studio sends and a route reads. The cookie stays here. */
 const passed = ["accept", "content-type", "idempotency-key", "last-event-id"] as const;
 
-/** @param ask - Asks the other process, which has routes of the studio. */
+/** @param ask - Sends a request to the other process, which has the studio's routes. */
 export async function serveElsewhere(
   ask: (request: Request) => Promise<Response>,
   { port, onError }: Required<Pick<ServeOptions, "port" | "onError">>,

@@ -27,13 +27,13 @@ import type { ServerSocket } from "./sockets/server-socket.ts";
  * const options: ServeOptions = { port: 4400, token: "secret" };
  */
 export interface ServeOptions extends ServerOptions {
-  /** Default: 4400. 0 takes a free one. */
+  /** Default: 4400. 0 takes a free port. */
   readonly port?: number;
-  /** The address to listen at. Default: `127.0.0.1`, which only this machine reaches. */
+  /** The address to listen at. Default: `127.0.0.1`, which only this machine can reach. */
   readonly host?: string;
   /** Connections that may be open at once; later ones are closed. Default: 10,000. */
   readonly connections?: number;
-  /** Milliseconds in which the whole of a request must have come. Default: 60,000. */
+  /** Milliseconds within which a whole request must arrive. Default: 60,000. */
   readonly requestMs?: number;
 }
 
@@ -44,15 +44,15 @@ export interface ServeOptions extends ServerOptions {
  * process.once("SIGTERM", () => void server.close());
  */
 export interface NodeServer extends AsyncDisposable {
-  /** For instance `http://127.0.0.1:4400`. */
+  /** The address of the server, for instance `http://127.0.0.1:4400`. */
   readonly url: string;
   readonly port: number;
   readonly token: string | undefined;
   /** The address that signs a browser in to the studio, as `studioPath` of {@link createServer}. */
   readonly studioUrl: () => string;
   /**
-   * Takes no new requests, ends streams with a comment that says why, and waits until all answers are
-   * sent, at most `graceMs` (default 5,000). The runtime stays open.
+   * Refuses new requests, ends streams with a comment that says why, and waits until all answers are sent, for at
+   * most `graceMs` (default 5,000). The runtime stays open.
    */
   readonly close: (reason?: string, graceMs?: number) => Promise<void>;
 }
@@ -81,7 +81,7 @@ export async function serveNode(runtime: Runtime, options: ServeOptions = {}): P
   if (rest.token === false && rest.authorize === undefined && !isLoopbackName(host)) {
     throw new TurnlogError(
       "INVALID_INPUT",
-      `serveNode: without a token the server may listen at this machine's own address only, not at ${host}. Give a token or \`authorize\`, or leave \`host\` out.`,
+      `serveNode: without a token the server may listen only at this machine's own address, not at ${host}. Set a token or \`authorize\`, or leave \`host\` out.`,
       { details: { option: "token" } },
     );
   }
@@ -114,7 +114,8 @@ export async function listening(
       if (!outgoing.destroyed) onError(error);
       outgoing.destroy();
     });
-    // Node destroys a connection whose client takes nothing for so long. A stream of events has quiet times.
+    // Node destroys a connection whose client reads nothing for this long, but a stream of events has quiet
+    // times.
     if (!isEventStream(answer)) incoming.socket.setTimeout(stallMs);
     return answer;
   };
@@ -160,7 +161,7 @@ function withReportedErrors(answer: Response, report: (error: unknown) => void):
   if (body === null || /^application\/(?:problem\+)?json\b/.test(headers.get("content-type") ?? ""))
     return answer;
   const reader: ReadableStreamDefaultReader<Uint8Array> = body.getReader();
-  // At once, also while nobody reads on.
+  // Immediately, even while nobody is reading.
   reader.closed.catch(report);
   const pieces = new ReadableStream<Uint8Array>(
     {
@@ -190,7 +191,7 @@ function ownName(host: string): readonly string[] {
 function portOf(server: HttpServer): number {
   const address = server.address();
   if (address === null || typeof address === "string")
-    throw new TurnlogError("INVALID_INPUT", "serveNode: the server listens at no port.");
+    throw new TurnlogError("INVALID_INPUT", "serveNode: the server does not listen at a port.");
   return address.port;
 }
 
@@ -269,7 +270,10 @@ function serve(
   { heartbeatMs, stallMs }: ServerSettings,
 ): void {
   let isAlive = true;
-  /** Pings without an answer: a server that gets no time does not count its own delay. */
+  /**
+   * Counts pings without an answer instead of time, so that a server that gets no CPU does not count its own
+   * delay.
+   */
   let unanswered = 0;
   const beat = setInterval(
     () => {

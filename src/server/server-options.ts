@@ -17,22 +17,25 @@ import { TurnlogError, type JsonObject } from "../events/index.ts";
 import { isLoopbackName, newToken } from "./security/access.ts";
 import type { ServerAction } from "./route/route.ts";
 
-/** Limits of what clients may send and hold open. */
+/** Limits on what clients may send and keep open. */
 interface ServerLimits {
-  /** Bytes of a body. Default: 25 MB (25,000,000). Longer ones are refused with 413. */
+  /** The most bytes of a body. Default: 25 MB (25,000,000). Longer bodies are refused with 413. */
   readonly bodyBytes?: number;
-  /** Bytes of a WebSocket frame. Default: 1 MB (1,000,000). */
+  /** The most bytes of a WebSocket frame. Default: 1 MB (1,000,000). */
   readonly frameBytes?: number;
-  /** Answers that one client may have open at once, streams included. Default: 2,000. Then 429. */
+  /**
+   * Answers that one client may have open at the same time, streams included. Default: 2,000. Further requests
+   * are refused with 429.
+   */
   readonly openAnswers?: number;
-  /** Requests of one client in a minute. Default: 12,000. Then 429. */
+  /** Requests that one client may send per minute. Default: 12,000. Further requests are refused with 429. */
   readonly requestsPerMinute?: number;
 }
 
 /** What a request is about to do. */
 interface RequestedAction {
   readonly action: ServerAction;
-  /** Absent on routes over all sessions. */
+  /** Absent on routes that concern all sessions. */
   readonly session?: string;
 }
 
@@ -47,13 +50,14 @@ export interface Permission {
   /** The name of the actor. */
   readonly actor?: string;
   /**
-   * Metadata of the sessions that the client may see, such as `{ tenant: "acme" }`. Lists have only those, by one
-   * question to `authorize`; other sessions are refused with 403; a session that the client creates gets them.
+   * Metadata of the sessions that the client may see, such as `{ tenant: "acme" }`. Lists contain only those
+   * sessions, with a single call of `authorize`; other sessions are refused with 403; a session that the client
+   * creates gets these metadata.
    */
   readonly where?: JsonObject;
 }
 
-/** A line for the log of requests. */
+/** An entry for the request log. */
 interface RequestEntry {
   /** Epoch milliseconds. */
   readonly time: number;
@@ -82,16 +86,20 @@ interface RequestEntry {
 export interface ServerOptions {
   /**
    * The token that each request must send as `Authorization: Bearer <token>`. Default: a new one
-   * (`server.token`). `false`: none, which needs `authorize` or a server that only this machine reaches.
+   * (`server.token`). `false` means no token, which requires `authorize` or a server that only this machine can
+   * reach.
    */
   readonly token?: string | false;
-  /** Host names that the server is reached by. Default: those of this machine (`localhost`, `127.0.0.1`, `[::1]`). */
+  /**
+   * Host names by which the server is reached. Default: those of this machine (`localhost`, `127.0.0.1`,
+   * `[::1]`).
+   */
   readonly hosts?: readonly string[];
   /** Origins of other sites whose pages may use the server (CORS). Default: none. */
   readonly origins?: readonly string[];
   /**
-   * Decides on each request by the accounts of your application. Called after the token was checked. The route
-   * reads the body of the request: for a look at it, read `request.clone()`.
+   * Decides on each request by the accounts of your application. It is called after the token was checked. The
+   * route reads the body of the request, so to look at the body, read `request.clone()`.
    * @returns `false` to refuse (403), or the name of the actor and the metadata of the sessions that it may see
    */
   readonly authorize?: (
@@ -100,12 +108,13 @@ export interface ServerOptions {
   ) => Authorization | Promise<Authorization>;
   readonly limits?: ServerLimits;
   /**
-   * Serves the studio at `/`. `read-only`: nobody can run or change anything through this server. Default: false.
+   * Whether to serve the studio at `/`. `read-only`: nobody can run or change anything through this server.
+   * Default: false.
    */
   readonly studio?: boolean | "read-only";
-  /** A comment is sent on quiet streams after so many milliseconds. Default: 15,000. */
+  /** Milliseconds after which a comment is sent on a quiet stream. Default: 15,000. */
   readonly heartbeatMs?: number;
-  /** A client that takes nothing from its stream for so many milliseconds is dropped. Default: 30,000. */
+  /** Milliseconds after which a client that reads nothing from its stream is dropped. Default: 30,000. */
   readonly stallMs?: number;
   /** Called once for each request, when its answer begins. */
   readonly onRequest?: (entry: RequestEntry) => void;
@@ -162,7 +171,7 @@ export function serverSettings(options: ServerOptions): ServerSettings {
   if (token === false && authorize === undefined && !hosts.every(isLoopback)) {
     throw new TurnlogError(
       "INVALID_INPUT",
-      "createServer: `token: false` lets everybody in whom `hosts` lets in. Give `authorize`, or a token.",
+      "createServer: `token: false` lets in everybody whom `hosts` lets in. Set `authorize`, or a token.",
       { details: { option: "token" } },
     );
   }

@@ -1,7 +1,7 @@
 /**
- * Serves a store to other processes of its user, by HTTP over the socket in its folder. A process that may connect
- * owns the files too: the modes of the folder (0700) and the socket (0600) are the check, since Node does not
- * give the user of a peer. Loaded at the first connection.
+ * Serves a store to other processes of its user, by HTTP over the socket in its folder. The modes of the folder
+ * (0700) and the socket (0600) are the check, since Node does not reveal the user of a peer: a process that may
+ * connect may also read the files. Loaded at the first connection.
  */
 
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -14,10 +14,10 @@ import type { StoreLog } from "../store/leveldb/index.ts";
 import { serverCore } from "./create-server.ts";
 import { storeRoutes } from "./store/index.ts";
 
-/** Milliseconds in which answers may end when the store is closed. */
+/** Milliseconds that open answers may take to end when the store is closed. */
 const GRACE_MS = 1_000;
 
-/** A user's own processes: high enough that only a runaway one meets them. */
+/** Limits for a user's own processes: so high that only a runaway process reaches them. */
 const limits = { bodyBytes: 1_000_000_000, openAnswers: 10_000, requestsPerMinute: 10_000_000 };
 
 /** @param store - The log below the runtime's: events as they are stored, encrypted ones too. */

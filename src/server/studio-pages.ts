@@ -1,4 +1,7 @@
-/** The routes of the studio's page. Apart from the server: the types of the package do not name hono. */
+/**
+ * The routes of the studio's page. They are apart from the server, so that the types of the package do not name
+ * hono.
+ */
 
 import type { Hono } from "hono";
 import type { RequestGuard } from "./request-guard.ts";

@@ -1,6 +1,6 @@
 /**
- * What a posted chat does: sends, edits, runs a reply again, or answers calls. The same request again does
- * nothing twice and gets the same reply.
+ * Executes a posted chat: it sends, edits, runs a reply again, or answers calls. Repeating a request does nothing
+ * twice and returns the same reply.
  */
 
 import { TurnlogError, defined } from "../../events/index.ts";

@@ -24,7 +24,7 @@ import {
 const chunkAnswer = {
   kind: "media",
   mediaType: "text/event-stream",
-  words: "The AI SDK's UI message stream: a chunk an event, then `[DONE]`.",
+  words: "The AI SDK's UI message stream: one chunk per event, then `[DONE]`.",
 } as const;
 
 const MOST_MESSAGES = 500;
@@ -37,7 +37,7 @@ export function chatRoutes(): readonly Route[] {
       path: "/api/chat",
       action: "send",
       summary:
-        "Sends the last message, edits it, runs its reply again, or answers calls; streams the reply until it rests.",
+        "Sends the last message, edits it, runs its reply again, or answers calls; streams the reply until it is at rest.",
       body: postedChat,
       answer: chunkAnswer,
       sessionOf: ({ body }) => body.id,
@@ -48,7 +48,7 @@ export function chatRoutes(): readonly Route[] {
       path: "/api/chat/{session}/stream",
       action: "read",
       summary:
-        "The last reply or that of a `turn`, from its start or behind the position `after`, then live until it rests; with `follow=true`, also later ones. 204 if the chat has no reply.",
+        "The last reply or that of a `turn`, from its start or after the position `after`, then live until it is at rest; with `follow=true`, later replies too. 204 if the chat has no reply.",
       query: z.strictObject({
         follow: z.enum(["true", "false"]).optional(),
         turn: numberQuery.optional(),
@@ -78,7 +78,7 @@ export function chatRoutes(): readonly Route[] {
       path: "/api/chat/{session}/messages",
       action: "read",
       summary:
-        "The newest messages of the active branch, oldest first, for `useChat({ messages })`; `before` turns back a page.",
+        "The newest messages of the active branch, oldest first, for `useChat({ messages })`; `before` asks for an earlier page.",
       query: z.strictObject({
         limit: numberQuery.pipe(z.int().min(1).max(MOST_MESSAGES)).optional(),
         before: z.string().min(1).optional(),
@@ -139,7 +139,7 @@ async function* chunks(
     }
   } catch (error) {
     const { code, detail } = problemOf(error);
-    // The reply goes on when the process starts again: a stream without `[DONE]` is asked for once more.
+    // The reply continues when the process starts again: clients request a stream without `[DONE]` once more.
     if (code === "RUNTIME_CLOSED") return;
     yield { data: JSON.stringify({ type: "error", errorText: detail }) };
   }
@@ -171,7 +171,7 @@ class MessageFolds {
     const isKept =
       known !== undefined &&
       known.position <= position &&
-      // Earlier content is gone: what was folded of it must go too.
+      // Earlier content has been erased, so the states that were folded from it must go too.
       (await isUnerased(log, known.revisions));
     const { revisions, ...kept } = isKept
       ? known

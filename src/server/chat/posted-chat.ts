@@ -1,4 +1,4 @@
-/** The body that `useChat` posts, and what of it counts: the last message, and answers in a reply. */
+/** The body that `useChat` posts, and the parts of it that count: the last message, and answers in a reply. */
 
 import { z } from "zod";
 import { TurnlogError } from "../../events/index.ts";

@@ -42,7 +42,8 @@ export function messageRoutes(): readonly Route[] {
       method: "post",
       path: "/api/message-queue",
       action: "send",
-      summary: "Sends a message: behind the running turn it waits at a place of the queue, from 1.",
+      summary:
+        "Sends a message. Behind a running turn it waits at a place in the queue, counted from 1.",
       body: posted,
       answer: z.object({ queued: z.boolean(), position: z.int(), messageId: z.string() }),
       sessionOf: ({ body }) => body.sessionId,
@@ -55,7 +56,7 @@ export function messageRoutes(): readonly Route[] {
       method: "get",
       path: "/api/message-queue/status",
       action: "read",
-      summary: "The messages that wait, oldest first.",
+      summary: "The waiting messages, oldest first.",
       query: z.strictObject({ sessionId: z.string() }),
       answer: z.object({
         pending: z.int(),

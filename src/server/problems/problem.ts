@@ -129,7 +129,7 @@ function retryAfter(error: unknown): string {
   return typeof seconds === "number" ? String(Math.max(1, Math.ceil(seconds))) : "1";
 }
 
-/** The error for a body that is not JSON: a form of another page can post everything but JSON. */
+/** The error for a body that is not JSON. A form on another page can post anything but JSON. */
 export function refusedMedia(mediaType: string | null): TurnlogError {
   return new TurnlogError(
     "INVALID_INPUT",

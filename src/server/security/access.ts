@@ -7,7 +7,7 @@ import { TurnlogError } from "../../events/index.ts";
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 
 interface AllowedSources {
-  /** Host names that the server is reached by, with or without a port. */
+  /** Host names by which the server is reached, with or without a port. */
   readonly hosts: readonly string[];
   /** Origins of other sites whose pages may use the server. */
   readonly origins: readonly string[];
@@ -37,7 +37,7 @@ export function assertSource(
     hosts.some((one) => same(one, parsed.host) || same(one, parsed.hostname) || same(one, host));
   if (!isKnown) {
     throw forbidden(
-      `The server is not reached by the host ${JSON.stringify(host.slice(0, 100))}. Add the name to \`hosts\` if it is right.`,
+      `This server does not answer to the host ${JSON.stringify(host.slice(0, 100))}. Add the name to \`hosts\` if it is right.`,
     );
   }
   const origin = headers.get("origin");
@@ -77,7 +77,7 @@ export function assertToken(given: string | undefined, token: string): void {
     "UNAUTHORIZED",
     given === undefined
       ? "The request has no token. Send it as `Authorization: Bearer <token>`."
-      : "The token is wrong. `turnlog serve` says where the right one is.",
+      : "The token is wrong. `turnlog serve` prints where the right one is.",
   );
 }
 
@@ -102,18 +102,18 @@ export function assertNoTokenInUrl(url: string, token: string | undefined): void
   if (!isNamed && username === "" && password === "") return;
   throw new TurnlogError(
     "INVALID_INPUT",
-    "A token does not belong in a URL, which histories and logs keep. Send it as `Authorization: Bearer <token>`, and change it if it was the right one.",
+    "A token does not belong in a URL, since histories and logs keep URLs. Send it as `Authorization: Bearer <token>`, and change it if it was the right one.",
     { details: { option: "url" } },
   );
 }
 
-/** Digests have one length, so the time tells nothing. */
+/** Digests have the same length, so the time of the comparison reveals nothing. */
 function isEqual(one: string, other: string): boolean {
   const digest = (text: string): Buffer => createHash("sha256").update(text).digest();
   return timingSafeEqual(digest(one), digest(other));
 }
 
-/** Pages cannot set headers of a WebSocket: they send the token as a protocol, `turnlog.token.<token>`. */
+/** Pages cannot set headers of a WebSocket, so they send the token as a protocol, `turnlog.token.<token>`. */
 export function tokenOf(headers: Headers): string | undefined {
   const [, bearer] = /^Bearer (.+)$/i.exec(headers.get("authorization") ?? "") ?? [];
   if (bearer !== undefined) return bearer;

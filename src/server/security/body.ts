@@ -18,7 +18,7 @@ export async function readJsonBody(request: Request, maxBytes: number): Promise<
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new TurnlogError("INVALID_INPUT", `The body is no JSON: ${String(error)}`, {
+    throw new TurnlogError("INVALID_INPUT", `The body is not JSON: ${String(error)}`, {
       cause: error,
     });
   }
@@ -30,7 +30,7 @@ export async function* readLines(request: Request, maxBytes: number): AsyncGener
     if (line.trim() !== "") yield line;
 }
 
-/** @throws TurnlogError `INVALID_INPUT` for bytes that are no UTF-8: replaced, they would be other content */
+/** @throws TurnlogError `INVALID_INPUT` for bytes that are not UTF-8: replacing them would change the content */
 async function* decoded(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder("utf-8", { fatal: true });
   const decode = (chunk?: Uint8Array): string => {

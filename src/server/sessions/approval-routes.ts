@@ -17,7 +17,7 @@ export function approvalRoutes(): readonly Route[] {
       method: "get",
       path: "/api/approvals",
       action: "list",
-      summary: "What waits for people and clients, over all sessions.",
+      summary: "The approvals and outputs that wait for people and clients, in all sessions.",
       answer: z.object({ waiting: z.array(asked.extend({ session: z.string() })) }),
       handle: async (call) => json({ waiting: await inbox(call) }),
     }),
@@ -36,7 +36,7 @@ export function approvalRoutes(): readonly Route[] {
       method: "delete",
       path: "/api/sessions/{session}/approvals/{tool}",
       action: "approve",
-      summary: "Removes the answer with `always` for a tool: its next call asks again.",
+      summary: "Removes the answer with `always` for a tool, so that its next call asks again.",
       answer: z.object({}),
       handle: async ({ params: { tool = "" }, open }) => {
         await (await open()).forgetApproval(tool);
@@ -47,7 +47,7 @@ export function approvalRoutes(): readonly Route[] {
       method: "post",
       path: "/api/approvals/{approvalId}",
       action: ({ approved }) => (approved ? "approve" : "deny"),
-      summary: "Approves or denies a call. The same answer again changes nothing.",
+      summary: "Approves or denies a call. Repeating the same answer changes nothing.",
       body: z.strictObject({
         approved: z.boolean(),
         reason: z.string().exactOptional(),

@@ -30,7 +30,7 @@ export function commandRoutes(): readonly Route[] {
       method: "post",
       path: "/api/sessions/{session}/compact",
       action: "compact",
-      summary: "Compacts the context between turns, by the agent's strategy. Answers the event.",
+      summary: "Compacts the context between turns, by the agent's strategy. Returns the event.",
       answer: z.looseObject({ type: z.string(), position: z.int() }),
       handle: async ({ open, by }) => json(await (await open()).compact(undefined, by)),
     }),
@@ -60,7 +60,7 @@ export function commandRoutes(): readonly Route[] {
       method: "post",
       path: "/api/sessions/{session}/rewind",
       action: "rewind",
-      summary: "Goes back to a position between two turns; later events stay in the log.",
+      summary: "Goes back to the end of an earlier turn; later events stay in the log.",
       body: z.union([
         z.strictObject({ to: position, ...moved }),
         z.strictObject({ beforeTurn: position, ...moved }),
@@ -121,7 +121,7 @@ export function commandRoutes(): readonly Route[] {
       path: "/api/sessions/{session}",
       action: "delete",
       summary:
-        "Deletes a session for good. `forks=copy` first copies shared events into its forks.",
+        "Deletes a session permanently. `forks=copy` first copies shared events into its forks.",
       query: z.strictObject({ forks: z.enum(["refuse", "copy"]).exactOptional() }),
       answer: z.looseObject({ session: z.string() }),
       handle: async ({ query, runtime, session, by }) =>

@@ -16,7 +16,7 @@ export function eventRoutes(): readonly Route[] {
       path: "/api/sessions/{session}/events",
       action: "read",
       summary:
-        "The events from a position (default 1): stored ones, then live ones. `Last-Event-ID` resumes behind a position.",
+        "The events from a position (default 1): stored ones, then live ones. `Last-Event-ID` resumes after a position.",
       query: z.strictObject({ from: numberQuery.optional() }),
       answer: {
         kind: "media",
@@ -42,7 +42,7 @@ async function* asMessages(events: AsyncIterable<SessionEvent>): AsyncGenerator<
     yield { id: String(event.position), data: JSON.stringify(event) };
 }
 
-/** The position to begin with. @throws TurnlogError `INVALID_INPUT` behind the next position */
+/** The position to begin with. @throws TurnlogError `INVALID_INPUT` after the next position */
 async function startOf(
   { request, runtime, session }: Call,
   from: number | undefined,
@@ -58,9 +58,9 @@ async function startOf(
   );
 }
 
-// Blobs: the media of messages and results, with their type, and never as a page of this server.
+// Blobs: the media of messages and results, served with their type but never as a page of this server.
 
-/** Types that browsers show without running anything. All others are downloads. */
+/** Types that browsers show without running anything. All other types are downloaded. */
 const shown = /^(?:image\/(?:png|jpeg|gif|webp|avif|bmp)|audio\/[\w.+-]+|video\/[\w.+-]+)$/;
 
 export function blobRoutes(): readonly Route[] {
@@ -105,8 +105,13 @@ export function transferRoutes(): readonly Route[] {
       method: "get",
       path: "/api/sessions/{session}/export",
       action: "export",
-      summary: "The session as a file: a header, then one event a line. Its blobs are in it.",
-      answer: { kind: "media", mediaType: "application/x-ndjson", words: "One JSON value a line." },
+      summary:
+        "The session as a file: a header, then one event per line. The file contains its blobs.",
+      answer: {
+        kind: "media",
+        mediaType: "application/x-ndjson",
+        words: "One JSON value per line.",
+      },
       handle: async ({ runtime, session }) => {
         await checkPosition(runtime.log, session);
         const lines = exportSession(runtime.log, session);

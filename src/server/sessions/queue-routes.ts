@@ -16,7 +16,7 @@ export function queueRoutes(): readonly Route[] {
       path: "/api/sessions/{session}/queue",
       action: "read",
       summary:
-        "The messages that wait: those that may be delivered now in their order, then those for later.",
+        "The waiting messages: those that may be delivered now, in their order, then scheduled ones.",
       answer: z.object({ position: z.int(), messages: z.array(z.looseObject({ id: z.string() })) }),
       handle: async ({ open }) => {
         const { position, queue } = await (await open()).view();
@@ -28,7 +28,7 @@ export function queueRoutes(): readonly Route[] {
       path: "/api/sessions/{session}/queue",
       action: "send",
       summary:
-        "Accepts a message: it is durable when this answers. The same id again is the same message.",
+        "Accepts a message, which is durable when this responds. Repeating an id means the same message.",
       body: z.strictObject({
         message: z.union([z.string().min(1), postedParts]),
         id: z.string().min(1).exactOptional(),

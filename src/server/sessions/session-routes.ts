@@ -48,7 +48,7 @@ const cursorQuery = z.string().transform((text, context): After => {
     const place = { session, createdAt, updatedAt };
     return lastTurnAt === undefined ? place : { ...place, lastTurnAt };
   } catch {
-    context.addIssue({ code: "custom", message: "it must be `next` of the page before" });
+    context.addIssue({ code: "custom", message: "it must be the `next` of the previous page" });
     return z.NEVER;
   }
 });
@@ -62,7 +62,7 @@ export function sessionRoutes(): readonly Route[] {
       path: "/api/sessions",
       action: "list",
       summary:
-        "Sessions, newest first by the beginning of their last turn, a page at a time. `after` is `next` of the page before; `where` is a JSON object of metadata that they have.",
+        "Sessions, newest first by the beginning of their last turn, a page at a time. `after` is the `next` of the previous page; `where` is a JSON object of metadata that they must have.",
       query: z.strictObject({
         after: cursorQuery.optional(),
         prefix: z.string().optional(),
@@ -157,7 +157,7 @@ interface Page {
   readonly limit?: number | undefined;
 }
 
-/** Rows of sessions that the client may not read are left out, and the page is filled with later ones. */
+/** Sessions that the client may not read are left out, and later ones fill the page. */
 async function page(
   { runtime, mayRead, where: permitted }: Pick<Call, "runtime" | "mayRead" | "where">,
   { after, prefix, status, where: asked, limit = 50 }: Page,

@@ -1,7 +1,7 @@
 /**
  * A WebSocket for many chats, by the protocol of the AI SDK's `WebSocketChatTransport`. Each frame becomes a
- * request to the chat's routes, so it passes the same checks and does the same; the chunks of the answer are
- * frames.
+ * request to the chat's routes, so it passes the same checks and has the same effect; the chunks of the answer
+ * are frames.
  */
 
 import { setTimeout as wait } from "node:timers/promises";
@@ -37,7 +37,7 @@ const frame = z.discriminatedUnion("type", [
 type Frame = z.output<typeof frame>;
 type Asked = Exclude<Frame, { readonly type: "abort" }>;
 
-/** A page that resumes once more aborts its former request first. */
+/** A page that resumes again aborts its former request first. */
 const REPLACED_WITHIN_MS = 250;
 
 /** @param handshake - The request that was upgraded. Its headers win over those of frames. */

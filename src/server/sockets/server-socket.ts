@@ -1,10 +1,10 @@
-/** A WebSocket that was admitted, whatever upgrades and carries it: ws, Hono or Bun. */
+/** A WebSocket that was admitted, no matter which library upgrades and carries it: ws, Hono or Bun. */
 
 import { textStart } from "../../events/index.ts";
 import { setTimeout as wait } from "node:timers/promises";
 import { onAbort } from "../../shared/index.ts";
 
-/** The connection as what reads frames sees it. */
+/** The connection, as seen by the code that reads its frames. */
 export interface Socket {
   /** Resolves when the frame has left, so that a slow client holds back its own frames. */
   readonly send: (text: string) => Promise<void>;
@@ -13,15 +13,18 @@ export interface Socket {
   readonly closed: AbortSignal;
 }
 
-/** Takes a frame, and resolves when all of its answer has left. */
+/** Handles a frame, and resolves when its whole answer has been sent. */
 export type FrameReader = (text: string) => Promise<void>;
 
 /** An open connection of a framework. */
 interface SocketConnection {
-  /** A promise that it returns is waited for. */
+  /** If it returns a promise, that promise is awaited. */
   readonly send: (text: string) => unknown;
   readonly close: (code: number, reason: string) => void;
-  /** Bytes that wait to be sent. Without it, a client that does not read costs the memory of its events. */
+  /**
+   * Bytes that wait to be sent. Without this number, a client that does not read costs memory for all of its
+   * events.
+   */
   readonly buffered?: () => number;
 }
 
@@ -39,7 +42,7 @@ interface ServedSocket {
   readonly ended: () => void;
   /** Closes the connection; its reason is sent. */
   readonly closing: AbortSignal;
-  /** A client that takes nothing for so many milliseconds is dropped. */
+  /** Milliseconds after which a client that reads nothing is dropped. */
   readonly stallMs: number;
 }
 
@@ -58,7 +61,8 @@ export function serverSocket({ read, ended, closing, stallMs }: ServedSocket): S
   const send = async (text: string): Promise<void> => {
     if (connection === undefined || closed.signal.aborted) return;
     await connection.send(text);
-    // Counted in looks: a server that gets no time does not take its own delay for the client's.
+    // Counts checks instead of time, so that a server that gets no CPU does not mistake its own delay for the
+    // client's.
     for (let waitedMs = 0; (connection.buffered?.() ?? 0) > MOST_BUFFERED; waitedMs += LOOK_MS) {
       if (closed.signal.aborted) return;
       if (waitedMs >= stallMs) return connection.close(1008, "The client stopped reading.");
@@ -74,7 +78,7 @@ export function serverSocket({ read, ended, closing, stallMs }: ServedSocket): S
     },
     message: (data) => {
       if (typeof data === "string") void reader?.(data).catch(() => {});
-      else connection?.close(1003, "Frames are text.");
+      else connection?.close(1003, "Frames must be text.");
     },
     close: () => {
       if (closed.signal.aborted) return;

@@ -14,9 +14,13 @@ export function storeRoutes(store: StoreLog): readonly Route[] {
       method: "post",
       path: "/store/log",
       action: "read",
-      summary: "One call of the log's port: its items, a line each.",
+      summary: "One call of the log's port: its items, one per line.",
       body: logCall,
-      answer: { kind: "media", mediaType: "application/x-ndjson", words: "One JSON value a line." },
+      answer: {
+        kind: "media",
+        mediaType: "application/x-ndjson",
+        words: "One JSON value per line.",
+      },
       handle: async ({ body, request: { signal }, stream: { closing } }) =>
         new Response(answerLines(store, body, [signal, closing]), {
           headers: { "content-type": "application/x-ndjson" },
@@ -45,7 +49,7 @@ export function storeRoutes(store: StoreLog): readonly Route[] {
       method: "post",
       path: "/store/redact",
       action: "delete",
-      summary: "Redacts positions of a session for good.",
+      summary: "Redacts positions of a session permanently.",
       body: z.strictObject({
         session: z.string(),
         positions: z.array(z.strictObject({ from: position, to: position })),

@@ -15,9 +15,9 @@ export interface ServerSentEvent {
 }
 
 export interface StreamSettings {
-  /** A comment is sent after so much quiet: proxies cut quiet connections. */
+  /** A comment is sent after this much silence, since proxies cut quiet connections. */
   readonly heartbeatMs: number;
-  /** A client that takes nothing for so long is dropped. */
+  /** A client that reads nothing for this long is dropped. */
   readonly stallMs: number;
   /** Ends the stream; its reason is the last comment. */
   readonly closing: AbortSignal;
@@ -52,7 +52,10 @@ export function eventStream(
   const encoder = new TextEncoder();
   let timer: NodeJS.Timeout | undefined;
   const everyMs = Math.max(1, Math.min(heartbeatMs, stallMs) / 4);
-  /** Beats since the client has taken something: a server that gets no time does not count its own delay. */
+  /**
+   * Beats since the client last read something. Beats are counted instead of time, so that a server that gets no
+   * CPU does not count its own delay.
+   */
   let beats = 0;
   let sentAt = performance.now();
   let isOver = false;
@@ -129,7 +132,7 @@ export function eventStream(
 function stalled(stallMs: number): TurnlogError {
   return new TurnlogError(
     "CLIENT_STALLED",
-    `A client took nothing from its stream of events for ${stallMs} ms (\`stallMs\`), so it was dropped. It goes on by its cursor once it connects again.`,
+    `A client read nothing from its stream of events for ${stallMs} ms (\`stallMs\`), so it was dropped. It continues at its cursor when it connects again.`,
     { details: { stallMs } },
   );
 }

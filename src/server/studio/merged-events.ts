@@ -1,4 +1,4 @@
-/** Joins the deltas of a block that follow each other, so that a page loads a log without its streaming. */
+/** Joins the deltas of a block that follow each other, so that a page loads a log without every single delta. */
 
 import type { SessionEvent } from "../../events/index.ts";
 

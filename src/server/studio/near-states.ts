@@ -31,7 +31,7 @@ interface Near {
   readonly states: Map<number, SessionState>;
   /** By the position of its snapshot. */
   readonly snapshots: Map<number, KeptState>;
-  /** Of the last question: the next one is often near. */
+  /** The state of the last request: the next request is often near it. */
   last?: SessionState;
 }
 
@@ -125,7 +125,7 @@ export async function replayed(runtime: Runtime, session: string): Promise<Repla
   if (revision > MOST_REPLAYED) {
     throw new TurnlogError(
       "INVALID_INPUT",
-      `Session ${session} has ${revision} events, and the studio replays up to ${MOST_REPLAYED}. Use turnlog replay ${session} --check --agent <module>.`,
+      `Session ${session} has ${revision} events, but the studio replays at most ${MOST_REPLAYED}. Use turnlog replay ${session} --check --agent <module>.`,
       { session },
     );
   }

@@ -31,7 +31,7 @@ export class StudioSignIn {
     return ticket;
   }
 
-  /** Uses up a ticket. Returns the cookie of the browser; undefined for a ticket that is not valid. */
+  /** Redeems a ticket. Returns the cookie of the browser; undefined for a ticket that is not valid. */
   redeem(ticket: string, url: string): string | undefined {
     const until = this.#tickets.get(ticket);
     this.#tickets.delete(ticket);

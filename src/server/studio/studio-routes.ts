@@ -46,7 +46,7 @@ export function studioRoutes(canRun: boolean): readonly Route[] {
       path: "/api/studio/sessions",
       action: "list",
       summary:
-        "Sessions, newest first, with what they wait for. `after` is the last one of the page before, `search` words of their id, title, model, status or agent.",
+        "Sessions, newest first, with the calls that they wait for. `after` is the last one of the previous page; `search` matches words of their id, title, model, status or agent.",
       query: z.strictObject({
         limit: numberQuery.pipe(z.int().min(1).max(2_000)).optional(),
         after: z.string().optional(),
@@ -72,7 +72,8 @@ export function studioRoutes(canRun: boolean): readonly Route[] {
       method: "get",
       path: "/api/studio/sessions/{session}/newest",
       action: "read",
-      summary: "The last turns, as `log` has them: all events from a position, 1 for a short log.",
+      summary:
+        "The last turns, as `log` returns them: all events from a position, which is 1 for a short log.",
       answer: z.object({ rows: z.array(anything), from: z.int(), revision: z.int() }),
       handle: async ({ session, runtime: { log } }) => {
         await checkPosition(log, session);
@@ -85,7 +86,7 @@ export function studioRoutes(canRun: boolean): readonly Route[] {
       method: "get",
       path: "/api/studio/sessions/{session}/events",
       action: "read",
-      summary: "Events from a position, stored ones and then live ones. Activates nothing.",
+      summary: "Events from a position, stored ones and then live ones. Activates no session.",
       query: z.strictObject({ from: numberQuery.optional() }),
       answer: {
         kind: "media",
@@ -155,7 +156,7 @@ export function studioRoutes(canRun: boolean): readonly Route[] {
     route({
       method: "post",
       path: "/api/studio/sessions/{session}/replay",
-      // The functions of the agent are called, as by a rerun.
+      // The agent's functions are called, as in a rerun.
       action: "fork",
       summary:
         "Runs the agent against the recorded answers, and compares each event. Calls no model and no tool, and records nothing.",
