@@ -67,7 +67,7 @@ export function commandLine(output: Output, end: (code: ExitCode) => void): Comm
     .addOption(
       new Option(
         "--postgres <url>",
-        "the sessions of this database instead of a folder's; other processes may use them too",
+        "use the sessions of this database instead of a folder's; other processes may use them too",
       ).env("TURNLOG_POSTGRES_URL"),
     )
     .option("--no-migrate", "do not create the tables of the database")
@@ -79,9 +79,9 @@ export function commandLine(output: Output, end: (code: ExitCode) => void): Comm
     )
     .option(
       "--take-over",
-      "open a store that was left open on another machine: first check that nothing there uses it",
+      "open a store that was left open on another machine; first check that nothing there uses it",
     )
-    .option("--json", "print data as JSON, one value a line")
+    .option("--json", "print data as JSON, one value per line")
     .option("--debug", "print the stack of an error")
     .configureHelp({ showGlobalOptions: true })
     // Commander's messages quote the arguments, which may hold control characters.
@@ -95,7 +95,7 @@ export function commandLine(output: Output, end: (code: ExitCode) => void): Comm
             .join("\n")}\n`,
         ),
     })
-    .showHelpAfterError("(turnlog --help tells more)")
+    .showHelpAfterError("(turnlog --help explains the options)")
     .addHelpText("after", examples)
     .helpCommand(false)
     .exitOverride();
@@ -162,7 +162,7 @@ function chooseStore(program: Command, acting: Command): void {
   const isGiven = postgres.trim() !== "" && (isTyped("postgres") || !isTyped("dir"));
   if (!isGiven || ofNone.has(acting.name())) {
     if (!migrate && acting.name() !== "copy")
-      throw new UsageError("--no-migrate is for a database: add --postgres, or leave it out.");
+      throw new UsageError("--no-migrate is only for a database: add --postgres, or leave it out.");
     return;
   }
   const own = ofFolders[acting.name()];
@@ -177,7 +177,7 @@ function chooseStore(program: Command, acting: Command): void {
   ];
   if (idle.length > 0)
     throw new UsageError(
-      `${idle.join(" and ")}: for a store in a folder only, not for --postgres.`,
+      `${idle.join(" and ")} works only for a store in a folder, not with --postgres.`,
     );
   program.setOptionValue("database", { connectionString: postgres, migrate });
 }

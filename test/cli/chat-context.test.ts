@@ -110,7 +110,7 @@ describe("the prompt in a chat", () => {
     await using chat = await stage(worker({ ...byHand, limits: {} }));
     await talk(chat, 1);
     chat.type(`/context${ENTER}`);
-    await chat.until(/^The window of .*billing is not known, nor what is free\.$/m);
+    await chat.until(/^The window of .*billing is not known, and so neither is the free space\.$/m);
     expect(chat.screen()).toMatch(/^\[i+t*#+\]$/m);
   });
 
@@ -196,7 +196,10 @@ describe("the prompt in a chat", () => {
     for (const command of ["compact", "restore"]) {
       chat.type(`/${command}${ENTER}`);
       await chat.until(
-        new RegExp(`^A turn is running: /${command} when it has ended; Esc cancels it\\.$`, "m"),
+        new RegExp(
+          `^A turn is running: use /${command} when it has ended; Esc cancels it\\.$`,
+          "m",
+        ),
       );
     }
     await drawn(chat);
@@ -229,7 +232,9 @@ describe("the prompt in a chat", () => {
       chat.type(`/compact${ENTER}`);
       await chat.until(/^Compacting · /m);
       chat.type(`/compact${ENTER}`);
-      await chat.until(/^A compaction is running: \/compact when it has ended; Esc cancels it\.$/m);
+      await chat.until(
+        /^A compaction is running: use \/compact when it has ended; Esc cancels it\.$/m,
+      );
       chat.type(ESCAPE);
       await chat.until(
         new RegExp(`(?:^Not compacted by summarize: it was cancelled\\.[^]*?){${cancelled}}`, "m"),
@@ -249,7 +254,7 @@ describe("the prompt in a chat", () => {
     await using chat = await stage(worker({ prune, compact }));
     await talk(chat, 8);
     expect(chat.screen()).toMatch(
-      /^Compacting by sliding-window: the next prompt is beyond its limit\.$/m,
+      /^Compacting by sliding-window: the next prompt exceeds its limit\.$/m,
     );
     const [, before = "", after = "", position] =
       /^Left out \d+ old tool results: ~([\d,]+) → ~([\d,]+) tokens\. \/restore (\d+) undoes it\.$/m.exec(

@@ -108,7 +108,7 @@ describe("the line of a chat", () => {
     chat.type("\t");
     await chat.until(/^> \/queue ?$/m);
     chat.type("\u0015hello\t");
-    await chat.until(/^Enter sends\. Tab completes, and steers while the agent works\.$/m);
+    await chat.until(/^Enter sends\. Tab completes, or steers while the agent works\.$/m);
     await chat.until(/^> hello$/m);
     expect((await chat.session.view()).queue).toEqual([]);
   });

@@ -61,7 +61,7 @@ describe("a chat that travels", () => {
     await talk(chat, "first", "One\\.");
     chat.type(`/fork other${ENTER}second${ENTER}/fork third${ENTER}`);
     await chat.until(/^> second$[^]*^Two$/m);
-    await chat.until(/^A turn is running: \/fork when it has ended; Esc cancels it\.$/m);
+    await chat.until(/^A turn is running: use \/fork when it has ended; Esc cancels it\.$/m);
     speaking.open();
     await chat.until(/^tokens: [^]*^tokens: [^]*^Ask about/m);
     expect(await saidIn(chat.runtime, "one")).toEqual(["first"]);
@@ -103,7 +103,7 @@ describe("a chat that travels", () => {
     chat.type(`/undo${ENTER}`);
     await chat.until(/^Back to before "other"\./m);
     chat.type(`/undo${ENTER}`);
-    await chat.until(/has no turn that could be undone\.$/m);
+    await chat.until(/has no turn to undo\.$/m);
     expect((await chat.session.branches()).length).toBeGreaterThan(3);
   });
 
@@ -178,7 +178,10 @@ describe("a chat that travels", () => {
     for (const command of ["fork", "undo"]) {
       chat.type(`/${command}${ENTER}`);
       await chat.until(
-        new RegExp(`^A turn is running: /${command} when it has ended; Esc cancels it\\.$`, "m"),
+        new RegExp(
+          `^A turn is running: use /${command} when it has ended; Esc cancels it\\.$`,
+          "m",
+        ),
       );
     }
     // Looking changes nothing, and is not refused.
@@ -202,7 +205,7 @@ describe("a chat that travels", () => {
     await chat.until(/^Cancelled\.[^]*later$/m);
     await chat.session.idle();
     chat.type(`/fork other${ENTER}`);
-    await chat.until(/^1 message waiting here as there; \/queue lists them\.$/m);
+    await chat.until(/^1 message waiting here too; \/queue lists them\.$/m);
     chat.type(`/deliver${ENTER}`);
     await chat.until(/^> later$[^]*^Three\.$/m);
     expect(await saidIn(chat.runtime, "one")).toEqual(["first", "second"]);

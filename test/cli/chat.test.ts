@@ -194,7 +194,7 @@ describe("a chat", () => {
   });
 
   it.each([
-    ["a", "succeeded", /^From now on ask runs without being asked about in this session\.$/m],
+    ["a", "succeeded", /^From now on ask runs without asking in this session\.$/m],
     ["v too risky", "denied", /^From now on ask is refused in this session\.$/m],
   ])("takes the answer %j for good", async (answer, status, said) => {
     const script = [
@@ -225,9 +225,9 @@ describe("a chat", () => {
     chat.type(`v${ENTER}`);
     await chat.until(/^first$[^]*^tokens: [^]*^Ask about/m);
     chat.type(`/ask slow${ENTER}`);
-    await chat.until(/^There is no always or never for slow\.$/m);
+    await chat.until(/^There is no always or never answer for slow\.$/m);
     chat.type(`/ask ask${ENTER}`);
-    await chat.until(/^From now on calls of ask are asked about again\.$/m);
+    await chat.until(/^From now on you are asked again before calls of ask\.$/m);
     chat.type(`go on${ENTER}`);
     await chat.until(/^\? Run ask/m);
     chat.type(`y${ENTER}`);

@@ -152,7 +152,7 @@ describe("a process", () => {
     }
     const told = turns.map(({ stderr }) => stderr).join("");
     expect(
-      told.match(/^Compacting by summarize: the next prompt is beyond its limit\.$/gm),
+      told.match(/^Compacting by summarize: the next prompt exceeds its limit\.$/gm),
     ).toHaveLength(compacted.length);
     expect(told).toMatch(
       /^Compacted by summarize: ~[\d,]+ → ~[\d,]+ tokens; .* as a summary by openai\.chat:gpt-4 /m,

@@ -80,7 +80,7 @@ const told: readonly (readonly [EventBody, string])[] = [
   ],
   [
     { type: "context.compaction-started", data: { strategy: "s", trigger: "limit" } },
-    "Compacting by s: the next prompt is beyond its limit.",
+    "Compacting by s: the next prompt exceeds its limit.",
   ],
   [
     { type: "context.compaction-started", data: { strategy: "s", trigger: "overflow" } },
@@ -109,7 +109,7 @@ const told: readonly (readonly [EventBody, string])[] = [
     "Not compacted by s: the strategy failed: no luck.",
   ],
   [rejected({ why: "cancelled" }), "Not compacted by s: it was cancelled."],
-  [rejected({ why: "recovered" }), "Not compacted by s: the process ended meanwhile."],
+  [rejected({ why: "recovered" }), "Not compacted by s: the process ended in the meantime."],
   [
     {
       type: "context.media-omitted",

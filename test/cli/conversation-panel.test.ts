@@ -113,7 +113,7 @@ describe("the panel of a chat", () => {
     [{ activity: "turn", calls: [{ ...asked, status: "running" }] }, /^Running write_file · /],
     [{ activity: "retrying" }, /^Waiting to try again · /],
     [{ activity: "turn", stopping: "after-tools" }, /^Stopping after the tools · Esc stops them/],
-    [{ activity: "turn", stopping: "now" }, /^Stopping · Ctrl-C leaves at once/],
+    [{ activity: "turn", stopping: "now" }, /^Stopping · Ctrl-C leaves immediately/],
   ])("says what is going on: %j", (state, said) => {
     expect(rows(state).at(-2)).toMatch(said);
   });

@@ -266,7 +266,7 @@ describe.skipIf(!hasTerminals)("a conversation in a terminal (`script` of util-l
     await write("always.txt");
     await terminal.until(/Run write_file path="always\.txt"/);
     terminal.type(`a${ENTER}`);
-    await terminal.until(/From now on write_file runs without being asked about/);
+    await terminal.until(/From now on write_file runs without asking/);
     await terminal.until(/✓ write_file/);
     await write("unasked.txt");
     await terminal.until(/✓ write_file/);
@@ -292,7 +292,7 @@ describe.skipIf(!hasTerminals)("a conversation in a terminal (`script` of util-l
     await cp(folder.path, copy.path, { recursive: true });
     const { code, stdout, stderr } = await run([...args, "list all files"], { cwd: copy.path });
     expect(code).toBe(0);
-    expect(stderr).toMatch(/write_file .*denied: nobody is at a terminal to answer/);
+    expect(stderr).toMatch(/write_file .*denied: there is nobody at a terminal to answer/);
     expect(stdout).toContain("There is nothing in this folder.");
     const second = startInTerminal(args, { cwd: folder.path });
     await second.until(/write_file waits for your answer/);

@@ -48,7 +48,9 @@ it("keeps a session that others share events with, unless they are to have their
   expect(refused).toMatchObject({ code: 1, stdout: "" });
   expect(refused.stderr).toMatch(/two.*--forks copy.*\[SESSION_HAS_FORKS\]/s);
   const deleted = await run(["delete", "one", "--yes", "--forks", "copy"], { cwd });
-  expect(deleted.stdout).toMatch(/is gone for good: \d+ events\. Copied first into: two\.\n/);
+  expect(deleted.stdout).toMatch(
+    /was permanently deleted: \d+ events\. Copied first into: two\.\n/,
+  );
   expect(await run(["show", "two", "--json"], { cwd })).toEqual(before);
   expect(await run(["verify"], { cwd })).toMatchObject({ code: 0 });
   expect(await run(["--session", "two", "list the files"], { cwd })).toMatchObject({ code: 0 });
@@ -141,7 +143,7 @@ describe.skipIf(!hasTerminals || !all)(`in a terminal${inAll}`, () => {
       ["y\r", 0, 0],
     ] as const) {
       const asking = startInTerminal(["delete", "one"], { cwd });
-      await asking.until(/Delete session one with its \d+ events for good\?/);
+      await asking.until(/Delete session one with its \d+ events permanently\?/);
       asking.type(keys);
       const ended = await asking.ended;
       expect({ keys, code: ended.code }).toEqual({ keys, code });

@@ -281,8 +281,8 @@ describe("export --fixture", () => {
   it("refuses an invalid pattern, and options that do not go together", async () => {
     await using from = await folderWith("one", await readFixture("parallel"));
     for (const [args, said] of [
-      [["one", "--fixture", "--redact", "("], /\( is no regular expression/],
-      [["one", "--redact", "Ada"], /--redact is for fixtures/],
+      [["one", "--fixture", "--redact", "("], /\( is not a regular expression/],
+      [["one", "--redact", "Ada"], /--redact is only for fixtures/],
       [["one", "--fixture", "a.jsonl", "--out", "b.jsonl"], /both name a file/],
       [["one", "two"], /One session is exported at a time: one, two\./],
       [["--fixture", "one"], /took one as its file\. Name the session before it/],

@@ -50,7 +50,7 @@ it("follows what other processes write, and lets go of the store in between", as
   const dir = folder.at(".turnlog");
   await write(dir, ["a"]);
   const following = start(["log", "--follow", "--json", "--session", "a"], { cwd });
-  await following.until("stderr", /all so far/);
+  await following.until("stderr", /all events so far/);
   for (let round = 2; round <= 3; round++) {
     await write(dir, ["a", "b"]);
     await following.until("stdout", new RegExp(`"position":${round},`));

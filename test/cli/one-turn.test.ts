@@ -36,7 +36,9 @@ describe("one turn without a terminal", () => {
     const { stdout, stderr } = await run([question], { cwd: folder.path });
     const lines = stderr.split("\n").filter((line) => line.includes("OPENAI_API_KEY"));
     expect(lines).toHaveLength(1);
-    expect(lines[0]).toMatch(/offline model.*first word of a message: list, read, search or write/);
+    expect(lines[0]).toMatch(
+      /offline model.*first word of a message tells it what to do: list, read, search or write/,
+    );
     expect(stdout).not.toContain("OPENAI_API_KEY");
     const asked = await run(["--model", "offline", question], { cwd: folder.path });
     expect(asked.stderr).not.toContain("OPENAI_API_KEY");
@@ -110,7 +112,7 @@ describe("which session", () => {
     expect(first.stderr).not.toContain("did you mean");
     const slip = await run(["--session", "takl", "hello"], { cwd });
     expect(slip.stderr).toMatch(/^New session takl · /m);
-    expect(slip.stderr).toContain("There was no session takl until now; did you mean talk?\n");
+    expect(slip.stderr).toContain("Session takl is new; did you mean talk?\n");
     await run(["--session", "talk1", "hello"], { cwd });
     const series = await run(["--session", "talk2", "hello"], { cwd });
     expect(series.stderr).not.toContain("did you mean talk1");

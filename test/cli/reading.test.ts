@@ -180,7 +180,7 @@ describe("diff", () => {
     expect(text.stdout).toMatch(
       /^~ 3 tool, continued\n- {2}\(result .* not been started.*\n\+ {2}\(result .*b\.ts/m,
     );
-    expect(text.stdout).toContain("applies up to message 2, and no longer from message 3 on.");
+    expect(text.stdout).toContain("applies up to message 2, but not from message 3 on.");
     const { stdout } = await run([...args, "--json"], { cwd: folder.path });
     expect(jsonLines(stdout)).toMatchObject([
       { session, before, after, cacheBreak: 2, changes: [{ kind: "changed", why: "continued" }] },

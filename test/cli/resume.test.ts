@@ -40,7 +40,7 @@ describe("--session", () => {
 
     const next = await run(["--session", "cut", "which files mention zod?"], { cwd: folder.path });
     expect(next.code).toBe(0);
-    expect(next.stderr).toMatch(/last turn was interrupted/);
+    expect(next.stderr).toMatch(/process died during the last turn/);
     expect(next.stdout).toContain("a.ts");
 
     const shown = await run(["show", "cut", "--view", "events", "--json"], { cwd: folder.path });

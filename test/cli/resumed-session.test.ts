@@ -27,9 +27,11 @@ describe("coming back to a session", () => {
     const session = await runtime.session("one");
     await session.idle();
     expect(openIssues(await session.view())).toEqual([
-      expect.stringMatching(/^The last turn was interrupted: .* send a message to continue\.$/),
-      expect.stringMatching(/^1 call had started, with an unknown outcome/),
-      "1 message still waiting, to be delivered with your next one.",
+      expect.stringMatching(
+        /^The process died during the last turn\. .* send a message to continue\.$/,
+      ),
+      expect.stringMatching(/^1 call had started and has an unknown outcome/),
+      "1 message still waiting; your next message delivers them too.",
     ]);
   });
 
@@ -40,7 +42,7 @@ describe("coming back to a session", () => {
     const session = await runtime.session("one");
     await session.send("go");
     expect(openIssues(await session.atRest())).toEqual([
-      'The call of hang waits for the client that runs it: its program answers by session.answerCall("one~1~1~c1", …). Esc in a conversation cancels the turn instead.',
+      'The call of hang waits for the client that runs it: its program answers with session.answerCall("one~1~1~c1", …). Esc in a conversation cancels the turn instead.',
     ]);
   });
 

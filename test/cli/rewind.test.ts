@@ -78,7 +78,7 @@ it("answers as JSON, and changes nothing where the session is already", async ()
   await run(["--session", "one", "--hash-chain", "hello"], { cwd });
   const { length } = await read(cwd);
   const here = await run(["rewind", "one", "--to", String(length)], { cwd });
-  expect(here.stdout).toContain("nothing was left");
+  expect(here.stdout).toContain("nothing changed");
   expect(await read(cwd)).toHaveLength(length);
   const back = await run(["rewind", "one", "--before-turn", "1", "--json"], { cwd });
   expect(jsonLines(back.stdout)).toMatchObject([
@@ -97,7 +97,7 @@ it("checks another branch out and returns, says which, and changes nothing where
   const { length: head } = await read(cwd);
   await run(["rewind", "one", "--before-turn", "2"], { cwd });
   const here = await run(["checkout", "one", String(head + 1)], { cwd });
-  expect(here.stdout).toContain(`is on branch ${head + 1}, at position`);
+  expect(here.stdout).toContain(`is already on branch ${head + 1}, at position`);
   const { stdout: lines } = await run(["show", "one", "--view", "events", "--json"], { cwd });
   expect(jsonLines(lines)).toHaveLength(head + 1);
   await run(["--session", "one", "hello again"], { cwd });

@@ -119,7 +119,10 @@ describe("turnlog serve", () => {
     });
     let said = "";
     running.child.stdout?.on("data", (piece: string) => (said += piece));
-    await running.until("stdout", /No token: every program of this machine may use it\.\n/);
+    await running.until(
+      "stdout",
+      /There is no token: every program on this machine may use it\.\n/,
+    );
     const [, url = ""] = /at (http:\S+)\. /.exec(said) ?? [];
     const headers = { "content-type": "application/json" };
     const answer = await fetch(`${url}/api/chat`, { method: "POST", headers, body: chat });

@@ -295,7 +295,7 @@ describe("a process that serves the store", () => {
     const owner = await storeOwner(there.at(".turnlog"));
     expect(owner?.pid).toBe(serving.child.pid);
     const following = start(["log", "--follow", "--json"], { cwd });
-    await following.until("stderr", /all so far/);
+    await following.until("stderr", /all events so far/);
     await owner?.client.session("s").send("list all files");
     await following.until("stdout", /turn\.ended/);
     serving.child.kill("SIGKILL");

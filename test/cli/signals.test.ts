@@ -32,7 +32,7 @@ describe("Ctrl-C during a turn", () => {
     running.child.kill("SIGINT");
     const { code, signal, stderr } = await running.ended;
     expect({ code, signal }).toEqual({ code: 130, signal: null });
-    expect(stderr).toMatch(/^Cancelling\. Ctrl-C again leaves at once\.$/m);
+    expect(stderr).toMatch(/^Cancelling\. Ctrl-C again leaves immediately\.$/m);
     expect(stderr).toMatch(/^Cancelled\. Kept in the session: your message, .*1 tool result\.$/m);
     expect(await ending(folder)).toBe("cancelled");
   });

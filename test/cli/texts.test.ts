@@ -59,7 +59,7 @@ it("gives the system's reason once, and names no session for what is no key of o
 it("refuses an option that would do nothing, and says with what it goes", async () => {
   await using folder = await temporaryFolder();
   for (const [args, said] of [
-    [["replay", "a", "--agent", "/nope.ts"], /--agent is for a check: add --check/],
+    [["replay", "a", "--agent", "/nope.ts"], /--agent is only for a check: add --check/],
     [["replay", "a", "--max-gap", "1"], /add --pace recorded/],
     [["replay", "a", "--max-gap", "1", "--pace", "recorded", "--check"], /leave out --check/],
     [["show", "a", "--step", "1"], /add --view timeline/],

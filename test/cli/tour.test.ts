@@ -32,5 +32,5 @@ it("the tour kills its own process, goes on from the log, and leaves nothing beh
 it("the tour is given alone", async () => {
   const { code, stderr } = await run(["--demo", "hello"], { cwd: "." });
   expect(code).toBe(2);
-  expect(stderr).toContain("--demo has messages and a model of its own: give it alone.");
+  expect(stderr).toContain("--demo has its own messages and model: use it alone.");
 });

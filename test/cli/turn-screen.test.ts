@@ -176,7 +176,7 @@ describe("the end of a turn", () => {
     const { progress } = await tell([
       { parts: [{ type: "text", deltas: ["1"] }], finishReason: "length" },
     ]);
-    expect(progress).toContain("limit of output");
+    expect(progress).toContain("output limit");
   });
 });
 
@@ -220,18 +220,18 @@ describe("what does not go straight", () => {
     expect(progress).toMatch(/^The turn's time is up\. .*may conclude in one more step\.$/m);
   });
 
-  it("says that the model said nothing", async () => {
+  it("says that the model gave no reply", async () => {
     const silent = { parts: [] };
     const { progress } = await tell([{ parts: [call("c1", "add", { a: 1, b: 2 })] }, silent], {
       agent: { maxRetries: 0 },
     });
-    expect(progress).toMatch(/^The model ended its turn and said nothing\.$/m);
+    expect(progress).toMatch(/^The model ended its turn without a reply\.$/m);
   });
 
   it("says that a turn went in circles", async () => {
     const { progress } = await tell((_options, index) => ({
       parts: [call(`c${index}`, "add", { a: 1, b: 2 })],
     }));
-    expect(progress).toMatch(/^The turn was ended: .*Kept in the session: your message, /m);
+    expect(progress).toMatch(/^The turn was ended because .*Kept in the session: your message, /m);
   });
 });

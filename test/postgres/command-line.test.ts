@@ -99,8 +99,8 @@ it("changes a session that another process runs through that process", async () 
   expect(await session.branches()).toHaveLength(2);
   await done("fork", "there", "--as", "there-fork");
   const gone = await done("delete", "there-fork", "--yes");
-  expect(gone.stdout).toContain("is gone for good");
-  expect((await done("delete", "there", "--yes")).stdout).toContain("is gone for good");
+  expect(gone.stdout).toContain("was permanently deleted");
+  expect((await done("delete", "there", "--yes")).stdout).toContain("was permanently deleted");
   await expect(session.send("Three")).rejects.toMatchObject({ code: "SESSION_DELETED" });
 });
 

@@ -83,7 +83,7 @@ export interface ChatRun extends StorePlace {
   readonly rerun?: RerunRequest;
   /** The process that has the store open: its agent answers. */
   readonly owner?: StoreOwner | undefined;
-  /** The process that has the store open by now. @throws UsageError for options that its agent does not heed */
+  /** The process that now has the store open. @throws UsageError for options that its agent would ignore */
   readonly findOwner: () => Promise<StoreOwner | undefined>;
   /** Where this terminal stood when the process closed the store whose agent answered. */
   readonly goesOn?: ChatPlace;
@@ -96,11 +96,11 @@ export interface ChatRun extends StorePlace {
 }
 
 const OFFLINE_NOTE =
-  'No OPENAI_API_KEY, GOOGLE_GENERATIVE_AI_API_KEY or ANTHROPIC_API_KEY is set: the offline model answers. It goes by the first word of a message: list, read, search or write. Try "list all files".';
+  'No OPENAI_API_KEY, GOOGLE_GENERATIVE_AI_API_KEY or ANTHROPIC_API_KEY is set: the offline model answers. The first word of a message tells it what to do: list, read, search or write. Try "list all files".';
 
 /**
- * Of several terminals in a store, one has it open and its agent answers the others. When that process ends, another
- * terminal opens the store, and all go on where they stood.
+ * When several terminals use a store, one has it open and its agent answers the others. When that process ends,
+ * another terminal opens the store, and all continue where they were.
  */
 export async function runChat(given: ChatRun, output: Output): Promise<ExitCode> {
   let run = given;
@@ -117,7 +117,7 @@ export async function runChat(given: ChatRun, output: Output): Promise<ExitCode>
   }
 }
 
-/** What changes when a chat goes on with another owner of the store. */
+/** What changes when a chat continues with another owner of the store. */
 type Moved = Partial<Pick<ChatRun, "session" | "goesOn">>;
 
 async function runThere(
@@ -280,7 +280,10 @@ async function openSession(
   return session;
 }
 
-/** A session whose name differs by one typing error. Names that differ by a digit are a series. */
+/**
+ * A session whose name differs by one typing error. Names that differ only in a digit count as a series, not as
+ * an error.
+ */
 async function similarName(id: string, { log }: ChatHost): Promise<string | undefined> {
   const withoutDigits = (name: string): string => name.replaceAll(/\d/g, "");
   const names = await Array.fromAsync(log.list(), ({ session }) => session);
@@ -359,7 +362,7 @@ function asker({ canAsk }: ChatRun): AskApproval | undefined {
   return canAsk ? askApproval : undefined;
 }
 
-/** Repeats the question until the line is an answer. An empty line is a no. */
+/** Repeats the question until the line is an answer. An empty line means no. */
 const askApproval: AskApproval = async (call, signal) => {
   for (;;) {
     const line = await askLine(`Run ${visibleName(call)}? (${ANSWERS})`, signal);

@@ -31,7 +31,7 @@ export class Chat {
   readonly #cancel: TurnCancel;
   readonly #editor = new OpenEditor();
   readonly #figures: SessionFigures;
-  /** Whether Ctrl-C was pressed on an empty line: once more leaves. */
+  /** Whether Ctrl-C was pressed on an empty line: pressing it again leaves. */
   #asksToLeave = false;
   /** Whether the person has left: the chat then writes nothing. */
   #isOver = false;
@@ -52,7 +52,7 @@ export class Chat {
     this.#figures = new SessionFigures(this.#screen, () => this.redraw());
   }
 
-  /** Where another chat goes on, once this one has ended. */
+  /** Where another chat continues once this one has ended. */
   get place(): ChatPlace {
     const { id } = this.#session;
     return { session: id, position: this.#position, draft: this.#line.text };
@@ -172,11 +172,11 @@ export class Chat {
     }
   }
 
-  /** Completes; else steers a turn that runs: at rest nothing can be steered. */
+  /** Completes the line, or else steers the running turn: at rest nothing can be steered. */
   #tab(): void {
     const isCompleted = this.#line.complete();
     if (!isCompleted && !this.#isIdle) return this.#enter("steer");
-    if (!isCompleted) this.#hint = "Enter sends. Tab completes, and steers while the agent works.";
+    if (!isCompleted) this.#hint = "Enter sends. Tab completes, or steers while the agent works.";
     this.redraw();
   }
 
@@ -185,7 +185,7 @@ export class Chat {
     if (editText === undefined) this.#hint = "Set VISUAL or EDITOR to write in your editor.";
     else {
       const text = await this.#editor.use(() => editText(this.#line.text));
-      if (text === undefined) this.#hint = "The editor failed; the line is as it was.";
+      if (text === undefined) this.#hint = "The editor failed; the line is unchanged.";
       else this.#line.set({ before: text, after: "" });
     }
     this.redraw();

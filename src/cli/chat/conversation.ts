@@ -8,7 +8,7 @@ import { Chat } from "./chat.ts";
 import { isOwnerGone } from "../owner/owner-log.ts";
 import type { ChatOptions, ChatPlace } from "./host/chat-session.ts";
 
-/** Within this time a process is stopped that has asked for it. */
+/** How long a process that has asked to be stopped may take to stop. */
 const STOPPING_MS = 200;
 
 export interface ConversationOptions extends Omit<ChatOptions, "editText" | "suspend"> {
@@ -19,7 +19,7 @@ export interface ConversationOptions extends Omit<ChatOptions, "editText" | "sus
 export interface ConversationEnd {
   /** Where the chat stood. */
   readonly place: ChatPlace;
-  /** Whether the process that answered has closed the store. The person has not left then. */
+  /** Whether the process that answered has closed the store. In that case the person has not left. */
   readonly isOwnerGone: boolean;
 }
 
@@ -55,9 +55,9 @@ export async function converse(options: ConversationOptions): Promise<Conversati
   }
   async function suspend(): Promise<void> {
     keyboard[Symbol.dispose]();
-    // npm and its shell are of the same group: if one went on, the person's shell would wait for it.
+    // npm and its shell are in the same process group: if one kept running, the person's shell would wait for it.
     process.kill(0, "SIGTSTP");
-    // The time of a stopped process is over once it goes on. Where no shell could continue it, it is not stopped.
+    // Once a stopped process continues, its time is over. It is not stopped where no shell could continue it.
     await wait(STOPPING_MS);
     keyboard = open();
   }

@@ -77,7 +77,7 @@ function chatSession(client: Client, session: SessionClient): ChatSession {
 function ownWay(): TurnlogError {
   return new TurnlogError(
     "COMMAND_REFUSED",
-    "The process that has the store open compacts in the way of its own agent: name no other here.",
+    "The process that has the store open compacts by its own agent's strategy: leave the strategy out here.",
   );
 }
 
@@ -147,9 +147,13 @@ async function resultOf(session: string, events: AsyncIterable<SessionEvent>): P
       cause: error,
     });
   }
-  throw new TurnlogError("LOG_CLOSED", `The turn of session ${session} was not seen to end.`, {
-    session,
-  });
+  throw new TurnlogError(
+    "LOG_CLOSED",
+    `The turn of session ${session} ended without being shown here.`,
+    {
+      session,
+    },
+  );
 }
 
 const endings: ReadonlySet<string> = new Set([

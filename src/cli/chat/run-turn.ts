@@ -87,7 +87,7 @@ async function continueTurn(
 
 /**
  * Asks for the answers that a turn of an earlier process waits for, and shows the rest.
- * @returns why the turn ended; undefined if the process is asked to end before
+ * @returns why the turn ended; undefined if the process is told to end before that
  */
 export async function finishTurn(
   session: ChatSession,
@@ -156,5 +156,5 @@ async function isOpen(session: ChatSession, asked: number): Promise<boolean> {
 const noTerminal = {
   approved: false,
   always: false,
-  reason: "nobody is at a terminal to answer",
+  reason: "there is nobody at a terminal to answer",
 } as const;

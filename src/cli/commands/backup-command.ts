@@ -47,7 +47,7 @@ export async function backup(
       await writeLine(data, `${made.dir} holds a copy of ${held}. Open it with --dir ${made.dir}`);
     }
     for (const sha256 of made.lostBlobs) {
-      await writeLine(progress, `Blob ${sha256} is missing or damaged, here and in the copy.`);
+      await writeLine(progress, `Blob ${sha256} is missing or damaged, both here and in the copy.`);
     }
     return DONE;
   });

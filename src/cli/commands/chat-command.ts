@@ -106,7 +106,7 @@ async function heededOwner(
   ];
   if (idle.length > 0)
     throw new UsageError(
-      `${idle.join(" and ")} would change nothing: process ${owner.pid} has the store open, and its agent answers. Leave it out, or close the store there.`,
+      `${idle.join(" and ")} would have no effect: process ${owner.pid} has the store open, and its agent answers. Leave it out, or close the store there.`,
     );
   return owner;
 }
@@ -138,7 +138,7 @@ async function assertFiles(sources: readonly string[]): Promise<void> {
 
 async function whyNotAFile(path: string): Promise<string> {
   try {
-    return (await stat(path)).isDirectory() ? "that is a folder" : "that is no regular file";
+    return (await stat(path)).isDirectory() ? "that is a folder" : "that is not a regular file";
   } catch (error) {
     if (hasCode(error, "ENOENT", "ENOTDIR")) return "there is no such file";
     return error instanceof Error ? error.message : String(error);

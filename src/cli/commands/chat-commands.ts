@@ -8,8 +8,11 @@ export function addChatCommands(program: Command, runs: Runs): void {
   agentOptions(
     program
       .command("chat", { isDefault: true })
-      .description("ask an agent about this folder: one message, or a conversation")
-      .argument("[message...]", "the message; without it: from a pipe, or typed in a terminal")
+      .description("ask an agent about this folder, in one message or a conversation")
+      .argument(
+        "[message...]",
+        "the message; if absent, it comes from a pipe or is typed in a terminal",
+      )
       .option("--session <id>", "continue a session, or begin one with this id")
       .addOption(
         new Option("-c, --continue", "continue the session that was used last").conflicts(
@@ -45,17 +48,20 @@ export function addChatCommands(program: Command, runs: Runs): void {
       .addOption(
         new Option(
           "--token <token>",
-          "the token of requests (default: one that is kept in the store's folder)",
+          "the token that requests must send (default: one kept in the store's folder)",
         ).env("TURNLOG_TOKEN"),
       )
-      .option("--no-token", "let every program of this machine in; only with its own address")
-      .option("--hosts <name>", "a host name that the server is reached by (repeatable)", collect)
+      .option(
+        "--no-token",
+        "let in every program on this machine; works only with the machine's own address",
+      )
+      .option("--hosts <name>", "a host name by which the server is reached (repeatable)", collect)
       .option(
         "--leave-turns",
-        "continue at the start all turns that the process before left at SIGTERM",
+        "at the start, continue all turns that the previous process left at SIGTERM",
         false,
       )
-      .option("--origins <origin>", "a site whose pages may use it (repeatable)", collect)
+      .option("--origins <origin>", "a site whose pages may use the server (repeatable)", collect)
       .option("--agent <module>", "the agent: a module that exports it as agent or as default"),
   )
     .addHelpText("after", serveHelp)
@@ -70,11 +76,8 @@ export function addChatCommands(program: Command, runs: Runs): void {
     .option("--demo", "open a temporary store with sessions to look at")
     .option("--agent <module>", "the agent: a module that exports it; without it nothing can run")
     .option("--port <n>", "the port; 0 takes a free one", wholeNumber, 4401)
-    .option("--no-open", "print the address only")
-    .addHelpText(
-      "after",
-      "\nThe address that is printed signs one browser in, once, within ten minutes.",
-    )
+    .option("--no-open", "only print the address")
+    .addHelpText("after", "\nThe printed address signs in one browser, once, within ten minutes.")
     .action(runs(async () => (await import("./studio-command.ts")).studio));
 
   agentOptions(
@@ -99,18 +102,20 @@ export function addChatCommands(program: Command, runs: Runs): void {
 
   program
     .command("rewind")
-    .description("go back to a place between two turns, on a new branch; runs nothing")
+    .description("go back to the end of an earlier turn, on a new branch; runs nothing")
     .argument("<session>", "its id")
     .option("--to <n>", "the last position to keep, counted from 1", position)
-    .option("--before-turn <n>", "to before a turn, counted from 1", atLeastOne)
-    .option("--before-message <id>", "to before the turn of a message")
+    .option("--before-turn <n>", "go back to before a turn, counted from 1", atLeastOne)
+    .option("--before-message <id>", "go back to before the turn of a message")
     .option("--tell", "tell the model which calls of the turns that are left had run")
     .addHelpText("after", rewindHelp)
     .action(runs(async () => (await import("./rewind-command.ts")).rewind));
 
   program
     .command("checkout")
-    .description("return to another branch of a session, as it was when it was left; runs nothing")
+    .description(
+      "return to another branch of a session, in the state in which it was left; runs nothing",
+    )
     .argument("<session>", "its id")
     .argument("<branch>", "the number of the branch, as `turnlog branches` lists it", atLeastOne)
     .option("--tell", "tell the model which calls of the turns that are left had run")
@@ -129,16 +134,16 @@ function agentOptions(command: Command): Command {
     .addOption(
       new Option(
         "--durability <kind>",
-        "what a stored event survives: sync a power cut, os the end of the process",
+        "what stored events survive: a power cut (sync), or the end of the process (os)",
       )
         .choices(["sync", "os"])
         .default("sync"),
     )
-    .option("--hash-chain", "record a chain of digests, so that verify finds any change")
+    .option("--hash-chain", "record a chain of digests, so that verify detects any change")
     .addOption(
       new Option(
         "--pace <pace>",
-        "how fast the offline model speaks: human, at-once, or human times a number (default: human in a terminal, else at-once)",
+        "how fast the offline model speaks: human, at-once, or a multiple of human speed (default: human in a terminal, otherwise at-once)",
       ).argParser(speakingPace),
     );
 }

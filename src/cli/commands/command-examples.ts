@@ -14,12 +14,12 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
     ["turnlog --demo", "a half-minute tour, without a key"],
   ],
   serve: [
-    ["turnlog serve", "the chat's own agent, for pages of this machine"],
+    ["turnlog serve", "the chat's own agent, for pages on this machine"],
     "turnlog serve --agent ./agent.ts --port 8080",
     "turnlog serve --host 0.0.0.0 --hosts chat.example.com --origins https://example.com",
   ],
   studio: [
-    ["turnlog studio --demo", "sessions that were made for a first look"],
+    ["turnlog studio --demo", "prepared sessions for a first look"],
     "turnlog studio --session <id>",
     ["turnlog studio --agent ./agent.ts", "messages, approvals, forks and reruns too"],
   ],
@@ -28,7 +28,7 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
     "turnlog rerun <id> --step 3 --model google:gemini-4-argon",
   ],
   fork: [
-    ["turnlog fork <id> --position 120", "shares the events 1 to 120"],
+    ["turnlog fork <id> --position 120", "shares events 1 to 120"],
     "turnlog fork <id> --as second-try",
   ],
   rewind: [
@@ -44,7 +44,7 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
   show: [
     ["turnlog show <id>", "the conversation"],
     ["turnlog show <id> --position 120 --view prompt", "the prompt at a position"],
-    ["turnlog show <id> --view events --json", "one event a line"],
+    ["turnlog show <id> --view events --json", "one event per line"],
     "turnlog show <id> --view timeline --step 2",
   ],
   branches: ["turnlog branches <id>"],
@@ -52,7 +52,7 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
   diff: [["turnlog diff <id> 40 120", "what the prompt gained and lost in between"]],
   log: [
     "turnlog log --from 1000 --json",
-    ["turnlog log --session <id> --follow", "also the events to come"],
+    ["turnlog log --session <id> --follow", "later events too"],
   ],
   verify: [["turnlog verify", "every session"], "turnlog verify <id> --chain 120:<digest>"],
   replay: [
@@ -69,7 +69,7 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
   ],
   delete: [
     "turnlog delete <id>",
-    ["turnlog delete --older-than 30d --dry-run", "only says which"],
+    ["turnlog delete --older-than 30d --dry-run", "only lists them"],
     "turnlog delete --where tenant=acme --yes",
   ],
   redact: ['turnlog redact <id> 12-20 31 --keys ../keys --reason "an address"'],
@@ -78,12 +78,15 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
     "turnlog copy --from .turnlog --to postgres://localhost/agents",
     [
       "turnlog copy --from .turnlog --to postgres://localhost/agents --follow",
-      "and what comes later",
+      "and everything written later",
     ],
   ],
   postgres: [
-    ["turnlog postgres migrate --postgres postgres://localhost/agents", "as a role that may"],
-    ["turnlog postgres migrate --sql", "the SQL, to run it by psql"],
+    [
+      "turnlog postgres migrate --postgres postgres://localhost/agents",
+      "as a role that may change the schema",
+    ],
+    ["turnlog postgres migrate --sql", "the SQL, to run with psql"],
   ],
   "rotate-keys": [["turnlog rotate-keys --keys ../keys", "with the key in TURNLOG_MASTER_KEY"]],
   gc: ["turnlog gc"],

@@ -52,9 +52,9 @@ export async function copy(given: unknown, { data, progress }: Output): Promise<
 function sentence({ sessions, events, blobs }: CopiedLog, isInterrupted: boolean): string {
   const media = blobs === 0 ? "" : ` and ${amount(blobs, "blob")}`;
   const copied = `${amount(events, "event")}${media} of ${amount(sessions, "session")} copied.`;
-  if (isInterrupted) return `${copied} Run it again to go on.`;
-  if (events === 0) return "Nothing to copy: the target has all that the source has.";
-  return `${copied} The target has all that the source has.`;
+  if (isInterrupted) return `${copied} Run it again to continue.`;
+  if (events === 0) return "Nothing to copy: the target has everything that the source has.";
+  return `${copied} The target has everything that the source has.`;
 }
 
 const creating: StoreUse = { readOnly: false, creates: true };
@@ -73,9 +73,9 @@ function refuseIdle(
   target: StorePlace,
 ): void {
   if (!migrate && target.database === undefined)
-    throw new UsageError("--no-migrate is for a copy into a database: leave it out.");
+    throw new UsageError("--no-migrate is only for a copy into a database: leave it out.");
   if (takeOver && source.database !== undefined && target.database !== undefined)
-    throw new UsageError("--take-over is for a store in a folder: leave it out.");
+    throw new UsageError("--take-over is only for a store in a folder: leave it out.");
 }
 
 function nameOf({ dir, database }: StorePlace): string {

@@ -40,12 +40,12 @@ export async function deleteSession(
     optionsSchema.parse(given);
   if (query.olderThan !== undefined || query.where !== undefined || query.dryRun)
     throw new UsageError(
-      "--older-than, --where and --dry-run choose among all sessions: give them without the name of a session.",
+      "--older-than, --where and --dry-run choose among all sessions: use them without the name of a session.",
     );
   if (!yes)
     assertCanConfirm(
       progress,
-      `Nothing was deleted: it needs a confirmation, and there is no terminal to ask at. Add --yes to delete ${session}.`,
+      `Nothing was deleted: this needs a confirmation, and there is no terminal to ask for it. Add --yes to delete ${session}.`,
     );
   const owner = await ownerOf({ dir, database });
   await using log =
@@ -77,14 +77,14 @@ export async function deleteSession(
   const below =
     deleted.children.length === 0
       ? ""
-      : ` With it went ${amount(deleted.children.length, "sub-agent")}: ${deleted.children.join(", ")}.`;
+      : ` Its ${amount(deleted.children.length, "sub-agent")} went with it: ${deleted.children.join(", ")}.`;
   const { removed } = deleted.blobs;
   const blobs = removed === 0 ? "" : ` and ${amount(removed, "blob")}`;
   await writeLine(
     data,
     deleted.repeated
-      ? `Session ${session} had been deleted before.`
-      : `Session ${session} is gone for good: ${amount(deleted.revision, "event")}${blobs}.${below}${copies}`,
+      ? `Session ${session} was already deleted.`
+      : `Session ${session} was permanently deleted: ${amount(deleted.revision, "event")}${blobs}.${below}${copies}`,
   );
   return DONE;
 }
@@ -123,7 +123,7 @@ async function confirmDelete(log: EventLog, session: string): Promise<boolean> {
   const events = await log.revision(session);
   if (events === 0) throw notFound(session);
   return await isConfirmed(
-    `Delete session ${session} with its ${amount(events, "event")} for good? Nothing brings it back.`,
+    `Delete session ${session} with its ${amount(events, "event")} permanently? This cannot be undone.`,
   );
 }
 

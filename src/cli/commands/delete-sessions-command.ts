@@ -43,7 +43,7 @@ export async function deleteAny(
   if (!yes && !dryRun)
     assertCanConfirm(
       progress,
-      "Nothing was deleted: it needs a confirmation, and there is no terminal to ask at. Add --yes, or --dry-run to see what would be deleted.",
+      "Nothing was deleted: this needs a confirmation, and there is no terminal to ask for it. Add --yes, or --dry-run to see what would be deleted.",
     );
   const query: DeletionQuery = {
     forks,
@@ -68,7 +68,7 @@ export async function deleteAny(
     const would = await run(true);
     await writeLines(progress, lines(would));
     const number = would.deleted.length;
-    if (number > 0 && !(await isConfirmed(`Delete ${amount(number, "session")} for good?`))) {
+    if (number > 0 && !(await isConfirmed(`Delete ${amount(number, "session")} permanently?`))) {
       await writeLine(progress, "Nothing was deleted.");
       return INTERRUPTED;
     }

@@ -26,7 +26,7 @@ export async function demo(
   const { session, model, attach } = others;
   const isMore = session !== undefined || others.continue || model !== undefined;
   if (words.length > 0 || isMore || attach.length > 0)
-    throw new UsageError("--demo has messages and a model of its own: give it alone.");
+    throw new UsageError("--demo has its own messages and model: use it alone.");
   const isShown = isatty(2);
   const each = pace ?? (isShown ? humanPace : 0);
   if (demoFolder !== undefined) return await playTour(demoFolder, { pace: each, output });

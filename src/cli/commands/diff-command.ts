@@ -60,9 +60,9 @@ function changeLines(change: PromptChange, data: Channel): readonly string[] {
 
 function cacheLine({ changes, agentChanged, cacheBreak }: SessionDiff): string {
   if (agentChanged)
-    return "Model, instructions or tools differ: the provider's cache does not apply.";
+    return "Model, instructions or tools differ, so the provider's cache does not apply.";
   if (cacheBreak !== undefined) {
-    return `The provider's cache applies up to message ${cacheBreak}, and no longer from message ${cacheBreak + 1} on.`;
+    return `The provider's cache applies up to message ${cacheBreak}, but not from message ${cacheBreak + 1} on.`;
   }
   return changes.length === 0
     ? "The prompts are equal."

@@ -32,17 +32,19 @@ export async function exportTo(
   const { dir, database, keys, takeOver, encrypted, fixture, blobs } = options;
   if (typeof fixture === "string" && options.out !== undefined) {
     throw new UsageError(
-      `--fixture ${fixture} and --out ${options.out} both name a file: give one of them.`,
+      `--fixture ${fixture} and --out ${options.out} both name a file: use one of them.`,
     );
   }
   const out = typeof fixture === "string" ? fixture : options.out;
   if (redact.length > 0 && fixture === undefined) {
-    throw new UsageError("--redact is for fixtures: add --fixture. An export is always complete.");
+    throw new UsageError(
+      "--redact is only for fixtures: add --fixture. An export is always complete.",
+    );
   }
   if (encrypted && fixture !== undefined)
-    throw new UsageError("--encrypted is for exports: a fixture is always readable.");
+    throw new UsageError("--encrypted is only for exports: a fixture is always readable.");
   if (blobs !== undefined && fixture !== undefined) {
-    throw new UsageError("--blobs is for exports: a fixture has references and no blobs.");
+    throw new UsageError("--blobs is only for exports: a fixture has references but no blobs.");
   }
   const patterns = redact.map(patternOf);
   const lost: string[] = [];
@@ -65,10 +67,10 @@ export async function exportTo(
   await (file === undefined ? writeData(data, lines) : file.write(lines));
   await writeLines(progress, lost);
   if (out === undefined) return;
-  await writeLine(progress, `Session ${session} is in ${out}.`);
+  await writeLine(progress, `Session ${session} was written to ${out}.`);
 }
 
-/** After the session, `--redact` takes several patterns, as in the first release; before it, one. */
+/** After the session's name, `--redact` takes several patterns, as in the first release; before it, only one. */
 function exported(
   [session, ...patterns]: readonly string[],
   { fixture, redact }: z.infer<typeof optionsSchema>,
@@ -91,6 +93,6 @@ function patternOf(source: string): RegExp {
   try {
     return new RegExp(source, "g");
   } catch (error) {
-    throw new UsageError(`${source} is no regular expression.`, { cause: error });
+    throw new UsageError(`${source} is not a regular expression.`, { cause: error });
   }
 }

@@ -23,7 +23,7 @@ export async function collectGarbage(given: unknown, { data }: Output): Promise<
       ? await collectHere({ dir, database, takeOver })
       : await owner.post<CollectedBlobs>("/store/collect-blobs", {});
   const { removed, bytes } = collected;
-  const sentence = `${amount(removed, "blob")} of no session deleted, ${figure(bytes)} bytes.`;
+  const sentence = `Deleted ${amount(removed, "blob")} that no session uses, ${figure(bytes)} bytes.`;
   await writeLine(data, json ? jsonText(collected) : sentence);
   return DONE;
 }

@@ -55,7 +55,7 @@ export async function importFrom(
     return await writeLine(data, jsonText(isOfMessages ? { ...imported, dropped } : imported));
   }
   const size = amount(imported.events, "event");
-  await writeLine(progress, `Session ${session} is here, with ${size}.`);
+  await writeLine(progress, `Imported session ${session} with ${size}.`);
   if (dropped.length > 0) {
     await writeLine(
       progress,
@@ -63,7 +63,8 @@ export async function importFrom(
     );
   }
   if (instructions === "") return;
-  const what = "The system messages are no part of a session; its agent's instructions should say:";
+  const what =
+    "System messages are not part of a session; put their text into its agent's instructions:";
   await writeLine(progress, `${what}\n${visibleText(instructions)}`);
 }
 
@@ -82,7 +83,7 @@ async function bringThere(
   if (!verify || blobs !== undefined) {
     const name = verify ? "--blobs" : "--no-verify";
     throw new UsageError(
-      `Process ${pid} has the store open, and imports without ${name}. Leave it out, or close the store there.`,
+      `Process ${pid} has the store open and cannot import with ${name}. Leave it out, or close the store there.`,
     );
   }
   const url = `http://localhost/api/sessions/${encodeURIComponent(session)}/import`;
@@ -130,7 +131,7 @@ async function read(
       [Symbol.asyncDispose]: async () => await file[Symbol.asyncDispose](),
     };
   }
-  if (as === undefined) throw new UsageError("Messages have no session name: give one by --as.");
+  if (as === undefined) throw new UsageError("Messages have no session name: give one with --as.");
   if (blobs !== undefined || !verify) {
     throw new UsageError(
       `${blobs === undefined ? "--no-verify" : "--blobs"} is for sessions: messages are imported as they are, media and all.`,

@@ -12,7 +12,10 @@ export function addKeepCommands(program: Command, runs: Runs): void {
     .argument("[session...]", "its id")
     .option("--out <file>", "the file (default: stdout)")
     .option("--encrypted", "export an encrypted session that shares no events as it is stored")
-    .option("--fixture [file]", "short ids, times from a fixed start, and no secrets")
+    .option(
+      "--fixture [file]",
+      "write a test fixture: short ids, times from a fixed start, and no secrets",
+    )
     .option("--redact <regex>", "redact further matches in a fixture (repeatable)", collect)
     .option("--blobs <folder>", "write media into this folder (default: into the file)")
     .action(runs(async () => (await import("./export-command.ts")).exportTo));
@@ -26,7 +29,7 @@ export function addKeepCommands(program: Command, runs: Runs): void {
         .choices(["session", "model-messages", "ui-messages"])
         .default("session"),
     )
-    .option("--as <id>", "the session's id (default: its own; messages need one)")
+    .option("--as <id>", "the session's id (default: its own id; messages need one)")
     .option("--no-verify", "import even if it breaks a law or its media are missing")
     .option("--blobs <folder>", "the folder with media that are not in the file")
     .action(runs(async () => (await import("./import-command.ts")).importFrom));
@@ -37,7 +40,7 @@ export function addKeepCommands(program: Command, runs: Runs): void {
     .argument("[session]", "its id")
     .option(
       "--older-than <date|days>",
-      "instead of one session: all without an event since a date (2026-10-01) or for 30d",
+      "instead of one session: all without an event since a date (2026-10-01) or in the last 30d",
     )
     .option(
       "--where <key=value>",
@@ -72,11 +75,11 @@ export function addKeepCommands(program: Command, runs: Runs): void {
   program
     .command("copy")
     .description(
-      "copy all sessions between a folder and a database, exactly; run again, it goes on",
+      "copy all sessions between a folder and a database, exactly; run it again to continue",
     )
     .requiredOption("--from <store>", "the folder or the database to read")
     .requiredOption("--to <store>", "the folder or the database to copy into")
-    .option("--follow", "also copy what is written later; Ctrl-C ends")
+    .option("--follow", "also copy later events; Ctrl-C ends")
     .action(runs(async () => (await import("./copy-command.ts")).copy));
 
   program
@@ -88,16 +91,18 @@ export function addKeepCommands(program: Command, runs: Runs): void {
 
   program
     .command("rotate-keys")
-    .description("wrap the keys of encrypted sessions by the master key in TURNLOG_MASTER_KEY")
+    .description("wrap the keys of encrypted sessions with the master key in TURNLOG_MASTER_KEY")
     .action(runs(async () => (await import("./rotate-keys-command.ts")).rotateKeys));
 
   program
     .command("gc")
-    .description("delete media that no session refers to, as a killed process may leave")
+    .description(
+      "delete media that no session refers to, such as a killed process may leave behind",
+    )
     .action(runs(async () => (await import("./gc-command.ts")).collectGarbage));
 
   program
     .command("repair")
-    .description("repair a damaged store as far as possible, and say what is lost")
+    .description("repair a damaged store as far as possible, and report what is lost")
     .action(runs(async () => (await import("./repair-command.ts")).repair));
 }

@@ -1,7 +1,7 @@
 /**
  * `turnlog log`: the events of all sessions in the order in which they were written. With `--follow` it
- * follows the process that has the store open. If none has, or if it does not share the store, it reads on
- * each time the store has been closed.
+ * follows the process that has the store open. If no process has it open, or the process does not share the
+ * store, it continues reading each time the store has been closed.
  */
 
 import { resolve } from "node:path";
@@ -43,7 +43,7 @@ export async function showLog(given: unknown, output: Output): Promise<ExitCode>
   if (!options.follow) return DONE;
   await writeLine(
     progress,
-    "That is all so far. New events appear as another process writes them; Ctrl-C ends.",
+    "These are all events so far. New events appear as another process writes them; Ctrl-C ends.",
   );
   return await unlessInterrupted(async (signal) => {
     for (;;) {

@@ -7,8 +7,8 @@ import { atLeastOne, position, pace, positiveNumber, step } from "./option-value
 export function addLookCommands(program: Command, runs: Runs): void {
   program
     .command("sessions")
-    .description("list the sessions of the store, the newest first")
-    .option("--limit <n>", "the newest n of them (default: all)", atLeastOne)
+    .description("list the sessions of the store, newest first")
+    .option("--limit <n>", "list only the newest n (default: all)", atLeastOne)
     .action(runs(async () => (await import("./sessions-command.ts")).sessions));
 
   program
@@ -22,7 +22,7 @@ export function addLookCommands(program: Command, runs: Runs): void {
         .default("history"),
     )
     .option("--step <n>", "one step of the timeline", step)
-    .option("--full", "show long values whole")
+    .option("--full", "show long values in full")
     .action(runs(async () => (await import("./show-command.ts")).show));
 
   program
@@ -63,7 +63,10 @@ export function addLookCommands(program: Command, runs: Runs): void {
       "compare states at every n-th position (default: 16 of them)",
       atLeastOne,
     )
-    .option("--chain <position:digest>", "the end of the session's hash chain, as noted before")
+    .option(
+      "--chain <position:digest>",
+      "the end of the session's hash chain, as you noted it earlier",
+    )
     .action(runs(async () => (await import("./verify-command.ts")).verify));
 
   program
@@ -77,7 +80,7 @@ export function addLookCommands(program: Command, runs: Runs): void {
       "at-once",
     )
     .option("--max-gap <seconds>", "the longest wait between two events", positiveNumber)
-    .option("--check", "run the agent against the recording; exit code 1 at a difference")
+    .option("--check", "run the agent against the recording; exit code 1 if anything differs")
     .option(
       "--agent <module>",
       "the agent to check: a module that exports it (default: the chat's agent)",

@@ -72,7 +72,7 @@ export function momentBefore(option: string, text: string, now: number): number 
   const time = days === undefined ? Date.parse(text) : now - Number(days) * DAY;
   if (Number.isFinite(time)) return time;
   throw new UsageError(
-    `${option} takes a date, like 2026-10-01 or 2026-10-01T12:00:00Z, or a number of days ago, like 30d; not ${JSON.stringify(text)}.`,
+    `${option} takes a date, like 2026-10-01 or 2026-10-01T12:00:00Z, or a number of days, like 30d; not ${JSON.stringify(text)}.`,
   );
 }
 

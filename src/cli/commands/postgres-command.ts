@@ -26,9 +26,11 @@ export async function migrateDatabase(
     return;
   }
   if (database === undefined)
-    throw new UsageError("Name the database by --postgres <url> or TURNLOG_POSTGRES_URL.");
+    throw new UsageError("Name the database with --postgres <url> or TURNLOG_POSTGRES_URL.");
   if (!database.migrate)
-    throw new UsageError("--no-migrate forbids what this command does: leave it out.");
+    throw new UsageError(
+      "--no-migrate forbids the very thing that this command does: leave it out.",
+    );
   await (await openDatabase(database, { creates: true })).close();
   const done = "The tables of the database are those of this release, or of the next one.";
   await writeLine(data, json ? jsonText({ migrated: true }) : done);

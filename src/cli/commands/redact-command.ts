@@ -31,7 +31,7 @@ export async function redact(
   if (!yes)
     assertCanConfirm(
       progress,
-      `Nothing was redacted: it needs a confirmation, and there is no terminal to ask at. Add --yes to redact ${session}.`,
+      `Nothing was redacted: this needs a confirmation, and there is no terminal to ask for it. Add --yes to redact ${session}.`,
     );
   const owner = await ownerOf({ dir, database });
   // Opened before the question: a store that cannot be opened needs no answer.
@@ -41,7 +41,7 @@ export async function redact(
       { dir, database, keys, takeOver },
       { readOnly: false, elsewhere: inTheOtherProcess },
     ));
-  const question = `Redact session ${session} at ${positions.map(rangeText).join(", ")} for good? Nothing brings it back.`;
+  const question = `Redact session ${session} at ${positions.map(rangeText).join(", ")} permanently? This cannot be undone.`;
   if (!yes && !(await isConfirmed(question))) {
     await writeLine(progress, "Nothing was redacted.");
     return INTERRUPTED;

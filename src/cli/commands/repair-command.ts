@@ -45,7 +45,7 @@ function logLines(report: RepairReport): readonly string[] {
     ...(unaccounted === 0
       ? []
       : [`  at least ${amount(unaccounted, "event")} of unknown sessions`]),
-    `The store holds ${held(report)} now.`,
+    `The store now holds ${held(report)}.`,
     ...(damagedFiles === undefined
       ? []
       : [
@@ -61,7 +61,7 @@ function blobLines({ dir, lostBlobs }: RepairReport): readonly string[] {
     `${amount(lostBlobs.length, "blob")} gone:`,
     ...lostBlobs.map(({ sha256, session, position, setAside }) => {
       const why =
-        setAside === undefined ? "it is not there" : `it was altered, and is kept as ${setAside}`;
+        setAside === undefined ? "it is missing" : `it was altered, and is kept as ${setAside}`;
       return `  ${sha256}, which ${session} has from position ${position} on: ${why}`;
     }),
     `Put them back from a backup, into ${join(dir, "blobs")} under the first two digits of their names; turnlog verify says where they belong.`,

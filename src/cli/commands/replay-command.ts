@@ -46,9 +46,11 @@ export async function replaySession(
 /** Refuses options that have no effect together. @throws UsageError */
 function assertUsed({ check: isCheck, agent, allow, maxGap, pace }: Options): void {
   if (allow !== undefined && !isCheck)
-    throw new UsageError("--allow is for a check: add --check. A replay alone compares nothing.");
+    throw new UsageError(
+      "--allow is only for a check: add --check. A replay alone compares nothing.",
+    );
   if (agent !== undefined && !isCheck)
-    throw new UsageError("--agent is for a check: add --check. A replay alone runs no agent.");
+    throw new UsageError("--agent is only for a check: add --check. A replay alone runs no agent.");
   if (maxGap !== undefined && (isCheck || pace === "at-once"))
     throw new UsageError("--max-gap needs a pace: add --pace recorded, and leave out --check.");
 }

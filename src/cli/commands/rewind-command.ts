@@ -93,28 +93,28 @@ function onlyPlace({ to, beforeTurn, beforeMessage }: Places): RewindPlace {
   ];
   if (place !== undefined && others.length === 0) return place;
   throw new UsageError(
-    "A rewind goes to one place: give one of --to <position>, --before-turn <n> and --before-message <id>.",
+    "A rewind goes to one place: use exactly one of --to <position>, --before-turn <n> and --before-message <id>.",
   );
 }
 
 function sentence(session: string, { branch, to, turns }: Rewound): string {
   const { length } = turns;
   return length === 0
-    ? `Session ${session} is at position ${to} already, on branch ${branch}: nothing was left.`
+    ? `Session ${session} is already at position ${to}, on branch ${branch}: nothing changed.`
     : `Session ${session} is back at position ${to}, on the new branch ${branch}; ${amount(length, "turn")} left the active branch.`;
 }
 
 function checkoutSentence(session: string, { branch, to, turns }: Rewound): string {
   const { length } = turns;
   return length === 0
-    ? `Session ${session} is on branch ${branch}, at position ${to}: nothing was left.`
+    ? `Session ${session} is already on branch ${branch}, at position ${to}: nothing changed.`
     : `Session ${session} is on branch ${branch} again, at position ${to}; ${amount(length, "turn")} left the active branch.`;
 }
 
 function effectLines({ effects }: Rewound): readonly string[] {
   if (effects.length === 0) return [];
   return [
-    `${amount(effects.length, "call")} had run, and the effects are not undone:`,
+    `${amount(effects.length, "call")} had run, and their effects are not undone:`,
     ...effects.map(({ turn, step, toolName, callId, status }) =>
       visibleName(
         `  turn ${turn}, step ${step}: ${toolName} (${callId}), ${status === "succeeded" ? "succeeded" : "its outcome is unknown"}`,

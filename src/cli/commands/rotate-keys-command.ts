@@ -24,7 +24,7 @@ export async function rotateKeys(given: unknown, { data }: Output): Promise<Exit
     { readOnly: false, elsewhere: inTheOtherProcess },
   );
   const rotated = await keys.rotate(log);
-  const sentence = `${amount(rotated.rotated, "key")} of ${rotated.keys} wrapped anew. Former master keys are needed for copies of the keys only.`;
+  const sentence = `${amount(rotated.rotated, "key")} of ${rotated.keys} rewrapped. Former master keys are now needed only for copies of the keys.`;
   await writeLine(data, json ? jsonText(rotated) : sentence);
   return DONE;
 }

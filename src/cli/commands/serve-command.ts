@@ -49,7 +49,7 @@ export async function serve(given: unknown, output: Output): Promise<ExitCode> {
     ...(keys === undefined ? {} : { encryption: { keys } }),
     agent,
     mcp,
-    // Pages that were connected go on when a server that was killed or stopped has started again.
+    // Connected pages continue once a server that was killed or stopped has started again.
     recovery: "continue",
     ...(options.leaveTurns ? { resume: "all" as const } : {}),
     onWarning: (error) => void report(error),
@@ -84,17 +84,17 @@ export async function serve(given: unknown, output: Output): Promise<ExitCode> {
   const signal = await stopSignal();
   const reason = `the server was stopped (${signal})`;
   if (json) await writeLine(output.data, jsonText({ event: "stopping", signal }));
-  else await writeLine(output.progress, `Stopping: ${signal}. A second one leaves at once.`);
+  else await writeLine(output.progress, `Stopping: ${signal}. A second signal exits immediately.`);
   await server.close(reason);
   return DONE;
 }
 
 const tokenWords: Readonly<Record<string, string>> = {
-  true: "No token: every program of this machine may use it.",
-  false: "The token is the one that was given.",
+  true: "There is no token: every program on this machine may use it.",
+  false: "The token is the one that you gave.",
 };
 
-/** Each process of a database would have another token, and hands its turns over by itself. */
+/** Each process of a database would have a different token, and hands over its turns without this option. */
 function assertForDatabase(options: Options): void {
   if (options.database === undefined) return;
   const idle = [
@@ -103,7 +103,7 @@ function assertForDatabase(options: Options): void {
   ];
   if (idle.length > 0)
     throw new UsageError(
-      `${idle.join(" and ")}: for a store in a folder only, not for --postgres.`,
+      `${idle.join(" and ")} works only for a store in a folder, not with --postgres.`,
     );
   if (options.token === undefined)
     throw new UsageError(
@@ -136,7 +136,7 @@ function listeningAt({ port, host, hosts, origins }: Options): ServeOptions {
   };
 }
 
-/** The token of this store: made once, so that clients stay known when the server starts again. */
+/** The token of this store. It is made once, so that clients stay signed in when the server restarts. */
 async function keptToken(file: string): Promise<string> {
   try {
     const token = (await readFile(file, "utf8")).trim();

@@ -54,7 +54,7 @@ export function sessionTable(
     amount(session.turns, "turn"),
     `${figure(session.total.inputTokens + session.total.outputTokens)} tokens`,
   ]);
-  // One long name must not push the other columns out of a terminal; a pipe gets full columns.
+  // One long name must not push the other columns off the terminal; a pipe gets full columns.
   const { columns } = data;
   const widest = columns === undefined ? Infinity : Math.max(ID_WIDTH, Math.floor(columns / 3));
   const widths = [0, 1, 2, 3, 4].map((column) =>

@@ -8,7 +8,7 @@ import { writeLines, type Output } from "../output/output.ts";
 export function addCompletionCommand(program: Command, output: Output): void {
   program
     .command("completion")
-    .description("print the script that completes commands and options in a shell")
+    .description("print a script that completes commands and options in a shell")
     .addArgument(new Argument("<shell>", "the shell").choices(shells))
     .action(async (shell: Shell) => {
       await writeLines(output.data, [completionScript(shell, program)]);

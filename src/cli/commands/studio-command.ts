@@ -51,7 +51,7 @@ export async function studio(given: unknown, output: Output): Promise<ExitCode> 
   if (owner !== undefined) {
     if (agent !== undefined)
       throw new UsageError(
-        `--agent would change nothing: process ${owner.pid} has the store open, and its agent answers. Leave it out, or close the store there.`,
+        `--agent would have no effect: process ${owner.pid} has the store open, and its agent answers. Leave it out, or close the store there.`,
       );
     const start = () => serveElsewhere(owner.fetch, { port, onError: report });
     return await shown(await listening(port, start), options, output);
@@ -113,7 +113,7 @@ async function temporaryFolder(): Promise<AsyncDisposable & { readonly path: str
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
 }
 
-/** A clone has no built studio: its first use builds it. The package brings it along. */
+/** A clone has no built studio, so its first use builds it. The package contains a built one. */
 async function buildOnce({ progress }: Output): Promise<void> {
   const root = fileURLToPath(new URL("../../../", import.meta.url));
   const program = join(root, "studio", "build.ts");

@@ -25,7 +25,7 @@ export async function verify(
   const { dir, database, keys, takeOver, json, chain, ...options } = optionsSchema.parse(given);
   const noted = chain === undefined ? {} : { chain: chainEnd(chain) };
   if (chain !== undefined && session === undefined) {
-    throw new UsageError("--chain is about one session: name it.");
+    throw new UsageError("--chain checks one session: name it.");
   }
   await using log = await openSessions(
     { dir, database, keys, takeOver },
@@ -77,7 +77,7 @@ function lostLine(prompts: number): string {
 
 /** Without its key, the whole content of an encrypted session counts as redacted. */
 function redactedLine({ events, prompts }: NonNullable<Verified["redacted"]>): string {
-  return `  not readable: ${amount(events, "event")}; therefore not checkable: ${amount(prompts, "prompt")}`;
+  return `  not readable: ${amount(events, "event")}; for that reason not checkable: ${amount(prompts, "prompt")}`;
 }
 
 /** The end of the hash chain, to note elsewhere and to pass to `--chain` later. */

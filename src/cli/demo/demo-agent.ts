@@ -107,14 +107,14 @@ export function scriptedAgent(steps: readonly ScriptedStep[]): Agent {
   return agentWith(scriptedModel(steps));
 }
 
-/** The agent with which a visitor goes on: it says that it is scripted. */
+/** The agent that a visitor talks to after the demo: it says that it is scripted. */
 export function demoAgent(): Agent {
   return agentWith(
     scriptedModel(() =>
       step(
         2_400,
         said(
-          "This is the demo, and I am a scripted model: I say the same to everything. Start the studio with `--agent <module>` to talk to a model of your own.",
+          "This is the demo, and I am a scripted model: I give the same answer to everything. Start the studio with `--agent <module>` to talk to a model of your own.",
         ),
       ),
     ),

@@ -1,4 +1,4 @@
-/** The sessions of the demo: what is said in each, and what their models answer. */
+/** The sessions of the demo: the messages of each, and the answers of their models. */
 
 import { APICallError } from "ai";
 import type { ScriptedStep } from "../../models/index.ts";

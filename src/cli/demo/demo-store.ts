@@ -35,7 +35,7 @@ export async function makeDemoStore(dir: string, now: number): Promise<void> {
   }
 }
 
-/** The first half of a session is brought back as a dead process would have left it; then it goes on. */
+/** The first half of a session is imported as a dead process would have left it; then the session continues. */
 async function playCrash(runtime: Runtime): Promise<void> {
   const first = await runtime.session(crashed.before);
   await (

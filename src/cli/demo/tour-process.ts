@@ -1,4 +1,6 @@
-/** The processes of the tour: the first kills itself in the middle of a reply, the second goes on from its log. */
+/**
+ * The processes of the tour: the first kills itself in the middle of a reply, the second continues from its log.
+ */
 
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
@@ -46,9 +48,9 @@ export async function playTour(folder: string, options: TourOptions): Promise<Ex
   const narrator = new Narrator(options);
   const open = async (): Promise<Tour> => new Tour(await runtime.session(SESSION), narrator);
   if (revision === 0) await firstHalf(await open());
-  // The turn goes on as soon as the session is open.
+  // The turn resumes as soon as the session is open.
   await narrator.say(
-    `5. Process ${process.pid} opens the store. The log ends at ${revision}, and the turn goes on.`,
+    `5. Process ${process.pid} opens the store. The log ends at ${revision}, and the turn resumes.`,
   );
   await secondHalf(await open(), runtime, revision);
   await writeLine(output.progress, "");
@@ -73,7 +75,7 @@ async function firstHalf(tour: Tour): Promise<void> {
     await tour.session.send("list all files", { delivery: "steer" });
     await tour.tell("> list all files   (Tab)");
   });
-  await tour.say(`4. kill -9: in the middle of the next reply this process, ${process.pid}, dies.`);
+  await tour.say(`4. kill -9: this process, ${process.pid}, dies in the middle of the next reply.`);
   let words = 0;
   await tour.ask(QUESTION, async ({ type }) => {
     if (type === "part.text-delta" && ++words === WORDS) process.kill(process.pid, "SIGKILL");
@@ -84,7 +86,7 @@ async function secondHalf(tour: Tour, runtime: Runtime, revision: number): Promi
   const { session } = tour;
   await tour.follow(revision);
   const { position, history } = await session.view();
-  await tour.say("6. Rewind: the last turn leaves the branch, and stays in the log.");
+  await tour.say("6. Rewind: the last turn leaves the branch but stays in the log.");
   await session.rewind({ beforeTurn: history.findLast(({ kind }) => kind === "step")?.turn ?? 1 });
   const rewound = await session.view();
   const branches = await session.branches();
@@ -102,7 +104,7 @@ async function secondHalf(tour: Tour, runtime: Runtime, revision: number): Promi
   await tour.tell(
     `~${figure(before)} tokens → ~${figure(compacted)}; after the undo ~${figure(after)} again.`,
   );
-  await tour.say("8. Time travel: what the session was at any position.");
+  await tour.say("8. Time travel: the session as it was at any position.");
   for (const at of [5, Math.floor(position / 2), position]) {
     const { prompt, summary } = await session.at(at);
     const messages = amount(prompt.length, "message");

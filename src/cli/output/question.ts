@@ -25,7 +25,7 @@ export async function askLine(question: string, signal?: AbortSignal): Promise<s
   }
 }
 
-/** Whether the answer is yes. Any other answer, and leaving, is a no. */
+/** Whether the answer is yes. Any other answer means no, and so does leaving. */
 export async function isConfirmed(question: string): Promise<boolean> {
   const answer = await askLine(`${question} (y/N)`);
   return /^y(es)?$/i.test(answer?.trim() ?? "");

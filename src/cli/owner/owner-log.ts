@@ -128,7 +128,7 @@ export class OwnerLog implements StoreLog {
 
   async close(): Promise<void> {
     this.#closing.abort();
-    // Who called has the error of an opening that failed.
+    // The caller gets the error of a failed opening.
     const next = await this.#next?.catch(() => undefined);
     await next?.close();
   }
@@ -141,7 +141,7 @@ export class OwnerLog implements StoreLog {
     return Promise.reject(
       new TurnlogError(
         "LOG_LOCKED",
-        `The store in ${this.dir} is open in process ${this.#pid}, which writes to it. Only what that process can do is possible from here.`,
+        `The store in ${this.dir} is open in process ${this.#pid}, which alone writes to it. From here you can only do what that process offers.`,
         { details: { pid: this.#pid } },
       ),
     );
@@ -159,7 +159,7 @@ export class OwnerLog implements StoreLog {
         return;
       }
     } catch (error) {
-      // A part of an answer is not asked for twice.
+      // No part of an answer is requested twice.
       if (hasBegun) throw error;
       this.#next ??= this.#after(error);
     }
@@ -277,7 +277,7 @@ export function isOwnerGone(error: unknown): error is TurnlogError {
 export function ownerGone(pid: number, cause?: unknown): TurnlogError {
   return new TurnlogError(
     "LOG_CLOSED",
-    `Process ${pid} has closed the store meanwhile. Run the command again.`,
+    `Process ${pid} has closed the store in the meantime. Run the command again.`,
     { details: { pid }, cause },
   );
 }

@@ -28,8 +28,8 @@ export interface StoreOwner {
 const PROTOCOL = "1";
 
 /**
- * The owner of a store, if one is alive and shares it. It may be busy for any time later, but not at first: one that
- * was stopped never answers.
+ * The owner of a store, if one is alive and shares it. It must answer the first request in time, since a stopped
+ * process never answers; later it may be busy for any length of time.
  * @throws TurnlogError `LOG_LOCKED` if it does not answer within 10 seconds, or speaks another version of the protocol
  */
 export async function storeOwner(folder: string): Promise<StoreOwner | undefined> {
@@ -55,7 +55,7 @@ export async function storeOwner(folder: string): Promise<StoreOwner | undefined
   const client = createClient({
     baseUrl: "http://localhost",
     fetch,
-    // Connecting says that the process has ended: until then it is busy.
+    // A failed connection shows that the process has ended; until then it is only busy.
     patienceMs: Number.POSITIVE_INFINITY,
   });
   const post = async <Answer>(path: string, body: object): Promise<Answer> =>
@@ -78,7 +78,7 @@ function ownerFetch(
     const socket = await connect(signal);
     const { pathname, search } = new URL(url);
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-    // Loaded for a store in use only: an import of it loads a client of the web, which takes 30 ms.
+    // Loaded only for a store in use: importing it loads a web client, which takes 30 ms.
     const { request } = await import("node:http");
     const outgoing = request(
       {

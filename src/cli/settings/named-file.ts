@@ -1,6 +1,6 @@
 /**
  * Writes to a file that the user names. A regular file is replaced as a whole, at the end of its links
- * and with its mode; a new file is readable by its owner only. Pipes and devices are written directly: a
+ * and with its mode; a new file is readable by its owner only. Pipes and devices are written directly, since a
  * replacement would destroy them.
  */
 

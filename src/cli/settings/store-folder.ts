@@ -111,13 +111,13 @@ export async function openFolder(place: StoreFolder, use: StoreUse): Promise<Sto
   for (let tries = 1; ; tries++) {
     try {
       const options = readOnly ? { ...folder, readOnly } : { ...folder, create: creates };
-      // A command is over soon: nothing is served, and others wait for it.
+      // A command is soon over, so it serves no other processes: they wait for it.
       return await openServedLog(options, {});
     } catch (error) {
       const isLocked = TurnlogError.isInstance(error) && error.code === "LOG_LOCKED";
       if (!isLocked) throw error;
       const { message, details, cause } = error;
-      // One that was waited for in vain is not waited for again.
+      // A store that was waited for in vain is not waited for again.
       if (readOnly && details["standing"] === undefined) {
         const owner = await storeOwner(dir);
         if (owner !== undefined) return owner.logOr(() => openFolder(place, use));
@@ -221,6 +221,6 @@ function keyBytes(variable: string, text: string): Uint8Array {
   const bytes = Buffer.from(text.trim(), "base64");
   if (bytes.byteLength === 32) return bytes;
   throw new UsageError(
-    `${variable} must have 32 bytes as base64, as \`openssl rand -base64 32\` prints them, and has ${bytes.byteLength}.`,
+    `${variable} must be 32 bytes as base64, as \`openssl rand -base64 32\` prints them, and has ${bytes.byteLength}.`,
   );
 }

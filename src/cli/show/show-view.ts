@@ -50,7 +50,7 @@ export function stateLines(view: SessionView): readonly string[] {
   for (const { delivery, content } of queue) {
     lines.push(`waiting (${delivery}): ${excerpt(contentText(content), 80)}`);
   }
-  if (held && queue.length > 0) lines.push("the waiting messages start no turn by themselves");
+  if (held && queue.length > 0) lines.push("the waiting messages do not start a turn on their own");
   return lines;
 }
 
@@ -162,7 +162,7 @@ export function usageLines({ usage }: SessionView): readonly string[] {
           `before it branched off, ${amount(steps.length - own.length, "step")}: ${tokens(inherited.total)}`,
         ]),
     ...(total.basis === "estimated"
-      ? ["~ is estimated: of at least one step no provider told what it cost"]
+      ? ["~ marks estimates: for at least one step the provider reported no usage"]
       : []),
   ];
 }

@@ -29,11 +29,13 @@ export function contextLines(figures: DrawnFigures, columns: number): readonly s
     `[${bar(slices, room, Math.max(10, Math.min(LARGEST_BAR, columns - 4)), figures.tokens)}]`,
     ...sliceRows(rows, whole, columns),
     ...(room === undefined
-      ? [`The window of ${model.provider}:${model.modelId} is not known, nor what is free.`]
+      ? [
+          `The window of ${model.provider}:${model.modelId} is not known, and so neither is the free space.`,
+        ]
       : []),
     ...basisLines(figures),
     ...(figures.standing === "unknown"
-      ? ["What instructions and tools take is not known before the agent's first step."]
+      ? ["The size of instructions and tools is not known before the agent's first step."]
       : []),
     ...warnings,
   ];

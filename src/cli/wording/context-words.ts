@@ -8,7 +8,7 @@ const triggers: Readonly<
   Record<EventBody<"context.compaction-started">["data"]["trigger"], string>
 > = {
   asked: "on request",
-  limit: "the next prompt is beyond its limit",
+  limit: "the next prompt exceeds its limit",
   overflow: "the prompt was too long for the provider",
 };
 
@@ -37,7 +37,7 @@ const rejections: Readonly<
   "not-needed": "there is room without it",
   failed: "the strategy failed",
   cancelled: "it was cancelled",
-  recovered: "the process ended meanwhile",
+  recovered: "the process ended in the meantime",
 };
 
 const MESSAGE_LENGTH = 200;

@@ -43,9 +43,9 @@ export interface EventLine {
   /** Names and contents in it are as the event has them; it may have several lines. */
   readonly text: string;
   readonly style: Style;
-  /** Of the earlier event that it tells of; absent for the last one. */
+  /** The position of the earlier event that the line describes; absent if it describes the last one. */
   readonly position?: number;
-  /** Whether a person said it. Empty lines set it apart. */
+  /** Whether the line is a person's message. Empty lines set it apart. */
   readonly isMessage?: true;
 }
 
@@ -61,7 +61,10 @@ export interface ToldCall {
 export interface EventLinesOptions {
   /** The width of the terminal; undefined without one. */
   readonly columns?: () => number | undefined;
-  /** Whether to tell what people said, were asked and answered, and errors of turns. Default: false. */
+  /**
+   * Whether to show people's messages, the questions to them with their answers, and the errors of turns.
+   * Default: false.
+   */
   readonly isWhole?: boolean;
   /** Whether notes name slash commands that help. Default: false. */
   readonly namesCommands?: boolean;
@@ -261,7 +264,7 @@ export class EventLines {
       case "tool.approval-answered": {
         const { callId, approved, always, reason, by } = event.data;
         const who = by === undefined ? "" : ` (${excerpt(by, 60)})`;
-        const how = approved ? "runs without being asked about" : "is refused";
+        const how = approved ? "runs without asking" : "is refused";
         return [
           ...line(`> ${approved ? "yes" : "no"}${who}${because(reason)}`, "bold"),
           ...(always === true
@@ -270,7 +273,7 @@ export class EventLines {
         ];
       }
       case "session.approval-forgotten":
-        return line(`From now on calls of ${event.data.toolName} are asked about again.`);
+        return line(`From now on you are asked again before calls of ${event.data.toolName}.`);
       case "session.rewound": {
         const { note } = event.data;
         return note === undefined ? [] : line(`Told to the model: ${note}`);

@@ -73,21 +73,21 @@ export function tally(state: TurnTally, event: SessionEvent): TurnTally {
 export function endingSentence(reason: TurnEndReason, tally: TurnTally): string | undefined {
   switch (reason) {
     case "stop":
-      return tally.says ? undefined : "The model ended its turn and said nothing.";
+      return tally.says ? undefined : "The model ended its turn without a reply.";
     case "length":
-      return "The reply ends here: the model has reached its limit of output.";
+      return "The reply ends here: the model has reached its output limit.";
     case "content-filter":
       return "The provider's content filter has ended the reply.";
     case "max-steps":
-      return "The turn ends here: it has reached its limit of steps.";
+      return "The turn ends here: it has reached its step limit.";
     case "stop-condition":
       return "The turn ends here: a condition of the agent's `stopWhen` was met.";
     case "timed-out":
       return `The turn's time was up. ${keptOf(tally)}`;
     case "repeating":
-      return `The turn was ended: the model repeated itself. ${keptOf(tally)}`;
+      return `The turn was ended because the model repeated itself. ${keptOf(tally)}`;
     case "out-of-budget":
-      return `The turn was ended: its next call would have passed a limit of spending. ${keptOf(tally)}`;
+      return `The turn was ended: its next call would have exceeded a spending limit. ${keptOf(tally)}`;
     case "cancelled":
       return `Cancelled. ${keptOf(tally)}`;
     case "failed":
@@ -134,7 +134,7 @@ const failures: Readonly<Record<FailureKind, string>> = {
   quota: "The provider's quota is used up",
   "content-filter": "The provider's content filter stepped in",
   "context-overflow": "The conversation has become too long for the model",
-  "not-a-model": "What answered is no model",
+  "not-a-model": "The server that answered is not a model",
   unknown: "The model call failed",
 };
 
@@ -160,7 +160,7 @@ export function limitSentence({
 
 const skipped: Readonly<Record<SessionEvent<"tool.skipped">["data"]["reason"], string>> = {
   cancelled: "not started: the turn was cancelled",
-  recovered: "not started: the process ended before",
+  recovered: "not started: the process ended first",
   interrupted: "not started: the reply was cut off",
   "timed-out": "not started: the turn's time was up",
 };

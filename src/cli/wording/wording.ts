@@ -75,7 +75,7 @@ export function excerpt(text: string, length: number): string {
 
 /** The text, or its beginning and the size of the whole. Keeps line ends. */
 export function shortened(text: string, length: number): string {
-  // Does not cut for a few characters.
+  // Does not cut a text that is only a few characters too long.
   if (text.length <= length * 1.2) return text;
   return `${textStart(text, length)}… [${figure(text.length)} characters in all]`;
 }

@@ -62,7 +62,7 @@ export async function carryOut(
         return { kind: "done" };
       } catch (error) {
         if (!TurnlogError.isInstance(error) || error.code !== "COMMAND_REFUSED") throw error;
-        return hint(`There is no always or never for ${line.toolName}.`);
+        return hint(`There is no always or never answer for ${line.toolName}.`);
       }
     case "move":
       return await changeWaiting(line.number, state, ({ id }) =>
@@ -113,7 +113,7 @@ async function deliver(
   return { kind: "done" };
 }
 
-/** Changes a waiting message. A message that was delivered meanwhile gives a hint. */
+/** Changes a waiting message. If it has been delivered in the meantime, the outcome is a hint. */
 async function changeWaiting(
   number: number,
   { queue }: ConversationState,
@@ -160,7 +160,7 @@ async function carryOutContext(
     case "restore": {
       const running = activity === "compacting" ? "A compaction" : "A turn";
       if (activity !== "idle") {
-        return hint(`${running} is running: /${line.kind} when it has ended; Esc cancels it.`);
+        return hint(`${running} is running: use /${line.kind} when it has ended; Esc cancels it.`);
       }
       try {
         if (line.kind === "restore") await session.restore(line.position);
@@ -219,7 +219,7 @@ function partText(part: Part): string {
 // Carries out the commands about the store: `/new`, `/resume`, `/sessions`, `/model`, `/cost`.
 
 const LISTED = 15;
-/** Cells that a title needs to say something. */
+/** The fewest cells in which a title is still useful. */
 const SHORTEST_TITLE = 12;
 
 async function carryOutStore(
@@ -236,7 +236,7 @@ async function carryOutStore(
   // The screen may not have the event of a message that was just sent.
   const now = activity === "idle" ? conversationOf(await session.view()).activity : activity;
   if (now !== "idle")
-    return hint(`A turn is running: /${line.kind} when it has ended; Esc cancels it.`);
+    return hint(`A turn is running: use /${line.kind} when it has ended; Esc cancels it.`);
   switch (line.kind) {
     case "model":
       return await changeModel(store, session.id, line.model ?? "");

@@ -30,7 +30,7 @@ export async function carryOutTravel(
   const now = activity === "idle" ? conversationOf(await session.view()).activity : activity;
   if (now !== "idle") {
     const running = now === "compacting" ? "A compaction" : "A turn";
-    return hint(`${running} is running: /${line.kind} when it has ended; Esc cancels it.`);
+    return hint(`${running} is running: use /${line.kind} when it has ended; Esc cancels it.`);
   }
   try {
     return await (line.kind === "fork" ? fork(session, line.name) : carryOutBranch(line, session));
@@ -64,7 +64,7 @@ async function fork(session: ChatSession, name = forkName(session.id)): Promise<
 
 function waitingLines({ queue }: SessionView): readonly string[] {
   if (queue.length === 0) return [];
-  return [`${amount(queue.length, "message")} waiting here as there; /queue lists them.`];
+  return [`${amount(queue.length, "message")} waiting here too; /queue lists them.`];
 }
 
 /** The state, the last messages and the size of the prompt at a position; without one, where the session is. */
@@ -115,7 +115,7 @@ async function carryOutBranch(line: BranchLine, session: ChatSession): Promise<O
       return await replaced(await session.regenerate());
     case "edit": {
       const [message] = (await messagesOfLastTurn(session)).slice(-1);
-      if (message === undefined) return hint(`${session.id} has no message that could be edited.`);
+      if (message === undefined) return hint(`${session.id} has no message to edit.`);
       return await replaced(await session.send(line.text, { replaces: message.id }));
     }
     case "branches": {
@@ -133,7 +133,7 @@ async function replaced(turn: ChatTurn): Promise<Outcome> {
 async function undo(session: ChatSession): Promise<Outcome> {
   const messages = await messagesOfLastTurn(session);
   const [first] = messages;
-  if (first === undefined) return hint(`${session.id} has no turn that could be undone.`);
+  if (first === undefined) return hint(`${session.id} has no turn to undo.`);
   const { effects } = await session.rewind({ beforeTurn: first.turn, tell: true });
   const said = messages.map(({ content }) => `"${excerpt(contentText(content), QUOTE_LENGTH)}"`);
   const lines = [

@@ -1,4 +1,4 @@
-/** Cancels the running turn of a chat, and says what that found once the screen has shown the turn's end. */
+/** Cancels the running turn of a chat, and reports the result once the screen has shown the turn's end. */
 
 import type { CancelMode, SessionEvent } from "../../../events/index.ts";
 import type { Cancelled } from "../../../runtime/index.ts";
@@ -65,7 +65,7 @@ export function nextCancel(
   return mode === undefined && runningCalls(state).length > 0 ? "after-tools" : "now";
 }
 
-/** Sentences about what a cancel found and about waiting messages. The screen shows the turn's end itself. */
+/** Sentences about the result of a cancel and about waiting messages. The screen itself shows the turn's end. */
 function cancelSentences(
   { was, turn, ended, withdrawn }: Cancelled,
   waiting: number,

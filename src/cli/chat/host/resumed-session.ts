@@ -1,4 +1,4 @@
-/** Introduces a session when it is opened: its name, its last messages, and what needs attention. */
+/** Introduces a session when it is opened: its name, its last messages, and everything that needs attention. */
 
 import type { StoredUserContent } from "../../../events/index.ts";
 import type { HistoryItem } from "../../../projections/index.ts";
@@ -35,7 +35,7 @@ export async function introduceSession(
     `${dim(what)} ${session} ${dim(`· ${model} · continue later with: ${resume}`)}`,
   );
   if (meant !== undefined) {
-    const hint = `There was no session ${session} until now; did you mean ${meant}?`;
+    const hint = `Session ${session} is new; did you mean ${meant}?`;
     await writeSentence(progress, progress.style("yellow", hint));
   }
   if (view === undefined) return;
@@ -81,7 +81,7 @@ export function waitingForClients({ outputRequests }: SessionView): readonly str
   return outputRequests.flatMap(({ status, requestId, toolName }) =>
     status === "waiting"
       ? [
-          `The call of ${toolName} waits for the client that runs it: its program answers by session.answerCall("${requestId}", …). Esc in a conversation cancels the turn instead.`,
+          `The call of ${toolName} waits for the client that runs it: its program answers with session.answerCall("${requestId}", …). Esc in a conversation cancels the turn instead.`,
         ]
       : [],
   );
@@ -98,18 +98,18 @@ export function openIssues(view: SessionView): readonly string[] {
   return [
     ...(last?.reason === "interrupted"
       ? [
-          "The last turn was interrupted: its process ended first. The partial reply is kept; send a message to continue.",
+          "The process died during the last turn. The partial reply is kept; send a message to continue.",
         ]
       : []),
     ...(last?.reason !== "interrupted" || lost.length === 0
       ? []
       : [
-          `${amount(lost.length, "call")} had started, with an unknown outcome. The model is told to check.`,
+          `${amount(lost.length, "call")} had started and has an unknown outcome. The model is told to check.`,
         ]),
     ...waitingForClients(view),
     ...(queue.length === 0
       ? []
-      : [`${amount(queue.length, "message")} still waiting, to be delivered with your next one.`]),
+      : [`${amount(queue.length, "message")} still waiting; your next message delivers them too.`]),
   ];
 }
 

@@ -6,15 +6,15 @@ import { compactionWays } from "./chat-line.ts";
 const keys: readonly (readonly [string, string])[] = [
   ["Enter", "sends; while the agent works, the message waits until the turn has ended"],
   ["Alt-Enter", "begins a new line in what you type (also Ctrl-J)"],
-  ["Up, Down", "bring back earlier lines, also of other sessions"],
+  ["Up, Down", "bring back earlier lines, even from other sessions"],
   [
     "Tab",
-    "completes commands, sessions and @files; else steers: the message enters at the next step",
+    "completes commands, sessions and @files; otherwise steers: the message enters at the next step",
   ],
-  ["Esc, Ctrl-C", "cancels; while tools run it waits for them, and a second one does not"],
+  ["Esc, Ctrl-C", "cancels; while tools run it waits for them, and a second press does not"],
   ["Ctrl-G", "opens what you type in your editor (VISUAL or EDITOR)"],
   ["Ctrl-Z, Ctrl-L", "gives the terminal back to the shell until fg; clears the screen"],
-  ["Ctrl-D", "leaves, as Ctrl-C twice does when nothing runs"],
+  ["Ctrl-D", "leaves; so does Ctrl-C twice when nothing runs"],
 ];
 
 const answers: readonly (readonly [string, string])[] = [
@@ -28,9 +28,9 @@ const commands: readonly (readonly [string, string])[] = [
   ["/queue", "lists the waiting messages with their numbers"],
   ["/steer <n>", "moves one to the next step; /steer <text> sends a new message there"],
   ["/later <n>", "moves one after the turn; /later <text> sends a new message there"],
-  ["/withdraw <n>", "takes waiting messages back; /withdraw all takes all"],
+  ["/withdraw <n>", "takes waiting messages back; /withdraw all takes back all of them"],
   ["/deliver", "delivers messages that a cancelled or failed turn has held back"],
-  ["/ask <tool>", "asks again before calls of a tool, after an always or never"],
+  ["/ask <tool>", "asks again before calls of a tool, after you answered always or never"],
   ["/cancel", "stops the turn; after-tools waits for them; all takes the waiting messages back"],
   ["/new", "begins another session; /new <name> names it"],
   ["/resume <id>", "goes to another session"],
@@ -40,16 +40,16 @@ const commands: readonly (readonly [string, string])[] = [
   ["/context", "shows the size and parts of the next prompt, and how much is free"],
   ["/compact", "compacts the prompt as the agent does; /compact <way> in one of these ways:"],
   ["", compactionWays.join(", ")],
-  ["/restore", "undoes the newest pruning or compaction; /restore <position> the one there"],
+  ["/restore", "undoes the newest pruning or compaction; /restore <position> undoes the one there"],
   ["/preview", "shows the prompt after /compact or /compact <way>; changes nothing"],
   ["/fork", "continues in a fork of this session, which does not change; /fork <name> names it"],
   ["/undo, /redo", "goes back to before the last turn, and returns from there"],
   ["/edit <text>", "sends this text instead of the last message"],
   ["/retry", "asks for another reply to the last message"],
   ["/branches", "lists the branches; /branches <number> goes to one"],
-  ["/at <n>", "shows the session at position n; /at alone its present position"],
-  ["/exit, /quit", "leaves; a turn that runs is cancelled, waiting messages stay"],
-  ["@<file>", "anywhere in a message sends the file along; @<address> one from the web"],
+  ["/at <n>", "shows the session at position n; /at alone shows its present position"],
+  ["/exit, /quit", "leaves; a running turn is cancelled, and waiting messages stay"],
+  ["@<file>", "anywhere in a message sends the file along; @<address> sends one from the web"],
   ["//…", "sends a message that begins with a slash"],
 ];
 

@@ -28,7 +28,7 @@ export type ContextLine =
 export type TravelLine =
   /** Forks at the end. Without `name`, under a new name. */
   | { readonly kind: "fork"; readonly name?: string }
-  /** Rewinds before the last turn; returns to the branch that a rewind left; runs the last turn again. */
+  /** Rewinds to before the last turn; returns to the branch that a rewind left; runs the last turn again. */
   | { readonly kind: "undo" | "redo" | "retry" }
   | { readonly kind: "edit"; readonly text: string }
   /** Checks a branch out; without `branch`, lists them. */
@@ -42,7 +42,7 @@ export type StoreLine =
   /** Goes to a session. */
   | { readonly kind: "resume"; readonly session: string }
   | { readonly kind: "sessions" | "cost" }
-  /** Changes the model; without one, says which answers. */
+  /** Changes the model; without a name, says which model answers. */
   | { readonly kind: "model"; readonly model?: string };
 
 export type ChatLine =
@@ -150,7 +150,7 @@ function readCommand(name: string, rest: string): ChatLine {
       return rest === ""
         ? {
             kind: "wrong",
-            why: "/ask <tool> asks again before its calls, after an always or never.",
+            why: "/ask <tool> asks again before its calls, after you answered always or never.",
           }
         : { kind: "ask", toolName: rest };
     case "steer":
@@ -204,7 +204,10 @@ function readCancel(rest: string): ChatLine {
   const mode = words.delete("after-tools") ? "after-tools" : "now";
   words.delete("now");
   if (words.size > 0) {
-    return { kind: "wrong", why: "/cancel, /cancel after-tools; with all, waiting messages too." };
+    return {
+      kind: "wrong",
+      why: "/cancel or /cancel after-tools; all takes back the waiting messages too.",
+    };
   }
   return { kind: "cancel", mode, withdraw };
 }
@@ -232,7 +235,7 @@ function readAt(rest: string): ChatLine {
   if (/^[1-9]\d{0,14}$/.test(rest)) return { kind: "at", position: Number(rest) };
   return {
     kind: "wrong",
-    why: "/at shows the present position, /at <position> the session there.",
+    why: "/at shows the present position, /at <position> shows the session there.",
   };
 }
 
@@ -241,7 +244,7 @@ function readRestore(rest: string): ChatLine {
   if (/^[1-9]\d{0,14}$/.test(rest)) return { kind: "restore", position: Number(rest) };
   return {
     kind: "wrong",
-    why: "/restore undoes the newest pruning or compaction, /restore <position> the one there.",
+    why: "/restore undoes the newest pruning or compaction, /restore <position> undoes the one there.",
   };
 }
 

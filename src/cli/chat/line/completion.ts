@@ -19,7 +19,7 @@ export interface KnownNames {
 
 export interface Completion {
   readonly choices: readonly Choice[];
-  /** The line after Tab: the same if more than one choice is left and nothing is common. */
+  /** The line after Tab: unchanged if several choices are left that have no common beginning. */
   readonly completed: Draft;
 }
 

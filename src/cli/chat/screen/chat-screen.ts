@@ -1,4 +1,4 @@
-/** The screen of a chat: the session's events above, the panel below. Shows events and nothing else. */
+/** The screen of a chat: the session's events above, the panel below. It shows nothing but events. */
 
 import type { SessionEvent } from "../../../events/index.ts";
 import { reportError } from "../../output/error-report.ts";

@@ -13,11 +13,11 @@ import { questionsOf, runningCalls, type ConversationState } from "./conversatio
 export interface PanelOptions {
   readonly state: ConversationState;
   readonly draft: Draft;
-  /** What answers, and how full its context is, once known. */
+  /** The model that answers, and how full its context is, once known. */
   readonly standing: readonly string[];
   /** Milliseconds since the turn began; undefined at rest. */
   readonly elapsed: number | undefined;
-  /** A sentence about the last key or line, until the next one. */
+  /** A sentence about the last key or line, shown until the next one. */
   readonly hint: string | undefined;
   /** What Tab can complete the line to. */
   readonly choices: readonly Choice[];
@@ -134,7 +134,7 @@ function keysFor({ state, standing, elapsed = 0 }: PanelOptions): readonly strin
     return ["Ask about this folder", "/help", "Ctrl-D leaves", ...standing.map(visibleName)];
   }
   if (stopping === "after-tools") return ["Stopping after the tools", "Esc stops them now"];
-  if (stopping === "now") return ["Stopping", "Ctrl-C leaves at once"];
+  if (stopping === "now") return ["Stopping", "Ctrl-C leaves immediately"];
   const [question] = questionsOf(state);
   if (question !== undefined) {
     return [

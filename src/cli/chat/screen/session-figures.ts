@@ -1,4 +1,7 @@
-/** What the panel says of a session besides its state: what answers, how full its context is, how long a turn runs. */
+/**
+ * What the panel shows of a session besides its state: the model that answers, how full its context is, and how
+ * long the turn has run.
+ */
 
 import { TurnlogError } from "../../../events/index.ts";
 import type { ContextFigures } from "../../../runtime/index.ts";

@@ -93,7 +93,7 @@ export class TurnWriter {
   #hasText = false;
   #hasStatus = false;
   #endsBlank = false;
-  /** Undefined where blocks go on as the model wrote them. */
+  /** Undefined where blocks are written as the model wrote them. */
   readonly #markdown: Readonly<Record<Block["kind"], MarkdownStream | undefined>>;
 
   constructor(output: Output) {
@@ -236,7 +236,7 @@ export type Asked =
 
 export type AskApproval = (call: string, signal: AbortSignal) => Promise<Asked>;
 
-const CANCELLING = "Cancelling. Ctrl-C again leaves at once.";
+const CANCELLING = "Cancelling. Ctrl-C again leaves immediately.";
 
 /** @param open - Calls of a step that began before this view. */
 export function textView(
