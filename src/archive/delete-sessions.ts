@@ -124,7 +124,7 @@ function deletionPlan(
   return { sessions, kept };
 }
 
-/** Why a session stays, by itself or by one of its sub-agents. */
+/** Why a session stays: its own reason, or that of one of its sub-agents. */
 function refusal(
   session: string,
   { session: member, status, waiting, problem }: ListedSession,

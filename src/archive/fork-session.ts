@@ -52,7 +52,7 @@ export async function forkSession(
     if (!TurnlogError.isInstance(error) || error.code !== "REVISION_CONFLICT") throw error;
     throw new TurnlogError(
       "REVISION_CONFLICT",
-      `There is a session ${as} already, and nothing was forked. Give the fork another name (\`id\`, \`--as\`).`,
+      `There is already a session ${as}, so nothing was forked. Give the fork another name (\`id\`, \`--as\`).`,
       { session: as, cause: error },
     );
   }
@@ -69,7 +69,7 @@ async function openPosition(log: EventLog, session: string, asked?: number): Pro
     if (asked === undefined) return position - 1;
     throw new TurnlogError(
       "INVALID_INPUT",
-      `Session ${session} was closed at ${position}: nothing follows that. Fork it at ${position - 1}.`,
+      `Session ${session} was closed at ${position}, and nothing can follow that. Fork it at ${position - 1}.`,
       { session, position: asked },
     );
   }

@@ -40,7 +40,7 @@ export interface Redacted {
   readonly session: string;
   /** Position of `session.redacted`; undefined if all of the content was redacted before. */
   readonly position?: number;
-  /** The redacted positions: whole blocks and whole calls, so possibly more than was asked for. */
+  /** The redacted positions: whole blocks and whole calls, so possibly more than the requested ones. */
   readonly ranges: readonly PositionRange[];
   /** Positions of summaries that cover redacted content and may repeat it: check and redact them too. */
   readonly summaries: readonly number[];
@@ -142,7 +142,7 @@ async function assertErasable(
     const owner = await ownerOf(log, session, position);
     throw new TurnlogError(
       "COMMAND_REFUSED",
-      `Session ${session} was not redacted: it shares the content at ${position} with ${owner.session}, which wrote it. Redact it there: that redacts both.`,
+      `Session ${session} was not redacted: it shares the content at ${position} with ${owner.session}, which wrote it. Redact it there, which redacts both.`,
       { session, position, details: { owner: owner.session } },
     );
   }

@@ -76,13 +76,13 @@ describe("a log in which", () => {
       "a tool is started twice",
       "long-talk",
       twice("tool.started"),
-      "is started again although nobody died",
+      "is started again although no process died",
     ],
     [
       "a tool is started twice, as another attempt",
       "long-talk",
       startedAgain,
-      "is started again although nobody died",
+      "is started again although no process died",
     ],
     ["an attempt is left out", "long-talk", restarted({ attempt: 3 }), "is started as attempt 3"],
     [

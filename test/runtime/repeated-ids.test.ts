@@ -572,7 +572,7 @@ it("a log of an earlier release with one id twice in a reply is named by verify,
   await importSession(log, exportSession(old, "s"));
   const { problems } = await verifySession(log, "s");
   expect(problems.map(({ rule, what }) => `${rule}: ${what}`)).toEqual([
-    "identity: the reply of step 1 has two calls of the id call_0, which an earlier release took for one: what ran may have had another input than what was shown and approved",
+    "identity: the reply of step 1 has two calls with the id call_0, which an earlier release took for one: the call that ran may have had a different input than the one that was shown and approved",
   ]);
   const model = scriptedModel(["Done.", "Fine."]);
   await using runtime = await createRuntime({ log, agent: { ...asking, model } });

@@ -1,6 +1,6 @@
 /**
  * Copies all sessions of a log into another one, event by event as they are stored. A session's last position in
- * the target says how far it is copied, so a copy that was interrupted goes on.
+ * the target shows how far it has been copied, so an interrupted copy can continue.
  */
 
 import {
@@ -77,7 +77,7 @@ class Copying {
     return { sessions: this.#sessions.size, events: this.#events, blobs: this.#blobs };
   }
 
-  /** Waits for an event behind the last one. False if nobody asked for it. */
+  /** Waits for an event after the last one. False if the caller does not want later events. */
   async isFollowed(): Promise<boolean> {
     const { follow, signal, onProgress } = this.#options;
     if (!follow || signal.aborted) return false;
@@ -224,7 +224,7 @@ class Copying {
 function differs(session: string, position: number, cause?: unknown): TurnlogError {
   return new TurnlogError(
     "REVISION_CONFLICT",
-    `The target has a session ${session} that is no copy of the source's: their events at ${position} differ. Nothing of it was changed. Copy into an empty store, or delete or export that session first.`,
+    `The target has a session ${session} that is not a copy of the source's: their events at ${position} differ. It was not changed. Copy into an empty store, or delete or export that session first.`,
     { session, position, cause },
   );
 }

@@ -219,7 +219,7 @@ async function checkLines(
   }
   if (header === undefined) throw invalid(session, "it is empty");
   if (header.events !== events)
-    throw invalid(session, `it has ${events} events, and its header says ${header.events}`);
+    throw invalid(session, `it has ${events} events, but its header says ${header.events}`);
   if (verify) assertLawful(session, inspection.end());
   const { fixture } = header;
   const found = { session, events, hasEncrypted, blobs, states, isChained };
@@ -305,7 +305,7 @@ class Spool implements AsyncDisposable {
     }
   }
 
-  /** The pages in their order, as often as they are asked for. */
+  /** The pages in order; they can be read any number of times. */
   async *pages(): AsyncGenerator<string> {
     const decipher = createDecipheriv(CIPHER, this.#key, this.#vector);
     let position = 0;

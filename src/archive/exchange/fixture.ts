@@ -1,6 +1,6 @@
 /**
  * Exports a session as a fixture: a small, readable file that can be shared and replayed. Secrets and home
- * folders are removed, ids are short, times begin at a fixed moment. Digests of prompts are made anew, so that
+ * folders are removed, ids are short, times begin at a fixed moment. Digests of prompts are recomputed, so that
  * it keeps every law.
  */
 
@@ -59,7 +59,7 @@ export async function exportFixture(
     if (!TurnlogError.isInstance(error)) throw error;
     throw new TurnlogError(
       "EVENT_INVALID",
-      `Session ${session} cannot be made a fixture: ${error.message} Narrow the patterns of \`redact\`, or run "turnlog verify ${shellWord(session)}".`,
+      `Session ${session} cannot become a fixture: ${error.message} Narrow the patterns of \`redact\`, or run "turnlog verify ${shellWord(session)}".`,
       { session, cause: error },
     );
   }
@@ -165,7 +165,7 @@ function placed(events: readonly (SessionEvent | undefined)[]): readonly Session
   });
 }
 
-/** Computes the digest of each step's prompt anew, since redaction changed prompts. */
+/** Recomputes the digest of each step's prompt, since redaction changed prompts. */
 function withDigests(events: readonly SessionEvent[]): readonly SessionEvent[] {
   let state = initialSessionState;
   return events.map((event) => {

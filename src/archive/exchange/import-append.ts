@@ -70,7 +70,7 @@ async function append(
     if (!TurnlogError.isInstance(error) || error.code !== "REVISION_CONFLICT") throw error;
     throw new TurnlogError(
       "REVISION_CONFLICT",
-      `A session ${session} exists already. Nothing was imported. Import it under another name (\`as\`, \`--as\`).`,
+      `A session ${session} already exists. Nothing was imported. Import it under another name (\`as\`, \`--as\`).`,
       { session, cause: error },
     );
   }
@@ -89,7 +89,7 @@ async function saveSnapshots(
     await keepStates(log, session, states, nothingKept);
   } catch (cause) {
     // The import succeeded; opening the session saves the missing snapshots.
-    const what = `A snapshot of session ${session} could not be stored; it is imported, and opens more slowly next time.`;
+    const what = `A snapshot of session ${session} could not be stored; the session is imported but opens more slowly next time.`;
     process.emitWarning(new TurnlogError("LOG_FAILED", what, { session, cause }));
   }
 }
@@ -113,7 +113,7 @@ async function assertDecrypts(
   }
 }
 
-// Makes the links of a hash chain anew when an export or import changes stored bytes, which the chain covers:
+// Recomputes the links of a hash chain when an export or import changes stored bytes, which the chain covers:
 // they differ between an encrypted and a plain log.
 
 /** Takes the events in order and answers each with its new link. */

@@ -99,7 +99,7 @@ export async function transcriptOfUIMessages(
   return { ...transcribe(parsed, importedAt, keptIds(valid.data)), dropped };
 }
 
-/** @throws TurnlogError `INVALID_INPUT`, also if reading a value throws */
+/** @throws TurnlogError `INVALID_INPUT`, even if reading a value throws */
 function plainMessages(what: string, messages: unknown): unknown {
   try {
     return withPlainData(messages);

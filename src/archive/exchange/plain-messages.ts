@@ -41,6 +41,6 @@ export function fileContent(data: unknown): string {
   }
   throw new TurnlogError(
     "INVALID_INPUT",
-    `A file in the messages has neither content nor an address: ${JSON.stringify(toJson(data)).slice(0, 200)}.`,
+    `A file in the messages has neither content nor a URL: ${JSON.stringify(toJson(data)).slice(0, 200)}.`,
   );
 }

@@ -136,7 +136,7 @@ function recordReply(transcript: Transcript, reply: Reply): void {
     part.type === "tool-call" && part.providerExecuted === true ? [part.toolCallId] : [],
   );
   const twice = ids.find((id, index) => ids.indexOf(id) !== index || provided.includes(id));
-  if (twice !== undefined) throw invalid(`call ${twice} is there twice in one reply`);
+  if (twice !== undefined) throw invalid(`call ${twice} occurs twice in one reply`);
   const answers = answersOf(reply, ids);
   transcript.reply(() => {
     for (const [index, part] of reply.parts.entries())

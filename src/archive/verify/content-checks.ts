@@ -84,7 +84,7 @@ export function messageCheck(): Check {
         Array.from({ length: times }, () => id),
       );
       return [
-        ...(shown === waiting ? [] : [`the queue shows ${shown}, and ${waiting} wait`]),
+        ...(shown === waiting ? [] : [`the queue shows ${shown}, but ${waiting} wait`]),
         ...(delivered.toSorted().join() === recorded.toSorted().join()
           ? []
           : ["the history does not show each message as often as it was delivered"]),
@@ -125,7 +125,7 @@ function differences(page: UIMessagesState, state: SessionState): readonly strin
   const known = turnsOfHistory(state).join();
   const missing = missingInPrompt(state);
   return [
-    ...(shown === known ? [] : [`the page shows ${shown}, and the history has ${known}`]),
+    ...(shown === known ? [] : [`the page shows ${shown}, but the history has ${known}`]),
     ...(missing.length === 0 ? [] : [`the prompt lacks ${missing.join()}`]),
   ];
 }

@@ -104,7 +104,7 @@ export function figureCheck(): Check {
       ];
       return usage.steps.length === steps
         ? wrong
-        : [...wrong, `the usage has ${usage.steps.length} steps, and ${steps} ended`];
+        : [...wrong, `the usage has ${usage.steps.length} steps, but ${steps} ended`];
     },
   };
 }
@@ -121,7 +121,7 @@ interface Call {
   readonly name: string;
   /** Its last start. */
   start?: SessionEvent<"tool.started">;
-  /** A client was asked for its output. */
+  /** The session waits for a client's output. */
   isRequested?: true;
   ends: number;
 }
@@ -155,7 +155,7 @@ export function callCheck(): Check {
 
   function onStart(event: SessionEvent<"tool.started">): readonly string[] {
     const call = callOf(event);
-    if (call === undefined) return [`${event.type} is of no call`];
+    if (call === undefined) return [`${event.type} belongs to no call`];
     const { name, start: before, ends } = call;
     const { attempt, effectId } = event.data;
     call.start = event;
@@ -168,14 +168,14 @@ export function callCheck(): Check {
         : [`${name} changes its effect id`]),
       ...(before === undefined || recovered > before.position
         ? []
-        : [`${name} is started again although nobody died`]),
+        : [`${name} is started again although no process died`]),
       ...(ends > 0 ? [`${name} is started after its end`] : []),
     ];
   }
 
   function onRequest(event: SessionEvent<"tool.output-requested">): readonly string[] {
     const call = callOf(event);
-    if (call === undefined) return [`${event.type} is of no call`];
+    if (call === undefined) return [`${event.type} belongs to no call`];
     const { name, start, ends, isRequested } = call;
     call.isRequested = true;
     return [
@@ -187,7 +187,7 @@ export function callCheck(): Check {
 
   function onCallEnd(event: CallEnd): readonly string[] {
     const call = callOf(event);
-    if (call === undefined) return [`${event.type} is of no call`];
+    if (call === undefined) return [`${event.type} belongs to no call`];
     call.ends += 1;
     open.delete(call);
     const { type } = event;

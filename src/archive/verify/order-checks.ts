@@ -115,19 +115,17 @@ export function chainCheck(chain: HashChain = new HashChain(), expected?: ChainE
         ...(computed === recorded
           ? noFaults
           : [
-              `an event from ${Math.max(1, before)} to ${event.position} was changed, left out or put in: their digest is ${computed}, and the link says ${recorded}`,
+              `an event from ${Math.max(1, before)} to ${event.position} was changed, removed or inserted: their digest is ${computed}, but the link says ${recorded}`,
             ]),
         ...(isNoted || expected.digest === recorded
           ? noFaults
-          : [
-              `the link that was noted says ${expected.digest}, and here is ${recorded ?? "no link"}`,
-            ]),
+          : [`the noted link says ${expected.digest}, but the log has ${recorded ?? "no link"}`]),
       ];
     },
     onEnd({ position }) {
       return expected === undefined || expected.position <= position
         ? noFaults
-        : [`a link was noted at ${expected.position}, and the log ends at ${position}`];
+        : [`a link was noted at ${expected.position}, but the log ends at ${position}`];
     },
   };
 }
@@ -155,7 +153,7 @@ export function identityCheck(): Check {
     // What the provider ran twice has no effect here.
     if (before === undefined || (!isOurs && !before)) return noFaults;
     return [
-      `the reply of step ${step} has two calls of the id ${id}, which an earlier release took for one: what ran may have had another input than what was shown and approved`,
+      `the reply of step ${step} has two calls with the id ${id}, which an earlier release took for one: the call that ran may have had a different input than the one that was shown and approved`,
     ];
   }
 
@@ -208,12 +206,12 @@ export function trimmedCheck(): Check {
       if (drop === "reasoning") marked = marked.filter((position) => !isNamed(position));
       return spans.every(({ from, to }) => from <= to && to < event.position)
         ? noFaults
-        : ["it speaks of events that do not lie before it"];
+        : ["it refers to events that are not before it"];
     },
     onEnd: () =>
       marked.length === 0
         ? noFaults
-        : [`reasoning is missing at ${marked.join(", ")}, and no event says that it was dropped`],
+        : [`reasoning is missing at ${marked.join(", ")}, but no event says that it was dropped`],
   };
 }
 

@@ -45,7 +45,7 @@ export function promptCheck(isReplaced: () => boolean): PromptCheck {
       }
       if (hasUnanswered(history, view)) {
         return [
-          `the prompt of step ${step} had a call that the provider ran and that has no result, which no provider takes; prompts leave it out now`,
+          `the prompt of step ${step} had a call that the provider ran and that has no result, which no provider accepts; prompts now leave it out`,
         ];
       }
       return [`the prompt of step ${step} cannot be rebuilt: ${rebuilt} instead of ${sent}`];

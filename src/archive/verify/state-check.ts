@@ -79,16 +79,16 @@ export class StateCheck {
     const findings: Finding[] = [];
     const report = (what: string): void => void findings.push({ position, rule: "states", what });
     for (const part of await this.#storedDifferences(folded)) {
-      report(`the stored ${part} is not what the events say`);
+      report(`the stored ${part} does not match the events`);
     }
     if (position === summary?.position && !isSummaryOf(summary, folded)) {
-      report("the stored entry of the list of sessions is not what the events say");
+      report("the stored entry in the list of sessions does not match the events");
     }
     if (!isSaved) return findings;
     for (const part of differences(this.#resumed, folded)) {
-      report(`the ${part} of a session that was kept and loaded is not the folded one`);
+      report(`the ${part} of a session that was stored and loaded differs from the folded one`);
     }
-    if (!(await this.#saveAndLoad(folded))) report("the state cannot be kept and loaded again");
+    if (!(await this.#saveAndLoad(folded))) report("the state cannot be stored and loaded again");
     return findings;
   }
 
@@ -100,7 +100,7 @@ export class StateCheck {
     return late.map((position) => ({
       position: last,
       rule: "states",
-      what: `a state of position ${position} is stored, and the log ends at ${last}`,
+      what: `a state of position ${position} is stored, but the log ends at ${last}`,
     }));
   }
 

@@ -124,7 +124,7 @@ async function verifyNamed(
   } catch (error) {
     const code = TurnlogError.isInstance(error) ? error.code : undefined;
     if (code !== "SESSION_NOT_FOUND" && code !== "SESSION_DELETED") throw error;
-    const what = `the list of sessions does not have it, and the order over all sessions has ${events} of its events`;
+    const what = `the list of sessions does not have it, but the order over all sessions has ${events} of its events`;
     const problem = { session, position: 0, rule: "readable", what } as const;
     return { session, events: 0, prompts: 0, problems: [problem] };
   }

@@ -130,7 +130,7 @@ function forkFindings(event: SessionEvent, link: ForkPoint | undefined): readonl
   const from = type === "session.forked" ? event.data.from : undefined;
   if (from?.session === link.session && from.position === link.position) return [];
   const found = from === undefined ? type : `a fork of ${from.session} at ${from.position}`;
-  const what = `the list of sessions says that it branches off ${link.session} at ${link.position}, and the event there is ${found}`;
+  const what = `the list of sessions says that it branches off ${link.session} at ${link.position}, but the event there is ${found}`;
   return [{ position, rule, what }];
 }
 
@@ -143,7 +143,7 @@ async function blobFindings(
     let bytes = 0;
     for await (const chunk of blobs.get(data.sha256)) bytes += chunk.byteLength;
     if (bytes === data.bytes) return [];
-    const what = `blob ${data.sha256} has ${bytes} bytes, and the event says ${data.bytes}`;
+    const what = `blob ${data.sha256} has ${bytes} bytes, but the event says ${data.bytes}`;
     return [{ position, rule, what }];
   } catch (error) {
     if (!TurnlogError.isInstance(error)) throw error;

@@ -152,7 +152,7 @@ describe("a fixture", () => {
   it("is refused where what is taken out leaves no session", async () => {
     const broken = leaked({ redact: [/follow-up/] });
     await expect(broken).rejects.toMatchObject({ code: "EVENT_INVALID" });
-    await expect(broken).rejects.toThrow(/cannot be made a fixture/);
+    await expect(broken).rejects.toThrow(/cannot become a fixture/);
   });
 });
 

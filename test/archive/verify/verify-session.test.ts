@@ -89,7 +89,7 @@ describe("verify", () => {
     });
   });
 
-  it("finds a stored state that is not what the events say", async () => {
+  it("finds a stored state that does not match the events", async () => {
     const script = [calling(call("echo", "1", { value: 1 })), saying("Done.")];
     await using open = await openSession({ model: scriptedModel(script), tools: { echo } });
     await (
@@ -134,7 +134,7 @@ describe("verify", () => {
     await open.log.saveSnapshot("s", { ...stored, state: jsonSchema.parse(JSON.parse(json)) });
     const { problems } = await verifySession(open.log, "s");
     expect(problems).toMatchObject([{ rule: "states", position: stored.position }]);
-    expect(problems[0]?.what).toMatch(/^the stored \w+ is not what the events say$/);
+    expect(problems[0]?.what).toMatch(/^the stored \w+ does not match the events$/);
   });
 
   it("goes on after compactions, which leave the prompts before them as they were", async () => {
