@@ -237,7 +237,7 @@ export class OpenRuntime implements Runtime {
     if (this.#store !== undefined) return await this.#store.backup(dir, options);
     throw new TurnlogError(
       "COMMAND_REFUSED",
-      "This runtime was given its log and does not know how to copy it. Copy it where you opened it: logs of `openLog` have `backup`.",
+      "This runtime was given its log and cannot copy it. Copy it where you opened it: logs of `openLog` have `backup`.",
     );
   }
 

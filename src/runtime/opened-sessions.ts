@@ -174,7 +174,7 @@ export class OpenedSessions {
       // The next activation of such a session ends its turn.
       if (!closing.aborted)
         onWarning(
-          asWarning(error, `The sub-agents of session ${actor.session} could not be looked after.`),
+          asWarning(error, `The sub-agents of session ${actor.session} could not be managed.`),
         );
     });
   }

@@ -155,23 +155,23 @@ describe("a counter", () => {
     [
       "answers no number",
       () => "many",
-      "The counter clerk answered many, which is no number of tokens.",
+      "The counter clerk returned many, which is not a number of tokens.",
     ],
     [
       "answers NaN",
       () => Number.NaN,
-      "The counter clerk answered NaN, which is no number of tokens.",
+      "The counter clerk returned NaN, which is not a number of tokens.",
     ],
-    ["answers nothing", () => 0, "The counter clerk answered 0, which is no number of tokens."],
+    ["answers nothing", () => 0, "The counter clerk returned 0, which is not a number of tokens."],
     [
       "answers less than nothing",
       () => -700,
-      "The counter clerk answered -700, which is no number of tokens.",
+      "The counter clerk returned -700, which is not a number of tokens.",
     ],
     [
       "answers a part of a token",
       () => 0.5,
-      "The counter clerk answered 0.5, which is no number of tokens.",
+      "The counter clerk returned 0.5, which is not a number of tokens.",
     ],
   ])(
     "that %s fails no step: that is recorded, and the estimate decides",

@@ -5,12 +5,12 @@ import { scriptedModel } from "../../src/models/index.ts";
 import { openSession } from "../support/with-runtime.ts";
 
 it.each([
-  ["No such model", "No such model. What came before"],
-  ["It is over.", "It is over. What came before"],
-  ['They said "no!"', 'They said "no!" What came before'],
-  ["see https://a.invalid/x?", "see https://a.invalid/x? What came before"],
-  ["", "failed: The error has no message (Error). What came before"],
-  ["two lines\n", "two lines. What came before"],
+  ["No such model", "No such model. Everything before it"],
+  ["It is over.", "It is over. Everything before it"],
+  ['They said "no!"', 'They said "no!" Everything before it'],
+  ["see https://a.invalid/x?", "see https://a.invalid/x? Everything before it"],
+  ["", "failed: The error has no message (Error). Everything before it"],
+  ["two lines\n", "two lines. Everything before it"],
 ])("a turn that failed of %j says it as a sentence of its own", async (cause, said) => {
   const model = scriptedModel([{ failure: new Error(cause) }]);
   await using open = await openSession({ model });

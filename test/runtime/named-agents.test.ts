@@ -93,7 +93,7 @@ describe("a runtime with named agents", () => {
       details: { option: "agent", nearest: "coder" },
     });
     await expect(runtime.session("s")).rejects.toThrow(
-      "session s needs the name of its agent, as this runtime has the agents `support`, `coder`.",
+      "session s needs the name of its agent, since this runtime has the agents `support`, `coder`.",
     );
     expect(await Array.fromAsync(log.list())).toEqual([]);
   });

@@ -265,7 +265,7 @@ describe("a prompt", () => {
   ])("is not counted for %s, and nothing is sent there", async (_, client, path) => {
     await using server = await provider({ input_tokens: 1 });
     await expect(counterOf(client, server).count(request)).rejects.toThrow(
-      `No endpoint is known that counts what is sent to ${server.url}${path}.`,
+      `No endpoint is known that counts requests to ${server.url}${path}.`,
     );
     expect(server.asked).toEqual([]);
   });

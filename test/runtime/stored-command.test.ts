@@ -138,6 +138,6 @@ it.each<[string, JsonValue]>([
   await expect(result).rejects.toMatchObject({
     code: "INVALID_INPUT",
     session: "s",
-    message: expect.stringMatching(/cannot be read.*Do not repeat.*one release/s) as unknown,
+    message: expect.stringMatching(/cannot be read.*Do not repeat.*same release/s) as unknown,
   });
 });

@@ -195,10 +195,14 @@ describe("an answer for good", () => {
       await turn.result;
       await expect(open.session.forgetApproval("other")).rejects.toMatchObject({
         code: "COMMAND_REFUSED",
-        message: expect.stringMatching(/"other", but about guarded/) as unknown,
+        message: expect.stringMatching(
+          /"other" has no permanent answer\. Answered permanently: guarded/,
+        ) as unknown,
       });
       await open.session.forgetApproval("guarded");
-      await expect(open.session.forgetApproval("guarded")).rejects.toThrow(/for good/);
+      await expect(open.session.forgetApproval("guarded")).rejects.toThrow(
+        /has no permanent answer/,
+      );
     }
     const later = { ...agent, model: scriptedModel(script.slice(2)) };
     await using open = await openSession(later, { log });

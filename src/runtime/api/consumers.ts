@@ -1,6 +1,6 @@
 /**
- * Consumers: handlers that get the events of all sessions in global order, for read models and webhooks. The
- * position of each is stored after its handler returned, so that every event is handled at least once.
+ * Consumers: handlers that get the events of all sessions in global order, for read models and webhooks. Each
+ * consumer's position is stored after its handler returns, so that every event is handled at least once.
  */
 
 import {
@@ -18,14 +18,14 @@ import {
   untilDone,
 } from "../../shared/index.ts";
 
-/** Gets one event. The next one comes once it has returned. */
+/** Handles one event. The next one follows when it has returned. */
 export type ConsumerHandler = (entry: GlobalEvent) => void | PromiseLike<void>;
 
 /** Options of `Runtime.consume`. */
 export interface ConsumeOptions {
-  /** The first global position that a consumer of a new name gets. Default: 1. */
+  /** The first global position for a consumer with a new name. Default: 1. */
   readonly from?: number;
-  /** Ends the consumer, as `stop` does. */
+  /** Aborting it ends the consumer, as `stop` does. */
   readonly signal?: AbortSignal;
 }
 
@@ -41,13 +41,15 @@ export interface Consumer extends AsyncDisposable {
   readonly position: number;
   /**
    * Resolves when the consumer was stopped or the runtime closes. Rejects with `CALLBACK_FAILED` if the handler
-   * throws: `session` and `position` name the event, `details.globalPosition` its place. That event comes again
-   * when the consumer is started again. So it does with `LOG_DAMAGED`, `EVENT_INVALID` or `EVENT_TOO_NEW` at an event
-   * that cannot be read. While the store is away or its disk is full, the consumer waits: `onWarning` is told once.
+   * throws: `session` and `position` name the event, and `details.globalPosition` its place in the log. Rejects
+   * with `LOG_DAMAGED`, `EVENT_INVALID` or `EVENT_TOO_NEW` at an event that cannot be read. In each case a
+   * restarted consumer gets that event again. While the store is unreachable or its disk is full, the consumer
+   * waits, and `onWarning` is called once.
    */
   readonly done: Promise<void>;
   /**
-   * Waits for the handler that runs, and stores its position: a handler that waits for it waits for itself.
+   * Waits for the running handler and stores its position. A handler must not await it, since it would wait for
+   * itself.
    * @throws TurnlogError `LOG_FAILED`, `LOG_FULL`: it has stopped, and its position could not be stored
    */
   stop(): Promise<void>;
@@ -60,7 +62,7 @@ interface ConsumersOptions {
   readonly onWarning: (error: TurnlogError) => void;
 }
 
-/** The consumers of a runtime, each name once. */
+/** The running consumers of a runtime. Each name runs only once. */
 export class Consumers {
   readonly #options: ConsumersOptions;
   readonly #running = new Map<string, RunningConsumer | undefined>();
@@ -82,7 +84,10 @@ export class Consumers {
     if (cursors === undefined)
       throw refused(name, "the log that this runtime was given stores no positions (`cursors`)");
     if (this.#running.has(name))
-      throw refused(name, "it runs already, and two would get the same events. Use another name");
+      throw refused(
+        name,
+        "a consumer of this name is running already, and two would get the same events. Use another name",
+      );
     this.#running.set(name, undefined);
     try {
       const stored = await cursors.load(name);
@@ -128,7 +133,7 @@ class RunningConsumer implements Consumer {
   #handled = 0;
   #saved = 0;
   #saving: Promise<void> | undefined;
-  /** What fails now, reading or storing: one warning is enough. */
+  /** The operation that fails now, reading or storing: one warning is enough. */
   readonly #outages = new Set<"read" | "store">();
   #isAsked = false;
   #failure: TurnlogError | undefined;
@@ -192,7 +197,7 @@ class RunningConsumer implements Consumer {
     const { signal } = this.#ending;
     for await (const entry of log.subscribeAll({ from: this.#handled + 1, signal })) {
       works();
-      // Each event that is handled now would come again after a crash.
+      // Every event that is handled from here on would come again after a crash.
       if (this.#outages.has("store")) await this.#saving;
       if (signal.aborted) return;
       await this.#handle(entry);
@@ -215,7 +220,10 @@ class RunningConsumer implements Consumer {
     }
   }
 
-  /** One write at a time: what was handled meanwhile is stored by the next one. Never rejects. */
+  /**
+   * One write at a time: the next write stores the position of events that are handled during this one. Never
+   * rejects.
+   */
   async #save(): Promise<void> {
     while (this.#saved < this.#handled && !this.#ending.signal.aborted) {
       try {
@@ -227,7 +235,10 @@ class RunningConsumer implements Consumer {
     this.#saving = undefined;
   }
 
-  /** Ends it for an error that time cannot mend. One that is stopped while the log is away has not failed. */
+  /**
+   * Ends the consumer with an error that waiting cannot fix. A consumer that is stopped while the log is
+   * unreachable has not failed.
+   */
   #fail(error: unknown): void {
     if (this.#ending.signal.aborted && !isOfHandler(error)) return;
     this.#failure ??= TurnlogError.isInstance(error) ? error : this.#away(error);
@@ -272,7 +283,7 @@ class RunningConsumer implements Consumer {
     const code = TurnlogError.isInstance(cause) ? cause.code : "LOG_FAILED";
     return new TurnlogError(
       code,
-      `The consumer ${this.name} waits after the global position ${this.#handled}: the log cannot be read, or its position not be stored (${toStoredError(cause).message}). It goes on by itself once that works.`,
+      `The consumer ${this.name} waits after the global position ${this.#handled}: the log cannot be read, or its position cannot be stored (${toStoredError(cause).message}). It continues as soon as that works again.`,
       { details: { consumer: this.name, globalPosition: this.#handled }, cause },
     );
   }

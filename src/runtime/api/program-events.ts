@@ -13,17 +13,19 @@ interface AppendedEvent {
 
 interface AppendEventOptions {
   /**
-   * An id that makes the call repeatable: the same event under it again appends nothing, another event is
-   * refused (`EVENT_ID_CONFLICT`). 1 to 256 characters, unique in the session and stored without encryption.
+   * An id that makes the call repeatable: appending the same event under it again does nothing, and a different
+   * event is refused (`EVENT_ID_CONFLICT`). 1 to 256 characters, unique in the session and stored without
+   * encryption.
    */
   readonly id?: string;
 }
 
 export interface ProgramEvents<Events extends EventSchemas> {
   /**
-   * Appends an event of your program to the log, in any state of the session: while a turn runs, waits or
-   * compacts. It is durable when this resolves. Subscribers and your projections see it, the model does not.
-   * Like every event it is encrypted, redacted, exported and shared with forks, and belongs to a branch.
+   * Appends an event of your program to the log in any state of the session, even while a turn runs or waits or
+   * the context is being compacted. The event is durable when this resolves. Subscribers and your projections see
+   * it; the model does not. Like every event it is encrypted, redacted, exported and shared with forks, and
+   * belongs to a branch.
    * @param type - A name of `createRuntime({ events })`.
    * @param data - Must fit the event's schema; at most 1 MiB of JSON. Stored as it is given.
    * @throws TurnlogError `INVALID_INPUT`, `EVENT_ID_CONFLICT`, `SESSION_CLOSED`
@@ -36,9 +38,9 @@ export interface ProgramEvents<Events extends EventSchemas> {
     options?: AppendEventOptions,
   ): Promise<AppendedEvent>;
   /**
-   * The state of a projection: now, with every event that was recorded before the call, or at a position.
-   * Folded from the log; a snapshot is stored every 2,000 events, and ignored once the projection has another
-   * version. A projection of the branch never sees the events of a branch that was left.
+   * The state of a projection at a position; by default now, with every event that was recorded before the call.
+   * It is folded from the log. A snapshot is stored every 2,000 events, and is ignored once the projection has
+   * another version. A projection of the branch never sees the events of a branch that was left.
    * @throws TurnlogError `INVALID_INPUT` if the position does not exist, `CALLBACK_FAILED` if the fold throws,
    * `EVENT_INVALID` if an event does not fit its schema
    * @example
@@ -49,9 +51,9 @@ export interface ProgramEvents<Events extends EventSchemas> {
     options?: { readonly position?: number },
   ): Promise<Projected<State>>;
   /**
-   * The states of a projection: now, then after each event that changes it, in order and without a gap. After a
-   * rewind, a projection of the branch has the state of the branch that is active then. Ends when the signal
-   * aborts or the runtime closes. Throws as `project`.
+   * The states of a projection: the present one, then one after each event that changes it, in order and without
+   * a gap. After a rewind, a projection of the branch has the state of the branch that is now active. Ends when
+   * the signal aborts or the runtime closes. Throws as `project`.
    * @example
    * for await (const { state } of session.follow(openTickets, { signal })) render(state);
    */

@@ -33,9 +33,12 @@ export type StoreOptions =
   | {
       /** The folder of the store, created if it does not exist. */
       readonly dir: string;
-      /** `sync` (default) survives a power cut, `os` the death of the process. */
+      /**
+       * With `sync` (default), recorded events survive a power cut; with `os`, they survive the death of the
+       * process.
+       */
       readonly durability?: "sync" | "os";
-      /** See `openLog`: for a store that was left open on another machine. */
+      /** Opens a store that was left open on another machine: see `openLog`. */
       readonly takeOver?: boolean;
       /**
        * Other processes of the same user may use the store through a socket in its folder, as the command line
@@ -60,21 +63,21 @@ export interface Encryption {
   readonly keys: KeyStore;
 }
 
-/** The session that an agent is asked for. */
+/** The session for which an agent is chosen. */
 export interface SessionIdentity {
   readonly id: string;
-  /** Its metadata, of a new session those that it is created with; empty if there are none. */
+  /** Its metadata, which for a new session are those that it is created with; empty if there are none. */
   readonly metadata: JsonObject;
 }
 
-/** Gives the agent of a session. Called each time the session is activated. */
+/** Returns the agent of a session. Called each time the session is activated. */
 export type AgentFor = (session: SessionIdentity) => Agent | PromiseLike<Agent>;
 
 /** The agent of the sessions: one for all, one by a function, or several by name. */
 export type AgentOptions =
   | {
       /**
-       * The agent of all sessions, or a function that gives the agent of each. If the function throws, the
+       * The agent of all sessions, or a function that returns the agent of each. If the function throws, the
        * session is not opened (`CALLBACK_FAILED`).
        */
       readonly agent: Agent | AgentFor;
@@ -83,7 +86,7 @@ export type AgentOptions =
   | {
       /**
        * Agents by name. `runtime.session(id, { agent: name })` chooses one for a new session; the name is
-       * recorded, so that each later runtime uses the agent of that name.
+       * recorded, so that every later runtime uses the agent of that name.
        */
       readonly agents: Readonly<Record<string, Agent>>;
       readonly agent?: never;
@@ -93,8 +96,8 @@ interface RunOptions {
   /** The events of your own program, from `defineEvents`. Default: none. */
   readonly events?: DefinedEvents;
   /**
-   * Stores large and binary content outside of the log, once; events refer to it. With `false` it stays in the
-   * events as base64; blobs that a session already has can still be read.
+   * Stores large and binary content once, outside the log; events refer to it. With `false`, the content stays in
+   * the events as base64; blobs that a session already has can still be read.
    */
   readonly blobs?: BlobOptions | false;
   /**
@@ -103,19 +106,21 @@ interface RunOptions {
    */
   readonly mcp?: McpServers;
   /**
-   * What to do with a turn that a dead process left unfinished. With `continue`, `close` leaves running turns to the
-   * next process; with `stop` it cancels them. Default `stop`.
+   * What happens to a turn that a dead process left unfinished. With `continue`, the turn continues, and `close`
+   * leaves running turns to the next process; with `stop`, the turn ends, and `close` cancels running turns.
+   * Default `stop`.
    */
   readonly recovery?: RecoveryPolicy;
   /**
    * `all`: continue the unfinished turns of all sessions, and deliver their messages for later, as
-   * `resumeAll` does; `onWarning` gets the error of each session that cannot be resumed. One process of a
-   * store should do so. Default: a session is continued when it is opened.
+   * `resumeAll` does; `onWarning` gets the error of each session that cannot be resumed. Only one process of a
+   * store should use it. By default a session is continued when it is opened.
    */
   readonly resume?: "all";
   /**
-   * Limits of spending, for each session and for all sessions of a value in their metadata. Checked before
-   * each model call with the tokens of its prompt; its reply may pass a limit once. Default: no limits.
+   * Limits on spending: for each session, and for all sessions together that share a value in their metadata.
+   * They are checked before each model call against the tokens of its prompt, so one reply may exceed a limit.
+   * Default: no limits.
    * @example
    * const limits = { session: { tokens: 2_000_000 }, perKey: { userId: { dollars: 5, per: "day" } } };
    */
@@ -123,8 +128,8 @@ interface RunOptions {
   /** How often one turn may continue after its process died, with `continue`. Default 3. */
   readonly maxRecoveries?: number;
   /**
-   * Keep a hash chain over the events of each session, so that `verify` finds changed and missing events
-   * even if their checksums were made again. Default false.
+   * Keeps a hash chain over the events of each session, so that `verify` finds changed and missing events even if
+   * their checksums were recomputed. Default false.
    */
   readonly hashChain?: boolean;
   /**
@@ -133,24 +138,24 @@ interface RunOptions {
    */
   readonly indexed?: readonly string[];
   /**
-   * Checks metadata before they are recorded: a schema of zod or another Standard Schema. What does not fit is
-   * refused (`INVALID_INPUT`); metadata that are stored already are not checked.
+   * A schema of zod or another Standard Schema that checks metadata before they are recorded. Metadata that do
+   * not fit are refused (`INVALID_INPUT`); metadata that are already stored are not checked.
    */
   readonly metadataSchema?: FlexibleSchema<unknown>;
-  /** How files of messages and addresses in a prompt are read. */
+  /** How the files of messages and the URLs in a prompt are read. */
   readonly attachments?: AttachmentOptions;
   /**
-   * Encrypts content, each event with its own key. `session.redact` erases single keys, `delete` all of a
-   * session. An existing session is encrypted from its next event on. Default: nothing is encrypted, and
-   * encrypted content cannot be read (`KEY_MISSING`).
+   * Encrypts content, each event with its own key. `session.redact` erases single keys, and `delete` erases all
+   * keys of a session. An existing session is encrypted from its next event on. Default: nothing is encrypted,
+   * and encrypted content cannot be read (`KEY_MISSING`).
    */
   readonly encryption?: Encryption;
   /** How a model call is made. Default `language-model-call`, which takes less CPU than `stream-text`. */
   readonly stepSource?: StepSource["name"];
   /**
-   * Gives the context of a turn whose message has none: after a restart, in a fork, or without `context`
-   * in `send`. If it throws or returns no context, the step fails (`CALLBACK_FAILED`), and the next
-   * message asks it again. Default: the agent's context.
+   * Returns the context of a turn whose message has none: after a restart, in a fork, or without `context` in
+   * `send`. If it throws or returns no context, the step fails (`CALLBACK_FAILED`), and the next message calls it
+   * again. Default: the agent's context.
    */
   readonly contextFor?: ContextFor;
   /** Milliseconds after which an idle session is passivated. Default 60,000. */
@@ -192,7 +197,9 @@ export interface TestingOptions {
   readonly random?: () => number;
   /** For replays: delays an end until the recording reaches it. */
   readonly replayGate?: ReplayGate;
-  /** For replays: whether the recording believed the bill or count that comes next. Default: it is checked. */
+  /**
+   * For replays: whether the recorded run accepted the bill or count that comes next. By default it is checked.
+   */
   readonly believesBill?: () => boolean;
   /** For replays: the recorded events of `prepareStep` before a step, instead of a call. */
   readonly recordedPreparation?: RecordedPreparation;
@@ -214,7 +221,10 @@ export function hasLog<Options extends StoreOptions>(
   return "log" in options && options.log !== undefined;
 }
 
-/** @param service - Gets the connections of other processes, unless `share: false`. Undefined: nobody does. */
+/**
+ * @param service - Handles the connections of other processes, unless `share: false`. Undefined: nothing handles
+ * them.
+ */
 export async function openStore(
   options: Exclude<StoreOptions, OwnLog>,
   service: StoreService | undefined,
@@ -235,20 +245,20 @@ export function warningsTo(
     try {
       if (onWarning !== undefined) return onWarning(error);
     } catch (thrown) {
-      // An error of the callback must not fail what it reports on.
+      // An error of the callback must not fail the operation that it reports on.
       process.emitWarning(`\`onWarning\` threw: ${toStoredError(thrown).message}`);
     }
     process.emitWarning(error);
   };
 }
 
-/** @param what - What could not be done, for errors of others. */
+/** @param what - What could not be done, for errors that are not turnlog's own. */
 export function asWarning(error: unknown, what: string): TurnlogError {
   if (TurnlogError.isInstance(error)) return error;
   return new TurnlogError("LOG_FAILED", what, { cause: error });
 }
 
-/** Tells of sessions that could not be closed. One that another process has taken ends there. */
+/** Warns about sessions that could not be closed. A session that another process has taken over ends there. */
 export function warnOfFailed(
   closings: readonly PromiseSettledResult<unknown>[],
   onWarning: (error: TurnlogError) => void,

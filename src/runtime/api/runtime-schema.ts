@@ -121,7 +121,7 @@ export const deletionSchema: z.ZodType = optionsOf<DeletionQuery>(
   {},
 ).and(
   thing(
-    "an object with one of `olderThan` and `where`: without, it would delete all sessions",
+    "an object with one of `olderThan` and `where`: without them, it would delete all sessions",
     (value) => ["olderThan", "where"].some((key) => Reflect.get(Object(value), key) !== undefined),
   ),
 );
@@ -200,7 +200,7 @@ const limitsSchema = optionsOf<SpendingLimits>(
 const schema = optionsOf<AnyRuntime>(
   {
     agent: thing(
-      "an agent, which is an object with a `model`, or a function that gives one",
+      "an agent, which is an object with a `model`, or a function that returns one",
       (value) => isObject(value) || typeof value === "function",
     ),
     agents: thing("an object with agents by name", isObject),
@@ -339,7 +339,7 @@ function heldAgents({ agent, agents, mcp }: RuntimeOptions): AgentOptions {
     const what = agent === undefined ? "neither of them" : "both";
     throw new TurnlogError(
       "INVALID_INPUT",
-      `createRuntime: who runs the sessions must be said by one of \`agent\` and \`agents\`, not by ${what}.`,
+      `createRuntime: set exactly one of \`agent\` and \`agents\`. You set ${what}.`,
       { details: { option: "agent" } },
     );
   }
@@ -379,11 +379,11 @@ function checkPlace(given: StoreOptions): void {
   const what = chosen.length === 0 ? "none of them" : chosen.join(" and ");
   throw new TurnlogError(
     "INVALID_INPUT",
-    `createRuntime: where the log is kept must be said by one of \`dir\`, \`memory: true\` and \`log\`, not by ${what}.`,
+    `createRuntime: set exactly one of \`dir\`, \`memory: true\` and \`log\`. You set ${what}.`,
   );
 }
 
-/** The answer goes into the log: what could not be read again must not be written. */
+/** The answer goes into the log, so a value that could not be read again must not be written. */
 function answering<Answer>(
   option: string,
   ask: () => Answer,

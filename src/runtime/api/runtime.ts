@@ -29,17 +29,17 @@ import type {
 } from "../../state/index.ts";
 
 export interface OpenSessionOptions {
-  /** Create the session if it does not exist. Default: true. */
+  /** Whether to create the session if it does not exist. Default: true. */
   readonly createIfMissing?: boolean;
   /**
-   * The name of the session's agent, in a runtime with `agents`. Recorded: later openings need no name, and
-   * another one is refused. `session.configure` changes it.
+   * The name of the session's agent, in a runtime with `agents`. It is recorded: later openings need no name, and
+   * a different one is refused. `session.configure` changes it.
    */
   readonly agent?: string;
   /**
-   * What your program notes about the session, such as its tenant: JSON, at most 16 KiB. Recorded when the
-   * session is created. An existing session must have these values, or it is refused; `setMetadata` changes
-   * them. With `encryption` they are encrypted.
+   * Your program's own notes about the session, such as its tenant: JSON, at most 16 KiB. They are recorded when
+   * the session is created. An existing session must have these values, or the call is refused; `setMetadata`
+   * changes them. With `encryption` they are encrypted.
    */
   readonly metadata?: JsonObject;
 }
@@ -54,11 +54,11 @@ export interface ResumeOptions {
 
 /** The sessions that {@link Runtime.resumeAll} found, by their ids. */
 export interface ResumedSessions {
-  /** Their turns ended as `recovery` says, or went on, and are at rest now. */
+  /** Their turns ended or continued, as `recovery` says, and are at rest now. */
   readonly resumed: readonly string[];
-  /** Messages for later wait in them, which this runtime delivers at their times. */
+  /** Scheduled messages wait in them; this runtime delivers them at their times. */
   readonly scheduled: readonly string[];
-  /** Not resumed, or it cannot be read whether they should be. */
+  /** They could not be resumed, or could not be read to find out whether they should be. */
   readonly failed: readonly { readonly session: string; readonly error: TurnlogError }[];
 }
 
@@ -96,9 +96,9 @@ export interface Runtime<Events extends EventSchemas = EventSchemas> extends Asy
   /** Lists all sessions of the store by name, without reading their events. */
   sessions(): AsyncIterable<ListedSession>;
   /**
-   * Lists sessions, newest first by the beginning of their last turn, with what their turns wait for. Reads
-   * the stored summaries of all sessions once, and later those of a page only; with a `where` whose keys are
-   * not `indexed` as many as it takes to fill the page.
+   * Lists sessions, newest first by the beginning of their last turn, with the calls that their turns wait for.
+   * The first call reads the stored summaries of all sessions, later calls only those of the page; with a `where`
+   * whose keys are not `indexed`, as many as it takes to fill the page.
    * @example
    * const where = { userId: "u-1" };
    * const page = await Array.fromAsync(runtime.sessions({ where, limit: 50 }));
@@ -108,8 +108,8 @@ export interface Runtime<Events extends EventSchemas = EventSchemas> extends Asy
   sessions(query: SessionQuery): AsyncIterable<SessionRow>;
   /**
    * Continues the sessions that a process left unfinished when it died, by the runtime's `recovery`, and
-   * plans the delivery of messages for later. Reads the list of sessions, and opens none of the others.
-   * Resolves when all of them are at rest. A session that fails does not stop the others.
+   * schedules the delivery of messages for later. It reads the list of sessions and opens only those. Resolves
+   * when all of them are at rest. A session that fails does not stop the others.
    * @example
    * const { resumed, failed } = await runtime.resumeAll({ concurrency: 4 });
    * for (const { session, error } of failed) console.error(session, error.code);
@@ -117,9 +117,9 @@ export interface Runtime<Events extends EventSchemas = EventSchemas> extends Asy
    */
   resumeAll(options?: ResumeOptions): Promise<ResumedSessions>;
   /**
-   * The questions that wait for people, and the calls that wait for clients, over all sessions, oldest
-   * first. Reads the list, and of the sessions only those that wait. A session that waits and cannot be read is
-   * left out with a warning.
+   * The questions that wait for people and the calls that wait for clients, in all sessions, oldest first. It
+   * reads the list of sessions and then only those that wait. A waiting session that cannot be read is left out
+   * with a warning.
    * @example
    * for (const question of await runtime.approvals({ where: { team: "ops" } })) {
    *   if (question.kind !== "approval" || question.ageMs < 3_600_000) continue;
@@ -130,31 +130,31 @@ export interface Runtime<Events extends EventSchemas = EventSchemas> extends Asy
    */
   approvals(options?: ApprovalsOptions): Promise<readonly WaitingQuestion[]>;
   /**
-   * Deletes a session for good: events, snapshots, its row in the list, and the blobs that no other
-   * session uses. Its name cannot be used again. `forks: "copy"` first copies the shared events into its forks.
+   * Deletes a session permanently: events, snapshots, its row in the list, and the blobs that no other session
+   * uses. Its name cannot be used again. `forks: "copy"` first copies the shared events into its forks.
    * @throws TurnlogError `SESSION_NOT_FOUND`, `SESSION_HAS_FORKS` (`details.forks` names them),
    * `COMMAND_REFUSED` while a turn runs or waits for an approval, `RUNTIME_CLOSED`, and what
    * `EventLog.delete` throws
    */
   delete(session: string, options?: DeleteOptions): Promise<DeletedWithBlobs>;
   /**
-   * Deletes the sessions of a query for good, as `delete` does each. Sessions stay whose turn runs or waits, in
-   * which messages wait, or whose events a fork shares that stays: `kept` has the reasons.
+   * Permanently deletes the sessions that match a query, as `delete` does for one. A session stays if its turn
+   * runs or waits, if messages wait in it, or if a remaining fork shares its events: `kept` has the reasons.
    * @example
    * const olderThan = new Date(Date.now() - 30 * 86_400_000);
    * const { deleted, kept } = await runtime.deleteSessions({ olderThan, dryRun: true });
-   * @throws TurnlogError `INVALID_INPUT`, also without `olderThan` and `where`; `RUNTIME_CLOSED`
+   * @throws TurnlogError `INVALID_INPUT`, even if `olderThan` and `where` are both absent; `RUNTIME_CLOSED`
    */
   deleteSessions(query: DeletionQuery): Promise<DeletedSessions>;
   /**
-   * Removes the blobs that no session uses: those of a process that died before their event was
-   * written, or of sessions that were deleted during a copy. Sessions may run meanwhile, and keep the
-   * blobs that they are about to use. Reads the events of all sessions.
+   * Removes the blobs that no session uses: those of a process that died before their event was written, or of
+   * sessions that were deleted during a copy. Sessions may keep running, and keep the blobs that they are about
+   * to use. It reads the events of all sessions.
    * @throws TurnlogError `LOG_DAMAGED` if a session cannot be read: then nothing is removed
    */
   collectBlobs(): Promise<CollectedBlobs>;
   /**
-   * Redacts content of a session for good, as `Session.redact` does.
+   * Permanently redacts content of a session, as `Session.redact` does.
    * @throws TurnlogError as `Session.redact`, `RUNTIME_CLOSED`
    */
   redact(
@@ -169,12 +169,13 @@ export interface Runtime<Events extends EventSchemas = EventSchemas> extends Asy
    */
   backup(dir: string, options?: BackupOptions): Promise<Backup>;
   /**
-   * Gives the events of all sessions to a handler, one after the other in global order: stored ones, then live
-   * ones, without a gap. The position of the last one is stored under the name after the handler returned, and
-   * the next start goes on there. After a crash, the last events may come again: at least once, so store the
-   * global `position` together with what you make of the event, and skip events up to it. Events of deleted
-   * sessions are left out. A fork gives its own events only, from `session.forked` on; an import gives all of its
-   * session. If the handler throws, the consumer stops (`done`, `onWarning`); while the store is away, it waits.
+   * Passes the events of all sessions to a handler, one after another in global order: stored ones, then live
+   * ones, without a gap. The position of the last event is stored under the name after the handler returns, and
+   * the next start continues from there. Delivery is at least once: after a crash, the last events may come
+   * again, so store the global `position` together with what you derive from the event, and skip events up to it.
+   * Events of deleted sessions are left out. A fork contributes only its own events, from `session.forked` on; an
+   * import contributes all events of its session. If the handler throws, the consumer stops (`done`,
+   * `onWarning`); while the store is unreachable, it waits.
    * @throws TurnlogError `INVALID_INPUT`, `COMMAND_REFUSED` (the name runs already, or the log stores no
    * positions), `RUNTIME_CLOSED`, `LOG_DAMAGED`
    * @example
@@ -185,10 +186,11 @@ export interface Runtime<Events extends EventSchemas = EventSchemas> extends Asy
    */
   consume(name: string, handler: ConsumerHandler, options?: ConsumeOptions): Promise<Consumer>;
   /**
-   * Stops consumers, ends what runs, waits until all recorded events are stored, and closes the store. With
-   * `recovery: "continue"`, and on a log of several processes, running turns are left to the next process, which finds
-   * what a kill leaves; who waits for them gets `RUNTIME_CLOSED`. With `"stop"` they are cancelled, and with them the
-   * turns of their sub-agents, also those that wait for people.
+   * Stops consumers and running work, waits until all recorded events are stored, and closes the store. With
+   * `recovery: "continue"`, and on a log that several processes share, running turns are left to the next
+   * process, as if this one had been killed; promises that wait for them reject with `RUNTIME_CLOSED`. With
+   * `"stop"` the turns are cancelled together with the turns of their sub-agents, even those that wait for
+   * people.
    */
   close(): Promise<void>;
 }
@@ -196,7 +198,7 @@ export interface Runtime<Events extends EventSchemas = EventSchemas> extends Asy
 function gone(session: string, cause?: unknown): TurnlogError {
   return new TurnlogError(
     "SESSION_DELETED",
-    `Session ${session} was deleted for good, and its name is not used again. Use another name.`,
+    `Session ${session} was deleted permanently, and its name cannot be used again. Use another name.`,
     { session, cause },
   );
 }

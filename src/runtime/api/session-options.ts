@@ -25,30 +25,30 @@ export interface AgentChanges {
  */
 export interface SendOptions<OUTPUT = unknown, PARTIAL = unknown> extends TurnValues {
   /**
-   * The structured output of the turn that the message begins, in place of the agent's: it gives
-   * `turn.result.output` and `turn.partialOutputs` their types. Not in the log.
+   * The structured output of the turn that the message begins, in place of the agent's. It determines the types
+   * of `turn.result.output` and `turn.partialOutputs`. It is not logged.
    */
   readonly output?: OutputInterface<OUTPUT, PARTIAL>;
   /**
-   * The id of the message. Sending the same message under the same id again delivers nothing twice and
-   * returns its turn. Other content under a known id is refused (`MESSAGE_CONFLICT`), and so is another
-   * `delivery`: use `reschedule`. Files that can no longer be read are compared by their names.
-   * Default: a new id.
+   * The id of the message. Sending the same message under the same id again delivers nothing twice and returns
+   * the message's turn. Different content under a known id is refused (`MESSAGE_CONFLICT`), and so is a different
+   * `delivery`: use `reschedule`. Files that can no longer be read are compared by their names. Default: a new
+   * id.
    */
   readonly id?: string;
   /** During a turn: deliver at the next step boundary (`steer`) or after the turn (`follow-up`, default). */
   readonly delivery?: Delivery;
   /**
-   * A message for later: it waits at least until then, and counts as sent at that time. A Date, or an ISO
-   * time with its zone; a time that has passed means now. It is delivered by a process that has the session
-   * open then; `createRuntime({ resume: "all" })` and `resumeAll` find the messages of all sessions. Not
-   * together with `replaces`.
+   * Schedules the message: it waits at least until then, and counts as sent at that time. A Date, or an ISO time
+   * with its zone; a time that has passed means now. It is delivered by a process that has the session open at
+   * that time; `createRuntime({ resume: "all" })` and `resumeAll` find the messages of all sessions. It cannot be
+   * combined with `replaces`.
    */
   readonly notBefore?: Date | string;
   /**
-   * Edits: the id of a delivered message of the active branch. The session is rewound to before its turn,
-   * and this message is sent instead; other messages that began the turn are run again. The former
-   * messages and replies stay on their branch. `await turn.replaced` tells what was left.
+   * The id of a delivered message of the active branch that this message edits. The session is rewound to before
+   * that message's turn, and this message is sent instead; other messages that began the turn run again. The
+   * former messages and replies stay on their branch. `await turn.replaced` tells what was left.
    */
   readonly replaces?: string;
   /** The last turn or message that the sender saw. Refused (`STALE`) if another turn, message or rewind came since. */
@@ -57,7 +57,7 @@ export interface SendOptions<OUTPUT = unknown, PARTIAL = unknown> extends TurnVa
   readonly by?: string;
 }
 
-/** Options of `session.reschedule`. What is absent stays. */
+/** Options of `session.reschedule`. Absent options stay as they are. */
 export interface ScheduleOptions {
   readonly delivery?: Delivery;
   /** As in {@link SendOptions}. A time that has passed means now. */
@@ -66,7 +66,7 @@ export interface ScheduleOptions {
 
 /** How the head of a session moves. */
 export interface MoveOptions {
-  /** Tell the model, in the next prompt, which effects of the branch that is left remain. Default: false. */
+  /** Whether the next prompt tells the model which effects of the abandoned branch remain. Default: false. */
   readonly tell?: boolean;
   /**
    * The last turn or message that the caller saw. Refused (`STALE`) if another turn, message or rewind came

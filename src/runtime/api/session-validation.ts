@@ -1,6 +1,6 @@
 /**
- * Validates the arguments of sessions and of the runtime's session methods, so that the code behind may
- * rely on types. `send` parses the message itself, `prepareAgent` the agent.
+ * Validates the arguments of sessions and of the runtime's session methods, so that the code behind them may rely
+ * on types. `send` parses the message itself, `prepareAgent` the agent.
  */
 
 import { z } from "zod";
@@ -68,7 +68,7 @@ const sendSchema = optionsOf<SendOptions>(
   {},
 ).and(
   thing(
-    "an object without `notBefore` if it `replaces` a message: an edit is sent at once",
+    "an object without `notBefore` if it `replaces` a message: an edit is sent immediately",
     (value) =>
       Reflect.get(Object(value), "notBefore") === undefined ||
       Reflect.get(Object(value), "replaces") === undefined,
@@ -120,7 +120,7 @@ const compactSchema = optionsOf<CompactOptions>({ by: shortName }, {});
 const answerSchema = optionsOf<ApprovalAnswer>({ reason: text, always: flag, by: shortName }, {});
 /** Exactly one of the two, and no other key. */
 const callAnswerSchema = thing(
-  "`{ output }`, or `{ error }` with a text, and `by` with the name of the one who answers",
+  "`{ output }`, or `{ error }` with a text, and `by` with the name of the person who answers",
   (value) => {
     if (typeof value !== "object" || value === null) return false;
     const { by, ...answer } = { by: undefined, ...value };
@@ -143,8 +143,8 @@ const forkSchema = optionsOf<ForkOptions>(
   {},
   {
     hints: {
-      edit: "a fork says nothing else by itself. Call `send(text, { replaces: messageId })`, on the session or on a fork of it.",
-      undo: "a fork takes no turn back by itself. Call `rewind({ beforeTurn })`, on the session or on a fork of it.",
+      edit: "a fork edits no message. Call `send(text, { replaces: messageId })`, on the session or on a fork of it.",
+      undo: "a fork rewinds no turn. Call `rewind({ beforeTurn })`, on the session or on a fork of it.",
     },
   },
 );
@@ -193,7 +193,7 @@ interface Parameter {
   readonly name: string;
   readonly schema: z.ZodType;
   readonly isOptional: boolean;
-  /** The form in which a checked argument is used, here or by another process. */
+  /** The form in which a command uses a checked argument, here or in another process. */
   readonly own: (value: unknown) => unknown;
 }
 
@@ -264,8 +264,8 @@ const validation: ProxyHandler<Session> = {
 };
 
 /**
- * The arguments of a command, checked and in the form in which it is executed, here or by another process: what it
- * becomes must not depend on the way. What belongs to the program stays as it is: contexts, models, schemas.
+ * The arguments of a command, checked and in the form in which the command is executed. The form must be the same
+ * here and in another process. Values that belong to the program stay as they are: contexts, models, schemas.
  * @throws TurnlogError `INVALID_INPUT`
  */
 export function ownArguments(
@@ -294,7 +294,7 @@ function ownOptions(option: unknown): unknown {
   return own;
 }
 
-/** Fields that are no JSON as they are given. */
+/** Fields whose given values are not JSON. */
 const fields: Readonly<Record<string, (value: unknown) => unknown>> = {
   notBefore: (time) => (time instanceof Date ? time.toISOString() : time),
   basedOn: ownOptions,

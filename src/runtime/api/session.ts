@@ -49,8 +49,8 @@ interface Rerun<Events extends EventSchemas> {
 export interface Session<Events extends EventSchemas = EventSchemas> extends ProgramEvents<Events> {
   readonly id: string;
   /**
-   * Accepts a message: it is durable when this resolves. Starts a turn, or queues the message behind the
-   * running one.
+   * Sends a message: it is durable when this resolves. It starts a turn, or waits in the queue behind the running
+   * one.
    * @throws TurnlogError `INVALID_INPUT`, `MESSAGE_CONFLICT`, `STALE`, `COMMAND_REFUSED` (no such message to
    * replace), `SESSION_CLOSED`, `SESSION_FAILED`
    */
@@ -59,11 +59,14 @@ export interface Session<Events extends EventSchemas = EventSchemas> extends Pro
     options?: SendOptions<OUTPUT, PARTIAL>,
   ): Promise<Turn<OUTPUT, PARTIAL>>;
   /**
-   * The turn that delivers a message, as `send` returned it; also for messages that another process sent.
+   * The turn that delivers a message, as `send` returned it, even if another process sent the message.
    * @throws TurnlogError `INVALID_INPUT` if the session never accepted a message of this id
    */
   turn(messageId: string): Promise<Turn>;
-  /** Cancels the running turn, waits until it has ended, and returns what is kept. Does nothing if no turn runs. */
+  /**
+   * Cancels the running turn, waits until it has ended, and returns what is kept of it. Does nothing if no turn
+   * runs.
+   */
   cancel(options?: CancelOptions): Promise<Cancelled>;
   /**
    * Approves a call that waits for approval. The same answer again is a no-op (`already-answered`).
@@ -80,11 +83,11 @@ export interface Session<Events extends EventSchemas = EventSchemas> extends Pro
   /** Denies a call that waits for approval; the model gets the reason. Otherwise as {@link Session.approve}. */
   deny(approvalId: string, answer?: ApprovalAnswer): Promise<ApprovalRecorded>;
   /**
-   * Gives the output of a call whose tool has no `execute`, or the text of an error: the turn goes on.
-   * The output is checked by the tool's `outputSchema`, and `toModelOutput` applies. The same answer
-   * again is a no-op (`already-answered`).
-   * @param requestId - From `view().outputRequests` or `atRest()`. A call id is accepted while no other
-   * such call of the session has it: a provider may use it again.
+   * Gives the output of a call whose tool has no `execute`, or the text of an error, and the turn continues. The
+   * output is checked by the tool's `outputSchema`, and `toModelOutput` applies. The same answer again is a no-op
+   * (`already-answered`).
+   * @param requestId - From `view().outputRequests` or `atRest()`. A call id is accepted too while only one such
+   * call of the session has it, since a provider may reuse ids.
    * @throws TurnlogError `INVALID_INPUT` if the output does not fit (the call still waits),
    * `CALL_ANSWERED` if another answer was recorded, `COMMAND_REFUSED` if no such call waits or several
    * have the call id, `SESSION_CLOSED`
@@ -102,27 +105,27 @@ export interface Session<Events extends EventSchemas = EventSchemas> extends Pro
   /** Withdraws a message that was not delivered yet. @throws TurnlogError `COMMAND_REFUSED` */
   withdraw(messageId: string, reasonOrOptions?: string | WithdrawOptions): Promise<void>;
   /**
-   * Changes when a waiting message is delivered. A message for later has no place in the queue; it gets the
-   * last one when its time has come. @throws TurnlogError `COMMAND_REFUSED`
+   * Changes when a waiting message is delivered. A scheduled message has no place in the queue; it joins the end
+   * of the queue when its time comes. @throws TurnlogError `COMMAND_REFUSED`
    */
   reschedule(messageId: string, to: Delivery | ScheduleOptions): Promise<void>;
   /** Delivers the messages that wait behind a cancelled, failed or interrupted turn. */
   resume(): Promise<void>;
   /**
-   * Compacts the context between turns, by the agent's strategy or this one. Returns the event of its
-   * end. @throws TurnlogError `COMMAND_REFUSED` while a turn runs
+   * Compacts the context between turns, by the agent's strategy or the given one. Returns the event that ends the
+   * compaction. @throws TurnlogError `COMMAND_REFUSED` while a turn runs
    */
   compact(strategy?: CompactionStrategy, options?: CompactOptions): Promise<CompactionEvent>;
   /**
    * Undoes the pruning, cut, reduction or compaction whose event has that position (default: the newest that is
-   * not undone yet). The prompt is then byte for byte what it was without it.
+   * not undone yet). The prompt is then, byte for byte, what it would be without that event.
    * @throws TurnlogError `COMMAND_REFUSED`
    */
   restore(position?: number): Promise<void>;
   /**
-   * Goes back to a position between two turns: later events leave the active branch and stay in the log.
-   * A running turn is cancelled first. History and next prompt are then those of that position. Turn and
-   * step numbers go on. Effects in the world are not undone: the answer lists them.
+   * Goes back to the end of an earlier turn: later events leave the active branch and stay in the log. A running
+   * turn is cancelled first. History and next prompt are then those of that position. Turn and step numbers keep
+   * counting. Effects in the world are not undone; the answer lists them.
    * @throws TurnlogError `COMMAND_REFUSED` if the place is within a turn or not on the active branch,
    * `STALE`, `SESSION_CLOSED`
    * @example
@@ -131,17 +134,17 @@ export interface Session<Events extends EventSchemas = EventSchemas> extends Pro
    */
   rewind(options: RewindOptions): Promise<Rewound>;
   /**
-   * Makes another branch the active one, as it was when it was left. `branches` lists them. Does nothing
-   * on the active branch. @throws TurnlogError `COMMAND_REFUSED`, `STALE`, `SESSION_CLOSED`
+   * Makes another branch the active one, in the state in which it was left. `branches` lists the branches. Does
+   * nothing for the active branch. @throws TurnlogError `COMMAND_REFUSED`, `STALE`, `SESSION_CLOSED`
    */
   checkout(branch: number, options?: MoveOptions): Promise<Rewound>;
   /** The branches of the session, oldest first. Each rewind begins one. */
   branches(): Promise<readonly SessionBranch[]>;
   /**
-   * Runs a turn of the active branch again, for another reply: its messages are delivered anew, on a new
-   * branch. Later turns leave the active branch. A running turn is cancelled first, unless it is such a
-   * regeneration: that one is joined. What the former turn's message brought along (`context`, `output`,
-   * `options`) is not kept: give it again. `await turn.replaced` tells what was left.
+   * Runs a turn of the active branch again for another reply: its messages are delivered again, on a new branch.
+   * Later turns leave the active branch. A running turn is cancelled first, unless it is such a regeneration,
+   * which this call then joins. The `context`, `output` and `options` of the former turn's message are not kept:
+   * give them again. `await turn.replaced` tells what was left.
    * @throws TurnlogError `COMMAND_REFUSED` without such a turn, `STALE`, `SESSION_CLOSED`
    */
   regenerate<OUTPUT = unknown, PARTIAL = unknown>(
@@ -173,15 +176,15 @@ export interface Session<Events extends EventSchemas = EventSchemas> extends Pro
    * and may do it again. A call that the model made before it has the same effect id in both
    * sessions, so that an idempotent tool runs it once.
    *
-   * A changed model, instructions or tools apply while this runtime is open. Another runtime runs the
-   * fork with its own agent. Both are recorded.
+   * A changed model, instructions or tools apply while this runtime is open. Another runtime runs the fork with
+   * its own agent. Both agents are recorded.
    * @throws TurnlogError `INVALID_INPUT` (the position does not exist), `REVISION_CONFLICT` (the id is taken)
    */
   fork(options?: ForkOptions): Promise<Session<Events>>;
   /**
    * Runs an earlier turn again in a fork, from a position inside it, with the model and tools of this
    * runtime or others. Default: the last turn from its first step. `step` names the first step to run,
-   * `position` any position in a turn. Model and tools are called anew, with their effects in the world.
+   * `position` any position in a turn. Model and tools are called again, with their effects in the world.
    * @throws TurnlogError `INVALID_INPUT` if no turn ran at the position, and as {@link Session.fork}
    */
   rerun(options?: RerunOptions): Promise<Rerun<Events>>;
@@ -195,7 +198,7 @@ export interface Session<Events extends EventSchemas = EventSchemas> extends Pro
    */
   configure(changes: AgentChanges): Promise<void>;
   /**
-   * Replaces the metadata of the session, also during a turn. Rewinds leave them as they are.
+   * Replaces the metadata of the session, even during a turn. Rewinds do not change them.
    * @throws TurnlogError `INVALID_INPUT`, `SESSION_CLOSED`
    * @example
    * const { summary } = await session.view();
@@ -203,9 +206,9 @@ export interface Session<Events extends EventSchemas = EventSchemas> extends Pro
    */
   setMetadata(metadata: JsonObject): Promise<void>;
   /**
-   * Redacts the content at positions for good: records an event, then erases the keys of that content,
-   * here and in all forks. A block goes with all its deltas, a call with its input and outcome. The
-   * answer names the summaries that may repeat the content. Needs `encryption`.
+   * Permanently redacts the content at positions: records an event, then erases the keys of that content, here
+   * and in all forks. A block is redacted with all its deltas, and a call with its input and outcome. The answer
+   * names the summaries that may repeat the content. Needs `encryption`.
    * @throws TurnlogError as {@link redactSession}; `COMMAND_REFUSED` while a turn runs, here or in a
    * session that shares events with this one
    */
@@ -214,29 +217,29 @@ export interface Session<Events extends EventSchemas = EventSchemas> extends Pro
     options?: RedactOptions,
   ): Promise<Redacted>;
   /**
-   * The events from a position (default 1): stored events, then live ones, without a gap. With `subAgent`
-   * those of the session that runs one of its calls (`view().toolCalls`, `child`).
+   * The events from a position (default 1): stored events, then live ones, without a gap. With `subAgent`, the
+   * events of the session that runs one of its calls (`view().toolCalls`, `child`).
    */
   events(options?: FollowOptions & { readonly subAgent?: string }): AsyncIterable<SessionEvent>;
   /**
-   * The sessions that run calls of tools of `agentTool`, with their usage: each apart, and all together. The
-   * figures of this session (`context`, `turn.result`) do not count them.
+   * The sessions that run the calls of `agentTool` tools, with the usage of each and of all together. The figures
+   * of this session (`context`, `turn.result`) do not include them.
    * @example
    * const { own, total, subAgents } = await session.subAgents();
    * for (const { session: id, toolName, total } of subAgents) console.log(id, toolName, total);
    */
   subAgents(): Promise<SubAgents>;
-  /** Waits until the session is idle, also while calls wait for approvals or outputs. */
+  /** Waits until the session is idle, even while calls wait for approvals or outputs. */
   idle(): Promise<void>;
   /**
    * Waits until the session is at rest and returns its view: it is idle, or all open calls of its turn
-   * wait for approval (`awaiting-approval`) or for a client's output (`awaiting-output`). For servers
-   * that answer before people do. Rejects with the reason of `signal` when it aborts.
+   * wait for approval (`awaiting-approval`) or for a client's output (`awaiting-output`). It is meant for servers
+   * that respond before a person has answered. Rejects with the reason of `signal` when it aborts.
    * @throws TurnlogError `SESSION_FAILED`, `RUNTIME_CLOSED`
    */
   atRest(options?: { readonly signal?: AbortSignal }): Promise<SessionView>;
   /**
-   * Ends the session for good; its log stays. Turns of messages that still wait reject.
+   * Ends the session permanently; its log stays. The turns of messages that still wait reject.
    * @throws TurnlogError `COMMAND_REFUSED` while a turn runs
    */
   close(reason?: string): Promise<void>;

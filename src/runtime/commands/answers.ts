@@ -73,8 +73,8 @@ export function sessionAnswers(
 // Opens the sessions whose calls wait for a sub-agent, before somebody answers it.
 
 /**
- * The session whose call waits is recovered if it was not: it goes on, or its call has ended. Then the turn of the
- * sub-agent is cancelled, and the answer comes too late.
+ * Recovers the session whose call waits, if that has not happened yet. Either it continues, or its call has
+ * ended: then the turn of the sub-agent is cancelled, and the answer is too late.
  */
 async function wakeCaller(log: EventLog, live: LiveSessions, session: string): Promise<void> {
   const { actor } = await live.activate(session);

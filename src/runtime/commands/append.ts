@@ -34,7 +34,7 @@ export function sessionAppend(
         if (isSame) return { position: known, repeated: true };
         throw new TurnlogError(
           "EVENT_ID_CONFLICT",
-          `Session ${session} has another event of the id ${JSON.stringify(id)}, at position ${known}. Nothing was appended. Use a new id for a new event.`,
+          `Session ${session} already has a different event with the id ${JSON.stringify(id)}, at position ${known}. Nothing was appended. Use a new id for a new event.`,
           { session, position: known },
         );
       }

@@ -73,7 +73,7 @@ export interface SessionHost {
   fork(session: string, options: ForkOptions, recovery?: RecoveryPolicy): Promise<Session>;
   /** Checks metadata by the user's schema. */
   assertMetadata(metadata: JsonObject): Promise<void>;
-  /** Activates the session anew, with a changed agent. */
+  /** Activates the session again with a changed agent. */
   configure(session: string, changes: AgentChanges): Promise<void>;
   /** Passivates the session and redacts it. */
   redact(
@@ -287,7 +287,7 @@ export function sessionHandle(id: string, host: SessionHost): Session {
 function noSubAgent(session: string, given: string): TurnlogError {
   return new TurnlogError(
     "INVALID_INPUT",
-    `Session ${given} is no sub-agent of session ${session}. \`session.subAgents()\` lists those that there are.`,
+    `Session ${given} is no sub-agent of session ${session}. \`session.subAgents()\` lists the existing ones.`,
     { session, details: { option: "options.subAgent" } },
   );
 }
@@ -370,9 +370,13 @@ function sessionContext(
           return event;
         }
       }
-      throw new TurnlogError("SESSION_FAILED", `The compaction of session ${id} left no trace.`, {
-        session: id,
-      });
+      throw new TurnlogError(
+        "SESSION_FAILED",
+        `The compaction of session ${id} left no event in its log.`,
+        {
+          session: id,
+        },
+      );
     },
 
     async preview({ compact, position } = {}) {

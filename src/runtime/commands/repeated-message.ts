@@ -48,7 +48,7 @@ export async function assertSameMessage(
   const conflict = (why: string): TurnlogError =>
     new TurnlogError(
       "MESSAGE_CONFLICT",
-      `Session ${session} accepted message ${id} before, ${why}`,
+      `Session ${session} already accepted message ${id}, ${why}`,
       {
         session,
         position,
@@ -57,7 +57,7 @@ export async function assertSameMessage(
     );
   if (isRedacted(accepted)) {
     throw conflict(
-      `and its content was redacted: nobody can tell whether this is the same message. Nothing was sent. Send it under another id, or get the turn by \`session.turn(${JSON.stringify(id)})\`.`,
+      `and its content was redacted, so it is unknown whether this is the same message. Nothing was sent. Send it under another id, or get the turn by \`session.turn(${JSON.stringify(id)})\`.`,
     );
   }
   if (!(await isSame(session, input, accepted.data.content, attachments))) {
@@ -89,7 +89,7 @@ async function acceptedAt(log: EventLog, session: string, position: number): Pro
   if (event?.type === "message.queued") return event;
   throw new TurnlogError(
     "LOG_DAMAGED",
-    `Session ${session} accepted a message at ${position}, and the log has another event there. Run \`turnlog verify ${shellWord(session)}\`.`,
+    `Session ${session} accepted a message at ${position}, but the log has another event there. Run \`turnlog verify ${shellWord(session)}\`.`,
     { session, position },
   );
 }

@@ -200,7 +200,7 @@ function priced(actor: SessionActor, state: SessionState, rewound: Rewound): Rew
 }
 
 /**
- * Records a rewind, if the session is not there already.
+ * Records a rewind, unless the session is already at that place.
  * @param options - `values`: held for the first message that it runs again, which begins the turn. `eventId`: of
  *   the event.
  */
@@ -239,7 +239,7 @@ function isClosed({ machine }: SessionState): boolean {
   return machine.matches("closed");
 }
 
-/** A regeneration that was asked for before: by the same key, or the one that runs now. */
+/** An earlier regeneration that this call joins: one with the same key, or the running one. */
 function joined(
   state: SessionState,
   messageId: string | undefined,

@@ -1,6 +1,6 @@
 /**
- * The command `send`: reads the input, decides on it once more after each wait, and records the message once
- * under its id. `handle.ts` calls it.
+ * The command `send`: reads the input, decides again after each wait, and records the message once under its id.
+ * `handle.ts` calls it.
  */
 
 import { defined, type Delivery, type EventBody, type EventLog } from "../../events/index.ts";

@@ -151,7 +151,7 @@ export async function called(
   if (typeof method === "function") return await Reflect.apply(method, session, args);
   throw new TurnlogError(
     "INVALID_INPUT",
-    `Session ${session.id} was sent the command ${JSON.stringify(name)}, which this release does not know. Update all processes to one release.`,
+    `Session ${session.id} got the command ${JSON.stringify(name)}, which this release does not know. Update all processes to the same release.`,
     { session: session.id },
   );
 }
@@ -196,7 +196,7 @@ export function readAnswer<Answer>(
   if (error === undefined) return data;
   throw new TurnlogError(
     "INVALID_INPUT",
-    `Another process executed the command ${command} for session ${session}, and its answer cannot be read here: ${z.prettifyError(error)}. Do not repeat the call: read the session to see what changed, and update all processes to one release.`,
+    `Another process executed the command ${command} for session ${session}, and its answer cannot be read here: ${z.prettifyError(error)}. Do not repeat the call: read the session to see what changed, and update all processes to the same release.`,
     { session, cause: error },
   );
 }

@@ -22,7 +22,7 @@ import { deleteSchema } from "../api/runtime-schema.ts";
 import { deleteLive, type UpkeepHost } from "./live-upkeep.ts";
 import type { Session } from "../api/session.ts";
 
-/** A session that could not be opened is left to other processes for so long. */
+/** How long a session that could not be opened is left to other processes. */
 const BACK_OFF_MS = 10_000;
 
 export interface SessionInboxOptions {
@@ -227,7 +227,7 @@ function notAttended(session: string, cause: unknown): TurnlogError {
   const why = cause instanceof Error ? cause.message : String(cause);
   return new TurnlogError(
     "SESSION_FAILED",
-    `Session ${session} waits for a process, and could not be continued here: ${why}`,
+    `Session ${session} needs a process to continue it, but could not be continued here: ${why}`,
     { session, cause },
   );
 }

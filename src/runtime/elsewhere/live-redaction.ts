@@ -95,7 +95,7 @@ async function redactLive<Live extends Holder>(
     if (actor.isIdle || actor.failure !== undefined) continue;
     throw new TurnlogError(
       "COMMAND_REFUSED",
-      `Session ${session} was not redacted: ${actor.session} has it in use for a turn. Cancel that first, or wait until it has ended.`,
+      `Session ${session} was not redacted: a turn of ${actor.session} is using the content. Cancel that turn first, or wait until it has ended.`,
       { session, position: actor.state.position },
     );
   }
@@ -104,7 +104,10 @@ async function redactLive<Live extends Holder>(
   return await claimed(session, () => redactSession(log, session, what, options));
 }
 
-/** A process that takes a fork later reads its keys anew; one that has it now has the content in memory. */
+/**
+ * A process that takes a fork later reads its keys again, but a process that runs it now has the content in
+ * memory.
+ */
 async function assertNotElsewhere(log: EventLog, session: string): Promise<void> {
   const taken = await log.ownership?.taken?.();
   if (taken === undefined) return;

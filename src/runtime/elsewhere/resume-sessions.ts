@@ -72,7 +72,9 @@ export async function resumeSessions(
   return { resumed, scheduled, failed };
 }
 
-/** Resumes all sessions for a runtime that begins, however long the store is away meanwhile. Never rejects. */
+/**
+ * Resumes all sessions for a runtime that starts, no matter how long the store is unreachable. Never rejects.
+ */
 export async function resumeInBackground(
   { log, live, later, keep }: ResumeHost,
   { all, each }: { readonly all: Background; readonly each: Background },
@@ -176,7 +178,8 @@ async function isUnfinished(log: EventLog, row: ListedSession): Promise<boolean>
   const mayStart = waiting.some(({ notBefore }) => notBefore === undefined);
   if (status === "idle" && !mayStart && problem === undefined) return false;
   if (status === "running") return true;
-  // A row does not tell whether waiting messages are held, or an answer for good has released a call.
+  // A row does not show whether waiting messages are held back, or whether a permanent answer has released a
+  // call.
   return !isAtRest(await readSessionState(log, session));
 }
 

@@ -34,8 +34,8 @@ export interface StoredCommand<Result> {
 }
 
 /**
- * As {@link whileClaimed}; if another process runs the session, that process executes the command. If it dies
- * meanwhile, the change is made here.
+ * As {@link whileClaimed}; if another process runs the session, that process executes the command. If that
+ * process dies first, the change is made here.
  * @param change - Gets the id of the command, which another process may have executed before it died.
  */
 export async function changeStored<Result>(
@@ -73,7 +73,7 @@ export async function changeStored<Result>(
       using _ = inbox.onDue((due) => {
         if (due === session) gone.resolve(undefined);
       });
-      // Wait once, also if the owner changes: the inbox gives each answer once.
+      // Wait once, even if the owner changes: the inbox gives each answer once.
       if (asked === undefined) {
         await inbox.post(session, command);
         asked = answerTo(inbox, session, id, ended.signal).then(read);

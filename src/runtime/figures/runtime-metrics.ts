@@ -53,7 +53,7 @@ export class RuntimeMetrics {
     this.#recoveries = counter(
       "recoveries",
       "recovery",
-      "Turns found unfinished, by what became of them",
+      "Turns found unfinished, by their outcome",
     );
     this.#firstToken = meter.createHistogram("turnlog.time_to_first_token", {
       unit: "s",

@@ -1,6 +1,6 @@
 /**
  * One run of a turn, as the AI SDK's callbacks see a call of `agent.stream()`: from its first work in this
- * process until the turn ends or waits for people. Makes the events; calls nobody. No clock, no I/O.
+ * process until the turn ends or waits for people. It makes the events and calls no listener. No clock, no I/O.
  */
 
 import type {
@@ -212,7 +212,7 @@ function responseMessages(item: StepItem | undefined): Result["response"]["messa
   return messages.filter((message) => message.role === "assistant" || message.role === "tool");
 }
 
-/** What a failed call had said. */
+/** The content of a failed call. */
 function textsOf(item: StepItem | undefined): readonly ContentPart[] {
   return (item?.parts ?? []).flatMap((part): ContentPart[] =>
     part.kind === "text" || part.kind === "reasoning" ? [{ type: part.kind, text: part.text }] : [],

@@ -1,7 +1,7 @@
 /**
- * Calls lifecycle callbacks and telemetry: each at most once, after its events are durable, and only for
- * what this process runs. Starts are awaited by the work that they announce; ends are called one after
- * the other beside it.
+ * Calls lifecycle callbacks and telemetry: each at most once, after its events are durable, and only for work of
+ * this process. The work that a start callback announces waits for it; end callbacks run one after another
+ * without holding up the work.
  */
 
 import type { Agent, CallObserver, StepRequest } from "../../agent/index.ts";
@@ -53,14 +53,14 @@ export class TurnLifecycle {
     await this.#ends;
   }
 
-  /** Before `prepareStep` is asked. `setup` resolves to undefined if the turn has moved on. */
+  /** Called before `prepareStep`. `setup` resolves to undefined if the turn has moved on. */
   async beforeStep(setup: () => Promise<StepSetup | undefined>): Promise<void> {
     const isHeard = dispatcherOf(this.#agent(), () => this.#identity) !== undefined;
     const own = this.#running === undefined && isHeard ? await setup() : undefined;
     if (own !== undefined) await this.begin(own);
   }
 
-  /** Before a model call. Undefined if nothing listens or the call was aborted meanwhile. */
+  /** Called before a model call. Undefined if nothing listens, or if the call has been aborted. */
   async beforeCall(setup: StepSetup): Promise<CallObserver | undefined> {
     const running = await this.begin(setup);
     if (running === undefined || setup.signal.aborted) return undefined;
@@ -141,7 +141,7 @@ export class TurnLifecycle {
     }
   }
 
-  /** The session failed: nothing more is recorded, and nobody would close the spans. */
+  /** The session failed: no further event is recorded, so without this call the spans would stay open. */
   fail(error: unknown): void {
     const running = this.#running;
     if (running === undefined) return;
@@ -324,7 +324,7 @@ function callObserver(call: ObservedCall): CallObserver {
       quietly(() => dispatcher.notify("onLanguageModelCallStart", { ...event, messages }), signal),
     ended: async (event) => {
       open.called = event;
-      // Law 1: what the model said is durable before its end is reported.
+      // Law 1: the model's output is durable before its end is reported.
       await quietly(durable, signal);
       await quietly(() => dispatcher.notify("onLanguageModelCallEnd", event), signal);
     },

@@ -1,6 +1,7 @@
 /**
- * Turns of sub-agents for which nobody waits any more: their call has ended, by a recovery that stops, or by a cancel
- * whose process died. Such a turn is cancelled: what it did next would be paid and acted for a turn that is over.
+ * Turns of sub-agents that nothing waits for any more: their call has ended, by a recovery that stops turns, or
+ * by a cancel whose process died. Such a turn is cancelled, since its further work would cost money and have
+ * effects for a turn that is over.
  */
 
 import type { EventLog } from "../../events/index.ts";

@@ -198,7 +198,7 @@ function namedAgent(
   if (recorded === undefined) {
     throw new TurnlogError(
       "INVALID_INPUT",
-      `session: session ${session} needs the name of its agent, as this runtime has ${listed(agents)}. Pass \`{ agent: name }\`; later openings need no name.`,
+      `session: session ${session} needs the name of its agent, since this runtime has ${listed(agents)}. Pass \`{ agent: name }\`; later openings need no name.`,
       { session, details: { ...details, option: "options.agent" } },
     );
   }

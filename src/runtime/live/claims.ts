@@ -1,6 +1,6 @@
 /**
- * The right of this process to run a session, or to change it while nobody runs it: it is taken, and given back
- * to the other processes of a log, also when the store is away just then.
+ * The right of this process to run a session, or to change one that no process runs. The process takes it and
+ * gives it back to the other processes of a log, even if the store is unreachable at that moment.
  */
 
 import {
@@ -70,7 +70,7 @@ export async function release(
 function notGivenBack(session: string, cause: unknown): TurnlogError {
   return new TurnlogError(
     "LOG_FAILED",
-    `Session ${session} could not be given back: other processes cannot run it until that works, or this one ends.`,
+    `Session ${session} could not be released: other processes cannot run it until that works or this process ends.`,
     { session, cause },
   );
 }

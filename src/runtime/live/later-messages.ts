@@ -103,7 +103,7 @@ export class LaterMessages implements Disposable {
 function notDelivered(session: string, cause: unknown): TurnlogError {
   return new TurnlogError(
     "SESSION_FAILED",
-    `The messages of session ${session} whose time has come could not be delivered. They wait in its log, and come when the store is back or the session is opened.`,
+    `The messages of session ${session} whose time has come could not be delivered. They wait in its log, and are delivered when the store is back or the session is opened.`,
     { session, cause },
   );
 }

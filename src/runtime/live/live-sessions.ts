@@ -120,8 +120,8 @@ export class LiveSessions {
   }
 
   /**
-   * Resolves with what `look` finds after an event, also in an actor that replaced the first one, and in the
-   * log of a session that another process runs.
+   * Resolves with the result of `look` after an event, even in an actor that replaced the first one or in the log
+   * of a session that another process runs.
    */
   async watch<Found>(
     session: string,
@@ -300,7 +300,7 @@ export class LiveSessions {
 
 // Passivates a session that is at rest once it has recorded nothing for a while.
 
-/** Starts the wait anew. */
+/** Restarts the wait. */
 function passivateLater(live: LiveSession, milliseconds: number, passivate: () => void): void {
   live.idleTimer?.[Symbol.dispose]();
   live.idleTimer = undefined;
@@ -308,7 +308,7 @@ function passivateLater(live: LiveSession, milliseconds: number, passivate: () =
   if (!live.isActive || !isAtRest(actor.state)) return;
   const due = (): void => {
     if (!isAtRest(actor.state) || actor.ended !== undefined) return;
-    // Who watches may leave without an event; and the next activation reads the log, so all events must be in it.
+    // A watcher may leave without an event. The next activation reads the log, so all events must be in it.
     if (watchers.size > 0 || !actor.isWritten) return passivateLater(live, milliseconds, passivate);
     // The link is an event, and each event starts the wait again.
     if (actor.closeChain()) return;
@@ -390,7 +390,7 @@ async function durableState(live: Live, log: EventLog, session: string): Promise
   for (;;) {
     try {
       const actor = await live.actor(session);
-      // Taken before the wait: events recorded meanwhile may not be durable yet.
+      // Taken before the wait: events that are recorded during it may not be durable yet.
       const { state } = actor;
       await actor.durable();
       return state;

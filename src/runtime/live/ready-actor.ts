@@ -15,7 +15,7 @@ export async function readyActor(
   if (known !== undefined && known.ended === undefined) return known;
   const { actor, agent } = await live.activate(session);
   await agent.catalogue.ready();
-  // A log that refuses each recovery would be asked for ever.
+  // Without a limit, a log that refuses every recovery would be retried forever.
   if (actor.failure !== undefined) throw actor.failure;
   return await readyActor(live, session, actor);
 }

@@ -62,7 +62,7 @@ export function subAgentRunner(open: OpenChild, background: Background): Delegat
       return await turn.result;
     };
     try {
-      // Its turn goes on where the log ends, as after a restart.
+      // Its turn continues where the log ends, as after a restart.
       const result = background.result(ended, signal, (cause) => waits(child, cause));
       return answerOf(child, await Promise.race([result, left.promise]));
     } catch (error) {
@@ -77,7 +77,7 @@ export function subAgentRunner(open: OpenChild, background: Background): Delegat
 function waits(child: string, cause: unknown): TurnlogError {
   return new TurnlogError(
     "SESSION_FAILED",
-    `The sub-agent ${child} waits: its log cannot be used. It goes on once that works, or ends with its call.`,
+    `The sub-agent ${child} waits: its log cannot be used. It continues once that works, or ends with its call.`,
     { session: child, cause },
   );
 }
@@ -85,7 +85,7 @@ function waits(child: string, cause: unknown): TurnlogError {
 function notCancelled(child: string, cause: unknown): TurnlogError {
   return new TurnlogError(
     "SESSION_FAILED",
-    `The call of the sub-agent ${child} was cancelled, and its own turn could not be. It is cancelled once that works.`,
+    `The call of the sub-agent ${child} was cancelled, but its own turn could not be. That turn is cancelled once that works.`,
     { session: child, cause },
   );
 }
@@ -96,7 +96,7 @@ const lost: ReadonlySet<string> = new Set([
   "SESSION_ELSEWHERE",
 ]);
 
-/** Whether this process stopped running the call's session, and nobody cancelled the call. */
+/** Whether this process stopped running the call's session without the call being cancelled. */
 function isLeft(reason: unknown): boolean {
   return TurnlogError.isInstance(reason) && lost.has(reason.code);
 }
@@ -123,7 +123,7 @@ export function assertChildOf(
   if (isSame) return;
   throw new TurnlogError(
     "COMMAND_REFUSED",
-    `Session ${child} exists, and call ${callId} of session ${session} did not create it. Delete it, or use another id for your own sessions.`,
+    `Session ${child} exists, but call ${callId} of session ${session} did not create it. Delete it, or use other ids for your own sessions.`,
     { session: child },
   );
 }

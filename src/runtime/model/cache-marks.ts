@@ -41,7 +41,7 @@ const cachePoint: Marks = (ttl) => ({
 /** Claude on Bedrock refuses the marks before 3.5 Haiku and 3.7. */
 const unmarkedOnBedrock = /claude-(?:v\d|\d(?:[.:]|$)|instant|3-(?:haiku|opus|sonnet|5-sonnet))/;
 
-/** How the client of a model is told where a prompt is to be cached. Undefined if it needs no marks. */
+/** The provider option that tells a model's client where to cache a prompt. Undefined if it needs no marks. */
 function marksFor({ provider, modelId }: ModelName): Marks | undefined {
   const isClaude = /claude/i.test(modelId);
   if (/bedrock/.test(provider)) {
@@ -147,8 +147,8 @@ function hasMark(options: unknown): boolean {
 
 /**
  * Four marks, as many as Claude allows: the last tool, the last instructions, the newest message, and the one
- * that was the newest when the last reply was asked for, since Claude looks for an earlier prompt only within
- * 20 blocks before a mark.
+ * that was the newest at the last request, since Claude looks for an earlier prompt only within 20 blocks before
+ * a mark.
  */
 function marked(
   params: LanguageModelV4CallOptions,

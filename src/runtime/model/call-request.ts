@@ -123,7 +123,7 @@ function withOptions<Value extends { providerOptions?: Part["providerOptions"] }
   return copy;
 }
 
-// The agent of a session's next request: its deferred tools are there once a search of the session has found them.
+// The agent of a session's next request. It has the deferred tools that a search of the session has found.
 
 export function loadedFor(agent: Agent, { items, open }: HistoryState): Agent {
   const searches = searchTools(agent);

@@ -76,7 +76,10 @@ function withOutput(usage: TokenUsage, outputTokens: number): TokenUsage {
   return { ...rest, outputTokens };
 }
 
-/** Whether a request can have so many tokens. Our estimate does not count: it follows from earlier bills. */
+/**
+ * Whether a request can have this many tokens. Our own estimate is no evidence, since it follows from earlier
+ * bills.
+ */
 export function isPossible(tokens: number, sent: SentPrompt): boolean {
   const { agent, instructions, tools, messages } = sent;
   if (tokens <= HIDDEN_TOKENS || addsContent(agent)) return true;

@@ -195,7 +195,7 @@ function cachingOf(
   };
 }
 
-/** A reply that says nothing is an error once in a step: the model is asked once more. */
+/** An empty reply is an error once per step, so that the model is called again. */
 function askedAgain({ recorder, agent }: ModelStep, end: End | Error): End | Error {
   if (end instanceof Error) return end;
   const { machine, history } = recorder.state;
@@ -204,7 +204,7 @@ function askedAgain({ recorder, agent }: ModelStep, end: End | Error): End | Err
   const { finishReason } = end;
   const { open } = history;
   if (open === undefined || !isSilent({ ...open, status: "finished", finishReason })) return end;
-  // The provider has not finished its own calls: the turn goes on by itself, or is stuck.
+  // The provider has not finished its own calls: the turn continues without further input, or is stuck.
   if (awaitedCalls(history).length > 0) return end;
   const wasEmpty = history.items.some(
     (item) => item.kind === "step" && item.step === step && item.error?.name === EMPTY_STOP,
@@ -322,6 +322,6 @@ function abandonedCalls({ state }: SessionRecorder, step: number): readonly Even
 function brokenOff(step: number): TurnlogError {
   return new TurnlogError(
     "TURN_FAILED",
-    `The provider's stream for step ${step} ended without a finish reason. What came is kept; send again to go on.`,
+    `The provider's stream for step ${step} ended without a finish reason. The partial reply is kept; send again to continue.`,
   );
 }

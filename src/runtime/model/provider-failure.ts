@@ -172,7 +172,7 @@ function parsedBody(body: string): unknown {
 
 /** A chunk that no client can read: an error of a gateway, or a reply in another form. */
 function isOddChunk({ message, value }: ErrorFields): boolean {
-  // What Anthropic's client says of an error that is not in Anthropic's form.
+  // The message of Anthropic's client for an error that is not in Anthropic's format.
   return value !== undefined || message === "Expected a normalized Anthropic stream error";
 }
 

@@ -1,6 +1,6 @@
 /**
  * Claude with a thinking budget refuses a running tool loop whose first reply does not begin with its thinking:
- * another model made the call, or thinking was off. One mode holds for a whole loop, so such a loop goes on
+ * another model made the call, or thinking was off. One mode holds for a whole loop, so such a loop continues
  * without thinking. With adaptive thinking there is no such rule.
  * https://platform.claude.com/docs/en/build-with-claude/thinking-tool-workflows
  */

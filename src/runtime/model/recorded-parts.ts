@@ -170,7 +170,7 @@ function accepted<Data>(schema: z.ZodType<Data>, what: string, given: unknown): 
   if (result.success) return result.data;
   throw new TurnlogError(
     "TURN_FAILED",
-    `The model sent ${what} that is none: ${z.prettifyError(result.error)}`,
+    `The model sent an invalid ${what}: ${z.prettifyError(result.error)}`,
     { cause: result.error },
   );
 }

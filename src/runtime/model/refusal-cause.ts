@@ -14,7 +14,7 @@ import {
 /**
  * - `media`: a file of the conversation, which the provider cannot read or does not take.
  * - `history`: the conversation otherwise.
- * - `setup`: model, key, settings or tools; nothing that was said.
+ * - `setup`: model, key, settings or tools, but not the conversation.
  * - `unclear`: the words do not say.
  */
 export type RefusalCause = "media" | "history" | "setup" | "unclear";
@@ -172,7 +172,10 @@ const errorSchema = z.lazy(() =>
   }),
 );
 
-/** What providers refuse a conversation with. Another status, such as 404, speaks of the address or the model. */
+/**
+ * The statuses with which providers refuse a conversation. Another status, such as 404, concerns the address or
+ * the model.
+ */
 const unclearStatuses: readonly (number | undefined)[] = [undefined, 400, 422];
 
 /** Undefined for a failure that is no refusal of a request: a rate limit, an overload, a wrong key. */

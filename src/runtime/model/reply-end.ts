@@ -1,5 +1,5 @@
 /**
- * Tells whether a reply has an end: by the AI SDK's finish reason, and where that says nothing (`other`), by
+ * Decides whether a reply has an end: by the AI SDK's finish reason, and where that is unspecific (`other`), by
  * the provider's own word. A reply without an end, or with an error as its end, is broken. Pure.
  */
 
@@ -54,7 +54,7 @@ export function replyEnd(end: End | undefined): End | Error {
   const { finishReason, rawFinishReason: word } = end;
   if (finishReason === "error") return failed(word ?? "error");
   if (finishReason !== "other") return end;
-  // A client begins with `other` and keeps it if the provider says nothing.
+  // A client begins with `other` and keeps it if the provider sends no reason.
   if (word === undefined) return cutOff();
   const meant = Object.entries(words).find(([known]) => known === word.toLowerCase());
   return meant === undefined ? failed(word) : { ...end, finishReason: meant[1] };
@@ -68,7 +68,7 @@ function cutOff(): Error {
 
 function failed(word: string): Error {
   return brokenReply(
-    `The provider ended the reply with the reason "${word}": it is not a whole answer.`,
+    `The provider ended the reply with the reason "${word}": the answer is incomplete.`,
     word,
   );
 }
@@ -80,9 +80,9 @@ function brokenReply(message: string, rawFinishReason?: string): Error {
   );
 }
 
-/** The error of a reply that ended as it should and says nothing: the model is asked once more. */
+/** The error of a reply that ended properly but is empty, so that the model is called again. */
 export function emptyStop(): Error {
-  return named(EMPTY_STOP, new Error("The model ended its reply without saying anything."));
+  return named(EMPTY_STOP, new Error("The model ended its reply without any content."));
 }
 
 function named(name: string, error: Error): Error {
@@ -120,9 +120,9 @@ export function emptyReply(
   if (end === undefined ? kind === "network" : isReported || !isMadeUp) return undefined;
   const message =
     kind === "not-a-model"
-      ? `The server answered with ${contentType} instead of a model's stream, and nothing of it is a reply: this is not the provider, or not the right address of it. Check the base URL of the model (OPENAI_BASE_URL or its like), and whether a proxy asks for a login.`
+      ? `The server answered with ${contentType} instead of a model's stream, and none of it is a reply: this is not the provider, or not its right address. Check the base URL of the model (OPENAI_BASE_URL or the like), and whether a proxy asks for a login.`
       : kind === "server"
-        ? `The server answered with ${contentType} instead of a model's stream, as a gateway does whose provider failed. Try again; if it stays so, check the base URL of the model.`
+        ? `The server answered with ${contentType} instead of a model's stream, as a gateway does when its provider failed. Try again; if the error remains, check the base URL of the model.`
         : `The provider's stream ended without a word and without a finish reason${contentType === undefined ? "" : ` (${contentType})`}. Try again; if it stays so, check the base URL of the model and what stands between.`;
   return Object.defineProperty(
     Object.assign(new Error(message), contentType === undefined ? {} : { contentType }),

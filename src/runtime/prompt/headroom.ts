@@ -97,8 +97,8 @@ export function omissionNow(
 }
 
 /**
- * The start of a compaction, if the next prompt is above its limit. If it does not even fit its model,
- * each turn tries anew: the cause may be a message that was never sent.
+ * The start of a compaction, if the next prompt is above its limit. If it does not even fit its model, each turn
+ * tries again: the cause may be a message that was never sent.
  */
 export function compactionNow(
   { compactions, machine }: SessionState,

@@ -127,7 +127,7 @@ async function runnerAt(log: EventLog, session: string, position: number): Promi
   if (agent === undefined) {
     throw new TurnlogError(
       "LOG_DAMAGED",
-      `Session ${session} does not begin with who runs it. Run \`turnlog verify ${shellWord(session)}\`.`,
+      `Session ${session} does not begin with the event that names its agent. Run \`turnlog verify ${shellWord(session)}\`.`,
       { session, position: 1 },
     );
   }

@@ -118,7 +118,7 @@ async function countSent(
 ): Promise<number> {
   const url = new URL(input instanceof Request ? input.url : input);
   if (typeof body !== "string")
-    throw new TypeError(`What is sent to ${publicUrl(url)} is no JSON.`);
+    throw new TypeError(`The request to ${publicUrl(url)} is not JSON.`);
   const counting = countingRequest(url, jsonObjectSchema.parse(JSON.parse(body)));
   const response = await send(counting.url, {
     method: "POST",
@@ -189,7 +189,8 @@ const endpoints: readonly Endpoint[] = [
     path: /\/messages$/,
     counting: "/messages/count_tokens",
     body(sent) {
-      if ("thread" in sent) throw new Error("What came before in a thread is not in its request.");
+      if ("thread" in sent)
+        throw new Error("A request of a thread does not contain the earlier messages.");
       return only(sent, [
         "model",
         "messages",
@@ -238,7 +239,7 @@ function countingRequest(sent: URL, body: Body): CountingRequest {
     url.searchParams.delete("alt");
     return { url, body: endpoint.body(body, path), tokens: (answer) => endpoint.tokens(answer) };
   }
-  throw new Error(`No endpoint is known that counts what is sent to ${publicUrl(sent)}.`);
+  throw new Error(`No endpoint is known that counts requests to ${publicUrl(sent)}.`);
 }
 
 /** A URL without parts that may be secret. */
@@ -292,7 +293,7 @@ export async function countPrompt(run: CountRun): Promise<CountEvent | undefined
       !isPossible(tokens, { ...setup.prepared, messages, usage: state.usage })
     ) {
       throw new RangeError(
-        `The counter ${counter.name} answered ${tokens} tokens, more than the prompt has bytes.`,
+        `The counter ${counter.name} returned ${tokens} tokens, which is more than the bytes of the prompt.`,
       );
     }
     return { type: "context.counted", data: { ...request, tokens } };
@@ -337,6 +338,6 @@ async function answer(
   });
   if (Number.isSafeInteger(tokens) && tokens > 0) return tokens;
   throw new RangeError(
-    `The counter ${name} answered ${String(tokens)}, which is no number of tokens.`,
+    `The counter ${name} returned ${String(tokens)}, which is not a number of tokens.`,
   );
 }

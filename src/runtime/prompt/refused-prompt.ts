@@ -84,7 +84,9 @@ function changesPrompt(
   return !isSamePrompt(promptMessages(history, view), promptMessages(history, after));
 }
 
-/** The files that the error names, else those that no model has answered yet, else the newest; at last all. */
+/**
+ * The files that the error names, else those that no model has answered yet, else the newest, and finally all.
+ */
 function withoutMedia(
   { history, view, machine }: SessionState,
   words: string,
@@ -142,7 +144,7 @@ const kinds: readonly (readonly [RegExp, RegExp])[] = [
   [/video/i, /^video/],
 ];
 
-/** The files of the kind that the error speaks of, if there are any. */
+/** The files of the kind that the error names, if there are any. */
 function ofKind(shown: readonly ShownMedium[], words: string): readonly ShownMedium[] {
   const types = kinds.filter(([word]) => word.test(words)).map(([, type]) => type);
   const found = shown.filter(({ medium }) => types.some((type) => type.test(medium.mediaType)));

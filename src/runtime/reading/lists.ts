@@ -27,7 +27,7 @@ export function summaryKeeper(
     try {
       await log.saveSnapshot(session, snapshot);
     } catch (cause) {
-      const why = `The summary of session ${session} could not be stored. Lists read all of its events until then.`;
+      const why = `The summary of session ${session} could not be stored. Until it is, lists read all events of the session.`;
       onWarning(new TurnlogError("LOG_FAILED", why, { session, cause }));
     }
   };
@@ -44,7 +44,7 @@ export class SessionLists implements Disposable {
 
   async *page(query: SessionQuery): AsyncGenerator<SessionRow, void, void> {
     const { log, indexed = [], isLive, keep } = this.#options;
-    // A log that does not tell its changes, as one of many processes, is asked each time.
+    // A log that does not report its changes, such as one that many processes share, is queried each time.
     if (log.onChange === undefined) return yield* querySessions(log, query);
     this.#index ??= new SessionIndex(log, indexed, isLive, keep);
     const isQuick = query.where === undefined && query.status === undefined;

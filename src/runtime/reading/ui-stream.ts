@@ -28,7 +28,7 @@ type StreamPlace =
   | { readonly turn?: never; readonly messageId?: never; readonly from?: never }
   /** The turn of that number, on any branch. */
   | { readonly turn: number; readonly messageId?: never; readonly from?: never }
-  /** The turn that delivers that message, also while the message still waits. */
+  /** The turn that delivers that message, even while the message still waits. */
   | { readonly messageId: string; readonly turn?: never; readonly from?: never }
   /** A position: the turn that runs there, and all later ones. */
   | { readonly from: number; readonly turn?: never; readonly messageId?: never };
@@ -37,8 +37,8 @@ type StreamPlace =
 export type UIStreamOptions = StreamPlace &
   Pick<UIOptions, "blobUrl"> & {
     /**
-     * End when the turn has ended, or waits for approvals or outputs, or its message is held back. Default:
-     * true. With false, the stream goes on over later turns until it is cancelled.
+     * Whether the stream ends when the turn has ended, waits for approvals or outputs, or its message is held
+     * back. Default: true. With false, the stream continues with later turns until it is cancelled.
      */
     readonly untilRest?: boolean;
     /**
@@ -100,7 +100,7 @@ export function uiStream(
         await events.return();
       },
     },
-    // A chunk is read from the log when it is asked for.
+    // A chunk is read from the log only when the reader pulls it.
     { highWaterMark: 0 },
   );
 }
@@ -296,7 +296,7 @@ function withdrawn(session: string, messageId: string): TurnlogError {
 function closed(session: string): TurnlogError {
   return new TurnlogError(
     "RUNTIME_CLOSED",
-    `The stream of session ${session} ended before its turn: the log was closed. Open a runtime, and ask again.`,
+    `The stream of session ${session} ended before its turn did, because the log was closed. Open a runtime, and repeat the call.`,
     { session },
   );
 }

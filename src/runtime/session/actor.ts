@@ -179,7 +179,7 @@ export class SessionActor implements SessionRecorder {
   async durable(): Promise<void> {
     try {
       await this.#writer.durable();
-      // The caller may act in the world next: not if another process has the session since.
+      // The caller may act in the world next, which it must not do if another process has taken the session.
       this.#options.claim.assertHeld();
     } catch (error) {
       throw this.#failure ?? error;
@@ -256,7 +256,7 @@ export class SessionActor implements SessionRecorder {
     return this.#effects.turn;
   }
 
-  /** Runs effects after the event that asked for them, never inside `record` of another one. */
+  /** Runs effects after the event that requested them, never inside `record` of another event. */
   #runEffects(): void {
     if (this.#isRunning) return;
     this.#isRunning = true;
@@ -280,7 +280,7 @@ export class SessionActor implements SessionRecorder {
     const { written } = this.#writer;
     return new TurnlogError(
       "SESSION_FAILED",
-      `Session ${session} stopped at position ${written}: ${withFullStop(toStoredError(error).message)} Everything up to there is in the log; open the session again to go on.`,
+      `Session ${session} stopped at position ${written}: ${withFullStop(toStoredError(error).message)} Everything up to there is in the log; open the session again to continue.`,
       { session, position: written, cause: error },
     );
   }
@@ -299,7 +299,7 @@ export class SessionActor implements SessionRecorder {
 
 /** Less is not worth a renewal of the lease. */
 const SHORT_WORK_MS = 100;
-/** Others wait so long for the sessions of a process that dies over a value. */
+/** How long others wait for the sessions of a process that dies while it works on a value. */
 const MOST_MS = 60_000;
 /** On a machine that has a tenth of its time for this process. */
 const MS_PER_VALUE = 0.01;
@@ -350,7 +350,7 @@ function assertReadable(session: string, { position, type, data }: SessionEvent)
   if (stored.success) return;
   throw new TurnlogError(
     "EVENT_INVALID",
-    `An event of type ${type} was not recorded in session ${session}, as it could not be read again: ${z.prettifyError(stored.error)}`,
+    `An event of type ${type} was not recorded in session ${session}, since it could not be read again: ${z.prettifyError(stored.error)}`,
     { session, position, cause: stored.error },
   );
 }

@@ -91,11 +91,11 @@ function answeredOtherwise(
 ): TurnlogError {
   const { approved, always, reason, by, position } = answer;
   const who = by === undefined ? "" : ` by ${by}`;
-  const how = `${approved ? "approved" : "denied"}${always === true ? " for good" : ""}`;
+  const how = `${approved ? "approved" : "denied"}${always === true ? " permanently" : ""}`;
   const why = reason === undefined ? "" : `: ${JSON.stringify(reason)}`;
   return new TurnlogError(
     "APPROVAL_ANSWERED",
-    `Approval ${approvalId} of session ${session} (${toolName}) was ${how}${who} at position ${position}${why}. An answer holds: what it allowed may have been done. Nothing was recorded.`,
+    `Approval ${approvalId} of session ${session} (${toolName}) was ${how}${who} at position ${position}${why}. An answer is final, since the call may already have run. Nothing was recorded.`,
     { session, position, details: { approvalId } },
   );
 }
@@ -180,7 +180,7 @@ export function answerCall(
   const who = answered.by === undefined ? "" : ` of ${answered.by}`;
   throw new TurnlogError(
     "CALL_ANSWERED",
-    `Request ${requestId} of session ${session} (${toolName}) was answered by ${how}${who} at position ${answered.position}. An answer holds, since the model may have read it. Nothing was recorded.`,
+    `Request ${requestId} of session ${session} (${toolName}) was answered by ${how}${who} at position ${answered.position}. An answer is final, since the model may have read it. Nothing was recorded.`,
     { session, position: answered.position, details: { requestId } },
   );
 }

@@ -1,6 +1,6 @@
 /**
- * A command is executed once, whichever processes die meanwhile: the last event that it becomes carries an id made
- * of the command's, so that one append holds both. The next process that has the command finds the event.
+ * A command is executed once, no matter which processes die: the last of its events carries an id derived from
+ * the command's id, so that one append stores both. The next process that gets the command finds the event.
  */
 
 import type { EventLog } from "../../events/index.ts";

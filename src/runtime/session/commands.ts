@@ -122,8 +122,8 @@ export function forgetApproval(target: CommandTarget, toolName: string): Events 
   if (byId(always, toolName) !== undefined)
     return [{ type: "session.approval-forgotten", data: { toolName } }];
   const others = Object.keys(always);
-  const about = others.length === 0 ? "" : `, but about ${others.join(", ")}`;
-  const why = `nothing was answered for good about ${JSON.stringify(toolName)}${about}`;
+  const about = others.length === 0 ? "" : `. Answered permanently: ${others.join(", ")}`;
+  const why = `${JSON.stringify(toolName)} has no permanent answer${about}`;
   throw refusal(target, "forgetApproval", why);
 }
 
@@ -141,7 +141,7 @@ export function restore(target: CommandTarget, given?: number): Events {
     "restore",
     given === undefined
       ? "nothing is pruned, cut, left out or compacted"
-      : `nothing was pruned, cut, left out or compacted at position ${position}, or it was undone before`,
+      : `nothing was pruned, cut, left out or compacted at position ${position}, or it is already undone`,
   );
 }
 
@@ -178,7 +178,7 @@ export interface CancelOptions {
 export interface Cancelled {
   readonly was: "idle" | "streaming" | "tools" | "compacting";
   readonly turn: number | undefined;
-  /** How the turn ended: `cancelled`, or another reason if it ended by itself first. */
+  /** How the turn ended: `cancelled`, or another reason if it ended before the cancel. */
   readonly ended: TurnEndReason | undefined;
   readonly kept: {
     /** The text of the turn's last step. */

@@ -63,7 +63,7 @@ export const rewoundSchema: z.ZodType<Rewound> = z.lazy(() =>
   }),
 );
 
-/** A decided rewind. Without an event if the session is there already. */
+/** A decided rewind. It has no event if the session is already at that place. */
 export interface RewindDecision {
   readonly rewound: Rewound;
   readonly event?: EventBody<"session.rewound">;
@@ -225,7 +225,7 @@ function beforeMessage(
     (item) => item.kind === "step" && item.turn === turn && item.position < position,
   );
   if (!wasSteered) return beforeTurn(target, turn, command);
-  const why = `message ${id} came in the middle of turn ${turn}, and a session is rewound between turns only. Use \`beforeTurn: ${turn}\`, or send another message`;
+  const why = `message ${id} came in the middle of turn ${turn}, but a session can be rewound only to a place between turns. Use \`beforeTurn: ${turn}\`, or send another message`;
   throw refusal(target, command, why);
 }
 
@@ -257,10 +257,10 @@ function notBoundary({ state }: CommandTarget, to: number): string {
   const before = passed.findLast((one) => one.to < to)?.to;
   const behind = passed.find((one) => one.from > to)?.from;
   const near = [before, behind].filter((one) => one !== undefined).join(" and ");
-  return `a turn or a compaction ran at position ${to}, and a session is rewound between turns only. The nearest positions: ${near}`;
+  return `a turn or a compaction ran at position ${to}, but a session can be rewound only to a place between turns. The nearest positions: ${near}`;
 }
 
-// What a rewind leaves behind: turns, their effects in the world, and what they cost. Pure.
+// What a rewind leaves behind: turns, their effects in the world, and their cost. Pure.
 
 /** A call of the branch that was left, whose effect in the world remains. */
 interface RemainingEffect {
@@ -268,7 +268,7 @@ interface RemainingEffect {
   readonly step: number;
   readonly callId: string;
   readonly toolName: string;
-  /** `unknown`: the call was started, and nobody knows how it ended. */
+  /** `unknown`: the call was started, but its end is not known. */
   readonly status: "succeeded" | "unknown";
 }
 

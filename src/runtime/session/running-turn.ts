@@ -113,7 +113,7 @@ export class RunningTurn {
   /** Holds the values of a message that is about to be accepted. */
   hold(messageId: string, values: TurnValues): void {
     const { recorder, held } = this.#options;
-    // A message that is run again begins another turn, for which `contextFor` is asked anew.
+    // A message that runs again begins another turn, for which `contextFor` is called again.
     if (this.#asking?.id === messageId) this.#asking = undefined;
     held.hold(recorder.session, messageId, values);
   }
@@ -134,7 +134,7 @@ export class RunningTurn {
     return known ?? unknownMessage;
   }
 
-  /** The answer of `contextFor`, which is asked once for a turn. */
+  /** The result of `contextFor`, which is called once per turn. */
   async #asked(): Promise<TurnAnswer | undefined> {
     const { contextFor } = this.#options;
     const { messageId } = this;

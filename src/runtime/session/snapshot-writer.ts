@@ -108,7 +108,7 @@ export class SnapshotWriter {
     onWarning(
       new TurnlogError(
         "LOG_FAILED",
-        `A snapshot of session ${session} could not be stored. The session continues, and opens more slowly next time.`,
+        `A snapshot of session ${session} could not be stored. The session continues but opens more slowly next time.`,
         { session, cause },
       ),
     );

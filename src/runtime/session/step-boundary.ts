@@ -39,7 +39,7 @@ export interface StepBoundaryOptions {
 
 export class StepBoundary {
   readonly #options: StepBoundaryOptions;
-  /** The finished step after which `stopWhen` was asked. */
+  /** The finished step after which `stopWhen` was called. */
   #asked = 0;
   #visit = 0;
   /** The step that was prepared last. */
@@ -105,9 +105,8 @@ export class StepBoundary {
   }
 
   /**
-   * Whether the turn goes on, by `stopWhen`. Resolves to undefined if the turn has moved on without the
-   * answer, for instance since it was cancelled. Undefined without conditions. @throws TurnlogError
-   * `CALLBACK_FAILED`
+   * Whether the turn continues, by `stopWhen`. Resolves to undefined if the turn has moved on without the answer,
+   * for instance because it was cancelled. Undefined without conditions. @throws TurnlogError `CALLBACK_FAILED`
    */
   #goesOn(): Promise<boolean | undefined> | undefined {
     const { recorder, turn: running } = this.#options;

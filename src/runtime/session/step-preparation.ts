@@ -194,7 +194,7 @@ function modelOf(
   if (typeof agent.model !== "string" && isReplay) return { ...agent.model, ...name };
   throw new TurnlogError(
     "CALLBACK_FAILED",
-    `\`prepareStep\` chose the model ${name.provider}:${name.modelId} for a step that another process had prepared, and only that process knew it. Send again: the next step asks anew.`,
+    `\`prepareStep\` chose the model ${name.provider}:${name.modelId} for a step that another process had prepared, and only that process knew the model. Send again: the next step calls it again.`,
     { details: { option: "prepareStep" } },
   );
 }

@@ -9,13 +9,13 @@ import type { Timer } from "../../shared/index.ts";
 export interface TurnClockOptions {
   readonly recorder: SessionRecorder;
   readonly timer: Timer;
-  /** Called with errors of the timer's callback, which nobody awaits. */
+  /** Called with errors of the timer's callback, which no caller awaits. */
   readonly onFailure: (error: unknown) => void;
 }
 
 /**
  * Counts the time of a turn and of its steps while the session is live, and records when one of them is
- * up. Waiting for people does not count: an answer begins the time anew.
+ * up. Waiting for people does not count: an answer restarts the time.
  */
 export class TurnClock implements Disposable {
   readonly #options: TurnClockOptions;
@@ -43,7 +43,7 @@ export class TurnClock implements Disposable {
     this.#step?.[Symbol.dispose]();
   }
 
-  /** Starts both times anew. */
+  /** Restarts both times. */
   resume(turn: number): void {
     this.begin(turn);
     this.beginStep(turn);

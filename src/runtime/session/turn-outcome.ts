@@ -43,13 +43,14 @@ export interface TurnResult<OUTPUT = unknown> {
   /** The text of the turn's last step. */
   readonly text: string;
   readonly finishReason: TurnEndReason;
-  /** The model ended the turn and said nothing in its last step, though it was asked once more. */
+  /** The model ended the turn without any output in its last step, although it was called a second time. */
   readonly empty?: true;
   /** The sum over the steps of the turn. */
   readonly usage: TokenUsage;
   /**
-   * The structured output, by the `output` of the message or the agent; JSON if only the log knows it, as by
-   * `session.turn(id)` after a restart. Undefined if none was asked for, or the turn ended without a reply.
+   * The structured output, by the `output` of the message or the agent; It is JSON if only the log has it, as
+   * from `session.turn(id)` after a restart. Undefined if none was requested, or if the turn ended without a
+   * reply.
    */
   readonly output: OUTPUT | undefined;
 }
@@ -115,12 +116,12 @@ function unnamedError(
   const { rawFinishReason } = step?.end ?? {};
   return {
     name: "Error",
-    message: "The provider ended the reply with an error and did not name it.",
+    message: "The provider ended the reply with an unnamed error.",
     ...(rawFinishReason === undefined ? {} : { rawFinishReason }),
   };
 }
 
-/** For programs: the provider's word for the end of a broken reply, and the wait that it asked for. */
+/** For programs: the provider's word for the end of a broken reply, and the delay that it requested. */
 export function failureDetails({
   error,
   endedAt,
@@ -169,7 +170,7 @@ type Rest =
     }
   | { readonly kind: "held" };
 
-/** Finds how the turn of a message rests: undefined while the turn continues by itself. */
+/** Finds how the turn of a message came to rest. Undefined while the turn continues without further input. */
 export function restOf(
   session: string,
   messageId: string,
@@ -264,7 +265,7 @@ async function endParsed(
   const released = recorder.replayGate({ kind: "turn" });
   if (released !== undefined) await released;
   const { machine } = recorder.state;
-  // A cancel or the turn's time has ended it meanwhile, without the output.
+  // A cancel or the turn's time limit has ended it first, without the output.
   if (machine.context.turn !== turn || !machine.matches({ streaming: "ending" })) return;
   recorder.record(turnEnded(recorder.state, reason, output));
 }
@@ -287,7 +288,7 @@ function turnEnded(
   };
 }
 
-/** The output of the turn's last step; undefined if none is asked for, or the turn ends without a reply. */
+/** The output of the turn's last step. Undefined if none is requested, or if the turn ends without a reply. */
 function turnOutput(
   { history }: SessionState,
   reason: TurnEndReason,

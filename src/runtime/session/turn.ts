@@ -51,20 +51,21 @@ export interface Turn<OUTPUT = unknown, PARTIAL = unknown> extends AsyncIterable
    */
   readonly started: Promise<TurnStart>;
   /**
-   * What an edit (`send` with `replaces`) or `regenerate` left behind to run this turn: turns, effects in
-   * the world and cost, as the answer of `rewind`. Undefined for a turn that replaces nothing.
+   * What an edit (`send` with `replaces`) or `regenerate` left behind to run this turn: turns, effects in the
+   * world and cost, in the form that `rewind` returns. Undefined for a turn that replaces nothing.
    */
   readonly replaced: Promise<Rewound | undefined>;
   /**
    * How the turn ended; cancelled and interrupted turns have a result too. Never reported as an unhandled
    * rejection.
-   * @throws TurnlogError `TURN_FAILED` (with the provider's error as `cause`), `OUTPUT_INVALID` if the
-   * text is not the output that was asked for (`details.result` has the text), `COMMAND_REFUSED` if the
-   * message was withdrawn, `SESSION_FAILED` if the log refused an event
+   * @throws TurnlogError `TURN_FAILED` (with the provider's error as `cause`), `OUTPUT_INVALID` if the text is
+   * not the requested output (`details.result` has the text), `COMMAND_REFUSED` if the message was withdrawn,
+   * `SESSION_FAILED` if the log refused an event
    */
   readonly result: Promise<TurnResult<OUTPUT>>;
   /**
-   * The structured output while it streams, not validated. A step after calls begins anew. Past, then live.
+   * The structured output while it streams, not validated. After calls, the next step starts over. Past values
+   * come first, then live ones.
    * @throws TurnlogError `INVALID_INPUT` if the turn has no `output`, and as `result`
    */
   readonly partialOutputs: AsyncIterable<PARTIAL>;
@@ -205,7 +206,7 @@ function outputInvalid(
 ): TurnlogError {
   return new TurnlogError(
     "OUTPUT_INVALID",
-    `The text of turn ${result.turn} of session ${session} is not the output that was asked for: ${withFullStop(error.message)} It is kept (\`details.result.text\`); send again to ask for a correction.`,
+    `The text of turn ${result.turn} of session ${session} is not the requested output: ${withFullStop(error.message)} It is kept (\`details.result.text\`); send again to ask for a correction.`,
     { session, cause: error, details: { result } },
   );
 }
@@ -219,8 +220,8 @@ function reasonOf({ name, message, statusCode }: StoredError): string {
 
 function nextStep(error: StoredError): string {
   if (overflowOf(error) === undefined && !isTooLarge(error))
-    return "What came before is kept; send again to go on.";
-  return "The prompt is longer than the model takes, whatever else is left out. What came before is kept; send a shorter message to go on: what could not be sent is left out then.";
+    return "Everything before it is kept; send again to continue.";
+  return "The prompt is too long for the model, whatever else is left out. Everything before it is kept; send a shorter message to continue, and the message that did not fit is left out.";
 }
 
 function withdrawn({ session, messageId }: AnyTurnOptions): TurnlogError {
@@ -287,7 +288,7 @@ export async function* eventsOfTurn(
 type ElementOf<PARTIAL> = PARTIAL extends readonly (infer Element)[] ? Element : never;
 
 /**
- * The partial output after each delta that changes it. A new step or attempt begins anew.
+ * The partial output after each delta that changes it. A new step or attempt starts over.
  * @throws TurnlogError `INVALID_INPUT` if neither the message nor the agent has an `output`
  */
 async function* partialOutputs<PARTIAL>(

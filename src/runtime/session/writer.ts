@@ -127,8 +127,8 @@ export class SessionWriter {
   }
 }
 
-// Gives the event loop its turns. All sessions of a thread share it: a model that has many parts ready takes
-// no turn by itself, and a hundred such sessions would keep the log from writing for seconds.
+// Yields to the event loop, which all sessions of a thread share. A model that has many parts ready never yields,
+// and a hundred such sessions would keep the log from writing for seconds.
 
 /**
  * Parts that all sessions together may record before the event loop gets a turn: some ten milliseconds. Fewer

@@ -36,7 +36,7 @@ export function callIdentity(options: unknown): CallIdentity {
   if (parsed.success) return parsed.data.turnlog;
   throw new TurnlogError(
     "INVALID_INPUT",
-    "These are not the options that turnlog gives to a tool's `execute`: pass its second argument on as it is.",
+    "These are not the options that turnlog gives to a tool's `execute`: pass on its second argument unchanged.",
     { cause: parsed.error },
   );
 }

@@ -88,7 +88,7 @@ async function validOutput(
   const why = withFullStop(validated.error.message);
   throw new TurnlogError(
     "INVALID_INPUT",
-    `The output is not of the \`outputSchema\` of the tool ${toolName}, and nothing was recorded: the call still waits. ${why}`,
+    `The output does not fit the \`outputSchema\` of the tool ${toolName}, and nothing was recorded: the call still waits. ${why}`,
     { cause: validated.error, details: { toolName } },
   );
 }

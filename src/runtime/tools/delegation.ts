@@ -32,7 +32,7 @@ export type Delegate = (
   signal: AbortSignal,
 ) => Promise<JsonValue>;
 
-/** Undefined for a tool that runs by itself. */
+/** Undefined for a tool that runs without a sub-agent. */
 export function delegationOf(
   tool: AnyTool,
   { callId, toolName }: CallPart,

@@ -94,7 +94,7 @@ export class CallParts {
   }
 }
 
-// Records what becomes of the calls of one step that do not run: asked for, skipped, denied or failed.
+// Records the outcome of the calls of one step that do not run: a question, skipped, denied or failed.
 
 type CallId = Pick<CallPart, "callId">;
 

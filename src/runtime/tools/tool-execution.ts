@@ -47,7 +47,7 @@ export interface ToolExecution {
   readonly messages: readonly ModelMessage[];
   readonly signal: AbortSignal;
   readonly timeoutMs?: number;
-  /** Milliseconds between the abort of a tool and its abandonment; `Infinity`: it ends by itself. */
+  /** Milliseconds between the abort of a tool and its abandonment; `Infinity`: it is never abandoned. */
   readonly graceMs: number;
   readonly timer: Timer;
   /** Runs a call of `agentTool`. */
@@ -236,7 +236,7 @@ export async function inputFromRecord(
   return validated.success ? validated.value : value;
 }
 
-/** Moves the media of an outcome into blobs, also those of a failure. Undefined if there are none. */
+/** Moves the media of an outcome into blobs, even those of a failure. Undefined if there are none. */
 export function offloadedExecution(
   blobs: Pick<SessionBlobs, "answer">,
   execution: Ended,

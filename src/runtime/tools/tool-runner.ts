@@ -88,7 +88,7 @@ export class ToolRunner {
     for (const [callId, state] of entriesOf(recorder.state.machine.context.calls)) {
       if (state === "ended" || this.#running.has(callId)) continue;
       const call = this.#parts.find(callId, recorder.state.history);
-      // A log whose events were put into another order has calls without a message: nobody could end their turn.
+      // A log whose events were reordered has calls without a message: nothing could end their turn.
       if (call === undefined) this.#calls.skip({ callId });
       else this.#advance(call, state);
     }
