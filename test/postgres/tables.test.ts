@@ -36,7 +36,7 @@ it("refuses tables that no release made, and says how their sessions are kept", 
   await sql("UPDATE m_early.migrations SET version = version - 1");
   for (const migrate of [true, false])
     await expect(open("m_early", migrate)).rejects.toThrow(
-      /which no release has made[^]*turnlog copy/,
+      /which no release has created[^]*turnlog copy/,
     );
 });
 

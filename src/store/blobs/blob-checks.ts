@@ -17,7 +17,7 @@ export function assertDigest(sha256: string): void {
   if (referredBlob(blobReference(sha256)) !== undefined) return;
   throw new TurnlogError(
     "INVALID_INPUT",
-    `${JSON.stringify(sha256)} is no name of a blob: a blob is named by the 64 hexadecimal digits of its SHA-256, in lower case.`,
+    `${JSON.stringify(sha256)} is not the name of a blob: a blob is named by the 64 hexadecimal digits of its SHA-256, in lower case.`,
   );
 }
 
@@ -40,7 +40,7 @@ export function missing(sha256: string, cause?: unknown): TurnlogError {
 export function damaged(sha256: string, found: string): TurnlogError {
   return new TurnlogError(
     "BLOB_DAMAGED",
-    `Blob ${sha256} is not what was stored: its bytes have the SHA-256 ${found}. Put it back from a backup, or store the same content again.`,
+    `Blob ${sha256} is damaged: its bytes have the SHA-256 ${found}. Put it back from a backup, or store the same content again.`,
     { details: { sha256, found } },
   );
 }

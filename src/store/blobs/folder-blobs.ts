@@ -114,7 +114,7 @@ class FolderBlobs implements BlobStore {
       for (const sha256 of await namesIn(join(this.#dir, folder))) {
         if (!/^[0-9a-f]{64}$/.test(sha256) || !sha256.startsWith(folder)) continue;
         const bytes = await this.#sizeOf(sha256);
-        // It may have been collected meanwhile.
+        // It may have been collected in the meantime.
         if (bytes !== undefined) yield { sha256, bytes };
       }
     }

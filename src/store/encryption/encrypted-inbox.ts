@@ -25,7 +25,7 @@ export class EncryptedInbox implements Inbox {
   readonly #inbox: Inbox;
   readonly #log: EventLog;
   readonly #ring: KeyRing;
-  /** The key of each command under way here: an erasure meanwhile changes that of its session. */
+  /** The key of each command under way here, since an erasure in the meantime changes the session's key. */
   readonly #keys = new Map<string, Buffer>();
 
   constructor(inbox: Inbox, log: EventLog, ring: KeyRing) {

@@ -18,7 +18,7 @@ export interface EncryptedLogOptions {
 export type Erasure = SessionFamily["session.redacted"];
 
 /**
- * An event log that encrypts content, and can erase the content of single events for good.
+ * An event log that encrypts content, and can permanently erase the content of single events.
  * @example
  * const encrypted: EncryptedLog = encryptedLog(log, folderKeys("../keys"));
  */

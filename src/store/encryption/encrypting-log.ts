@@ -57,7 +57,7 @@ const schema = optionsOf<EncryptedLogOptions>({ withoutKey: oneOf("refuse", "red
 
 /**
  * Encrypts the content of a log's sessions. @example await using log = encryptedLog(below, folderKeys("../keys"));
- * @param log - Closed together with the result. Nothing else may write to it meanwhile.
+ * @param log - Closed together with the result. Nothing else may write to it while the result is open.
  * @param keys - Without keys, encrypted sessions cannot be written, and are read by `withoutKey`.
  * @throws TurnlogError `INVALID_INPUT` for keys inside the log's store
  */
@@ -292,11 +292,11 @@ class EncryptingLog implements EncryptedLog {
 
   #assertOpen(): void {
     if (this.#closed === undefined) return;
-    throw new TurnlogError("LOG_CLOSED", "The log was closed. Open it again to go on.");
+    throw new TurnlogError("LOG_CLOSED", "The log was closed. Open it again to continue.");
   }
 }
 
-// Encrypts snapshots, which contain what the session said. Each has its own key and is lost with it. Pure.
+// Encrypts snapshots, which contain the session's content. Each has its own key and is lost with it. Pure.
 
 const encryptedSchema = z.strictObject({ "turnlog.sealed": z.string(), by: z.string() });
 

@@ -86,7 +86,10 @@ function pathOf(dir: string, session: string, colon = COLON): string {
   return join(dir, `${name}.key`);
 }
 
-/** Whose key a file is that several sessions may name: the text says so. A text that does not is that of who asks. */
+/**
+ * The session whose key is in a file that several sessions may name. The text names the session; a text that does
+ * not belongs to the session that asks.
+ */
 function ownerOf(dir: string, older: string, text: string, asking: string): string {
   const named: unknown = Reflect.get(Object(jsonOf(text)), "session");
   const isOne = typeof named === "string" && pathOf(dir, named, OLDER_COLON) === older;

@@ -269,7 +269,7 @@ export async function withoutKey(
   if ((await log.revision(session)) > 0) return keyMissing(session, position);
   return new TurnlogError(
     "SESSION_DELETED",
-    `Session ${session} was deleted for good while it was read.`,
+    `Session ${session} was deleted permanently while it was being read.`,
     { session, position },
   );
 }

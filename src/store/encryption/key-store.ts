@@ -23,11 +23,11 @@ export interface KeyStore {
   load(session: string): Promise<string | undefined>;
   /**
    * Saves a text of some hundred bytes to some hundred kilobytes. Once this resolves, it survives a power
-   * cut, and the former text cannot be recovered. If the process dies meanwhile, one of them remains,
+   * cut, and the former text cannot be recovered. If the process dies before that, one of the two texts remains,
    * complete.
    */
   save(session: string, key: string): Promise<void>;
-  /** Erases the text of a name for good. Does nothing if there is none. */
+  /** Permanently erases the text of a name. Does nothing if there is none. */
   erase(session: string): Promise<void>;
 }
 
@@ -71,7 +71,7 @@ export function assertKeysOutside({ folder }: KeyStore, dir: string | undefined)
   if (folder === undefined || dir === undefined || !isWithin(dir, folder)) return;
   throw new TurnlogError(
     "INVALID_INPUT",
-    `The keys must be outside of the store (${folder} is in ${dir}): a copy of the store would contain them. Name a folder outside of it.`,
+    `The keys must be outside the store (${folder} is in ${dir}), since a copy of the store would contain them. Name a folder outside it.`,
     { details: { folder, dir } },
   );
 }

@@ -1,6 +1,6 @@
 /**
- * Wraps the keys of sessions by a master key, so that a copy of the key folder alone reads nothing. A new
- * master key wraps the keys anew; the content of the sessions stays as it is.
+ * Wraps the keys of sessions by a master key, so that a copy of the key folder alone decrypts nothing. A new
+ * master key rewraps the keys; the content of the sessions does not change.
  */
 
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from "node:crypto";
@@ -13,7 +13,7 @@ import { keyWrong, jsonOf, UNFINISHED, type KeyStore } from "./key-store.ts";
 export interface MasterKeyOptions {
   /** Wraps each key that is saved. */
   readonly current: Uint8Array;
-  /** Former master keys, for keys that were not wrapped anew yet. */
+  /** Former master keys, for keys that have not been rewrapped yet. */
   readonly previous?: readonly Uint8Array[];
 }
 
@@ -25,12 +25,12 @@ export interface MasterKeyOptions {
  */
 export interface MasterKeys extends KeyStore {
   /**
-   * Wraps the keys of all sessions of a log by the current master key. Sessions may run meanwhile, by this key
-   * store. If the process dies, some keys are wrapped by a former master key: open with both, and rotate
-   * again. Once it resolves, the former keys are needed for backups of the key store only.
-   * @returns how many keys there are, and how many were wrapped anew
-   * @throws TurnlogError `KEY_WRONG` for keys that none of the master keys reads, once all others are wrapped
-   * anew (`details.sessions` names them); what the key store throws
+   * Wraps the keys of all sessions of a log by the current master key. Sessions that use this key store may keep
+   * running. If the process dies, some keys are wrapped by a former master key: open with both, and rotate again.
+   * Once it resolves, the former keys are needed for backups of the key store only.
+   * @returns how many keys there are, and how many were rewrapped
+   * @throws TurnlogError `KEY_WRONG` for keys that none of the master keys reads, once all others are rewrapped
+   * (`details.sessions` names them); what the key store throws
    */
   rotate(log: Pick<EventLog, "list">): Promise<RotatedKeys>;
 }
@@ -101,7 +101,7 @@ export function masterKeys(keys: KeyStore, options: MasterKeyOptions): MasterKey
   const save = (name: string, text: string): Promise<void> =>
     keys.save(name, wrapped(name, text, own, id));
 
-  /** Whether the key of that name exists, and whether it was wrapped anew. */
+  /** Whether the key of that name exists, and whether it was rewrapped. */
   const rotateOne = async (name: string): Promise<"absent" | "current" | "rotated"> => {
     const stored = await keys.load(name);
     if (stored === undefined) return "absent";
@@ -148,10 +148,10 @@ function notAllRotated(
   { keys, rotated }: RotatedKeys,
 ): TurnlogError {
   const sessions = unread.map(({ session }) => session ?? UNFINISHED);
-  const more = sessions.length === 1 ? "" : ` So for ${sessions.length - 1} more.`;
+  const more = sessions.length === 1 ? "" : ` The same is true of ${sessions.length - 1} more.`;
   return new TurnlogError(
     "KEY_WRONG",
-    `${first.message}${more} Of the other ${keys} keys, ${rotated} were wrapped anew. Keep the former master keys until a rotation ends without this error.`,
+    `${first.message}${more} Of the other ${keys} keys, ${rotated} were rewrapped. Keep the former master keys until a rotation ends without this error.`,
     {
       ...(first.session === undefined ? {} : { session: first.session }),
       details: { sessions },
@@ -209,7 +209,7 @@ function unwrapped(name: string, stored: string, known: ReadonlyMap<string, Buff
     throw keyWrong(
       name,
       undefined,
-      `it is wrapped by a master key with the id ${found.by}. Give that one as \`current\` or among \`previous\``,
+      `it is wrapped by a master key with the id ${found.by}. Give that key as \`current\` or among \`previous\``,
     );
   const body = Buffer.from(found.text, "base64url");
   const decipher = createDecipheriv(CIPHER, master, Buffer.from(found.nonce, "base64url"))

@@ -1,5 +1,5 @@
 /**
- * One secret with a key for every position of a session. Single keys can be removed for good; the rest still
+ * One secret with a key for every position of a session. Single keys can be removed permanently; the rest still
  * gives all others. It is the tree of Goldreich, Goldwasser and Micali ("How to construct random functions", J.
  * ACM 33(4), 1986), punctured by keeping the seeds beside the path (Boneh and Waters, "Constrained pseudorandom
  * functions and their applications", ASIACRYPT 2013). Pure.

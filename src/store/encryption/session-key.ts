@@ -140,7 +140,7 @@ export class SessionKey {
       throw keyWrong(
         this.session,
         position,
-        "the key of this position was erased, and the log has no event there: it is older than its keys, as one that was set back to a backup. Fork the session to go on with it",
+        "the key of this position was erased, but the log has no event there: the log is older than its keys, as after restoring a backup. Fork the session to continue it",
       );
     return key;
   }

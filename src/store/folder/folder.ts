@@ -31,7 +31,7 @@ export function keepPrivate(folder: string): void {
 
 /** Makes the files directly in a folder private. The folder should be private already. */
 export function keepFilesPrivate(folder: string): void {
-  // A file that is deleted meanwhile needs no change.
+  // A file that has been deleted in the meantime needs no change.
   if (!existsSync(folder)) return;
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
     const path = join(folder, entry.name);

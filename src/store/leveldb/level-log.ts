@@ -279,7 +279,7 @@ export class LevelLog implements StoreLog {
   }
 }
 
-// The backups of one open store: they end before it closes, and no session is written in parts meanwhile.
+// The backups of one open store: they end before it closes, and no session is written in parts while one runs.
 
 class RunningBackups {
   readonly #database: Database;

@@ -134,7 +134,7 @@ function assertEffective({ readOnly, durability, create }: OpenLogOptions): void
   const what = durability === undefined ? "create" : "durability";
   throw new TurnlogError(
     "INVALID_INPUT",
-    `openLog: \`${what}\` is for a store that is written to. Leave it out, or leave out \`readOnly\`.`,
+    `openLog: \`${what}\` is only for a store that is open for writing. Leave it out, or leave out \`readOnly\`.`,
   );
 }
 
@@ -300,10 +300,10 @@ function emptyLogOf({ log }: StorePaths): number {
   return logs.every(({ size }) => size === 0) ? numberOfFile(logs[0]?.path ?? "0") : 0;
 }
 
-// Notices that the folder of an open store was removed or replaced. LevelDB would go on writing to files that
-// no name leads to.
+// Notices that the folder of an open store was removed or replaced. LevelDB would keep writing to files that no
+// name leads to.
 
-/** Milliseconds. Whether the folder is the same is asked before each write, and seen to its files now and then. */
+/** Milliseconds between two checks of the files. Whether the folder is the same is checked before each write. */
 const INTERVAL = 1000;
 
 interface HeldFile {
@@ -348,7 +348,7 @@ class FolderWatch {
     const { dir } = this.#paths;
     return new TurnlogError(
       "LOG_FAILED",
-      `The folder of the store, ${dir}, or files in it have been removed or replaced while the store was open. Nothing more is written here, and what was acknowledged since then is not in it. Put the folder back, or a backup in its place, then open the store again.`,
+      `The folder of the store, ${dir}, or files in it have been removed or replaced while the store was open. Nothing more is written here, and events that were acknowledged since then are not in it. Put back the folder or a backup, then open the store again.`,
       { details: { path: dir } },
     );
   }

@@ -19,8 +19,8 @@ export interface StoreLog extends EventLog {
   /**
    * Copies the store into an empty folder, which {@link openLog} opens as an independent store. The
    * copy shows one moment: events, order, ids, snapshots and blobs, including every append that had
-   * resolved before the call. The log stays usable meanwhile. Everything is checked; a damaged
-   * store is not copied. Until the copy is complete on disk, its folder cannot be opened.
+   * resolved before the call. The log stays usable during the copy. Everything is checked; a damaged store is not
+   * copied. Until the copy is complete on disk, its folder cannot be opened.
    * @param dir - Outside of the store; created if it does not exist.
    * @throws TurnlogError `INVALID_INPUT` (the folder is not empty, or is inside the store),
    * `LOG_DAMAGED` (this store), `LOG_FULL`, `LOG_READ_ONLY`, `LOG_FAILED`, `LOG_CLOSED`; the signal's reason

@@ -32,7 +32,7 @@ export function checkRevision(
   if (expected === "none" ? revision === 0 : expected === "exists" && revision > 0) return;
   throw new TurnlogError(
     "REVISION_CONFLICT",
-    `Session ${session} is at position ${revision}, the append expected ${expected}. Read the events since, decide again and append with the new position.`,
+    `Session ${session} is at position ${revision}, but the append expected ${expected}. Read the events since then, decide again, and append with the new position.`,
     { session, position: revision, details: { expected, actual: revision } },
   );
 }
@@ -160,7 +160,7 @@ export class RefusedWriters {
 function refusedBefore(session: string, cause: unknown): TurnlogError {
   return new TurnlogError(
     "REVISION_CONFLICT",
-    `This append to session ${session} follows one that was refused. Read the events since, decide again and append as a new writer.`,
+    `This append to session ${session} follows one that was refused. Read the events since then, decide again, and append as a new writer.`,
     { session, cause },
   );
 }

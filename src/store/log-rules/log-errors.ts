@@ -3,7 +3,7 @@
 import { TurnlogError } from "../../events/index.ts";
 
 export function closedError(): TurnlogError {
-  return new TurnlogError("LOG_CLOSED", "The log is closed. Open the store again to go on.");
+  return new TurnlogError("LOG_CLOSED", "The log is closed. Open the store again to continue.");
 }
 
 export function damagedAt(
@@ -37,7 +37,7 @@ export function sharedDamage(
 export function deletedError(session: string): TurnlogError {
   return new TurnlogError(
     "SESSION_DELETED",
-    `Session ${session} was deleted for good, and its name is not used again. Use another name.`,
+    `Session ${session} was deleted permanently, and its name cannot be used again. Use another name.`,
     { session },
   );
 }
@@ -65,7 +65,7 @@ export function assertPositions(session: string, values: readonly (number | unde
       continue;
     throw new TurnlogError(
       "INVALID_INPUT",
-      `Positions and limits are whole numbers; reading ${session} was asked for ${value}.`,
+      `Positions and limits are whole numbers, but reading ${session} got ${value}.`,
       { session },
     );
   }

@@ -78,7 +78,7 @@ it("is refused inside the store's folder, before anything is written there", asy
   for (const keys of inside) {
     const given = createRuntime({ log, agent, encryption: { keys } });
     await expect(given).rejects.toMatchObject({ code: "INVALID_INPUT" });
-    expect(() => encryptedLog(log, keys)).toThrow(/must be outside of the store/);
+    expect(() => encryptedLog(log, keys)).toThrow(/must be outside the store/);
   }
   await log.close();
   await (await runtime(folderKeys(join(folder, "store-keys")))).close();

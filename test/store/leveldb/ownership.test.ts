@@ -174,7 +174,7 @@ describe("a store that another process reads", () => {
     const answer = await askSocket(join(dir, "owner.sock"));
     if (answer.kind !== "alive") throw new Error("Nobody reads the store.");
     expect(lockedError(storePaths(dir), { owner: answer.greeting }).message).toMatch(
-      /is read, opened or closed by process \d+/,
+      /has been in use by process \d+/,
     );
     reader.process.stdin?.end();
     await (await opening).close();

@@ -1,6 +1,6 @@
 /**
  * The global order of a copy, and the event ids, which contain it. Commit records are copied as they are until
- * something is missing in one. From there on they are written anew: the old order without what is lost.
+ * something is missing in one. From there on they are rewritten in the old order, without the lost events.
  */
 
 import { firstLink } from "../../event-rows/index.ts";

@@ -1,7 +1,7 @@
 /**
  * Writes the rows of one database into a new one. Each session keeps its events up to the first missing or altered
- * one; index rows, event ids and, behind a loss, the global order are made anew from them. A backup refuses
- * the first damage, a repair goes on.
+ * one; index rows, event ids and, behind a loss, the global order are rebuilt from them. A backup refuses the
+ * first damage; a repair continues.
  */
 
 import { isDeepStrictEqual } from "node:util";
@@ -265,7 +265,7 @@ export class StoreCopy {
         const shared = link && (this.sessions.get(link.session)?.kept ?? 0);
         if (link === undefined || shared === undefined || shared >= link.position) continue;
         const { session: parent, position } = link;
-        const why = `it is a fork of ${parent} at position ${position}, and ${parent} is good up to ${shared}`;
+        const why = `it is a fork of ${parent} at position ${position}, but ${parent} is readable only up to ${shared}`;
         this.#damaged(session, position + 1, why);
         own.after += ownEventCount(own);
         await this.#removeFrom(session, own, position + 1);

@@ -57,7 +57,7 @@ export async function bytesOf(path: string): Promise<Uint8Array> {
     let length = 0;
     while (length < bytes.length) {
       const { bytesRead } = await readInto(file, bytes, length, bytes.length - length, length);
-      // The file was truncated meanwhile.
+      // The file has been truncated in the meantime.
       if (bytesRead === 0) break;
       length += bytesRead;
     }

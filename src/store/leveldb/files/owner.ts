@@ -65,7 +65,7 @@ export function assertReachable({ dir, owner }: StorePaths): void {
     if (!isElsewhere({ host, boot, machine })) continue;
     throw new TurnlogError(
       "LOG_LOCKED",
-      `The store in ${dir} was opened by process ${pid} on ${host}, another machine, at ${startedAt}, and was not closed since. Turnlog cannot see from here whether that process lives. Make sure that it has ended, then open the store with --take-over (\`takeOver: true\` in a program).`,
+      `The store in ${dir} was opened by process ${pid} on ${host}, another machine, at ${startedAt}, and has not been closed since. Turnlog cannot see from here whether that process is still alive. Make sure that it has ended, then open the store with --take-over (\`takeOver: true\` in a program).`,
       { details: { pid, host, startedAt, isElsewhere: true } },
     );
   }
@@ -75,8 +75,8 @@ export function assertReachable({ dir, owner }: StorePaths): void {
 export const PATIENCE_MS = 10_000;
 
 /**
- * How an owner stands that refuses now and not for good. `passing`: it reads, opens or closes the store. `silent`:
- * it is too busy to answer, or was stopped.
+ * The state of an owner that refuses only for now. `passing`: it reads, opens or closes the store. `silent`: it
+ * is too busy to answer, or was stopped.
  */
 type Standing = "passing" | "silent";
 
@@ -107,7 +107,7 @@ export function silentError(paths: StorePaths): TurnlogError {
   const standing: Standing = "silent";
   return new TurnlogError(
     "LOG_LOCKED",
-    `${who} has the store in ${paths.dir} open, and has not answered for ${PATIENCE_MS / 1000} seconds: it is busy, or was stopped. Try again later, or end it there.`,
+    `${who} has the store in ${paths.dir} open and has not answered for ${PATIENCE_MS / 1000} seconds: it is busy, or was stopped. Try again later, or end that process.`,
     { details: { ...(found === undefined ? {} : { pid: found.pid }), standing } },
   );
 }
@@ -133,7 +133,7 @@ export function lockedError(
   if (owner?.isPassing === true && !isOurs) {
     return new TurnlogError(
       "LOG_LOCKED",
-      `The store in ${dir} is read, opened or closed by ${who} since ${startedAt}. It was waited for ${PATIENCE_MS / 1000} seconds: try again when it has ended.`,
+      `The store in ${dir} has been in use by ${who} since ${startedAt}, which is reading, opening or closing it. This process waited ${PATIENCE_MS / 1000} seconds: try again when that one has ended.`,
       { details: { pid, host, startedAt, standing: passing } },
     );
   }
@@ -143,7 +143,7 @@ export function lockedError(
       : `, use it through that process (\`turnlog --dir ${JSON.stringify(dir)} …\` does, and a program does through its server)`;
   return new TurnlogError(
     "LOG_LOCKED",
-    `The store in ${dir} is open in ${who} since ${startedAt}. Close it there${through}, or use another folder.`,
+    `The store in ${dir} has been open in ${who} since ${startedAt}. Close it there${through}, or use another folder.`,
     { details: { pid, host, startedAt }, cause },
   );
 }
@@ -152,7 +152,7 @@ export function lockedError(
 export function elsewhereOwned({ dir }: StorePaths): TurnlogError {
   return new TurnlogError(
     "LOG_LOCKED",
-    `The store in ${dir} has been opened by another process since. Nothing more is written here.`,
+    `Another process has since opened the store in ${dir}. Nothing more is written here.`,
   );
 }
 

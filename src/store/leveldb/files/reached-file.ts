@@ -12,7 +12,7 @@ import { checkedRow, withChecksum } from "../rows/commit-record.ts";
 import type { StorePaths } from "./store-files.ts";
 
 export interface Reached {
-  /** As in `store.json`: of another one, it says nothing about this log. */
+  /** As in `store.json`: a mark of another generation says nothing about this log. */
   readonly generation: number;
   /** The global position that the log had certainly reached. */
   readonly position: number;
@@ -20,7 +20,7 @@ export interface Reached {
   readonly emptyLog: number;
 }
 
-/** What `store.json` says of it. */
+/** The entry of `store.json` about it. */
 interface InStoreFile {
   readonly reached: { readonly position: number };
   readonly keepsReached?: boolean;
@@ -54,7 +54,7 @@ export function readReached(
   if (reached !== undefined || store === undefined) return reached;
   throw new TurnlogError(
     "LOG_DAMAGED",
-    `${paths.reached} ${text === undefined ? "is missing" : "cannot be read"}: it tells how far the log had come. Nothing was changed. Put the file back from a copy, or run \`turnlog repair\`, which checks the log and writes it again.`,
+    `${paths.reached} ${text === undefined ? "is missing" : "cannot be read"}: it records how far the log had come. Nothing was changed. Put the file back from a copy, or run \`turnlog repair\`, which checks the log and writes it again.`,
     { details: { path: paths.reached } },
   );
 }

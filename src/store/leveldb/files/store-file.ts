@@ -108,6 +108,6 @@ export async function writeFormat(database: Database, generation: number): Promi
 export function formatDamage(dir: string): TurnlogError {
   return new TurnlogError(
     "LOG_DAMAGED",
-    `The log in ${dir} has lost its first row, which tells its format. Copy the folder, then run \`turnlog repair\`.`,
+    `The log in ${dir} has lost its first row, which records its format. Copy the folder, then run \`turnlog repair\`.`,
   );
 }

@@ -17,7 +17,7 @@ export function assertIsStore(paths: StorePaths): void {
   const names = namesIn(dir);
   assertFinished(paths, names);
   if (names.includes("store.json")) return;
-  if (names.includes("CURRENT")) throw foreign(dir, "it is a LevelDB of something else");
+  if (names.includes("CURRENT")) throw foreign(dir, "it is a LevelDB of another program");
   for (const folder of [paths.log, paths.beforeOpen, paths.repaired]) {
     if (kindOf(folder) === "other") throw foreign(folder, "it is a file");
     if (namesIn(folder).length > 0) {
@@ -34,7 +34,7 @@ export function assertFinished({ dir, unfinished }: StorePaths, names: readonly 
   if (!names.includes(basename(unfinished))) return;
   throw new TurnlogError(
     "LOG_FOREIGN",
-    `${dir} is no store: a backup is being written into it, or was never finished. Nothing was changed. Delete the folder and make the backup again.`,
+    `${dir} is not a store: a backup is being written into it, or was never finished. Nothing was changed. Delete the folder and make the backup again.`,
     { details: { path: dir } },
   );
 }
@@ -56,7 +56,7 @@ export function assertExists({ dir }: StorePaths): void {
 /** LevelDB's files that contain rows. */
 const DATA = /\.(ldb|sst|log)$/;
 
-/** Whether any file may contain events, also of an interrupted opening or repair. */
+/** Whether any file may contain events, even one of an interrupted opening or repair. */
 export function hasEvents({ log, beforeOpen, repaired }: StorePaths): boolean {
   return [log, beforeOpen, repaired].some((folder) =>
     namesIn(folder).some((name) => DATA.test(name)),
@@ -85,7 +85,7 @@ export function needsNewLog(paths: StorePaths, reached: number): boolean {
   if (names.includes("CURRENT")) {
     const manifest = readFileSync(join(log, "CURRENT"), "utf8").trim();
     if (names.includes(manifest)) return false;
-    throw incomplete(log, `CURRENT names ${JSON.stringify(manifest)}, which is not there`);
+    throw incomplete(log, `CURRENT names ${JSON.stringify(manifest)}, which is missing`);
   }
   if (used) throw incomplete(log, "the file CURRENT is missing");
   return true;

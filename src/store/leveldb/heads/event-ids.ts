@@ -47,7 +47,7 @@ export async function findIds(
   if (places.length === 0) return undefined;
   // The events that a new fork will share cannot have created it.
   if (places.length < ids.length || head.revision === 0)
-    throw idConflict(head, "some of its events are in the session already, some are not", ids);
+    throw idConflict(head, "some of its events are already in the session, and some are not", ids);
   const last = places.reduce((one, other) => (other.position > one.position ? other : one));
   const appended: Appended = {
     revision: last.position,

@@ -130,7 +130,7 @@ const nothing = { revision: 0, createdAt: 0, updatedAt: 0, link: undefined } as 
 /** The index row, or newer knowledge in memory, must agree with the last event. */
 async function readHead(database: Database, session: string, rows: IndexRows): Promise<Known> {
   const prefix = eventPrefix(session);
-  // Read first: the row may be written meanwhile.
+  // Read first, since the row may be written in the meantime.
   const known = rows.of(session);
   try {
     const [row, last] = await Promise.all([
@@ -150,7 +150,7 @@ async function readHead(database: Database, session: string, rows: IndexRows): P
       throw damagedAt(
         session,
         Math.min(end, revision) + 1,
-        `its events end at ${end}, its index row says ${revision}`,
+        `its events end at ${end}, but its index row says ${revision}`,
       );
     }
     return { ...index, isDeleted: false };

@@ -41,7 +41,7 @@ export class Lineage {
       const { session: owner, position } = next;
       last = Math.min(last, position);
       if (seen.has(owner)) {
-        throw sharedDamage(session, last, owner, "the links of these forks go round in a circle");
+        throw sharedDamage(session, last, owner, "the links of these forks form a circle");
       }
       seen.add(owner);
       next = await this.#linkOf(owner, session, last);

@@ -23,13 +23,13 @@ export interface OtherOwner {
   readonly owner: Greeting | undefined;
 }
 
-/** How often an owner is asked that listens and does not greet: it may be busy, or gone in a moment. */
+/** How often to try an owner that listens but does not greet: it may be busy, or about to end. */
 const MOST_ASKED = 3;
 
 const registry = Symbol.for("turnlog.stores");
 const shared: typeof globalThis & { [registry]?: Map<string, Greeting> } = globalThis;
 
-/** The folders that this thread owns, by id, also those of another copy of this package. */
+/** The folders that this thread owns, by id, including those of another copy of this package. */
 function owned(): Map<string, Greeting> {
   return (shared[registry] ??= new Map());
 }

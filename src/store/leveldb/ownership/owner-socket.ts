@@ -195,7 +195,7 @@ export interface PublishedSocket {
   release(): void;
 }
 
-/** How often the own socket is asked again after it sent no greeting in time. */
+/** How often to try our own socket again after it sent no greeting in time. */
 const ASK_AGAIN = 10;
 
 function isSilent(answer: Answer): boolean {
@@ -225,7 +225,7 @@ export async function publishSocket(
     chmodSync(draft, 0o600);
     renameSync(draft, path);
     let answer = await askSocket(path);
-    // The own socket answers late where this process got no time meanwhile.
+    // Our own socket answers late if this process got no CPU.
     for (let more = ASK_AGAIN; more > 0 && isSilent(answer) && socket.isInPlace(); more--)
       answer = await askSocket(path);
     if (answer.kind === "alive" && answer.greeting?.nonce === greeting.nonce) return socket;

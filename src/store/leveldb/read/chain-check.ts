@@ -38,13 +38,13 @@ export async function checkChain(
   if (end.position < known.position) {
     throw commitDamage(
       end.position + 1,
-      `it ends at global position ${end.position}, and it had reached ${known.position} when it was last closed`,
+      `it ends at global position ${end.position}, but it had reached ${known.position} when it was last closed`,
     );
   }
   if (end.position < reached) {
     throw commitDamage(
       end.position + 1,
-      `it ends at global position ${end.position}, and it had acknowledged ${reached}. The last ${reached - end.position} events are gone`,
+      `it ends at global position ${end.position}, but it had acknowledged ${reached}. The last ${reached - end.position} events are gone`,
     );
   }
   const checked = await lastChecked(database);

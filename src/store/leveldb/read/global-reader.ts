@@ -24,7 +24,7 @@ export async function* readGlobal(
   to: number,
 ): AsyncGenerator<GlobalEvent> {
   let ahead: Promise<PlacedRow[]> | undefined;
-  // A record that was merged meanwhile may repeat events that were read already.
+  // A record that has been merged since may repeat events that were already read.
   let next = from;
   const read = new RowReader(codec, to);
   const deleted = new Set<string>();
@@ -32,7 +32,7 @@ export async function* readGlobal(
     for await (const record of commits(database, from, to)) {
       const rows = ahead;
       ahead = commitRows(database, record, deleted);
-      // The loop reports the error; if nobody awaits it, reading has ended.
+      // The loop reports the error; if nothing awaits it, reading has ended.
       ahead.catch(() => undefined);
       if (rows === undefined) continue;
       for (const row of await rows) {

@@ -52,7 +52,7 @@ export class Reading {
     }
   }
 
-  /** Reads written events, also while the log closes. */
+  /** Reads written events, even while the log closes. */
   async *span(session: string, from: number, to: number): AsyncGenerator<SessionEvent> {
     const { source, heads } = this.#options;
     try {
@@ -75,7 +75,7 @@ export class Reading {
     }
   }
 
-  /** Replaces apparent damage by `SESSION_DELETED` if the session was deleted meanwhile. */
+  /** Replaces apparent damage by `SESSION_DELETED` if the session has been deleted in the meantime. */
   async #reason(session: string, error: unknown): Promise<unknown> {
     const isDamage = TurnlogError.isInstance(error) && error.code === "LOG_DAMAGED";
     if (!isDamage || error.details["owner"] !== undefined) return error;

@@ -33,7 +33,7 @@ export function readShared(
     : readLine(source, session, link, span);
 }
 
-/** Continues after an ancestor was deleted meanwhile: its events are then copied elsewhere. */
+/** Continues after an ancestor was deleted during the read: its events have then been copied elsewhere. */
 async function* readLine(
   source: SharedSource,
   session: string,
@@ -112,8 +112,8 @@ async function* read(
   }
 }
 
-// Reads a span of one session's events in either direction, those of a row at once: waiting for each event by itself
-// takes as long as reading it. Never yields an event past a gap.
+// Reads a span of one session's events in either direction, those of a row together: waiting for each single
+// event takes as long as reading it. Never yields an event past a gap.
 
 /** Written positions, both ends included. */
 interface Span {

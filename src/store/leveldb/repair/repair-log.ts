@@ -109,7 +109,7 @@ async function assertLog(paths: StorePaths): Promise<void> {
 function neverUsed({ dir }: StorePaths): TurnlogError {
   return new TurnlogError(
     "LOG_NOT_FOUND",
-    `There is nothing to repair in ${dir}: the store has no log yet, and nothing was recorded in it. Nothing was changed. Opening the store for writing creates the log.`,
+    `There is nothing to repair in ${dir}: the store has no log yet, so nothing was recorded in it. Nothing was changed. Opening the store for writing creates the log.`,
     { details: { dir } },
   );
 }
@@ -168,7 +168,7 @@ function reachedOf(
     return readReached(paths, store);
   } catch (error) {
     if (!TurnlogError.isInstance(error)) throw error;
-    findings.push("store.reached, which tells how far the log had come, is missing or altered");
+    findings.push("store.reached, which records how far the log had come, is missing or altered");
     return undefined;
   }
 }

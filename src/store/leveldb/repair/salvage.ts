@@ -43,7 +43,7 @@ async function whyIncomplete({ log }: StorePaths): Promise<string | undefined> {
   const manifest = (await readFile(join(log, "CURRENT"), "utf8")).trim();
   return names.includes(manifest)
     ? undefined
-    : `CURRENT names ${JSON.stringify(manifest)}, which is not there`;
+    : `CURRENT names ${JSON.stringify(manifest)}, which is missing`;
 }
 
 /** Fills a new database with the newest version of every readable row. */

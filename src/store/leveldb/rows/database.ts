@@ -83,7 +83,7 @@ export async function* allRows(database: Rows, range: KeyRange): AsyncGenerator<
   }
 }
 
-/** All rows of a range at one moment, also if they are replaced meanwhile. */
+/** All rows of a range at one moment, even if they are replaced during the read. */
 export async function* rowsAtOnce(
   database: Rows,
   range: KeyRange,
@@ -144,7 +144,7 @@ export class BatchWriter {
   }
 }
 
-/** The rows of this moment, whatever is written meanwhile. It holds a snapshot until it is closed. */
+/** The rows of this moment, no matter what is written later. It holds a snapshot until it is closed. */
 export interface Moment extends Rows, Snapshot {}
 
 export function momentOf(database: Database): Moment {

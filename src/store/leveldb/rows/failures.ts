@@ -55,7 +55,7 @@ export function writeFailure(error: unknown): TurnlogError {
   const code = failureCode(error);
   return new TurnlogError(
     code,
-    `The log could not be written (${reasons(error)}). ${WHAT_TO_DO[code] ?? "Look at the disk"}, then close this store and open it again: nothing more is accepted until then. Everything that was acknowledged is kept; whether these events were kept shows after reopening.`,
+    `The log could not be written (${reasons(error)}). ${WHAT_TO_DO[code] ?? "Look at the disk"}, then close this store and open it again: nothing more is accepted until then. All acknowledged events are kept; whether these events were kept can be seen after reopening.`,
     { cause: error },
   );
 }

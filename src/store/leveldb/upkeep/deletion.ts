@@ -62,7 +62,7 @@ export class Deletion {
     }
   }
 
-  /** Nothing is appended to the session and no fork begins meanwhile. */
+  /** During it nothing is appended to the session and no fork begins. */
   async #deleteAlone(
     head: Head,
     mode: "refuse" | "copy",

@@ -1,6 +1,6 @@
 /**
- * The single writer of the store. One batch is being written; all that arrives meanwhile becomes the next
- * one. No timer: a slower disk makes larger batches. Later batches merge the small rows of earlier ones.
+ * The single writer of the store. While one batch is being written, everything that arrives becomes the next one.
+ * No timer: a slower disk makes larger batches. Later batches merge the small rows of earlier ones.
  */
 
 import { mergedRow, type EventRow } from "../../event-rows/index.ts";

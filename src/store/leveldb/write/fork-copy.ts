@@ -85,7 +85,7 @@ async function* ownRows(
   { owner, from, to }: OwnedRange,
 ): AsyncGenerator<readonly [position: number, row: string]> {
   const range = { gte: eventKey(owner, from), lte: eventKey(owner, to + LONGEST_RUN - 1) };
-  // Rows may be merged meanwhile.
+  // Rows may be merged in the meantime.
   for await (const [key, row] of rowsAtOnce(database, range)) {
     const position = numberOf(key);
     if (envelopesIn(row, { session: owner, position }).length === 0)

@@ -34,10 +34,12 @@ export function isUnknownOutcome(error: unknown): boolean {
 export function driverFailure(error: unknown, doing = "A statement"): DatabaseError {
   const state = stateIn(error);
   const next =
-    state === undefined ? "Check its address, and that it runs" : "Look at the database's log";
+    state === undefined
+      ? "Check its address, and that it is running"
+      : "Look at the database's log";
   return new DatabaseError(
     codeOf(state),
-    `${doing} failed in the database (${reason(error)}). ${next}; everything that was acknowledged is kept.`,
+    `${doing} failed in the database (${reason(error)}). ${next}; all acknowledged events are kept.`,
     { cause: error },
   );
 }

@@ -22,7 +22,7 @@ const LISTEN_MS = 10_000;
 export async function connectPg({ connectionString, connections }: PgOptions): Promise<SqlPool> {
   const { default: pg } = await loadPg();
   const pool = new pg.Pool({ connectionString, max: connections, application_name: "turnlog" });
-  // A connection that breaks while it is idle leaves the pool by itself; the next query opens another.
+  // A connection that breaks while it is idle leaves the pool on its own; the next query opens another.
   pool.on("error", () => {});
   // A client in use, or just given up, emits its errors itself; unheard, they end the process.
   pool.on("connect", (client) => {

@@ -25,7 +25,7 @@ export function parseRows<Row>(schema: z.ZodType<Row>, rows: readonly unknown[])
   if (parsed.success) return parsed.data;
   throw new TurnlogError(
     "LOG_DAMAGED",
-    "The database answered rows of another form than turnlog writes. Look for changes of its tables by another program.",
+    "The database returned rows in a form that turnlog does not write. Check whether another program changed its tables.",
     { cause: parsed.error },
   );
 }

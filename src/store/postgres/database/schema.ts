@@ -35,7 +35,7 @@ export async function assertTables(sql: Sql, schema: string): Promise<void> {
   if (await hasTables(sql, schema)) return;
   throw new TurnlogError(
     "LOG_FOREIGN",
-    `The schema ${schema} of this database has none of turnlog's tables. Run \`turnlog postgres migrate\` as a role that may make them, or the SQL that \`turnlog postgres migrate --sql\` prints.`,
+    `The schema ${schema} of this database has none of turnlog's tables. Run \`turnlog postgres migrate\` as a role that may create them, or the SQL that \`turnlog postgres migrate --sql\` prints.`,
   );
 }
 
@@ -55,7 +55,7 @@ export async function hasTables(sql: Sql, schema: string): Promise<boolean> {
     );
   throw new TurnlogError(
     "LOG_FOREIGN",
-    `The schema ${schema} has version ${version} of turnlog's tables, which no release has made; this one needs ${VERSION}. Copy its sessions to a folder with the build that made it (\`turnlog copy\`), drop the schema, and copy them back.`,
+    `The schema ${schema} has version ${version} of turnlog's tables, which no release has created; this one needs ${VERSION}. Copy its sessions to a folder with the build that created it (\`turnlog copy\`), drop the schema, and copy them back.`,
   );
 }
 

@@ -1,4 +1,4 @@
-/** The heads of the sessions in use. Sessions that are asked for at the same time are read in one query. */
+/** The heads of the sessions in use. Sessions that are needed at the same time are read in one query. */
 
 import { parseSessionId } from "../../../events/index.ts";
 import { OpenRow } from "../../event-rows/index.ts";
@@ -76,7 +76,7 @@ export class Heads {
     });
   }
 
-  /** The entry in the database, read with all others that are asked for now. */
+  /** The entry in the database, read together with all others that are needed now. */
   async stored(session: string): Promise<StoredSession> {
     if (this.#asked === undefined) {
       this.#asked = new Map();

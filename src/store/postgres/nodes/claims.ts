@@ -17,7 +17,7 @@ const takenSchema = z.object({ id: z.string() });
 const claimedSchema = z.object({ epoch: position.nullable() });
 
 export interface ClaimsOptions extends LeaseOptions {
-  /** Runs `take` when earlier appends to the session are written, and reads its entry anew afterwards. */
+  /** Runs `take` when earlier appends to the session are written, and reads its entry again afterwards. */
   readonly between: <Result>(session: string, take: () => Promise<Result>) => Promise<Result>;
   /** Tells other processes that a session was given back unfinished. */
   readonly tell: () => void;
@@ -84,7 +84,7 @@ export class Claims implements Ownership {
         });
       const epoch = parseRows(claimedSchema, rows)[0]?.epoch ?? null;
       if (epoch === null) return undefined;
-      // 0: the lease ended meanwhile.
+      // 0: the lease has ended in the meantime.
       if (epoch > 0 && lease.isHeld) return this.#claimOf(session, lease, epoch);
       lease.end();
     }

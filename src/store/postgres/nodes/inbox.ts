@@ -134,7 +134,7 @@ export class Commands implements Inbox {
     clearTimeout(this.#timer);
     do {
       this.#again = false;
-      // A database that does not answer now is asked again at the next interval.
+      // A database that does not answer now is queried again at the next interval.
       await Promise.all([this.#findDue(), this.#findAnswers()]).catch(() => {});
     } while (this.#isAskedAgain());
     this.#asking = undefined;

@@ -53,7 +53,7 @@ export class Lease {
     await sql.query(`DELETE FROM ${schema}.commands WHERE answered_at < now() - interval '1 hour'`);
   }
 
-  /** Holds the lease for so long from now, though nothing renews it meanwhile. */
+  /** Holds the lease for this long from now, even though nothing renews it in that time. */
   prolong(ms: number): Promise<void> {
     const { leaseMs } = this.#options;
     return ms <= leaseMs / 3 ? Promise.resolve() : this.#renew(Math.max(ms, leaseMs));
@@ -103,7 +103,7 @@ export class Lease {
       if (parseRows(renewedSchema, rows)[0]?.renewed === true) this.#extend(sentAt, ms);
       else this.end();
     } catch {
-      // A database that does not answer is asked again until the lease ends.
+      // A database that does not answer is queried again until the lease ends.
       if (!this.#ended.signal.aborted) this.#renewAfter(leaseMs / 10);
     }
   }

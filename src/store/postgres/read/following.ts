@@ -1,6 +1,6 @@
 /**
- * Subscriptions. What this process writes reaches its followers from memory; what others write, when the
- * database is asked (`following.ts`).
+ * Subscriptions. What this process writes reaches its followers from memory; what others write reaches them when
+ * the database is polled (`following.ts`).
  */
 
 import type { Codec, GlobalEvent, SessionEvent } from "../../../events/index.ts";
@@ -189,7 +189,7 @@ class Polling {
     this.#options = options;
   }
 
-  /** Begins if it has not begun. It ends by itself when nobody follows. */
+  /** Starts polling unless it is already running. Polling ends when no follower is left. */
   start(): void {
     if (this.#timer !== undefined || this.#ended) return;
     this.#timer = setTimeout(() => {
@@ -198,7 +198,7 @@ class Polling {
     }, this.#options.intervalMs);
   }
 
-  /** Asks now: another process has said that it wrote. */
+  /** Polls now, since another process has announced a write. */
   hint(): void {
     if (this.#asking === undefined) this.#asking = this.#ask();
     else this.#again = true;
@@ -228,7 +228,7 @@ class Polling {
         await answered();
         if (!this.#isEnded()) onMoved(parseRows(movedSchema, rows));
       } catch {
-        // A database that does not answer now is asked again at the next interval.
+        // A database that does not answer now is queried again at the next interval.
       }
     } while (this.#again);
     this.#asking = undefined;

@@ -115,7 +115,8 @@ export class Reading {
       } catch (error) {
         const now = await heads.stored(session);
         if (now.isDeleted) throw deletedError(session);
-        // A session whose events this one shared was deleted meanwhile: they are copied elsewhere now.
+        // A session whose events this one shared has been deleted in the meantime: they have been copied
+        // elsewhere.
         const hasMoved = now.link?.session !== known.link?.session;
         if (!hasMoved) throw named(session, error);
         known = now;

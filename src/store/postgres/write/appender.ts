@@ -66,7 +66,7 @@ export class Appender {
     });
   }
 
-  /** Decides appends anew whose session another process has written to. */
+  /** Decides again about appends to a session that another process has written to. */
   again(head: Head, appends: readonly QueuedAppend[]): void {
     for (const { expected, events, options, answer } of appends) {
       const decided = this.line.run(head, async () => {

@@ -4,7 +4,7 @@
  * answers the other half: two batches without a common session may be under way.
  *
  * Another process may have written to a session. The database then refuses this session's part of the
- * batch: its head is read again, and its appends are decided anew, in order (`onRefused`).
+ * batch: its head is read again, and its appends are decided again, in order (`onRefused`).
  */
 
 import type { Appended } from "../../../events/index.ts";

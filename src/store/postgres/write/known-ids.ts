@@ -52,7 +52,7 @@ export async function findIds(
   if (found.size === 0) return undefined;
   // The events that a new fork will share cannot have created it.
   if (found.size < ids.length || head.revision === 0)
-    throw idConflict(head, "some of its events are in the session already, some are not", ids);
+    throw idConflict(head, "some of its events are already in the session, and some are not", ids);
   const last = [...found.values()].reduce((one, other) =>
     other.position > one.position ? other : one,
   );

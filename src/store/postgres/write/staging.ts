@@ -1,7 +1,7 @@
 /**
  * Creates a session from events that come in parts. Each part is committed under a number that no session
- * has; the last statement gives the number to the session. A process that dies leaves rows that nobody
- * reads, and a later import removes them.
+ * has; the last statement gives the number to the session. A process that dies leaves rows that nothing reads,
+ * and a later import removes them.
  */
 
 import { z } from "zod";
