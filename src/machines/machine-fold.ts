@@ -50,8 +50,8 @@ export function machineFold(
 }
 
 /**
- * Whether neither a turn nor a compaction runs or is about to begin. Asked after each event, so it reads the
- * value: XState's `matches` takes it apart anew each time.
+ * Whether neither a turn nor a compaction runs or is about to begin. It is called after each event, so it reads
+ * the value: XState's `matches` takes it apart each time.
  */
 export function isWaiting({ value }: MachineStep["snapshot"]): boolean {
   return typeof value === "object" && "idle" in value && value.idle === "waiting";

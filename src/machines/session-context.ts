@@ -34,7 +34,7 @@ export interface SessionContext {
   readonly skipCalls: boolean;
   /** How the last step ended; undefined while it runs or if it was cut off. */
   readonly finishReason: FinishReason | undefined;
-  /** The provider gives results of the last step in a later one: the turn goes on. */
+  /** The provider gives results of the last step in a later one, so the turn continues. */
   readonly awaitsResults: true | undefined;
   /** The turn ends for this reason as soon as nothing runs. */
   readonly stopping: TurnEndReason | undefined;
@@ -73,8 +73,8 @@ interface OpenCalls {
 }
 
 /**
- * Counts for each value. {@link withCall} derives them from the value before: counting anew after each
- * event would be quadratic.
+ * Counts for each value. {@link withCall} derives them from the value before: counting again after each event
+ * would be quadratic.
  */
 const counted = new WeakMap<Calls, OpenCalls>();
 

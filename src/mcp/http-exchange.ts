@@ -118,7 +118,10 @@ export class HttpExchange {
     try {
       const messages = this.#pending.read(JSON.parse(text));
       if (!this.#pending.has(sent)) return messages;
-      return [...messages, this.#pending.fail(sent, "There is no answer to it in the response.")];
+      return [
+        ...messages,
+        this.#pending.fail(sent, "The response contains no answer to the request."),
+      ];
     } catch (error) {
       return [this.#pending.fail(sent, whyUnread(error))];
     }
@@ -167,7 +170,9 @@ async function endOf(signal: AbortSignal | null | undefined): Promise<never> {
   const end = Promise.withResolvers<never>();
   if (signal) {
     onAbort(signal, () => {
-      end.reject(signal.reason instanceof Error ? signal.reason : new Error("It was given up."));
+      end.reject(
+        signal.reason instanceof Error ? signal.reason : new Error("The request was abandoned."),
+      );
     });
   }
   return await end.promise;

@@ -103,7 +103,7 @@ function filePart(data: string, mediaType: string, filename?: string): ContentPa
   }
 }
 
-/** Text stays text with its URI, also if it was sent as base64. */
+/** Text stays text with its URI, even if it was sent as base64. */
 function resourcePart({ uri, mimeType, text, blob }: McpResource): ContentPart {
   if (!isGiven(blob)) {
     return textPart(

@@ -103,7 +103,7 @@ export class RunningServer {
       if (TurnlogError.isInstance(error)) throw error;
       if (late.signal.aborted) {
         await this.#probe(connection);
-        const what = `did not answer to ${tool} within ${callTimeoutMs} ms`;
+        const what = `did not answer ${tool} within ${callTimeoutMs} ms`;
         throw this.#failure("timed-out", `${what}. ${UNKNOWN_OUTCOME}`, error);
       }
       throw await this.#unanswered(connection, tool, error);

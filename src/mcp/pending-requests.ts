@@ -30,7 +30,7 @@ const questionSchema = z.looseObject({ resultType: z.literal("input_required") }
 export const NO_ANSWER = -1;
 
 export function whyUnread(error: unknown): string {
-  if (error instanceof z.ZodError) return "It is no message of the protocol.";
+  if (error instanceof z.ZodError) return "It is not a message of the protocol.";
   return error instanceof Error ? error.message : String(error);
 }
 

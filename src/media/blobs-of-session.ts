@@ -129,7 +129,7 @@ export class SessionBlobs {
     before: Promise<void>,
   ): Promise<Offloaded<StoredUserContent>> {
     const work = this.#checkedInput(content);
-    // Waits for the messages before it, also for failed ones.
+    // Waits for the messages before it, even for failed ones.
     await Promise.allSettled([before, work]);
     return await work;
   }

@@ -20,7 +20,7 @@ export interface AttachmentOptions {
   readonly maxBytes?: number;
   /**
    * Hosts that may be read although they are not public: names (`files.internal`), IP addresses and CIDR ranges
-   * (`10.1.0.0/16`). For other names every resolved address, also of a redirect, must be public.
+   * (`10.1.0.0/16`). For other names every resolved address, including those of redirects, must be public.
    */
   readonly allow?: readonly string[];
   /**
@@ -133,7 +133,7 @@ async function answerOf(first: URL, hop: Hop, signal: AbortSignal): Promise<Resp
 
 function redirected(response: Response): string | undefined {
   if (response.redirected || response.type === "opaqueredirect")
-    throw new Error("its `fetch` follows redirects by itself, so that they cannot be checked");
+    throw new Error("its `fetch` follows redirects on its own, so they cannot be checked");
   const isRedirect = [301, 302, 303, 307, 308].includes(response.status);
   return isRedirect ? (response.headers.get("location") ?? undefined) : undefined;
 }

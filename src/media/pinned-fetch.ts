@@ -113,6 +113,6 @@ function decoderOf(coding: string): (Readable & NodeJS.ReadWriteStream) | undefi
     case "br":
       return createBrotliDecompress();
     default:
-      throw new Error(`it is compressed by ${coding}, which nobody asked for`);
+      throw new Error(`it is compressed with ${coding}, which was not requested`);
   }
 }

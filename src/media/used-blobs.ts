@@ -21,7 +21,7 @@ export async function usedBlobs(log: Readable): Promise<ReadonlySet<string>> {
   for (;;) {
     const before = await deletions(log);
     const used = await blobsInSessions(log);
-    // A session that is deleted meanwhile may have given unread events to its forks.
+    // A session that has been deleted in the meantime may have given unread events to its forks.
     if (used !== undefined && (await deletions(log)) === before) return used;
   }
 }
@@ -33,7 +33,7 @@ async function deletions(log: Readable): Promise<number> {
   return count;
 }
 
-/** Undefined if a session was deleted meanwhile. */
+/** Undefined if a session has been deleted in the meantime. */
 async function blobsInSessions(log: Readable): Promise<ReadonlySet<string> | undefined> {
   const used = new Set<string>();
   try {

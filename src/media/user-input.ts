@@ -174,7 +174,7 @@ export function toStoredContent(session: string, input: DirectInput): StoredUser
   );
 }
 
-/** @throws TurnlogError `INVALID_INPUT`, also if reading the message throws, or it is nested too deeply */
+/** @throws TurnlogError `INVALID_INPUT`, even if reading the message throws or it is nested too deeply */
 function readInput<Read>(session: string, read: () => Read): Read {
   try {
     return read();
@@ -215,7 +215,7 @@ async function attach(
         );
       const file = await read(source, options, refuse);
       if (file.bytes.length === 0) throw refuse("it is empty");
-      return partOf(file) ?? fail(refuse("it is neither text nor of a kind that is known"));
+      return partOf(file) ?? fail(refuse("it is neither text nor of a known kind"));
     }),
   );
 }
@@ -264,10 +264,10 @@ async function readPath(
 ): Promise<ReadFile> {
   try {
     // Before opening: opening a device or a pipe may have effects.
-    if (!(await stat(path)).isFile()) throw refuse("it is no file");
+    if (!(await stat(path)).isFile()) throw refuse("it is not a file");
     await using file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
     const found = await file.stat();
-    if (!found.isFile()) throw refuse("it is no file");
+    if (!found.isFile()) throw refuse("it is not a file");
     if (found.size > maxBytes)
       throw refuse(`it has ${found.size} bytes, and ${maxBytes} are allowed`);
     // A file may grow during the read, and files in /proc have no size.

@@ -25,7 +25,7 @@ export function standingAnswer(
 }
 
 /**
- * Folds the approvals that were asked for, each with its answer.
+ * Folds the requested approvals, each with its answer.
  * @example
  * const state = events.reduce(approvals.fold, approvals.initial);
  */

@@ -56,7 +56,10 @@ const TEXT_SPREAD = 0.07;
 const MOST_SPREADS = 3;
 /** Later bills replace what earlier ones taught. */
 const MEMORY = 12;
-/** A step of so many estimated tokens counts in full; of fewer, the wrapping tells more than the text. */
+/**
+ * A step with at least this many estimated tokens counts in full; in a smaller one the wrapping outweighs the
+ * text.
+ */
 const FULL_STEP = 300;
 const LEAST_TO_LEARN_FROM = 50;
 /** Ratios outside of this range come from other content in the prompt, not from the tokenizer. */

@@ -1,6 +1,6 @@
 /**
  * Provider calls whose results come in a later step (`supportsDeferredResults`), as Anthropic's `pause_turn`
- * leaves them. The turn goes on while one waits. Pure.
+ * leaves them. The turn continues while one waits. Pure.
  */
 
 import type { ContextView } from "./context-view.ts";
@@ -52,7 +52,7 @@ export function awaitedCalls({ items, turn }: HistoryState): readonly string[] {
   return [...waiting];
 }
 
-/** Whether the provider has said nothing for some replies. The history leaves out steps without parts. */
+/** Whether the provider has sent nothing for some replies. The history leaves out steps without parts. */
 function isStuck({ step, parts }: StepItem, items: HistoryState["items"]): boolean {
   const last = items.findLast((item) => item.kind === "step");
   return parts.length === 0 && last !== undefined && step - last.step >= MOST_EMPTY_REPLIES;

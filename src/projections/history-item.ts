@@ -67,7 +67,7 @@ export interface TurnEndItem {
   readonly reason: TurnEndReason;
   readonly error?: StoredError;
   readonly output?: TurnOutput;
-  /** The model ended the turn and said nothing in its last step. */
+  /** The model ended the turn without any output in its last step. */
   readonly empty?: true;
   readonly position: number;
   readonly time: number;
@@ -240,7 +240,7 @@ export type HistoryPart =
   | ErrorPart;
 
 /**
- * Everything that users, the model and tools said and did.
+ * Everything that users, the model and tools contributed.
  * @example
  * const { items }: HistoryState = events.reduce(history.fold, history.initial);
  */

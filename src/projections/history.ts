@@ -1,5 +1,5 @@
 /**
- * What users, the model and tools said and did: the chat shows it, and prompts are made from it. Deltas extend
+ * The contributions of users, the model and tools, which the chat shows and prompts are made from. Deltas extend
  * the open step; finished items hardly ever change.
  */
 

@@ -17,7 +17,7 @@ import {
 import { digestOf } from "./prompt-digest.ts";
 import { plainEntries } from "./prompt.ts";
 
-/** @param isWhole - Whether all messages are replaced, also those that stay. */
+/** @param isWhole - Whether all messages are replaced, even those that stay. */
 export function messageChange(
   history: HistoryState,
   view: ContextView,

@@ -105,7 +105,7 @@ export function defineProjection<State extends object, Schemas extends EventSche
     if (isKnown || Object.hasOwn(events?.schemas ?? {}, type)) continue;
     throw invalid(
       `on.${type}`,
-      `the projection ${name} folds ${JSON.stringify(type)}, and there is no such event. Events of your program come with \`events\`.`,
+      `the projection ${name} folds ${JSON.stringify(type)}, but there is no such event. Events of your program come with \`events\`.`,
     );
   }
   // All sessions share the initial state.

@@ -17,7 +17,7 @@ export interface PromptCounts {
   /** The last turn and step; 0 before the first. */
   readonly turn: number;
   readonly step: number;
-  /** Whether a count was asked for since the last step ended, even if it failed. */
+  /** Whether a count was requested since the last step ended, even if it failed. */
   readonly asked: boolean;
   /** The last count; absent after the agent changed. */
   readonly last?: PromptCount;

@@ -76,7 +76,7 @@ function callOptions({ providerMetadata }: CallPart): Pick<ToolResultPart, "prov
 }
 
 export function sendableParts(step: StepItem): readonly HistoryPart[] {
-  // It said nothing, and is asked again: white space is no reply that was cut off.
+  // The model gave no content and is called again: white space does not count as a reply that was cut off.
   if (step.error?.name === EMPTY_STOP) return [];
   const readable = step.parts.filter((part) => !isRedactedPart(part, step.parts));
   const whole = step.status === "finished";
@@ -224,12 +224,12 @@ export interface PromptEntry {
   readonly origin: PromptOrigin;
 }
 
-// Whether a finished step says anything, as `saysSomething` tells of its events. Pure.
+// Whether a finished step has content, as `saysSomething` decides from its events. Pure.
 
-/** The `name` of the error of an attempt that said nothing, after which the model is asked once more. */
+/** The `name` of the error of an attempt without content, after which the model is called again. */
 export const EMPTY_STOP = "EmptyStopError";
 
-/** Whether the model ended its step as it should and said nothing. */
+/** Whether the model ended its step properly but without content. */
 export function isSilent({ status, finishReason, parts }: StepItem): boolean {
   // Earlier releases recorded unknown reasons as `other`, and their turns ended with `stop`.
   const isWhole =

@@ -1,4 +1,4 @@
-/** Answers the functions that an agent is asked between two steps from the log. */
+/** Answers from the log in place of the functions that an agent calls between two steps. */
 
 import {
   TurnlogError,
@@ -65,7 +65,7 @@ export function recordedPreparations(
   };
 }
 
-/** The error of a function that was asked before a step, and failed it: no model was called. */
+/** The error of a function that was called before a step and failed it: no model was called. */
 function faultAt(
   { type, position }: SessionEvent,
   events: readonly SessionEvent[],

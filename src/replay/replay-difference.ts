@@ -98,14 +98,14 @@ export function differenceSentence({ position, recorded, replayed }: ReplayDiffe
   const agents = agentDifference(recorded, replayed);
   if (agents.length > 0) return agents.join(" ");
   if (recorded === undefined)
-    return `The session ended before position ${position}, and the replay goes on with ${named(replayed)}.`;
+    return `The session ended before position ${position}, but the replay continues with ${named(replayed)}.`;
   if (replayed === undefined)
-    return `At position ${position} came ${named(recorded)}, and the replay does not go on.`;
+    return `At position ${position} the session has ${named(recorded)}, but the replay has ended.`;
   if (recorded.type !== replayed.type)
-    return `At position ${position} came ${named(recorded)}, and the replay has ${named(replayed)}.`;
+    return `At position ${position} the session has ${named(recorded)}, but the replay has ${named(replayed)}.`;
   if (recorded.type === "step.started" && replayed.type === "step.started") {
     if (isSameEvent(recorded, withPrompt(replayed, recorded)))
-      return `Step ${recorded.data.step} is shown another prompt.`;
+      return `Step ${recorded.data.step} gets a different prompt.`;
   }
   const [path, was, is] = firstDifference(comparable(recorded), comparable(replayed));
   return `At position ${position} ${named(recorded)} differs in ${path}: it was ${excerpt(was)} and is ${excerpt(is)}.`;
@@ -218,7 +218,7 @@ function modelDifference(before: AgentDescription, after: AgentDescription): rea
   const [one, other] = [before, after].map(({ model }) =>
     shown(`${model.provider}:${model.modelId}`),
   );
-  return one === other ? [] : [`The model was ${one} and is ${other}.`];
+  return one === other ? [] : [`The model was ${one} and is now ${other}.`];
 }
 
 function toolDifference(
@@ -230,7 +230,7 @@ function toolDifference(
   if (!before.tools.includes(name)) return [`The tool ${shown(name)} is new.`];
   if (before.parts === undefined || after.parts === undefined) return [];
   const isSame = byId(before.parts.tools, name) === byId(after.parts.tools, name);
-  return isSame ? [] : [`The tool ${shown(name)} has another description or input schema.`];
+  return isSame ? [] : [`The tool ${shown(name)} has a different description or input schema.`];
 }
 
 /** Quotes a name: a name with line ends or invisible characters could forge the next sentence. */

@@ -1,6 +1,6 @@
 /**
- * Runs a recorded session again, its processes one after the other on one log in memory. What comes from
- * outside (commands, time limits, openings) is repeated where it was recorded; all else must follow from it.
+ * Runs a recorded session again, its processes one after another on one log in memory. What comes from outside
+ * (commands, time limits, openings) is repeated where it was recorded; all else must follow from it.
  */
 
 import { setImmediate } from "node:timers/promises";
@@ -89,7 +89,7 @@ export class ReplayStage {
     while (this.#pacer.position < position && this.#comparison.difference === undefined) {
       const before = this.#pacer.position;
       await this.#pacer.moved(this.#options.patienceMs);
-      // If this process got no time meanwhile, what was due comes now.
+      // If this process got no CPU in the meantime, overdue events come now.
       for (let turn = 0; turn < TURNS_TO_RUN && this.#pacer.position === before; turn++)
         await setImmediate();
       if (this.#pacer.position === before && !this.#pacer.isHeld)

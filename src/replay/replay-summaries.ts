@@ -97,7 +97,7 @@ export function recordedStrategy(
       model: summariser(() => current, model, pace),
       request() {
         current = take();
-        // The process died before the answer: the model is asked and does not answer.
+        // The process died before the answer: the model is called and does not answer.
         if (current === undefined && end !== undefined) return undefined;
         return {
           covers: coveredBy(end),
@@ -198,7 +198,7 @@ function nextCount(events: readonly SessionEvent[], position: number): SessionEv
   return next?.type === "session.recovered" ? undefined : next;
 }
 
-// The recorded compactions, and the answers of models that were asked for summaries. Pure.
+// The recorded compactions, and the answers of the models that wrote summaries. Pure.
 
 type CompactionEnd = SessionEvent<"context.compacted" | "context.compaction-rejected">;
 
@@ -232,7 +232,7 @@ export function recordedCompactions(
   return compactions;
 }
 
-/** The automatic compactions, in the order in which models were asked for them. */
+/** The automatic compactions, in the order in which models were called for them. */
 function recordedSummaries(events: readonly SessionEvent[]): readonly SummaryOutcome[] {
   return recordedCompactions(events).flatMap(({ started, summaries }) =>
     started.data.trigger === "asked" ? [] : summaries,

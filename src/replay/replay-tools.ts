@@ -147,7 +147,7 @@ function taking(runs: readonly RecordedRun[], pace: ReplayPace): (id: string) =>
     if (run !== undefined) return run;
     throw new TurnlogError(
       "INVALID_INPUT",
-      `Call ${callId} is run for the ${index + 1}. time, and the log has ${index} runs of it. What runs now does more than what was recorded.`,
+      `Call ${callId} runs ${index + 1} times now, but only ${index} times in the log: this run does more than the recorded one.`,
       { details: { callId, runs: index } },
     );
   };

@@ -11,7 +11,7 @@ import { waited, type Timer } from "./timer.ts";
 const FIRST_WAIT_MS = 100;
 const LONGEST_WAIT_MS = 10_000;
 
-/** A try after a failure that lasts so long has succeeded: it may last for ever. */
+/** An attempt after a failure that lasts this long counts as a success: it may last forever. */
 const LASTING_MS = 30_000;
 
 export interface Trying {

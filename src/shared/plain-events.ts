@@ -75,7 +75,7 @@ function assertPlain(event: unknown, session: string | undefined): void {
   const whole = `${type === undefined ? "An event" : `The event ${type}`}${position === undefined ? "" : ` at position ${position}`}`;
   throw new TurnlogError(
     "EVENT_INVALID",
-    `${whole} is not plain JSON data: ${fault.path} is ${fault.what}. A log hands over events as \`JSON.parse\` makes them: test it with \`eventLogContract\` of turnlog/testing.`,
+    `${whole} is not plain JSON data: ${fault.path} is ${fault.what}. A log must return events as \`JSON.parse\` makes them: test it with \`eventLogContract\` of turnlog/testing.`,
     defined({ session, position }),
   );
 }

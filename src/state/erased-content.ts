@@ -36,7 +36,7 @@ export async function isUnerased(log: LineLog, revisions: LineRevisions): Promis
     }
     return true;
   } catch (error) {
-    // It is folded anew, which tells what cannot be read.
+    // It is folded again, which shows what cannot be read.
     if (TurnlogError.isInstance(error)) return false;
     throw error;
   }

@@ -18,7 +18,7 @@ export interface SessionQuery {
   readonly status?: ListedSession["status"] | readonly ListedSession["status"][];
   /** The beginning of their ids. */
   readonly prefix?: string;
-  /** The last row of the page before: the list goes on after it. */
+  /** The last row of the previous page: the list continues after it. */
   readonly after?:
     | Pick<ListedSession, "session" | "createdAt" | "updatedAt" | "lastTurnAt">
     | undefined;
@@ -26,7 +26,7 @@ export interface SessionQuery {
   readonly limit?: number;
 }
 
-/** The first key whose value differs from the one that is asked for. */
+/** The first key whose value differs from the requested one. */
 export function differentKey(
   metadata: JsonObject = {},
   asked: JsonObject = {},

@@ -119,7 +119,7 @@ async function store<State extends object>(
     onWarning(
       new TurnlogError(
         "LOG_FAILED",
-        `A snapshot of the projection ${projection.name} of session ${session} could not be stored. The next reading folds more events.`,
+        `A snapshot of the projection ${projection.name} of session ${session} could not be stored. The next read folds more events.`,
         { session, cause },
       ),
     );
@@ -145,7 +145,7 @@ function foldedBy<State extends object>(
     const { message } = toStoredError(cause);
     throw new TurnlogError(
       "CALLBACK_FAILED",
-      `The projection ${projection.name} threw at position ${position} of session ${session}: ${withFullStop(message)} The session goes on.`,
+      `The projection ${projection.name} threw at position ${position} of session ${session}: ${withFullStop(message)} The session continues.`,
       { session, position, cause },
     );
   }

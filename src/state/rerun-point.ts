@@ -33,7 +33,7 @@ export async function rerunPoint(
   if (message?.kind !== "user") {
     throw new TurnlogError(
       "INVALID_INPUT",
-      `At position ${position} of session ${session} no turn is under way that could be run again. Name a position in a turn or a step, or fork the session and send a message.`,
+      `At position ${position} of session ${session} no turn is running that could run again. Name a position in a turn or a step, or fork the session and send a message.`,
       { session, position },
     );
   }
@@ -59,7 +59,7 @@ async function beforeStep(
   throw new TurnlogError(
     "INVALID_INPUT",
     step === undefined
-      ? `Session ${session} has no turn that could be run again. Send a message.`
+      ? `Session ${session} has no turn to run again. Send a message.`
       : `Session ${session} has no step ${step}. \`turnlog show ${shellWord(session)} --view timeline\` lists its steps.`,
     { session },
   );

@@ -114,7 +114,7 @@ export class SessionIndex implements Disposable {
     // A build that failed has left places that may have changed since.
     this.#places.clear();
     this.#lists.clear();
-    // What is recorded meanwhile is noted as changed: it has no place yet.
+    // Sessions that record events in the meantime are noted as changed, since they have no place yet.
     for await (const row of listSessions(this.#log, this.#keep)) {
       if (this.#isOver) return;
       if (!this.#places.has(row.session)) this.#put(row);
@@ -132,7 +132,7 @@ export class SessionIndex implements Disposable {
   async #read(session: string, entry: SessionEntry | undefined): Promise<void> {
     const before = this.#places.get(session);
     const row = entry && (await listedSession(this.#log, entry));
-    // Something newer was recorded meanwhile.
+    // Something newer has been recorded in the meantime.
     if (this.#places.get(session) !== before) return;
     if (row === undefined || row.problem?.code === "SESSION_DELETED") this.#remove(before);
     else this.#put(row);

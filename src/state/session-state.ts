@@ -55,7 +55,7 @@ export function unfitting({ position, type }: SessionEvent, cause: unknown): Tur
   if (TurnlogError.isInstance(cause)) return cause;
   return new TurnlogError(
     "EVENT_INVALID",
-    `The event ${type} at position ${position} has data of another form than its type. A log must check what it stores: test it with \`eventLogContract\` of turnlog/testing.`,
+    `The data of the event ${type} at position ${position} do not fit its type. A log must check the events that it stores: test it with \`eventLogContract\` of turnlog/testing.`,
     { position, cause },
   );
 }

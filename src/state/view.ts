@@ -167,13 +167,13 @@ export async function checkPosition(
 async function absent(log: EventLog, session: string): Promise<TurnlogError> {
   for await (const deleted of log.deleted()) {
     if (deleted.session !== session) continue;
-    return new TurnlogError("SESSION_DELETED", `Session ${session} was deleted for good.`, {
+    return new TurnlogError("SESSION_DELETED", `Session ${session} was deleted permanently.`, {
       session,
     });
   }
   return new TurnlogError(
     "SESSION_NOT_FOUND",
-    `There is no session ${session} in this store. \`turnlog sessions\` lists those that there are.`,
+    `There is no session ${session} in this store. \`turnlog sessions\` lists the existing ones.`,
     { session },
   );
 }

@@ -53,7 +53,7 @@ describe("--attach", () => {
 describe("a file that cannot be sent", () => {
   it.each([
     ["empty.md", /it is empty/],
-    ["noise.bin", /neither text nor of a kind that is known/],
+    ["noise.bin", /neither text nor of a known kind/],
   ])("leaves no session behind: %s", async (name, why) => {
     await using folder = await temporaryFolder({
       "empty.md": "",

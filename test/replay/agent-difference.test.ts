@@ -41,10 +41,10 @@ async function said(events: readonly SessionEvent[], agent: Agent): Promise<stri
 
 describe("an agent that is another one", () => {
   it.each<[string, Partial<Agent>]>([
-    ["The model was turnlog:scripted and is gateway:gpt-x.", { model: "gpt-x" }],
+    ["The model was turnlog:scripted and is now gateway:gpt-x.", { model: "gpt-x" }],
     ["The instructions have changed.", { instructions: "You listen." }],
     [
-      "The tool look has another description or input schema.",
+      "The tool look has a different description or input schema.",
       { tools: { look: looking("Looks again."), ask } },
     ],
     ["The tool ask is gone. The tool tell is new.", { tools: { look, tell: ask } }],

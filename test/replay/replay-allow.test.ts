@@ -73,14 +73,14 @@ describe("a replay that allows", () => {
       "other descriptions",
       { ...edited, ...described },
       ["instructions"],
-      "The instructions have changed. The tool weather has another description or input schema.",
+      "The instructions have changed. The tool weather has a different description or input schema.",
     ],
     ["other instructions", edited, ["tool-descriptions"], "The instructions have changed."],
     [
       "another model",
       { ...edited, model: "gpt-x" },
       both,
-      "The model was turnlog:scripted and is gateway:gpt-x. The instructions have changed.",
+      "The model was turnlog:scripted and is now gateway:gpt-x. The instructions have changed.",
     ],
     [
       "a new tool",
@@ -128,7 +128,7 @@ describe("a replay that allows", () => {
       "a call that needs approval now",
       { ...edited, toolApproval: () => "user-approval" as const },
       both,
-      "came tool.started (weather), and the replay has tool.approval-requested (weather).",
+      "the session has tool.started (weather), but the replay has tool.approval-requested (weather).",
     ],
   ])("finds %s, and says so in the first sentence", async (_, change, allow, sentence) => {
     const text = await found(change, ...allow);
@@ -149,7 +149,7 @@ describe("a replay that allows", () => {
       const { difference } = await replay(altered, { ...agent, ...edited }, { allow: both });
       expect(difference?.position).toBe(position);
       expect(difference && differenceText(difference)).toMatch(
-        new RegExp(`^Step ${data.step} is shown another prompt\\.\n`),
+        new RegExp(`^Step ${data.step} gets a different prompt\\.\n`),
       );
     }
   });
@@ -170,7 +170,7 @@ it("a difference begins with what is missing, or too much", async () => {
   const events = await recorded();
   const less = await replay(events.slice(0, -1), agent);
   expect(less.difference && differenceText(less.difference)).toMatch(
-    /^The session ended before position \d+, and the replay goes on with turn\.ended\.\n/,
+    /^The session ended before position \d+, but the replay continues with turn\.ended\.\n/,
   );
   const { tools: _, ...without } = agent;
   const gone = await replay(events, without);

@@ -74,10 +74,10 @@ describe("a message with files", () => {
 
   it.each([
     ["is not there", "missing.png", /ENOENT/],
-    ["is a folder", "folder", /it is no file/],
+    ["is a folder", "folder", /it is not a file/],
     ["is empty", "empty.png", /it is empty/],
     ["is larger than is allowed", "large.txt", /it has 200 bytes, and 100 are allowed/],
-    ["is of a kind that nobody knows", "noise.bin", /neither text nor of a kind that is known/],
+    ["is of a kind that nobody knows", "noise.bin", /neither text nor of a known kind/],
   ])("is refused when one of them %s, and nothing is recorded", async (_why, name, message) => {
     await using folder = await temporaryFolder({
       "empty.png": "",

@@ -6,7 +6,7 @@ import { storedErrorSchema, type StoredError } from "../values/json.ts";
 import { modelNameSchema, type ModelName } from "./session-events.ts";
 import { usageSchema, type TokenUsage } from "./step-events.ts";
 
-/** The cost of the model that wrote a summary; absent if no model was asked. */
+/** The cost of the model that wrote a summary; absent if no model was called. */
 interface CompactionCost {
   readonly model?: ModelName;
   readonly usage?: TokenUsage;

@@ -96,7 +96,7 @@ export function defineEvents<const Schemas extends EventSchemas>(
   for (const [type, schema] of Object.entries<unknown>(schemas)) {
     if (!NAME.test(type)) throw invalid(type, NAME_RULE);
     if (!isSchema(schema))
-      throw invalid(type, "its schema has no `~standard` interface, as zod's have");
+      throw invalid(type, "its schema has no `~standard` interface, as zod's schemas have");
   }
   const own: Schemas = { ...schemas };
   return {
@@ -160,7 +160,7 @@ function validated<Schemas extends EventSchemas>(
   const result = schema["~standard"].validate(data);
   if (!(result instanceof Promise)) return result;
   result.catch(() => {});
-  throw invalid(type, "its schema answers with a promise, and a fold cannot wait for one");
+  throw invalid(type, "its schema returns a promise, and a fold cannot wait for one");
 }
 
 function issueText(issues: readonly { readonly message: string }[]): string {

@@ -1,4 +1,7 @@
-/** Whether a model says anything: reasoning and sources alone are nothing to a person who waits for an answer. Pure. */
+/**
+ * Whether a reply has content: reasoning and sources alone are of no use to a person who waits for an answer.
+ * Pure.
+ */
 
 import type { SessionEvent } from "./catalogue.ts";
 

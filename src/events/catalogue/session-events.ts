@@ -122,7 +122,7 @@ export interface SessionFamily {
   };
   /** A link of the hash chain (`hash-chain.ts`). */
   "session.chained": { readonly digest: string };
-  /** The content at these positions is gone for good: its keys are erased after this event. */
+  /** The content at these positions is permanently gone: its keys are erased after this event. */
   "session.redacted": {
     readonly ranges: readonly PositionRange[];
     readonly reason?: string;
@@ -144,7 +144,7 @@ export interface SessionFamily {
     /** The name of the person who moved the head. */
     readonly by?: string;
   };
-  /** A standing answer about a tool ends: its next call that needs approval is asked about. */
+  /** A standing answer about a tool ends: its next call that needs approval leads to a question again. */
   "session.approval-forgotten": { readonly toolName: string };
   "session.closed": { readonly reason?: string; readonly digest?: string };
 }

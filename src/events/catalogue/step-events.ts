@@ -118,7 +118,7 @@ export interface StepFamily {
     readonly usage: TokenUsage;
     readonly response: ResponseMetadata;
     readonly providerMetadata?: ProviderMetadata;
-    /** Calls that the provider runs and whose results come in a later step: the turn goes on. */
+    /** Calls that the provider runs and whose results come in a later step: the turn continues. */
     readonly deferred?: readonly string[];
   };
   "step.failed": {

@@ -89,12 +89,12 @@ function faultOf(
   isCopied: boolean,
 ): string | undefined {
   const framed = envelope.safeParse(event);
-  if (!framed.success) return `it is no event: ${issueText(framed.error)}`;
+  if (!framed.success) return `it is not an event: ${issueText(framed.error)}`;
   if (event.type === "unknown") {
     if (!isCopied)
       return "its type is not known here. Only a copy of a session may hold such events";
     const kept = unknownData.safeParse(event.data);
-    if (!kept.success) return `it is no event of a later release: ${issueText(kept.error)}`;
+    if (!kept.success) return `it is not an event of a later release: ${issueText(kept.error)}`;
     return contentFault(event);
   }
   if (!isKnownType(event.type) && !isAppEvent(event))

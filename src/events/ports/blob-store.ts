@@ -61,8 +61,8 @@ export interface BlobStore {
   list(): AsyncIterable<BlobEntry>;
 
   /**
-   * Removes unused blobs. The store lists its candidates first and calls `used` then, so blobs that are
-   * put meanwhile stay, and so do held ones. If `used` throws, nothing is removed.
+   * Removes unused blobs. The store lists its candidates first and calls `used` then, so blobs that are put
+   * during the collection stay, and so do held ones. If `used` throws, nothing is removed.
    */
   collect(
     used: () => Promise<ReadonlySet<string>>,

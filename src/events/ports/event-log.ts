@@ -246,10 +246,10 @@ export interface EventLog extends AsyncDisposable {
   readonly cursors?: CursorStore | undefined;
 
   /**
-   * Deletes a session for good: events, snapshots, ids and list entry, all or nothing, including earlier
+   * Deletes a session permanently: events, snapshots, ids and list entry, all or nothing, including earlier
    * appends that still wait. Its name is never used again: `append`, `fork` and `subscribe` refuse it,
-   * subscriptions end with that error, and reading finds nothing.
-   * Events of other sessions keep their global positions. Deleting the session again does nothing.
+   * subscriptions end with that error, and reading finds nothing. Events of other sessions keep their global
+   * positions. Deleting the session again does nothing.
    * @throws TurnlogError `SESSION_NOT_FOUND`, `SESSION_HAS_FORKS` (`details.forks` names the forks that
    * share its events), and as `append`
    */

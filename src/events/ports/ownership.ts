@@ -16,13 +16,13 @@ export interface Claim {
   /** Aborts when the claim is lost. The reason is a TurnlogError `SESSION_ELSEWHERE`. */
   readonly lost: AbortSignal;
   /**
-   * Asks the clock, too: a process that slept may have lost the claim before its timer says so. Call it
-   * before each effect in the world. @throws TurnlogError `SESSION_ELSEWHERE`
+   * Checks the clock too: a process that slept may have lost the claim before its timer fires. Call it before
+   * each effect in the world. @throws TurnlogError `SESSION_ELSEWHERE`
    */
   assertHeld(): void;
   /**
-   * Makes the claim last for so many milliseconds from now, though nothing renews it meanwhile: work on a large value
-   * holds the event loop. Resolves also if that failed. Other processes wait as long if this one dies.
+   * Makes the claim last for this many milliseconds from now even if nothing renews it, since work on a large
+   * value blocks the event loop. Resolves even if that failed. Other processes wait that long if this one dies.
    */
   prolong?(ms: number): Promise<void>;
   /**

@@ -282,7 +282,7 @@ function fitting(type: string, key: RowKey, read: () => JsonValue): JsonValue {
 function invalid(key: RowKey, type: string, error: z.ZodError): TurnlogError {
   return new TurnlogError(
     "EVENT_INVALID",
-    `The event at ${key.session}:${key.position} is of type ${type} and its data does not fit: ${z.prettifyError(error)}. It was written so, by another program or by a defect: the rest of the log can be read, from ${key.position + 1} on.`,
+    `The event at ${key.session}:${key.position} is of type ${type} and its data does not fit: ${z.prettifyError(error)}. Another program or a defect wrote it this way. The rest of the log can be read, from ${key.position + 1} on.`,
     { session: key.session, position: key.position, details: { type }, cause: error },
   );
 }

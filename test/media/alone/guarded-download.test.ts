@@ -180,7 +180,7 @@ describe("a redirect", () => {
     const fetch: typeof globalThis.fetch = () =>
       globalThis.fetch(`http://127.0.0.1:${server.port}/a`);
     const found = await guardedDownload(new URL("http://files.example/a"), { fetch });
-    expect(words(found)).toMatch(/follows redirects by itself/);
+    expect(words(found)).toMatch(/follows redirects on its own/);
   });
 });
 
@@ -231,7 +231,7 @@ describe("a limit", () => {
 describe("what a server answers", () => {
   it.each([
     ["no content", 204, {}, /^$/],
-    ["a coding that nobody knows", 200, { "content-encoding": "own" }, /compressed by own/],
+    ["a coding that nobody knows", 200, { "content-encoding": "own" }, /compressed with own/],
     ["an error", 404, {}, /404/],
     ["an invalid status", 999, {}, /status/i],
     ["what is not compressed as it says", 200, { "content-encoding": "gzip" }, /TypeError/],
