@@ -1,4 +1,4 @@
-/** Deletes old sessions: first a plan from the list of sessions, then one session after the other. */
+/** Deletes old sessions: first a plan from the list of sessions, then one session after another. */
 
 import { TurnlogError, type EventLog, type JsonObject } from "../events/index.ts";
 import { differentKey, listSessions, type ListedSession } from "../state/index.ts";

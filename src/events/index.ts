@@ -1,4 +1,4 @@
-/** What can happen in a session, how it is written, and the ports of logs and blobs. Pure; all modules import it. */
+/** The events of a session, their stored form, and the ports of logs and blobs. Pure; all modules import it. */
 
 export {
   appendParts,

@@ -36,7 +36,7 @@ interface Waiting {
 }
 
 function messageOf({ id, delivery, notBefore }: Waiting): Waiting {
-  // The times decide nothing here: they only tell the messages for later.
+  // The times decide nothing here: they only mark scheduled messages.
   return { id, delivery, ...(notBefore === undefined ? {} : { notBefore: 0 }) };
 }
 

@@ -1,4 +1,7 @@
-/** What may happen next in a session: the statechart, moved by logged events only. Pure; it runs nothing. */
+/**
+ * The statechart, which decides what may happen next in a session. Only logged events move it. Pure; it runs
+ * nothing.
+ */
 
 export {
   type Effect,

@@ -80,7 +80,7 @@ export type Effect =
   | { readonly type: "callModel" }
   /** Wait, then `step.started` with the next attempt. */
   | { readonly type: "backOff" }
-  /** After a prompt that was too long: compact and try once more, or fail the step. */
+  /** After a prompt that was too long: compact and try again, or fail the step. */
   | { readonly type: "freeContext" }
   /** Bring every call of the step to its end. May be requested again. */
   | { readonly type: "runTools" }

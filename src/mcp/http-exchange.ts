@@ -46,7 +46,7 @@ export class HttpExchange {
     try {
       return await this.#running.run(call, make);
     } finally {
-      // Without an answer it was given up.
+      // Without an answer, the request was abandoned.
       if (call.request !== undefined) this.#pending.forget(call.request.sent.id);
     }
   }

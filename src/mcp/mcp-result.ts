@@ -36,7 +36,7 @@ const textBlock = z.lazy(() => z.looseObject({ type: z.literal("text"), text: z.
 const mediaBlock: z.ZodType<McpMedia> = z.lazy(() =>
   z
     .looseObject({ type: z.string().optional(), data: z.string(), mimeType: z.string().nullish() })
-    // Also types of later protocol versions.
+    // Includes types of later protocol versions.
     .refine(({ type = "", mimeType }) => ["image", "audio"].includes(type) || isGiven(mimeType)),
 );
 

@@ -1,6 +1,6 @@
 /**
  * Replaces references and URLs in the file parts of a prompt by their media. Text stays text. Media that cannot
- * be shown, also files at another provider, become notes, so that no file can stop a session.
+ * be shown, including files at another provider, become notes, so that no file can stop a session.
  */
 
 import type { ModelMessage, ToolResultPart } from "ai";

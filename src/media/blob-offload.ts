@@ -1,6 +1,6 @@
 /**
- * Stores large content of one session as blobs and answers what the event holds instead. Stored blobs are held
- * until the event is in the log, so that no collection deletes them.
+ * Stores large content of one session as blobs and returns the references that the event holds instead. Stored
+ * blobs are held until the event is in the log, so that no collection deletes them.
  */
 
 import { hash } from "node:crypto";

@@ -1,6 +1,6 @@
 /**
- * Downloads a URL, and nothing from this machine or a private network: it resolves, checks and pins the
- * address, and checks each redirect again.
+ * Downloads a URL, but never from this machine or a private network: it resolves, checks and pins the address,
+ * and checks each redirect again.
  */
 
 import {

@@ -1,6 +1,6 @@
 /**
- * The media type of content by its bytes (file-type has the signatures). The declared type counts only where
- * they do not decide.
+ * The media type of content by its bytes (file-type has the signatures). The declared type counts only where the
+ * bytes do not decide.
  */
 
 import type * as FileType from "file-type";

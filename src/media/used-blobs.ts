@@ -106,7 +106,7 @@ export async function deleteSession(
   options: DeleteOptions,
   onLeft: OnLeftBlobs,
 ): Promise<DeletedWithBlobs> {
-  // First those below: if this ends in between, the rest is found again.
+  // Sub-agents first: if the process ends in between, the rest can be found again.
   const below: DeletedWithBlobs[] = [];
   for (const child of await childrenOf(log, session))
     below.push(await deleteSession(log, blobs, child, options, onLeft));

@@ -1,4 +1,4 @@
-/** What is known of the events of a program: their ids, since the same id again appends nothing, and the newest. */
+/** The ids of a program's events, since repeating an id appends nothing, and the newest of them. */
 
 import { z } from "zod";
 import {

@@ -1,6 +1,6 @@
 /**
- * Learns, for each model, the factor between our estimates of text and the billed tokens: the mean of what
- * the last bills say and of what is known of the tokenizer beforehand.
+ * Learns, for each model, the factor between our estimates of text and the billed tokens: the mean of the factors
+ * from the last bills and of the factor that is known for the tokenizer beforehand.
  */
 
 import { z } from "zod";
@@ -74,7 +74,7 @@ export function calibrationFactor(
   const learned = state.models[modelKey(model)] ?? [];
   const least = factor * Math.max(BELIEVABLE.least, 1 - MOST_SPREADS * spread);
   const most = factor * Math.min(BELIEVABLE.most, 1 + MOST_SPREADS * spread);
-  // As many steps as would tell as much as is known.
+  // The number of steps that weighs as much as the known factor.
   let weights = (TEXT_SPREAD / spread) ** 2;
   let sum = weights * factor;
   for (const { ratio, weight } of learned) {
@@ -95,7 +95,8 @@ function learn(
   const { least, most } = BELIEVABLE;
   // A whole prompt has hidden parts: the provider's form of tool definitions, its own instructions.
   if (estimate.basis !== "anchored") return known;
-  // Fewer tokens than its known parts have: the prompt before had something else in it, and taught that.
+  // Fewer tokens than its known parts have: the previous prompt contained something else, which distorted the
+  // figure.
   if (text < -LEAST_TO_LEARN_FROM) return known.slice(0, -1);
   if (guessed < LEAST_TO_LEARN_FROM || ratio < least * factor || ratio > most * factor) {
     return known;

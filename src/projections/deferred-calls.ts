@@ -42,7 +42,7 @@ export function deferredCalls(
 export function awaitedCalls({ items, turn }: HistoryState): readonly string[] {
   const waiting = new Set<string>();
   for (const item of items.slice(items.findLastIndex((one) => one.turn !== turn) + 1)) {
-    // The provider knows nothing of a call that was cut off.
+    // The provider does not know a call that was cut off.
     if (item.kind !== "step" || item.status !== "finished") continue;
     for (const part of item.parts) {
       if (part.kind === "provider-call") waiting.add(part.callId);

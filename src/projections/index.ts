@@ -1,4 +1,4 @@
-/** What a session's events mean: history, prompt, usage, queue, tool calls. Pure folds; no I/O, no clock. */
+/** Folds a session's events into history, prompt, usage, queue and tool calls. Pure; no I/O, no clock. */
 
 export { appendedAt, appended } from "./appended.ts";
 export { type ApprovalsState, standingAnswer, approvals } from "./approvals.ts";

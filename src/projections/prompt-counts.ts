@@ -1,4 +1,4 @@
-/** The last counted prompt: later estimates build on it, and one step asks for at most one count. */
+/** The last counted prompt: later estimates build on it, and one step requests at most one count. */
 
 import { z } from "zod";
 import { modelNameSchema, type ModelName } from "../events/index.ts";

@@ -1,4 +1,4 @@
-/** Messages that were accepted and not delivered yet, and the ids of all accepted messages. */
+/** Messages that were accepted but not delivered yet, and the ids of all accepted messages. */
 
 import { z } from "zod";
 import {

@@ -1,6 +1,6 @@
 /**
- * The projections of every session. A session's state, its snapshots and what a rewind brings back follow from
- * the lists here.
+ * The projections of every session. The lists here determine a session's state, its snapshots, and the states
+ * that a rewind restores.
  */
 
 import type { SessionEvent } from "../events/index.ts";
@@ -93,7 +93,7 @@ export function branchStates({
 
 type OfBranch = "history" | keyof BranchStates;
 
-// Written out: a loop over the names would add a tenth to what an event takes.
+// Written out: a loop over the names would add a tenth to the time of each event.
 export function foldedByBranch(
   state: ProjectedState,
   event: SessionEvent,

@@ -82,7 +82,7 @@ export function recordedStrategy(
     if (end?.data.error !== undefined) throw recordedError(end.data.error);
     return undefined;
   };
-  // The recorded text has what was added to it.
+  // The recorded text contains the additions.
   const given = { name: started.data.strategy, forgetsRequest: true } as const;
   const wrote = end?.type === "context.compacted" && end.data.rung !== undefined;
   if (end !== undefined && summaries.length === 0 && !wrote) return { ...given, plan };
@@ -140,7 +140,7 @@ function summariser(
 ): ScriptedModel {
   const script = async (): Promise<ScriptedStep> => {
     const outcome = current();
-    // There was no answer: it was cancelled, its process died, or the model was not asked.
+    // There was no answer: it was cancelled, its process died, or the model was not called.
     if (outcome === undefined || isWithoutRoom(outcome) || wasCancelled(outcome)) return silent;
     await pace.due(outcome.position);
     const { usage } = outcome.data;

@@ -1,6 +1,6 @@
 /**
- * Replays a recorded session with the real runtime: the model and the tools answer from the log, commands
- * come again at their positions, and every event is compared with the recorded one.
+ * Replays a recorded session with the real runtime: the model and the tools answer from the log, commands are
+ * repeated at their positions, and every event is compared with the recorded one.
  */
 
 import {

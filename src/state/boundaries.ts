@@ -1,6 +1,7 @@
 /**
- * What a rewind needs of the past: the states at the boundaries between turns, and the finished items of all
- * branches. In the session's state, so that its fold needs no I/O. Boundaries share what did not change. Pure.
+ * The past that a rewind needs: the states at the boundaries between turns, and the finished items of all
+ * branches. It is part of the session's state, so that its fold needs no I/O. Boundaries share unchanged parts.
+ * Pure.
  */
 
 import { byId, type PositionRange, type SessionEvent } from "../events/index.ts";
@@ -150,8 +151,8 @@ export function itemsOn(
   });
 }
 
-// The stored form of boundaries. Each differs little from the one before it, so only the difference is
-// stored: the size of a snapshot is linear in what happened. Pure.
+// The stored form of boundaries. Each differs little from the one before it, so only the difference is stored,
+// and the size of a snapshot is linear in the number of events. Pure.
 
 type Lists = Required<
   Pick<ContextView, "compactions" | "prunings" | "cuts" | "omissions" | "reductions" | "bindings">

@@ -1,6 +1,6 @@
 /**
- * Whether a fold that is kept may hold content that is gone. A session has events of those that it branches off, and
- * their erasure is an event of theirs: whoever keeps a fold asks the whole line.
+ * Whether a kept fold may hold erased content. A session has events of the sessions that it branches off, and
+ * their erasure is an event of theirs, so every holder of a fold must check the whole line.
  */
 
 import { TurnlogError, type EventLog, type SessionEvent } from "../events/index.ts";

@@ -1,4 +1,7 @@
-/** What waits for people and clients in all sessions. Reads the list, and only the sessions that wait. */
+/**
+ * The approvals and outputs that wait for people and clients in all sessions. Reads the list, and then only the
+ * sessions that wait.
+ */
 
 import { TurnlogError, type EventLog, type JsonObject } from "../events/index.ts";
 import { waitingOutputs, type OutputRequest } from "./output-requests.ts";

@@ -98,7 +98,7 @@ function statesAt(
   return {
     ...branchStates(boundary),
     history: { items: notes.length === 0 ? items : [...items, ...notes], waiting, turn },
-    // What was known of the prompt holds for the agent of that time.
+    // The known figures of the prompt hold for the agent of that time.
     view: withBinding(view, position, state.view.binding),
     compactions: isSameAgent ? compactions : withoutScale(compactions),
     counts: isSameAgent ? counts : withoutCount(counts),

@@ -111,7 +111,7 @@ export class SessionIndex implements Disposable {
 
   async #build(): Promise<void> {
     if (this.#isBuilt) return;
-    // A build that failed has left places that may have changed since.
+    // A failed build leaves places that may have changed since.
     this.#places.clear();
     this.#lists.clear();
     // Sessions that record events in the meantime are noted as changed, since they have no place yet.

@@ -1,4 +1,7 @@
-/** The sub-agents of a session, read from the logs: who ran which call, and what it used. Runs and writes nothing. */
+/**
+ * The sub-agents of a session, read from the logs: which session ran which call, and its usage. Runs and writes
+ * nothing.
+ */
 
 import type { EventLog, TokenUsage } from "../events/index.ts";
 import { addUsage, type SessionSummary, type ToolCall } from "../projections/index.ts";

@@ -337,7 +337,7 @@ async function* loaded<Session extends { readonly session: string }>(
   for (const [index, session] of sessions.entries()) yield [session, stored?.[index]];
 }
 
-// Tool calls with what the model asked and what people answered, joined from two projections. Pure.
+// Tool calls with the model's questions and people's answers, joined from two projections. Pure.
 
 /** A call to a tool: its status, its input, why it ended as it did, and what people were asked. */
 export interface DescribedCall extends ToolCall {

@@ -1,4 +1,7 @@
-/** Reads and checks the lines of an exported session. Each line is read once: what was checked is kept in short form. */
+/**
+ * Reads and checks the lines of an exported session. Each line is read once, and its checked content is kept in a
+ * short form.
+ */
 
 import { check, code, flag, name, optionsOf } from "../../validation/index.ts";
 import { isEncrypted, decryptedEvent } from "../../store/encryption/index.ts";
@@ -185,7 +188,7 @@ async function checkLines(
       return onBlob?.(blob);
     }
     const event = reader.next(line);
-    // All that the log would check of an event is checked now, as it will not look at it again.
+    // Everything that the log would check in an event is checked now, since the log will not check it again.
     if (event.type === "unknown")
       assertAppendable(session, event.position, event, { origin: "copied" });
     const isPlain = !isEncrypted(event);

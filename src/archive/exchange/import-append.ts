@@ -28,7 +28,7 @@ export interface Imported {
 
 /** Appends a checked file. @throws TurnlogError as `importSession` */
 export async function appendFile(log: EventLog, file: CheckedFile): Promise<Imported> {
-  // The log need not check again what was checked.
+  // The log need not repeat these checks.
   return await append(log, file.found, file.parts(), "recorded");
 }
 

@@ -1,4 +1,4 @@
-/** Imports a session file: checks all of it, then appends in parts what was checked. */
+/** Imports a session file: checks all of it, then appends the checked events in parts. */
 
 import { check, code, flag, implementation, name, optionsOf } from "../../validation/index.ts";
 import { asEncrypted, type LogInFolder } from "../../store/encryption/index.ts";

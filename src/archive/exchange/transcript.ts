@@ -1,5 +1,5 @@
 /**
- * Makes the events of a session from imported messages and folds each at once: the prompts and the machine
+ * Makes the events of a session from imported messages and folds each immediately: the prompts and the machine
  * are those of a live session. Pure.
  */
 

@@ -345,7 +345,7 @@ const moves: ReadonlySet<ChatLine["kind"]> = new Set(["fork", "undo", "new", "re
 class LineOrder {
   /** Settles when the last message is accepted: a fork waits for it, so that it includes the message. */
   #sent: Promise<void> = Promise.resolve();
-  /** Settles when the last move is done: lines typed meanwhile go to the new session. */
+  /** Settles when the last move is done: lines typed until then go to the new session. */
   #moved: Promise<void> = Promise.resolve();
 
   run({ kind }: ChatLine, work: () => Promise<void>): Promise<void> {

@@ -1,6 +1,6 @@
 /**
  * Shows Markdown while it streams: a block is final when a line of the next one is complete. Until then it may
- * become something else (a paragraph a heading, a row a table), so it is shown anew with each piece. Pure.
+ * become something else (a paragraph a heading, a row a table), so it is redrawn with each piece. Pure.
  */
 
 import { lexer, type Token } from "marked";

@@ -217,7 +217,7 @@ export class OwnerLog implements StoreLog {
         // oxlint-disable-next-line typescript/no-unsafe-type-assertion
         for await (const item of items({ call: "blobs" })) yield item as BlobEntry;
       },
-      // The owner may collect blobs meanwhile: reading one then fails with `BLOB_MISSING`.
+      // The owner may collect blobs in the meantime: reading one then fails with `BLOB_MISSING`.
       hold: () => ({ [Symbol.dispose]: () => {} }),
       put: () => this.#refuse(),
       collect: () => this.#refuse(),

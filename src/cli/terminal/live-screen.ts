@@ -69,7 +69,7 @@ export class LiveScreen {
     return this.#options.write(erase + this.#drawn());
   }
 
-  /** Erases the screen, and draws what is drawn anew on top of it. */
+  /** Erases the screen, and redraws the changing rows at its top. */
   clear(): Promise<void> {
     return this.#options.write(ERASE_SCREEN + this.#drawn());
   }
@@ -101,7 +101,7 @@ export class LiveScreen {
     return `${drawn}\r${up}${column > 0 ? `\u001B[${column}C` : ""}`;
   }
 
-  /** What is drawn anew with each change. */
+  /** The rows that are redrawn with each change. */
   #lines(): readonly string[] {
     const { lines } = this.#panel;
     // Rows above the top of the screen cannot be erased.

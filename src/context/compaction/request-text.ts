@@ -28,7 +28,7 @@ export function requestText({ content }: UserItem): string {
     .join("\n");
 }
 
-/** Whether a message may say no more than that the work goes on, such as `Go on.` or `yes, the second`. */
+/** Whether a message may only ask to continue the work, such as `Go on.` or `yes, the second`. */
 export function isShort(message: UserItem): boolean {
   return !hasFiles(message) && textTokens(requestText(message)) <= SHORT_TOKENS;
 }

@@ -273,8 +273,8 @@ export function promptCache(
 }
 
 /**
- * Whether marks on the next prompt are expected to pay: a session that was active within the lifetime goes on;
- * a turn with tools reads its prompt again in each further step. @param now epoch milliseconds.
+ * Whether marks on the next prompt are expected to pay: a session that was active within the lifetime is expected
+ * to continue; a turn with tools reads its prompt again in each further step. @param now epoch milliseconds.
  */
 export function marksPay(
   usage: UsageState,

@@ -1,6 +1,6 @@
 /**
- * The lines of an exported session: a header, then one event a line, all JSON. A blob's line comes before
- * the event that first refers to it. Pure.
+ * The lines of an exported session, all JSON: a header, then one event per line. A blob's line comes before the
+ * event that first refers to it. Pure.
  */
 
 import { z } from "zod";
@@ -101,7 +101,7 @@ export function eventLine(event: SessionEvent): string {
   const { position, time, id } = event;
   const { type, version, data } = storedForm(event);
   const line = { position, time, type, version, data };
-  // At once: a text of many pieces would have to be joined when the line is written.
+  // Joined immediately, since a text of many pieces would have to be joined when the line is written.
   return JSON.stringify(id === undefined ? line : { ...line, id });
 }
 

@@ -177,7 +177,7 @@ function checkedEvent(fields: StoredFields, key: RowKey, upcasters: Upcasters): 
   // Not the schema's output: live and replayed data must be equal to the byte, the order of keys included.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   const event = { ...envelope, type, data } as SessionEvent;
-  // What an earlier release wrote may repeat texts: it is written again as it was.
+  // A row of an earlier release may repeat texts; it is written again unchanged.
   if (version !== (eventVersions[type] ?? 1) || type === "tool.succeeded")
     rememberUpcast(event, { type, version, data: stored });
   return event;

@@ -62,7 +62,7 @@ function lineOf(
   data: unknown,
 ): string {
   const last = id === undefined ? "" : `,${JSON.stringify(id)}`;
-  // Nearly all events, at once.
+  // Nearly all events take this path, without waiting.
   if (isPlainDeltaData(type, data)) {
     const block = JSON.stringify(data.id);
     return "text" in data

@@ -1,6 +1,6 @@
 /**
- * The stored form of a tool's result that repeats long texts: what the model gets is mostly what the
- * tool answered, so it is stored with references to those texts. Pure.
+ * The stored form of a tool's result that repeats long texts: the model mostly gets the same texts that the tool
+ * returned, so these are stored once and referred to. Pure.
  */
 
 import { z } from "zod";

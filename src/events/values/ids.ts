@@ -18,7 +18,7 @@ export function parseSessionId(value: unknown): string {
   );
 }
 
-// The id of a call that somebody is asked about.
+// The id of a call that a person or client is asked about.
 
 /** No other session, turn, step or call has this id. URLs, shells and file names need no escape for it. */
 export function askedId(

@@ -119,7 +119,7 @@ function unknownMessage(session: string, id: string | undefined): TurnlogError {
   );
 }
 
-/** The answer with the chunks of a reply. When the client leaves, the turn goes on. */
+/** The answer with the chunks of a reply. When the client leaves, the turn continues. */
 function chunkStream(reply: Reply, { stream, ended }: Call): Response {
   return eventStream((left) => chunks(reply, left), stream, headers, ended);
 }

@@ -120,7 +120,7 @@ export function wholeTurns(events: readonly SessionEvent[]): readonly SessionEve
     if (type === "turn.ended") start ??= index + 1;
     else if (type === "message.queued" && start !== undefined) queued.add(data.id);
     const isOfBefore =
-      // A branch may go on at a message that was not read, and a message may have waited since then.
+      // A branch may continue from a message that was not read, and a message may have waited since then.
       type === "session.rewound" ||
       (type === "message.delivered" && !data.ids.every((id) => queued.has(id)));
     if (!isOfBefore) continue;

@@ -59,7 +59,7 @@ export class TypedLine {
     this.#draft = lineStep(this.#draft, direction) ?? this.#history.step(direction, this.#draft);
   }
 
-  /** Adds a sent line to the history. Folders are read anew for the next line. */
+  /** Adds a sent line to the history. Folders are read again for the next line. */
   add(line: string): void {
     this.#entries.clear();
     this.#history.add(line);
@@ -73,7 +73,7 @@ export class TypedLine {
       this.#history.addOlder(await store.earlierTexts(but));
       this.#options.onNames();
     } catch (error) {
-      // A session that cannot be read, or a store that is closed meanwhile, completes nothing.
+      // A session that cannot be read, or a store that has been closed, completes nothing.
       if (!TurnlogError.isInstance(error)) throw error;
     }
   }

@@ -48,7 +48,7 @@ export class SessionFigures implements Disposable {
   /** Reads how full the context is. `warns`: in time, where only the person compacts the prompt. */
   async measure(session: ChatSession, warns: boolean): Promise<void> {
     const context = await session.context().catch((error: unknown) => {
-      // A session that has failed, or is closed meanwhile, reports it by itself.
+      // A session that has failed or was closed reports that itself.
       if (TurnlogError.isInstance(error)) return undefined;
       throw error;
     });

@@ -110,7 +110,9 @@ function isGood(file: Uint8Array, { offset, size }: Handle): boolean {
   return fixed32(file, end + 1) === maskedCrc32c(file, offset, end + 1);
 }
 
-/** In a damaged block, whose lengths may be anything, reading goes on at the next entry that has its whole key. */
+/**
+ * In a damaged block, whose lengths may be anything, reading continues at the next entry that has its whole key.
+ */
 function* entriesOf(file: Uint8Array, { offset, size }: Handle): Generator<Entry> {
   const stored = file.subarray(offset, offset + size);
   const block = file[offset + size] === 1 ? unpackSnappy(stored) : stored;
