@@ -5,6 +5,7 @@ import { unchained } from "../../src/events/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
 import { differenceText } from "../../src/replay/replay-difference.ts";
 import { replay } from "../../src/replay/replay.ts";
+import { ask } from "../support/asking.ts";
 import { playBranches } from "../support/branching.ts";
 import { lawProblems } from "../support/law-problems.ts";
 import { call, calling } from "../support/script.ts";
@@ -36,4 +37,18 @@ it("repeats rewinds, checkouts, edits and regenerations", async () => {
     { allow: ["instructions"] },
   );
   expect(allowed && differenceText(allowed)).toBeUndefined();
+});
+
+it("repeats an edit with the delivery that it was sent with", async () => {
+  const agent = { model: scriptedModel(["One.", "Edited."]) };
+  await using open = await openSession(agent);
+  await ask(open.session, "a", "a");
+  const edit = await open.session.send("b", { replaces: "a", delivery: "steer" });
+  await edit.result;
+  const events = await open.events();
+  expect(
+    events.flatMap(({ type, data }) => (type === "message.queued" ? [data.delivery] : [])),
+  ).toEqual(["follow-up", "steer"]);
+  const { difference } = await replay(events, { model: scriptedModel([]) });
+  expect(difference && differenceText(difference)).toBeUndefined();
 });

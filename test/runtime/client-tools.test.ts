@@ -318,6 +318,30 @@ describe("a call of a tool without execute", () => {
     });
   });
 
+  it("comes again in a replay as its schema made it, and is not asked to fit the schema again", async () => {
+    const count = tool({
+      inputSchema: z.object({}),
+      outputSchema: z.string().transform((text) => text.length),
+    });
+    const agent = {
+      model: scriptedModel([calling(call("count", "1")), "Four."]),
+      tools: { count },
+    };
+    await using open = await openSession(agent);
+    const turn = await open.session.send("How long?");
+    const [id = ""] = await waiting(open.session);
+    await open.session.answerCall(id, { output: "four" });
+    await turn.result;
+    const events = await open.events();
+    expect(events).toContainEqual(
+      expect.objectContaining({
+        type: "tool.succeeded",
+        data: expect.objectContaining({ output: 4 }) as unknown,
+      }),
+    );
+    expect(await replay(events, agent)).toEqual({ events: events.length });
+  });
+
   it("takes each of two answers at the same moment at most once", async () => {
     await using open = await openSession({ model: asking("1"), tools: { locate } });
     const { session } = open;

@@ -265,19 +265,26 @@ describe("a step that prepareStep changes", () => {
 });
 
 describe("a tool that prepareStep names and the agent does not have", () => {
-  it.each<[string, ReturnType<PrepareStep>, RegExp]>([
+  it.each<[string, ReturnType<PrepareStep>, RegExp, object]>([
     [
       "activeTools",
       { activeTools: ["echo", "othr"] },
       /`activeTools` names the tool othr.*`other`/,
+      { option: "activeTools", nearest: "other" },
     ],
-    ["toolOrder", { toolOrder: ["pay_invoice"] }, /`toolOrder`.*pay_invoice.*The agent has echo/],
+    [
+      "toolOrder",
+      { toolOrder: ["pay_invoice"] },
+      /`toolOrder`.*pay_invoice.*The agent has echo/,
+      { option: "toolOrder" },
+    ],
     [
       "toolChoice",
       { toolChoice: { type: "tool", toolName: "server__tool" } },
       /`toolChoice`.*server__tool.*does not exist/,
+      { option: "toolChoice" },
     ],
-  ])("is refused in `%s`, before the model is called", async (_, answer, said) => {
+  ])("is refused in `%s`, before the model is called", async (_, answer, said, details) => {
     const model = working(0);
     await using open = await openSession({ model, tools, prepareStep: () => answer });
     const turn = await open.session.send("Go.");
@@ -285,6 +292,8 @@ describe("a tool that prepareStep names and the agent does not have", () => {
       code: "TURN_FAILED",
       message: expect.stringMatching(said) as unknown,
     });
+    const failed = (await open.events()).find(({ type }) => type === "step.failed");
+    expect(failed).toHaveProperty("data.error.cause.details", details);
     expect(model.calls).toHaveLength(0);
   });
 

@@ -3,10 +3,12 @@
 import { hasToolCall, isLoopFinished, isStepCount, type StepResult, type ToolSet } from "ai";
 import { describe, expect, it } from "vitest";
 import { gate, scriptedModel } from "../../src/models/index.ts";
-import { openMemoryLog } from "../../src/public/index.ts";
+import { openMemoryLog, type Agent } from "../../src/public/index.ts";
 import { replay } from "../../src/replay/index.ts";
+import { systemTimer, type Timer } from "../../src/shared/index.ts";
 import { call, calling } from "../support/script.ts";
 import { severableLog } from "../support/severed-log.ts";
+import { virtualTime } from "../support/virtual-time.ts";
 import { openSession } from "../support/with-runtime.ts";
 import { containing, echo } from "./tools.ts";
 
@@ -95,6 +97,32 @@ describe("a turn with `stopWhen`", () => {
     expect(await turn.result).toMatchObject({ finishReason: "cancelled" });
     answer.reject(new Error("Too late."));
     expect(await open.types()).not.toContain("turn.limit-reached");
+  });
+
+  it("is out of time while a condition is asked, and its replay asks until then", async () => {
+    const asked = Promise.withResolvers<void>();
+    const stopWhen = async (): Promise<boolean> => {
+      asked.resolve();
+      return await new Promise<never>(() => {});
+    };
+    const dues: (() => void)[] = [];
+    const timer: Timer = (milliseconds, due, wait) => {
+      if (wait.kind === "turn") dues.push(due);
+      return wait.kind === "turn"
+        ? { [Symbol.dispose]: () => {} }
+        : systemTimer(milliseconds, due, wait);
+    };
+    let now = 0;
+    const agent: Agent = { model: tireless(), tools, stopWhen, timeout: { totalMs: 1000 } };
+    await using open = await openSession(agent, { timer, clock: () => (now += 10) });
+    const turn = await open.session.send("Go.");
+    await asked.promise;
+    await open.session.send("And?", { id: "later" });
+    dues.at(-1)?.();
+    expect(await turn.result).toMatchObject({ finishReason: "timed-out" });
+    const events = await open.events();
+    for (const pace of [{}, { pace: "recorded", time: virtualTime() } as const])
+      expect(await replay(events, agent, pace)).toEqual({ events: events.length });
   });
 
   it("is replayed without asking a condition", async () => {

@@ -1,7 +1,7 @@
 /** A command for a session that another process runs: executed once, there or here, and its answer is read. */
 
 import { setImmediate } from "node:timers/promises";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import {
   elsewhere,
   type EventLog,
@@ -9,9 +9,11 @@ import {
   type InboxCommand,
   type JsonValue,
 } from "../../src/events/index.ts";
-import { openMemoryLog } from "../../src/public/index.ts";
+import { scriptedModel } from "../../src/models/index.ts";
+import { createRuntime, openMemoryLog } from "../../src/public/index.ts";
 import { changeStored, rewindSession } from "../../src/runtime/index.ts";
 import { wrapLog } from "../../src/replay/index.ts";
+import { eventually } from "../support/eventually.ts";
 
 /** An inbox in memory, which forgets a command once it has given its answer. */
 class MemoryInbox implements Inbox {
@@ -140,4 +142,27 @@ it.each<[string, JsonValue]>([
     session: "s",
     message: expect.stringMatching(/cannot be read.*Do not repeat.*same release/s) as unknown,
   });
+});
+
+it("a command that the inbox lists no more is forgotten: its id may be of a new one", async () => {
+  const inbox = new MemoryInbox();
+  const log = wrapLog(await openMemoryLog(), { inbox });
+  await using _ = await createRuntime({ log, agent: { model: scriptedModel([]) } });
+  const looks = vi.spyOn(inbox, "unanswered");
+  for (const label of ["one", "two"]) {
+    inbox.posted.length = 0;
+    await inbox.post("s", { id: "c", name: "setMetadata", args: [{ label }] });
+    const before = inbox.answers.length;
+    inbox.due();
+    await eventually(() => {
+      expect(inbox.answers).toHaveLength(before + 1);
+    });
+    const looked = looks.mock.calls.length;
+    await eventually(() => {
+      inbox.due();
+      expect(looks.mock.calls.length).toBeGreaterThan(looked);
+    });
+    await setImmediate();
+  }
+  expect(inbox.answers).toEqual([{}, {}]);
 });

@@ -1,7 +1,7 @@
 /** What a tool of `agentTool` promises: a session for each call, linked, created once, cancelled with the call. */
 
 import { tool } from "ai";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { gate, scriptedModel } from "../../src/models/index.ts";
 import {
@@ -11,9 +11,11 @@ import {
   verifyLog,
   type Agent,
   type EventLog,
+  type Runtime,
   type Session,
 } from "../../src/public/index.ts";
 import { call, calling, saying } from "../support/script.ts";
+import { seen } from "../support/seen.ts";
 import { severableLog } from "../support/severed-log.ts";
 
 const description = "Finds facts.";
@@ -281,4 +283,74 @@ it("refuses a session of that id that another created, and an agent that the run
     code: "INVALID_INPUT",
   });
   expect(() => agentTool({ agent: "", description })).toThrow("options.agent");
+});
+
+describe("an answer to a sub-agent", () => {
+  /** A sub-agent that asks before it pays; its caller stops in the middle of a word. */
+  function payingAgents(stop: ReturnType<typeof gate>): Readonly<Record<string, Agent>> {
+    const caller = scriptedModel(({ prompt }) =>
+      prompt.at(-1)?.role === "user"
+        ? calling(call("buy", "c", task("x")))
+        : saying("Bought", stop),
+    );
+    const payer = scriptedModel(({ prompt }) =>
+      prompt.at(-1)?.role === "user" ? calling(call("pay", "1")) : "Paid.",
+    );
+    const pay = tool({ inputSchema: z.object({}), execute: () => "ok" });
+    return {
+      clerk: { model: caller, tools: { buy: agentTool({ agent: "payer", description }) } },
+      payer: { model: payer, tools: { pay }, toolApproval: { pay: "user-approval" } },
+    };
+  }
+
+  async function approve(child: Session): Promise<void> {
+    const asked = (await child.atRest()).approvals.find(({ status }) => status === "waiting");
+    await child.approve(asked?.approvalId ?? "");
+  }
+
+  async function began(
+    log: EventLog,
+    stop: ReturnType<typeof gate>,
+  ): Promise<readonly [Runtime, Session]> {
+    const runtime = await createRuntime({ log, agents: payingAgents(stop) });
+    const session = await runtime.session("p", { agent: "clerk" });
+    await session.send("Go");
+    await seen(session, "tool.started");
+    const [id = ""] = await childrenOf(session);
+    for await (const { type } of session.events({ subAgent: id }))
+      if (type === "tool.approval-requested") break;
+    return [runtime, await runtime.session(id)];
+  }
+
+  it("in a later turn than its task leaves alone the caller, whose process died", async () => {
+    const log = await openMemoryLog();
+    const severed = severableLog(log);
+    const stop = gate();
+    const [, child] = await began(severed, stop);
+    await approve(child);
+    await stop.reached;
+    await child.send("Once more.");
+    await child.atRest();
+    const before = await log.revision("p");
+    severed.sever();
+    await using next = await createRuntime({ log, agents: payingAgents(gate()) });
+    const again = await next.session(child.id);
+    await approve(again);
+    await again.idle();
+    expect((await again.view()).summary.lastEnd).toBe("stop");
+    expect(await log.revision("p")).toBe(before);
+  });
+
+  it("whose caller was deleted is taken as in a session without one", async () => {
+    const log = await openMemoryLog();
+    const severed = severableLog(log);
+    const [, child] = await began(severed, gate());
+    severed.sever();
+    await log.delete("p");
+    await using next = await createRuntime({ log, agents: payingAgents(gate()) });
+    const again = await next.session(child.id);
+    await approve(again);
+    await again.idle();
+    expect((await again.view()).summary.lastEnd).toBe("stop");
+  });
 });

@@ -1,10 +1,13 @@
 /** The message stream and its queue: named events, for programs without the AI SDK. */
 
+import type { LanguageModelV4StreamPart } from "@ai-sdk/provider";
 import { tool } from "ai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { dropOldest, tokens } from "../../src/context/index.ts";
 import { gate, scriptedModel } from "../../src/models/index.ts";
+import { openMemoryLog } from "../../src/public/index.ts";
+import { wrapLog } from "../../src/replay/index.ts";
 import { call, calling, saying } from "../support/script.ts";
 import { eventsUntil, readEvents, serving, type ReadEvent, type Serving } from "./serving.ts";
 
@@ -59,6 +62,50 @@ describe("the message stream", () => {
           },
         },
       ],
+    ]);
+  });
+
+  it("names a result of the provider's own tool when it is whole", async () => {
+    const own = { toolCallId: "c1", toolName: "draw" };
+    const raw = (part: LanguageModelV4StreamPart) => ({ type: "raw-part", part }) as const;
+    const model = scriptedModel([
+      {
+        parts: [
+          raw({ type: "tool-call", ...own, input: "{}", providerExecuted: true }),
+          raw({ type: "tool-result", ...own, result: "half" }),
+          raw({ type: "tool-result", ...own, result: "whole" }),
+        ],
+        finishReason: "stop",
+      },
+    ]);
+    const inputSchema = z.object({});
+    const draw = tool({
+      type: "provider",
+      isProviderExecuted: true,
+      id: "own.draw",
+      args: {},
+      inputSchema,
+      outputSchema: z.string(),
+    });
+    const memory = await openMemoryLog();
+    // The AI SDK leaves the provider's mark of a preliminary result out, and the log may have it.
+    const log = wrapLog(memory, {
+      append: (session, expected, events, options) =>
+        memory.append(
+          session,
+          expected,
+          events.map((event) =>
+            event.type === "part.tool-result" && event.data.output === "half"
+              ? { ...event, data: { ...event.data, preliminary: true } }
+              : event,
+          ),
+          options,
+        ),
+    });
+    await using open = await serving({ model, tools: { draw } }, {}, { log });
+    const events = (await Array.fromAsync(await stream(open, "Draw."))).map(parsed);
+    expect(events.filter(([name]) => name === "llm:tool-result")).toEqual([
+      ["llm:tool-result", { callId: "c1", status: "succeeded", output: "whole" }],
     ]);
   });
 

@@ -29,9 +29,14 @@ interface AskInit {
 export async function serving(
   agent: Agent,
   options: ServeOptions = {},
-  runtimeOptions: Partial<Pick<RuntimeOptions, "blobs" | "graceMs" | "idleAfterMs">> = {},
+  runtimeOptions: Partial<Pick<RuntimeOptions, "blobs" | "graceMs" | "idleAfterMs" | "log">> = {},
 ): Promise<Serving> {
-  const runtime = await createRuntime({ memory: true, graceMs: 1, ...runtimeOptions, agent });
+  const runtime = await createRuntime({
+    ...(runtimeOptions.log === undefined ? { memory: true } : {}),
+    graceMs: 1,
+    ...runtimeOptions,
+    agent,
+  });
   const server = await serveNode(runtime, { port: 0, ...options });
   const ask = async (path: string, { body, headers, method, signal }: AskInit = {}) =>
     await fetch(`${server.url}${path}`, {
