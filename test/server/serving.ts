@@ -3,6 +3,7 @@
 import { request as httpRequest, type IncomingHttpHeaders } from "node:http";
 import {
   createRuntime,
+  type EventLog,
   type Agent,
   type Runtime,
   type RuntimeOptions,
@@ -29,10 +30,15 @@ interface AskInit {
 export async function serving(
   agent: Agent,
   options: ServeOptions = {},
-  runtimeOptions: Partial<Pick<RuntimeOptions, "blobs" | "graceMs" | "idleAfterMs" | "log">> = {},
+  {
+    log,
+    ...runtimeOptions
+  }: Partial<Pick<RuntimeOptions, "blobs" | "graceMs" | "idleAfterMs">> & {
+    readonly log?: EventLog;
+  } = {},
 ): Promise<Serving> {
   const runtime = await createRuntime({
-    ...(runtimeOptions.log === undefined ? { memory: true } : {}),
+    ...(log === undefined ? { memory: true } : { log }),
     graceMs: 1,
     ...runtimeOptions,
     agent,
