@@ -240,11 +240,10 @@ function recordedOutput(
   };
 }
 
-/** Of a turn that was stopped while its output was parsed, the output never comes. */
+/** A turn that was stopped while its output was parsed has none: its end waits for the stop. */
 async function outcomeOf(output: TurnOutput | undefined): Promise<unknown> {
-  if (output === undefined) return await new Promise<never>(() => {});
-  if (output.error !== undefined) throw recordedError(output.error);
-  return output.value;
+  if (output?.error !== undefined) throw recordedError(output.error);
+  return output?.value ?? null;
 }
 
 /** Whether a stop came after the last step of a turn and its calls. */

@@ -9,6 +9,7 @@ import { outputElements } from "../../src/runtime/session/turn.ts";
 import { systemTimer, type Timer } from "../../src/shared/index.ts";
 import { replay } from "../../src/replay/index.ts";
 import { call, calling, saying } from "../support/script.ts";
+import { virtualTime } from "../support/virtual-time.ts";
 import { openSession } from "../support/with-runtime.ts";
 
 const schema = z.object({ city: z.string(), days: z.number() });
@@ -210,7 +211,9 @@ function endless(): { readonly output: OutputInterface; readonly asked: Promise<
 describe("A schema that never settles", () => {
   it("holds its turn until it is cancelled: the text is kept, and the next message works", async () => {
     const { output, asked } = endless();
-    await using open = await openSession({ model: scriptedModel([said, "Fine."]) });
+    let now = 0;
+    const clock = (): number => (now += 10);
+    await using open = await openSession({ model: scriptedModel([said, "Fine."]) }, { clock });
     const { session } = open;
     const turn = await session.send("Where to?", { output });
     await asked;
@@ -222,7 +225,11 @@ describe("A schema that never settles", () => {
     });
     expect((await (await session.send("And?")).result).text).toBe("Fine.");
     const events = await open.events();
-    expect(await replay(events, { model: scriptedModel([]) })).toEqual({ events: events.length });
+    const inTime = { pace: "recorded", time: virtualTime() } as const;
+    for (const pace of [{}, inTime])
+      expect(await replay(events, { model: scriptedModel([]) }, pace)).toEqual({
+        events: events.length,
+      });
   });
 
   it("ends its turn as timed out when the turn's time is up, without a last step", async () => {
