@@ -44,6 +44,7 @@ it.each([
   ["an empty list beside nothing", { result: [] }, []],
   ["a list in another order", { result: ["bob", "alice"] }, ["alice", "bob"]],
   ["a field with a name that says something", { winner: "bob" }, ["bob"]],
+  ["a wrapped value beside another field", { result: "bob", score: 7 }, ["bob"]],
   ["beside half of it as JSON", { a: 1, b: 2 }, ['{"a":1}']],
 ] as const)("is told where it says more: %s", async (_, structuredContent, said) => {
   expect(await told({ content: texts(...said), structuredContent })).toEqual([

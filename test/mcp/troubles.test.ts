@@ -217,6 +217,14 @@ describe("closing the runtime", () => {
     await until(() => pidsIn(folder).every((pid) => !isAlive(pid)));
   });
 
+  it("waits for the start of a server however long its limit is: one timer counts no month", async () => {
+    await using folder = await temporaryFolder();
+    const server = { ...ownServer(folder), startTimeoutMs: Number.MAX_SAFE_INTEGER };
+    await using open = await withServer(server, [[call("own__say", "1")]]);
+    expect(await turn(open)).toBe("stop");
+    expect(await endOf(open, "1")).toMatchObject({ type: "tool.succeeded" });
+  });
+
   it("starts no server of which nobody has sent anything", async () => {
     await using folder = await temporaryFolder();
     const open = await withServer(ownServer(folder), []);

@@ -6,7 +6,13 @@
 import { afterAll, describe, expect, it } from "vitest";
 import type { EventLog, GlobalEvent, NewEvent, SessionEvent } from "../../src/events/index.ts";
 import { openPostgresLog } from "../../src/store/postgres/index.ts";
-import { eventLogContract, inboxContract, ownershipContract } from "../../src/testing/index.ts";
+import {
+  alone,
+  eventLogContract,
+  inboxContract,
+  ownershipContract,
+} from "../../src/testing/index.ts";
+import { eventually } from "../support/eventually.ts";
 import { installedPostgres, startPglite, startPostgres } from "../support/postgres-server.ts";
 import { runSql } from "../support/run-sql.ts";
 
@@ -42,6 +48,22 @@ eventLogContract("on PostgreSQL", {
 async function silence(log: EventLog): Promise<void> {
   await runSql(server.connectionString, `DELETE FROM ${schemas.get(log)}.nodes`);
 }
+
+it("a session that was left unfinished is due until it is deleted", async () => {
+  await using log = await open();
+  for (const session of ["gone", "left"]) {
+    await log.append(session, "none", [alone(1)]);
+    const claim = await log.ownership?.claim(session);
+    await claim?.release({ unfinished: true });
+  }
+  await log.delete("gone");
+  const due = new Set<string>();
+  using _ = log.inbox?.onDue((session) => void due.add(session));
+  await eventually(() => {
+    expect(due).toContain("left");
+  });
+  expect([...due]).toEqual(["left"]);
+});
 
 const several = wanted && programs !== undefined;
 const needs = several ? "" : " (needs `npm run test:postgres` and an installed server)";

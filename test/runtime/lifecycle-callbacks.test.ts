@@ -7,7 +7,9 @@ import type { Meter } from "@opentelemetry/api";
 import { gate, scriptedModel } from "../../src/models/index.ts";
 import { eventIdentity, type Agent, type RuntimeOptions } from "../../src/public/index.ts";
 import { NOT_RUN } from "../../src/runtime/index.ts";
+import type { Timer } from "../../src/shared/index.ts";
 import { eventually } from "../support/eventually.ts";
+import { impatientTimer } from "../support/impatient-timer.ts";
 import { call, calling } from "../support/script.ts";
 import { openSession, reopen } from "../support/with-runtime.ts";
 import { endOf } from "./tools.ts";
@@ -272,3 +274,34 @@ function figuresInMemory(): Figures {
   };
   return { meter, figures, look };
 }
+
+it.each(["language-model-call", "stream-text"] as const)(
+  "an attempt that was not answered in time is no error of the provider: `onError` has the next one's alone, by %s",
+  async (stepSource) => {
+    const called = Promise.withResolvers<void>();
+    const failure = new Error("The key is wrong.");
+    const scripted = scriptedModel([{ failure }]);
+    let calls = 0;
+    const model = {
+      ...scripted,
+      doStream: async (options: Parameters<typeof scripted.doStream>[0]) => {
+        if ((calls += 1) > 1) return await scripted.doStream(options);
+        called.resolve();
+        return await new Promise<never>(() => {});
+      },
+    };
+    const timer: Timer = (milliseconds, due, wait) => {
+      if (wait.kind !== "model") return impatientTimer(milliseconds, due, wait);
+      if (calls === 0) void called.promise.then(due);
+      return { [Symbol.dispose]: () => {} };
+    };
+    const errors: unknown[] = [];
+    const onError = ({ error }: { readonly error: unknown }): void => void errors.push(error);
+    const agent: Agent = { model, timeout: { firstChunkMs: 1000 }, onError };
+    await using open = await openSession(agent, { stepSource, timer });
+    const turn = await open.session.send("Go.");
+    await expect(turn.result).rejects.toMatchObject({ code: "TURN_FAILED" });
+    await open.runtime.close();
+    expect(errors).toEqual([failure]);
+  },
+);

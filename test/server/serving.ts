@@ -3,8 +3,8 @@
 import { request as httpRequest, type IncomingHttpHeaders } from "node:http";
 import {
   createRuntime,
-  type EventLog,
   type Agent,
+  type EventLog,
   type Runtime,
   type RuntimeOptions,
 } from "../../src/public/index.ts";
@@ -34,15 +34,12 @@ export async function serving(
     log,
     ...runtimeOptions
   }: Partial<Pick<RuntimeOptions, "blobs" | "graceMs" | "idleAfterMs">> & {
+    /** Default: a new one in memory. */
     readonly log?: EventLog;
   } = {},
 ): Promise<Serving> {
-  const runtime = await createRuntime({
-    ...(log === undefined ? { memory: true } : { log }),
-    graceMs: 1,
-    ...runtimeOptions,
-    agent,
-  });
+  const kept = log === undefined ? ({ memory: true } as const) : { log };
+  const runtime = await createRuntime({ graceMs: 1, ...runtimeOptions, ...kept, agent });
   const server = await serveNode(runtime, { port: 0, ...options });
   const ask = async (path: string, { body, headers, method, signal }: AskInit = {}) =>
     await fetch(`${server.url}${path}`, {

@@ -70,6 +70,25 @@ describe("blobs in a folder", () => {
     }
   });
 
+  it("are written to the end when this process opens their folder once more", async () => {
+    const dir = join(root, "twice");
+    const [began, goes] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    async function* slow(): AsyncGenerator<Uint8Array> {
+      yield blobContent(8);
+      began.resolve();
+      await goes.promise;
+      yield blobContent(9);
+    }
+    const first = folderBlobs(dir);
+    const writing = first.put(slow());
+    await began.promise;
+    using _ = await folderBlobs(dir).put(blobContent(10));
+    goes.resolve();
+    using held = await writing;
+    const whole = Buffer.concat([blobContent(8), blobContent(9)]);
+    expect(await readBlob(first, held.sha256)).toEqual(whole);
+  });
+
   it("leave files alone that are not theirs", async () => {
     const dir = join(root, "foreign");
     const blobs = folderBlobs(dir);

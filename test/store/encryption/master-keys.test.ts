@@ -13,6 +13,7 @@ import {
   type KeyStore,
 } from "../../../src/public/index.ts";
 import { scriptedModel } from "../../../src/models/index.ts";
+import { UNFINISHED } from "../../../src/store/encryption/key-store.ts";
 import { keyStoreContract } from "../../../src/testing/index.ts";
 import { temporaryFolder } from "../../cli/temporary-folder.ts";
 import { ask } from "../../support/asking.ts";
@@ -105,6 +106,17 @@ it("keys from before there was a master key are read, and wrapped by a rotation"
   expect(await titles(log, keys)).toEqual(["What is the secret?"]);
   expect(await keys.rotate(log)).toEqual({ keys: 1, rotated: 1 });
   expect(await kept.load("a")).toContain("wrapped-key");
+  expect(await titles(log, keys)).toEqual(["What is the secret?"]);
+});
+
+it("a rotation wraps the list of unfinished erasures too, which a dead process left", async () => {
+  const [log, kept] = [await openMemoryLog(), memoryKeys()];
+  await talk(log, masterKeys(kept, { current: first }), ["a"]);
+  const list = JSON.stringify({ turnlog: "unfinished-erasures", sessions: ["a"] });
+  await masterKeys(kept, { current: first }).save(UNFINISHED, list);
+  await masterKeys(kept, { current: second, previous: [first] }).rotate(log);
+  const keys = masterKeys(kept, { current: second });
+  expect(await keys.load(UNFINISHED)).toBe(list);
   expect(await titles(log, keys)).toEqual(["What is the secret?"]);
 });
 

@@ -1,12 +1,12 @@
 /** What repair keeps, what it sets aside, and what it says of both. */
-import { mkdir, rm, writeFile } from "node:fs/promises";
+import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Level } from "level";
 import { expect, it } from "vitest";
 import { openLog } from "../../../src/store/leveldb/open-store.ts";
 import { repairLog } from "../../../src/store/leveldb/repair/repair-log.ts";
 import { alone, numbered, numberedUpTo, positionsOf, stored } from "../../../src/testing/index.ts";
-import { fingerprint, temporaryFolder } from "./disk.ts";
+import { copyStore, fingerprint, temporaryFolder } from "./disk.ts";
 
 /** Two sessions that take turns, an event with an id, a snapshot of each. */
 async function store(dir: string): Promise<void> {
@@ -277,4 +277,15 @@ it("finds nothing to repair in a store that has no log yet", async () => {
   const before = await fingerprint(dir);
   await expect(repairLog({ dir })).rejects.toMatchObject({ code: "LOG_NOT_FOUND" });
   expect(await fingerprint(dir)).toEqual(before);
+});
+
+it("repairs the log as it was before an opening that died, and sets aside what that made of it", async () => {
+  const dir = await temporaryFolder();
+  await store(dir);
+  await copyStore(join(dir, "log"), join(dir, "log.before-open"));
+  await tamper(dir, (rows) => rows.del("e/a/00000000b"));
+  expect(await repairLog({ dir })).toMatchObject({ lost: [], events: 40 });
+  const names = await readdir(dir);
+  expect(names).not.toContain("log.before-open");
+  expect(names.filter((name) => name.startsWith("log.damaged"))).toHaveLength(1);
 });
