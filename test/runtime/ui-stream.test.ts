@@ -256,6 +256,25 @@ it("a stream that is cancelled or not read leaves the turn alone", async () => {
   expect(textOf(await Array.fromAsync(unread))).toBe("One two three four five.");
 });
 
+it("a stream that is cancelled while it waits for a chunk ends at once", async () => {
+  const paused = gate();
+  const step = { parts: [{ type: "text", deltas: ["One ", paused, "two."] }] } as const;
+  const [runtime, session] = await opened([step]);
+  await using _ = runtime;
+  const turn = await session.send("Go", { id: "a" });
+  const reader = uiStream(session, { messageId: "a" }).getReader();
+  for (let next = await reader.read(); next.value?.type !== "text-delta";)
+    next = await reader.read();
+  const waiting = reader.read();
+  await paused.reached;
+  // By then the stream waits for the next event.
+  await session.view();
+  await reader.cancel();
+  expect(await waiting).toEqual({ done: true, value: undefined });
+  paused.open();
+  expect((await turn.result).text).toBe("One two.");
+});
+
 it("a stream's last message is the one of `uiMessages`", async () => {
   const [runtime, session] = await opened([call("pay", { amount: 1 }), "Paid."]);
   await using _ = runtime;
