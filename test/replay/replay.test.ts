@@ -342,7 +342,7 @@ describe("a model and tools of a log", () => {
       await session.send("What time is it?")
     ).result;
     const more = await session.send("And now?");
-    await expect(more.result).rejects.toThrow(/called for the 3\. time.*2 model calls/);
+    await expect(more.result).rejects.toThrow(/call 3 of the replay model.*2 model calls/);
   });
 });
 
