@@ -90,6 +90,119 @@ describe("a request", () => {
     // @ts-expect-error -- required
     expect(() => createClient({})).toThrow(/`baseUrl` must be/);
   });
+
+  it("has five minutes of patience, and takes 45 s of silence for a lost connection", () => {
+    const { patienceMs, silenceMs } = createClient({ baseUrl: "" }).http;
+    expect({ patienceMs, silenceMs }).toEqual({ patienceMs: 300_000, silenceMs: 45_000 });
+  });
+});
+
+describe("each method passes on all that it is given", () => {
+  const basedOn = { messageId: "a" };
+  const answer = { reason: "fine", always: true };
+  const cases: Record<
+    string,
+    readonly [call: (client: Client) => Promise<unknown>, body?: object]
+  > = {
+    "POST /api/sessions": [(client) => client.createSession("x"), { id: "x" }],
+    "GET /api/sessions?after=a&prefix=p&status=idle&limit=2": [
+      (client) => client.sessions({ after: "a", prefix: "p", status: "idle", limit: 2 }),
+    ],
+    "GET /api/approvals": [(client) => client.approvals()],
+    "POST /api/approvals/s~1": [
+      (client) => client.approve("s~1", answer),
+      { approved: true, ...answer },
+    ],
+    "POST /api/approvals/s~2": [
+      (client) => client.deny("s~2", answer),
+      { approved: false, ...answer },
+    ],
+    "POST /api/outputs/s~3": [
+      (client) => client.answerCall("s~3", { output: 7, by: "ann" }),
+      { output: 7, by: "ann" },
+    ],
+    "POST /api/outputs/s~4": [
+      (client) => client.answerCall("s~4", { error: "Lost." }),
+      { error: "Lost." },
+    ],
+    "GET /api/blobs/00ff": [(client) => client.blob("00ff")],
+    "GET /api/sessions/s?position=4": [(client) => client.session("s").view(4)],
+    "GET /api/sessions/s/prompt?position=4": [(client) => client.session("s").prompt(4)],
+    "GET /api/sessions/s/diff?before=1&after=4": [(client) => client.session("s").diff(1, 4)],
+    "GET /api/sessions/s/context?position=4": [(client) => client.session("s").context(4)],
+    "GET /api/sessions/s/branches": [(client) => client.session("s").branches()],
+    "GET /api/sessions/s/approvals": [(client) => client.session("s").approvals()],
+    "GET /api/sessions/s/queue": [(client) => client.session("s").queue()],
+    "GET /api/chat/s/messages?limit=2&before=m": [
+      (client) => client.session("s").messages({ limit: 2, before: "m" }),
+    ],
+    "POST /api/sessions/s/queue": [
+      (client) =>
+        client.session("s").send("Hi", {
+          id: "m",
+          delivery: "steer",
+          notBefore: "2030-01-01T00:00:00Z",
+          replaces: "l",
+          basedOn,
+        }),
+      {
+        message: "Hi",
+        id: "m",
+        delivery: "steer",
+        notBefore: "2030-01-01T00:00:00Z",
+        replaces: "l",
+        basedOn,
+      },
+    ],
+    "POST /api/sessions/s/queue/m": [
+      (client) => client.session("s").reschedule("m", "steer"),
+      { delivery: "steer" },
+    ],
+    "POST /api/sessions/s/queue/n": [
+      (client) =>
+        client.session("s").reschedule("n", {
+          delivery: "follow-up",
+          notBefore: "2030-01-01T00:00:00Z",
+        }),
+      { delivery: "follow-up", notBefore: "2030-01-01T00:00:00Z" },
+    ],
+    "DELETE /api/sessions/s/queue/m": [(client) => client.session("s").withdraw("m")],
+    "POST /api/sessions/s/resume": [(client) => client.session("s").resume(), {}],
+    "POST /api/sessions/s/cancel": [
+      (client) => client.session("s").cancel({ mode: "after-tools", reason: "r", withdraw: true }),
+      { mode: "after-tools", reason: "r", withdraw: true },
+    ],
+    "POST /api/sessions/s/compact": [(client) => client.session("s").compact(), {}],
+    "GET /api/sessions/s/compact?position=4": [(client) => client.session("s").preview(4)],
+    "POST /api/sessions/s/restore": [(client) => client.session("s").restore(4), { position: 4 }],
+    "POST /api/sessions/s/rewind": [
+      (client) => client.session("s").rewind({ beforeTurn: 2, tell: true, basedOn }),
+      { beforeTurn: 2, tell: true, basedOn },
+    ],
+    "POST /api/sessions/s/checkout": [
+      (client) => client.session("s").checkout(3, { tell: true, basedOn }),
+      { branch: 3, tell: true, basedOn },
+    ],
+    "POST /api/sessions/s/fork": [
+      (client) => client.session("s").fork({ position: 4, id: "f" }),
+      { position: 4, id: "f" },
+    ],
+    "POST /api/sessions/s/rerun": [
+      (client) => client.session("s").rerun({ step: 2, id: "r" }),
+      { step: 2, id: "r" },
+    ],
+    "DELETE /api/sessions/s?forks=copy": [
+      (client) => client.session("s").delete({ forks: "copy" }),
+    ],
+    "GET /api/sessions/s/export": [(client) => client.session("s").export()],
+  };
+
+  it.each(Object.entries(cases))("%s", async (request, [call, body]) => {
+    const server = new ScriptedServer(json({ session: "s" }));
+    await call(clientOf(server));
+    expect(server.paths).toEqual([request]);
+    expect(server.seen[0]?.body).toEqual(body);
+  });
 });
 
 describe("the events of a session", () => {
@@ -171,6 +284,17 @@ describe("the events of a session", () => {
       code: "SERVER_UNREACHABLE",
     });
   });
+
+  it.each([408, 425, 429, 502, 503, 504])(
+    "come from the next attempt after a %i: the server is about to come back",
+    async (status) => {
+      const server = new ScriptedServer(
+        problem(status, "SERVER_FAILED"),
+        stream([frameOf(1)], { end: "hang" }),
+      );
+      expect(await first(clientOf(server).session("s").events(), 1)).toEqual([1]);
+    },
+  );
 
   it("go on when a stream breaks that was good for longer than the client's patience", async () => {
     vi.useFakeTimers({ toFake: ["Date"], now: 0 });

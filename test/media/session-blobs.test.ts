@@ -8,6 +8,7 @@ import {
   blobReference,
   readBlob,
   type BlobStore,
+  type EventBody,
   type EventMap,
   type EventType,
   type SessionEvent,
@@ -29,6 +30,7 @@ import { scriptedModel } from "../../src/models/index.ts";
 import { call, calling, saying } from "../support/script.ts";
 import { animatedGif, pdf, png, wav } from "../support/media.ts";
 import { openSession, type OpenOptions } from "../support/with-runtime.ts";
+import { asked, stepFinished, stepStarted, turnEnded } from "../projections/session-of.ts";
 import { containing } from "../runtime/tools.ts";
 
 const shot = png({ width: 200, height: 100, seed: 1 });
@@ -525,6 +527,79 @@ it("a prompt of any position can be looked at with its media, as it is sent", as
     { role: "assistant", content: [text] },
   ]);
   expect((await promptWithMedia(open.log, "s")).length).toBe(4);
+});
+
+describe("the media of a stored prompt", () => {
+  const files = [
+    { data: base64, mediaType: "image/png" },
+    { data: wav(1).toString("base64"), mediaType: "audio/wav" },
+    { data: pdf(1).toString("base64"), mediaType: "application/pdf" },
+  ].map((file) => ({ type: "file" as const, ...file }));
+  const step = (number: number, provider: string, modelId: string): readonly EventBody[] => {
+    const started = stepStarted(number);
+    if (started.type !== "step.started") throw new Error("It is no step.");
+    return [
+      { ...started, data: { ...started.data, model: { provider, modelId } } },
+      stepFinished(number, "tool-calls"),
+    ];
+  };
+
+  /** The media types that the prompt of a session with these steps shows. */
+  async function shownAfter(
+    steps: readonly EventBody[],
+    options: Parameters<typeof promptWithMedia>[2] = {},
+  ): Promise<readonly string[]> {
+    await using log = await openMemoryLog();
+    const agent = { digest: "d", model: { provider: "p", modelId: "m" }, tools: [] };
+    const queued = { id: "m1", content: files, delivery: "follow-up" } as const;
+    const bodies: readonly EventBody[] = [
+      { type: "session.created", data: { agent } },
+      { type: "message.queued", data: queued },
+      ...asked("").slice(1),
+      ...steps,
+      ...(steps.length === 0 ? [] : [turnEnded()]),
+    ];
+    await log.append(
+      "s",
+      "none",
+      bodies.map((body) => ({ time: 1, ...body })),
+    );
+    const [message] = await promptWithMedia(log, "s", options);
+    if (message === undefined || typeof message.content === "string") return [];
+    return message.content.flatMap((part) => (part.type === "file" ? [part.mediaType] : []));
+  }
+
+  const all = ["image/png", "audio/wav", "application/pdf"];
+  const silent = ["image/png", "application/pdf"];
+  const claude = { provider: "anthropic.messages", modelId: "claude-sonnet-4-5" };
+  const other = { provider: "turnlog", modelId: "scripted" };
+
+  it.each<[string, readonly EventBody[], Parameters<typeof promptWithMedia>[2], readonly string[]]>(
+    [
+      ["all of them before any step", [], {}, all],
+      [
+        "those of the last step's model",
+        [...step(1, other.provider, other.modelId), ...step(2, claude.provider, claude.modelId)],
+        {},
+        silent,
+      ],
+      [
+        "those of the last step's model, not of an earlier one",
+        [...step(1, claude.provider, claude.modelId), ...step(2, other.provider, other.modelId)],
+        {},
+        all,
+      ],
+      [
+        "those of the last step before the position",
+        [...step(1, claude.provider, claude.modelId), ...step(2, other.provider, other.modelId)],
+        { position: 6 },
+        silent,
+      ],
+      ["those of the model that is named", [], { model: claude }, silent],
+    ],
+  )("are %s", async (_, steps, options, shown) => {
+    expect(await shownAfter(steps, options)).toEqual(shown);
+  });
 });
 
 it("a session with media is replayed without them", async () => {

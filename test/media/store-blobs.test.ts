@@ -17,8 +17,8 @@ import {
   verifyLog,
   verifySession,
   type Runtime,
+  TurnlogError,
   type StoreLog,
-  type TurnlogError,
 } from "../../src/public/index.ts";
 import { copyBlobs } from "../../src/archive/exchange/index.ts";
 import { collectBlobs, deleteSession, usedBlobs } from "../../src/media/used-blobs.ts";
@@ -110,6 +110,44 @@ describe("the blobs of a store", () => {
     };
     await expect(collectBlobs(unreadable, log.blobs)).rejects.toThrow("damaged");
     expect((await digestsIn(log.blobs)).size).toBe(3);
+  });
+
+  it.each([
+    ["stay where an event cannot be read and may name one: its type is lost", undefined, false],
+    ["stay where an event that names one cannot be read", "blob.stored", false],
+    ["go as always where an event of another kind cannot be read", "part.text-delta", true],
+  ])("%s", async (_, type, goes) => {
+    const blobs = memoryBlobs();
+    const [kept, unused] = await Promise.all(
+      shots.slice(0, 2).map(async (shot) => {
+        using held = await blobs.put(shot);
+        return held.sha256;
+      }),
+    );
+    const invalid = new TurnlogError("EVENT_INVALID", "Invalid.", {
+      session: "s",
+      position: 1,
+      details: type === undefined ? {} : { type },
+    });
+    const log: Parameters<typeof collectBlobs>[0] = {
+      async *list() {
+        await Promise.resolve();
+        yield { session: "s", revision: 2, createdAt: 1, updatedAt: 1 };
+      },
+      async *deleted() {},
+      async *read(_session, { from = 1 } = {}) {
+        await Promise.resolve();
+        if (from === 1) throw invalid;
+        const data = { sha256: kept ?? "", mediaType: "image/png", bytes: 1 };
+        yield { position: 2, time: 1, type: "blob.stored", data };
+      },
+    };
+    const outcome = await collectBlobs(log, blobs).then(
+      ({ removed }) => removed,
+      (error: unknown) => error,
+    );
+    expect(outcome).toBe(goes ? 1 : invalid);
+    expect(await digestsIn(blobs)).toEqual(new Set(goes ? [kept] : [kept, unused]));
   });
 
   it("are in a backup with the events of the same moment, which opens as a store", async () => {

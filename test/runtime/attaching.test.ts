@@ -3,6 +3,7 @@
 import { rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import type { UserContent } from "ai";
 import { describe, expect, it } from "vitest";
 import { scriptedModel } from "../../src/models/index.ts";
 import { openSession } from "../support/with-runtime.ts";
@@ -125,6 +126,29 @@ describe("a message with files", () => {
     await expect(open.session.send({ text: " ", files: [] })).rejects.toMatchObject({
       code: "INVALID_INPUT",
     });
+  });
+
+  it("is what it was when it was sent, whatever its sender makes of its lists and bytes", async () => {
+    await using folder = await temporaryFolder({ "notes.md": "as it was" });
+    const model = scriptedModel(["One.", "Two."]);
+    await using open = await openSession({ model });
+    const named = { text: "Read it.", files: [join(folder.path, "notes.md")] };
+    const data = Buffer.from(pixel);
+    const parts: UserContent = [
+      { type: "file", data, mediaType: "image/png" },
+      { type: "text", text: "Look." },
+    ];
+    const sent = [open.session.send(named), open.session.send(parts)];
+    named.text = "Changed.";
+    named.files[0] = "missing";
+    data.fill(0);
+    parts.pop();
+    for (const turn of sent) await (await turn).result;
+    const prompt = JSON.stringify(model.calls[1]?.prompt);
+    expect(prompt).toContain("as it was");
+    expect(prompt).toContain("Read it.");
+    expect(prompt).toContain(pixel.toString("base64"));
+    expect(prompt).toContain("Look.");
   });
 });
 

@@ -7,6 +7,7 @@ import { z } from "zod";
 import { createRuntime, openMemoryLog, type Runtime } from "../../src/public/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
 import { wrapLog } from "../../src/replay/index.ts";
+import { listSessions } from "../../src/state/index.ts";
 import { ask } from "../support/asking.ts";
 import { runs } from "../support/runs.ts";
 import { call, calling } from "../support/script.ts";
@@ -128,6 +129,31 @@ describe("a list of sessions", () => {
     await using runtime = await createRuntime({ log: watched, agent });
     expect(await names(runtime, { limit: 3 })).toEqual(["s39", "s38", "s37"]);
     expect(read.size).toBeLessThanOrEqual(5);
+  });
+
+  it("takes each stored summary from the look-up of many, and reads none again", async () => {
+    await using log = await openMemoryLog();
+    await using writer = await createRuntime({ log, agent });
+    for (const id of ["a", "b", "c"]) await ask(await writer.session(id), "Hello.");
+    await writer.close();
+    const asked: unknown[] = [];
+    const watched = wrapLog(log, {
+      loadSnapshot: (session, projection) => {
+        asked.push(session);
+        return log.loadSnapshot(session, projection);
+      },
+      loadSnapshots: async (sessions, projection) => {
+        asked.push(sessions);
+        return await Promise.all(sessions.map((session) => log.loadSnapshot(session, projection)));
+      },
+    });
+    const rows = await Array.fromAsync(listSessions(watched));
+    expect(rows.map(({ session, turns }) => [session, turns])).toEqual([
+      ["a", 1],
+      ["b", 1],
+      ["c", 1],
+    ]);
+    expect(asked).toEqual([["a", "b", "c"]]);
   });
 
   it("refuses what is not a query", async () => {

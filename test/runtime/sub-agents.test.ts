@@ -187,6 +187,34 @@ it("bounds how deep agents call agents, by name or within each other", async () 
   expect(await Array.fromAsync(runtime.sessions())).toHaveLength(3);
 });
 
+it("counts of each session what it used itself, and what all below it used", async () => {
+  const model = scriptedModel(({ prompt }) =>
+    prompt.at(-1)?.role === "user" ? calling(call("below", "c", task("deeper"))) : "Done.",
+  );
+  const leaf: Agent = { model: scriptedModel(() => "Leaf.") };
+  const middle: Agent = { model, tools: { below: agentTool({ agent: leaf, description }) } };
+  const agent: Agent = { model, tools: { below: agentTool({ agent: middle, description }) } };
+  await using runtime = await createRuntime({ memory: true, agent });
+  const session = await runtime.session("p");
+  await (
+    await session.send("Go")
+  ).result;
+  const { own, total, subAgents } = await session.subAgents();
+  const [child] = subAgents;
+  const [grandchild] = child?.subAgents ?? [];
+  const sums = [grandchild, child, { own, total }].map((one) => [
+    one?.own.outputTokens ?? 0,
+    one?.total.outputTokens ?? 0,
+  ]);
+  const [[leafs = 0] = [], [middles = 0] = [], [mine = 0] = []] = sums;
+  expect(Math.min(leafs, middles, mine)).toBeGreaterThan(0);
+  expect(sums).toEqual([
+    [leafs, leafs],
+    [middles, middles + leafs],
+    [mine, mine + middles + leafs],
+  ]);
+});
+
 it("fails a call whose session would have too long an id, and no reader of the parent", async () => {
   const model = scriptedModel([calling(call("work", "c", task("x"))), "Alone."]);
   const tools = { work: agentTool({ agent: { model: scriptedModel(["x"]) }, description }) };
