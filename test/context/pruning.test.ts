@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 import { defaultEstimator } from "../../src/context/estimate/token-estimator.ts";
 import { meter } from "../../src/context/estimate/message-size.ts";
 import {
+  marksPay,
   planPruning,
   type PruneOptions,
   type PruningPlan,
@@ -333,6 +334,26 @@ describe("the prompt cache", () => {
     expect(cacheOf(new Session(), 0).warm).toBe(false);
     expect(cacheOf(after({ cacheReadTokens: 0, cacheWriteTokens: 0 }), 0).warm).toBe(false);
     expect(cacheOf(after({}), 0).warm).toBe(true);
+  });
+
+  it("is paid for where a prompt came within its lifetime, or a turn's own steps read it again", () => {
+    const pays = (session: Session, later: number, hasTools = false, ttl?: "1h"): boolean =>
+      marksPay(session.usage, hasTools, ttl ?? "5m", lastAt(session) + later);
+    const steps = after(read);
+    expect(pays(steps, 5 * minute)).toBe(true);
+    expect(pays(steps, 5 * minute + 1)).toBe(false);
+    expect(pays(steps, 60 * minute, false, "1h")).toBe(true);
+    expect(pays(steps, 60 * minute + 1, false, "1h")).toBe(false);
+    // Two steps that read at a tenth, for a write that costs a quarter more, or twice as much.
+    expect(pays(steps, 99 * minute, true)).toBe(true);
+    expect(pays(steps, 99 * minute, true, "1h")).toBe(true);
+    const single = new Session();
+    single.ask("Go.");
+    single.start(claude);
+    single.finish(read);
+    expect(pays(single, 99 * minute, true)).toBe(false);
+    expect(pays(new Session(), 0, true)).toBe(true);
+    expect(pays(new Session(), 0)).toBe(false);
   });
 
   it("has the prices of the model, and as many steps to come as a turn has had", () => {

@@ -1,7 +1,15 @@
 /** What a session may do, by the machine alone: given its log, when something happens, then where it is and what is asked for. */
 import { describe, expect, it } from "vitest";
-import { entriesOf } from "../../src/events/index.ts";
-import { initialMachineState, machineFold } from "../../src/machines/machine-fold.ts";
+import { type EventBody, entriesOf } from "../../src/events/index.ts";
+import type { StructuralType } from "../../src/machines/structural-events.ts";
+import { openCalls } from "../../src/machines/index.ts";
+import {
+  initialMachineState,
+  isBetweenTurns,
+  isWaiting,
+  machineFold,
+  resolveMachineState,
+} from "../../src/machines/machine-fold.ts";
 import {
   answered,
   approvalRequested,
@@ -34,6 +42,8 @@ import {
   unknown,
   withdrawn,
 } from "./given.ts";
+
+type Body = EventBody<StructuralType>;
 
 const waiting = { idle: "waiting" } as const;
 const boundary = { streaming: "boundary" } as const;
@@ -98,6 +108,14 @@ describe("A session that is idle", () => {
     expect(given(compactionStarted).when(compacted)).toMatchObject(reached(waiting));
     expect(given(compactionStarted).when(compactionRejected)).toMatchObject(reached(waiting));
     expect(given().when(compactionStarted)).toMatchObject(reached("compacting", "compact"));
+  });
+
+  it("compacts again after a compaction that was cancelled, which says nothing of the next one", () => {
+    const again = given(compactionStarted, cancelRequested, compactionRejected);
+    expect(again.when(compactionStarted)).toMatchObject({
+      ...reached("compacting", "compact"),
+      context: { stopping: undefined, skipCalls: false },
+    });
   });
 
   it("is over for good when it is closed", () => {
@@ -432,6 +450,40 @@ describe("A compaction between two steps", () => {
       ),
     ).toMatchObject(reached(ending, "endTurn: cancelled"));
   });
+});
+
+it("a session waits between turns, and not while the next one is due or runs, or when it is closed", () => {
+  const asked = (...history: readonly Body[]): readonly boolean[] => {
+    const { value, context } = given(...history).when();
+    const state = resolveMachineState({ value, context });
+    return [isWaiting(state), isBetweenTurns(state)];
+  };
+  expect(asked()).toEqual([true, true]);
+  expect(asked(message("m1"))).toEqual([false, true]);
+  for (const busy of [[...calling], [...twoCalls], [compactionStarted], [closed]])
+    expect(asked(...busy)).toEqual([false, false]);
+});
+
+it("the calls that are open, and those of them that wait for somebody, are counted from event to event", () => {
+  const counts = (...bodies: readonly Body[]): unknown => {
+    const { context } = given(twoCalls).when(...bodies);
+    const live = openCalls(context);
+    expect(openCalls({ calls: structuredClone(context.calls) })).toEqual(live);
+    return live;
+  };
+  const asked = approvalRequested("a");
+  expect(counts()).toEqual({ open: 2, asking: 0 });
+  expect(counts(asked)).toEqual({ open: 2, asking: 1 });
+  expect(counts(asked, approvalRequested("b"))).toEqual({ open: 2, asking: 2 });
+  expect(counts(asked, answered("a", true))).toEqual({ open: 2, asking: 0 });
+  expect(counts(asked, answered("a", false), denied("a"))).toEqual({ open: 1, asking: 0 });
+  expect(counts(asked, skipped("a"), toolStarted("b"))).toEqual({ open: 1, asking: 0 });
+  const output: EventBody<"tool.output-requested"> = {
+    type: "tool.output-requested",
+    data: { step: 1, callId: "b", toolName: "add" },
+  };
+  expect(counts(asked, output)).toEqual({ open: 2, asking: 2 });
+  expect(counts(output, succeeded("b"))).toEqual({ open: 1, asking: 0 });
 });
 
 it("a call of thousands is written anew with a few others, at each of its events", () => {

@@ -50,6 +50,10 @@ it("the result of a call that the provider ran is kept once it is whole, an erro
   expect(partsOf({ type: "part.tool-error", data: { ...own, input: {}, error } })).toStrictEqual([
     { ...shown, output: error, isError: true },
   ]);
+  const marked = { ...own, input: {}, error, providerMetadata: metadata };
+  expect(partsOf({ type: "part.tool-error", data: marked })).toStrictEqual([
+    { ...shown, output: error, isError: true, providerMetadata: metadata },
+  ]);
   for (const other of [{ preliminary: true }, { providerExecuted: false }])
     expect(partsOf({ type: "part.tool-result", data: { ...result, ...other } })).toEqual([]);
 });

@@ -182,6 +182,26 @@ it("is left out when its result is no longer shown: compacted away, redacted, or
   expect(problems(fork)).toEqual([]);
 });
 
+it("stays while nothing follows but a compaction that says nothing", () => {
+  const session = besideOurs();
+  session.start();
+  session.say("Wait.");
+  session.finish();
+  session.end();
+  const last = session.history.items.findLast(({ kind }) => kind === "step")?.position ?? 0;
+  session.record({
+    type: "context.compacted",
+    data: {
+      strategy: "own",
+      covers: { from: last, to: session.position },
+      summary: "",
+      beforeTokens: 9,
+      afterTokens: 1,
+    },
+  });
+  expect(outline(session)).toEqual(["user", "assistant two c", "tool =c"]);
+});
+
 it("is not confused with a later call with its id", () => {
   const session = besideOurs();
   session.start();
@@ -204,22 +224,36 @@ it("is not confused with a later call with its id", () => {
   ]);
 });
 
-it("is no longer named by the calls of ours that it made", () => {
+it("is no longer named by the calls of ours that it made, and one that was answered still is", () => {
   const session = new Session();
   session.ask("Search.");
   session.start();
+  session.ownCall("one");
+  session.ownResult("one");
   session.ownCall("two");
   const anthropic = { caller: { type: "code_execution_20250825", toolId: "two" }, other: 1 };
   session.record({
     type: "part.tool-call",
     data: { toolCallId: "c", toolName: "read", input: {}, providerMetadata: { anthropic } },
   });
+  const answered = { caller: { ...anthropic.caller, toolId: "one" } };
+  session.record({
+    type: "part.tool-call",
+    data: {
+      toolCallId: "d",
+      toolName: "read",
+      input: {},
+      providerMetadata: { anthropic: answered },
+    },
+  });
   session.finish({}, "tool-calls");
   session.answer("c", "found");
+  session.answer("d", "found");
   const sent = (): string => JSON.stringify(promptMessages(session.history, session.view));
   expect(sent().match(/"toolId":"two"/g)).toHaveLength(2);
   session.end();
   session.ask("And?");
   expect(sent()).not.toContain('"two"');
   expect(sent()).toContain('"other":1');
+  expect(sent().match(/"toolId":"one"/g)).toHaveLength(2);
 });
