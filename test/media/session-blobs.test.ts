@@ -30,7 +30,7 @@ import { scriptedModel } from "../../src/models/index.ts";
 import { call, calling, saying } from "../support/script.ts";
 import { animatedGif, pdf, png, wav } from "../support/media.ts";
 import { openSession, type OpenOptions } from "../support/with-runtime.ts";
-import { asked, stepFinished, stepStarted, turnEnded } from "../projections/session-of.ts";
+import { asked, said, stepFinished, stepStarted, turnEnded } from "../projections/session-of.ts";
 import { containing } from "../runtime/tools.ts";
 
 const shot = png({ width: 200, height: 100, seed: 1 });
@@ -540,6 +540,7 @@ describe("the media of a stored prompt", () => {
     if (started.type !== "step.started") throw new Error("It is no step.");
     return [
       { ...started, data: { ...started.data, model: { provider, modelId } } },
+      ...said("Seen."),
       stepFinished(number, "tool-calls"),
     ];
   };
@@ -592,7 +593,7 @@ describe("the media of a stored prompt", () => {
       [
         "those of the last step before the position",
         [...step(1, claude.provider, claude.modelId), ...step(2, other.provider, other.modelId)],
-        { position: 6 },
+        { position: 9 },
         silent,
       ],
       ["those of the model that is named", [], { model: claude }, silent],
