@@ -47,9 +47,9 @@ it("collects what no session has, and says what a deletion took along", async ()
   const at = { cwd: folder.path };
   const collected = await run(["gc", "--json"], at);
   expect(jsonLines(collected.stdout)).toMatchObject([{ removed: 1 }]);
-  expect((await run(["gc"], at)).stdout).toContain("0 blobs of no session");
+  expect((await run(["gc"], at)).stdout).toContain("0 blobs that no session uses");
   expect((await run(["delete", "one", "--yes"], at)).stdout).toMatch(/and 1 blob\./);
-  expect((await run(["gc"], at)).stdout).toContain("0 blobs of no session");
+  expect((await run(["gc"], at)).stdout).toContain("0 blobs that no session uses");
 });
 
 it("says of a blob that is gone where it belongs, and copies what is left", async () => {

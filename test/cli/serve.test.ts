@@ -133,7 +133,7 @@ describe("turnlog serve", () => {
 
   it.each([
     [["--no-token", "--host", "0.0.0.0"], /without a token/],
-    [["--agent", "none.ts", "--model", "offline"], /--model would change nothing/],
+    [["--agent", "none.ts", "--model", "offline"], /--model would have no effect/],
     [["--prot", "1"], /unknown option/],
   ])("refuses %j", async (options, words) => {
     await using folder = await temporaryFolder({});

@@ -122,7 +122,7 @@ describe("while an application has the store open", () => {
     expect((await ended("import", "s.jsonl")).stderr).toMatch(/\[REVISION_CONFLICT\]|exists/);
     const refused = await ended("import", "s.jsonl", "--as", "x", "--no-verify");
     expect(refused).toMatchObject({ code: 2 });
-    expect(refused.stderr).toContain("imports without --no-verify");
+    expect(refused.stderr).toContain("cannot import with --no-verify");
   });
 
   it("answers a chat in a second terminal by the application's agent", async () => {
@@ -134,7 +134,7 @@ describe("while an application has the store open", () => {
     expect(JSON.stringify(history)).toContain(JSON.stringify(stdout.trim()).slice(1, -1));
     const refused = await ended("--session", "s", "--model", "offline", "hello");
     expect(refused).toMatchObject({ code: 2, stdout: "" });
-    expect(refused.stderr).toContain("--model would change nothing");
+    expect(refused.stderr).toContain("--model would have no effect");
   });
 
   it("does in the second terminal what a chat does: sends, runs again, rewinds, forks", async () => {
@@ -174,7 +174,7 @@ describe("while an application has the store open", () => {
     expect((await ended("rerun", "none")).stderr).toContain("[SESSION_NOT_FOUND]");
     const refused = await ended("rerun", "f", "--hash-chain");
     expect(refused).toMatchObject({ code: 2, stdout: "" });
-    expect(refused.stderr).toContain("--hash-chain would change nothing");
+    expect(refused.stderr).toContain("--hash-chain would have no effect");
   });
 
   it("refuses what only the application's process could do to its files", async () => {

@@ -95,7 +95,7 @@ it("`sessions` lists it beside all others also where its turn has not ended", as
 it("`gc` takes what no session has", async () => {
   const { code, stdout } = await run(["gc"], { cwd });
   expect(code).toBe(0);
-  expect(stdout).toContain("1 blob of no session");
+  expect(stdout).toContain("1 blob that no session uses");
 });
 
 it("`delete` takes it away, and the store is sound after", async () => {

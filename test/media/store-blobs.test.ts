@@ -179,12 +179,12 @@ describe("the blobs of a store", () => {
       session,
       problems.map(({ rule, what }) => [
         rule,
-        /Blob (\w+) is (missing|not what)/.exec(what)?.slice(1),
+        /Blob (\w+) is (missing|damaged)/.exec(what)?.slice(1),
       ]),
     ]);
     expect(found).toEqual([
       ["one", [["blobs", [digests[0], "missing"]]]],
-      ["two", [["blobs", [digests[2], "not what"]]]],
+      ["two", [["blobs", [digests[2], "damaged"]]]],
     ]);
     const backup = await log.backup(join(root, `${folders++}`));
     expect(backup).toMatchObject({ blobs: 1, lostBlobs: [digests[0], digests[2]] });

@@ -142,7 +142,7 @@ describe("a function that a step needs", () => {
       await expect(failed).rejects.toMatchObject({
         code: "TURN_FAILED",
         message: containing(`\`${name}\``),
-        cause: { message: containing("Mend it"), code: "CALLBACK_FAILED" },
+        cause: { message: containing("Fix it"), code: "CALLBACK_FAILED" },
       });
       expect(model.calls).toHaveLength(0);
       // Figures name it too, and harm nothing.

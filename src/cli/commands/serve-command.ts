@@ -163,7 +163,7 @@ async function agentOf(
       ...(allowWrite ? ["--allow-write"] : []),
     ];
     if (idle.length > 0)
-      throw new UsageError(`${idle.join(" and ")} would change nothing: --agent names the agent.`);
+      throw new UsageError(`${idle.join(" and ")} would have no effect: --agent names the agent.`);
     return await (await import("../settings/agent-module.ts")).agentOf(file);
   }
   // Provider warnings are events here; the SDK must not write them again.
