@@ -1,15 +1,15 @@
 /** The agent that a user passes in: its settings, their validation, and the interface of model calls. */
 
-export { interruptedPolicy } from "./agent-tool-settings.ts";
-export { agentTool } from "./agent-tool.ts";
 export {
+  interruptedPolicy,
   type AgentToolOptions,
   type RunInSession,
   DEFAULT_MAX_DEPTH,
   agentToolOptions,
   withAgentTool,
 } from "./agent-tool-settings.ts";
-export { agentSchema, strategySchema } from "./agent-schema.ts";
+export { agentTool } from "./agent-tool.ts";
+export { agentSchema, strategySchema, schemaOfSdk } from "./agent-schema.ts";
 export {
   type Agent,
   type PreparedAgent,
@@ -18,6 +18,7 @@ export {
   nameOf,
   prepareAgent,
   stepLimit,
+  checkTools,
 } from "./agent.ts";
 export {
   callLimits,
@@ -26,14 +27,13 @@ export {
   toolConcurrency,
   toolTimeoutMs,
   turnLimits,
+  CallWatch,
 } from "./agent-limits.ts";
-export { checkTools } from "./agent.ts";
 export { callSettings } from "./call-settings.ts";
 export { bindSearch, foundBy, loadedAgent, searchTools, withoutSearch } from "./tool-search.ts";
-export { requestTools } from "./request-tools.ts";
+export { requestTools, type InferAgentUIMessage, isCallOf } from "./request-tools.ts";
 export { sentTools } from "./sent-tools.ts";
 export { approvalStatus } from "./tool-approval.ts";
-export { CallWatch } from "./agent-limits.ts";
 export {
   type CompactionChoice,
   type ContextOptions,
@@ -82,5 +82,3 @@ export {
   parsedOutput,
   unreportedUsage,
 } from "./turn-output.ts";
-export { type InferAgentUIMessage, isCallOf } from "./request-tools.ts";
-export { schemaOfSdk } from "./agent-schema.ts";

@@ -41,8 +41,7 @@ export {
   estimateSpent,
   turnsCost,
 } from "./spending/cost.ts";
-export { dropMiddle } from "./compaction/dropping.ts";
-export { dropOldest } from "./compaction/dropping.ts";
+export { dropMiddle, dropOldest, slidingWindow } from "./compaction/dropping.ts";
 export {
   newestTokens,
   onlyTheNewest,
@@ -84,8 +83,6 @@ export {
   SHORTEST_LIFETIME_MS,
   marksPay,
   promptCache,
-} from "./shortening/pruning.ts";
-export {
   PRUNE_DEFAULTS,
   type PruneOptions,
   planPruning,
@@ -98,11 +95,9 @@ export {
   cutSchema,
   pageLimit,
   resultShare,
+  resultPage,
 } from "./shortening/result-cuts.ts";
-export { resultPage } from "./shortening/result-cuts.ts";
 export { withRunningRequest } from "./compaction/running-request.ts";
-export { SentMessages } from "./sent/messages.ts";
-export { nameRefusal } from "./sent/messages.ts";
-export { slidingWindow } from "./compaction/dropping.ts";
+export { SentMessages, nameRefusal } from "./sent/messages.ts";
 export { summarize } from "./compaction/summarize.ts";
 export { type TokenEstimator, defaultEstimator, tokenizer } from "./estimate/token-estimator.ts";

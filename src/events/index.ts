@@ -17,8 +17,9 @@ export {
   type SessionEntry,
   type Snapshot,
 } from "./ports/event-log.ts";
-export type { Inbox, InboxCommand } from "./ports/ownership.ts";
 export {
+  type Inbox,
+  type InboxCommand,
   type Claim,
   type Ownership,
   elsewhere,
@@ -35,12 +36,38 @@ export {
   type NoEvents,
   checkedAppData,
   defineEvents,
+  REDACTED,
+  REDACTED_FIELD,
+  isRedacted,
 } from "./catalogue/define-events.ts";
-export { askedId, sessionOfAsked } from "./values/ids.ts";
-export { isRepeatedId, isRepeatOf, repeatedId } from "./values/ids.ts";
+export {
+  askedId,
+  sessionOfAsked,
+  isRepeatedId,
+  isRepeatOf,
+  repeatedId,
+  isSessionId,
+  parseSessionId,
+  fromSegment,
+  segmentOf,
+  shellWord,
+} from "./values/ids.ts";
 export { assertAppendable, idOf } from "./checks/appendable.ts";
 export { cutShort, textStart } from "./values/text-start.ts";
-export { plainJson } from "./values/json.ts";
+export {
+  plainJson,
+  canonicalJson,
+  type JsonObject,
+  type JsonValue,
+  MOST_LEVELS,
+  type ProviderMetadata,
+  type StoredError,
+  isNestedDeeper,
+  jsonObjectSchema,
+  jsonSchema,
+  providerMetadataSchema,
+  storedErrorSchema,
+} from "./values/json.ts";
 export {
   type FileBlob,
   blobLine,
@@ -51,6 +78,7 @@ export {
   eventLine,
   headerLine,
   parseHeaderLine,
+  assertKnownFormat,
 } from "./checks/session-file.ts";
 export { type BlobMeasures, blobMeasuresSchema, measuresIn } from "./values/blob-measures.ts";
 export { blobReference, referredBlob, resemblesReference } from "./values/blob-reference.ts";
@@ -74,19 +102,6 @@ export {
   withEntry,
   withoutEntries,
 } from "./values/by-id.ts";
-export {
-  canonicalJson,
-  type JsonObject,
-  type JsonValue,
-  MOST_LEVELS,
-  type ProviderMetadata,
-  type StoredError,
-  isNestedDeeper,
-  jsonObjectSchema,
-  jsonSchema,
-  providerMetadataSchema,
-  storedErrorSchema,
-} from "./values/json.ts";
 export {
   type EventBody,
   type EventMap,
@@ -145,7 +160,6 @@ export {
   uploadNames,
 } from "./values/file-reference.ts";
 export { type ChainEnd, type ChainLink, HashChain, digestIn } from "./rows/hash-chain.ts";
-export { assertKnownFormat } from "./checks/session-file.ts";
 export {
   type Delivery,
   type StoredUserContent,
@@ -153,7 +167,6 @@ export {
   userContentSchema,
 } from "./catalogue/message-events.ts";
 export { allReadableEvents, readableEvents } from "./checks/readable-events.ts";
-export { REDACTED, REDACTED_FIELD, isRedacted } from "./catalogue/define-events.ts";
 export { replayableEvents, renumbered, unchained } from "./checks/renumbered.ts";
 export {
   type AgentDescription,
@@ -181,8 +194,6 @@ export {
   preparedMessageSchema,
   stepOverridesSchema,
 } from "./catalogue/prepared-events.ts";
-export { isSessionId, parseSessionId } from "./values/ids.ts";
-export { fromSegment, segmentOf, shellWord } from "./values/ids.ts";
 export { deepFreeze, defined, ownCopy } from "./values/shared-value.ts";
 export {
   type FailureKind,

@@ -21,9 +21,8 @@ export {
   type FactorPrior,
   modelKey,
 } from "./calibration.ts";
-export { compactions, withoutScale } from "./compactions.ts";
+export { compactions, withoutScale, coveredBy, itemRanges } from "./compactions.ts";
 export { type ContextView, contextView, withBinding } from "./context-view.ts";
-export { coveredBy, itemRanges } from "./compactions.ts";
 export { awaitedCalls, deferredCalls } from "./deferred-calls.ts";
 export { disjointUsage } from "./disjoint-usage.ts";
 export {
@@ -64,9 +63,13 @@ export {
   promptMessages,
 } from "./prompt.ts";
 export { EMPTY_STOP, isSilent } from "./prompt-step.ts";
-export { type PromptProblem, type PromptRule, promptProblems } from "./prompt-problems.ts";
+export {
+  type PromptProblem,
+  type PromptRule,
+  promptProblems,
+  bindingOf,
+} from "./prompt-problems.ts";
 export { isReduced } from "./prompt-reduction.ts";
-export { bindingOf } from "./prompt-problems.ts";
 export { type QueuedMessage, acceptedAt, allWaiting, queue, queuedAgain } from "./queue.ts";
 export {
   type Gap,
@@ -88,8 +91,14 @@ export {
   sessionProjections,
 } from "./session-projections.ts";
 export { type SessionSummary, sessionSummary } from "./session-summary.ts";
-export { cutInput } from "./shown-item.ts";
-export { PRUNED_PLACEHOLDER, callName, cutItem, shownItem, sightedItem } from "./shown-item.ts";
+export {
+  cutInput,
+  PRUNED_PLACEHOLDER,
+  callName,
+  cutItem,
+  shownItem,
+  sightedItem,
+} from "./shown-item.ts";
 export { type Medium, itemMedia, omittedIn, omittedNote } from "./shown-media.ts";
 export {
   type SpanKind,

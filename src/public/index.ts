@@ -6,6 +6,8 @@ export {
   type ContextOptions,
   type TokenCounter,
   type ToolPolicy,
+  type InferAgentUIMessage,
+  isCallOf,
 } from "../agent/index.ts";
 export type { SessionVerification } from "../archive/verify/index.ts";
 export {
@@ -92,4 +94,3 @@ export {
 } from "../store/encryption/index.ts";
 export type { StoreLog } from "../store/leveldb/index.ts";
 export { eventIdentity, sessionAttributes } from "../telemetry/index.ts";
-export { type InferAgentUIMessage, isCallOf } from "../agent/index.ts";

@@ -8,10 +8,9 @@ export {
   unlessAborted,
   untilAborted,
 } from "./abort.ts";
-export { Background, untilDone } from "./background.ts";
-export { withFullStop } from "./text.ts";
+export { Background, untilDone, Unfinished } from "./background.ts";
+export { withFullStop, withMessages, textLines, wellFormed } from "./text.ts";
 export { readableError, toJson, toStoredError, unreadable } from "./json-value.ts";
-export { withMessages } from "./text.ts";
 export {
   DEFAULT_GRACE_MS,
   LONGEST_TIMEOUT_MS,
@@ -23,10 +22,6 @@ export {
   systemTimer,
   waited,
 } from "./timer.ts";
-export { assertNodeVersion } from "./optional-package.ts";
-export { optionalPackage } from "./optional-package.ts";
+export { assertNodeVersion, optionalPackage } from "./optional-package.ts";
 export { streamOf } from "./stream.ts";
-export { textLines } from "./text.ts";
-export { Unfinished } from "./background.ts";
 export { plainEvents, withPlainEvents } from "./plain-events.ts";
-export { wellFormed } from "./text.ts";

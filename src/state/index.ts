@@ -1,8 +1,20 @@
 /** The state of a session at a position: all folds together, snapshots, views, differences, recovery. */
 
-export { EVENTS_PER_SNAPSHOT, foldedStates, isDue, keepStates } from "./snapshot.ts";
+export {
+  EVENTS_PER_SNAPSHOT,
+  foldedStates,
+  isDue,
+  keepStates,
+  type KeptState,
+  type SnapshotStore,
+  loadSessionSnapshot,
+  nothingKept,
+  saveSessionSnapshot,
+  storedBlobs,
+  storedPositions,
+} from "./snapshot.ts";
 export { isUnerased, lineRevisions, type LineRevisions } from "./erased-content.ts";
-export { linkOf } from "./branches.ts";
+export { linkOf, type SessionBranch, sessionBranches } from "./branches.ts";
 export { type WaitingQuestion, inbox } from "./inbox.ts";
 export {
   attemptsAt,
@@ -27,17 +39,7 @@ export { type SessionDiff, diffSession } from "./diff.ts";
 export { boundaryAt, isAtBoundary } from "./boundaries.ts";
 export { type RerunPlace, type RerunPoint, rerunPoint } from "./rerun-point.ts";
 export { canRewind } from "./rewind-state.ts";
-export { type SessionBranch, sessionBranches } from "./branches.ts";
 export type { Ending, ReplayGate, SessionRecorder } from "./recorder.ts";
-export {
-  type KeptState,
-  type SnapshotStore,
-  loadSessionSnapshot,
-  nothingKept,
-  saveSessionSnapshot,
-  storedBlobs,
-  storedPositions,
-} from "./snapshot.ts";
 export {
   type SessionState,
   foldJoined,
@@ -67,8 +69,9 @@ export {
   viewOf,
   viewSession,
   waitsForAnswer,
+  type DescribedCall,
+  describedCalls,
+  withSnapshots,
 } from "./view.ts";
-export { type DescribedCall, describedCalls } from "./view.ts";
 export { childrenOf, subAgentsOf, type SubAgents } from "./sub-agents.ts";
 export { SessionIndex } from "./session-index.ts";
-export { withSnapshots } from "./view.ts";

@@ -5,5 +5,4 @@ export type { EncryptedLog, LogInFolder } from "./encrypted-log.ts";
 export { asEncrypted, encryptedLog } from "./encrypting-log.ts";
 export { folderKeys } from "./folder-keys.ts";
 export { type MasterKeys, masterKeys } from "./master-keys.ts";
-export { keyMissing } from "./key-store.ts";
-export { type KeyStore, memoryKeys, assertKeysOutside } from "./key-store.ts";
+export { keyMissing, type KeyStore, memoryKeys, assertKeysOutside } from "./key-store.ts";

@@ -14,5 +14,4 @@ export {
   queuedEvents,
   mergedRow,
 } from "./event-row.ts";
-export { LooseRows } from "./open-row.ts";
-export { OpenRow, type TakenRows } from "./open-row.ts";
+export { LooseRows, OpenRow, type TakenRows } from "./open-row.ts";

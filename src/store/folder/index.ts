@@ -8,5 +8,5 @@ export {
   makePrivateFolder,
   syncAbove,
   syncFolder,
+  isWithin,
 } from "./folder.ts";
-export { isWithin } from "./folder.ts";
