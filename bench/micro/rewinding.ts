@@ -3,7 +3,7 @@
 import { openMemoryLog } from "../../src/public/index.ts";
 import type { EventBody, SessionEvent } from "../../src/events/index.ts";
 import { promptMessages } from "../../src/projections/index.ts";
-import { rewind } from "../../src/runtime/session/rewind.ts";
+import { rewind } from "../../src/commands/index.ts";
 import {
   foldSession,
   initialSessionState,

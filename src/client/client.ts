@@ -1,6 +1,6 @@
 /** The client of a turnlog server: sessions, approvals, blobs. */
 
-import type { ApprovalRecorded, CallAnswer, CallAnswered } from "../runtime/index.ts";
+import type { ApprovalRecorded, CallAnswer, CallAnswered } from "../commands/index.ts";
 import type { ListedSession, SessionView } from "../state/index.ts";
 import { Http, type ClientOptions } from "./http.ts";
 import { sessionClient, type SessionClient } from "./session-client.ts";

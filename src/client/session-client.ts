@@ -1,17 +1,16 @@
 /** The commands and views of one session over HTTP, and its events. */
 
 import type { Delivery, FollowOptions, SessionEvent } from "../events/index.ts";
+import type { CompactionPreview, ContextFigures } from "../runtime/index.ts";
 import type {
   CancelOptions,
-  CompactionPreview,
   Cancelled,
-  ContextFigures,
   MoveOptions,
   RewindPlace,
   Rewound,
   ScheduleOptions,
   SendOptions,
-} from "../runtime/index.ts";
+} from "../commands/index.ts";
 import type { SessionBranch, SessionDiff, SessionView } from "../state/index.ts";
 import type { SessionMessage } from "../ui/index.ts";
 import { followEvents } from "./server-events.ts";

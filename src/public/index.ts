@@ -48,7 +48,6 @@ export {
   type ContextFigures,
   type Runtime,
   type RuntimeOptions,
-  type SendOptions,
   type Session,
   type Turn,
   type TurnResult,
@@ -57,6 +56,7 @@ export {
   providerCounter,
   uiStream,
 } from "../runtime/index.ts";
+export type { SendOptions } from "../commands/index.ts";
 export {
   type Approval,
   type ListedSession,

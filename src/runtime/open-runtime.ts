@@ -42,6 +42,7 @@ import {
   type RedactionTarget,
   type RedactOptions,
 } from "../archive/index.ts";
+import { redactedSchema } from "../commands/index.ts";
 import { warningsTo, hasLog, type RuntimeSettings } from "./api/runtime-options.ts";
 import {
   closed,
@@ -69,7 +70,6 @@ import {
   consumerNameSchema,
   deleteSchema,
   deletionSchema,
-  redactedSchema,
   sessionQuerySchema,
   redactSchema,
   resumeSchema,
@@ -151,8 +151,8 @@ export class OpenRuntime implements Runtime {
     });
     const { inbox } = log;
     if (inbox !== undefined) {
-      const local = this.#sessions.local.bind(this.#sessions);
-      this.#inbox = new SessionInbox({ inbox, local, upkeep: this.#upkeepHost() });
+      const execute = this.#sessions.execute.bind(this.#sessions);
+      this.#inbox = new SessionInbox({ inbox, execute, upkeep: this.#upkeepHost() });
     }
     if (options.resume === "all")
       void resumeInBackground(this.#resumeHost(), { all: this.#background, each: this.#resumes });

@@ -1,6 +1,7 @@
 /** Opens sessions of a runtime, new ones, stored ones and forks, and hands out their checked handles. */
 
 import { randomUUID } from "node:crypto";
+import { z } from "zod";
 import { safeValidateTypes, type FlexibleSchema } from "@ai-sdk/provider-utils";
 import {
   ownCopy,
@@ -8,6 +9,7 @@ import {
   type ParentCall,
   isElsewhere,
   TurnlogError,
+  type InboxCommand,
   type JsonObject,
   type EventLog,
   type RecoveryPolicy,
@@ -16,25 +18,31 @@ import type { Agent } from "../agent/index.ts";
 import { checkPosition, readSummary, differentKey } from "../state/index.ts";
 import { check } from "../validation/index.ts";
 import type { SessionSummary } from "../projections/index.ts";
-import { heldInput, receiveInput } from "../media/index.ts";
+import { heldInput, receiveInput, type UserInput } from "../media/index.ts";
 import { withFullStop } from "../shared/index.ts";
 import { forkSession } from "../archive/index.ts";
 import { cancelAbandoned } from "./live/abandoned-turns.ts";
 import type { AgentRegistry } from "./live/agent-registry.ts";
 import { isBack, type OpenSessionOptions } from "./api/runtime.ts";
 import { openSessionSchema } from "./api/runtime-schema.ts";
-import { checkedSession } from "./api/session-validation.ts";
 import { agentOf, assertChildOf } from "./live/sub-agents.ts";
 import { type RuntimeSettings, asWarning } from "./api/runtime-options.ts";
 import type { Session } from "./api/session.ts";
-import { sessionHandle, type SessionHost } from "./commands/handle.ts";
+import { sessionExecution, type Execute, type SessionHost } from "./commands/execution.ts";
+import { sessionHandle } from "./commands/handle.ts";
 import type { Opening, LiveSession } from "./live/live-session.ts";
-import { forwarding } from "./elsewhere/forwarded-commands.ts";
-import type { ForkOptions, AgentChanges } from "./api/session-options.ts";
 import type { SessionActor } from "./session/actor.ts";
 import type { SessionAgent } from "./live/agent-of-session.ts";
 import type { LiveSessions } from "./live/live-sessions.ts";
-import * as commands from "./session/commands.ts";
+import {
+  assertIdle as assertIdleTarget,
+  assertNotClosed,
+  commands,
+  ownArguments,
+  reads,
+  type AgentChanges,
+  type ForkOptions,
+} from "../commands/index.ts";
 
 interface OpeningHost extends Pick<SessionHost, "log" | "live" | "onWarning" | "redact"> {
   readonly options: RuntimeSettings;
@@ -42,6 +50,9 @@ interface OpeningHost extends Pick<SessionHost, "log" | "live" | "onWarning" | "
   /** Aborted when the runtime closes. */
   readonly closing: AbortSignal;
 }
+
+/** Checked when its files are read. */
+const userInput = z.custom<UserInput>();
 
 export class OpenedSessions {
   readonly #host: OpeningHost;
@@ -82,25 +93,40 @@ export class OpenedSessions {
     }
   }
 
-  /** Its commands reach the process that runs the session. */
   #handle(session: string): Session {
-    const { inbox } = this.#host.log;
-    if (inbox === undefined) return this.local(session);
     const { attachments = {} } = this.#host.options;
-    return forwarding((command) => this.local(session, command), {
-      inbox,
+    return sessionHandle(session, {
+      local: (command) => this.#execution(session, command),
+      inbox: this.#host.log.inbox,
       newId: () => this.#newId(),
-      received: (input) => receiveInput(session, heldInput(session, input), attachments),
+      received: (input) =>
+        receiveInput(session, heldInput(session, userInput.parse(input)), attachments),
       closing: this.#host.closing,
     });
   }
 
-  /** The handle of a session that this process runs. @param command - The id of a command that it executes. */
-  local(session: string, command?: string): Session {
+  /**
+   * Executes a command that another process sent.
+   * @throws TurnlogError `INVALID_INPUT` for a command that this release does not know, and as the command
+   */
+  async execute(session: string, { id, name, args }: InboxCommand): Promise<unknown> {
+    const command = [...commands, ...reads].find((one) => one.name === name && one.isForwarded);
+    if (command === undefined)
+      throw new TurnlogError(
+        "INVALID_INPUT",
+        `Session ${session} got the command ${JSON.stringify(name)}, which this release does not know. Update all processes to the same release.`,
+        { session },
+      );
+    // JSON has no word for an argument that was left out before another one.
+    const given = args.map((argument) => argument ?? undefined);
+    return await this.#execution(session, id)(command, ownArguments(session, command, given));
+  }
+
+  /** Carries commands out in this process. @param command - The id of the one that another process sent. */
+  #execution(session: string, command?: string): Execute {
     const liveSessions = this.#host.live;
-    const opened = sessionHandle(session, {
+    const host: SessionHost = {
       log: this.#host.log,
-      command,
       newId: () => this.#newId(),
       clock: this.#host.options.clock ?? Date.now,
       attachments: this.#host.options.attachments ?? {},
@@ -119,8 +145,8 @@ export class OpenedSessions {
           const agent = await this.#agentOf(from);
           return await forkLive(from, agent, fork, this.#forkHost(), recovery);
         }),
-    });
-    return checkedSession(opened);
+    };
+    return sessionExecution(session, host, command);
   }
 
   /** @throws TurnlogError as `Runtime.agentOf` */
@@ -275,8 +301,8 @@ async function configureLive(
 }
 
 function assertIdle({ actor }: LiveSession): undefined {
-  commands.assertNotClosed(actor, "configure");
-  commands.assertIdle(actor, "configure");
+  assertNotClosed(actor, "configure");
+  assertIdleTarget(actor, "configure");
 }
 
 interface Recorded {

@@ -3,7 +3,7 @@
 import { z } from "zod";
 import { uiStream, type Approval, type SessionView } from "../../src/public/index.ts";
 import { defineProjection, type Projection } from "../../src/projections/index.ts";
-import type { ApprovalAnswer } from "../../src/runtime/index.ts";
+import type { ApprovalAnswer } from "../../src/commands/index.ts";
 import type { Scene } from "./scene.ts";
 import type { StageRuntime, StageSession } from "./stage.ts";
 

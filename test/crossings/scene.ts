@@ -1,7 +1,7 @@
 /** One session of a stage: what is done to it before the act, and what an act finds. */
 
 import { setImmediate, setTimeout as sleep } from "node:timers/promises";
-import type { ApprovalAnswer } from "../../src/runtime/index.ts";
+import type { ApprovalAnswer } from "../../src/commands/index.ts";
 import {
   TurnlogError,
   type Approval,

@@ -6,7 +6,7 @@ import { entriesOf } from "../../src/events/index.ts";
 import { tooLong } from "../support/billing-model.ts";
 import { approvalIdOf, requestIdOf } from "./asked-calls.ts";
 import type { ScriptedPart } from "../../src/models/index.ts";
-import type { CallAnswer } from "../../src/runtime/index.ts";
+import type { CallAnswer } from "../../src/commands/index.ts";
 import { SLOW_LIMIT_MS } from "./conducted-tools.ts";
 import { FAR, GRACE_MS, time, TURN_MS } from "./held-time.ts";
 import type { Move } from "./moves.ts";

@@ -11,7 +11,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import { verifySession } from "../../src/archive/verify/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
 import { createRuntime, type Session } from "../../src/public/index.ts";
-import { rewindSession } from "../../src/runtime/index.ts";
+import { giveStored } from "../../src/runtime/index.ts";
 import { openPostgresLog } from "../../src/store/postgres/index.ts";
 import { bundled } from "../support/bundled.ts";
 import { installedPostgres, startPostgres, type TestServer } from "../support/postgres-server.ts";
@@ -144,7 +144,7 @@ describe.skipIf(!wanted)(`a process that dies before it answers a command${needs
     await onStage(async ({ session, log, send, killBeforeAnswer }) => {
       await send("a");
       await session.atRest();
-      const rewound = rewindSession(log, "s", { beforeTurn: 1 });
+      const rewound = giveStored(log, "s", "rewind", [{ beforeTurn: 1 }]);
       await killBeforeAnswer();
       expect(await rewound).toMatchObject({ turns: [1], to: 1 });
     });

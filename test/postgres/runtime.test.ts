@@ -5,7 +5,8 @@ import { z } from "zod";
 import { afterAll, describe, expect, it } from "vitest";
 import type { Agent } from "../../src/agent/index.ts";
 import type { EventLog } from "../../src/events/index.ts";
-import { createRuntime, rewindSession } from "../../src/runtime/index.ts";
+import { createRuntime, giveStored } from "../../src/runtime/index.ts";
+import { rewoundSchema } from "../../src/commands/index.ts";
 import { memoryKeys } from "../../src/store/encryption/index.ts";
 import { openPostgresLog } from "../../src/store/postgres/index.ts";
 import { gate, scriptedModel } from "../../src/models/index.ts";
@@ -109,7 +110,7 @@ it("changes a stored session whose process died, once its lease is over, and lea
   }
   await sql(`INSERT INTO ${schema}.nodes VALUES ('dead', clock_timestamp() + interval '1 second');
     UPDATE ${schema}.sessions SET owner = 'dead' WHERE id = 's'`);
-  const rewound = await rewindSession(log, "s", { beforeTurn: 1 });
+  const rewound = rewoundSchema.parse(await giveStored(log, "s", "rewind", [{ beforeTurn: 1 }]));
   expect(await log.revision("s")).toBe(rewound.position);
   expect(await log.inbox?.unanswered("s")).toEqual([]);
 });

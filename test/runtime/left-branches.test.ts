@@ -200,11 +200,11 @@ describe("a rewound session", () => {
       signal: stop.signal,
       onError: (error) => errors.push(error),
     });
-    actor.send({ type: "rewind", options: { beforeTurn: 2 } });
+    actor.send({ type: "rewind", args: [{ beforeTurn: 2 }] });
     await expect.poll(async () => (await session.branches()).length).toBe(2);
-    actor.send({ type: "checkout", branch: 1 });
+    actor.send({ type: "checkout", args: [1] });
     await expect.poll(async () => (await session.branches())[0]?.active).toBe(true);
-    actor.send({ type: "regenerate", options: { idempotencyKey: "k" } });
+    actor.send({ type: "regenerate", args: [{ idempotencyKey: "k" }] });
     await waitFor(actor, ({ context }) => context.turn === 3);
     await (
       await session.regenerate({ idempotencyKey: "k" })
@@ -212,7 +212,7 @@ describe("a rewound session", () => {
     const { state } = await session.view();
     const mirrored = await waitFor(actor, (snapshot) => snapshot.matches({ idle: "waiting" }));
     expect(mirrored.context).toEqual(state.context);
-    actor.send({ type: "checkout", branch: 99 });
+    actor.send({ type: "checkout", args: [99] });
     await expect.poll(() => errors).toMatchObject([{ code: "COMMAND_REFUSED" }]);
     const ended = new Promise<void>((complete) => actor.subscribe({ complete }));
     stop.abort();

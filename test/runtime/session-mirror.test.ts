@@ -20,20 +20,20 @@ it("shows a session to an actor system as one of its actors: commands in, machin
     inspect: ({ type }) => inspected.push(type),
   });
 
-  actor.send({ type: "send", input: "Wait for me" });
+  actor.send({ type: "send", args: ["Wait for me"] });
   await waitFor(actor, (snapshot) => snapshot.matches({ streaming: "calling" }));
   const waiting = await session.send("Later", { id: "later" });
   expect(waiting.queued).toBe(true);
-  actor.send({ type: "reschedule", messageId: "later", delivery: "steer" });
+  actor.send({ type: "reschedule", args: ["later", "steer"] });
   await waitFor(actor, ({ context }) => context.queue[0]?.delivery === "steer");
-  actor.send({ type: "withdraw", messageId: "later" });
+  actor.send({ type: "withdraw", args: ["later"] });
   await waitFor(actor, ({ context }) => context.queue.length === 0);
-  actor.send({ type: "cancel" });
+  actor.send({ type: "cancel", args: [] });
   const idle = await waitFor(actor, (snapshot) => snapshot.matches({ idle: "waiting" }));
   expect(idle.context).toMatchObject({ turn: 1, step: 1 });
   expect(idle.context).toEqual((await session.view()).state.context);
 
-  actor.send({ type: "approve", approvalId: "nobody" });
+  actor.send({ type: "approve", args: ["nobody"] });
   await expect.poll(() => errors).toMatchObject([{ code: "COMMAND_REFUSED", session: "mirrored" }]);
   expect(inspected).toContain("@xstate.snapshot");
 

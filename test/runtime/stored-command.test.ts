@@ -11,7 +11,7 @@ import {
 } from "../../src/events/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
 import { createRuntime, openMemoryLog } from "../../src/public/index.ts";
-import { changeStored, rewindSession } from "../../src/runtime/index.ts";
+import { changeStored, giveStored } from "../../src/runtime/index.ts";
 import { wrapLog } from "../../src/replay/index.ts";
 import { eventually } from "../support/eventually.ts";
 
@@ -134,7 +134,7 @@ it.each<[string, JsonValue]>([
   ["an answer of another form", { value: { branch: "first" } }],
 ])("%s of another release is refused by a typed error that says what to do", async (_, answer) => {
   const { log, inbox } = await shared();
-  const result = rewindSession(log, "s", { to: 1 });
+  const result = giveStored(log, "s", "rewind", [{ to: 1 }]);
   await setImmediate();
   await inbox.answer("s", inbox.posted[0]?.id ?? "", answer);
   await expect(result).rejects.toMatchObject({

@@ -1,6 +1,6 @@
 /** Answers approvals as tests name them: by the call that waits, or by the position of the question. */
 
-import type { ApprovalAnswer, ApprovalRecorded } from "../../src/runtime/index.ts";
+import type { ApprovalAnswer, ApprovalRecorded } from "../../src/commands/index.ts";
 import type { Session } from "../../src/public/index.ts";
 
 /** Lets the call of that id run which was asked about last. */

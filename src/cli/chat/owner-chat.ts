@@ -2,7 +2,8 @@
 
 import { type SessionEvent, TurnlogError } from "../../events/index.ts";
 import { heldInput, receiveInput, type UserInput } from "../../media/index.ts";
-import { eventsOfTurn, type Rewound } from "../../runtime/index.ts";
+import { eventsOfTurn } from "../../runtime/index.ts";
+import type { Rewound } from "../../commands/index.ts";
 import type { MessagePart, SessionClient } from "../../client/index.ts";
 import type { StoreOwner } from "../owner/store-owner.ts";
 import type { ChatHost, ChatResult, ChatSession, ChatTurn } from "./host/chat-session.ts";

@@ -3,12 +3,8 @@
 import { z } from "zod";
 import type { SessionClient } from "../../client/index.ts";
 import type { EventLog } from "../../events/index.ts";
-import {
-  checkoutSession,
-  rewindSession,
-  type RewindPlace,
-  type Rewound,
-} from "../../runtime/index.ts";
+import { giveStored } from "../../runtime/index.ts";
+import { rewoundSchema, type RewindPlace, type Rewound } from "../../commands/index.ts";
 import { jsonText, visibleName } from "../output/visible-text.ts";
 import { UsageError } from "../output/error-report.ts";
 import { writeLine, writeLines, type Output } from "../output/output.ts";
@@ -35,7 +31,7 @@ export async function rewind(session: string, given: unknown, output: Output): P
   const place = onlyPlace({ to, beforeTurn, beforeMessage });
   const { tell } = options;
   await move(session, options, output, sentence, {
-    here: (log) => rewindSession(log, session, place, { tell }),
+    here: (log) => giveStored(log, session, "rewind", [{ ...place, tell }]),
     there: (client) => client.rewind({ ...place, tell }),
   });
 }
@@ -49,13 +45,13 @@ export async function checkout(
   const options = moveSchema.parse(given);
   const { tell } = options;
   await move(session, options, output, checkoutSentence, {
-    here: (log) => checkoutSession(log, session, branch, { tell }),
+    here: (log) => giveStored(log, session, "checkout", [branch, { tell }]),
     there: (client) => client.checkout(branch, { tell }),
   });
 }
 
 interface Move {
-  readonly here: (log: EventLog) => Promise<Rewound>;
+  readonly here: (log: EventLog) => Promise<unknown>;
   /** By the process that has the store open. */
   readonly there: (session: SessionClient) => Promise<Rewound>;
 }
@@ -73,7 +69,7 @@ async function move(
       { dir, database, keys, takeOver },
       { readOnly: false, elsewhere: inTheOtherProcess },
     );
-    return await here(log);
+    return rewoundSchema.parse(await here(log));
   };
   const rewound =
     owner === undefined ? await moveHere() : await there(owner.client.session(session));

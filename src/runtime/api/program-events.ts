@@ -1,6 +1,7 @@
 /** The part of {@link Session} for the user's own events and projections. */
 
 import type { Projection } from "../../projections/index.ts";
+import type { AppendOptions, PositionOptions, RestOptions } from "../../commands/index.ts";
 import type { Projected } from "../../state/index.ts";
 import type { AppEventInput, AppEventType, EventSchemas } from "../../events/index.ts";
 
@@ -9,15 +10,6 @@ interface AppendedEvent {
   readonly position: number;
   /** True if the session had an event of this id with the same type and data: nothing was appended. */
   readonly repeated: boolean;
-}
-
-interface AppendEventOptions {
-  /**
-   * An id that makes the call repeatable: appending the same event under it again does nothing, and a different
-   * event is refused (`EVENT_ID_CONFLICT`). 1 to 256 characters, unique in the session and stored without
-   * encryption.
-   */
-  readonly id?: string;
 }
 
 export interface ProgramEvents<Events extends EventSchemas> {
@@ -35,7 +27,7 @@ export interface ProgramEvents<Events extends EventSchemas> {
   append<Type extends keyof Events & AppEventType>(
     type: Type,
     data: AppEventInput<Events[Type]>,
-    options?: AppendEventOptions,
+    options?: AppendOptions,
   ): Promise<AppendedEvent>;
   /**
    * The state of a projection at a position; by default now, with every event that was recorded before the call.
@@ -48,7 +40,7 @@ export interface ProgramEvents<Events extends EventSchemas> {
    */
   project<State extends object>(
     projection: Projection<State>,
-    options?: { readonly position?: number },
+    options?: PositionOptions,
   ): Promise<Projected<State>>;
   /**
    * The states of a projection: the present one, then one after each event that changes it, in order and without
@@ -59,6 +51,6 @@ export interface ProgramEvents<Events extends EventSchemas> {
    */
   follow<State extends object>(
     projection: Projection<State>,
-    options?: { readonly signal?: AbortSignal },
+    options?: RestOptions,
   ): AsyncIterable<Projected<State>>;
 }

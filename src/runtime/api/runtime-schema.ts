@@ -2,13 +2,7 @@
 
 import { isIP } from "node:net";
 import { z } from "zod";
-import {
-  ownCopy,
-  parentCallSchema,
-  TurnlogError,
-  type DeleteOptions,
-  type PositionRange,
-} from "../../events/index.ts";
+import { ownCopy, parentCallSchema, TurnlogError, type DeleteOptions } from "../../events/index.ts";
 import {
   amount,
   check,
@@ -28,7 +22,6 @@ import {
   thing,
   moment,
   shortName,
-  position,
   several,
   time,
 } from "../../validation/index.ts";
@@ -54,24 +47,13 @@ import type {
 } from "./runtime-options.ts";
 import type { SpendingLimits } from "../figures/spending-ledger.ts";
 import { checkToolNames } from "./named-tools.ts";
+import { metadataSchema, shortText, signal } from "../../commands/index.ts";
 import type { DeletionQuery, RedactOptions } from "../../archive/index.ts";
 import type { ConsumeOptions } from "./consumers.ts";
 import type { ApprovalsOptions, OpenSessionOptions, ResumeOptions } from "./runtime.ts";
 import type { SessionQuery } from "../../state/index.ts";
 
 // The schemas of the arguments of a runtime's methods. `runtime-schema.ts` has those of `createRuntime`.
-
-export const signal = implementation({ addEventListener: code }, { aborted: flag });
-
-/** Small enough for the row of a list. */
-const METADATA_BYTES = 16_384;
-const plainObject = z.lazy(() => z.record(z.string(), z.json()));
-export const metadataSchema: z.ZodType = thing(
-  "an object of JSON values, at most 16 KiB",
-  (value) =>
-    plainObject.safeParse(value).success &&
-    Buffer.byteLength(JSON.stringify(value)) <= METADATA_BYTES,
-);
 
 export const redactSchema: z.ZodType = optionsOf<RedactOptions>(
   { reason: text, by: shortName },
@@ -125,24 +107,6 @@ export const deletionSchema: z.ZodType = optionsOf<DeletionQuery>(
     (value) => ["olderThan", "where"].some((key) => Reflect.get(Object(value), key) !== undefined),
   ),
 );
-export const redactedSchema: z.ZodType = thing(
-  "a position, an object with `from` and `to`, or a list of such",
-  (value) => (Array.isArray(value) ? value : [value]).every(isTarget),
-);
-const rangeSchema = optionsOf<PositionRange>({}, { from: position, to: position });
-
-export function shortText(most: number): z.ZodType {
-  const fits = (value: unknown): boolean =>
-    typeof value === "string" && value.length > 0 && value.length <= most;
-  return thing(`a text of 1 to ${most} characters`, fits);
-}
-
-function isTarget(value: unknown): boolean {
-  return typeof value === "number"
-    ? Number.isSafeInteger(value)
-    : rangeSchema.safeParse(value).success;
-}
-
 type KeyOf<Union> = Union extends unknown ? keyof Union : never;
 type AnyRuntime = { readonly [Key in KeyOf<RuntimeOptions>]?: unknown };
 

@@ -1,31 +1,33 @@
-/** The public interface of a session. `handle.ts` implements it. */
+/** The public interface of a session. `commands/handle.ts` makes it from the catalogue of commands. */
 
 import type { CompactionStrategy } from "../../context/index.ts";
+import type { Delivery, EventSchemas, JsonObject, SessionEvent } from "../../events/index.ts";
 import type {
-  Delivery,
-  EventSchemas,
-  FollowOptions,
-  JsonObject,
-  SessionEvent,
-} from "../../events/index.ts";
-import type { ApprovalAnswer, ApprovalRecorded, CallAnswered } from "../session/answers.ts";
-import type { Cancelled, CancelOptions, WithdrawOptions } from "../session/commands.ts";
-import type { Rewound } from "../session/rewind.ts";
-import type { Turn } from "../session/turn.ts";
-import type { CallAnswer } from "../tools/client-output.ts";
-import type { CompactOptions } from "../prompt/prompts.ts";
-import type { ContextFigures } from "../prompt/context-figures.ts";
-import type { CompactionPreview, PreviewOptions } from "../prompt/preview.ts";
-import type {
-  SendOptions,
-  ScheduleOptions,
-  MoveOptions,
-  RewindOptions,
-  RegenerateOptions,
-  ForkOptions,
-  RerunOptions,
   AgentChanges,
-} from "./session-options.ts";
+  ApprovalAnswer,
+  ApprovalRecorded,
+  CallAnswer,
+  CallAnswered,
+  Cancelled,
+  CancelOptions,
+  CompactOptions,
+  EventsOptions,
+  ForkOptions,
+  MoveOptions,
+  PositionOptions,
+  PreviewOptions,
+  RegenerateOptions,
+  RerunOptions,
+  RestOptions,
+  RewindOptions,
+  Rewound,
+  ScheduleOptions,
+  SendOptions,
+  WithdrawOptions,
+} from "../../commands/index.ts";
+import type { Turn } from "../session/turn.ts";
+import type { ContextFigures } from "../prompt/context-figures.ts";
+import type { CompactionPreview } from "../prompt/preview.ts";
 import type { ProgramEvents } from "./program-events.ts";
 import type { SessionBranch, SessionDiff, SessionView, SubAgents } from "../../state/index.ts";
 import type { Redacted, RedactionTarget, RedactOptions } from "../../archive/index.ts";
@@ -160,7 +162,7 @@ export interface Session<Events extends EventSchemas = EventSchemas> extends Pro
    * position, in both cases for the agent that runs the session now.
    * @throws TurnlogError `INVALID_INPUT` if the position does not exist
    */
-  context(options?: { readonly position?: number }): Promise<ContextFigures>;
+  context(options?: PositionOptions): Promise<ContextFigures>;
   view(): Promise<SessionView>;
   /** The session at a position. @throws TurnlogError `INVALID_INPUT` */
   at(position: number): Promise<SessionView>;
@@ -220,7 +222,7 @@ export interface Session<Events extends EventSchemas = EventSchemas> extends Pro
    * The events from a position (default 1): stored events, then live ones, without a gap. With `subAgent`, the
    * events of the session that runs one of its calls (`view().toolCalls`, `child`).
    */
-  events(options?: FollowOptions & { readonly subAgent?: string }): AsyncIterable<SessionEvent>;
+  events(options?: EventsOptions): AsyncIterable<SessionEvent>;
   /**
    * The sessions that run the calls of `agentTool` tools, with the usage of each and of all together. The figures
    * of this session (`context`, `turn.result`) do not include them.
@@ -237,7 +239,7 @@ export interface Session<Events extends EventSchemas = EventSchemas> extends Pro
    * that respond before a person has answered. Rejects with the reason of `signal` when it aborts.
    * @throws TurnlogError `SESSION_FAILED`, `RUNTIME_CLOSED`
    */
-  atRest(options?: { readonly signal?: AbortSignal }): Promise<SessionView>;
+  atRest(options?: RestOptions): Promise<SessionView>;
   /**
    * Ends the session permanently; its log stays. The turns of messages that still wait reject.
    * @throws TurnlogError `COMMAND_REFUSED` while a turn runs

@@ -11,7 +11,7 @@ import {
   type ApprovalRecorded,
   answerCall,
   callToAnswer,
-} from "../session/answers.ts";
+} from "../../commands/index.ts";
 import type { SessionActor } from "../session/actor.ts";
 import type { Session } from "../api/session.ts";
 import { clientEnding } from "../tools/client-output.ts";

@@ -15,7 +15,7 @@ import { appendedAt } from "../../projections/index.ts";
 import { nearestName } from "../../validation/index.ts";
 import type { LiveSessions } from "../live/live-sessions.ts";
 import type { ProgramEvents } from "../api/program-events.ts";
-import * as commands from "../session/commands.ts";
+import { assertNotClosed } from "../../commands/index.ts";
 
 export function sessionAppend(
   session: string,
@@ -38,7 +38,7 @@ export function sessionAppend(
           { session, position: known },
         );
       }
-      commands.assertNotClosed(actor, "take events");
+      assertNotClosed(actor, "take events");
       const position = actor.state.position + 1;
       actor.record({ type, data }, id);
       await actor.durable();

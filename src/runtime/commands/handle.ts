@@ -1,398 +1,108 @@
 /**
- * The session handle: implements {@link Session} on the live actor, which may be passivated and activated
- * between two calls. `session/commands.ts` decides; this file records the events and waits until they are
- * durable.
+ * The handle of a session: the methods of {@link Session}, made from the catalogue of commands. Each checks its
+ * arguments and is carried out here, or by the process that runs the session.
  */
 
-import type { OutputInterface } from "ai";
+import { randomUUID } from "node:crypto";
+import { z } from "zod";
 import {
-  ownCopy,
-  TurnlogError,
-  type DefinedEvents,
-  type EventBody,
-  type EventLog,
-  type JsonObject,
-  type RecoveryPolicy,
-  type SessionEvent,
-  type EventSchemas,
-} from "../../events/index.ts";
-import { acceptedAt, type Projection } from "../../projections/index.ts";
-import {
-  cancel,
-  type CancelOptions,
-  type Cancellation,
-  type CommandTarget,
-} from "../session/commands.ts";
-import * as commands from "../session/commands.ts";
-import { commandEventId, executedAt } from "../session/command-outcome.ts";
-import { createTurn, type Turn } from "../session/turn.ts";
-import { lastRun } from "../session/rewind.ts";
-import { outcomeOf, restOf, startOf, turnRemains } from "../session/turn-outcome.ts";
-import type { SessionActor } from "../session/actor.ts";
-import type { Watched } from "../session/watchers.ts";
-import type { AttachmentOptions } from "../../media/index.ts";
-import {
-  isAtRest,
-  rerunPoint,
-  diffSession,
-  stateAt,
-  type SessionState,
-  subAgentsOf,
-  viewOf,
-  viewSession,
-  checkPosition,
-  projectedAt,
-  projectedFrom,
-  type ProjectionReader,
-  type Projected,
-} from "../../state/index.ts";
-import type { Redacted, RedactionTarget, RedactOptions } from "../../archive/index.ts";
-import type { AgentChanges, ForkOptions } from "../api/session-options.ts";
-import { equippedActor, readyActor } from "../live/ready-actor.ts";
-import type { LiveSessions } from "../live/live-sessions.ts";
+  commands,
+  ownArguments,
+  reads,
+  type Command,
+  type Parameter,
+} from "../../commands/index.ts";
+import { isElsewhere, type Inbox } from "../../events/index.ts";
+import { isBack } from "../api/runtime.ts";
 import type { Session } from "../api/session.ts";
-import { sessionRewinds, type TurnPlace } from "./rewinds.ts";
-import { sessionAppend } from "./append.ts";
-import { sessionAnswers } from "./answers.ts";
-import { sessionSending } from "./sending.ts";
-import { scheduleOf } from "../live/message-schedule.ts";
-import type { ProgramEvents } from "../api/program-events.ts";
+import { forwardCommand, plainArgs, readAnswer } from "../elsewhere/forwarded-commands.ts";
+import type { Execute } from "./execution.ts";
 
-export interface SessionHost {
-  readonly log: EventLog;
-  /** The id of the command that this handle executes; another process may have executed it before it died. */
-  readonly command: string | undefined;
+export interface HandleHost {
+  /**
+   * The session as this process runs it, for a command of that id: if this process loses the session in the middle,
+   * no process executes the command again.
+   */
+  readonly local: (command?: string) => Execute;
+  /** Undefined if the log belongs to one process. */
+  readonly inbox: Inbox | undefined;
   readonly newId: () => string;
-  readonly clock: () => number;
-  readonly attachments: AttachmentOptions;
-  readonly live: LiveSessions;
-  /** The events of the user's program. */
-  readonly events: DefinedEvents | undefined;
-  readonly onWarning: (error: TurnlogError) => void;
-  /** Forks the stored session and activates the fork. */
-  fork(session: string, options: ForkOptions, recovery?: RecoveryPolicy): Promise<Session>;
-  /** Checks metadata by the user's schema. */
-  assertMetadata(metadata: JsonObject): Promise<void>;
-  /** Activates the session again with a changed agent. */
-  configure(session: string, changes: AgentChanges): Promise<void>;
-  /** Passivates the session and redacts it. */
-  redact(
-    session: string,
-    what: readonly RedactionTarget[],
-    options: RedactOptions,
-  ): Promise<Redacted>;
+  /** Reads the files of a message: the other process may not have them. */
+  readonly received: (input: unknown) => Promise<unknown>;
+  /** Aborts when the runtime closes. */
+  readonly closing: AbortSignal;
 }
 
-export function sessionHandle(id: string, host: SessionHost): Session {
-  const { log, live, command: asked } = host;
-  const eventId = commandEventId(asked);
+const methods: readonly Command[] = [...commands, ...reads];
+const beganSchema = z.object({ messageId: z.string() });
 
-  /** The live actor of a session that is not closed, ready for a step: `known`, while it lasts. */
-  async function openActor(command: string, known?: SessionActor): Promise<SessionActor> {
-    const actor = await readyActor(live, id, known);
-    commands.assertNotClosed(actor, command);
-    return equippedActor(live, actor);
-  }
+export function sessionHandle(id: string, host: HandleHost): Session {
+  const here = host.local();
 
-  type Decide = (target: CommandTarget) => readonly EventBody[];
-
-  /** Records the events that a command becomes, and waits until they are durable. */
-  async function execute(command: string, decide: Decide): Promise<void> {
-    if ((await executed()) !== undefined) return;
-    const actor = await openActor(command);
-    recordAll(actor, decide(actor));
-    await actor.durable();
-  }
-
-  /** The same, for commands that no step follows. */
-  async function note(decide: Decide): Promise<void> {
-    if ((await executed()) !== undefined) return;
-    const actor = await live.actor(id);
-    recordAll(actor, decide(actor));
-    await actor.durable();
-  }
-
-  function recordAll(actor: SessionActor, events: readonly EventBody[]): void {
-    for (const [index, body] of events.entries())
-      actor.record(body, index === events.length - 1 ? eventId : undefined);
-  }
-
-  /** The position of the last event of the command of this handle, if a process executed it. */
-  async function executed(): Promise<number | undefined> {
-    if (asked === undefined) return undefined;
-    const actor = await live.actor(id);
-    const position = executedAt(actor.state, asked);
-    if (position !== undefined) await actor.durable();
-    return position;
-  }
-
-  function turnOf<OUTPUT = unknown, PARTIAL = unknown>(
-    messageId: string,
-    { queuePosition, from = queuePosition, queued }: TurnPlace,
-    output?: OutputInterface<OUTPUT, PARTIAL>,
-  ): Turn<OUTPUT, PARTIAL> {
-    const seen = <Found>(look: (state: SessionState) => Found | undefined): Promise<Found> =>
-      live.watch(id, ({ state }) => look(state));
-    return createTurn<OUTPUT, PARTIAL>({
-      session: id,
-      messageId,
-      queued,
-      queuePosition,
-      from,
-      log,
-      output,
-      agentOutput: async () => (await live.actor(id)).agent.output,
-      outcome: () => seen(outcomeOf(messageId)),
-      start: () => seen(startOf(messageId)),
-      replaced: () => replaced(messageId, from),
-      rest: () => seen(restOf(id, messageId)),
-    });
-  }
-
-  const { edit, replaced, ...session } = sessionRewinds({
-    id,
-    log,
-    live,
-    openActor,
-    turnOf,
-    command: asked,
-    executed,
-  });
-
-  async function cancelNow(options: CancelOptions): Promise<Cancellation["cancelled"]> {
-    const actor = await live.actor(id);
-    const { events, cancelled } = cancel(actor.state, options);
-    recordAll(actor, events);
-    return cancelled;
-  }
-
-  /** What the command cancelled, if a process executed it. */
-  async function cancelledBefore(
-    options: CancelOptions,
-  ): Promise<Cancellation["cancelled"] | undefined> {
-    const done = await executed();
-    if (done === undefined) return undefined;
-    const { cancelled } = cancel(await stateAt(log, id, done - 1), options);
-    const [before] = options.withdraw === true ? await log.readAt(id, [done - 1]) : [];
-    const withdrawn = before?.type === "message.withdrawn" ? before.data.ids : cancelled.withdrawn;
-    return { ...cancelled, withdrawn };
-  }
-
-  async function* subAgentEvents(
-    child: string,
-    options: Parameters<EventLog["subscribe"]>[1],
-  ): AsyncGenerator<SessionEvent> {
-    const { toolCalls } = await live.state(id);
-    const isKnown = [...toolCalls.open, ...toolCalls.ended].some((call) => call.child === child);
-    if (!isKnown) throw noSubAgent(id, child);
-    yield* log.subscribe(child, options);
-  }
-
-  return {
-    id,
-
-    ...session,
-    ...sessionSending(id, { ...host, openActor, turnOf, edit }),
-
-    async turn(messageId) {
-      const state = await live.state(id);
-      const position = acceptedAt(state.queue, messageId);
-      if (position !== undefined) {
-        const queued = commands.waitingMessage({ session: id, state }, messageId) !== undefined;
-        const from = Math.max(position, lastRun(state, messageId));
-        return turnOf(messageId, { queuePosition: position, from, queued });
+  /** Carries a command out where the session runs. */
+  async function give(command: Command, given: readonly unknown[]): Promise<unknown> {
+    const checked = ownArguments(id, command, given);
+    const { inbox } = host;
+    if (inbox === undefined || !command.isForwarded) return await here(command, checked);
+    const args = withId(command, checked, host.newId);
+    const asked = randomUUID();
+    for (;;) {
+      try {
+        return await host.local(asked)(command, args);
+      } catch (error) {
+        if (!isElsewhere(error)) throw error;
+        // Lost in the middle: perhaps this process takes it again.
+        if (isBack(error)) continue;
       }
-      throw new TurnlogError(
-        "INVALID_INPUT",
-        `Session ${id} never accepted a message ${messageId}. Send one, or name one of \`message.queued\`.`,
-        { session: id },
-      );
-    },
+      return await forward(inbox, asked, command, args);
+    }
+  }
 
-    async cancel(options = {}) {
-      const cancelled = (await cancelledBefore(options)) ?? (await cancelNow(options));
-      const remains = await live.watch(id, ({ state }) =>
-        state.machine.matches("idle") || state.machine.matches("closed")
-          ? turnRemains(state, cancelled.turn)
-          : undefined,
-      );
-      return { ...cancelled, ...remains };
-    },
-
-    ...sessionAnswers(id, host, openActor),
-    ...sessionContext(id, { log, live, openActor, command: asked, executed }),
-    ...sessionAppend(id, host),
-    ...sessionProjected(id, host),
-
-    forgetApproval: (toolName) =>
-      execute("forgetApproval", (target) => commands.forgetApproval(target, toolName)),
-
-    withdraw: (messageId, options) =>
-      execute("withdraw", (target) => commands.withdraw(target, messageId, options)),
-
-    reschedule: (messageId, to) =>
-      execute("reschedule", (target) =>
-        commands.reschedule(target, messageId, scheduleOf(to, host.clock())),
+  async function forward(
+    inbox: Inbox,
+    asked: string,
+    { name, parameters, answer }: Command,
+    args: readonly unknown[],
+  ): Promise<unknown> {
+    const sent = await Promise.all(
+      args.map((value, index) =>
+        parameters[index]?.isMessage === true ? host.received(value) : value,
       ),
-
-    resume: () => execute("resume", commands.resume),
-
-    restore: (position) => execute("restore", (target) => commands.restore(target, position)),
-
-    async view() {
-      return viewOf(id, await live.state(id));
-    },
-
-    async fork(options = {}) {
-      await live.state(id);
-      return await host.fork(id, options);
-    },
-
-    async rerun({ position, step, ...changes } = {}) {
-      await live.state(id);
-      const { position: last, messageId } = await rerunPoint(log, id, { position, step });
-      const session = await host.fork(id, { ...changes, position: last }, "continue");
-      return { session, turn: await session.turn(messageId), position: last };
-    },
-
-    configure: (changes) => host.configure(id, changes),
-    async setMetadata(metadata) {
-      const own = ownCopy(metadata);
-      await host.assertMetadata(own);
-      await note((target) => commands.setMetadata(target, own));
-    },
-    redact: (what, options = {}) => host.redact(id, isSeveral(what) ? what : [what], options),
-    at: (position) => viewSession(log, id, position),
-    diff: (before, after) => diffSession(log, id, before, after),
-    events: ({ subAgent, ...options } = {}) =>
-      subAgent === undefined ? log.subscribe(id, options) : subAgentEvents(subAgent, options),
-    async subAgents() {
-      await live.state(id);
-      return await subAgentsOf(log, id);
-    },
-    idle: async () => {
-      await live.watch(id, ({ isIdle }) => isIdle || undefined);
-    },
-
-    async atRest({ signal } = {}) {
-      const look = ({ state }: Watched): SessionState | undefined =>
-        isAtRest(state) ? state : undefined;
-      return viewOf(id, await live.watch(id, look, signal));
-    },
-
-    close: (reason) => note((target) => commands.close(target, reason)),
-  };
-}
-
-function noSubAgent(session: string, given: string): TurnlogError {
-  return new TurnlogError(
-    "INVALID_INPUT",
-    `Session ${given} is no sub-agent of session ${session}. \`session.subAgents()\` lists the existing ones.`,
-    { session, details: { option: "options.subAgent" } },
-  );
-}
-
-function isSeveral(
-  what: RedactionTarget | readonly RedactionTarget[],
-): what is readonly RedactionTarget[] {
-  return Array.isArray(what);
-}
-
-// `Session.project` and `Session.follow`: a user's projections of a live session.
-
-interface ProjectionHost {
-  readonly log: EventLog;
-  readonly live: LiveSessions;
-  readonly onWarning: (error: TurnlogError) => void;
-}
-
-function sessionProjected(
-  session: string,
-  { log, live, onWarning }: ProjectionHost,
-): Pick<ProgramEvents<EventSchemas>, "project" | "follow"> {
-  const reader: ProjectionReader = {
-    log,
-    session,
-    branches: async () => (await live.state(session)).branches,
-    onWarning,
-  };
-
-  async function newest<State extends object>(
-    projection: Projection<State>,
-  ): Promise<Projected<State>> {
-    const { position } = await live.state(session);
-    return await projectedAt(reader, projection, position, true);
+    );
+    const posted = { id: asked, name, args: plainArgs(id, name, sent) };
+    const answered = await forwardCommand(inbox, id, posted, host.closing);
+    if (answer.kind !== "turn") return answered;
+    // The turn runs there, and is followed here.
+    const { messageId } = readAnswer(beganSchema, id, name, answered);
+    return await session.turn(messageId);
   }
 
-  return {
-    async project(projection, { position } = {}) {
-      if (position === undefined) return await newest(projection);
-      await live.state(session);
-      await checkPosition(log, session, position);
-      return await projectedAt(reader, projection, position, false);
-    },
-
-    async *follow(projection, { signal } = {}) {
-      if (signal?.aborted === true) return;
-      yield* projectedFrom(reader, projection, await newest(projection), signal);
-    },
-  };
+  const own = methods.map((command): [string, unknown] => [
+    command.name,
+    command.answer.kind === "sequence"
+      ? (...given: readonly unknown[]) => here(command, ownArguments(id, command, given))
+      : (...given: readonly unknown[]) => give(command, given),
+  ]);
+  // A type test holds the interface against the catalogue.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  const session = { id, ...Object.fromEntries(own) } as Session;
+  return session;
 }
 
-// The methods of a session on its context: its figures, now or earlier, previews, and compaction on request.
-
-interface ContextHost {
-  readonly log: EventLog;
-  readonly live: LiveSessions;
-  /** The live actor of a session that is not closed. */
-  readonly openActor: (command: string) => Promise<SessionActor>;
-  readonly command: string | undefined;
-  readonly executed: () => Promise<number | undefined>;
+/** Messages and events get their ids here, so that another process knows them again. */
+function withId(
+  { parameters }: Command,
+  args: readonly unknown[],
+  newId: () => string,
+): readonly unknown[] {
+  const hasId = ({ fields = {} }: Parameter): boolean => "id" in fields;
+  const place = parameters.findIndex(hasId);
+  if (place < 0) return args;
+  return args.map((given, index) => (index === place ? named(given, newId) : given));
 }
 
-function sessionContext(
-  id: string,
-  { log, live, openActor, command, executed }: ContextHost,
-): Pick<Session, "compact" | "preview" | "context"> {
-  return {
-    async compact(strategy, options) {
-      let from = await executed();
-      if (from === undefined) {
-        const actor = await openActor("compact");
-        from = actor.state.position + 1;
-        commands.assertIdle(actor, "compact");
-        actor.prompts.request(strategy, options, commandEventId(command));
-      }
-      // Not until the session is idle: a queued message may start a turn at once.
-      await live.watch(id, ({ state }) => !state.machine.matches("compacting") || undefined);
-      for await (const event of log.read(id, { from })) {
-        if (event.type === "context.compacted" || event.type === "context.compaction-rejected") {
-          return event;
-        }
-      }
-      throw new TurnlogError(
-        "SESSION_FAILED",
-        `The compaction of session ${id} left no event in its log.`,
-        {
-          session: id,
-        },
-      );
-    },
-
-    async preview({ compact, position } = {}) {
-      const actor = await readyActor(live, id);
-      const { state } = actor;
-      await actor.durable();
-      if (position === undefined) return actor.prompts.preview(state, compact);
-      return actor.prompts.preview(await stateAt(log, id, position), compact);
-    },
-
-    async context({ position } = {}) {
-      const actor = await readyActor(live, id);
-      const { state } = actor;
-      await actor.durable();
-      if (position === undefined) return actor.prompts.figures(state);
-      return actor.prompts.figures(await stateAt(log, id, position));
-    },
-  };
+function named(options: unknown, newId: () => string): unknown {
+  return typeof options === "object" && options !== null
+    ? { id: newId(), ...options }
+    : { id: newId() };
 }

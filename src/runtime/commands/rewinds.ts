@@ -6,24 +6,24 @@
 import type { OutputInterface } from "ai";
 import type { EventBody, EventLog } from "../../events/index.ts";
 import { acceptedAt } from "../../projections/index.ts";
-import { assertBasedOn, type Seen } from "../session/head.ts";
-import { cancel, type CommandTarget } from "../session/commands.ts";
-import { commandEventId, recordedRewind } from "../session/command-outcome.ts";
 import {
-  checkout,
+  assertBasedOn,
+  cancel,
   lastMessageId,
+  leavingBranch,
+  refusal,
   replaceMessage,
   replacing,
-  rewind,
   runAgain,
+  type CommandTarget,
   type RewindDecision,
   type Rewound,
-} from "../session/rewind.ts";
-import * as commands from "../session/commands.ts";
-import { leavingBranch } from "../session/repeated-messages.ts";
+  type Seen,
+  type TurnValues,
+} from "../../commands/index.ts";
+import { commandEventId, recordedRewind } from "../session/command-outcome.ts";
 import type { SessionActor } from "../session/actor.ts";
 import type { Turn } from "../session/turn.ts";
-import type { TurnValues } from "../session/turn-values.ts";
 import { isAtBoundary, isIdle, sessionBranches, type SessionState } from "../../state/index.ts";
 import type { LiveSessions } from "../live/live-sessions.ts";
 import type { Session } from "../api/session.ts";
@@ -63,7 +63,13 @@ interface Edit {
   readonly values: TurnValues;
 }
 
-export type Rewinds = Pick<Session, "rewind" | "checkout" | "branches" | "regenerate"> & {
+export type Rewinds = Pick<Session, "branches" | "regenerate"> & {
+  /** Moves the head between two turns. */
+  readonly move: (
+    command: string,
+    basedOn: Seen | undefined,
+    decide: (target: CommandTarget) => RewindDecision,
+  ) => Promise<Rewound>;
   /** Rewinds for an edit; `accept` records the new message in the same moment. */
   readonly edit: <Found>(edit: Edit, accept: (actor: SessionActor) => Found) => Promise<Found>;
   /** What the rewind left that made a message run, from this position on. */
@@ -129,11 +135,7 @@ export function sessionRewinds(host: RewindHost): Rewinds {
   }
 
   return {
-    rewind: ({ tell, basedOn, by, ...place }) =>
-      move("rewind", basedOn, (target) => rewind(target, place, { tell, by })),
-
-    checkout: (branch, { tell, basedOn, by } = {}) =>
-      move("checkout", basedOn, (target) => checkout(target, branch, { tell, by })),
+    move,
 
     async branches() {
       return sessionBranches(await live.state(id));
@@ -158,7 +160,7 @@ export function sessionRewinds(host: RewindHost): Rewinds {
       }
       assertBasedOn(actor, basedOn);
       const message = messageId ?? lastMessageId(state);
-      if (message === undefined) throw commands.refusal(actor, "regenerate", "it has no turn yet");
+      if (message === undefined) throw refusal(actor, "regenerate", "it has no turn yet");
       const decide = (target: CommandTarget): RewindDecision =>
         runAgain(target, message, idempotencyKey, { by });
       const { resting, from } = await atRest("regenerate", (at) => {

@@ -12,12 +12,15 @@ import {
   type HeldInput,
 } from "../../media/index.ts";
 import { acceptedAt } from "../../projections/index.ts";
-import { laterThan } from "../live/message-schedule.ts";
 import { assertSameMessage } from "./repeated-message.ts";
-import { assertBasedOn } from "../session/head.ts";
-import * as commands from "../session/commands.ts";
+import {
+  assertBasedOn,
+  laterThan,
+  resumed,
+  waitingMessage,
+  type TurnValues,
+} from "../../commands/index.ts";
 import type { SessionActor } from "../session/actor.ts";
-import type { TurnValues } from "../session/turn-values.ts";
 import type { RewindHost, Rewinds, TurnPlace } from "./rewinds.ts";
 import type { Session } from "../api/session.ts";
 
@@ -49,7 +52,7 @@ export function sessionSending(
     let actor = await openActor("accept messages", known);
     const queuePosition = acceptedAt(actor.state.queue, messageId) ?? actor.state.position;
     await actor.durable();
-    const waitsFor = commands.waitingMessage(actor, messageId);
+    const waitsFor = waitingMessage(actor, messageId);
     const message = {
       id: messageId,
       input,
@@ -63,8 +66,8 @@ export function sessionSending(
     await actor.turn.assertValid(values);
     const queued = !actor.isIdle || waitsFor?.notBefore !== undefined;
     actor.turn.holdAgain(messageId, values);
-    if (commands.waitingMessage(actor, messageId) !== undefined)
-      for (const body of commands.resume(actor)) actor.record(body);
+    if (waitingMessage(actor, messageId) !== undefined)
+      for (const body of resumed(actor)) actor.record(body);
     await actor.durable();
     return { queuePosition, queued };
   }

@@ -16,19 +16,18 @@ import {
   type JsonValue,
 } from "../../events/index.ts";
 import { toJson } from "../../shared/index.ts";
-import { called, type CommandAnswer } from "./forwarded-commands.ts";
+import type { CommandAnswer } from "./forwarded-commands.ts";
 import { check } from "../../validation/index.ts";
 import { deleteSchema } from "../api/runtime-schema.ts";
 import { deleteLive, type UpkeepHost } from "./live-upkeep.ts";
-import type { Session } from "../api/session.ts";
 
 /** How long a session that could not be opened is left to other processes. */
 const BACK_OFF_MS = 10_000;
 
 export interface SessionInboxOptions {
   readonly inbox: Inbox;
-  /** The session as this process runs it: its commands are not forwarded. */
-  readonly local: (session: string, command: string) => Session;
+  /** Executes a command in the session as this process runs it. @throws TurnlogError `INVALID_INPUT` for an unknown one */
+  readonly execute: (session: string, command: InboxCommand) => Promise<unknown>;
   readonly upkeep: UpkeepHost;
 }
 
@@ -130,7 +129,7 @@ export class SessionInbox implements Disposable {
     session: string,
     { id, name, args }: InboxCommand,
   ): Promise<CommandAnswer | undefined> {
-    const { inbox, local, upkeep } = this.#options;
+    const { inbox, execute, upkeep } = this.#options;
     try {
       if (name === "delete") {
         // While no other process can take the session: it would find it deleted, and answer so.
@@ -139,9 +138,7 @@ export class SessionInbox implements Disposable {
         );
         return undefined;
       }
-      // JSON has no word for an argument that was left out before another one.
-      const given = args.map((argument) => argument ?? undefined);
-      const result: unknown = await called(local(session, id), name, given);
+      const result = await execute(session, { id, name, args });
       if (result === undefined) return {};
       return { value: isTurn(result) ? { messageId: result.messageId } : toJson(result) };
     } catch (error) {

@@ -1,8 +1,12 @@
-/** Changes a session that no process runs, or asks the process that runs it. */
+/**
+ * Changes a session that no process runs, or asks the process that runs it. Commands whose events follow from the
+ * state alone are executed on the stored session itself; the others need an agent.
+ */
 
 import { randomUUID } from "node:crypto";
 import {
   isElsewhere,
+  TurnlogError,
   type EventLog,
   type JsonValue,
   shellWord,
@@ -12,18 +16,17 @@ import { answerTo, forwardCommand, plainArgs, readAnswer } from "./forwarded-com
 import { whileClaimed } from "../live/claims.ts";
 import { isAtBoundary, stateAt } from "../../state/index.ts";
 import {
-  checkout,
-  rewind,
-  rewoundSchema,
-  type RewindDecision,
-  type RewindManner,
-  type RewindPlace,
-  type Rewound,
-} from "../session/rewind.ts";
+  assertBasedOn,
+  assertNotClosed,
+  commands,
+  leavingBranch,
+  ownArguments,
+  refusal,
+  type CarriedBy,
+  type Command,
+  type CommandTarget,
+} from "../../commands/index.ts";
 import { commandEventId, executedAt, recordedRewind } from "../session/command-outcome.ts";
-import { leavingBranch } from "../session/repeated-messages.ts";
-import * as commands from "../session/commands.ts";
-import type { CommandTarget } from "../session/commands.ts";
 
 /** A command with the result of a change. */
 export interface StoredCommand<Result> {
@@ -108,108 +111,110 @@ export async function elsewhereIfNotHere<Result>(
   }
 }
 
-// Rewinds a stored session: its events are written straight to the log, unless another process runs it.
-
-interface StoredMove extends RewindManner {
-  /** Epoch milliseconds. */
-  readonly now?: number;
-}
+// Commands of the catalogue on a stored session.
 
 /**
- * Rewinds as `Session.rewind` does, but runs nothing: an unfinished turn is not cancelled. If another process
- * runs the session, that process rewinds it.
- * @throws TurnlogError `SESSION_NOT_FOUND`, `SESSION_CLOSED`, `COMMAND_REFUSED` (in the middle of a
- * turn; no place to rewind to), and the errors of `EventLog.append`
+ * Gives a command to a session that this process does not run. If another process runs it, that process executes the
+ * command; else its events are written straight to the log, and nothing runs: an unfinished turn is not cancelled.
+ * @param given - As the session's method takes them.
+ * @param now - Epoch milliseconds.
+ * @returns the answer as JSON; undefined for none
+ * @throws TurnlogError `SESSION_NOT_FOUND`, `SESSION_CLOSED`, `COMMAND_REFUSED` (in the middle of a turn; as the
+ * command), `INVALID_INPUT`, and the errors of `EventLog.append`
  */
-export async function rewindSession(
+export async function giveStored(
   log: EventLog,
   session: string,
-  place: RewindPlace,
-  { now, ...manner }: StoredMove = {},
-): Promise<Rewound> {
-  return await moveStored(
-    log,
-    session,
-    { name: "rewind", args: [{ ...place, ...manner }] },
-    (target) => rewind(target, place, manner),
-    now,
+  name: string,
+  given: readonly unknown[],
+  now: number = Date.now(),
+): Promise<unknown> {
+  const command = commands.find((one) => one.name === name);
+  if (command === undefined || command.carried.by === "runtime")
+    throw new TurnlogError(
+      "COMMAND_REFUSED",
+      `Session ${session} cannot ${name} while no process runs it. Open it in a program.`,
+      { session },
+    );
+  const args = ownArguments(session, command, given);
+  const read = (answer: JsonValue | undefined): unknown =>
+    command.answer.kind === "json"
+      ? readAnswer(command.answer.schema, session, name, answer)
+      : answer;
+  return await changeStored(log, session, { name, args, read }, (id) =>
+    executeStored({ log, session, id, now }, command, args),
   );
 }
 
-/** Makes another branch active as `Session.checkout` does. Otherwise as {@link rewindSession}. */
-export async function checkoutSession(
-  log: EventLog,
-  session: string,
-  branch: number,
-  { now, ...manner }: StoredMove = {},
-): Promise<Rewound> {
-  return await moveStored(
-    log,
-    session,
-    { name: "checkout", args: [branch, manner] },
-    (target) => checkout(target, branch, manner),
-    now,
-  );
+interface Stored {
+  readonly log: EventLog;
+  readonly session: string;
+  /** Of the command. */
+  readonly id: string;
+  readonly now: number;
+}
+
+async function executeStored(
+  stored: Stored,
+  { name, carried }: Command,
+  args: readonly unknown[],
+): Promise<unknown> {
+  const { log, session, id, now } = stored;
+  const before = { session, state: await stateAt(log, session) };
+  const done = executedAt(before.state, id);
+  if (carried.by === "move") {
+    if (done !== undefined) return (await recordedRewind(log, session, done)).rewound;
+    return await moveStored(stored, before, name, carried, args);
+  }
+  if (carried.by === "runtime" || done !== undefined) return undefined;
+  if (carried.on === "open") assertNotClosed(before, name);
+  await appendTo(stored, before, carried.decide({ ...before, now }, ...args));
+  return undefined;
 }
 
 async function moveStored(
-  log: EventLog,
-  session: string,
-  asked: Omit<StoredCommand<Rewound>, "read">,
-  decide: (target: CommandTarget) => RewindDecision,
-  now: number = Date.now(),
-): Promise<Rewound> {
-  const change = (command: string): Promise<Rewound> =>
-    moveHere(log, session, { id: command, name: asked.name }, decide, now);
-  return await changeStored(
-    log,
-    session,
-    { ...asked, read: (answer) => readAnswer(rewoundSchema, session, asked.name, answer) },
-    change,
-  );
-}
-
-async function moveHere(
-  log: EventLog,
-  session: string,
-  { id: command, name }: { readonly id: string; readonly name: string },
-  decide: (target: CommandTarget) => RewindDecision,
-  now: number,
-): Promise<Rewound> {
-  const append = async (
-    { state }: CommandTarget,
-    bodies: readonly EventBody[],
-    id?: string,
-  ): Promise<void> => {
-    const about = { time: now, ...(id === undefined ? {} : { id }) };
-    await log.append(
-      session,
-      state.position,
-      bodies.map((body) => ({ ...body, ...about })),
-    );
-  };
-  const before = { session, state: await stateAt(log, session) };
-  const done = executedAt(before.state, command);
-  if (done !== undefined) return (await recordedRewind(log, session, done)).rewound;
-  commands.assertNotClosed(before, name);
+  stored: Stored,
+  before: CommandTarget,
+  name: string,
+  { decide, seen }: CarriedBy<"move">,
+  args: readonly unknown[],
+): Promise<unknown> {
+  const { log, session } = stored;
+  assertNotClosed(before, name);
+  assertBasedOn(before, seen(...args));
   if (!isAtBoundary(before.state))
-    throw commands.refusal(
+    throw refusal(
       before,
       name,
       `its turn has not ended. Continue it first, as with \`turnlog --session ${shellWord(session)}\`, or cancel it there`,
     );
-  // Only where another process may get the command too.
-  const eventId = log.inbox === undefined ? undefined : commandEventId(command);
-  const { event, rewound } = decide(before);
+  const { event, rewound } = decide(before, ...args);
   if (event === undefined) return rewound;
   const leaving = leavingBranch(before.state);
   if (leaving.length === 0) {
-    await append(before, [event], eventId);
+    await appendTo(stored, before, [event]);
     return rewound;
   }
-  await append(before, leaving);
+  await appendTo({ ...stored, id: undefined }, before, leaving);
   const target = { session, state: await stateAt(log, session) };
-  const decided = decide(target);
-  if (decided.event !== undefined) await append(target, [decided.event], eventId);
+  const decided = decide(target, ...args);
+  if (decided.event !== undefined) await appendTo(stored, target, [decided.event]);
   return decided.rewound;
+}
+
+/** The last event carries the id of the command. */
+async function appendTo(
+  { log, session, id, now }: Omit<Stored, "id"> & { readonly id: string | undefined },
+  { state }: CommandTarget,
+  bodies: readonly EventBody[],
+): Promise<void> {
+  if (bodies.length === 0) return;
+  // Only where another process may get the command too.
+  const eventId = log.inbox === undefined ? undefined : commandEventId(id);
+  const events = bodies.map((body, index) =>
+    eventId === undefined || index < bodies.length - 1
+      ? { ...body, time: now }
+      : { ...body, time: now, id: eventId },
+  );
+  await log.append(session, state.position, events);
 }

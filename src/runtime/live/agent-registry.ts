@@ -12,7 +12,7 @@ import {
 } from "../../agent/index.ts";
 import type { McpServers } from "../../mcp/index.ts";
 import { check, nearestName } from "../../validation/index.ts";
-import type { AgentChanges } from "../api/session-options.ts";
+import type { AgentChanges } from "../../commands/index.ts";
 import { checkToolNames } from "../api/named-tools.ts";
 import type { AgentFor, AgentOptions, SessionIdentity } from "../api/runtime-options.ts";
 import { SessionAgent } from "./agent-of-session.ts";

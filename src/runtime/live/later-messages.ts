@@ -5,7 +5,7 @@
 
 import { isElsewhere, TurnlogError } from "../../events/index.ts";
 import { type Timer, Background } from "../../shared/index.ts";
-import * as commands from "../session/commands.ts";
+import { takeDue } from "../../commands/index.ts";
 import type { SessionActor } from "../session/actor.ts";
 import { equippedActor, readyActor } from "./ready-actor.ts";
 import type { LiveSessions } from "./live-sessions.ts";
@@ -82,7 +82,7 @@ export class LaterMessages implements Disposable {
       try {
         await readyActor(live, session);
         const actor = await equippedActor(live, await live.actor(session));
-        for (const body of commands.takeDue(actor, this.#options.clock())) actor.record(body);
+        for (const body of takeDue(actor, this.#options.clock())) actor.record(body);
         await actor.durable();
         return this.observe(actor);
       } catch (error) {

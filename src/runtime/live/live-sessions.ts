@@ -1,6 +1,5 @@
 /** The registry of live sessions: activates each once from its log, and passivates idle ones. */
 
-import { laterEvents } from "./message-schedule.ts";
 import { setImmediate } from "node:timers/promises";
 import {
   type SessionEvent,
@@ -24,6 +23,14 @@ import { DEFAULT_GRACE_MS, Unfinished, after } from "../../shared/index.ts";
 import { warnOfFailed } from "../api/runtime-options.ts";
 import { agentOf } from "./sub-agents.ts";
 import { RuntimeMetrics } from "../figures/runtime-metrics.ts";
+
+/** The events after which a session may have other messages for later. */
+const laterEvents: ReadonlySet<SessionEvent["type"]> = new Set<SessionEvent["type"]>([
+  "message.queued",
+  "message.rescheduled",
+  "message.withdrawn",
+  "session.closed",
+]);
 
 interface Later {
   observe(actor: SessionActor): void;

@@ -9,13 +9,6 @@ import { plainTokens, type PromptSetup } from "./context-figures.ts";
 import { compactionBudget } from "./headroom.ts";
 import type { SessionState } from "../../state/index.ts";
 
-export interface PreviewOptions {
-  /** Default: the agent's strategy. A strategy that calls a model shows its digest without one. */
-  readonly compact?: CompactionStrategy;
-  /** A position; default: now. */
-  readonly position?: number;
-}
-
 /** The prompt that a compaction would leave. */
 export interface CompactionPreview {
   readonly strategy: string;

@@ -1,5 +1,6 @@
 /** Makes the next prompt of a live session, and records the events that make it fit. */
 
+import type { CompactOptions } from "../../commands/index.ts";
 import {
   PRUNE_DEFAULTS,
   SHORTEST_LIFETIME_MS,
@@ -63,12 +64,6 @@ export type PromptContext = Pick<
   CompactionRun,
   "recorder" | "source" | "clock" | "timer" | "random"
 >;
-
-/** Options of \`session.compact\`. */
-export interface CompactOptions {
-  /** The name of the person who asks for it, for the log. */
-  readonly by?: string;
-}
 
 export class SessionPrompts {
   readonly #context: PromptContext;

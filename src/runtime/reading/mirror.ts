@@ -5,31 +5,18 @@
 
 import { z } from "zod";
 import { check, code, implementation, optionsOf, text } from "../../validation/index.ts";
-import type { Delivery, SessionEvent } from "../../events/index.ts";
+import { TurnlogError, type SessionEvent } from "../../events/index.ts";
 import { initialMachineState, machineFold, type MachineStep } from "../../machines/index.ts";
-import type { ApprovalAnswer } from "../session/answers.ts";
-import type { CancelOptions, WithdrawOptions } from "../session/commands.ts";
-import type { CallAnswer } from "../tools/client-output.ts";
-import type {
-  MoveOptions,
-  RegenerateOptions,
-  RewindOptions,
-  SendOptions,
-} from "../api/session-options.ts";
+import { commands } from "../../commands/index.ts";
 import type { Session } from "../api/session.ts";
-import type { UserInput } from "../../media/index.ts";
 import { createActor, type Actor, type ActorLogic, type ActorOptions } from "xstate";
 
-type SessionCommand =
-  | { readonly type: "send"; readonly input: UserInput; readonly options?: SendOptions }
-  | (CancelOptions & { readonly type: "cancel" })
-  | (ApprovalAnswer & { readonly type: "approve" | "deny"; readonly approvalId: string })
-  | { readonly type: "answerCall"; readonly requestId: string; readonly answer: CallAnswer }
-  | (WithdrawOptions & { readonly type: "withdraw"; readonly messageId: string })
-  | { readonly type: "reschedule"; readonly messageId: string; readonly delivery: Delivery }
-  | { readonly type: "rewind"; readonly options: RewindOptions }
-  | { readonly type: "checkout"; readonly branch: number; readonly options?: MoveOptions }
-  | { readonly type: "regenerate"; readonly options?: RegenerateOptions };
+type Methods = Omit<Session, "id" | "events" | "follow">;
+
+/** A command of the session, with the arguments of its method. */
+type SessionCommand = {
+  [Name in keyof Methods]: { readonly type: Name; readonly args: Parameters<Methods[Name]> };
+}[keyof Methods];
 
 /** An event of the log. Only the mirror itself sends it. */
 interface Logged {
@@ -57,7 +44,7 @@ const schema = optionsOf<MirrorOptions>(
  * @example
  * const mirror = mirrorSession(session, { signal, onError: console.error });
  * mirror.subscribe(({ value }) => console.log(value));
- * mirror.send({ type: "send", input: "Hello" });
+ * mirror.send({ type: "send", args: ["Hello"] });
  */
 export function mirrorSession(session: Session, options: MirrorOptions): Actor<SessionLogic> {
   check(schema, options, "mirrorSession", { name: "options", session: session.id });
@@ -78,41 +65,19 @@ export function mirrorSession(session: Session, options: MirrorOptions): Actor<S
   return actor;
 }
 
-async function obey(session: Session, command: SessionCommand): Promise<void> {
-  switch (command.type) {
-    case "send":
-      await session.send(command.input, command.options);
-      return;
-    case "cancel": {
-      const { type: _, ...options } = command;
-      await session.cancel(options);
-      return;
-    }
-    case "approve":
-    case "deny": {
-      const { type, approvalId, ...answer } = command;
-      await session[type](approvalId, answer);
-      return;
-    }
-    case "answerCall":
-      await session.answerCall(command.requestId, command.answer);
-      return;
-    case "withdraw": {
-      const { type: _, messageId, ...options } = command;
-      return await session.withdraw(messageId, options);
-    }
-    case "reschedule":
-      return await session.reschedule(command.messageId, command.delivery);
-    case "rewind":
-      await session.rewind(command.options);
-      return;
-    case "checkout":
-      await session.checkout(command.branch, command.options);
-      return;
-    case "regenerate":
-      await session.regenerate(command.options);
-      return;
+async function obey(session: Session, { type, args }: SessionCommand): Promise<void> {
+  const method: unknown = commands.some(({ name }) => name === type)
+    ? Reflect.get(session, type)
+    : undefined;
+  if (typeof method === "function") {
+    await Reflect.apply(method, session, args);
+    return;
   }
+  throw new TurnlogError(
+    "INVALID_INPUT",
+    `mirrorSession: ${JSON.stringify(type)} is no command of a session.`,
+    { session: session.id, details: { option: "type" } },
+  );
 }
 
 async function follow(

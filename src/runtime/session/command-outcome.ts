@@ -6,7 +6,7 @@
 import type { EventLog } from "../../events/index.ts";
 import { appendedAt } from "../../projections/index.ts";
 import { stateAt, type SessionState } from "../../state/index.ts";
-import { leftTurns, type Rewound } from "./rewind.ts";
+import { leftTurns, type Rewound } from "../../commands/index.ts";
 
 /** The id of the last event of a command; undefined for a command that no other process executes. */
 export function commandEventId(command: string | undefined): string | undefined {

@@ -12,7 +12,7 @@ import { SessionPrompts, type PromptContext } from "../prompt/prompts.ts";
 import { type ReplayGate, type SessionRecorder, settlement } from "../../state/index.ts";
 import { waited, toStoredError } from "../../shared/index.ts";
 import { TurnLifecycle } from "../lifecycle/turn-lifecycle.ts";
-import { refusal } from "./commands.ts";
+import { refusal } from "../../commands/index.ts";
 import { RunningTurn, type RunningTurnOptions } from "./running-turn.ts";
 import { StepAttempt, stepCancelled, stepFailed, type StepAttemptOptions } from "./step-attempt.ts";
 import { StepBoundary, type StepBoundaryOptions } from "./step-boundary.ts";

@@ -15,12 +15,8 @@ import {
 import type { Effect } from "../../machines/index.ts";
 import { allWaiting, type HistoryState } from "../../projections/index.ts";
 import { isInTurn, type SessionRecorder } from "../../state/index.ts";
-import {
-  unknownMessage,
-  type HeldMessage,
-  type HeldValues,
-  type TurnValues,
-} from "./turn-values.ts";
+import type { TurnValues } from "../../commands/index.ts";
+import { unknownMessage, type HeldMessage, type HeldValues } from "./turn-values.ts";
 
 /** Gives the context of a turn whose message has none, as after a restart. */
 export type ContextFor = (

@@ -13,7 +13,7 @@ import { promptMessages, plainEntries } from "../../projections/index.ts";
 import type { SessionBlobs } from "../../media/index.ts";
 import { stepResults, type SessionRecorder, type SessionState } from "../../state/index.ts";
 import type { StepSetup } from "../lifecycle/turn-lifecycle.ts";
-import { nextMessages } from "./repeated-messages.ts";
+import { nextMessages } from "./next-messages.ts";
 import type { RunningTurn } from "./running-turn.ts";
 import {
   fromRecord,

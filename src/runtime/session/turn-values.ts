@@ -4,25 +4,9 @@
  */
 
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { OutputInterface } from "ai";
-import type { TurnContext } from "../../agent/index.ts";
+import type { TurnValues } from "../../commands/index.ts";
 import { allWaiting } from "../../projections/index.ts";
 import type { SessionRecorder } from "../../state/index.ts";
-
-/** The values of a message for the turn that it begins. Not in the log. */
-export interface TurnValues {
-  /**
-   * The turn's context: `runtimeContext` for approvals, `prepareStep` and callbacks, `toolsContext` for
-   * the tools. Default: the runtime's `contextFor`, else the agent's `runtimeContext` and `toolsContext`.
-   */
-  readonly context?: TurnContext;
-  readonly output?: OutputInterface;
-  /**
-   * Options for the agent's `prepareCall`, validated by its `callOptionsSchema`. After a restart, the
-   * runtime's `contextFor` gives them again.
-   */
-  readonly options?: unknown;
-}
 
 /** The values of one message, and the async context of the `send` that gave them. */
 export interface HeldMessage {

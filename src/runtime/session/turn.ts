@@ -11,7 +11,7 @@ import { isTooLarge, overflowOf } from "../../projections/index.ts";
 import { parsedOutput, type ParsedOutput } from "../../agent/index.ts";
 import type { Approval, OutputRequest } from "../../state/index.ts";
 import { withFullStop } from "../../shared/index.ts";
-import type { Rewound } from "./rewind.ts";
+import type { Rewound } from "../../commands/index.ts";
 import {
   failureDetails,
   type TurnOutcome,

@@ -3,6 +3,7 @@
 import { safeValidateTypes } from "@ai-sdk/provider-utils";
 import { byId, ownCopy, TurnlogError, type EventBody } from "../../events/index.ts";
 import type { Agent } from "../../agent/index.ts";
+import type { CallAnswer } from "../../commands/index.ts";
 import type { Offloaded, SessionBlobs } from "../../media/index.ts";
 import type { CallPart } from "../../projections/index.ts";
 import type { RequestedCall } from "../../state/index.ts";
@@ -15,15 +16,6 @@ import {
   type AnyTool,
   type Ended,
 } from "./tool-execution.ts";
-
-/** The answer to a call that a client runs: the output of its tool, or the text of an error. */
-export type CallAnswer = (
-  | { readonly output: unknown; readonly error?: never }
-  | { readonly error: string; readonly output?: never }
-) & {
-  /** Who answers: recorded with the answer. */
-  readonly by?: string;
-};
 
 type Answering = EventBody<"tool.succeeded" | "tool.failed">;
 

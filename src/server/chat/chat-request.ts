@@ -4,7 +4,8 @@
  */
 
 import { TurnlogError, defined } from "../../events/index.ts";
-import type { Session, SendOptions, UIStreamOptions } from "../../runtime/index.ts";
+import type { Session, UIStreamOptions } from "../../runtime/index.ts";
+import type { SendOptions } from "../../commands/index.ts";
 import type { SessionView } from "../../state/index.ts";
 import type { Call } from "../route/route.ts";
 import { messageInput } from "../sessions/posted-message.ts";

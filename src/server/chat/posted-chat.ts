@@ -2,7 +2,8 @@
 
 import { z } from "zod";
 import { TurnlogError } from "../../events/index.ts";
-import type { Seen, Session } from "../../runtime/index.ts";
+import type { Session } from "../../runtime/index.ts";
+import type { Seen } from "../../commands/index.ts";
 import type { SessionView } from "../../state/index.ts";
 import { postedParts, seen, type PostedPart } from "../sessions/posted-message.ts";
 

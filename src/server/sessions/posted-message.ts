@@ -3,7 +3,8 @@
 import type { UserContent } from "ai";
 import { z } from "zod";
 import { readBlob, TurnlogError } from "../../events/index.ts";
-import type { Runtime, Seen } from "../../runtime/index.ts";
+import type { Runtime } from "../../runtime/index.ts";
+import type { Seen } from "../../commands/index.ts";
 import { fromUIMessage } from "../../ui/index.ts";
 
 /** A part of a posted message. */

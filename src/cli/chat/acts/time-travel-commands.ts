@@ -11,7 +11,7 @@ import { conversationOf, type ConversationState } from "../screen/conversation-s
 import { hint, type Outcome } from "./command-outcome.ts";
 import { lastMessages, forkName } from "../host/resumed-session.ts";
 import type { UserItem } from "../../../projections/index.ts";
-import type { Rewound } from "../../../runtime/index.ts";
+import type { Rewound } from "../../../commands/index.ts";
 import { branchLine } from "../../show/show-history.ts";
 
 /** Lines of the prompt's drawing to show: its size and its bar. */

@@ -1,7 +1,7 @@
 /** Cancels the running turn of a chat, and reports the result once the screen has shown the turn's end. */
 
 import type { CancelMode, SessionEvent } from "../../../events/index.ts";
-import type { Cancelled } from "../../../runtime/index.ts";
+import type { Cancelled } from "../../../commands/index.ts";
 import { amount } from "../../wording/wording.ts";
 import type { ChatScreen } from "../screen/chat-screen.ts";
 import type { ChatSession } from "../host/chat-session.ts";

@@ -1,7 +1,8 @@
 /** What a chat uses of a session: one of its own runtime, or of the process that has the store open. */
 
 import type { EventLog, SessionEvent } from "../../../events/index.ts";
-import type { Rewound, SendOptions, Session, TurnResult } from "../../../runtime/index.ts";
+import type { Session, TurnResult } from "../../../runtime/index.ts";
+import type { Rewound, SendOptions } from "../../../commands/index.ts";
 import type { UserInput } from "../../../media/index.ts";
 import { listSessions, type ListedSession, type SessionView } from "../../../state/index.ts";
 import { typedText } from "./resumed-session.ts";

@@ -1,12 +1,27 @@
-/** The options of a session's commands. `session.ts` has the commands, `session-validation.ts` the checks. */
+/** The options of a session's commands, as programs give them. The commands beside this file have the checks. */
 
 import type { OutputInterface } from "ai";
-import type { Delivery } from "../../events/index.ts";
-import type { RerunPlace } from "../../state/index.ts";
-import type { Agent } from "../../agent/index.ts";
-import type { RewindPlace } from "../session/rewind.ts";
-import type { Seen } from "../session/head.ts";
-import type { TurnValues } from "../session/turn-values.ts";
+import type { Delivery, FollowOptions } from "../events/index.ts";
+import type { RerunPlace } from "../state/index.ts";
+import type { Agent, TurnContext } from "../agent/index.ts";
+import type { CompactionStrategy } from "../context/index.ts";
+import type { RewindPlace } from "./rewinding.ts";
+import type { Seen } from "./head.ts";
+
+/** The values of a message for the turn that it begins. Not in the log. */
+export interface TurnValues {
+  /**
+   * The turn's context: `runtimeContext` for approvals, `prepareStep` and callbacks, `toolsContext` for
+   * the tools. Default: the runtime's `contextFor`, else the agent's `runtimeContext` and `toolsContext`.
+   */
+  readonly context?: TurnContext;
+  readonly output?: OutputInterface;
+  /**
+   * Options for the agent's `prepareCall`, validated by its `callOptionsSchema`. After a restart, the
+   * runtime's `contextFor` gives them again.
+   */
+  readonly options?: unknown;
+}
 
 /** How the agent of a session changes. */
 export interface AgentChanges {
@@ -108,4 +123,47 @@ export interface ForkOptions extends AgentChanges {
 export interface RerunOptions extends RerunPlace, AgentChanges {
   /** The id of the fork that runs the turn. Default: a new id. */
   readonly id?: string;
+}
+
+/** Options of `session.withdraw`. */
+export interface WithdrawOptions {
+  readonly reason?: string;
+  /** The name of the person who withdraws it, for the log. */
+  readonly by?: string;
+}
+
+/** Options of `session.compact`. */
+export interface CompactOptions {
+  /** The name of the person who asks for it, for the log. */
+  readonly by?: string;
+}
+
+export interface PreviewOptions {
+  /** Default: the agent's strategy. A strategy that calls a model shows its digest without one. */
+  readonly compact?: CompactionStrategy;
+  /** A position; default: now. */
+  readonly position?: number;
+}
+
+export interface PositionOptions {
+  /** Default: now. */
+  readonly position?: number;
+}
+
+export interface AppendOptions {
+  /**
+   * An id that makes the call repeatable: appending the same event under it again does nothing, and a different
+   * event is refused (`EVENT_ID_CONFLICT`). 1 to 256 characters, unique in the session and stored without
+   * encryption.
+   */
+  readonly id?: string;
+}
+
+export interface RestOptions {
+  readonly signal?: AbortSignal;
+}
+
+export interface EventsOptions extends FollowOptions {
+  /** The session that runs one of the calls of this one. */
+  readonly subAgent?: string;
 }

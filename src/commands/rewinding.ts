@@ -1,8 +1,8 @@
 /** Rewinding as a decider: the events of `rewind`, `checkout`, an edit and a regeneration, or a refusal. Pure. */
 
 import { z } from "zod";
-import type { Cost } from "../../context/index.ts";
-import { usageSchema, type EventBody, type TokenUsage } from "../../events/index.ts";
+import type { Cost } from "../context/index.ts";
+import { usageSchema, type EventBody, type TokenUsage } from "../events/index.ts";
 import {
   allWaiting,
   activeSpans,
@@ -15,9 +15,9 @@ import {
   ownBeside,
   ownSteps,
   spansUpTo,
-} from "../../projections/index.ts";
-import { boundaryAt, type SessionState } from "../../state/index.ts";
-import { refusal, type CommandTarget } from "./commands.ts";
+} from "../projections/index.ts";
+import { boundaryAt, type SessionState } from "../state/index.ts";
+import { refusal, type CommandTarget } from "./target.ts";
 
 /** Where `Session.rewind` goes: a position between two turns, or the last one before a turn or a message. */
 export type RewindPlace =
@@ -258,6 +258,22 @@ function notBoundary({ state }: CommandTarget, to: number): string {
   const behind = passed.find((one) => one.from > to)?.from;
   const near = [before, behind].filter((one) => one !== undefined).join(" and ");
   return `a turn or a compaction ran at position ${to}, but a session can be rewound only to a place between turns. The nearest positions: ${near}`;
+}
+
+/** What becomes of the messages that wait when a branch is left. The others keep waiting. */
+export function leavingBranch({ queue, boundaries }: SessionState): readonly EventBody[] {
+  const ids: string[] = [];
+  const rescheduled: EventBody[] = [];
+  for (const { id, delivery, notBefore } of allWaiting(queue)) {
+    // One that was delivered before, on some branch, is to run again on this one only.
+    if (boundaries.items.some((item) => item.kind === "user" && item.id === id)) ids.push(id);
+    // One that was to steer a turn of this branch waits for a turn of its own.
+    else if (delivery === "steer" && notBefore === undefined)
+      rescheduled.push({ type: "message.rescheduled", data: { id, delivery: "follow-up" } });
+  }
+  if (ids.length === 0) return rescheduled;
+  const data = { ids, reason: "its branch was left" };
+  return [{ type: "message.withdrawn", data }, ...rescheduled];
 }
 
 // What a rewind leaves behind: turns, their effects in the world, and their cost. Pure.

@@ -1,13 +1,25 @@
 /** Refuses commands of callers who have not seen the head of the session. Pure. */
 
-import { TurnlogError } from "../../events/index.ts";
-import type { HistoryItem } from "../../projections/index.ts";
-import type { SessionState } from "../../state/index.ts";
-import type { CommandTarget } from "./commands.ts";
-import { lastMessageId } from "./rewind.ts";
+import { TurnlogError } from "../events/index.ts";
+import type { HistoryItem } from "../projections/index.ts";
+import type { SessionState } from "../state/index.ts";
+import { z } from "zod";
+import type { CommandTarget } from "./target.ts";
+import { lastMessageId } from "./rewinding.ts";
 
 /** The last turn or message that a caller saw. The id of a message names its first reply, the number of a turn any. */
 export type Seen = { readonly turn: number } | { readonly messageId: string };
+
+/** The option `basedOn` of commands. */
+export const basedOn: z.ZodType<Seen> = z.lazy(() =>
+  z.union(
+    [
+      z.strictObject({ turn: z.int().nonnegative() }),
+      z.strictObject({ messageId: z.string().min(1) }),
+    ],
+    "an object with `turn` or `messageId`",
+  ),
+);
 
 /** The head of the active branch. */
 interface Head {

@@ -1,7 +1,9 @@
-/** Decides on an answer to an approval: its event, nothing for the same answer again, or a refusal. Pure. */
+/** The commands that answer a session's calls: `approve`, `deny`, `answerCall`, `forgetApproval`. Pure. */
 
-import { TurnlogError, type EventBody } from "../../events/index.ts";
-import { activeSpans, isWithin, type ApprovalDecision } from "../../projections/index.ts";
+import { isDeepStrictEqual } from "node:util";
+import { z } from "zod";
+import { byId, TurnlogError, type EventBody } from "../events/index.ts";
+import { activeSpans, isWithin, type ApprovalDecision } from "../projections/index.ts";
 import {
   approvalOfId,
   waitingApprovals,
@@ -10,9 +12,120 @@ import {
   waitingOutputs,
   type OutputRequest,
   type RequestedCall,
-} from "../../state/index.ts";
-import { refusal, type CommandTarget } from "./commands.ts";
-import { isDeepStrictEqual } from "node:util";
+} from "../state/index.ts";
+import { toJson } from "../shared/index.ts";
+import { flag, text, thing } from "../validation/index.ts";
+import { eventCommand, runtimeCommand, type Answer, type Command } from "./command.ts";
+import { refusal, type CommandTarget } from "./target.ts";
+import { by, options, required, requiredOptions } from "./parameters.ts";
+
+/** The answer to a call that a client runs: the output of its tool, or the text of an error. */
+export type CallAnswer = (
+  | { readonly output: unknown; readonly error?: never }
+  | { readonly error: string; readonly output?: never }
+) & {
+  /** Who answers: recorded with the answer. */
+  readonly by?: string;
+};
+
+const recorded = ["recorded", "already-answered"] as const;
+const approvalAnswered: Answer = {
+  kind: "json",
+  schema: z.lazy(() =>
+    z.object({
+      status: z.enum(recorded),
+      approval: z.looseObject({ approvalId: z.string(), toolName: z.string() }),
+    }),
+  ),
+};
+const approvalParameters = [
+  required<string>("approvalId", text),
+  options<ApprovalAnswer>({ name: "answer", fields: { reason: text, always: flag, by } }),
+];
+const approvalRoute = {
+  method: "post",
+  path: "/api/approvals/{approvalId}",
+  summary: "Approves or denies a call. Repeating the same answer changes nothing.",
+} as const;
+
+export const answerCommands: readonly Command[] = [
+  runtimeCommand({
+    name: "approve",
+    parameters: approvalParameters,
+    permission: "approve",
+    route: { ...approvalRoute, fixed: { approved: true } },
+    answer: approvalAnswered,
+  }),
+  runtimeCommand({
+    name: "deny",
+    parameters: approvalParameters,
+    permission: "deny",
+    route: { ...approvalRoute, fixed: { approved: false } },
+    answer: approvalAnswered,
+  }),
+  runtimeCommand({
+    name: "answerCall",
+    parameters: [
+      required<string>("requestId", text),
+      requiredOptions<CallAnswer>({
+        name: "answer",
+        fields: { output: thing("anything", () => true), error: text, by },
+        and: thing(
+          "`{ output }`, or `{ error }` with a text, and `by` with the name of the person who answers",
+          isOneAnswer,
+        ),
+        own: ownAnswer,
+      }),
+    ],
+    permission: "answer",
+    route: {
+      method: "post",
+      path: "/api/outputs/{requestId}",
+      summary: "Gives the output of a call that a client runs, or the text of its error.",
+    },
+    answer: {
+      kind: "json",
+      schema: z.lazy(() =>
+        z.object({
+          status: z.enum(recorded),
+          request: z.looseObject({ requestId: z.string() }),
+        }),
+      ),
+    },
+  }),
+  eventCommand({
+    name: "forgetApproval",
+    parameters: [required<string>("toolName", text)],
+    permission: "approve",
+    route: {
+      method: "delete",
+      path: "/approvals/{toolName}",
+      summary: "Removes the answer with `always` for a tool, so that its next call asks again.",
+    },
+    decide: (target, toolName) => {
+      const { always } = target.state.approvals;
+      if (byId(always, toolName) !== undefined)
+        return [{ type: "session.approval-forgotten", data: { toolName } }];
+      const others = Object.keys(always);
+      const about = others.length === 0 ? "" : `. Answered permanently: ${others.join(", ")}`;
+      const why = `${JSON.stringify(toolName)} has no permanent answer${about}`;
+      throw refusal(target, "forgetApproval", why);
+    },
+  }),
+];
+
+/** Exactly one of the two. */
+function isOneAnswer(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  const isError = "error" in value && typeof value.error === "string";
+  return "output" in value !== isError && "error" in value === isError;
+}
+
+/** An output is recorded as JSON, which is what its tool's `outputSchema` checks, wherever it comes from. */
+function ownAnswer(answer: unknown): unknown {
+  if (typeof answer !== "object" || answer === null || !("output" in answer)) return answer;
+  return { ...answer, output: toJson(answer.output) };
+}
 
 /** Details of an answer. */
 export interface ApprovalAnswer {

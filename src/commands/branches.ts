@@ -1,0 +1,55 @@
+/** The commands that move the head of a session: `rewind` and `checkout`. Pure. */
+
+import { flag, position, shortName, thing } from "../validation/index.ts";
+import { moveCommand, type Answer, type Command } from "./command.ts";
+import { basedOn } from "./head.ts";
+import type { MoveOptions, RewindOptions } from "./options.ts";
+import { by, options, required, requiredOptions } from "./parameters.ts";
+import { checkout, rewind, rewoundSchema } from "./rewinding.ts";
+
+const answer: Answer = { kind: "json", schema: rewoundSchema };
+const places = ["to", "beforeTurn", "beforeMessage"] as const;
+
+export const branchCommands: readonly Command[] = [
+  moveCommand({
+    name: "rewind",
+    parameters: [
+      requiredOptions<RewindOptions>({
+        fields: {
+          to: position,
+          beforeTurn: position,
+          beforeMessage: shortName,
+          tell: flag,
+          basedOn,
+          by,
+        },
+        and: thing("an object with one of `to`, `beforeTurn` and `beforeMessage`", (value) => {
+          const given = places.filter((place) => Reflect.get(Object(value), place) !== undefined);
+          return given.length === 1;
+        }),
+      }),
+    ],
+    permission: "rewind",
+    route: {
+      method: "post",
+      path: "/rewind",
+      summary: "Goes back to the end of an earlier turn; later events stay in the log.",
+    },
+    answer,
+    seen: ({ basedOn: seen }) => seen,
+    decide: (target, { tell, by: who, basedOn: _, ...place }) =>
+      rewind(target, place, { tell, by: who }),
+  }),
+  moveCommand({
+    name: "checkout",
+    parameters: [
+      required<number>("branch", position),
+      options<MoveOptions>({ fields: { tell: flag, basedOn, by } }),
+    ],
+    permission: "rewind",
+    route: { method: "post", path: "/checkout", summary: "Makes another branch the active one." },
+    answer,
+    seen: (_, { basedOn: seen } = {}) => seen,
+    decide: (target, branch, { tell, by: who } = {}) => checkout(target, branch, { tell, by: who }),
+  }),
+];

@@ -1,0 +1,71 @@
+/** The commands of a session, and what is read of it: each said once. Pure. */
+
+import { answerCommands } from "./answers.ts";
+import { branchCommands } from "./branches.ts";
+import type { Command } from "./command.ts";
+import { contextCommands } from "./context.ts";
+import { messageCommands } from "./messages.ts";
+import { turnCommands } from "./turns.ts";
+import { wholeSessionCommands } from "./whole-session.ts";
+
+/** All commands. */
+export const commands: readonly Command[] = [
+  ...messageCommands,
+  ...turnCommands,
+  ...answerCommands,
+  ...contextCommands,
+  ...branchCommands,
+  ...wholeSessionCommands,
+];
+
+export { reads, signal } from "./reads.ts";
+export type { Answer, CarriedBy, Command, Permission, Preparing, Route } from "./command.ts";
+export type { CommandTarget } from "./target.ts";
+export { assertIdle, assertNotClosed, refusal } from "./target.ts";
+export { asGiven, ownArguments, type Parameter } from "./parameters.ts";
+export {
+  answerApproval,
+  answerCall,
+  type ApprovalAnswer,
+  type ApprovalRecorded,
+  type CallAnswer,
+  type CallAnswered,
+  callToAnswer,
+  isAnswered,
+} from "./answers.ts";
+export { assertBasedOn, type Seen } from "./head.ts";
+export { laterThan, resumed, takeDue, waitingMessage } from "./messages.ts";
+export {
+  lastMessageId,
+  lastRun,
+  leavingBranch,
+  leftTurns,
+  replaceMessage,
+  replacing,
+  type RewindDecision,
+  type RewindPlace,
+  type Rewound,
+  rewind,
+  rewoundSchema,
+  runAgain,
+} from "./rewinding.ts";
+export { cancel, type Cancellation, type Cancelled, type CancelOptions } from "./turns.ts";
+export { metadataSchema, redactedSchema, shortText } from "./whole-session.ts";
+export type {
+  AgentChanges,
+  AppendOptions,
+  CompactOptions,
+  EventsOptions,
+  ForkOptions,
+  MoveOptions,
+  PositionOptions,
+  PreviewOptions,
+  RegenerateOptions,
+  RerunOptions,
+  RestOptions,
+  RewindOptions,
+  ScheduleOptions,
+  SendOptions,
+  TurnValues,
+  WithdrawOptions,
+} from "./options.ts";

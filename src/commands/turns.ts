@@ -1,0 +1,118 @@
+/** The commands about a session's turns: `cancel` and `regenerate`. Pure. */
+
+import { z } from "zod";
+import { defined, type CancelMode, type EventBody, type TurnEndReason } from "../events/index.ts";
+import { outputSchema, turnContextSchema } from "../agent/index.ts";
+import type { DescribedCall, SessionState } from "../state/index.ts";
+import { flag, oneOf, shortName, text, thing } from "../validation/index.ts";
+import { runtimeCommand, type Command } from "./command.ts";
+import { basedOn } from "./head.ts";
+import type { RegenerateOptions } from "./options.ts";
+import { by, options } from "./parameters.ts";
+
+export const turnCommands: readonly Command[] = [
+  runtimeCommand({
+    name: "cancel",
+    parameters: [
+      options<CancelOptions>({
+        fields: { mode: oneOf("now", "after-tools"), reason: text, withdraw: flag, by },
+      }),
+    ],
+    permission: "cancel",
+    route: {
+      method: "post",
+      path: "/cancel",
+      summary: "Cancels the running turn, and says what is kept of it.",
+    },
+    answer: { kind: "json", schema: z.lazy(() => z.looseObject({ was: z.string() })) },
+  }),
+  runtimeCommand({
+    name: "regenerate",
+    parameters: [
+      options<RegenerateOptions>({
+        fields: {
+          messageId: shortName,
+          idempotencyKey: shortName,
+          basedOn,
+          by,
+          context: turnContextSchema,
+          output: outputSchema,
+          options: thing("anything", () => true),
+        },
+        local: ["context", "output", "options"],
+      }),
+    ],
+    permission: "rewind",
+    route: {
+      method: "post",
+      path: "/regenerate",
+      summary:
+        "Runs a turn again for another reply, by default the last one. `Idempotency-Key` names the regeneration.",
+    },
+    answer: { kind: "turn" },
+  }),
+];
+
+export interface CancelOptions {
+  /**
+   * `now` (default) stops the running model call and tools. `after-tools` lets the step and its tools
+   * finish; calls that wait for approval are skipped.
+   */
+  readonly mode?: CancelMode;
+  readonly reason?: string;
+  /** Withdraw the waiting messages too. Default: false. */
+  readonly withdraw?: boolean;
+  /** The name of the person who cancels, for the log. */
+  readonly by?: string;
+}
+
+/** What the session was doing when its turn was cancelled, and what is kept of the turn. */
+export interface Cancelled {
+  readonly was: "idle" | "streaming" | "tools" | "compacting";
+  readonly turn: number | undefined;
+  /** How the turn ended: `cancelled`, or another reason if it ended before the cancel. */
+  readonly ended: TurnEndReason | undefined;
+  readonly kept: {
+    /** The text of the turn's last step. */
+    readonly text: string;
+    readonly calls: readonly Pick<
+      DescribedCall,
+      "callId" | "toolName" | "status" | "input" | "reason"
+    >[];
+  };
+  /** Ids of the messages that were withdrawn. */
+  readonly withdrawn: readonly string[];
+}
+
+export interface Cancellation {
+  readonly events: readonly EventBody[];
+  /** `turn` is undefined between turns. */
+  readonly cancelled: Pick<Cancelled, "was" | "turn" | "withdrawn">;
+}
+
+export function cancel(
+  { machine, queue }: SessionState,
+  { mode = "now", reason, withdraw = false, by }: CancelOptions,
+): Cancellation {
+  const { turn, stopping, skipCalls, compactingFrom } = machine.context;
+  const about = defined({ reason, by });
+  const waiting = withdraw && !machine.matches("closed") ? queue.waiting : [];
+  const withdrawn = waiting.map((message) => message.id);
+  const events: EventBody[] = [];
+  if (withdrawn.length > 0) {
+    events.push({ type: "message.withdrawn", data: { ids: withdrawn, ...about } });
+  }
+  const was = activityOf(machine);
+  // A second request with `now` hurries a turn that was to stop after its tools.
+  if (was !== "idle" && (stopping === undefined || (mode === "now" && !skipCalls))) {
+    events.push({ type: "turn.cancel-requested", data: { turn, mode, ...about } });
+  }
+  const isBetweenTurns = was === "idle" || (was === "compacting" && compactingFrom === "idle");
+  return { events, cancelled: { was, turn: isBetweenTurns ? undefined : turn, withdrawn } };
+}
+
+function activityOf(machine: SessionState["machine"]): Cancelled["was"] {
+  if (machine.matches("idle") || machine.matches("closed")) return "idle";
+  if (machine.matches("tools")) return "tools";
+  return machine.matches("compacting") ? "compacting" : "streaming";
+}

@@ -1,0 +1,159 @@
+/** The commands about a session as a whole: its agent, its metadata, its end, its forks, its own events. Pure. */
+
+import { isDeepStrictEqual } from "node:util";
+import { z } from "zod";
+import type { JsonObject, PositionRange } from "../events/index.ts";
+import type { RedactOptions } from "../archive/index.ts";
+import { toJson } from "../shared/index.ts";
+import { name, optionsOf, position, text, thing } from "../validation/index.ts";
+import { eventCommand, runtimeCommand, type Command } from "./command.ts";
+import { assertIdle, assertNotClosed } from "./target.ts";
+import type { AgentChanges, AppendOptions, ForkOptions, RerunOptions } from "./options.ts";
+import { by, optional, options, required, requiredOptions, unchecked } from "./parameters.ts";
+
+/** Small enough for the row of a list. */
+const METADATA_BYTES = 16_384;
+const plainObject = z.lazy(() => z.record(z.string(), z.json()));
+export const metadataSchema: z.ZodType = thing(
+  "an object of JSON values, at most 16 KiB",
+  (value) =>
+    plainObject.safeParse(value).success &&
+    Buffer.byteLength(JSON.stringify(value)) <= METADATA_BYTES,
+);
+
+export function shortText(most: number): z.ZodType {
+  const fits = (value: unknown): boolean =>
+    typeof value === "string" && value.length > 0 && value.length <= most;
+  return thing(`a text of 1 to ${most} characters`, fits);
+}
+
+const rangeSchema = optionsOf<PositionRange>({}, { from: position, to: position });
+/** One place whose content is redacted, or a list. */
+export const redactedSchema: z.ZodType = thing(
+  "a position, an object with `from` and `to`, or a list of such",
+  (value) => (Array.isArray(value) ? value : [value]).every(isTarget),
+);
+
+function isTarget(value: unknown): boolean {
+  return position.safeParse(value).success || rangeSchema.safeParse(value).success;
+}
+
+/** `prepareAgent` checks these. */
+const anything = thing("anything", () => true);
+const agentChanges = { agent: anything, model: anything, instructions: anything, tools: anything };
+const localChanges = ["agent", "model", "instructions", "tools"] as const;
+
+export const wholeSessionCommands: readonly Command[] = [
+  runtimeCommand({
+    name: "configure",
+    parameters: [
+      requiredOptions<AgentChanges>({
+        name: "changes",
+        fields: agentChanges,
+        local: ["model", "instructions", "tools"],
+      }),
+    ],
+    permission: "configure",
+    route: {
+      method: "post",
+      path: "/configure",
+      summary:
+        "Changes the agent that runs the session, by the name of one of the server's agents.",
+    },
+    answer: { kind: "nothing" },
+  }),
+  eventCommand({
+    name: "setMetadata",
+    parameters: [required<JsonObject>("metadata", metadataSchema, { own: toJson })],
+    permission: "configure",
+    route: { method: "post", path: "/metadata", summary: "Replaces the metadata of the session." },
+    on: "any",
+    prepare: async (host, metadata) => await host.assertMetadata(metadata),
+    // No event if the session has these metadata.
+    decide: (target, metadata) => {
+      assertNotClosed(target, "setMetadata");
+      if (isDeepStrictEqual(target.state.summary.metadata, metadata)) return [];
+      return [{ type: "session.metadata-set", data: { metadata } }];
+    },
+  }),
+  runtimeCommand({
+    name: "append",
+    parameters: [
+      required<string>("type", text),
+      unchecked("data"),
+      options<AppendOptions>({ fields: { id: shortText(256) } }),
+    ],
+    // No route: the events of a program are its own word.
+    permission: "configure",
+    answer: { kind: "json", schema: z.lazy(() => z.looseObject({ position: z.int() })) },
+  }),
+  runtimeCommand({
+    name: "redact",
+    parameters: [
+      required("what", redactedSchema),
+      options<RedactOptions>({ fields: { reason: text, by } }),
+    ],
+    permission: "redact",
+    route: {
+      method: "post",
+      path: "/redact",
+      summary: "Permanently redacts the content at positions. Needs a store that is encrypted.",
+    },
+    answer: { kind: "json", schema: z.lazy(() => z.looseObject({ ranges: z.array(z.unknown()) })) },
+  }),
+  eventCommand({
+    name: "close",
+    parameters: [optional<string>("reason", text)],
+    permission: "close",
+    route: {
+      method: "post",
+      path: "/close",
+      summary: "Ends the session permanently; its log stays.",
+    },
+    on: "any",
+    // No event if the session is closed already.
+    decide: (target, reason) => {
+      if (target.state.machine.matches("closed")) return [];
+      assertIdle(target, "close");
+      return [{ type: "session.closed", data: reason === undefined ? {} : { reason } }];
+    },
+  }),
+  runtimeCommand({
+    name: "fork",
+    parameters: [
+      options<ForkOptions>({
+        fields: { ...agentChanges, position, id: name },
+        local: localChanges,
+        hints: {
+          edit: "a fork edits no message. Call `send(text, { replaces: messageId })`, on the session or on a fork of it.",
+          undo: "a fork rewinds no turn. Call `rewind({ beforeTurn })`, on the session or on a fork of it.",
+        },
+      }),
+    ],
+    permission: "fork",
+    route: {
+      method: "post",
+      path: "/fork",
+      summary: "Creates a session that shares the events up to a position.",
+    },
+    answer: { kind: "session" },
+    isForwarded: false,
+  }),
+  runtimeCommand({
+    name: "rerun",
+    parameters: [
+      options<RerunOptions>({
+        fields: { ...agentChanges, position, step: position, id: name },
+        local: localChanges,
+      }),
+    ],
+    permission: "fork",
+    route: {
+      method: "post",
+      path: "/rerun",
+      summary: "Runs a turn again in a fork, from a position or a step within it.",
+    },
+    answer: { kind: "turn-in-fork" },
+    isForwarded: false,
+  }),
+];
