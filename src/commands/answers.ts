@@ -2,7 +2,7 @@
 
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
-import { byId, TurnlogError, type EventBody } from "../events/index.ts";
+import { byId, defined, TurnlogError, type EventBody, type SessionEvent } from "../events/index.ts";
 import { activeSpans, isWithin, type ApprovalDecision } from "../projections/index.ts";
 import {
   approvalOfId,
@@ -15,7 +15,13 @@ import {
 } from "../state/index.ts";
 import { toJson } from "../shared/index.ts";
 import { flag, text, thing } from "../validation/index.ts";
-import { eventCommand, runtimeCommand, type Answer, type Command } from "./command.ts";
+import {
+  eventCommand,
+  runtimeCommand,
+  type Answer,
+  type Command,
+  type RecordedArguments,
+} from "./command.ts";
 import { refusal, type CommandTarget } from "./target.ts";
 import { by, options, required, requiredOptions } from "./parameters.ts";
 
@@ -55,6 +61,7 @@ export const answerCommands: readonly Command[] = [
     permission: "approve",
     route: { ...approvalRoute, fixed: { approved: true } },
     answer: approvalAnswered,
+    recorded: (event) => recordedAnswer(event, true),
   }),
   runtimeCommand({
     name: "deny",
@@ -62,6 +69,7 @@ export const answerCommands: readonly Command[] = [
     permission: "deny",
     route: { ...approvalRoute, fixed: { approved: false } },
     answer: approvalAnswered,
+    recorded: (event) => recordedAnswer(event, false),
   }),
   runtimeCommand({
     name: "answerCall",
@@ -92,6 +100,22 @@ export const answerCommands: readonly Command[] = [
         }),
       ),
     },
+    recorded: (event, _, events) => {
+      if (event.type !== "tool.succeeded" && event.type !== "tool.failed") return undefined;
+      const { step, callId, by: who } = event.data;
+      const isAsked = ({ type, data }: SessionEvent): boolean =>
+        type === "tool.output-requested" && data.step === step && data.callId === callId;
+      if (!events.slice(0, event.position).some(isAsked)) return undefined;
+      const answer =
+        event.type === "tool.succeeded"
+          ? { output: event.data.output }
+          : { error: event.data.error.message };
+      return async ({ view }) => {
+        const { outputRequests } = await view();
+        const asked = outputRequests.findLast((one) => one.step === step && one.callId === callId);
+        return [asked?.requestId ?? callId, { ...answer, ...defined({ by: who }) }];
+      };
+    },
   }),
   eventCommand({
     name: "forgetApproval",
@@ -111,8 +135,20 @@ export const answerCommands: readonly Command[] = [
       const why = `${JSON.stringify(toolName)} has no permanent answer${about}`;
       throw refusal(target, "forgetApproval", why);
     },
+    recorded: (event) =>
+      event.type === "session.approval-forgotten" ? () => [event.data.toolName] : undefined,
   }),
 ];
+
+function recordedAnswer(event: SessionEvent, approved: boolean): RecordedArguments | undefined {
+  if (event.type !== "tool.approval-answered" || event.data.approved !== approved) return undefined;
+  const { step, callId, always, reason, by: who } = event.data;
+  return async ({ view }) => {
+    const { approvals } = await view();
+    const asked = approvals.findLast((one) => one.step === step && one.callId === callId);
+    return [asked?.approvalId ?? callId, defined({ always, reason, by: who })];
+  };
+}
 
 /** Exactly one of the two. */
 function isOneAnswer(value: unknown): boolean {

@@ -1,5 +1,6 @@
 /** The commands that move the head of a session: `rewind` and `checkout`. Pure. */
 
+import type { SessionEvent } from "../events/index.ts";
 import { flag, position, shortName, thing } from "../validation/index.ts";
 import { moveCommand, type Answer, type Command } from "./command.ts";
 import { basedOn } from "./head.ts";
@@ -9,6 +10,13 @@ import { checkout, rewind, rewoundSchema } from "./rewinding.ts";
 
 const answer: Answer = { kind: "json", schema: rewoundSchema };
 const places = ["to", "beforeTurn", "beforeMessage"] as const;
+
+/** Of a recorded move that neither an edit nor a regeneration made. */
+function movedHead(event: SessionEvent): SessionEvent<"session.rewound">["data"] | undefined {
+  if (event.type !== "session.rewound") return undefined;
+  const { again, edit } = event.data;
+  return again === undefined && edit === undefined ? event.data : undefined;
+}
 
 export const branchCommands: readonly Command[] = [
   moveCommand({
@@ -39,6 +47,12 @@ export const branchCommands: readonly Command[] = [
     seen: ({ basedOn: seen }) => seen,
     decide: (target, { tell, by: who, basedOn: _, ...place }) =>
       rewind(target, place, { tell, by: who }),
+    recorded: (event) => {
+      const moved = movedHead(event);
+      return moved === undefined || moved.branch !== undefined
+        ? undefined
+        : () => [{ to: moved.to, tell: moved.note !== undefined }];
+    },
   }),
   moveCommand({
     name: "checkout",
@@ -51,5 +65,9 @@ export const branchCommands: readonly Command[] = [
     answer,
     seen: (_, { basedOn: seen } = {}) => seen,
     decide: (target, branch, { tell, by: who } = {}) => checkout(target, branch, { tell, by: who }),
+    recorded: (event) => {
+      const { branch, note } = movedHead(event) ?? {};
+      return branch === undefined ? undefined : () => [branch, { tell: note !== undefined }];
+    },
   }),
 ];

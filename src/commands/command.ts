@@ -5,7 +5,10 @@
  */
 
 import type { z } from "zod";
-import type { EventBody, JsonObject } from "../events/index.ts";
+import type { OutputInterface } from "ai";
+import type { CompactionStrategy } from "../context/index.ts";
+import type { EventBody, JsonObject, SessionEvent } from "../events/index.ts";
+import type { SessionView } from "../state/index.ts";
 import type { Seen } from "./head.ts";
 import type { Parameter } from "./parameters.ts";
 import type { RewindDecision } from "./rewinding.ts";
@@ -91,6 +94,23 @@ export type Carried =
 /** One of the ways. */
 export type CarriedBy<Way extends Carried["by"]> = Extract<Carried, { readonly by: Way }>;
 
+/** A recorded session, while a replay repeats it. */
+export interface Recording {
+  /** The replayed session at this moment. */
+  readonly view: () => Promise<Pick<SessionView, "approvals" | "outputRequests">>;
+  /** Of the turn that a message begins; not logged. */
+  readonly output: OutputInterface | undefined;
+  /** The strategy that gives the recorded summary of a compaction. */
+  readonly strategy: (
+    started: SessionEvent<"context.compaction-started">,
+  ) => CompactionStrategy | undefined;
+}
+
+/** The arguments with which a command was given; undefined if it does not repeat that event alone. */
+export type RecordedArguments = (
+  recording: Recording,
+) => readonly unknown[] | undefined | Promise<readonly unknown[] | undefined>;
+
 export interface Command {
   readonly name: string;
   readonly parameters: readonly Parameter[];
@@ -101,6 +121,16 @@ export interface Command {
   /** Whether the process that runs the session must execute it. */
   readonly isForwarded: boolean;
   readonly carried: Carried;
+  /**
+   * Whether the command caused a recorded event, for replays. Undefined: it did not.
+   * @param next - The event after it.
+   * @param events - All of them.
+   */
+  readonly recorded?: (
+    event: SessionEvent,
+    next: SessionEvent | undefined,
+    events: readonly SessionEvent[],
+  ) => RecordedArguments | undefined;
 }
 
 /** `now`: epoch milliseconds, since deciders read no clock. */
@@ -113,7 +143,7 @@ export type ParametersOf<Args extends readonly unknown[]> = {
 
 interface Described<Args extends readonly unknown[]> extends Pick<
   Command,
-  "name" | "permission" | "route"
+  "name" | "permission" | "route" | "recorded"
 > {
   readonly parameters: ParametersOf<Args>;
 }

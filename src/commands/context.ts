@@ -1,6 +1,7 @@
 /** The commands about a session's prompt: `compact` and `restore`. Pure. */
 
 import { z } from "zod";
+import { defined } from "../events/index.ts";
 import { strategySchema } from "../agent/index.ts";
 import { position } from "../validation/index.ts";
 import { eventCommand, runtimeCommand, type Command } from "./command.ts";
@@ -24,6 +25,15 @@ export const contextCommands: readonly Command[] = [
     answer: {
       kind: "json",
       schema: z.lazy(() => z.looseObject({ type: z.string(), position: z.int() })),
+    },
+    recorded: (event) => {
+      // An automatic compaction follows from the size of the prompt.
+      if (event.type !== "context.compaction-started" || event.data.trigger !== "asked")
+        return undefined;
+      return ({ strategy }) => {
+        const recorded = strategy(event);
+        return recorded && [recorded, defined({ by: event.data.by })];
+      };
     },
   }),
   eventCommand({
@@ -51,5 +61,7 @@ export const contextCommands: readonly Command[] = [
           : `nothing was pruned, cut, left out or compacted at position ${at}, or it is already undone`,
       );
     },
+    recorded: (event) =>
+      event.type === "context.restored" ? () => [event.data.position] : undefined,
   }),
 ];

@@ -19,7 +19,15 @@ export const commands: readonly Command[] = [
 ];
 
 export { reads, signal } from "./reads.ts";
-export type { Answer, CarriedBy, Command, Permission, Preparing, Route } from "./command.ts";
+export type {
+  Answer,
+  CarriedBy,
+  Command,
+  Permission,
+  Preparing,
+  Recording,
+  Route,
+} from "./command.ts";
 export type { CommandTarget } from "./target.ts";
 export { assertIdle, assertNotClosed, refusal } from "./target.ts";
 export { asGiven, ownArguments, type Parameter } from "./parameters.ts";

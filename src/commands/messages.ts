@@ -1,9 +1,16 @@
 /** The commands about a session's messages: `send`, `withdraw`, `reschedule`, `resume`. Pure. */
 
+import { defined, type SessionEvent } from "../events/index.ts";
 import { allWaiting, type QueuedMessage } from "../projections/index.ts";
 import { outputSchema, turnContextSchema } from "../agent/index.ts";
 import { moment, oneOf, shortName, text, thing } from "../validation/index.ts";
-import { eventCommand, runtimeCommand, type Command, type Events } from "./command.ts";
+import {
+  eventCommand,
+  runtimeCommand,
+  type Command,
+  type Events,
+  type Recording,
+} from "./command.ts";
 import { refusal, type CommandTarget } from "./target.ts";
 import { basedOn } from "./head.ts";
 import type { ScheduleOptions, SendOptions, WithdrawOptions } from "./options.ts";
@@ -46,6 +53,15 @@ export const messageCommands: readonly Command[] = [
         "Accepts a message, which is durable when this responds. Repeating an id means the same message.",
     },
     answer: { kind: "turn" },
+    recorded: (event, next) => {
+      if (event.type === "message.queued") return sent(event);
+      if (event.type !== "session.rewound" || event.data.edit === undefined) return undefined;
+      const { by: id, replaces } = event.data.edit;
+      // The process may have died between the two.
+      return next?.type === "message.queued" && next.data.id === id
+        ? sent(next, { replaces })
+        : () => undefined;
+    },
   }),
   eventCommand({
     name: "withdraw",
@@ -66,6 +82,11 @@ export const messageCommands: readonly Command[] = [
     decide: (target, id, why) => {
       assertWaiting(target, "withdraw", id);
       return [{ type: "message.withdrawn", data: { ids: [id], ...why } }];
+    },
+    recorded: (event) => {
+      if (event.type !== "message.withdrawn") return undefined;
+      const { ids, ...why } = event.data;
+      return ids.length === 1 ? () => [ids[0], why] : undefined;
     },
   }),
   eventCommand({
@@ -94,6 +115,12 @@ export const messageCommands: readonly Command[] = [
       const later = notBefore === undefined ? {} : { notBefore };
       return [{ type: "message.rescheduled", data: { id, delivery: delivered, ...later } }];
     },
+    recorded: (event) => {
+      if (event.type !== "message.rescheduled") return undefined;
+      // Without a time it may be delivered now: 0 has passed.
+      const { id, delivery: how, notBefore = 0 } = event.data;
+      return () => [id, { delivery: how, notBefore: new Date(notBefore) }];
+    },
   }),
   eventCommand({
     name: "resume",
@@ -105,8 +132,18 @@ export const messageCommands: readonly Command[] = [
       summary: "Delivers the messages that wait behind a cancelled, failed or interrupted turn.",
     },
     decide: resumed,
+    recorded: (event) => (event.type === "session.resumed" ? () => [] : undefined),
   }),
 ];
+
+function sent(
+  { data: { id, content, delivery: how, notBefore } }: SessionEvent<"message.queued">,
+  edit: Pick<SendOptions, "replaces"> = {},
+): (recording: Recording) => readonly unknown[] {
+  const input = typeof content === "string" ? content : [...content];
+  const later = notBefore === undefined ? {} : { notBefore: new Date(notBefore) };
+  return ({ output }) => [input, { id, delivery: how, ...later, ...edit, ...defined({ output }) }];
+}
 
 export function waitingMessage(
   { state }: CommandTarget,

@@ -25,6 +25,17 @@ export const turnCommands: readonly Command[] = [
       summary: "Cancels the running turn, and says what is kept of it.",
     },
     answer: { kind: "json", schema: z.lazy(() => z.looseObject({ was: z.string() })) },
+    recorded: (event, next) => {
+      if (event.type === "turn.cancel-requested") {
+        const { mode, reason, by: who } = event.data;
+        return () => [defined({ mode, reason, by: who })];
+      }
+      if (event.type !== "message.withdrawn" || event.data.ids.length === 1) return undefined;
+      // A cancel withdraws several messages at once, and records nothing else for a turn that was stopping.
+      const mode = next?.type === "turn.cancel-requested" ? next.data.mode : "after-tools";
+      const { reason, by: who } = event.data;
+      return () => [{ ...defined({ mode, reason, by: who }), withdraw: true }];
+    },
   }),
   runtimeCommand({
     name: "regenerate",
@@ -50,6 +61,12 @@ export const turnCommands: readonly Command[] = [
         "Runs a turn again for another reply, by default the last one. `Idempotency-Key` names the regeneration.",
     },
     answer: { kind: "turn" },
+    recorded: (event) => {
+      if (event.type !== "session.rewound" || event.data.edit !== undefined) return undefined;
+      const { again, key: idempotencyKey } = event.data;
+      const messageId = again?.at(-1);
+      return messageId === undefined ? undefined : () => [defined({ messageId, idempotencyKey })];
+    },
   }),
 ];
 

@@ -2,7 +2,7 @@
 
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
-import type { JsonObject, PositionRange } from "../events/index.ts";
+import { defined, isAppEvent, type JsonObject, type PositionRange } from "../events/index.ts";
 import type { RedactOptions } from "../archive/index.ts";
 import { toJson } from "../shared/index.ts";
 import { name, optionsOf, position, text, thing } from "../validation/index.ts";
@@ -75,6 +75,8 @@ export const wholeSessionCommands: readonly Command[] = [
       if (isDeepStrictEqual(target.state.summary.metadata, metadata)) return [];
       return [{ type: "session.metadata-set", data: { metadata } }];
     },
+    recorded: (event) =>
+      event.type === "session.metadata-set" ? () => [event.data.metadata] : undefined,
   }),
   runtimeCommand({
     name: "append",
@@ -86,6 +88,8 @@ export const wholeSessionCommands: readonly Command[] = [
     // No route: the events of a program are its own word.
     permission: "configure",
     answer: { kind: "json", schema: z.lazy(() => z.looseObject({ position: z.int() })) },
+    recorded: (event) =>
+      isAppEvent(event) ? () => [event.type, event.data, defined({ id: event.id })] : undefined,
   }),
   runtimeCommand({
     name: "redact",
@@ -117,6 +121,7 @@ export const wholeSessionCommands: readonly Command[] = [
       assertIdle(target, "close");
       return [{ type: "session.closed", data: reason === undefined ? {} : { reason } }];
     },
+    recorded: (event) => (event.type === "session.closed" ? () => [event.data.reason] : undefined),
   }),
   runtimeCommand({
     name: "fork",

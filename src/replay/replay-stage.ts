@@ -25,6 +25,7 @@ import {
 import { ReplayPacer } from "./replay-pacer.ts";
 import { ReplayProcess } from "./replay-process.ts";
 import { isRun, recordedRuns } from "./replay-tools.ts";
+import { recordedCompactions, recordedStrategy } from "./replay-summaries.ts";
 import type { OutputInterface } from "ai";
 
 export interface ReplayStageOptions extends ReplayComparisonOptions {
@@ -118,7 +119,13 @@ export class ReplayStage {
     const session = await this.#session;
     if (session === undefined) return;
     const output = recordedOutput(event, events, agentOf(this.#description));
-    await repeatCommand(session, event, events, this.#pacer, output);
+    await repeatCommand(session, event, events, {
+      output,
+      strategy: ({ position }) => {
+        const [compaction] = recordedCompactions(events.slice(position - 1));
+        return compaction && recordedStrategy(compaction, this.#pacer);
+      },
+    });
   }
 
   /**
