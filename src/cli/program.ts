@@ -73,6 +73,12 @@ export function commandLine(output: Output, end: (code: ExitCode) => void): Comm
     .option("--no-migrate", "do not create the tables of the database")
     .addOption(
       new Option(
+        "--server <url>",
+        "use the sessions of this server, whose token is in TURNLOG_TOKEN; its agent answers",
+      ).env("TURNLOG_SERVER"),
+    )
+    .addOption(
+      new Option(
         "--keys <folder>",
         "encrypt sessions with keys in this folder, and read encrypted sessions",
       ).env("TURNLOG_KEYS"),
@@ -128,7 +134,7 @@ function packageVersion(): string {
   return known && typeof found.version === "string" ? found.version : "unknown";
 }
 
-// Chooses the store of a command: a folder, or the database of `--postgres`. No command looks at those options itself.
+// Chooses the store of a command: a folder, the database of `--postgres`, or the sessions of `--server`. No command looks at those options itself.
 
 /** Commands about the files of a store, and the way of a database. */
 const ofFolders: Readonly<Record<string, string>> = {
@@ -141,28 +147,41 @@ const ofFolders: Readonly<Record<string, string>> = {
 const ofNone: ReadonlySet<string> = new Set(["completion", "help", "copy"]);
 
 /**
- * Sets the option `database` if the command works on one. A folder that the command line names comes before
+ * Sets the option `remote` if the command works on a database or a server. A folder that the command line names comes before
  * the database that the environment names.
  * @throws UsageError for options that would have no effect
  */
 function chooseStore(program: Command, acting: Command): void {
-  const { postgres = "", migrate } = program.opts<{
+  const {
+    postgres = "",
+    server = "",
+    migrate,
+  } = program.opts<{
     readonly postgres?: string;
+    readonly server?: string;
     readonly migrate: boolean;
   }>();
   const isTyped = (name: string, command = program): boolean =>
     command.getOptionValueSource(name) === "cli";
   if (acting.name() === "copy") {
-    const idle = (["dir", "postgres", "keys"] as const).filter((name) => isTyped(name));
+    const idle = (["dir", "postgres", "server", "keys"] as const).filter((name) => isTyped(name));
     if (idle.length > 0)
       throw new UsageError(
         `${idle.map((name) => `--${name}`).join(" and ")}: \`turnlog copy\` names its stores by --from and --to, and copies encrypted sessions as they are stored.`,
       );
   }
-  const isGiven = postgres.trim() !== "" && (isTyped("postgres") || !isTyped("dir"));
-  if (!isGiven || ofNone.has(acting.name())) {
-    if (!migrate && acting.name() !== "copy")
-      throw new UsageError("--no-migrate is only for a database: add --postgres, or leave it out.");
+  const isTypedFolder = isTyped("dir");
+  const isServer =
+    server.trim() !== "" && (isTyped("server") || !(isTypedFolder || isTyped("postgres")));
+  const isGiven = postgres.trim() !== "" && (isTyped("postgres") || !(isTypedFolder || isServer));
+  if (isTyped("server") && isTyped("postgres"))
+    throw new UsageError("--server and --postgres both name the sessions: give one of them.");
+  if (!migrate && !isGiven && acting.name() !== "copy")
+    throw new UsageError("--no-migrate is only for a database: add --postgres, or leave it out.");
+  if (!(isGiven || isServer) || ofNone.has(acting.name())) return;
+  if (isServer) {
+    useServer(acting, server, isTyped);
+    program.setOptionValue("remote", { kind: "server", url: server, token: tokenOf(process.env) });
     return;
   }
   const own = ofFolders[acting.name()];
@@ -179,5 +198,42 @@ function chooseStore(program: Command, acting: Command): void {
     throw new UsageError(
       `${idle.join(" and ")} works only for a store in a folder, not with --postgres.`,
     );
-  program.setOptionValue("database", { connectionString: postgres, migrate });
+  program.setOptionValue("remote", { kind: "database", connectionString: postgres, migrate });
+}
+
+/** Commands that are about a store, not about its sessions. */
+const ofStores: ReadonlySet<string> = new Set([
+  ...Object.keys(ofFolders),
+  "gc",
+  "serve",
+  "postgres",
+  "migrate",
+]);
+
+/** @throws UsageError for a command or options that have no meaning for a server */
+function useServer(
+  acting: Command,
+  url: string,
+  isTyped: (name: string, command?: Command) => boolean,
+): void {
+  if (!/^https?:\/\//.test(url))
+    throw new UsageError(
+      `--server ${url}: the address of a server begins with http:// or https://.`,
+    );
+  if (ofStores.has(acting.name()))
+    throw new UsageError(
+      `\`turnlog ${acting.name()}\` is about a store, not about its sessions: run it where the store is.`,
+    );
+  const idle = [
+    ...(isTyped("dir") ? ["--dir"] : []),
+    ...(isTyped("keys") ? ["--keys"] : []),
+    ...(isTyped("takeOver") ? ["--take-over"] : []),
+  ];
+  if (idle.length > 0)
+    throw new UsageError(`${idle.join(" and ")} works only where the store is, not with --server.`);
+}
+
+/** It is no option, since other users of the machine see those. */
+function tokenOf({ TURNLOG_TOKEN: token = "" }: NodeJS.ProcessEnv): string | undefined {
+  return token === "" ? undefined : token;
 }

@@ -3,7 +3,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
 import { defined, isAppEvent, type JsonObject, type PositionRange } from "../events/index.ts";
-import type { RedactOptions } from "../archive/index.ts";
+import type { Redacted, RedactOptions } from "../archive/index.ts";
 import { toJson } from "../shared/index.ts";
 import { name, optionsOf, position, text, thing } from "../validation/index.ts";
 import { eventCommand, runtimeCommand, type Command } from "./command.ts";
@@ -42,6 +42,17 @@ function isTarget(value: unknown): boolean {
 const anything = thing("anything", () => true);
 const agentChanges = { agent: anything, model: anything, instructions: anything, tools: anything };
 const localChanges = ["agent", "model", "instructions", "tools"] as const;
+
+const range = z.lazy(() => z.object({ from: z.int(), to: z.int() }));
+/** What a redaction answers. */
+export const redactionSchema: z.ZodType<Redacted> = z.lazy(() =>
+  z.object({
+    session: z.string(),
+    position: z.int().exactOptional(),
+    ranges: z.array(range),
+    summaries: z.array(z.int()),
+  }),
+);
 
 export const wholeSessionCommands: readonly Command[] = [
   runtimeCommand({
@@ -103,7 +114,7 @@ export const wholeSessionCommands: readonly Command[] = [
       path: "/redact",
       summary: "Permanently redacts the content at positions. Needs a store that is encrypted.",
     },
-    answer: { kind: "json", schema: z.lazy(() => z.looseObject({ ranges: z.array(z.unknown()) })) },
+    answer: { kind: "json", schema: redactionSchema },
   }),
   eventCommand({
     name: "close",

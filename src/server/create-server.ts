@@ -19,6 +19,7 @@ import { serveSocket } from "./sockets/session-socket.ts";
 import { serverSettings, type ServerOptions, type ServerSettings } from "./server-options.ts";
 import { chatRoutes } from "./chat/chat-routes.ts";
 import { messageRoutes } from "./messages/message-routes.ts";
+import { logRoutes } from "./store/index.ts";
 import { approvalRoutes } from "./sessions/approval-routes.ts";
 import { blobRoutes, eventRoutes, transferRoutes } from "./sessions/log-routes.ts";
 import { commandRoutes } from "./sessions/command-routes.ts";
@@ -218,6 +219,7 @@ function routes({
     ...transferRoutes(),
     ...blobRoutes(),
     ...messageRoutes(),
+    ...logRoutes(),
     ...(studio ? studioRoutes(!isReadOnly) : []),
   ];
 }

@@ -36,6 +36,7 @@ import {
 import { chatAgent } from "./model/chat-agent.ts";
 import { chatModels } from "./model/chat-models.ts";
 import { contextWarning } from "../wording/context-words.ts";
+import { sentenceCase } from "../wording/wording.ts";
 import { askLine } from "../output/question.ts";
 import { visibleName } from "../output/visible-text.ts";
 import { ANSWERS, readAnswer } from "./line/chat-line.ts";
@@ -110,7 +111,7 @@ export async function runChat(given: ChatRun, output: Output): Promise<ExitCode>
       owner === undefined ? await runHere(run, output) : await runThere(owner, run, output);
     if (typeof ended === "number") return ended;
     if (owner !== undefined) {
-      const words = `Process ${owner.pid} has closed the store.`;
+      const words = `${sentenceCase(owner.name)} has closed the store.`;
       await writeSentence(output.progress, output.progress.style("dim", words));
     }
     run = { ...run, ...ended, owner: await run.findOwner() };
@@ -126,7 +127,7 @@ async function runThere(
   output: Output,
 ): Promise<ExitCode | Moved> {
   const { progress } = output;
-  const words = `Process ${owner.pid} has the store open: its agent answers.`;
+  const words = `${sentenceCase(owner.name)} has the store open: its agent answers.`;
   await writeSentence(progress, progress.style("dim", words));
   const host = ownerHost(owner);
   try {
@@ -138,7 +139,7 @@ async function runThere(
     if (message === undefined && rerun === undefined) return {};
     throw new TurnlogError(
       "LOG_CLOSED",
-      `Process ${owner.pid}, whose agent answered, has closed the store. Continue with: ${resumeCommand(run)}`,
+      `${sentenceCase(owner.name)}, whose agent answered, has closed the store. Continue with: ${resumeCommand(run)}`,
       { session, cause: error },
     );
   }
@@ -272,7 +273,7 @@ async function openSession(
   await introduceSession(progress, {
     session: id,
     resume: resumeCommand(run),
-    model: owner === undefined ? choice.label : `the agent of process ${owner.pid}`,
+    model: owner === undefined ? choice.label : `the agent of ${owner.name}`,
     view: isNew ? undefined : await session.view(),
     recall: message === undefined,
     meant,
@@ -297,10 +298,13 @@ function isAsking({ approvals }: SessionView): boolean {
   return approvals.some(({ status }) => status === "waiting");
 }
 
-function resumeCommand({ session, startedBy, dir, database, keys }: ChatRun): string {
+function resumeCommand({ session, startedBy, dir, remote, keys }: ChatRun): string {
   // An address may have a password.
   const inFolder = dir === DEFAULT_DIR ? "" : ` --dir ${JSON.stringify(dir)}`;
-  const where = database === undefined ? inFolder : " --postgres <url>";
+  const where =
+    remote === undefined
+      ? inFolder
+      : ` --${remote.kind === "database" ? "postgres" : "server"} <url>`;
   const by = keys === undefined ? "" : ` --keys ${JSON.stringify(keys)}`;
   return `${startedBy} --session ${session}${where}${by}`;
 }

@@ -106,7 +106,7 @@ async function heededOwner(
   ];
   if (idle.length > 0)
     throw new UsageError(
-      `${idle.join(" and ")} would have no effect: process ${owner.pid} has the store open, and its agent answers. Leave it out, or close the store there.`,
+      `${idle.join(" and ")} would have no effect: ${owner.name} has the store open, and its agent answers. Leave it out, or close the store there.`,
     );
   return owner;
 }

@@ -17,8 +17,8 @@ const optionsSchema = z.object({
 });
 
 export async function context(session: string, given: unknown, { data }: Output): Promise<void> {
-  const { dir, database, keys, takeOver, json, position } = optionsSchema.parse(given);
-  await using log = await openSessions({ dir, database, keys, takeOver }, { readOnly: true });
+  const { dir, remote, keys, takeOver, json, position } = optionsSchema.parse(given);
+  await using log = await openSessions({ dir, remote, keys, takeOver }, { readOnly: true });
   const found = await readContext(log, session, defined({ position, agents: ownAgents(dir) }));
   await writeLines(data, json ? [jsonText(found)] : textLines(found, data));
 }

@@ -61,8 +61,10 @@ const creating: StoreUse = { readOnly: false, creates: true };
 
 function placeOf(store: string, migrate: boolean, takeOver: boolean): StorePlace {
   const isUrl = /^postgres(?:ql)?:\/\//.test(store);
-  const database = isUrl ? { connectionString: store, migrate } : undefined;
-  return { dir: store, database, takeOver };
+  const remote = isUrl
+    ? ({ kind: "database", connectionString: store, migrate } as const)
+    : undefined;
+  return { dir: store, remote, takeOver };
 }
 
 /** @throws UsageError for options that would have no effect */
@@ -72,12 +74,12 @@ function refuseIdle(
   source: StorePlace,
   target: StorePlace,
 ): void {
-  if (!migrate && target.database === undefined)
+  if (!migrate && target.remote === undefined)
     throw new UsageError("--no-migrate is only for a copy into a database: leave it out.");
-  if (takeOver && source.database !== undefined && target.database !== undefined)
+  if (takeOver && source.remote !== undefined && target.remote !== undefined)
     throw new UsageError("--take-over is only for a store in a folder: leave it out.");
 }
 
-function nameOf({ dir, database }: StorePlace): string {
-  return database?.connectionString ?? resolve(dir);
+function nameOf({ dir, remote }: StorePlace): string {
+  return remote?.kind === "database" ? remote.connectionString : resolve(dir);
 }

@@ -2,19 +2,13 @@
 
 import { z } from "zod";
 import { shellWord, TurnlogError, type EventLog } from "../../events/index.ts";
-import {
-  deletedSchema,
-  deleteSession as deleteWithBlobs,
-  type DeletedWithBlobs,
-} from "../../media/index.ts";
-import { changeStored, readAnswer } from "../../runtime/index.ts";
 import { waitsForAnswer } from "../../state/index.ts";
 import { DONE, INTERRUPTED, type ExitCode, UsageError } from "../output/error-report.ts";
 import { writeLine, type Output } from "../output/output.ts";
 import { assertCanConfirm, isConfirmed } from "../output/question.ts";
 import { jsonText } from "../output/visible-text.ts";
-import type { StoreOwner } from "../owner/store-owner.ts";
-import { openSessions, sessionOptions, ownerOf } from "../settings/store-folder.ts";
+import { openPort } from "../settings/session-port.ts";
+import { sessionOptions } from "../settings/store-folder.ts";
 import { amount } from "../wording/wording.ts";
 
 const optionsSchema = z.object({
@@ -36,7 +30,7 @@ export async function deleteSession(
   given: unknown,
   { data, progress }: Output,
 ): Promise<ExitCode> {
-  const { dir, database, keys, takeOver, json, yes, cancel, forks, ...query } =
+  const { dir, remote, keys, takeOver, json, yes, cancel, forks, ...query } =
     optionsSchema.parse(given);
   if (query.olderThan !== undefined || query.where !== undefined || query.dryRun)
     throw new UsageError(
@@ -47,13 +41,11 @@ export async function deleteSession(
       progress,
       `Nothing was deleted: this needs a confirmation, and there is no terminal to ask for it. Add --yes to delete ${session}.`,
     );
-  const owner = await ownerOf({ dir, database });
-  await using log =
-    owner?.log ??
-    (await openSessions(
-      { dir, database, keys, takeOver },
-      { readOnly: false, elsewhere: inTheOtherProcess },
-    ));
+  await using port = await openPort(
+    { dir, remote, keys, takeOver },
+    { elsewhere: inTheOtherProcess },
+  );
+  const { log } = port;
   if (!cancel && (await waitsForAnswer(log, session))) throw waiting(session);
   if (!yes && !(await confirmDelete(log, session))) {
     await writeLine(progress, "Nothing was deleted.");
@@ -63,10 +55,7 @@ export async function deleteSession(
   const warn = (error: TurnlogError): void => {
     warnings.push(error.message);
   };
-  const deleted =
-    owner === undefined
-      ? await deleteStored(log, session, { forks }, warn)
-      : await deleteThere(owner, session, { forks, cancel });
+  const deleted = await port.delete(session, { forks, cancel }, warn);
   for (const warning of warnings) await writeLine(progress, warning);
   if (json) {
     await writeLine(data, jsonText(deleted));
@@ -87,36 +76,6 @@ export async function deleteSession(
       : `Session ${session} was permanently deleted: ${amount(deleted.revision, "event")}${blobs}.${below}${copies}`,
   );
   return DONE;
-}
-
-/** The process that has the store open refuses to delete a session in a turn. */
-async function deleteThere(
-  { client }: StoreOwner,
-  session: string,
-  { forks, cancel }: { readonly forks: "refuse" | "copy"; readonly cancel: boolean },
-): Promise<DeletedWithBlobs> {
-  if (cancel) await client.session(session).cancel();
-  const path = `/api/sessions/${encodeURIComponent(session)}`;
-  return await client.http.json({ method: "DELETE", path, query: { forks } });
-}
-
-/** By the process that runs the session, if there is one. */
-export async function deleteStored(
-  log: EventLog,
-  session: string,
-  options: { readonly forks: "refuse" | "copy" },
-  warn: (error: TurnlogError) => void,
-): Promise<DeletedWithBlobs> {
-  return await changeStored(
-    log,
-    session,
-    {
-      name: "delete",
-      args: [options],
-      read: (answer) => readAnswer(deletedSchema, session, "delete", answer),
-    },
-    () => deleteWithBlobs(log, log.blobs, session, options, warn),
-  );
 }
 
 async function confirmDelete(log: EventLog, session: string): Promise<boolean> {

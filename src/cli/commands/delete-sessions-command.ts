@@ -7,9 +7,10 @@ import { DONE, INTERRUPTED, type ExitCode, UsageError } from "../output/error-re
 import { writeLine, writeLines, type Output } from "../output/output.ts";
 import { assertCanConfirm, isConfirmed } from "../output/question.ts";
 import { jsonText, visibleName } from "../output/visible-text.ts";
-import { openSessions, sessionOptions } from "../settings/store-folder.ts";
+import { openPort } from "../settings/session-port.ts";
+import { sessionOptions } from "../settings/store-folder.ts";
 import { amount, dateAndTime } from "../wording/wording.ts";
-import { deleteSession, deleteStored } from "./delete-command.ts";
+import { deleteSession } from "./delete-command.ts";
 import { momentBefore } from "./option-values.ts";
 
 const optionsSchema = z.object({
@@ -34,8 +35,7 @@ export async function deleteAny(
 ): Promise<ExitCode> {
   if (session !== undefined) return await deleteSession(session, given, output);
   const { data, progress } = output;
-  const { dir, database, keys, takeOver, json, yes, dryRun, ...options } =
-    optionsSchema.parse(given);
+  const { dir, remote, keys, takeOver, json, yes, dryRun, ...options } = optionsSchema.parse(given);
   const { olderThan, where, forks, cancel } = options;
   if (olderThan === undefined && where === undefined)
     throw new UsageError("Name a session, or choose some by --older-than and --where.");
@@ -52,17 +52,17 @@ export async function deleteAny(
       ? {}
       : { olderThan: new Date(momentBefore("--older-than", olderThan, Date.now())) }),
   };
-  await using log = await openSessions(
-    { dir, database, keys, takeOver },
-    { readOnly: dryRun, elsewhere: inTheOtherProcess },
+  await using port = await openPort(
+    { dir, remote, keys, takeOver },
+    { elsewhere: inTheOtherProcess, readOnly: dryRun },
   );
   const warnings: string[] = [];
   const warn = (error: TurnlogError): void => {
     warnings.push(error.message);
   };
   const run = (isDry: boolean): Promise<DeletedSessions> =>
-    deleteSessions(log, { ...query, dryRun: isDry }, (session) =>
-      deleteStored(log, session, { forks }, warn),
+    deleteSessions(port.log, { ...query, dryRun: isDry }, (session) =>
+      port.delete(session, { forks, cancel: false }, warn),
     );
   if (!dryRun && !yes) {
     const would = await run(true);

@@ -20,8 +20,8 @@ export async function diff(
   given: unknown,
   { data }: Output,
 ): Promise<void> {
-  const { dir, database, keys, takeOver, json } = optionsSchema.parse(given);
-  await using log = await openSessions({ dir, database, keys, takeOver }, { readOnly: true });
+  const { dir, remote, keys, takeOver, json } = optionsSchema.parse(given);
+  await using log = await openSessions({ dir, remote, keys, takeOver }, { readOnly: true });
   const found = await diffSession(log, session, before, after);
   await writeLines(data, json ? [jsonText(found)] : diffLines(found, data));
 }

@@ -29,7 +29,7 @@ export async function exportTo(
   const { data, progress } = output;
   const options = optionsSchema.parse(given);
   const { session, redact } = exported(words, options);
-  const { dir, database, keys, takeOver, encrypted, fixture, blobs } = options;
+  const { dir, remote, keys, takeOver, encrypted, fixture, blobs } = options;
   if (typeof fixture === "string" && options.out !== undefined) {
     throw new UsageError(
       `--fixture ${fixture} and --out ${options.out} both name a file: use one of them.`,
@@ -52,7 +52,7 @@ export async function exportTo(
     lost.push(`Left out: ${message}`);
   };
   const file = out === undefined ? undefined : await namedFile(out, output);
-  await using log = await openSessions({ dir, database, keys, takeOver }, { readOnly: true });
+  await using log = await openSessions({ dir, remote, keys, takeOver }, { readOnly: true });
   const lines =
     fixture === undefined
       ? exportSession(encrypted ? log.stored : log, session, {

@@ -16,11 +16,11 @@ const inTheOtherProcess =
 
 /** Deletes nothing if a session cannot be read. */
 export async function collectGarbage(given: unknown, { data }: Output): Promise<ExitCode> {
-  const { dir, database, takeOver, json } = optionsSchema.parse(given);
-  const owner = await ownerOf({ dir, database });
+  const { dir, remote, takeOver, json } = optionsSchema.parse(given);
+  const owner = await ownerOf({ dir, remote });
   const collected =
     owner === undefined
-      ? await collectHere({ dir, database, takeOver })
+      ? await collectHere({ dir, remote, takeOver })
       : await owner.post<CollectedBlobs>("/store/collect-blobs", {});
   const { removed, bytes } = collected;
   const sentence = `Deleted ${amount(removed, "blob")} that no session uses, ${figure(bytes)} bytes.`;

@@ -21,7 +21,7 @@ import { openSessions, sessionOptions, ownerOf } from "../settings/store-folder.
 import { writeLine, type Output } from "../output/output.ts";
 import { jsonText, visibleText } from "../output/visible-text.ts";
 import { UsageError } from "../output/error-report.ts";
-import { amount } from "../wording/wording.ts";
+import { amount, sentenceCase } from "../wording/wording.ts";
 import { createReadStream } from "node:fs";
 import { textLines } from "../../shared/index.ts";
 
@@ -44,8 +44,8 @@ export async function importFrom(
   const source = readSource(file);
   await using found = await read(source, options);
   const { session, bring, lines, instructions, dropped } = found;
-  const { dir, database, takeOver } = options;
-  const owner = takeOver ? undefined : await ownerOf({ dir, database });
+  const { dir, remote, takeOver } = options;
+  const owner = takeOver ? undefined : await ownerOf({ dir, remote });
   const imported =
     owner === undefined
       ? await bringHere(bring, options)
@@ -75,15 +75,15 @@ async function bringHere(bring: Read["bring"], options: Options): Promise<Import
 
 /** Brings the session into a store that another process has open. */
 async function bringThere(
-  { pid, fetch }: StoreOwner,
+  { name, fetch }: StoreOwner,
   session: string,
   lines: Read["lines"],
   { verify, blobs }: Options,
 ): Promise<Imported> {
   if (!verify || blobs !== undefined) {
-    const name = verify ? "--blobs" : "--no-verify";
+    const option = verify ? "--blobs" : "--no-verify";
     throw new UsageError(
-      `Process ${pid} has the store open and cannot import with ${name}. Leave it out, or close the store there.`,
+      `${sentenceCase(name)} has the store open and cannot import with ${option}. Leave it out, or close the store there.`,
     );
   }
   const url = `http://localhost/api/sessions/${encodeURIComponent(session)}/import`;

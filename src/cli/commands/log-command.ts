@@ -86,8 +86,8 @@ async function print(
 }
 
 /** The last global position of the store when it was closed. A database is followed without a break. */
-async function reached({ dir, database }: Options): Promise<number> {
-  return database === undefined ? await storeReached(resolve(dir)) : 0;
+async function reached({ dir, remote }: Options): Promise<number> {
+  return remote === undefined ? await storeReached(resolve(dir)) : 0;
 }
 
 /**

@@ -15,23 +15,23 @@ export async function migrateDatabase(
   given: unknown,
   { data, progress }: Output,
 ): Promise<void> {
-  const { database, sql, json } = optionsSchema.parse(given);
+  const { remote, sql, json } = optionsSchema.parse(given);
   if (sql) {
     const text =
-      database === undefined
+      remote?.kind !== "database"
         ? postgresSchemaSql()
-        : await missingSchemaSql(database.connectionString);
+        : await missingSchemaSql(remote.connectionString);
     if (text === "") await writeLine(progress, "Nothing to do: the tables are there.");
     else await writeLine(data, json ? jsonText({ sql: text }) : text);
     return;
   }
-  if (database === undefined)
+  if (remote?.kind !== "database")
     throw new UsageError("Name the database with --postgres <url> or TURNLOG_POSTGRES_URL.");
-  if (!database.migrate)
+  if (!remote.migrate)
     throw new UsageError(
       "--no-migrate forbids the very thing that this command does: leave it out.",
     );
-  await (await openDatabase(database, { creates: true })).close();
+  await (await openDatabase(remote, { creates: true })).close();
   const done = "The tables of the database are those of this release, or of the next one.";
   await writeLine(data, json ? jsonText({ migrated: true }) : done);
 }

@@ -2,13 +2,13 @@
 
 import { z } from "zod";
 import type { PositionRange } from "../../events/index.ts";
-import { redactSession, type Redacted } from "../../archive/index.ts";
-import { whileClaimed } from "../../runtime/index.ts";
+import { redactionSchema } from "../../commands/index.ts";
+import { openPort } from "../settings/session-port.ts";
 import { DONE, INTERRUPTED, type ExitCode } from "../output/error-report.ts";
 import { writeLine, type Output } from "../output/output.ts";
 import { assertCanConfirm, isConfirmed } from "../output/question.ts";
 import { jsonText } from "../output/visible-text.ts";
-import { openSessions, sessionOptions, ownerOf } from "../settings/store-folder.ts";
+import { sessionOptions } from "../settings/store-folder.ts";
 import { amount } from "../wording/wording.ts";
 
 const optionsSchema = z.object({
@@ -27,29 +27,25 @@ export async function redact(
   given: unknown,
   { data, progress }: Output,
 ): Promise<ExitCode> {
-  const { dir, database, keys, takeOver, json, yes, ...options } = optionsSchema.parse(given);
+  const { dir, remote, keys, takeOver, json, yes, ...options } = optionsSchema.parse(given);
   if (!yes)
     assertCanConfirm(
       progress,
       `Nothing was redacted: this needs a confirmation, and there is no terminal to ask for it. Add --yes to redact ${session}.`,
     );
-  const owner = await ownerOf({ dir, database });
   // Opened before the question: a store that cannot be opened needs no answer.
-  await using log =
-    owner?.log ??
-    (await openSessions(
-      { dir, database, keys, takeOver },
-      { readOnly: false, elsewhere: inTheOtherProcess },
-    ));
+  await using port = await openPort(
+    { dir, remote, keys, takeOver },
+    { elsewhere: inTheOtherProcess },
+  );
   const question = `Redact session ${session} at ${positions.map(rangeText).join(", ")} permanently? This cannot be undone.`;
   if (!yes && !(await isConfirmed(question))) {
     await writeLine(progress, "Nothing was redacted.");
     return INTERRUPTED;
   }
-  const { ranges, summaries, ...redacted } =
-    owner === undefined
-      ? await whileClaimed(log, session, () => redactSession(log, session, positions, options))
-      : await owner.post<Redacted>("/store/redact", { session, positions, ...options });
+  const { ranges, summaries, ...redacted } = redactionSchema.parse(
+    await port.post(session, "redact", [positions, options]),
+  );
   if (json) {
     await writeLine(data, jsonText({ ...redacted, ranges, summaries }));
     return DONE;

@@ -1,14 +1,12 @@
 /** `turnlog rewind`, `checkout` and `branches`: go back to a position of a session between two turns or to another branch, and list the branches. Run nothing. */
 
 import { z } from "zod";
-import type { SessionClient } from "../../client/index.ts";
-import type { EventLog } from "../../events/index.ts";
-import { giveStored } from "../../runtime/index.ts";
 import { rewoundSchema, type RewindPlace, type Rewound } from "../../commands/index.ts";
 import { jsonText, visibleName } from "../output/visible-text.ts";
 import { UsageError } from "../output/error-report.ts";
 import { writeLine, writeLines, type Output } from "../output/output.ts";
-import { openSessions, sessionOptions, ownerOf } from "../settings/store-folder.ts";
+import { openPort } from "../settings/session-port.ts";
+import { openSessions, sessionOptions } from "../settings/store-folder.ts";
 import { amount } from "../wording/wording.ts";
 import { sessionBranches, stateAt } from "../../state/index.ts";
 import { branchLine } from "../show/show-history.ts";
@@ -29,11 +27,7 @@ const inTheOtherProcess =
 export async function rewind(session: string, given: unknown, output: Output): Promise<void> {
   const { to, beforeTurn, beforeMessage, ...options } = rewindSchema.parse(given);
   const place = onlyPlace({ to, beforeTurn, beforeMessage });
-  const { tell } = options;
-  await move(session, options, output, sentence, {
-    here: (log) => giveStored(log, session, "rewind", [{ ...place, tell }]),
-    there: (client) => client.rewind({ ...place, tell }),
-  });
+  await move(session, "rewind", [{ ...place, tell: options.tell }], options, output);
 }
 
 export async function checkout(
@@ -43,38 +37,20 @@ export async function checkout(
   output: Output,
 ): Promise<void> {
   const options = moveSchema.parse(given);
-  const { tell } = options;
-  await move(session, options, output, checkoutSentence, {
-    here: (log) => giveStored(log, session, "checkout", [branch, { tell }]),
-    there: (client) => client.checkout(branch, { tell }),
-  });
-}
-
-interface Move {
-  readonly here: (log: EventLog) => Promise<unknown>;
-  /** By the process that has the store open. */
-  readonly there: (session: SessionClient) => Promise<Rewound>;
+  await move(session, "checkout", [branch, { tell: options.tell }], options, output);
 }
 
 async function move(
   session: string,
-  { dir, database, keys, takeOver, json }: z.infer<typeof moveSchema>,
+  name: "rewind" | "checkout",
+  args: readonly unknown[],
+  options: z.infer<typeof moveSchema>,
   { data, progress }: Output,
-  words: typeof sentence,
-  { here, there }: Move,
 ): Promise<void> {
-  const owner = await ownerOf({ dir, database });
-  const moveHere = async (): Promise<Rewound> => {
-    await using log = await openSessions(
-      { dir, database, keys, takeOver },
-      { readOnly: false, elsewhere: inTheOtherProcess },
-    );
-    return rewoundSchema.parse(await here(log));
-  };
-  const rewound =
-    owner === undefined ? await moveHere() : await there(owner.client.session(session));
-  if (json) return await writeLine(data, jsonText({ session, ...rewound }));
-  await writeLine(data, words(session, rewound));
+  await using port = await openPort(options, { elsewhere: inTheOtherProcess });
+  const rewound = rewoundSchema.parse(await port.post(session, name, args));
+  if (options.json) return await writeLine(data, jsonText({ session, ...rewound }));
+  await writeLine(data, (name === "rewind" ? sentence : checkoutSentence)(session, rewound));
   await writeLines(progress, effectLines(rewound));
 }
 
@@ -122,9 +98,9 @@ function effectLines({ effects }: Rewound): readonly string[] {
 const branchesSchema = z.object(sessionOptions);
 
 export async function branches(session: string, given: unknown, { data }: Output): Promise<void> {
-  const { dir, database, keys, takeOver, json } = branchesSchema.parse(given);
+  const { dir, remote, keys, takeOver, json } = branchesSchema.parse(given);
   await using log = await openSessions(
-    { dir, database, keys, takeOver },
+    { dir, remote, keys, takeOver },
     { readOnly: true, withoutKey: "redact" },
   );
   const found = sessionBranches(await stateAt(log, session));

@@ -33,7 +33,7 @@ type Options = z.infer<typeof optionsSchema>;
 
 export async function serve(given: unknown, output: Output): Promise<ExitCode> {
   const options = optionsSchema.parse(given);
-  const { json, debug, database, hashChain } = options;
+  const { json, debug, remote, hashChain } = options;
   assertForDatabase(options);
   const dir = resolve(options.dir);
   const keys = keysIn(options.keys, dir);
@@ -79,7 +79,7 @@ export async function serve(given: unknown, output: Output): Promise<ExitCode> {
     output.data,
     json
       ? jsonText({ event: "serving", url: server.url, ...told })
-      : `Serving ${database === undefined ? options.dir : "the database"} at ${server.url}. ${where}`,
+      : `Serving ${remote === undefined ? options.dir : "the database"} at ${server.url}. ${where}`,
   );
   const signal = await stopSignal();
   const reason = `the server was stopped (${signal})`;
@@ -96,7 +96,7 @@ const tokenWords: Readonly<Record<string, string>> = {
 
 /** Each process of a database would have a different token, and hands over its turns without this option. */
 function assertForDatabase(options: Options): void {
-  if (options.database === undefined) return;
+  if (options.remote === undefined) return;
   const idle = [
     ...(options.leaveTurns ? ["--leave-turns"] : []),
     ...(options.keys === undefined ? [] : ["--keys"]),

@@ -15,8 +15,8 @@ const optionsSchema = z.object({
 });
 
 export async function sessions(given: unknown, { data, progress }: Output): Promise<void> {
-  const { dir, database, keys, takeOver, json, limit } = optionsSchema.parse(given);
-  const place = { dir, database, keys, takeOver };
+  const { dir, remote, keys, takeOver, json, limit } = optionsSchema.parse(given);
+  const place = { dir, remote, keys, takeOver };
   await using log = await openSessions(place, { readOnly: true, withoutKey: "redact" });
   const found = await Array.fromAsync(listSessions(log));
   const newest = found.toSorted((one, other) => other.updatedAt - one.updatedAt).slice(0, limit);
@@ -27,7 +27,7 @@ export async function sessions(given: unknown, { data, progress }: Output): Prom
       rows.map((session) => jsonText(session)),
     );
   else if (rows.length === 0)
-    await writeLine(progress, `${storeName({ dir, database })} has no sessions yet.`);
+    await writeLine(progress, `${storeName({ dir, remote })} has no sessions yet.`);
   else await writeLines(data, sessionTable(rows, data, await runningIn(log)));
 }
 

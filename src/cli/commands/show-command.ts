@@ -38,7 +38,7 @@ const optionsSchema = z.object({
 export async function show(session: string, given: unknown, { data }: Output): Promise<void> {
   const {
     dir,
-    database,
+    remote,
     keys,
     takeOver,
     position,
@@ -49,7 +49,7 @@ export async function show(session: string, given: unknown, { data }: Output): P
   } = optionsSchema.parse(given);
   if (step !== undefined && shown !== "timeline")
     throw new UsageError("--step is for the timeline: add --view timeline.");
-  await using log = await openSessions({ dir, database, keys, takeOver }, { readOnly: true });
+  await using log = await openSessions({ dir, remote, keys, takeOver }, { readOnly: true });
   const state = await stateAt(log, session, position);
   const view = viewOf(session, state);
   const leftAt = leftBranches(state.branches);

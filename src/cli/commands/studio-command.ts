@@ -37,8 +37,8 @@ export async function studio(given: unknown, output: Output): Promise<ExitCode> 
   await buildOnce(output);
   await using temporary = demo ? await temporaryFolder() : undefined;
   const dir = temporary?.path ?? resolve(options.dir);
-  const database = demo ? undefined : options.database;
-  if (temporary === undefined && database === undefined && !existsSync(dir))
+  const remote = demo ? undefined : options.remote;
+  if (temporary === undefined && remote === undefined && !existsSync(dir))
     throw new UsageError(
       `There is no store at ${options.dir}. Name another with --dir, or look at one with --demo.`,
     );
@@ -47,17 +47,17 @@ export async function studio(given: unknown, output: Output): Promise<ExitCode> 
     await makeDemoStore(dir, Date.now());
   }
   const report = (error: unknown): void => void reportError(output.progress, error, debug);
-  const owner = temporary === undefined && !takeOver ? await ownerOf({ dir, database }) : undefined;
+  const owner = temporary === undefined && !takeOver ? await ownerOf({ dir, remote }) : undefined;
   if (owner !== undefined) {
     if (agent !== undefined)
       throw new UsageError(
-        `--agent would have no effect: process ${owner.pid} has the store open, and its agent answers. Leave it out, or close the store there.`,
+        `--agent would have no effect: ${owner.name} has the store open, and its agent answers. Leave it out, or close the store there.`,
       );
     const start = () => serveElsewhere(owner.fetch, { port, onError: report });
     return await shown(await listening(port, start), options, output);
   }
   const keys = keysIn(options.keys, dir);
-  await using store = await runtimeStore({ dir, database, takeOver });
+  await using store = await runtimeStore({ dir, remote, takeOver });
   await using runtime = await createRuntime({
     ...store.options,
     ...(keys === undefined ? {} : { encryption: { keys } }),

@@ -22,13 +22,13 @@ export async function verify(
   given: unknown,
   { data }: Output,
 ): Promise<ExitCode> {
-  const { dir, database, keys, takeOver, json, chain, ...options } = optionsSchema.parse(given);
+  const { dir, remote, keys, takeOver, json, chain, ...options } = optionsSchema.parse(given);
   const noted = chain === undefined ? {} : { chain: chainEnd(chain) };
   if (chain !== undefined && session === undefined) {
     throw new UsageError("--chain checks one session: name it.");
   }
   await using log = await openSessions(
-    { dir, database, keys, takeOver },
+    { dir, remote, keys, takeOver },
     // With keys, one that is missing is a problem of its session.
     { readOnly: true, withoutKey: keysIn(keys, dir) === undefined ? "redact" : "refuse" },
   );

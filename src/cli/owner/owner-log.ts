@@ -35,23 +35,34 @@ export function isOfOwner(log: EventLog): boolean {
   return log instanceof OwnerLog;
 }
 
+/** The log of a store that is read by requests. */
+export interface ServedLog {
+  /** What opened it: a folder, or the address of a server. */
+  readonly dir: string;
+  readonly client: Client;
+  /** The route that takes the calls of the log. */
+  readonly path: string;
+  /** The error of an answer that was cut off. */
+  readonly gone: (cause?: unknown) => TurnlogError;
+  /** The error of a change. */
+  readonly refuse: () => TurnlogError;
+}
+
 export class OwnerLog implements StoreLog {
   readonly dir: string;
   readonly readOnly = true;
   readonly blobs: BlobStore;
   readonly cursors: CursorStore = { load: () => this.#refuse(), save: () => this.#refuse() };
-  readonly #pid: number;
-  readonly #client: Client;
+  readonly #served: ServedLog;
   readonly #reopen: (() => Promise<StoreLog>) | undefined;
   readonly #closing = new AbortController();
   /** The log that `reopen` has opened. */
   #next: Promise<StoreLog> | undefined;
 
   /** @param reopen - Opens the store once the process has closed it. Without it, calls then fail with `LOG_CLOSED`. */
-  constructor(dir: string, pid: number, client: Client, reopen?: () => Promise<StoreLog>) {
-    this.dir = dir;
-    this.#pid = pid;
-    this.#client = client;
+  constructor(served: ServedLog, reopen?: () => Promise<StoreLog>) {
+    this.dir = served.dir;
+    this.#served = served;
     this.#reopen = reopen;
     this.blobs = this.#ownerBlobs();
   }
@@ -102,7 +113,7 @@ export class OwnerLog implements StoreLog {
   }
 
   async backup(dir: string, { signal }: { readonly signal?: AbortSignal } = {}): Promise<Backup> {
-    return await this.#client.http.json({
+    return await this.#served.client.http.json({
       method: "POST",
       path: "/store/backup",
       body: { dir },
@@ -138,13 +149,7 @@ export class OwnerLog implements StoreLog {
   }
 
   #refuse(): Promise<never> {
-    return Promise.reject(
-      new TurnlogError(
-        "LOG_LOCKED",
-        `The store in ${this.dir} is open in process ${this.#pid}, which alone writes to it. From here you can only do what that process offers.`,
-        { details: { pid: this.#pid } },
-      ),
-    );
+    return Promise.reject(this.#served.refuse());
   }
 
   async *#items(asked: LogCall, signal?: AbortSignal): AsyncGenerator {
@@ -152,7 +157,7 @@ export class OwnerLog implements StoreLog {
     let hasBegun = false;
     try {
       if (this.#next === undefined) {
-        for await (const item of calledItems(this.#client, asked, ends.signal, this.#pid)) {
+        for await (const item of calledItems(this.#served, asked, ends.signal)) {
           hasBegun = true;
           yield item;
         }
@@ -176,7 +181,7 @@ export class OwnerLog implements StoreLog {
   async *#blob(digest: string): AsyncGenerator<Uint8Array> {
     try {
       if (this.#next === undefined) {
-        yield new Uint8Array(await (await this.#client.blob(digest)).arrayBuffer());
+        yield new Uint8Array(await (await this.#served.client.blob(digest)).arrayBuffer());
         return;
       }
     } catch (error) {
@@ -238,20 +243,19 @@ const line = z.union([
  * @throws TurnlogError the owner's refusal; `LOG_CLOSED` if the owner ended before its answer
  */
 async function* calledItems(
-  { http }: Client,
+  { client: { http }, path, gone }: ServedLog,
   asked: LogCall,
   signal: AbortSignal,
-  pid: number,
 ): AsyncGenerator<unknown, void, void> {
   const given: Parameters<typeof http.open>[0] = {
     method: "POST",
-    path: "/store/log",
+    path,
     body: asked,
     signal,
   };
   try {
     const { body } = await http.open(given);
-    if (body === null) throw ownerGone(pid);
+    if (body === null) throw gone();
     for await (const text of textLines(body.pipeThrough(new TextDecoderStream()))) {
       const read = line.parse(JSON.parse(text));
       if ("end" in read) return;
@@ -261,9 +265,9 @@ async function* calledItems(
   } catch (error) {
     if (signal.aborted) return;
     if (TurnlogError.isInstance(error) && error.code !== "SERVER_UNREACHABLE") throw error;
-    throw ownerGone(pid, error);
+    throw gone(error);
   }
-  throw ownerGone(pid);
+  throw gone();
 }
 
 /** Whether the process that had the store open has closed it, or has ended. */

@@ -1,4 +1,4 @@
-/** The process that has a store open: its sessions by the client, its log, and what keeps the store. */
+/** Who has a store open, a process of this machine or a server: its sessions by the client, and its log. */
 
 import { resolve } from "node:path";
 import type { IncomingMessage } from "node:http";
@@ -11,8 +11,11 @@ import { connectToStore, reachOwner, type StoreLog } from "../../store/leveldb/i
 import { ownerGone, OwnerLog } from "./owner-log.ts";
 
 export interface StoreOwner {
-  readonly pid: number;
-  /** Its sessions, over the socket. */
+  /** In the middle of a sentence: "process 12", "the server at https://…". */
+  readonly name: string;
+  /** Undefined for a server. */
+  readonly pid?: number;
+  /** Its sessions. */
   readonly client: Client;
   /** Asks its server. */
   readonly fetch: (request: Request) => Promise<Response>;
@@ -20,7 +23,7 @@ export interface StoreOwner {
   readonly log: StoreLog;
   /** The same; once the process has closed the store, calls go to the log that `reopen` opens. */
   logOr(reopen: () => Promise<StoreLog>): StoreLog;
-  /** Sends a command about the store. */
+  /** Sends a command about the store. A server takes none. */
   post<Answer>(path: string, body: object): Promise<Answer>;
 }
 
@@ -49,9 +52,10 @@ export async function storeOwner(folder: string): Promise<StoreOwner | undefined
     const reached = await connectToStore(dir, signal);
     if (reached.kind === "serving") return reached.socket;
     signal.throwIfAborted();
-    throw ownerGone(pid);
+    throw gone();
   };
-  const fetch = ownerFetch(connect, (cause) => ownerGone(pid, cause));
+  const gone = (cause?: unknown): TurnlogError => ownerGone(pid, cause);
+  const fetch = ownerFetch(connect, gone);
   const client = createClient({
     baseUrl: "http://localhost",
     fetch,
@@ -60,9 +64,60 @@ export async function storeOwner(folder: string): Promise<StoreOwner | undefined
   });
   const post = async <Answer>(path: string, body: object): Promise<Answer> =>
     await client.http.json({ method: "POST", path, body });
-  const logOr = (reopen?: () => Promise<StoreLog>): StoreLog =>
-    new OwnerLog(dir, pid, client, reopen);
-  return { pid, client, fetch, log: logOr(), logOr, post };
+  const name = `process ${pid}`;
+  const refuse = (): TurnlogError =>
+    new TurnlogError(
+      "LOG_LOCKED",
+      `The store in ${dir} is open in ${name}, which alone writes to it. From here you can only do what that process offers.`,
+      { details: { pid } },
+    );
+  const served = { dir, client, path: "/store/log", gone, refuse };
+  const logOr = (reopen?: () => Promise<StoreLog>): StoreLog => new OwnerLog(served, reopen);
+  return { name, pid, client, fetch, log: logOr(), logOr, post };
+}
+
+/** A turnlog server, whose routes are for everyone with its token. Makes no request. */
+export function serverOwner({
+  url,
+  token,
+}: {
+  readonly url: string;
+  readonly token?: string | undefined;
+}): StoreOwner {
+  const name = `the server at ${url}`;
+  const client = createClient({ baseUrl: url, ...(token === undefined ? {} : { token }) });
+  const refuse = (): TurnlogError =>
+    new TurnlogError(
+      "COMMAND_REFUSED",
+      `The log of ${name} can only be read. Its sessions are changed by their own commands.`,
+    );
+  const gone = (cause?: unknown): TurnlogError =>
+    TurnlogError.isInstance(cause)
+      ? cause
+      : new TurnlogError(
+          "SERVER_UNREACHABLE",
+          `An answer of ${name} was cut off. Run the command again.`,
+          { cause },
+        );
+  const log = new OwnerLog({ dir: url, client, path: "/api/log", gone, refuse });
+  return {
+    name,
+    client,
+    fetch: async ({ url: asked, method, headers, body, signal }) => {
+      const { pathname, search } = new URL(asked);
+      const given = new Headers(headers);
+      if (token !== undefined) given.set("authorization", `Bearer ${token}`);
+      return await fetch(url.replace(/\/$/, "") + pathname + search, {
+        method,
+        headers: given,
+        signal,
+        ...(body === null ? {} : { body, duplex: "half" }),
+      });
+    },
+    log,
+    logOr: () => log,
+    post: () => Promise.reject(refuse()),
+  };
 }
 
 /**

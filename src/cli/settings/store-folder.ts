@@ -17,22 +17,26 @@ import { TurnlogError, type EventLog } from "../../events/index.ts";
 import { openServedLog, type StoreLog } from "../../store/leveldb/index.ts";
 import { isWithin } from "../../store/folder/index.ts";
 import type { RuntimeOptions } from "../../runtime/index.ts";
-import { storeOwner, type StoreOwner } from "../owner/store-owner.ts";
+import { serverOwner, storeOwner, type StoreOwner } from "../owner/store-owner.ts";
 import { UsageError } from "../output/error-report.ts";
 
-// A database as the store of a command, instead of a folder.
+// The store of a command when it is not a folder: a database, or the sessions of a server.
 
-const databaseSchema = z.object({ connectionString: z.string(), migrate: z.boolean() });
+const remoteSchema = z.discriminatedUnion("kind", [
+  z.object({ kind: z.literal("database"), connectionString: z.string(), migrate: z.boolean() }),
+  z.object({ kind: z.literal("server"), url: z.string(), token: z.string().optional() }),
+]);
 
+type Remote = z.infer<typeof remoteSchema>;
 /** The database of `--postgres`, and whether `--no-migrate` forbids to change its tables. */
-type Database = z.infer<typeof databaseSchema>;
+type Database = Extract<Remote, { readonly kind: "database" }>;
 
 /**
  * The log in a database; its driver is loaded now. A command that does not begin sessions makes no tables.
  * @throws TurnlogError as `openPostgresLog`
  */
 export async function openDatabase(
-  { connectionString, migrate }: Database,
+  { connectionString, migrate }: Omit<Database, "kind">,
   { creates }: { readonly creates: boolean },
 ): Promise<EventLog> {
   const { openPostgresLog } = await import("../../store/postgres/index.ts");
@@ -43,7 +47,7 @@ export async function openDatabase(
 export const storeOptions = {
   dir: z.string(),
   // A transform makes the key required: a command that forgets to pass it on does not compile.
-  database: databaseSchema.optional().transform((database) => database),
+  remote: remoteSchema.optional().transform((remote) => remote),
   takeOver: z.boolean().default(false),
   json: z.boolean().default(false),
 };
@@ -72,9 +76,9 @@ export interface StoreFolder {
   readonly takeOver: boolean;
 }
 
-/** A folder, or a database instead. */
+/** A folder, or a database or a server instead. */
 export interface StorePlace extends StoreFolder {
-  readonly database: Database | undefined;
+  readonly remote: Remote | undefined;
 }
 
 export interface SessionsPlace extends StorePlace {
@@ -98,9 +102,15 @@ export interface SessionsUse extends StoreUse {
 
 /** @throws TurnlogError `LOG_NOT_FOUND`, and what `openLog` and `openPostgresLog` throw */
 export async function openStore(place: StorePlace, use: StoreUse): Promise<EventLog> {
-  const { database } = place;
-  if (database === undefined) return await openFolder(place, use);
-  return await openDatabase(database, { creates: use.creates ?? false });
+  const { remote } = place;
+  if (remote === undefined) return await openFolder(place, use);
+  if (remote.kind === "server") {
+    if (use.readOnly) return serverOwner(remote).log;
+    throw new UsageError(
+      `${storeName(place)} cannot be changed like this: its sessions are changed by their own commands, and its store where it is.`,
+    );
+  }
+  return await openDatabase(remote, { creates: use.creates ?? false });
 }
 
 /** @throws TurnlogError `LOG_NOT_FOUND`, and what `openLog` throws */
@@ -146,19 +156,19 @@ export async function sharedSessions(
   place: SessionsPlace,
   withoutKey: NonNullable<SessionsUse["withoutKey"]>,
 ): Promise<EncryptedLog | undefined> {
-  if (place.database !== undefined)
-    return await openSessions(place, { readOnly: true, withoutKey });
+  if (place.remote !== undefined) return await openSessions(place, { readOnly: true, withoutKey });
   const owner = await storeOwner(place.dir);
   if (owner === undefined) return undefined;
   return encryptedLog(owner.log, keysIn(place.keys, place.dir), { withoutKey });
 }
 
-/** The process that has the store open. A database has none: it may be open in many. */
+/** The process that has the store open, or the server. A database has none: it may be open in many. */
 export async function ownerOf({
   dir,
-  database,
-}: Pick<StorePlace, "dir" | "database">): Promise<StoreOwner | undefined> {
-  return database === undefined ? await storeOwner(dir) : undefined;
+  remote,
+}: Pick<StorePlace, "dir" | "remote">): Promise<StoreOwner | undefined> {
+  if (remote === undefined) return await storeOwner(dir);
+  return remote.kind === "server" ? serverOwner(remote) : undefined;
 }
 
 /** The store of a runtime that a command starts. Dispose of it after the runtime. */
@@ -170,21 +180,26 @@ export interface RuntimeStore extends AsyncDisposable {
 
 export async function runtimeStore({
   dir,
-  database,
+  remote,
   takeOver,
   durability = "sync",
 }: StorePlace & { readonly durability?: "sync" | "os" }): Promise<RuntimeStore> {
-  if (database === undefined) {
+  if (remote?.kind === "server")
+    throw new UsageError(
+      "The sessions of a server are run there: `turnlog serve` opens a folder or a database.",
+    );
+  if (remote === undefined) {
     const options = { dir: resolve(dir), durability, takeOver };
     return { options, [Symbol.asyncDispose]: async () => {} };
   }
-  const log = await openDatabase(database, { creates: true });
+  const log = await openDatabase(remote, { creates: true });
   return { options: { log }, [Symbol.asyncDispose]: () => log.close() };
 }
 
 /** For messages: a connection string may have a password. */
-export function storeName({ dir, database }: Pick<StorePlace, "dir" | "database">): string {
-  return database === undefined ? `The store in ${dir}` : "The database";
+export function storeName({ dir, remote }: Pick<StorePlace, "dir" | "remote">): string {
+  if (remote === undefined) return `The store in ${dir}`;
+  return remote.kind === "database" ? "The database" : `The server at ${remote.url}`;
 }
 
 /** The key store in the folder of `--keys` or TURNLOG_KEYS; undefined if unset or empty. @throws UsageError */

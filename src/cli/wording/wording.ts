@@ -177,3 +177,8 @@ function fieldsOf(value: JsonValue): JsonObject | undefined {
   const parsed = jsonObjectSchema.safeParse(value);
   return parsed.success ? parsed.data : undefined;
 }
+
+/** The beginning of a sentence. */
+export function sentenceCase(words: string): string {
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}

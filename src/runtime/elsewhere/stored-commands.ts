@@ -4,6 +4,7 @@
  */
 
 import { randomUUID } from "node:crypto";
+import { z } from "zod";
 import {
   isElsewhere,
   TurnlogError,
@@ -25,7 +26,14 @@ import {
   type CarriedBy,
   type Command,
   type CommandTarget,
+  type ForkOptions,
 } from "../../commands/index.ts";
+import {
+  forkSession,
+  redactSession,
+  type RedactionTarget,
+  type RedactOptions,
+} from "../../archive/index.ts";
 import { commandEventId, executedAt, recordedRewind } from "../session/command-outcome.ts";
 
 /** A command with the result of a change. */
@@ -130,13 +138,16 @@ export async function giveStored(
   now: number = Date.now(),
 ): Promise<unknown> {
   const command = commands.find((one) => one.name === name);
-  if (command === undefined || command.carried.by === "runtime")
+  if (command === undefined || (command.carried.by === "runtime" && !(name in storedWork)))
     throw new TurnlogError(
       "COMMAND_REFUSED",
-      `Session ${session} cannot ${name} while no process runs it. Open it in a program.`,
+      `Session ${session} cannot ${name} while no process runs it: that needs its agent. Open it in a program.`,
       { session },
     );
   const args = ownArguments(session, command, given);
+  // What no process needs to execute alone is done at once.
+  if (!command.isForwarded)
+    return await executeStored({ log, session, id: "", now }, command, args);
   const read = (answer: JsonValue | undefined): unknown =>
     command.answer.kind === "json"
       ? readAnswer(command.answer.schema, session, name, answer)
@@ -160,17 +171,40 @@ async function executeStored(
   args: readonly unknown[],
 ): Promise<unknown> {
   const { log, session, id, now } = stored;
+  if (carried.by === "runtime") return await storedWork[name]?.(stored, args);
   const before = { session, state: await stateAt(log, session) };
   const done = executedAt(before.state, id);
   if (carried.by === "move") {
     if (done !== undefined) return (await recordedRewind(log, session, done)).rewound;
     return await moveStored(stored, before, name, carried, args);
   }
-  if (carried.by === "runtime" || done !== undefined) return undefined;
+  if (done !== undefined) return undefined;
   if (carried.on === "open") assertNotClosed(before, name);
   await appendTo(stored, before, carried.decide({ ...before, now }, ...args));
   return undefined;
 }
+
+/** Commands about more than the events of the session, which need no agent all the same. */
+const storedWork: Readonly<
+  Record<string, (stored: Stored, args: readonly unknown[]) => Promise<unknown>>
+> = {
+  redact: async ({ log, session, now }, args) => {
+    const [what, options] = redaction.parse(args);
+    return await redactSession(log, session, [what].flat(), { ...options, now });
+  },
+  fork: async ({ log, session, now }, args) => {
+    const [{ id, position } = {}] = forking.parse(args);
+    const place = position === undefined ? {} : { position };
+    return await forkSession(log, session, { as: id ?? randomUUID(), ...place, now });
+  },
+};
+
+// The parameters of the commands have checked them.
+const redaction = z.tuple([
+  z.custom<RedactionTarget | readonly RedactionTarget[]>(),
+  z.custom<RedactOptions>().optional(),
+]);
+const forking = z.tuple([z.custom<ForkOptions>().optional()]);
 
 async function moveStored(
   stored: Stored,

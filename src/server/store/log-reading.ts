@@ -3,14 +3,31 @@
 import { z } from "zod";
 import {
   createCodec,
+  type BlobStore,
+  type EventLog,
   type GlobalEvent,
   type JsonValue,
   type ReadRange,
   type SessionEvent,
 } from "../../events/index.ts";
 import { firstAbort, toJson } from "../../shared/index.ts";
-import type { StoreLog } from "../../store/leveldb/index.ts";
 import { problemOf } from "../problems/problem.ts";
+
+/** What can be read of a log. */
+export interface ReadableLog extends Pick<
+  EventLog,
+  | "read"
+  | "readAt"
+  | "subscribe"
+  | "readAll"
+  | "subscribeAll"
+  | "revision"
+  | "list"
+  | "deleted"
+  | "loadSnapshot"
+> {
+  readonly blobs?: Pick<BlobStore, "has" | "list"> | undefined;
+}
 
 /** A call of the port `EventLog`, or of its blobs. */
 export type LogCall =
@@ -64,7 +81,7 @@ function globalRow({ position: at, session, event }: GlobalEvent): JsonValue {
 
 /** The items that a call answers. */
 export async function* itemsOf(
-  log: StoreLog,
+  log: ReadableLog,
   asked: LogCall,
   signal: AbortSignal,
 ): AsyncGenerator<JsonValue, void, void> {
@@ -103,10 +120,10 @@ export async function* itemsOf(
       return;
     }
     case "hasBlob":
-      yield await log.blobs.has(asked.digest);
+      yield (await log.blobs?.has(asked.digest)) ?? false;
       return;
     case "blobs":
-      for await (const entry of log.blobs.list()) yield toJson(entry);
+      for await (const entry of log.blobs?.list() ?? []) yield toJson(entry);
   }
 }
 
@@ -119,7 +136,7 @@ const CHUNK_CHARACTERS = 65_536;
  * its last line was cut off.
  */
 export function answerLines(
-  log: StoreLog,
+  log: ReadableLog,
   asked: LogCall,
   ends: readonly AbortSignal[],
 ): ReadableStream<Uint8Array> {
@@ -128,7 +145,7 @@ export function answerLines(
 }
 
 async function* chunks(
-  log: StoreLog,
+  log: ReadableLog,
   asked: LogCall,
   ends: readonly AbortSignal[],
   most: number,

@@ -1,12 +1,78 @@
-/** Routes for other processes of the store's user only: they read the log as it is stored, and keep the store. */
+/** Routes that read the log from elsewhere, and those that keep the store: the latter for processes of its user only. */
 
 import { z } from "zod";
+import { TurnlogError, type EventLog } from "../../events/index.ts";
 import type { StoreLog } from "../../store/leveldb/index.ts";
 import { json, route, type Route } from "../route/route.ts";
-import { answerLines, logCall } from "./log-reading.ts";
+import { answerLines, logCall, type LogCall, type ReadableLog } from "./log-reading.ts";
 
 const position = z.int().positive();
 const done = z.looseObject({});
+
+/**
+ * The log of the server's sessions for clients with the right to read them: `turnlog --server` reads it as it reads
+ * a store of its own. Events are as programs see them, without encryption.
+ */
+export function logRoutes(): readonly Route[] {
+  return [
+    route({
+      method: "post",
+      path: "/api/log",
+      action: (asked) => ("session" in asked ? "read" : "list"),
+      summary: "Reads the log: one call of its port. The items come as lines of JSON.",
+      body: logCall,
+      answer: lines,
+      sessionOf: ({ body }) => ("session" in body ? body.session : undefined),
+      handle: async ({ body, runtime, where, mayRead, request, stream: { closing } }) => {
+        if (where !== undefined && (body.call === "deleted" || body.call === "blobs"))
+          throw new TurnlogError(
+            "FORBIDDEN",
+            "You may read only some of the sessions, and this is about the whole store.",
+          );
+        return linesOf(permitted(runtime.log, mayRead), body, [request.signal, closing]);
+      },
+    }),
+  ];
+}
+
+/** The log without the sessions that a client may not read. */
+function permitted(log: EventLog, mayRead: (session: string) => Promise<boolean>): ReadableLog {
+  const known = new Map<string, Promise<boolean>>();
+  const isPermitted = async (session: string): Promise<boolean> => {
+    const permission = known.get(session) ?? mayRead(session);
+    known.set(session, permission);
+    return await permission;
+  };
+  async function* only<Item extends { readonly session: string }>(
+    items: AsyncIterable<Item>,
+  ): AsyncGenerator<Item> {
+    for await (const item of items) if (await isPermitted(item.session)) yield item;
+  }
+  return {
+    blobs: log.blobs,
+    read: (...asked) => log.read(...asked),
+    readAt: (...asked) => log.readAt(...asked),
+    subscribe: (...asked) => log.subscribe(...asked),
+    revision: (...asked) => log.revision(...asked),
+    loadSnapshot: (...asked) => log.loadSnapshot(...asked),
+    readAll: (...asked) => only(log.readAll(...asked)),
+    subscribeAll: (...asked) => only(log.subscribeAll(...asked)),
+    list: (...asked) => only(log.list(...asked)),
+    deleted: () => only(log.deleted()),
+  };
+}
+
+const lines = {
+  kind: "media",
+  mediaType: "application/x-ndjson",
+  words: "One JSON value per line.",
+} as const;
+
+function linesOf(log: ReadableLog, asked: LogCall, ends: readonly AbortSignal[]): Response {
+  return new Response(answerLines(log, asked, ends), {
+    headers: { "content-type": lines.mediaType },
+  });
+}
 
 export function storeRoutes(store: StoreLog): readonly Route[] {
   return [
@@ -16,15 +82,9 @@ export function storeRoutes(store: StoreLog): readonly Route[] {
       action: "read",
       summary: "One call of the log's port: its items, one per line.",
       body: logCall,
-      answer: {
-        kind: "media",
-        mediaType: "application/x-ndjson",
-        words: "One JSON value per line.",
-      },
+      answer: lines,
       handle: async ({ body, request: { signal }, stream: { closing } }) =>
-        new Response(answerLines(store, body, [signal, closing]), {
-          headers: { "content-type": "application/x-ndjson" },
-        }),
+        linesOf(store, body, [signal, closing]),
     }),
     route({
       method: "post",

@@ -1,0 +1,57 @@
+/** Every command prints and does the same in a folder, through the process that has it open, and on a server. */
+
+import { afterEach, expect, it } from "vitest";
+import { serveNode } from "../../src/server/index.ts";
+import { chatting, everyCommand, openRuntime, prepare, type Carrier } from "./every-carrier.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
+
+const ends: (() => PromiseLike<unknown>)[] = [];
+
+afterEach(async () => {
+  for (const end of ends.splice(0).toReversed()) await end();
+});
+
+/** A folder that nobody has open. */
+async function closed(): Promise<Carrier> {
+  const folder = await temporaryFolder({});
+  ends.push(() => folder[Symbol.asyncDispose]());
+  const runtime = await openRuntime(folder, { dir: folder.at(".turnlog") });
+  await prepare(runtime);
+  await runtime.close();
+  return { folder, options: ["--keys", "keys"] };
+}
+
+/** A folder that another runtime has open. */
+async function inUse(): Promise<Carrier> {
+  const folder = await temporaryFolder({});
+  ends.push(() => folder[Symbol.asyncDispose]());
+  const runtime = await openRuntime(folder, { dir: folder.at(".turnlog") });
+  ends.push(() => runtime.close());
+  await prepare(runtime);
+  return { folder, options: ["--keys", "keys"] };
+}
+
+async function served(): Promise<Carrier> {
+  const folder = await temporaryFolder({});
+  ends.push(() => folder[Symbol.asyncDispose]());
+  const runtime = await openRuntime(folder, { dir: folder.at("elsewhere") });
+  ends.push(() => runtime.close());
+  await prepare(runtime);
+  const server = await serveNode(runtime, { port: 0, token: "a token of the server" });
+  ends.push(() => server.close());
+  return {
+    folder,
+    options: ["--server", server.url],
+    env: { TURNLOG_TOKEN: "a token of the server" },
+  };
+}
+
+it("every command prints the same, whoever runs the session", async () => {
+  const here = await everyCommand(await closed());
+  expect(await everyCommand(await inUse())).toEqual(here);
+  expect(await everyCommand(await served())).toEqual(here);
+});
+
+it("a chat and a rerun end their turns, whoever runs the session", async () => {
+  for (const carrier of [await closed(), await inUse(), await served()]) await chatting(carrier);
+});

@@ -1,0 +1,132 @@
+/**
+ * The whole command line on the sessions of a store, however they are reached: in a folder that nobody has open,
+ * through the process that has it open, in a database, or on a server. What a command prints is the same.
+ */
+
+import { writeFile } from "node:fs/promises";
+import { expect } from "vitest";
+import { z } from "zod";
+import {
+  createRuntime,
+  folderKeys,
+  type Runtime,
+  type RuntimeOptions,
+} from "../../src/public/index.ts";
+import { scriptedModel } from "../../src/models/index.ts";
+import { jsonLines, run } from "./command-line.ts";
+import type { TemporaryFolder } from "./temporary-folder.ts";
+
+export interface Carrier {
+  readonly folder: TemporaryFolder;
+  /** The options that name the sessions. */
+  readonly options: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** Opens the sessions of a carrier's store for a program; their texts have keys. */
+export async function openRuntime(
+  folder: TemporaryFolder,
+  store:
+    | { readonly dir: string }
+    | { readonly log: Extract<RuntimeOptions, { log: unknown }>["log"] },
+): Promise<Runtime> {
+  const replies = Array.from({ length: 40 }, (_, index) => ({
+    parts: [{ type: "text" as const, deltas: [`Reply ${index}.`] }],
+  }));
+  let time = 1_700_000_000_000;
+  return await createRuntime({
+    ...store,
+    agent: { model: scriptedModel(replies), instructions: "Be brief." },
+    testing: { clock: () => (time += 1000) },
+    encryption: { keys: folderKeys(folder.at("keys")) },
+  });
+}
+
+/** The sessions that every carrier begins with. */
+export async function prepare(runtime: Runtime): Promise<void> {
+  for (const [id, ...texts] of [
+    ["s", "Hello from s", "And more", "And the last"],
+    ["gone", "Hello from gone"],
+    ["old", "Hello from old"],
+  ]) {
+    const session = await runtime.session(id, { metadata: { team: id ?? "" } });
+    for (const [index, text] of texts.entries())
+      await (
+        await session.send(text, { id: `${id}-${index}` })
+      ).result;
+  }
+}
+
+/** What differs from run to run, and the cost, which only a process with the agent knows. */
+function plain(text: string): unknown {
+  const same = text
+    .replaceAll(/\b1[78]\d{11}\b/g, "0")
+    .replaceAll(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?Z?)?/g, "<date>")
+    .replaceAll(/,"cost":\{"dollars":0,"basis":"measured","unpriced":\d+\}\}$/gm, "}");
+  return text.startsWith("{") ? jsonLines(same) : same;
+}
+
+export type Printed = Readonly<Record<string, unknown>>;
+
+/** Runs the whole command line, and returns what each command printed, by the command. */
+export async function everyCommand({ folder, options, env = {} }: Carrier): Promise<Printed> {
+  const printed: Record<string, unknown> = {};
+  const done = async (...args: readonly string[]): Promise<string> => {
+    const { code, stdout, stderr } = await run([...args, ...options], { cwd: folder.path, env });
+    const failure = code === 0 ? "" : stderr;
+    expect({ args, code, failure }).toEqual({ args, code: 0, failure: "" });
+    printed[args.join(" ")] = plain(stdout);
+    return stdout;
+  };
+  const refused = async (...args: readonly string[]): Promise<void> => {
+    const { code, stderr } = await run([...args, ...options], { cwd: folder.path, env });
+    printed[args.join(" ")] = `${code} ${/\[[A-Z_]+\]/.exec(stderr)?.[0] ?? stderr}`;
+  };
+  const look = async (): Promise<void> => {
+    await done("sessions", "--json");
+    for (const view of ["events", "history", "prompt", "state", "usage", "timeline"])
+      await done("show", "s", "--view", view, "--json");
+    await done("show", "s", "--position", "5");
+    await done("branches", "s", "--json");
+    await done("diff", "s", "2", "6", "--json");
+    await done("context", "s", "--json");
+    await done("log", "--json");
+    await done("verify", "--json");
+    await done("replay", "s");
+  };
+  await look();
+  await done("rewind", "s", "--before-turn", "3", "--json");
+  await done("checkout", "s", "1", "--json");
+  await done("rewind", "s", "--before-message", "s-1", "--tell", "--json");
+  await done("fork", "s", "--as", "f", "--json");
+  if (process.env["X"]) await done("redact", "s", "2", "--yes", "--json");
+  await done("delete", "gone", "--yes", "--json");
+  await done("delete", "--where", "team=old", "--yes", "--json");
+  await writeFile(folder.at("f.jsonl"), await done("export", "f"));
+  await done("import", "f.jsonl", "--as", "brought", "--json");
+  const message = { id: "u1", role: "user", parts: [{ type: "text", text: "From elsewhere" }] };
+  await writeFile(folder.at("messages.json"), JSON.stringify([message]));
+  await done("import", "messages.json", "--from", "ui-messages", "--as", "messages", "--json");
+  await look();
+  await refused("rewind", "s", "--to", "4000");
+  await refused("checkout", "s", "77");
+  await refused("show", "none");
+  await refused("fork", "s", "--as", "f");
+  await refused("delete", "none", "--yes");
+  await refused("redact", "none", "1", "--yes");
+  await refused("import", "f.jsonl", "--as", "f");
+  return printed;
+}
+
+/** A chat and a rerun. The agent of the carrier answers, so the words differ. */
+export async function chatting({ folder, options, env = {} }: Carrier): Promise<void> {
+  const events = z.array(z.looseObject({ type: z.string() }));
+  for (const args of [
+    ["--session", "s", "--json", "list all files"],
+    ["rerun", "s", "--as", "again", "--json"],
+  ]) {
+    const { code, stdout, stderr } = await run([...args, ...options], { cwd: folder.path, env });
+    expect({ args, code, stderr: code === 0 ? "" : stderr }).toEqual({ args, code: 0, stderr: "" });
+    expect(events.parse(jsonLines(stdout)).at(-1)?.type).toBe("turn.ended");
+  }
+}
