@@ -57,11 +57,15 @@ export async function prepare(runtime: Runtime): Promise<void> {
   }
 }
 
-/** What differs from run to run, and the cost, which only a process with the agent knows. */
+/**
+ * Without what differs: times, the cost, which only a process with the agent knows, and the ids of commands that
+ * several processes may get.
+ */
 function plain(text: string): unknown {
   const same = text
     .replaceAll(/\b1[78]\d{11}\b/g, "0")
     .replaceAll(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?Z?)?/g, "<date>")
+    .replaceAll(/,"id":"turnlog\.command:[^"]*"|"id":"turnlog\.command:[^"]*",/g, "")
     .replaceAll(/,"cost":\{"dollars":0,"basis":"measured","unpriced":\d+\}\}$/gm, "}");
   return text.startsWith("{") ? jsonLines(same) : same;
 }

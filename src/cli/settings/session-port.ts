@@ -7,7 +7,13 @@ import type { EventLog, TurnlogError } from "../../events/index.ts";
 import { deletedSchema, deleteSession, type DeletedWithBlobs } from "../../media/index.ts";
 import { encryptedLog } from "../../store/encryption/index.ts";
 import { changeStored, giveStored, readAnswer } from "../../runtime/index.ts";
-import { keysIn, openSessions, ownerOf, type SessionsPlace, type SessionsUse } from "./store-folder.ts";
+import {
+  keysIn,
+  openSessions,
+  ownerOf,
+  type SessionsPlace,
+  type SessionsUse,
+} from "./store-folder.ts";
 
 export interface SessionPort extends AsyncDisposable {
   /** For reading. */
