@@ -43,8 +43,18 @@ export interface Route {
    */
   readonly path: string;
   readonly summary: string;
+  /** Whether the session is created if it does not exist. */
+  readonly creates?: boolean;
   /** Fields of the body that tell commands of the same route apart. */
   readonly fixed?: Readonly<Record<string, boolean>>;
+}
+
+/** What a command needs beyond its own permission if it is given an option. */
+interface Also {
+  readonly option: string;
+  readonly permission: Permission;
+  /** Whether the option names the session that the permission is about. */
+  readonly isSession?: boolean;
 }
 
 /** What a command answers, and how it looks as JSON. */
@@ -52,6 +62,8 @@ export type Answer =
   /** As JSON: the position of the session after the command. */
   | { readonly kind: "nothing" }
   | { readonly kind: "json"; readonly schema: z.ZodType }
+  /** A list; as JSON an object that has it under the name of the command. */
+  | { readonly kind: "list"; readonly of: z.ZodType }
   /** A turn; as JSON its message, where it is, and what it replaced. */
   | { readonly kind: "turn" }
   /** Another session; as JSON its id. */
@@ -115,6 +127,7 @@ export interface Command {
   readonly name: string;
   readonly parameters: readonly Parameter[];
   readonly permission: Permission;
+  readonly also?: Also;
   /** Undefined: programs only. */
   readonly route?: Route;
   readonly answer: Answer;

@@ -41,7 +41,7 @@ export {
   callToAnswer,
   isAnswered,
 } from "./answers.ts";
-export { assertBasedOn, type Seen } from "./head.ts";
+export { assertBasedOn, basedOn, type Seen } from "./head.ts";
 export { laterThan, resumed, takeDue, waitingMessage } from "./messages.ts";
 export {
   lastMessageId,

@@ -46,9 +46,11 @@ export const messageCommands: readonly Command[] = [
       }),
     ],
     permission: "send",
+    also: { option: "replaces", permission: "rewind" },
     route: {
       method: "post",
       path: "/queue",
+      creates: true,
       summary:
         "Accepts a message, which is durable when this responds. Repeating an id means the same message.",
     },

@@ -20,8 +20,12 @@ export interface Parameter<Own = unknown> {
   readonly own: (value: unknown) => Own;
   /** The fields of options that a client may send; undefined if the argument is one value. */
   readonly fields?: Fields;
+  /** The field that a value stands for which is no object. */
+  readonly shorthand?: string;
   /** Whether it is what a user says. Its files are read where the caller is. */
   readonly isMessage?: boolean;
+  /** Whether it becomes the metadata of the session: a client cannot change those that its permission demands. */
+  readonly isMetadata?: boolean;
   /** Whether the argument is for programs only: a function or an object with functions. */
   readonly isLocal?: boolean;
 }
@@ -36,6 +40,7 @@ function as<Own>(own: (value: unknown) => unknown): (value: unknown) => Own {
 interface ValueOptions {
   readonly own?: (value: unknown) => unknown;
   readonly isLocal?: boolean;
+  readonly isMetadata?: boolean;
 }
 
 export function required<Own>(
@@ -66,6 +71,8 @@ interface OptionsShape<Given> {
   readonly fields: Readonly<Record<KeysOf<Given>, z.ZodType>>;
   /** Options for programs only: models, schemas, contexts. */
   readonly local?: readonly KeysOf<Given>[];
+  /** Options of which a client may send less than a program may give. */
+  readonly sent?: Readonly<Partial<Record<KeysOf<Given>, z.ZodType>>>;
   /** What holds of the options together. */
   readonly and?: z.ZodType;
   /** Advice for some unknown names. */
@@ -86,6 +93,7 @@ export function options<Given extends object>(
 export function requiredOptions<Given extends object>({
   fields: given,
   local = [],
+  sent: narrower,
   and,
   hints = {},
   shorthand,
@@ -96,13 +104,16 @@ export function requiredOptions<Given extends object>({
   const names: readonly string[] = local;
   const shape = optionsOf<Readonly<Record<string, unknown>>>(fields, {}, { hints });
   const whole = and === undefined ? shape : shape.and(and);
-  const sent = Object.entries(fields).filter(([key]) => !names.includes(key));
+  const sent = Object.entries<z.ZodType>({ ...fields, ...narrower }).filter(
+    ([key]) => !names.includes(key),
+  );
   const common = { name, isOptional: false, fields: Object.fromEntries(sent) } as const;
   const short = shorthand === undefined ? undefined : fields[shorthand];
   if (shorthand === undefined || short === undefined)
     return { ...common, schema: whole, own: as(own) };
   return {
     ...common,
+    shorthand,
     schema: z.unknown().superRefine((value, context) => {
       const [issue] = short.safeParse(value).error?.issues ?? [];
       if (issue !== undefined) report(whole, value, context, [], `, or ${issue.message}`);

@@ -87,8 +87,8 @@ export const reads: readonly Command[] = [
     parameters: [],
     route: get("/branches", "The branches of the session, oldest first."),
     answer: {
-      kind: "json",
-      schema: z.lazy(() => z.array(z.looseObject({ id: z.int(), active: z.boolean() }))),
+      kind: "list",
+      of: z.lazy(() => z.looseObject({ id: z.int(), active: z.boolean() })),
     },
   }),
   read({

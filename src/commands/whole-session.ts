@@ -19,7 +19,7 @@ export const metadataSchema: z.ZodType = thing(
   (value) =>
     plainObject.safeParse(value).success &&
     Buffer.byteLength(JSON.stringify(value)) <= METADATA_BYTES,
-);
+).meta({ type: "object" });
 
 export function shortText(most: number): z.ZodType {
   const fits = (value: unknown): boolean =>
@@ -62,6 +62,7 @@ export const wholeSessionCommands: readonly Command[] = [
         name: "changes",
         fields: agentChanges,
         local: ["model", "instructions", "tools"],
+        sent: { agent: name },
       }),
     ],
     permission: "configure",
@@ -75,7 +76,9 @@ export const wholeSessionCommands: readonly Command[] = [
   }),
   eventCommand({
     name: "setMetadata",
-    parameters: [required<JsonObject>("metadata", metadataSchema, { own: toJson })],
+    parameters: [
+      required<JsonObject>("metadata", metadataSchema, { own: toJson, isMetadata: true }),
+    ],
     permission: "configure",
     route: { method: "post", path: "/metadata", summary: "Replaces the metadata of the session." },
     on: "any",
@@ -147,6 +150,7 @@ export const wholeSessionCommands: readonly Command[] = [
       }),
     ],
     permission: "fork",
+    also: { option: "id", permission: "create", isSession: true },
     route: {
       method: "post",
       path: "/fork",
@@ -161,9 +165,16 @@ export const wholeSessionCommands: readonly Command[] = [
       options<RerunOptions>({
         fields: { ...agentChanges, position, step: position, id: name },
         local: localChanges,
+        and: thing(
+          "an object with `position` or `step`, and not both",
+          (value) =>
+            Reflect.get(Object(value), "position") === undefined ||
+            Reflect.get(Object(value), "step") === undefined,
+        ),
       }),
     ],
     permission: "fork",
+    also: { option: "id", permission: "create", isSession: true },
     route: {
       method: "post",
       path: "/rerun",

@@ -22,8 +22,7 @@ import { messageRoutes } from "./messages/message-routes.ts";
 import { logRoutes } from "./store/index.ts";
 import { approvalRoutes } from "./sessions/approval-routes.ts";
 import { blobRoutes, eventRoutes, transferRoutes } from "./sessions/log-routes.ts";
-import { commandRoutes } from "./sessions/command-routes.ts";
-import { queueRoutes } from "./sessions/queue-routes.ts";
+import { catalogueRoutes } from "./sessions/catalogue-routes.ts";
 import { sessionRoutes } from "./sessions/session-routes.ts";
 import { studioRoutes } from "./studio/studio-routes.ts";
 import { z } from "zod";
@@ -164,7 +163,7 @@ async function application(
     app.on(one.method.toUpperCase(), pathOf(one), ({ req }) =>
       handler.serve(req.raw, req.param(), one),
     );
-  const description = JSON.stringify(describeRoutes(all));
+  const description = JSON.stringify(describeRoutes(all, settings.token !== undefined));
   app.get("/openapi.json", ({ req }) =>
     handler.guard.plain(req.raw, () => new Response(description, jsonType)),
   );
@@ -212,8 +211,7 @@ function routes({
   return [
     ...chatRoutes(),
     ...sessionRoutes(),
-    ...commandRoutes(),
-    ...queueRoutes(),
+    ...catalogueRoutes(),
     ...eventRoutes(),
     ...approvalRoutes(),
     ...transferRoutes(),
@@ -227,16 +225,24 @@ function routes({
 // The OpenAPI 3.1 description of the routes, made of their schemas. Pure.
 
 /** The description of the routes, as `/openapi.json` returns it. */
-function describeRoutes(routes: readonly Route[]): JsonObject {
+function describeRoutes(routes: readonly Route[], hasToken: boolean): JsonObject {
   const paths: Record<string, Record<string, JsonValue>> = {};
-  for (const one of routes) (paths[one.path] ??= {})[one.method] = operation(one);
+  for (const one of routes) (paths[one.path] ??= {})[one.method] = operation(one, hasToken);
   return {
     openapi: "3.1.0",
     info: { title: "turnlog", version: "1", description: "Durable LLM agent sessions." },
-    security: [{ token: [] }],
+    security: hasToken ? [{ token: [] }] : [],
     components: {
       securitySchemes: { token: { type: "http", scheme: "bearer" } },
       schemas: { Problem: jsonSchemaOf(problemSchema) },
+      responses: {
+        Problem: {
+          description: "A refusal or a failure.",
+          content: {
+            "application/problem+json": { schema: { $ref: "#/components/schemas/Problem" } },
+          },
+        },
+      },
     },
     paths,
   };
@@ -253,7 +259,10 @@ const problemSchema = z.object({
   details: z.unknown().optional(),
 });
 
-function operation({ path, method, summary, query, body, answer }: Route): JsonValue {
+function operation(
+  { name, path, method, summary, query, body, takesBody, answer, status, about }: Route,
+  hasToken: boolean,
+): JsonValue {
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]): JsonObject => ({
     name,
     in: "path",
@@ -267,30 +276,34 @@ function operation({ path, method, summary, query, body, answer }: Route): JsonV
     required: !(schema instanceof z.ZodType && schema.safeParse(undefined).success),
     schema: jsonSchemaOf(schema),
   }));
-  const takesBody = method === "post" && !body.safeParse(undefined).success;
   const content =
     answer.kind === "json"
       ? { "application/json": { schema: jsonSchemaOf(answer.schema) } }
       : { [answer.mediaType]: { schema: { type: "string", description: answer.words } } };
+  const problem = { $ref: "#/components/responses/Problem" };
   return {
+    operationId: name,
     summary,
     parameters: [...inPath, ...inQuery],
     ...(takesBody
       ? {
           requestBody: {
-            required: true,
+            required: !body.safeParse(undefined).success,
             content: { "application/json": { schema: jsonSchemaOf(body) } },
           },
         }
       : {}),
     responses: {
-      200: { description: summary, content },
-      default: {
-        description: "A refusal or a failure.",
-        content: {
-          "application/problem+json": { schema: { $ref: "#/components/schemas/Problem" } },
-        },
-      },
+      [status]: { description: summary, content },
+      400: problem,
+      ...(hasToken ? { 401: problem } : {}),
+      403: problem,
+      // What is named may be missing.
+      ...(path.includes("{") || about({}) === undefined ? { 404: problem } : {}),
+      ...(method === "get" ? {} : { 409: problem }),
+      ...(method === "post" ? { 413: problem } : {}),
+      429: problem,
+      default: problem,
     },
   };
 }

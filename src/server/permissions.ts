@@ -3,13 +3,13 @@
  */
 
 import { z } from "zod";
+import type { Permission } from "../commands/index.ts";
 import { jsonObjectSchema, TurnlogError, type JsonObject } from "../events/index.ts";
 import type { Runtime } from "../runtime/index.ts";
 import { differentKey, readSummary } from "../state/index.ts";
-import type { ServerAction } from "./route/route.ts";
-import type { Authorization, Permission, ServerSettings } from "./server-options.ts";
+import type { Authorization, Granted, ServerSettings } from "./server-options.ts";
 
-const readingActions: ReadonlySet<ServerAction> = new Set(["list", "read", "export"]);
+const readingActions: ReadonlySet<Permission> = new Set(["list", "read", "export"]);
 
 const schema: z.ZodType<Authorization> = z.union([
   z.boolean(),
@@ -26,7 +26,7 @@ export class Permissions {
   }
 
   /** `session`: empty for a request over all sessions. @throws TurnlogError `FORBIDDEN`, `CALLBACK_FAILED` */
-  async of(request: Request, action: ServerAction, session: string): Promise<Permission> {
+  async of(request: Request, action: Permission, session: string): Promise<Granted> {
     if (this.#settings.isReadOnly && !readingActions.has(action)) {
       throw new TurnlogError(
         "FORBIDDEN",
@@ -45,9 +45,9 @@ export class Permissions {
 
   async #asked(
     request: Request,
-    action: ServerAction,
+    action: Permission,
     session: string,
-  ): Promise<Permission | undefined> {
+  ): Promise<Granted | undefined> {
     const { authorize } = this.#settings;
     if (authorize === undefined) return {};
     const requested = session === "" ? { action } : { action, session };
@@ -69,7 +69,7 @@ export class Permissions {
 }
 
 /** Undefined for a refusal. */
-function permissionOf(answer: unknown): Permission | undefined {
+function permissionOf(answer: unknown): Granted | undefined {
   const { data } = schema.safeParse(answer);
   if (data === undefined)
     throw new TurnlogError(

@@ -1,16 +1,16 @@
 /** Answers requests by the routes, after the guard, the body, `authorize` and the limits. */
 
-import { parseSessionId, TurnlogError, type JsonObject } from "../events/index.ts";
+import type { Permission } from "../commands/index.ts";
+import { defined, parseSessionId, TurnlogError } from "../events/index.ts";
 import type { Runtime, Session } from "../runtime/index.ts";
 import { RequestGuard } from "./request-guard.ts";
 import { assertSource } from "./security/access.ts";
 import { readJsonBody } from "./security/body.ts";
-import { streamedBody, type Call, type Route, type ServerAction } from "./route/route.ts";
+import { ownMetadata, streamedBody, type Call, type Route } from "./route/route.ts";
 import { isEventStream } from "./streams/event-stream.ts";
 import type { SocketCall } from "./sockets/session-socket.ts";
 import { Permissions } from "./permissions.ts";
-import { bothMetadata } from "../state/index.ts";
-import type { Permission, ServerSettings } from "./server-options.ts";
+import type { Granted, ServerSettings } from "./server-options.ts";
 
 type PathParameters = Call["params"];
 type Asked = NonNullable<ReturnType<Route["about"]>>;
@@ -42,7 +42,7 @@ export class RouteHandler {
   async serve(request: Request, params: PathParameters, route: Route): Promise<Response> {
     return await this.guard.answered(request, async (about) => {
       this.guard.assertKnown(request);
-      const ask = async ({ action, session: asked }: Asked): Promise<Permission> => {
+      const ask = async ({ action, session: asked }: Asked): Promise<Granted> => {
         about.session = asked === undefined ? "" : parseSessionId(asked);
         return await this.#permissions.of(request, action, about.session);
       };
@@ -73,7 +73,7 @@ export class RouteHandler {
     const id = parseSessionId(new URL(request.url).searchParams.get("sessionId"));
     const { actor } = await this.#permissions.of(request, "read", id);
     const open = this.#rate.enter(actor ?? "");
-    const allow = async (action: ServerAction): Promise<void> => {
+    const allow = async (action: Permission): Promise<void> => {
       await this.#permissions.of(request, action, id);
     };
     try {
@@ -112,7 +112,7 @@ export class RouteHandler {
     request: Request,
     params: Readonly<Record<string, string>>,
     session: string,
-    { actor, where }: Permission,
+    { actor, where }: Granted,
     open: Disposable,
   ): Call {
     const { heartbeatMs, stallMs, limits } = this.#settings;
@@ -130,8 +130,7 @@ export class RouteHandler {
       open: async ({ create = false, agent, metadata } = {}) =>
         await this.#runtime.session(session === "" ? undefined : session, {
           createIfMissing: create,
-          ...(agent === undefined ? {} : { agent }),
-          ...ownMetadata(create ? where : undefined, metadata),
+          ...defined({ agent, metadata: create ? ownMetadata(where, metadata) : metadata }),
         }),
       allow: async (action, other = session) => {
         await this.#permissions.of(request, action, other);
@@ -140,17 +139,6 @@ export class RouteHandler {
       mayRead: (other) => this.#permissions.mayRead(request, other),
     };
   }
-}
-
-/** The metadata of a session that a client creates. @throws TurnlogError `FORBIDDEN` */
-function ownMetadata(
-  where: JsonObject | undefined,
-  metadata: JsonObject | undefined,
-): { readonly metadata?: JsonObject } {
-  if (where === undefined) return metadata === undefined ? {} : { metadata };
-  const both = bothMetadata(metadata, where);
-  if (both !== undefined) return { metadata: both };
-  throw new TurnlogError("FORBIDDEN", "You may not create a session with this metadata.");
 }
 
 /** @throws TurnlogError `INVALID_INPUT` for a field that is given twice */

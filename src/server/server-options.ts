@@ -15,7 +15,7 @@ import {
 } from "../validation/index.ts";
 import { TurnlogError, type JsonObject } from "../events/index.ts";
 import { isLoopbackName, newToken } from "./security/access.ts";
-import type { ServerAction } from "./route/route.ts";
+import type { Permission } from "../commands/index.ts";
 
 /** Limits on what clients may send and keep open. */
 interface ServerLimits {
@@ -34,7 +34,7 @@ interface ServerLimits {
 
 /** What a request is about to do. */
 interface RequestedAction {
-  readonly action: ServerAction;
+  readonly action: Permission;
   /** Absent on routes that concern all sessions. */
   readonly session?: string;
 }
@@ -43,10 +43,10 @@ interface RequestedAction {
  * Whether a request may do it, and for whom: the name is recorded with messages, approvals, outputs of clients,
  * rewinds and deletions.
  */
-export type Authorization = boolean | Permission;
+export type Authorization = boolean | Granted;
 
 /** What a client may see, and its name. */
-export interface Permission {
+export interface Granted {
   /** The name of the actor. */
   readonly actor?: string;
   /**

@@ -40,13 +40,30 @@ export function check(
       },
     );
   }
-  if (error === undefined) return;
+  if (error !== undefined) throw invalidInput({ schema, given, error, who, name, session });
+}
+
+interface Refused {
+  readonly schema: z.ZodType;
+  readonly given: unknown;
+  readonly error: z.ZodError;
+  readonly who: string;
+  readonly name?: string | undefined;
+  /** What the value is called that is wrong as a whole. */
+  readonly whole?: string;
+  readonly session?: string | undefined;
+}
+
+/** The error for a value that does not fit its schema. */
+export function invalidInput(refused: Refused): TurnlogError {
+  const { error, who, name, whole = "", session } = refused;
   const [issue] = error.issues;
-  const path = [...(name === undefined ? [] : [name]), ...(issue?.path ?? [])].map(String);
-  const { text, nearest } = sentence(issue, path, given);
-  throw new TurnlogError("INVALID_INPUT", `${who}: ${text}`, {
+  const at = [...(name === undefined ? [] : [name]), ...(issue?.path ?? [])].map(String);
+  const { text, nearest, path = at } = sentence(refused, issue, at);
+  const option = path.length === 0 ? whole : path.join(".");
+  return new TurnlogError("INVALID_INPUT", `${who}: ${text}`, {
     cause: error,
-    details: { option: path.join("."), ...(nearest === undefined ? {} : { nearest }) },
+    details: { option, ...(nearest === undefined ? {} : { nearest }) },
     ...(session === undefined ? {} : { session }),
   });
 }
@@ -54,34 +71,58 @@ export function check(
 interface Sentence {
   readonly text: string;
   readonly nearest?: string | undefined;
+  /** Of a key that is unknown. */
+  readonly path?: readonly string[];
 }
 
+/** The words of zod itself, which are whole sentences. */
+const ownWords = /^(?:Invalid|Too|Unrecognized) /;
+
 function sentence(
+  { schema, given, whole }: Refused,
   issue: z.core.$ZodIssue | undefined,
   path: readonly string[],
-  given: unknown,
 ): Sentence {
-  const option = path.length === 0 ? "the value" : `\`${path.join(".")}\``;
-  const unknown = unknownKeySchema.safeParse(issue?.code === "custom" ? issue.params : undefined);
-  if (!unknown.success) {
-    const value = shown(valueAt(given, issue?.path ?? []));
-    const wanted = issue?.message ?? "something else";
-    const instead = wanted.startsWith(value) ? "; this one is not" : `, not ${value}`;
-    return { text: `${option} must be ${wanted}${instead}.` };
+  const option = path.length === 0 ? `the ${whole ?? "value"}` : `\`${path.join(".")}\``;
+  if (issue?.code === "unrecognized_keys") {
+    const [unknown = ""] = issue.keys;
+    return unknownKey([...path, unknown], {
+      unknown,
+      known: issue.path.length > 0 ? [] : keysOf(schema),
+    });
   }
-  const { unknown: key, known, hint } = unknown.data;
-  if (hint !== undefined) return { text: `${option} is not supported: ${hint}` };
-  const nearest = nearestName(key, known);
+  const unknown = unknownKeySchema.safeParse(issue?.code === "custom" ? issue.params : undefined);
+  if (unknown.success) return unknownKey(path, unknown.data);
+  const wanted = issue?.message ?? "something else";
+  if (ownWords.test(wanted)) return { text: `${option} is wrong: ${wanted}.` };
+  const value = shown(valueAt(given, issue?.path ?? []));
+  const instead = wanted.startsWith(value) ? "; this one is not" : `, not ${value}`;
+  return { text: `${option} must be ${wanted}${instead}.` };
+}
+
+function unknownKey(
+  path: readonly string[],
+  { unknown, known, hint }: z.output<typeof unknownKeySchema>,
+): Sentence {
+  const option = `\`${path.join(".")}\``;
+  if (hint !== undefined) return { text: `${option} is not supported: ${hint}`, path };
+  const nearest = nearestName(unknown, known);
+  const listed = known.length === 0 ? "" : ` Known here: ${known.join(", ")}.`;
   const advice =
     nearest === undefined
-      ? `Known here: ${known.join(", ")}.`
-      : `Did you mean \`${[...path.slice(0, -1), nearest].join(".")}\`?`;
-  return { text: `${option} is unknown. ${advice}`, nearest };
+      ? listed
+      : ` Did you mean \`${[...path.slice(0, -1), nearest].join(".")}\`?`;
+  return { text: `${option} is unknown.${advice}`, nearest, path };
+}
+
+function keysOf(schema: z.ZodType): readonly string[] {
+  const inner = schema instanceof z.ZodOptional ? schema.unwrap() : schema;
+  return inner instanceof z.ZodObject ? Object.keys(inner.shape) : [];
 }
 
 const unknownKeySchema = z.object({
   unknown: z.string(),
-  known: z.array(z.string()),
+  known: z.array(z.string()).readonly(),
   hint: z.string().optional(),
 });
 

@@ -1,6 +1,6 @@
 /** Checks the arguments of programs. Errors name the field and the nearest known name. */
 
-export { check, nearestName } from "./check.ts";
+export { check, invalidInput, nearestName } from "./check.ts";
 export {
   amount,
   code,

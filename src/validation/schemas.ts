@@ -14,21 +14,14 @@ function isNumber(value: unknown, fits: (number: number) => boolean): boolean {
   return typeof value === "number" && fits(value);
 }
 
-export const text: z.ZodType<string> = thing("a text", (value) => typeof value === "string");
-export const name: z.ZodType<string> = thing(
-  "a text that is not empty",
-  (value) => typeof value === "string" && value !== "",
-);
+export const text: z.ZodType<string> = z.string("a text");
+const notEmpty = "a text that is not empty";
+export const name: z.ZodType<string> = z.string(notEmpty).min(1, notEmpty);
 /** The most characters of an id or the name of a person: each is stored, and copied into every list. */
 const LONGEST_NAME = 512;
-export const shortName: z.ZodType<string> = thing(
-  `a text of 1 to ${LONGEST_NAME} characters`,
-  (value) => typeof value === "string" && value !== "" && value.length <= LONGEST_NAME,
-);
-export const flag: z.ZodType<boolean> = thing(
-  "true or false",
-  (value) => typeof value === "boolean",
-);
+const short = `a text of 1 to ${LONGEST_NAME} characters`;
+export const shortName: z.ZodType<string> = z.string(short).min(1, short).max(LONGEST_NAME, short);
+export const flag: z.ZodType<boolean> = z.boolean("true or false");
 export const list: z.ZodType = thing("a list", Array.isArray);
 export const code: z.ZodType = thing("a function", (value) => typeof value === "function");
 /** A count that may not be 0. */
@@ -52,15 +45,13 @@ export const time: z.ZodType<number> = thing("a number of epoch milliseconds", (
 );
 const zoned = z.iso.datetime({ offset: true });
 /** A local time would mean another moment on another machine. */
-export const moment: z.ZodType<Date | string> = thing(
+export const moment: z.ZodType<Date | string> = thing<Date | string>(
   "a Date, or an ISO time with its zone, such as 2026-01-31T09:00:00Z",
   (value) =>
     value instanceof Date ? !Number.isNaN(value.getTime()) : zoned.safeParse(value).success,
-);
+).meta({ type: "string", format: "date-time" });
 /** The session checks whether it has the position. */
-export const position: z.ZodType<number> = thing("a position, which is a whole number", (value) =>
-  isNumber(value, Number.isSafeInteger),
-);
+export const position: z.ZodType<number> = z.int("a position, which is a whole number");
 
 export function oneOf<const Value extends string>(...values: readonly Value[]): z.ZodType<Value> {
   const words = values.map((value) => `"${value}"`).join(" or ");

@@ -33,6 +33,7 @@ export function chatRoutes(): readonly Route[] {
   const folds = new MessageFolds();
   return [
     route({
+      name: "postChat",
       method: "post",
       path: "/api/chat",
       action: "send",
@@ -44,6 +45,7 @@ export function chatRoutes(): readonly Route[] {
       handle: async (call) => chunkStream(await answerChat(call, call.body), call),
     }),
     route({
+      name: "followChat",
       method: "get",
       path: "/api/chat/{session}/stream",
       action: "read",
@@ -66,6 +68,7 @@ export function chatRoutes(): readonly Route[] {
       },
     }),
     route({
+      name: "stopChat",
       method: "post",
       path: "/api/chat/{session}/stop",
       action: "cancel",
@@ -74,6 +77,7 @@ export function chatRoutes(): readonly Route[] {
       handle: async ({ open, by }) => json(await (await open()).cancel(by)),
     }),
     route({
+      name: "chatMessages",
       method: "get",
       path: "/api/chat/{session}/messages",
       action: "read",

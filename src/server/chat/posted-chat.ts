@@ -3,9 +3,9 @@
 import { z } from "zod";
 import { TurnlogError } from "../../events/index.ts";
 import type { Session } from "../../runtime/index.ts";
-import type { Seen } from "../../commands/index.ts";
+import { basedOn, type Seen } from "../../commands/index.ts";
 import type { SessionView } from "../../state/index.ts";
-import { postedParts, seen, type PostedPart } from "../sessions/posted-message.ts";
+import { postedParts, type PostedPart } from "../sessions/posted-message.ts";
 
 /** A message as a page has it. Only the newest one is trusted. */
 export interface PostedMessage {
@@ -43,7 +43,7 @@ export const postedChat: z.ZodType<PostedChat> = z.strictObject({
   trigger: z.enum(["submit-message", "regenerate-message"]).exactOptional(),
   messageId: z.string().min(1).exactOptional(),
   delivery: z.enum(["steer", "follow-up"]).exactOptional(),
-  basedOn: seen.exactOptional(),
+  basedOn: basedOn.exactOptional(),
   agent: z.string().min(1).exactOptional(),
 });
 

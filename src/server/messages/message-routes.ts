@@ -3,19 +3,20 @@
 import { z } from "zod";
 import type { Session, Turn } from "../../runtime/index.ts";
 import { json, route, type Call, type Route } from "../route/route.ts";
-import { messageInput, postedParts, type PostedPart } from "../sessions/posted-message.ts";
+import { messageInput, postedMessage, type PostedPart } from "../sessions/posted-message.ts";
 import { eventStream, type ServerSentEvent } from "../streams/event-stream.ts";
 import type { SessionEvent } from "../../events/index.ts";
 import { problemOf } from "../problems/problem.ts";
 
 const posted = z.strictObject({
   sessionId: z.string(),
-  message: z.union([z.string().min(1), postedParts]),
+  message: postedMessage,
 });
 
 export function messageRoutes(): readonly Route[] {
   return [
     route({
+      name: "streamMessage",
       method: "post",
       path: "/api/message-stream",
       action: "send",
@@ -39,6 +40,7 @@ export function messageRoutes(): readonly Route[] {
       },
     }),
     route({
+      name: "queueMessage",
       method: "post",
       path: "/api/message-queue",
       action: "send",
@@ -53,6 +55,7 @@ export function messageRoutes(): readonly Route[] {
       },
     }),
     route({
+      name: "messageQueue",
       method: "get",
       path: "/api/message-queue/status",
       action: "read",
@@ -76,6 +79,7 @@ export function messageRoutes(): readonly Route[] {
       },
     }),
     route({
+      name: "cancelMessage",
       method: "post",
       path: "/api/message-cancel",
       action: "cancel",

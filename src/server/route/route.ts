@@ -4,27 +4,12 @@
  */
 
 import { z } from "zod";
+import type { Permission } from "../../commands/index.ts";
 import { type JsonObject, TurnlogError } from "../../events/index.ts";
 import type { Runtime, Session } from "../../runtime/index.ts";
-import { nearestName } from "../../validation/index.ts";
+import { bothMetadata } from "../../state/index.ts";
+import { invalidInput } from "../../validation/index.ts";
 import type { StreamSettings } from "../streams/event-stream.ts";
-
-/** What a request does, for `authorize`. */
-export type ServerAction =
-  | "list"
-  | "read"
-  | "create"
-  | "send"
-  | "cancel"
-  | "approve"
-  | "deny"
-  | "answer"
-  | "rewind"
-  | "compact"
-  | "fork"
-  | "export"
-  | "import"
-  | "delete";
 
 interface OpenOptions {
   readonly create?: boolean;
@@ -52,7 +37,7 @@ export interface Call {
   /** Opens the session. @throws TurnlogError `SESSION_NOT_FOUND`, unless `create` */
   readonly open: (options?: OpenOptions) => Promise<Session>;
   /** Asks `authorize` about another action, or another session. @throws TurnlogError `FORBIDDEN` */
-  readonly allow: (action: ServerAction, session?: string) => Promise<void>;
+  readonly allow: (action: Permission, session?: string) => Promise<void>;
   /** The metadata of all sessions that the client may see. Undefined: `mayRead` tells for each. */
   readonly where: JsonObject | undefined;
   /** Whether the client may read another session. */
@@ -76,20 +61,26 @@ interface Given {
 
 /** A request whose query and body fit the schemas of its route. */
 interface CheckedRequest {
-  readonly action: ServerAction;
+  readonly action: Permission;
   /** The session that the request is about; undefined on routes over all sessions. */
   readonly session: string | undefined;
   readonly handle: (call: Call) => Promise<Response>;
 }
 
 export interface Route {
+  /** Unique: the `operationId` of the description. */
+  readonly name: string;
   readonly method: "get" | "post" | "delete";
   /** With `{name}` for parameters; `{session}` is a session's id. */
   readonly path: string;
   readonly summary: string;
   readonly query: z.ZodObject;
   readonly body: z.ZodType;
+  /** Whether the body is JSON with fields. */
+  readonly takesBody: boolean;
   readonly answer: Answer;
+  /** The status of a success. */
+  readonly status: number;
   /** What a request is about, before its body is read; undefined where the body says it. */
   readonly about: (
     params: Given["params"],
@@ -99,15 +90,18 @@ export interface Route {
 }
 
 interface Definition<Query extends z.ZodObject, Body extends z.ZodType> {
+  readonly name: string;
   readonly method: Route["method"];
   readonly path: string;
-  readonly action: ServerAction | ((body: z.output<Body>) => ServerAction);
+  readonly action: Permission | ((body: z.output<Body>) => Permission);
   readonly summary: string;
   /** Default: none is taken. */
   readonly query?: Query;
   /** Default: none is taken. */
   readonly body?: Body;
   readonly answer: z.ZodType | Extract<Answer, { readonly kind: "media" }>;
+  /** Default: 200. */
+  readonly status?: number;
   /** The session of a request. Default: `{session}` of the path. */
   readonly sessionOf?: (given: {
     readonly params: Given["params"];
@@ -128,6 +122,7 @@ export function route<
   Body extends z.ZodType = typeof noBody,
 >(definition: Definition<Query, Body>): Route;
 export function route({
+  name,
   method,
   path,
   action,
@@ -135,16 +130,20 @@ export function route({
   query = noQuery,
   body = noBody,
   answer,
+  status = 200,
   sessionOf,
   handle,
 }: Definition<z.ZodObject, z.ZodType>): Route {
   const where = `${method.toUpperCase()} ${path}`;
   return {
+    name,
     method,
     path,
     summary,
+    status,
     query,
     body,
+    takesBody: body !== noBody && body !== streamedBody,
     answer: "kind" in answer ? answer : { kind: "json", schema: answer },
     about: ({ session }) =>
       typeof action === "function" || sessionOf !== undefined ? undefined : { action, session },
@@ -173,7 +172,7 @@ export function json(value: unknown, status = 200): Response {
 /** A position or a count in a query. */
 export const numberQuery: z.ZodType<number, string> = z
   .string()
-  .regex(/^\d{1,15}$/, "must be a whole number")
+  .regex(/^\d{1,15}$/, "a whole number")
   .transform(Number);
 
 /**
@@ -186,23 +185,21 @@ function parsed<Schema extends z.ZodType>(
   given: unknown,
   where: string,
 ): z.output<Schema> {
-  const result = schema.safeParse(given);
-  if (result.success) return result.data;
-  const [issue] = result.error.issues;
-  const path = (issue?.path ?? []).map(String).join(".");
-  const option = path === "" ? "body" : path;
-  throw new TurnlogError("INVALID_INPUT", `${where}: ${sentence(issue, option, schema)}`, {
-    cause: result.error,
-    details: { option },
-  });
+  const { success, data, error } = schema.safeParse(given);
+  if (success) return data;
+  throw invalidInput({ schema, given, error, who: where, whole: "body" });
 }
 
-function sentence(issue: z.core.$ZodIssue | undefined, option: string, schema: z.ZodType): string {
-  if (issue?.code !== "unrecognized_keys")
-    return `\`${option}\` is wrong: ${issue?.message ?? "it does not fit"}.`;
-  const [key = ""] = issue.keys;
-  const known = schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
-  const nearest = nearestName(key, known);
-  if (nearest !== undefined) return `\`${key}\` is unknown. Did you mean \`${nearest}\`?`;
-  return `\`${key}\` is unknown.${known.length === 0 ? "" : ` Known here: ${known.join(", ")}.`}`;
+/**
+ * The metadata that a client gives a session: its own, and those that its permission demands.
+ * @throws TurnlogError `FORBIDDEN` if they contradict each other
+ */
+export function ownMetadata(
+  where: JsonObject | undefined,
+  metadata: JsonObject | undefined,
+): JsonObject | undefined {
+  if (where === undefined) return metadata;
+  const both = bothMetadata(metadata, where);
+  if (both !== undefined) return both;
+  throw new TurnlogError("FORBIDDEN", "You may not give a session this metadata.");
 }

@@ -12,6 +12,7 @@ import { readLines } from "../security/body.ts";
 export function eventRoutes(): readonly Route[] {
   return [
     route({
+      name: "events",
       method: "get",
       path: "/api/sessions/{session}/events",
       action: "read",
@@ -66,6 +67,7 @@ const shown = /^(?:image\/(?:png|jpeg|gif|webp|avif|bmp)|audio\/[\w.+-]+|video\/
 export function blobRoutes(): readonly Route[] {
   return [
     route({
+      name: "blob",
       method: "get",
       path: "/api/blobs/{digest}",
       action: "read",
@@ -102,6 +104,7 @@ export function blobRoutes(): readonly Route[] {
 export function transferRoutes(): readonly Route[] {
   return [
     route({
+      name: "export",
       method: "get",
       path: "/api/sessions/{session}/export",
       action: "export",
@@ -124,12 +127,14 @@ export function transferRoutes(): readonly Route[] {
       },
     }),
     route({
+      name: "import",
       method: "post",
       path: "/api/sessions/{session}/import",
       action: "import",
       summary: "Creates a session from an exported file: all of it or nothing.",
       body: streamedBody,
       answer: z.looseObject({ session: z.string() }),
+      status: 201,
       handle: async ({ runtime, session, request, bodyBytes }) =>
         json(await importSession(runtime.log, readLines(request, bodyBytes), { as: session }), 201),
     }),

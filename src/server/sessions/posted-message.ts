@@ -4,7 +4,6 @@ import type { UserContent } from "ai";
 import { z } from "zod";
 import { readBlob, TurnlogError } from "../../events/index.ts";
 import type { Runtime } from "../../runtime/index.ts";
-import type { Seen } from "../../commands/index.ts";
 import { fromUIMessage } from "../../ui/index.ts";
 
 /** A part of a posted message. */
@@ -28,20 +27,17 @@ export const postedParts: z.ZodType<readonly PostedPart[]> = z
         mediaType: z.string().min(1),
         url: z
           .string()
-          .regex(
-            /^(?:data:|https?:|\/api\/blobs\/[0-9a-f]{64}$)/i,
-            "must be a data, http or blob URL",
-          ),
+          .regex(/^(?:data:|https?:|\/api\/blobs\/[0-9a-f]{64}$)/i, "a data, http or blob URL"),
         filename: z.string().optional(),
       }),
     ]),
   )
   .min(1);
 
-/** The field `basedOn` of commands. */
-export const seen: z.ZodType<Seen> = z.union([
-  z.strictObject({ turn: z.int().nonnegative() }),
-  z.strictObject({ messageId: z.string().min(1) }),
+/** A text, or parts. */
+export const postedMessage: z.ZodType<string | readonly PostedPart[]> = z.union([
+  z.string().min(1),
+  postedParts,
 ]);
 
 /**

@@ -27,7 +27,7 @@ const metadataQuery = z.string().transform((text, context): JsonObject => {
   try {
     return jsonObjectSchema.parse(JSON.parse(text));
   } catch {
-    context.addIssue({ code: "custom", message: "it must be a JSON object" });
+    context.addIssue({ code: "custom", message: "a JSON object" });
     return z.NEVER;
   }
 });
@@ -48,7 +48,7 @@ const cursorQuery = z.string().transform((text, context): After => {
     const place = { session, createdAt, updatedAt };
     return lastTurnAt === undefined ? place : { ...place, lastTurnAt };
   } catch {
-    context.addIssue({ code: "custom", message: "it must be the `next` of the previous page" });
+    context.addIssue({ code: "custom", message: "the `next` of the previous page" });
     return z.NEVER;
   }
 });
@@ -58,6 +58,7 @@ const MOST_ROWS = 200;
 export function sessionRoutes(): readonly Route[] {
   return [
     route({
+      name: "sessions",
       method: "get",
       path: "/api/sessions",
       action: "list",
@@ -74,6 +75,7 @@ export function sessionRoutes(): readonly Route[] {
       handle: async ({ query, ...call }) => json(await page(call, query)),
     }),
     route({
+      name: "createSession",
       method: "post",
       path: "/api/sessions",
       action: "create",
@@ -87,6 +89,7 @@ export function sessionRoutes(): readonly Route[] {
         })
         .optional(),
       answer: view,
+      status: 201,
       sessionOf: ({ body }) => body?.id,
       handle: async (call) => {
         const { id } = await call.open({ ...call.body, create: true });
@@ -94,18 +97,7 @@ export function sessionRoutes(): readonly Route[] {
       },
     }),
     route({
-      method: "get",
-      path: "/api/sessions/{session}",
-      action: "read",
-      summary: "The session now, or as it was at a position.",
-      query: atPosition,
-      answer: view,
-      handle: async ({ query: { position }, open }) => {
-        const session = await open();
-        return json(await (position === undefined ? session.view() : session.at(position)));
-      },
-    }),
-    route({
+      name: "prompt",
       method: "get",
       path: "/api/sessions/{session}/prompt",
       action: "read",
@@ -119,32 +111,29 @@ export function sessionRoutes(): readonly Route[] {
       },
     }),
     route({
+      name: "queue",
       method: "get",
-      path: "/api/sessions/{session}/diff",
+      path: "/api/sessions/{session}/queue",
       action: "read",
-      summary: "The difference between the prompts at two positions.",
-      query: z.strictObject({ before: numberQuery, after: numberQuery }),
-      answer: z.looseObject({}),
-      handle: async ({ query: { before, after }, open }) =>
-        json(await (await open()).diff(before, after)),
+      summary:
+        "The waiting messages: those that may be delivered now, in their order, then scheduled ones.",
+      answer: z.object({ position: z.int(), messages: z.array(z.looseObject({ id: z.string() })) }),
+      handle: async ({ open }) => {
+        const { position, queue } = await (await open()).view();
+        return json({ position, messages: queue });
+      },
     }),
     route({
-      method: "get",
-      path: "/api/sessions/{session}/context",
-      action: "read",
-      summary: "The size of the next prompt, its parts, the limits, and what was spent.",
-      query: atPosition,
-      answer: z.looseObject({}),
-      handle: async ({ query: { position }, open }) =>
-        json(await (await open()).context(position === undefined ? {} : { position })),
-    }),
-    route({
-      method: "get",
-      path: "/api/sessions/{session}/branches",
-      action: "read",
-      summary: "The branches of the session, oldest first.",
-      answer: z.object({ branches: z.array(z.looseObject({ id: z.int(), active: z.boolean() })) }),
-      handle: async ({ open }) => json({ branches: await (await open()).branches() }),
+      name: "delete",
+      method: "delete",
+      path: "/api/sessions/{session}",
+      action: "delete",
+      summary:
+        "Deletes a session permanently. `forks=copy` first copies shared events into its forks.",
+      query: z.strictObject({ forks: z.enum(["refuse", "copy"]).exactOptional() }),
+      answer: z.looseObject({ session: z.string() }),
+      handle: async ({ query, runtime, session, by }) =>
+        json(await runtime.delete(session, { ...query, ...by })),
     }),
   ];
 }

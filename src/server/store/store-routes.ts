@@ -77,6 +77,7 @@ function linesOf(log: ReadableLog, asked: LogCall, ends: readonly AbortSignal[])
 export function storeRoutes(store: StoreLog): readonly Route[] {
   return [
     route({
+      name: "storeLog",
       method: "post",
       path: "/store/log",
       action: "read",
@@ -87,6 +88,7 @@ export function storeRoutes(store: StoreLog): readonly Route[] {
         linesOf(store, body, [signal, closing]),
     }),
     route({
+      name: "storeBackup",
       method: "post",
       path: "/store/backup",
       action: "export",
@@ -97,6 +99,7 @@ export function storeRoutes(store: StoreLog): readonly Route[] {
         json(await store.backup(dir, { signal })),
     }),
     route({
+      name: "storeCollectBlobs",
       method: "post",
       path: "/store/collect-blobs",
       action: "delete",
@@ -106,6 +109,7 @@ export function storeRoutes(store: StoreLog): readonly Route[] {
       handle: async ({ runtime }) => json(await runtime.collectBlobs()),
     }),
     route({
+      name: "storeRedact",
       method: "post",
       path: "/store/redact",
       action: "delete",

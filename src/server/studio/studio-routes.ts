@@ -34,6 +34,7 @@ export function studioRoutes(canRun: boolean): readonly Route[] {
   const near = new NearStates();
   return [
     route({
+      name: "studioAbout",
       method: "get",
       path: "/api/studio/about",
       action: "list",
@@ -42,6 +43,7 @@ export function studioRoutes(canRun: boolean): readonly Route[] {
       handle: async () => json({ canRun }),
     }),
     route({
+      name: "studioSessions",
       method: "get",
       path: "/api/studio/sessions",
       action: "list",
@@ -56,6 +58,7 @@ export function studioRoutes(canRun: boolean): readonly Route[] {
       handle: async ({ query, ...call }) => json(await newest(call, query)),
     }),
     route({
+      name: "studioLog",
       method: "get",
       path: "/api/studio/sessions/{session}/log",
       action: "read",
@@ -69,6 +72,7 @@ export function studioRoutes(canRun: boolean): readonly Route[] {
       },
     }),
     route({
+      name: "studioNewest",
       method: "get",
       path: "/api/studio/sessions/{session}/newest",
       action: "read",
@@ -83,6 +87,7 @@ export function studioRoutes(canRun: boolean): readonly Route[] {
       },
     }),
     route({
+      name: "studioEvents",
       method: "get",
       path: "/api/studio/sessions/{session}/events",
       action: "read",
@@ -99,6 +104,7 @@ export function studioRoutes(canRun: boolean): readonly Route[] {
       },
     }),
     route({
+      name: "studioState",
       method: "get",
       path: "/api/studio/sessions/{session}/state",
       action: "read",
@@ -114,6 +120,7 @@ export function studioRoutes(canRun: boolean): readonly Route[] {
       },
     }),
     route({
+      name: "studioPrompt",
       method: "get",
       path: "/api/studio/sessions/{session}/prompt",
       action: "read",
@@ -127,6 +134,7 @@ export function studioRoutes(canRun: boolean): readonly Route[] {
       },
     }),
     route({
+      name: "studioDiff",
       method: "get",
       path: "/api/studio/sessions/{session}/diff",
       action: "read",
@@ -140,6 +148,7 @@ export function studioRoutes(canRun: boolean): readonly Route[] {
       },
     }),
     route({
+      name: "studioRerun",
       method: "post",
       path: "/api/studio/sessions/{session}/rerun",
       action: "fork",
@@ -154,6 +163,7 @@ export function studioRoutes(canRun: boolean): readonly Route[] {
         json({ session: (await (await open()).rerun(body)).session.id }, 201),
     }),
     route({
+      name: "studioReplay",
       method: "post",
       path: "/api/studio/sessions/{session}/replay",
       // The agent's functions are called, as in a rerun.
@@ -164,6 +174,7 @@ export function studioRoutes(canRun: boolean): readonly Route[] {
       handle: async ({ session, runtime }) => json(await replayed(runtime, session)),
     }),
     route({
+      name: "studioVerify",
       method: "get",
       path: "/api/studio/sessions/{session}/verify",
       action: "read",

@@ -1,0 +1,206 @@
+/** The routes of a session's commands and of what is read of it: one for each path and method of the catalogue. */
+
+import { z } from "zod";
+import {
+  commands,
+  reads,
+  rewoundSchema,
+  type Command,
+  type Parameter,
+} from "../../commands/index.ts";
+import { jsonObjectSchema, parseSessionId, sessionOfAsked } from "../../events/index.ts";
+import type { Session, Turn } from "../../runtime/index.ts";
+import { flag } from "../../validation/index.ts";
+import { json, numberQuery, ownMetadata, route, type Call, type Route } from "../route/route.ts";
+import { messageInput, postedMessage } from "./posted-message.ts";
+
+type Served = Command & { readonly route: NonNullable<Command["route"]> };
+/** The fields of a body or a query by name. */
+type Given = Readonly<Record<string, unknown>>;
+type Fields = Readonly<Record<string, z.ZodType>>;
+
+export function catalogueRoutes(): readonly Route[] {
+  const served = [...commands, ...reads].filter((command) => isServed(command));
+  const groups = Map.groupBy(served, ({ route: { method, path } }) => `${method} ${path}`);
+  return [...groups.values()].flatMap(([first, ...others]) =>
+    first === undefined ? [] : [routeOf(first, [first, ...others])],
+  );
+}
+
+function isServed(command: Command): command is Served {
+  return command.route !== undefined;
+}
+
+/** The route of commands that differ by what they are given. */
+function routeOf(first: Served, group: readonly Served[]): Route {
+  const { method, path, summary } = first.route;
+  const isWhole = path.startsWith("/api");
+  const [, inPath = ""] = /\{(\w+)\}/.exec(path) ?? [];
+  const fields = z.strictObject(fieldsOf(group));
+  const asked = (given: Given): Served =>
+    group.findLast((command) => isMeant(command, given)) ?? first;
+  return route<z.ZodObject, z.ZodType<Given | undefined>>({
+    name: group.map(({ name }) => name).join("Or"),
+    method,
+    path: isWhole ? path : `/api/sessions/{session}${path}`,
+    summary,
+    action: group.every(({ permission }) => permission === first.permission)
+      ? first.permission
+      : (given = {}) => asked(given).permission,
+    ...(isWhole ? { sessionOf: ({ params }) => sessionOfAsked(params[inPath] ?? "") } : {}),
+    ...(method === "post"
+      ? { body: fields.safeParse({}).success ? fields.optional() : fields }
+      : { query: fields }),
+    ...answerOf(first),
+    handle: async (call) => {
+      const given = { ...call.query, ...call.body };
+      return await carryOut(asked(given), given, call);
+    },
+  });
+}
+
+/** What may be sent to the route: fields that not all commands have are optional. */
+function fieldsOf(group: readonly Served[]): Fields {
+  const each = group.map(({ parameters, route: { method, path, fixed = {} } }): Fields => ({
+    ...Object.fromEntries(
+      parameters
+        .filter(({ name, isLocal }) => isLocal !== true && !path.includes(`{${name}}`))
+        .flatMap((parameter) => Object.entries(fieldsOfOne(parameter, method))),
+    ),
+    ...Object.fromEntries(Object.keys(fixed).map((name) => [name, flag])),
+  }));
+  const all = each.flatMap((fields) => Object.entries(fields));
+  return Object.fromEntries(
+    all.map(([name, schema]) => [
+      name,
+      each.every((fields) => name in fields) ? schema : schema.exactOptional(),
+    ]),
+  );
+}
+
+function fieldsOfOne(
+  { name, fields, schema, isOptional, isMessage }: Parameter,
+  method: Route["method"],
+): Fields {
+  // Numbers are texts in a query.
+  const sent = (field: z.ZodType): z.ZodType =>
+    method !== "post" && field.safeParse(1).success ? numberQuery : field;
+  if (fields !== undefined) {
+    // `authorize` says who it is.
+    const { by: _, ...rest } = fields;
+    return Object.fromEntries(
+      Object.entries(rest).map(([key, field]) => [key, sent(field).exactOptional()]),
+    );
+  }
+  const whole = isMessage === true ? postedMessage : sent(schema ?? z.unknown());
+  return { [name]: isOptional ? whole.exactOptional() : whole };
+}
+
+function isMeant({ parameters, route: { path, fixed = {} } }: Served, given: Given): boolean {
+  return (
+    Object.entries(fixed).every(([name, value]) => given[name] === value) &&
+    parameters.every(
+      ({ name, fields, isOptional }) =>
+        isOptional || fields !== undefined || path.includes(`{${name}}`) || name in given,
+    )
+  );
+}
+
+async function carryOut(command: Served, given: Given, call: Call): Promise<Response> {
+  const { name, also, parameters, route: of } = command;
+  const named = also === undefined ? undefined : given[also.option];
+  if (also !== undefined && named !== undefined)
+    await call.allow(also.permission, also.isSession === true ? parseSessionId(named) : undefined);
+  const args = await Promise.all(parameters.map((one) => argumentOf(one, of.path, given, call)));
+  const session = await call.open({ create: of.creates === true });
+  const method: unknown = Reflect.get(session, name);
+  if (typeof method !== "function") throw new Error(`A session has no method ${name}.`);
+  const value: unknown = await Reflect.apply(method, session, args);
+  const left = [command.permission, named === undefined ? undefined : also?.permission];
+  return await answered(command, value, call, left.includes("rewind"));
+}
+
+async function argumentOf(
+  { name, fields, isLocal, isMessage, isMetadata }: Parameter,
+  path: string,
+  given: Given,
+  { params, by, where, runtime, request }: Call,
+): Promise<unknown> {
+  if (isLocal === true) return undefined;
+  if (path.includes(`{${name}}`)) return params[name];
+  if (fields !== undefined) {
+    const key = request.headers.get("idempotency-key");
+    const sent = Object.keys(fields).filter((field) => field in given);
+    return {
+      ...("by" in fields ? by : {}),
+      ...("idempotencyKey" in fields && key !== null ? { idempotencyKey: key } : {}),
+      ...Object.fromEntries(sent.map((field) => [field, given[field]])),
+    };
+  }
+  if (isMessage === true) return await messageInput(runtime, postedMessage.parse(given[name]));
+  if (isMetadata === true) return ownMetadata(where, jsonObjectSchema.parse(given[name]));
+  return given[name];
+}
+
+// The answers: what the session's method answered, as JSON.
+
+const turnFields = { messageId: z.string(), position: z.int() };
+
+function answerOf({ name, answer }: Served): {
+  readonly answer: z.ZodType;
+  readonly status?: number;
+} {
+  switch (answer.kind) {
+    case "json":
+      return { answer: answer.schema };
+    case "list":
+      return { answer: z.object({ [name]: z.array(answer.of) }) };
+    case "turn": {
+      const replaced = rewoundSchema.optional();
+      return { answer: z.object({ ...turnFields, queued: z.boolean(), replaced }), status: 202 };
+    }
+    case "session":
+      return { answer: z.object({ session: z.string() }), status: 201 };
+    case "turn-in-fork":
+      return { answer: z.object({ session: z.string(), ...turnFields }), status: 201 };
+    default:
+      return { answer: z.object({ position: z.int() }) };
+  }
+}
+
+/** @param rewinds - Whether the call says what it left of the branch. */
+async function answered(
+  command: Served,
+  value: unknown,
+  { runtime, session }: Call,
+  rewinds: boolean,
+): Promise<Response> {
+  const { status } = answerOf(command);
+  switch (command.answer.kind) {
+    case "json":
+      return json(value);
+    case "list":
+      return json({ [command.name]: value });
+    case "turn": {
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the catalogue says what the method answers
+      const turn = value as Turn;
+      const { messageId, queued, queuePosition } = turn;
+      const replaced = rewinds ? await turn.replaced : undefined;
+      // The page follows the new reply: a regeneration begins at the rewind.
+      const position = Math.max(queuePosition, replaced?.position ?? 0);
+      return json({ messageId, queued, position, replaced }, status);
+    }
+    case "session": {
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as above
+      const { id } = value as Session;
+      return json({ session: id }, status);
+    }
+    case "turn-in-fork": {
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as above
+      const { session: fork, turn, position } = value as Awaited<ReturnType<Session["rerun"]>>;
+      return json({ session: fork.id, messageId: turn.messageId, position }, status);
+    }
+    default:
+      return json({ position: await runtime.log.revision(session) });
+  }
+}
