@@ -116,7 +116,11 @@ describe.runIf(isAll)("a store that is not as it should be", () => {
       await page.waitForSelector(".head >> text=reconnecting");
       await page.waitForSelector("text=Offline, trying again");
       expect(await page.locator(".message-assistant").count()).toBe(2);
+      await stage.go(page, "#/sessions/talk?view=state&position=3");
+      await page.waitForSelector("text=No state here");
     });
+    await page.waitForSelector('.state[data-position="3"]');
+    await page.keyboard.press("l");
     await page.waitForSelector(".head >> text=reconnecting", { state: "detached" });
     await page.waitForSelector("text=Offline, trying again", { state: "detached" });
     const turn = await (await stage.runtime.session("talk")).send("Still there?");

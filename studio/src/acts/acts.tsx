@@ -7,7 +7,7 @@ import { useState, type ReactNode } from "react";
 import { client, messageOf, read } from "../data/client.ts";
 import { figure } from "../data/words.ts";
 import { useRefusal } from "../chat/composer.tsx";
-import { go } from "../shell/place.ts";
+import { goFrom } from "../shell/place.ts";
 import { positionOf, type Seen } from "../shell/seen.ts";
 import { CompactDialog } from "./compact-dialog.tsx";
 import { CompareDialog } from "./compare-dialog.tsx";
@@ -20,7 +20,8 @@ type Shown =
   | { readonly kind: "compact" | "compare" | "rerun" }
   | { readonly kind: "verified"; readonly verification: Verification }
   | { readonly kind: "replayed"; readonly replayed: Replayed }
-  | { readonly kind: "said"; readonly words: string; readonly isError: boolean };
+  | { readonly kind: "working" }
+  | { readonly kind: "failed"; readonly words: string };
 
 export function Acts({ seen }: { readonly seen: Seen }) {
   const { feed, at } = seen;
@@ -31,13 +32,13 @@ export function Acts({ seen }: { readonly seen: Seen }) {
   const canRun = useRefusal({ at: undefined });
   const act = (work: () => Promise<Shown | undefined>): void => {
     setOpen(false);
-    setShown({ kind: "said", words: "Working…", isError: false });
+    setShown({ kind: "working" });
     work().then(setShown, (error: unknown) =>
-      setShown({ kind: "said", words: messageOf(error), isError: true }),
+      setShown({ kind: "failed", words: messageOf(error) }),
     );
   };
   const opened = (id: string): undefined => {
-    go({ page: "session", session: id, view: "chat" });
+    goFrom(feed.id, { page: "session", session: id, view: "chat" });
     return undefined;
   };
   const show = (next: Shown): void => {
@@ -51,6 +52,8 @@ export function Acts({ seen }: { readonly seen: Seen }) {
         type="button"
         aria-haspopup="true"
         aria-expanded={isOpen}
+        // One act at a time: what comes of it would close the dialog of the next.
+        disabled={shown?.kind === "working"}
         onClick={() => setOpen(!isOpen)}
       >
         Acts ▾
@@ -121,8 +124,7 @@ export function Acts({ seen }: { readonly seen: Seen }) {
               onAct={() =>
                 act(async () => {
                   await session.rewind({ to: position });
-                  go({ page: "session", session: feed.id, view: "chat" });
-                  return undefined;
+                  return opened(feed.id);
                 })
               }
             >
@@ -137,11 +139,13 @@ export function Acts({ seen }: { readonly seen: Seen }) {
           </Group>
         </div>
       )}
-      {shown?.kind === "said" && (
-        <div
-          className={shown.isError ? "toast bad" : "toast"}
-          role={shown.isError ? "alert" : "status"}
-        >
+      {shown?.kind === "working" && (
+        <div className="toast" role="status">
+          Working…
+        </div>
+      )}
+      {shown?.kind === "failed" && (
+        <div className="toast bad" role="alert">
           {shown.words}
           <button
             type="button"

@@ -4,7 +4,7 @@ import { useState, type SubmitEvent } from "react";
 import { client, messageOf } from "../data/client.ts";
 import { figure } from "../data/words.ts";
 import { Dialog } from "../parts/dialog.tsx";
-import { go } from "../shell/place.ts";
+import { goFrom } from "../shell/place.ts";
 import type { Seen } from "../shell/seen.ts";
 
 export function RerunDialog({
@@ -29,7 +29,7 @@ export function RerunDialog({
         },
       });
       onClose();
-      go({ page: "session", session, view: "chat" });
+      goFrom(feed.id, { page: "session", session, view: "chat" });
     } catch (problem) {
       setFailure(messageOf(problem));
       setBusy(false);

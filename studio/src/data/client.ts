@@ -47,6 +47,18 @@ export function codeOf(error: unknown): string | undefined {
     : undefined;
 }
 
+/** Errors of a server, or of the application that has the store open, that is not there now. */
+const passing: ReadonlySet<string | undefined> = new Set([
+  "SERVER_UNREACHABLE",
+  "RUNTIME_CLOSED",
+  "LOG_CLOSED",
+]);
+
+export const isPassing = (error: unknown): boolean => passing.has(codeOf(error));
+
+/** Until what failed in passing is asked again. */
+export const RETRY_MS = 1_500;
+
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

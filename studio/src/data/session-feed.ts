@@ -6,7 +6,7 @@
 import { createStore } from "@xstate/store";
 import type { SessionEvent } from "../../../src/public/events.ts";
 import { uiMessages, type UIMessagesState } from "../../../src/public/ui.ts";
-import { codeOf, eventsUrl, messageOf, read } from "./client.ts";
+import { codeOf, eventsUrl, isPassing, messageOf, read, RETRY_MS } from "./client.ts";
 import { cutAt, indexAt, joined } from "./rows.ts";
 import { StepList } from "./steps.ts";
 import { endOf, type Problem, type Row } from "./types.ts";
@@ -49,13 +49,6 @@ interface ServerProblem {
 
 /** Folded messages are kept at every so many rows: states share what did not change. */
 const ROWS_PER_CHECKPOINT = 50;
-const RETRY_MS = 1_500;
-/** Errors of a server, or of the application that has the store open, that is not there now. */
-const passing: ReadonlySet<string> = new Set([
-  "SERVER_UNREACHABLE",
-  "RUNTIME_CLOSED",
-  "LOG_CLOSED",
-]);
 /** Text that grows faster than this is no easier to read, and each time the page lays it out again. */
 const LIVE_MS = 100;
 const HIDDEN_MS = 1_000;
@@ -155,9 +148,12 @@ export class SessionFeed {
       this.#follow();
     } catch (error) {
       if (this.#signal.aborted) return;
-      const code = codeOf(error);
-      if (code !== undefined && passing.has(code)) this.#later();
-      else this.#change({ connection: "failed", error: { code, message: messageOf(error) } });
+      if (isPassing(error)) this.#later();
+      else
+        this.#change({
+          connection: "failed",
+          error: { code: codeOf(error), message: messageOf(error) },
+        });
     }
   }
 

@@ -38,7 +38,17 @@ let limit = PAGE;
 let search = "";
 let searching: ReturnType<typeof setTimeout> | undefined;
 
+/** Loads are numbered: an answer that comes after that of a later one says nothing any more. */
+let loads = 0;
+let answered = 0;
+
 export async function loadSessions(): Promise<void> {
+  const load = ++loads;
+  const say = (change: Partial<Sessions>): void => {
+    if (load < answered) return;
+    answered = load;
+    sessionsStore.trigger.changed({ change });
+  };
   try {
     const { canRun: known } = sessionsStore.getSnapshot().context;
     const canRun =
@@ -48,11 +58,10 @@ export async function loadSessions(): Promise<void> {
     const query = asked === "" ? { limit } : { limit, search: asked };
     const page = await client.http.json<Page>({ path: "/api/studio/sessions", query });
     if (asked !== search) return;
-    const change = { phase: "ready", sessions: page.sessions, hasMore: page.more, canRun } as const;
-    sessionsStore.trigger.changed({ change });
+    say({ phase: "ready", sessions: page.sessions, hasMore: page.more, canRun });
   } catch (error) {
     const phase = codeOf(error) === "UNAUTHORIZED" ? "signed-out" : "offline";
-    sessionsStore.trigger.changed({ change: { phase, error: messageOf(error) } });
+    say({ phase, error: messageOf(error) });
   }
 }
 

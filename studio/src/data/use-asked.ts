@@ -1,7 +1,10 @@
-/** Asks the server for something by a key, and keeps the answer before until the next one is there. */
+/**
+ * Asks the server for something by a key, and keeps the answer before until the next one is there. So what is drawn of an answer
+ * takes its labels from the answer too: what is asked for now may be something else.
+ */
 
 import { useEffect, useRef, useState } from "react";
-import { messageOf } from "./client.ts";
+import { isPassing, messageOf, RETRY_MS } from "./client.ts";
 
 export interface Asked<Answer> {
   readonly answer?: Answer;
@@ -31,18 +34,29 @@ export function useAsked<Answer>(
       return undefined;
     }
     const controller = new AbortController();
-    current.current(controller.signal).then(
-      (answer) => {
-        const [oldest] = kept.current.keys();
-        if (kept.current.size >= MOST_KEPT && oldest !== undefined) kept.current.delete(oldest);
-        kept.current.set(key, answer);
-        if (!controller.signal.aborted) setAsked({ key, answer });
-      },
-      (error: unknown) => {
-        if (!controller.signal.aborted) setAsked({ key, error: messageOf(error) });
-      },
-    );
-    return () => controller.abort();
+    const { signal } = controller;
+    let again: ReturnType<typeof setTimeout> | undefined;
+    const askNow = (): void => {
+      current.current(signal).then(
+        (answer) => {
+          const [oldest] = kept.current.keys();
+          if (kept.current.size >= MOST_KEPT && oldest !== undefined) kept.current.delete(oldest);
+          kept.current.set(key, answer);
+          if (!signal.aborted) setAsked({ key, answer });
+        },
+        (error: unknown) => {
+          if (signal.aborted) return;
+          setAsked({ key, error: messageOf(error) });
+          if (isPassing(error)) again = setTimeout(askNow, RETRY_MS);
+        },
+      );
+    };
+    askNow();
+    return () => {
+      controller.abort();
+      clearTimeout(again);
+    };
   }, [key]);
-  return asked;
+  // The answer before stays until the next one is there; an error says nothing about another key.
+  return asked.error === undefined || asked.key === key ? asked : {};
 }

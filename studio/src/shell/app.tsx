@@ -141,7 +141,13 @@ export function App() {
       <main id="main" tabIndex={-1} className="main">
         {place.page === "home" && <Welcome />}
         {place.page === "session" && <SessionPage key={place.session} place={place} />}
-        {place.page === "compare" && <Compare left={place.left} right={place.right} />}
+        {place.page === "compare" && (
+          <Compare
+            key={JSON.stringify([place.left, place.right])}
+            left={place.left}
+            right={place.right}
+          />
+        )}
       </main>
       {isHelpOpen && <Help keys={keys} onClose={() => setHelp(false)} />}
     </div>

@@ -95,6 +95,12 @@ export function go(place: Place): void {
   placeStore.trigger.moved({ place });
 }
 
+/** Goes where an answer of the server leads, unless a person has left the session that they asked in. */
+export function goFrom(session: string, place: Place): void {
+  const now = placeStore.getSnapshot().context.place;
+  if (now.page === "session" && now.session === session) go(place);
+}
+
 /** Changes something about the session that is open. */
 export function moveIn(change: {
   readonly position?: number | undefined;

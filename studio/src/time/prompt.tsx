@@ -16,7 +16,13 @@ import { PromptMessage } from "./prompt-message.tsx";
 /** `sent`: by the step of the position. `next`: what a step would send at the position. */
 type Which = "sent" | "next";
 
+/** All that is drawn of one prompt: the page may be at another position already. */
 interface Answer {
+  /** The position whose prompt it is. */
+  readonly at: number;
+  /** The step that it was sent by; absent for the prompt of a next step. */
+  readonly step?: Step;
+  readonly before?: Step;
   readonly messages: readonly Message[];
   readonly diff?: Diff;
 }
@@ -31,16 +37,23 @@ export function Prompt({ seen }: { readonly seen: Seen }) {
   const at = isSent ? Math.max(1, step.position - 1) : position;
   const before = isSent ? steps[steps.indexOf(step) - 1] : step;
   const from = before === undefined ? undefined : Math.max(1, before.position - 1);
-  const { answer, error } = useAsked<Answer>(`${at} ${from}`, async (signal) => {
+  const { answer, error } = useAsked<Answer>(`${at} ${from} ${isSent}`, async (signal) => {
     const [{ messages }, diff] = await Promise.all([
       read<{ readonly messages: readonly Message[] }>(feed.id, "prompt", { position: at }, signal),
       from === undefined
         ? undefined
         : read<Diff>(feed.id, "diff", { before: from, after: at }, signal),
     ]);
-    return diff === undefined ? { messages } : { messages, diff };
+    return {
+      at,
+      messages,
+      ...(isSent ? { step } : {}),
+      ...(before === undefined ? {} : { before }),
+      ...(diff === undefined ? {} : { diff }),
+    };
   });
-  const agent = useMemo(() => agentAt(feed.rows, at), [feed, at, seen.structure]);
+  const drawn = answer?.at ?? at;
+  const agent = useMemo(() => agentAt(feed.rows, drawn), [feed, drawn, seen.structure]);
   return (
     <div className="prompt">
       <div className="toolbar">
@@ -71,8 +84,8 @@ export function Prompt({ seen }: { readonly seen: Seen }) {
       {error !== undefined && <Failure title="No prompt here" message={error} />}
       {answer === undefined && error === undefined && <Loading words="Folding the prompt…" />}
       {answer !== undefined && (
-        <div className="scroll prompt-body" data-prompt={at}>
-          <Summary answer={answer} step={isSent ? step : undefined} before={before} />
+        <div className="scroll prompt-body" data-prompt={answer.at}>
+          <Summary answer={answer} />
           {answer.messages.length === 0 && <Blank title="The prompt is empty here" />}
           {agent !== undefined && <PromptAgent agent={agent} />}
           {isWhole || answer.diff === undefined ? (
@@ -125,21 +138,13 @@ function StepSwitch({ steps, step }: { readonly steps: readonly Step[]; readonly
   );
 }
 
-function Summary({
-  answer: { messages, diff },
-  step,
-  before,
-}: {
-  readonly answer: Answer;
-  readonly step: Step | undefined;
-  readonly before: Step | undefined;
-}) {
+function Summary({ answer: { at, step, before, messages, diff } }: { readonly answer: Answer }) {
   const { usage } = step ?? {};
   const read = usage?.cacheReadTokens;
   return (
     <div className="prompt-summary">
       <span>
-        <b>{plural(messages.length, "message")}</b>
+        <b>{plural(messages.length, "message")}</b> at {figure(at)}
       </span>
       {step !== undefined && (
         <span>

@@ -1,0 +1,138 @@
+/** What the studio does with answers that come after a person has gone on. In Chromium. */
+
+import type { Page, Route } from "playwright-core";
+import { expect, it, vi } from "vitest";
+import { describeAll } from "../browser/in-browser.ts";
+import { eventually } from "../support/eventually.ts";
+import { patience } from "../support/runs.ts";
+import { stageOfFile } from "./stage-of-file.ts";
+import type { StudioStage } from "./studio-stage.ts";
+
+vi.setConfig({ testTimeout: patience });
+
+let stage: StudioStage;
+stageOfFile((opened) => {
+  stage = opened;
+});
+
+/** Holds the answers to one kind of request, or to the first of it, until the test lets each go. */
+async function hold(page: Page, address: RegExp, times = Infinity): Promise<readonly Route[]> {
+  const held: Route[] = [];
+  await page.route(address, (route) => void held.push(route), { times });
+  return held;
+}
+
+/** One of the requests that are held, by its number, once the page has sent it. */
+async function sent(held: readonly Route[], number: number): Promise<Route> {
+  return await eventually(() => {
+    const route = held[number - 1];
+    if (route === undefined) throw new Error(`The page has not sent request ${number} yet.`);
+    return route;
+  });
+}
+
+const summaryAt = (position: number): string =>
+  `.prompt-body[data-prompt="${position}"] .prompt-summary >> text=at ${position}`;
+
+describeAll("an answer about another position", () => {
+  it("never stands under the name of the position that is seen", async () => {
+    const events = await Array.fromAsync(stage.runtime.log.read("fix-flaky-test"));
+    const [first, second] = events.filter(({ type }) => type === "step.started");
+    const [one, other] = [first?.position ?? 0, second?.position ?? 0];
+    const place = (at: number): string => `#/sessions/fix-flaky-test?view=prompt&position=${at}`;
+    const page = await stage.page(place(one));
+    await page.waitForSelector(summaryAt(one - 1));
+    const before = await page.textContent(".prompt-body");
+    const held = await hold(page, /\/prompt\?/u);
+    await stage.go(page, place(other));
+    await sent(held, 1);
+    await page.waitForSelector(".switch >> text=Sent by step 2");
+    expect(await page.textContent(".prompt-body")).toBe(before);
+    await page.waitForSelector(summaryAt(one - 1));
+    await page.click(`text=Next at ${other}`);
+    await (await sent(held, 2)).continue();
+    await page.waitForSelector(summaryAt(other));
+  });
+
+  it("says nothing about the next one if it is an error", async () => {
+    const page = await stage.page("#/sessions/plan-a-trip?view=state&position=5");
+    await page.waitForSelector('.state[data-position="5"]');
+    const held = await hold(page, /\/state\?/u);
+    await stage.go(page, "#/sessions/plan-a-trip?view=state&position=6");
+    await (await sent(held, 1)).fulfill({ status: 500, json: { detail: "The server broke." } });
+    await page.waitForSelector("text=No state here");
+    await stage.go(page, "#/sessions/plan-a-trip?view=state&position=7");
+    const next = await sent(held, 2);
+    await page.waitForSelector("text=No state here", { state: "detached" });
+    expect(await page.locator("[role=alert]").count()).toBe(0);
+    await next.continue();
+    await page.waitForSelector('.state[data-position="7"]');
+  });
+});
+
+describeAll("an answer about other sessions", () => {
+  it("never stands over a comparison of two others", async () => {
+    const page = await stage.page("#/compare?left=fix-flaky-test&right=fix-flaky-test-lock");
+    await page.waitForSelector(".side-title >> text=test/queue.test.ts fails");
+    await hold(page, /\/state$/u);
+    await stage.go(page, "#/compare?left=plan-a-trip&right=right-to-left");
+    await page.waitForSelector(".side-title >> text=plan-a-trip");
+    expect(await page.textContent(".pair-head")).not.toContain("queue.test.ts");
+  });
+});
+
+describeAll("an answer about the list", () => {
+  it("changes nothing after that of a later question", async () => {
+    const page = await stage.page();
+    const ask = async (): Promise<void> =>
+      await page.evaluate(`document.dispatchEvent(new Event("visibilitychange"))`);
+    const showsNew = async (title: string): Promise<void> => {
+      await (await (await stage.runtime.session(title)).send(title)).untilRest();
+      await ask();
+      await page.waitForSelector(`.session-row >> text=${title}`);
+    };
+    const held = await hold(page, /\/studio\/sessions\?/u, 1);
+    await ask();
+    const late = await sent(held, 1);
+    await showsNew("the-later-list");
+    await late.fulfill({
+      status: 401,
+      contentType: "application/problem+json",
+      body: JSON.stringify({ code: "UNAUTHORIZED", detail: "Sign in." }),
+    });
+    // A page that is signed out asks no more.
+    await showsNew("the-list-after-it");
+    expect(await page.locator(".sign-in").count()).toBe(0);
+  });
+});
+
+describeAll("the answer to an act", () => {
+  it("is there before the next act, whose dialog it would close", async () => {
+    const page = await stage.page("#/sessions/plan-a-trip");
+    const held = await hold(page, /\/verify$/u);
+    await page.click("#acts");
+    await page.click("text=Verify the log");
+    const verify = await sent(held, 1);
+    await page.waitForSelector(".toast >> text=Working");
+    expect(await page.isDisabled("#acts")).toBe(true);
+    await verify.continue();
+    await page.waitForSelector(".verdict.good");
+    expect(await page.isDisabled("#acts")).toBe(false);
+  });
+
+  it("leads to a fork from the session where a person asked for it, and from no other", async () => {
+    const page = await stage.page("#/sessions/plan-a-trip?position=12");
+    const before = await page.locator(".session-row").count();
+    const held = await hold(page, /\/fork$/u);
+    await page.click("#acts");
+    await page.click("text=Fork here");
+    const fork = await sent(held, 1);
+    await stage.go(page, "#/sessions/right-to-left?position=3");
+    await page.waitForSelector(".pill.past >> text=at 3");
+    await fork.continue();
+    await eventually(async () =>
+      expect(await page.locator(".session-row").count()).toBe(before + 1),
+    );
+    expect(await page.evaluate(() => location.hash)).toBe("#/sessions/right-to-left?position=3");
+  });
+});
