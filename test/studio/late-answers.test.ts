@@ -136,3 +136,18 @@ describeAll("the answer to an act", () => {
     expect(await page.evaluate(() => location.hash)).toBe("#/sessions/right-to-left?position=3");
   });
 });
+
+describeAll("a key before the log is there", () => {
+  it("moves nothing: where a move ends is not known yet", async () => {
+    const page = await stage.page();
+    const held = await hold(page, /\/newest$/u);
+    await stage.go(page, "#/sessions/plan-a-trip?position=5");
+    const log = await sent(held, 1);
+    await page.keyboard.press("ArrowRight");
+    await log.continue();
+    expect(await page.textContent(".pill.past")).toContain("at 5");
+    await page.waitForSelector(".steps");
+    await page.keyboard.press("ArrowRight");
+    await page.waitForSelector(".pill.past >> text=at 6");
+  });
+});

@@ -1,7 +1,9 @@
 /** The studio plays a recorded session again, and leads a first visitor to something to see. In Chromium. */
 
+import type { Page } from "playwright-core";
 import { expect, it, vi } from "vitest";
 import { describeAll } from "../browser/in-browser.ts";
+import { eventually } from "../support/eventually.ts";
 import { patience } from "../support/runs.ts";
 import { stageOfFile } from "./stage-of-file.ts";
 import type { StudioStage } from "./studio-stage.ts";
@@ -13,23 +15,71 @@ stageOfFile((opened) => {
   stage = opened;
 });
 
+const hashOf = async (page: Page): Promise<string> => await page.evaluate(() => location.hash);
+
+/** From now on, the page's timers run when the test says so: a busy machine comes late to nothing. */
+async function stopTime(page: Page): Promise<void> {
+  await page.clock.install({ time: 0 });
+  await page.clock.pauseAt(1_000);
+}
+
+/** Lets time pass in the page until something has happened. */
+async function timePasses(page: Page, assertion: () => Promise<void>): Promise<void> {
+  await eventually(async () => {
+    await page.clock.runFor(20);
+    await assertion();
+  });
+}
+
 describeAll("a recorded session", () => {
   it("plays to its live end, stops where a person pauses, and adds no event", async () => {
     const { log } = stage.runtime;
     const before = await log.revision("right-to-left");
     const page = await stage.page("#/sessions/right-to-left");
     await page.waitForSelector(".figures");
+    await stopTime(page);
     await page.click("[aria-label='Play the recording']");
-    await page.waitForFunction(() => /position=(?:[3-9]|\d\d)/u.test(location.hash));
+    await timePasses(page, async () => expect(await hashOf(page)).toMatch(/position=[3-9]/u));
     await page.keyboard.press("p");
-    const paused = await page.evaluate(() => location.hash);
+    const paused = await hashOf(page);
     await page.waitForSelector("[aria-label='Play the recording']");
-    expect(await page.evaluate(() => location.hash)).toBe(paused);
+    await page.clock.runFor(60_000);
+    expect(await hashOf(page)).toBe(paused);
     await page.keyboard.press("p");
     await page.waitForSelector("[aria-label=Pause]");
-    await page.waitForSelector(".live.is-live");
+    await timePasses(page, async () => expect(await page.locator(".live.is-live").count()).toBe(1));
     await page.waitForSelector("[aria-label='Play the recording']");
+    expect(await hashOf(page)).toBe("#/sessions/right-to-left");
     expect(await log.revision("right-to-left")).toBe(before);
+  });
+
+  it("plays no session that a person went to meanwhile", async () => {
+    const page = await stage.page("#/sessions/right-to-left?position=2");
+    await page.waitForSelector(".figures");
+    await stopTime(page);
+    await page.keyboard.press("p");
+    await page.waitForSelector("[aria-label=Pause]");
+    await stage.go(page, "#/sessions/plan-a-trip?position=5");
+    await page.clock.runFor(60_000);
+    await page.waitForSelector("[aria-label='Play the recording']");
+    expect(await hashOf(page)).toBe("#/sessions/plan-a-trip?position=5");
+  });
+
+  it("leaves a person the position that they type", async () => {
+    const page = await stage.page("#/sessions/right-to-left?position=2");
+    await page.waitForSelector(".figures");
+    await stopTime(page);
+    await page.keyboard.press("p");
+    await page.keyboard.press("g");
+    await page.keyboard.type("7");
+    await timePasses(page, async () => expect(await hashOf(page)).toMatch(/position=[3-6]/u));
+    await page.keyboard.type("0");
+    expect(await page.inputValue("#go-to")).toBe("70");
+    await page.keyboard.press("Backspace");
+    await page.keyboard.press("Enter");
+    await page.keyboard.press("p");
+    expect(await hashOf(page)).toBe("#/sessions/right-to-left?position=7");
+    expect(await page.inputValue("#go-to")).toBe("7");
   });
 
   it("writes a fast move into the address once: browsers refuse many changes in a short time", async () => {

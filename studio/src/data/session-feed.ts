@@ -116,6 +116,10 @@ export class SessionFeed {
     return this.store.getSnapshot().context.revision;
   }
 
+  get isWhole(): boolean {
+    return this.store.getSnapshot().context.isWhole;
+  }
+
   /** The messages at a position, which may be within a block. */
   messagesAt(position: number): UIMessagesState {
     const index = indexAt(this.rows, position);

@@ -3,7 +3,7 @@
 import type { SessionFeed } from "../data/session-feed.ts";
 import { indexAt } from "../data/rows.ts";
 import { endOf } from "../data/types.ts";
-import { moveIn, placeStore } from "../shell/place.ts";
+import { moveIn, placeStore, type Place } from "../shell/place.ts";
 
 let open: SessionFeed | undefined;
 
@@ -11,15 +11,17 @@ export function openedFeed(feed: SessionFeed | undefined): void {
   open = feed;
 }
 
-export function openFeed(): SessionFeed | undefined {
-  return open;
+/** The log of the place's session, once all of it is here: on a part of it no move ends where it should. */
+export function feedOf(place: Place): SessionFeed | undefined {
+  return place.page === "session" && open?.id === place.session && open.isWhole ? open : undefined;
 }
 
 export function moveBy(by: 1 | -1, unit: "row" | "step"): void {
   const { place } = placeStore.getSnapshot().context;
-  if (open === undefined || place.page !== "session") return;
-  const { rows } = open;
-  const here = indexAt(rows, place.position ?? open.position);
+  const feed = feedOf(place);
+  if (feed === undefined || place.page !== "session") return;
+  const { rows } = feed;
+  const here = indexAt(rows, place.position ?? feed.position);
   const isStep = (at: number): boolean => rows[at]?.event.type === "step.started";
   let index = here + by;
   if (unit === "step") while (rows[index] !== undefined && !isStep(index)) index += by;

@@ -4,7 +4,7 @@ import { createStore } from "@xstate/store";
 import { indexAt } from "../data/rows.ts";
 import type { Row } from "../data/types.ts";
 import { moveIn, placeStore, writeAddress } from "../shell/place.ts";
-import { openFeed } from "./moving.ts";
+import { feedOf } from "./moving.ts";
 
 const SHORTEST_MS = 20;
 const LONGEST_MS = 500;
@@ -19,26 +19,35 @@ let timer: ReturnType<typeof setTimeout> | undefined;
 /** From the position that is seen, or from the first event at the live end. */
 export function togglePlaying(): void {
   const { place } = placeStore.getSnapshot().context;
-  clearTimeout(timer);
-  const isOn = !playing.getSnapshot().context.isOn && place.page === "session";
-  playing.trigger.turned({ isOn });
-  if (!isOn) return writeAddress();
+  if (playing.getSnapshot().context.isOn || place.page !== "session") return stop();
+  playing.trigger.turned({ isOn: true });
   if (place.position === undefined) moveIn({ position: 1 });
-  timer = setTimeout(onwards, SHORTEST_MS);
+  const { session } = place;
+  timer = setTimeout(() => onwards(session), SHORTEST_MS);
 }
 
-function onwards(): void {
-  const feed = openFeed();
+function stop(): void {
+  clearTimeout(timer);
+  playing.trigger.turned({ isOn: false });
+  writeAddress();
+}
+
+/** @param session - The one that plays: in another session, and at the live end, a person has gone on by themselves. */
+function onwards(session: string): void {
   const { place } = placeStore.getSnapshot().context;
-  const position = place.page === "session" ? place.position : undefined;
-  const isOn = feed !== undefined && position !== undefined && position < feed.position;
-  if (!isOn) {
-    playing.trigger.turned({ isOn });
-    if (position !== undefined) moveIn({ position: undefined });
-    return;
+  if (place.page !== "session" || place.session !== session || place.position === undefined)
+    return stop();
+  const feed = feedOf(place);
+  const { position } = place;
+  const next = (ms: number): void => {
+    timer = setTimeout(() => onwards(session), Math.min(LONGEST_MS, Math.max(SHORTEST_MS, ms)));
+  };
+  if (feed === undefined) return next(LONGEST_MS);
+  if (position >= feed.position) {
+    moveIn({ position: undefined });
+    return stop();
   }
-  const wait = timeAt(feed.rows, position + 1) - timeAt(feed.rows, position);
-  timer = setTimeout(onwards, Math.min(LONGEST_MS, Math.max(SHORTEST_MS, wait)));
+  next(timeAt(feed.rows, position + 1) - timeAt(feed.rows, position));
   moveIn({ position: position + 1 });
 }
 

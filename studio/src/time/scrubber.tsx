@@ -1,6 +1,6 @@
 /** The bar of time: where in the log the page is, with marks of turns, failures, compactions and rewinds. */
 
-import { memo, useEffect, useMemo, useRef, type SubmitEvent } from "react";
+import { memo, useEffect, useMemo, useRef, useState, type SubmitEvent } from "react";
 import { useSelector } from "@xstate/store-react";
 import { indexAt } from "../data/rows.ts";
 import type { Row } from "../data/types.ts";
@@ -44,11 +44,15 @@ export function Scrubber({ seen }: { readonly seen: Seen }) {
   );
   const position = at ?? end;
   const row = feed.rows[indexAt(feed.rows, position)];
+  // While a person types, the position may move on.
+  const [typed, setTyped] = useState<string>();
   const submit = (event: SubmitEvent<HTMLFormElement>): void => {
     event.preventDefault();
-    const asked = Number(new FormData(event.currentTarget).get("position"));
+    const asked = Number(typed);
     if (Number.isInteger(asked)) moveIn({ position: Math.max(1, Math.min(end, asked)) });
+    field.current?.blur();
   };
+  const field = useRef<HTMLInputElement>(null);
   return (
     <footer className="scrubber" aria-label="Time">
       <div className="scrub-buttons">
@@ -104,13 +108,18 @@ export function Scrubber({ seen }: { readonly seen: Seen }) {
       </div>
       <form className="go-to" onSubmit={submit}>
         <input
-          key={position}
+          ref={field}
           id="go-to"
-          name="position"
           className="num"
           inputMode="numeric"
           aria-label="Go to position"
-          defaultValue={position}
+          value={typed ?? position}
+          onFocus={({ target }) => {
+            setTyped(target.value);
+            target.select();
+          }}
+          onChange={({ target }) => setTyped(target.value)}
+          onBlur={() => setTyped(undefined)}
           size={Math.max(3, String(end).length)}
         />
         <span className="dim num">/ {figure(end)}</span>
