@@ -53,5 +53,6 @@ it("every command prints the same, whoever runs the session", async () => {
 });
 
 it("a chat and a rerun end their turns, whoever runs the session", async () => {
-  for (const carrier of [await closed(), await inUse(), await served()]) await chatting(carrier);
+  for (const carrier of [await closed(), await inUse(), await served()])
+    expect(await chatting(carrier)).toEqual(["turn.ended", "turn.ended"]);
 });

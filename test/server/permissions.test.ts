@@ -69,6 +69,8 @@ const table: readonly (readonly [
   ["GET /api/sessions/{session}/export", "export", "session"],
   ["POST /api/sessions/{session}/import", "import", "session"],
   ["GET /api/blobs/{digest}", "read", "all"],
+  ["POST /api/log", "read", "session", { call: "revision", session: "s" }],
+  ["POST /api/log", "list", "all", { call: "list", prefix: "" }],
   ["POST /api/message-stream", "send", "session", { sessionId: "s", message: "x" }],
   ["POST /api/message-queue", "send", "session", { sessionId: "s", message: "x" }],
   ["GET /api/message-queue/status?sessionId=s", "read", "session"],
@@ -87,7 +89,6 @@ const table: readonly (readonly [
   ["POST /store/log", "read", "all", { call: "deleted" }],
   ["POST /store/backup", "export", "all", { dir: "/nowhere" }],
   ["POST /store/collect-blobs", "delete", "all", {}],
-  ["POST /store/redact", "delete", "session", { session: "s", positions: [] }],
 ];
 
 const params: Readonly<Record<string, string>> = {

@@ -57,7 +57,7 @@ export interface Session<Events extends EventSchemas = EventSchemas> extends Pro
    * replace), `SESSION_CLOSED`, `SESSION_FAILED`
    */
   send<OUTPUT = unknown, PARTIAL = unknown>(
-    input: UserInput,
+    message: UserInput,
     options?: SendOptions<OUTPUT, PARTIAL>,
   ): Promise<Turn<OUTPUT, PARTIAL>>;
   /**

@@ -18,6 +18,7 @@ export function logRoutes(): readonly Route[] {
     route({
       method: "post",
       path: "/api/log",
+      name: "readLog",
       action: (asked) => ("session" in asked ? "read" : "list"),
       summary: "Reads the log: one call of its port. The items come as lines of JSON.",
       body: logCall,
