@@ -6,6 +6,12 @@ import { Level } from "level";
 import { describe, expect, it } from "vitest";
 import { repairLog, withChecksum } from "../../src/store/leveldb/index.ts";
 import {
+  newStore,
+  readStoreFile,
+  writeStoreFile,
+} from "../../src/store/leveldb/files/store-file.ts";
+import { storePaths } from "../../src/store/leveldb/files/store-files.ts";
+import {
   createRuntime,
   encryptedLog,
   importSession,
@@ -28,8 +34,8 @@ const changes: Readonly<Record<string, (dir: string) => Promise<void>>> = {
     await writeFile(join(dir, "store.json"), JSON.stringify(later));
   },
   "store.json, which has all that it had": async (dir) => {
-    const path = join(dir, "store.json");
-    await writeFile(path, (await readFile(path, "utf8")).replace('"format":1', '"format":2'));
+    const paths = storePaths(dir);
+    await writeStoreFile(paths, { ...newStore, ...readStoreFile(paths), format: later.format });
   },
   "the first row, and store.json is older": async (dir) => {
     await writeFirstRow(dir);

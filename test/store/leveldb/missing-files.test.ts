@@ -2,7 +2,11 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { cp, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { describe, expect, it } from "vitest";
+import { TurnlogError } from "../../../src/events/index.ts";
+import { readStoreFile } from "../../../src/store/leveldb/files/store-file.ts";
+import { storePaths } from "../../../src/store/leveldb/files/store-files.ts";
 import { openLog, type OpenLogOptions } from "../../../src/store/leveldb/open-store.ts";
 import { repairLog } from "../../../src/store/leveldb/repair/repair-log.ts";
 import { numberedUpTo } from "../../../src/testing/index.ts";
@@ -35,14 +39,28 @@ function logFile(dir: string): string {
   return join(dir, "log", name);
 }
 
+/** Takes from `store.json` what a release did not write. */
+function without(dir: string, part: RegExp): void {
+  const path = join(dir, "store.json");
+  const text = readFileSync(path, "utf8");
+  expect(text).toMatch(part);
+  writeFileSync(path, text.replace(part, ""));
+}
+
 /** `store.json` and the folder as a release without `store.reached` left them. */
 async function asBefore(dir: string): Promise<void> {
-  const path = join(dir, "store.json");
-  const flag = ',"keepsReached":true';
-  const text = readFileSync(path, "utf8");
-  expect(text).toContain(flag);
-  writeFileSync(path, text.replace(flag, ""));
+  without(dir, /,"keepsReached":true,"sum":"\w+"/);
   await rm(join(dir, "store.reached"));
+}
+
+/** What it returns, or the code of the error. */
+function answerOf(act: () => unknown): unknown {
+  try {
+    return act();
+  } catch (error) {
+    if (TurnlogError.isInstance(error)) return error.code;
+    throw error;
+  }
 }
 
 async function revisions(dir: string): Promise<Readonly<Record<string, number>>> {
@@ -152,6 +170,41 @@ it("refuses a store whose count is gone or altered, and repair writes it anew", 
     expect(await repairLog({ dir })).toMatchObject({ changed: true, events: 27, lost: [] });
     expect(await revisions(dir)).toEqual({ early: 20, late: 7 });
   }
+});
+
+describe("an altered store.json", () => {
+  it("is refused, whichever bit it is, or says what it said", async () => {
+    const paths = storePaths(await killedStore(20, 7));
+    const [whole, known] = [readFileSync(paths.store), readStoreFile(paths)];
+    const taken: string[] = [];
+    for (let bit = 0; bit < whole.length * 8; bit++) {
+      const bytes = Buffer.from(whole);
+      bytes[bit >> 3] = (whole[bit >> 3] ?? 0) ^ (1 << (bit & 7));
+      writeFileSync(paths.store, bytes);
+      const answer = answerOf(() => readStoreFile(paths));
+      const isTold = answer === "LOG_DAMAGED" || isDeepStrictEqual(answer, known);
+      if (!isTold) taken.push(bytes.toString());
+    }
+    expect(taken).toEqual([]);
+  });
+
+  it.each([
+    ["as this release writes it", () => {}],
+    ["without a sum, as earlier releases wrote it", (dir: string) => without(dir, /,"sum":"\w+"/)],
+  ])("does not hide that the log is gone: %s", async (_, prepare) => {
+    const dir = await killedStore(0, 30);
+    prepare(dir);
+    const at = readFileSync(join(dir, "store.json"), "utf8").indexOf("keepsReached");
+    await flipBit(join(dir, "store.json"), at, 1);
+    const path = logFile(dir);
+    writeFileSync(path, readFileSync(path).fill(0));
+    await openRefusal("LOG_DAMAGED", dir);
+    await expect(openLog({ dir, readOnly: true })).rejects.toMatchObject({ code: "LOG_DAMAGED" });
+    const { findings, unaccounted } = await repairLog({ dir });
+    expect(findings.join()).toContain("store.json");
+    expect(unaccounted).toBe(30);
+    expect(await repairLog({ dir })).toMatchObject({ changed: false, findings: [] });
+  });
 });
 
 describe("the folder of an open store", () => {

@@ -8,6 +8,7 @@ import { TurnlogError, assertKnownFormat } from "../../../events/index.ts";
 import { firstOf, rowAt, type Database } from "../rows/database.ts";
 import { formatKey } from "../rows/keys.ts";
 import {
+  checksumOf,
   withChecksum,
   rowContent,
   chainStart,
@@ -32,24 +33,51 @@ export interface StoreFile {
   readonly keepsReached?: boolean;
 }
 
-const storeSchema: z.ZodType<StoreFile> = z.object({
+const fields = {
   format: z.int().positive(),
   generation: z.int().positive(),
   reached: markSchema,
   tables: tableSumsSchema.exactOptional(),
   keepsReached: z.boolean().exactOptional(),
-});
+};
+
+/** Earlier releases wrote no `sum`: there an unknown name is a known one that was altered. */
+const storeSchema: z.ZodType<StoreFile> = z
+  .unknown()
+  .refine((json) => !isAltered(json))
+  .pipe(
+    z.union([
+      z.object({ ...fields, sum: z.string() }).transform(({ sum: _, ...file }) => file),
+      z.strictObject(fields),
+    ]),
+  );
+
+const withSum = z.looseObject({ sum: z.string() });
+
+/** Whether it is not what was written: one altered bit could hide how far the log had come. */
+function isAltered(json: unknown): boolean {
+  const read = withSum.safeParse(json, { jitless: true }).data;
+  if (read === undefined) return false;
+  const { sum, ...others } = read;
+  return sum !== sumOf(others);
+}
+
+function sumOf(others: object): string {
+  return checksumOf(withChecksum("store.json", others));
+}
 
 export const newStore: StoreFile = { format: FORMAT, generation: 1, reached: chainStart };
 
-/** @throws TurnlogError `LOG_DAMAGED` when it cannot be read, `LOG_TOO_NEW` for a later format */
+/** @throws TurnlogError `LOG_DAMAGED` when it cannot be read or is altered, `LOG_TOO_NEW` for a later format */
 export function readStoreFile({ store, dir }: StorePaths): StoreFile | undefined {
-  const file = readJsonFile(store, storeSchema, (json) => assertStoreFormat(json, dir));
+  const file = readJsonFile(store, storeSchema, (json) => {
+    if (!isAltered(json)) assertStoreFormat(json, dir);
+  });
   if (file === "none") return undefined;
   if (file === "unreadable") {
     throw new TurnlogError(
       "LOG_DAMAGED",
-      `${store} cannot be read. Run \`turnlog repair\`, which writes it again from the log.`,
+      `${store} cannot be read, or is altered. Run \`turnlog repair\`, which writes it again from the log.`,
     );
   }
   return file;
@@ -70,7 +98,8 @@ export async function storeReached(dir: string): Promise<number> {
 }
 
 export async function writeStoreFile({ store }: StorePaths, file: StoreFile): Promise<void> {
-  await writeJsonFile(store, { ...file, reached: storedMark(file.reached) });
+  const others = { ...file, reached: storedMark(file.reached) };
+  await writeJsonFile(store, { ...others, sum: sumOf(others) });
 }
 
 export interface Format {

@@ -153,7 +153,7 @@ async function storeOf(paths: StorePaths, findings: string[]): Promise<StoreFile
     return store;
   } catch (error) {
     if (!TurnlogError.isInstance(error) || error.code !== "LOG_DAMAGED") throw error;
-    findings.push("store.json cannot be read");
+    findings.push("store.json cannot be read, or is altered");
     return undefined;
   }
 }
