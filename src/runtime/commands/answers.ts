@@ -88,7 +88,7 @@ async function wakeCaller(log: EventLog, live: LiveSessions, session: string): P
     // The process that runs it has recovered it.
     if (!isElsewhere(error)) throw error;
   }
-  if (!(await isAbandoned(log, session, actor.state))) return;
+  if (!(await isAbandoned(log, session, actor.state, (id) => live.state(id)))) return;
   endAbandoned(actor);
   await live.watch(session, ({ isIdle: isOver }) => isOver || undefined);
 }

@@ -16,18 +16,22 @@ export function runningChildren({ toolCalls }: Pick<SessionState, "toolCalls">):
   return toolCalls.open.flatMap(({ child }) => child ?? []);
 }
 
-/** Whether the running turn of a session is the task of a call that has ended. */
+/**
+ * Whether the running turn of a session is the task of a call that has ended.
+ * @param stateOf - Reads the durable state of the caller; one that this process runs may be ahead of the log.
+ */
 export async function isAbandoned(
   log: EventLog,
   session: string,
   state: SessionState,
+  stateOf = (caller: string): Promise<SessionState> => readSessionState(log, caller),
 ): Promise<boolean> {
   const { parent } = state.summary;
   // The task is the first turn; later ones are of people who write to the session.
   if (parent === undefined || isIdle(state) || state.machine.context.turn > 1) return false;
   // Without its parent, a session is one like others.
   if ((await log.revision(parent.session)) === 0) return false;
-  const caller = await readSessionState(log, parent.session);
+  const caller = await stateOf(parent.session);
   return caller.machine.context.skipCalls || !runningChildren(caller).includes(session);
 }
 
