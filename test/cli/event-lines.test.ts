@@ -69,4 +69,20 @@ describe("a session that is told", () => {
       ]),
     ).toEqual(["[image/png]", "Told to the model: 2 calls had run"]);
   });
+
+  it("says who cancelled a turn, and why", () => {
+    const cancel = (data: object): EventBody => ({
+      type: "turn.cancel-requested",
+      data: { turn: 1, ...data },
+    });
+    expect(told([cancel({ reason: "wrong customer", by: "ann" })])).toEqual([
+      "Cancel requested by ann: wrong customer",
+    ]);
+    expect(told([cancel({ reason: "the runtime was closed" })])).toEqual([
+      "Cancel requested: the runtime was closed",
+    ]);
+    // The turn's end says that it was cancelled.
+    expect(told([cancel({})])).toEqual([]);
+    expect(told([cancel({ reason: "wrong customer" })], false)).toEqual([]);
+  });
 });

@@ -278,6 +278,12 @@ export class EventLines {
         const { note } = event.data;
         return note === undefined ? [] : line(`Told to the model: ${note}`);
       }
+      case "turn.cancel-requested": {
+        const { reason, by } = event.data;
+        if (reason === undefined && by === undefined) return [];
+        const who = by === undefined ? "" : ` by ${excerpt(by, 60)}`;
+        return line(`Cancel requested${who}${because(reason)}`);
+      }
       case "session.recovered":
         return line(`The process had died (${event.data.inFlight.kind}).`, "yellow");
       case "session.closed":
