@@ -1,5 +1,6 @@
 /** Encodes what the model streams: texts, reasoning, calls, files, sources. Pure; used by `reply-encoder.ts`. */
 
+import type { Citation } from "ai";
 import type { EventMap, JsonObject, JsonValue, SessionEvent } from "../events/index.ts";
 import { fileUrl } from "./user-message.ts";
 import {
@@ -35,7 +36,11 @@ export function partChunks(before: EncoderState, event: SessionEvent, options: U
       const { id } = event.data;
       if (!isOpen(state, kind, id)) return quiet(state);
       const blocks = state.step.blocks.filter((block) => block.kind !== kind || block.id !== id);
-      return within(state, { blocks }, { type: `${kind}-end`, id, ...metadata(event.data) });
+      const end =
+        event.type === "part.text-end"
+          ? ({ type: "text-end", id, ...citations(event.data) } as const)
+          : ({ type: "reasoning-end", id } as const);
+      return within(state, { blocks }, { ...end, ...metadata(event.data) });
     }
     case "part.tool-input-start": {
       const { id, toolName } = event.data;
@@ -202,6 +207,43 @@ function metadata(data: object): { readonly providerMetadata?: ProviderMetadata 
   if (!("providerMetadata" in data) || data.providerMetadata === undefined) return {};
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   return { providerMetadata: data.providerMetadata as ProviderMetadata };
+}
+
+/** Without those of another form, which providers may have sent: the AI SDK of a page would end the stream there. */
+function citations(data: EventMap["part.text-end"]): { readonly citations?: Citation[] } {
+  const given: readonly unknown[] = Array.isArray(data.citations) ? data.citations : [];
+  const known = given.filter(isCitation);
+  return known.length === 0 ? {} : { citations: known };
+}
+
+function isCitation(value: unknown): value is Citation {
+  const { source, startIndex = 0, endIndex = 0, citedText = "" } = fields(value);
+  const about = fields(source);
+  const { type, sourceType, id, url, mediaType, title, filename = "" } = about;
+  const { title: name = "", providerMetadata = {} } = about;
+  const isSource =
+    sourceType === "url"
+      ? areTexts(url, name)
+      : sourceType === "document" && areTexts(mediaType, title, filename);
+  return (
+    type === "source" &&
+    isSource &&
+    areTexts(id, citedText) &&
+    [startIndex, endIndex].every((at) => Number.isSafeInteger(at) && Number(at) >= 0) &&
+    [providerMetadata, ...Object.values(fields(providerMetadata))].every(isObject)
+  );
+}
+
+function areTexts(...values: readonly unknown[]): boolean {
+  return values.every((value) => typeof value === "string");
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function fields(value: unknown): Readonly<Record<string, unknown>> {
+  return isObject(value) ? { ...value } : {};
 }
 
 /** The named fields that data has. */

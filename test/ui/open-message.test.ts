@@ -1,7 +1,8 @@
 /** The chunks of a reply's events one by one, and the message while its chunks come. */
 
+import { asSchema, uiMessageChunkSchema } from "ai";
 import { describe, expect, it } from "vitest";
-import type { EventBody, SessionEvent } from "../../src/events/index.ts";
+import type { EventBody, JsonValue, SessionEvent } from "../../src/events/index.ts";
 import { openMessage, messageOf, withChunk } from "../../src/ui/open-message.ts";
 import { encodeEvent, initialEncoder, type SessionChunk } from "../../src/ui/index.ts";
 import {
@@ -275,6 +276,57 @@ describe("the chunks of an event", () => {
     ]);
     const [last] = chunksAfter([...steps, stepStarted(3), ...said("Ho")], turnEnded());
     expect(last).not.toHaveProperty("messageMetadata.empty");
+  });
+});
+
+describe("the citations of a text", () => {
+  const url = { type: "source", sourceType: "url", id: "s1", url: "https://a.example", title: "A" };
+  const file = { type: "source", sourceType: "document", id: "s2", mediaType: "text/plain" };
+  const document = { ...file, title: "B", filename: "b.txt", providerMetadata: { p: { page: 2 } } };
+  const cited = { startIndex: 0, endIndex: 2, citedText: "Hello" };
+  const whole = [
+    { source: url, ...cited },
+    { source: document, ...cited },
+  ];
+
+  /** The citations, each of whose fields is once gone, and once each of these values. */
+  const spoilt = whole.flatMap((citation) =>
+    [undefined, null, "x", "url", -1, 1.5, [], {}, { p: 1 }].flatMap((value) => [
+      ...["source", ...Object.keys(cited)].map((name) => ({ ...citation, [name]: value })),
+      ...["providerMetadata", ...Object.keys(citation.source)].map((name) => ({
+        ...citation,
+        source: { ...citation.source, [name]: value },
+      })),
+    ]),
+  );
+
+  const endOf = (citations: unknown): SessionChunk | undefined => {
+    const json = JSON.parse(JSON.stringify(citations)) as JsonValue;
+    const ended: EventBody = { type: "part.text-end", data: { id: "t", citations: json } };
+    const started: EventBody = { type: "part.text-start", data: { id: "t" } };
+    return chunksAfter([...inStep, started], ended).at(-1);
+  };
+
+  it("reach a page, and are in its message", () => {
+    const end = endOf(whole);
+    expect(end).toEqual({ type: "text-end", id: "t", citations: whole });
+    const { parts } = messageAfter({ type: "text-start", id: "t" }, end as SessionChunk);
+    expect(parts).toEqual([{ type: "text", text: "", state: "done", citations: whole }]);
+  });
+
+  it("are those that the AI SDK of a page accepts, which ends the stream at another one", async () => {
+    const { validate } = asSchema(uiMessageChunkSchema);
+    for (const citation of [...spoilt, "x", null, [url]]) {
+      const given = {
+        type: "text-end",
+        id: "t",
+        citations: [JSON.parse(JSON.stringify(citation))],
+      };
+      const isAccepted = (await validate?.(given))?.success === true;
+      const expected = isAccepted ? given : { type: "text-end", id: "t" };
+      expect(endOf([citation]), JSON.stringify(citation)).toEqual(expected);
+    }
+    expect(endOf("none")).toEqual({ type: "text-end", id: "t" });
   });
 });
 
