@@ -63,14 +63,17 @@ export class StateCheck {
     this.#store = memoryStore(log);
   }
 
-  /** Compares stored and resumed states with the folded one after an event; undefined if none is due. */
-  check(event: SessionEvent, folded: SessionState): Promise<readonly Finding[]> | undefined {
+  /**
+   * Compares stored and resumed states with the folded one after an event; undefined if none is due.
+   * @param folded - Called only then: the fold takes the deltas between two comparisons in one.
+   */
+  check(event: SessionEvent, folded: () => SessionState): Promise<readonly Finding[]> | undefined {
     const { position } = event;
     const { every, last } = this.#options;
     this.#resumed = foldSession(this.#resumed, event).state;
     const isSaved = position % every === 0 || position === last;
     const isStored = this.#positions.has(position) || position === this.#stored.summary?.position;
-    return isSaved || isStored ? this.#compare(folded, isSaved) : undefined;
+    return isSaved || isStored ? this.#compare(folded(), isSaved) : undefined;
   }
 
   async #compare(folded: SessionState, isSaved: boolean): Promise<readonly Finding[]> {

@@ -100,7 +100,7 @@ export async function verifySession(
     for await (const event of log.read(session, { to: last })) {
       add(inspection.check(event));
       if (event.position === (link?.position ?? 0) + 1) add(forkFindings(event, link));
-      const compared = states.check(event, inspection.state);
+      const compared = states.check(event, () => inspection.state);
       if (compared !== undefined) add(await compared);
       if (event.type === "blob.stored" && blobs !== undefined)
         add(await blobFindings(event, blobs));

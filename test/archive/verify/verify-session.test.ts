@@ -9,6 +9,8 @@ import {
   type NewEvent,
   type SessionEvent,
 } from "../../../src/events/index.ts";
+import { Inspection } from "../../../src/archive/verify/inspection.ts";
+import { openStateCheck } from "../../../src/archive/verify/state-check.ts";
 import { dropOldest, openMemoryLog, verifyLog, verifySession } from "../../../src/public/index.ts";
 import { scriptedModel } from "../../../src/models/index.ts";
 import { Choices } from "../../laws/choices.ts";
@@ -54,6 +56,27 @@ describe("verify", () => {
       }),
       runs(60),
     );
+  });
+
+  it("asks for the folded state only where it compares it: the deltas in between are folded at once", async () => {
+    const events = await readFixture("tools");
+    const last = events.length;
+    await using log = await logOf(events);
+    const [inspection, states] = [
+      new Inspection(),
+      await openStateCheck(log, "s", { every: 10, last }),
+    ];
+    const asked: number[] = [];
+    for (const event of events) {
+      inspection.check(event);
+      const found = states.check(event, () => {
+        asked.push(event.position);
+        return inspection.state;
+      });
+      expect(await found).toEqual(asked.at(-1) === event.position ? [] : undefined);
+    }
+    const due = events.map(({ position }) => position).filter((at) => at % 10 === 0 || at === last);
+    expect(asked).toEqual(due);
   });
 
   it("says which prompt cannot be rebuilt once a message says something else", async () => {
