@@ -225,6 +225,23 @@ describe("while an application has the store open", () => {
     expect((await Array.fromAsync(log.read(id)))[0]?.type).toBe("session.created");
   });
 
+  it("does not hand its chats on to the next process in silence, which has an agent of its own", async () => {
+    const dir = folder.at("next");
+    const closing = await createRuntime({ dir, agent });
+    const owner = await storeOwner(dir);
+    const session = await owner?.client.createSession("s");
+    await closing.close();
+    await using next = await createRuntime({ dir, agent });
+    await next.session("s");
+    for (const ask of [
+      () => session?.view(),
+      () => session?.send("Hi"),
+      () => owner?.log.revision("s"),
+    ])
+      await expect(ask()).rejects.toMatchObject({ code: "LOG_CLOSED" });
+    expect(await (await storeOwner(dir))?.log.revision("s")).toBe(1);
+  });
+
   it("ends the subscriptions of its readers when the application closes the store", async () => {
     const dir = folder.at("closing");
     const closing = await createRuntime({ dir, agent });

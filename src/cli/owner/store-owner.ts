@@ -17,7 +17,7 @@ export interface StoreOwner {
   readonly pid?: number;
   /** Its sessions. */
   readonly client: Client;
-  /** Asks its server. */
+  /** Asks the server of whichever process has the store open by then. */
   readonly fetch: (request: Request) => Promise<Response>;
   /** Its log, with events as they are stored. For reading; every change is refused. */
   readonly log: StoreLog;
@@ -40,7 +40,7 @@ export async function storeOwner(folder: string): Promise<StoreOwner | undefined
   const first = await reachOwner(dir);
   if (first === undefined) return undefined;
   first.socket.destroy();
-  const { pid, serves } = first.greeting;
+  const { pid, serves, nonce } = first.greeting;
   if (serves !== PROTOCOL) {
     throw new TurnlogError(
       "LOG_LOCKED",
@@ -48,17 +48,24 @@ export async function storeOwner(folder: string): Promise<StoreOwner | undefined
       { details: { pid } },
     );
   }
-  const connect = async (signal: AbortSignal): Promise<Socket> => {
-    const reached = await connectToStore(dir, signal);
-    if (reached.kind === "serving") return reached.socket;
-    signal.throwIfAborted();
-    throw gone();
-  };
   const gone = (cause?: unknown): TurnlogError => ownerGone(pid, cause);
-  const fetch = ownerFetch(connect, gone);
+  const fetchFrom = (isMeant: (nonce: string) => boolean): StoreOwner["fetch"] => {
+    const connect = async (signal: AbortSignal): Promise<Socket> => {
+      const reached = await connectToStore(dir, signal);
+      if (reached.kind === "serving") {
+        if (isMeant(reached.greeting.nonce)) return reached.socket;
+        reached.socket.destroy();
+      }
+      signal.throwIfAborted();
+      throw gone();
+    };
+    return ownerFetch(connect, gone);
+  };
+  const fetch = fetchFrom(() => true);
   const client = createClient({
     baseUrl: "http://localhost",
-    fetch,
+    // The next process has an agent of its own: a chat must not go on with it in silence.
+    fetch: fetchFrom((met) => met === nonce),
     // A failed connection shows that the process has ended; until then it is only busy.
     patienceMs: Number.POSITIVE_INFINITY,
   });
