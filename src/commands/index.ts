@@ -58,7 +58,13 @@ export {
   runAgain,
 } from "./rewinding.ts";
 export { cancel, type Cancellation, type Cancelled, type CancelOptions } from "./turns.ts";
-export { metadataSchema, redactedSchema, redactionSchema, shortText } from "./whole-session.ts";
+export {
+  deletion,
+  metadataSchema,
+  redaction,
+  redactionSchema,
+  shortText,
+} from "./whole-session.ts";
 export type {
   AgentChanges,
   AppendOptions,

@@ -2,10 +2,17 @@
 
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
-import { defined, isAppEvent, type JsonObject, type PositionRange } from "../events/index.ts";
+import {
+  defined,
+  isAppEvent,
+  type DeleteOptions,
+  type JsonObject,
+  type PositionRange,
+} from "../events/index.ts";
 import type { Redacted, RedactOptions } from "../archive/index.ts";
+import { deletedSchema } from "../media/index.ts";
 import { toJson } from "../shared/index.ts";
-import { name, optionsOf, position, text, thing } from "../validation/index.ts";
+import { name, oneOf, optionsOf, position, text, thing } from "../validation/index.ts";
 import { eventCommand, runtimeCommand, type Command } from "./command.ts";
 import { assertIdle, assertNotClosed } from "./target.ts";
 import type { AgentChanges, AppendOptions, ForkOptions, RerunOptions } from "./options.ts";
@@ -53,6 +60,21 @@ export const redactionSchema: z.ZodType<Redacted> = z.lazy(() =>
     summaries: z.array(z.int()),
   }),
 );
+
+export const redaction: Command = runtimeCommand({
+  name: "redact",
+  parameters: [
+    required("what", redactedSchema),
+    options<RedactOptions>({ fields: { reason: text, by } }),
+  ],
+  permission: "redact",
+  route: {
+    method: "post",
+    path: "/redact",
+    summary: "Permanently redacts the content at positions. Needs a store that is encrypted.",
+  },
+  answer: { kind: "json", schema: redactionSchema },
+});
 
 export const wholeSessionCommands: readonly Command[] = [
   runtimeCommand({
@@ -105,20 +127,7 @@ export const wholeSessionCommands: readonly Command[] = [
     recorded: (event) =>
       isAppEvent(event) ? () => [event.type, event.data, defined({ id: event.id })] : undefined,
   }),
-  runtimeCommand({
-    name: "redact",
-    parameters: [
-      required("what", redactedSchema),
-      options<RedactOptions>({ fields: { reason: text, by } }),
-    ],
-    permission: "redact",
-    route: {
-      method: "post",
-      path: "/redact",
-      summary: "Permanently redacts the content at positions. Needs a store that is encrypted.",
-    },
-    answer: { kind: "json", schema: redactionSchema },
-  }),
+  redaction,
   eventCommand({
     name: "close",
     parameters: [optional<string>("reason", text)],
@@ -184,3 +193,17 @@ export const wholeSessionCommands: readonly Command[] = [
     isForwarded: false,
   }),
 ];
+
+/** Given to the runtime, not to the session, whose handle would end with it. */
+export const deletion: Command = runtimeCommand({
+  name: "delete",
+  parameters: [options<DeleteOptions>({ fields: { forks: oneOf("refuse", "copy"), by } })],
+  permission: "delete",
+  route: {
+    method: "delete",
+    path: "",
+    summary:
+      "Deletes a session permanently. `forks=copy` first copies shared events into its forks.",
+  },
+  answer: { kind: "json", schema: deletedSchema },
+});

@@ -21,12 +21,13 @@ import {
   openBlobs,
   type OpenedBlobs,
   collectBlobs,
+  deletedSchema,
   type DeletedWithBlobs,
 } from "../media/index.ts";
 import type { AgentRegistry } from "./live/agent-registry.ts";
 import { openMcpServers, type OpenMcpServers } from "../mcp/index.ts";
-import { redactAnywhere, redactHere } from "./elsewhere/live-redaction.ts";
-import { deleteAnywhere, type UpkeepHost } from "./elsewhere/live-upkeep.ts";
+import { redactHere } from "./elsewhere/live-redaction.ts";
+import { deleteLive, type UpkeepHost } from "./elsewhere/live-upkeep.ts";
 import {
   inbox,
   listSessions,
@@ -42,7 +43,7 @@ import {
   type RedactionTarget,
   type RedactOptions,
 } from "../archive/index.ts";
-import { redactedSchema } from "../commands/index.ts";
+import { deletion, redaction, redactionSchema } from "../commands/index.ts";
 import { warningsTo, hasLog, type RuntimeSettings } from "./api/runtime-options.ts";
 import {
   closed,
@@ -68,10 +69,8 @@ import {
   approvalsSchema,
   consumeSchema,
   consumerNameSchema,
-  deleteSchema,
   deletionSchema,
   sessionQuerySchema,
-  redactSchema,
   resumeSchema,
 } from "./api/runtime-schema.ts";
 import { subAgentRunner } from "./live/sub-agents.ts";
@@ -140,6 +139,7 @@ export class OpenRuntime implements Runtime {
       agents,
       live: this.#liveSessions,
       onWarning,
+      delete: (...asked) => deleteLive(...asked, this.#upkeepHost()),
       redact: (...asked) => redactHere(...asked, this.#upkeepHost()),
       closing: this.#closed.signal,
     });
@@ -201,17 +201,15 @@ export class OpenRuntime implements Runtime {
 
   async delete(id: string, options: DeleteOptions = {}): Promise<DeletedWithBlobs> {
     const session = parseSessionId(id);
-    check(deleteSchema, options, "delete", { name: "options", session });
-    return await deleteAnywhere(session, options, this.#upkeepHost());
+    return deletedSchema.parse(await this.#sessions.give(session, deletion, [options]));
   }
 
   async deleteSessions(query: DeletionQuery): Promise<DeletedSessions> {
     check(deletionSchema, query, "deleteSessions", { name: "query" });
     const { forks } = query;
-    const host = this.#upkeepHost();
     const options = forks === undefined ? {} : { forks };
     return await deleteSessions(this.log, ownCopy(query), (session) =>
-      deleteAnywhere(session, options, host),
+      this.delete(session, options),
     );
   }
 
@@ -221,9 +219,7 @@ export class OpenRuntime implements Runtime {
     options: RedactOptions = {},
   ): Promise<Redacted> {
     const session = parseSessionId(id);
-    check(redactedSchema, what, "redact", { name: "what", session });
-    check(redactSchema, options, "redact", { name: "options", session });
-    return await redactAnywhere(session, what, options, this.#upkeepHost());
+    return redactionSchema.parse(await this.#sessions.give(session, redaction, [what, options]));
   }
 
   async collectBlobs(): Promise<CollectedBlobs> {

@@ -29,7 +29,7 @@ import { agentOf, assertChildOf } from "./live/sub-agents.ts";
 import { type RuntimeSettings, asWarning } from "./api/runtime-options.ts";
 import type { Session } from "./api/session.ts";
 import { sessionExecution, type Execute, type SessionHost } from "./commands/execution.ts";
-import { sessionHandle } from "./commands/handle.ts";
+import { give, sessionHandle, type HandleHost } from "./commands/handle.ts";
 import type { Opening, LiveSession } from "./live/live-session.ts";
 import type { SessionActor } from "./session/actor.ts";
 import type { SessionAgent } from "./live/agent-of-session.ts";
@@ -41,10 +41,14 @@ import {
   ownArguments,
   reads,
   type AgentChanges,
+  type Command,
   type ForkOptions,
 } from "../commands/index.ts";
 
-interface OpeningHost extends Pick<SessionHost, "log" | "live" | "onWarning" | "redact"> {
+interface OpeningHost extends Pick<
+  SessionHost,
+  "log" | "live" | "onWarning" | "redact" | "delete"
+> {
   readonly options: RuntimeSettings;
   readonly agents: AgentRegistry;
   /** Aborted when the runtime closes. */
@@ -94,15 +98,24 @@ export class OpenedSessions {
   }
 
   #handle(session: string): Session {
+    return sessionHandle(session, this.#handleHost(session));
+  }
+
+  /** Gives a command to a session that may not be open. @throws TurnlogError as the command */
+  async give(session: string, command: Command, given: readonly unknown[]): Promise<unknown> {
+    return await give(session, this.#handleHost(session), command, given);
+  }
+
+  #handleHost(session: string): HandleHost {
     const { attachments = {} } = this.#host.options;
-    return sessionHandle(session, {
+    return {
       local: (command) => this.#execution(session, command),
       inbox: this.#host.log.inbox,
       newId: () => this.#newId(),
       received: (input) =>
         receiveInput(session, heldInput(session, userInput.parse(input)), attachments),
       closing: this.#host.closing,
-    });
+    };
   }
 
   /**
@@ -135,6 +148,7 @@ export class OpenedSessions {
       onWarning: this.#host.onWarning,
       assertMetadata: (metadata) =>
         assertMetadata(this.#host.options.metadataSchema, session, metadata),
+      delete: this.#host.delete,
       redact: this.#host.redact,
       configure: (name, changes) =>
         liveSessions.working(name, () =>

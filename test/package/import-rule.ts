@@ -243,6 +243,7 @@ const mayImport: Modules = {
     "context",
     "agent",
     "state",
+    "media",
     "archive",
   ],
   "runtime/prompt": [
@@ -330,7 +331,6 @@ const mayImport: Modules = {
   ],
   "runtime/elsewhere": [
     "events",
-    "validation",
     "shared",
     "state",
     "media",

@@ -2,7 +2,7 @@
 
 import { isIP } from "node:net";
 import { z } from "zod";
-import { ownCopy, parentCallSchema, TurnlogError, type DeleteOptions } from "../../events/index.ts";
+import { ownCopy, parentCallSchema, TurnlogError } from "../../events/index.ts";
 import {
   amount,
   check,
@@ -21,7 +21,6 @@ import {
   text,
   thing,
   moment,
-  shortName,
   several,
   time,
 } from "../../validation/index.ts";
@@ -48,17 +47,13 @@ import type {
 import type { SpendingLimits } from "../figures/spending-ledger.ts";
 import { checkToolNames } from "./named-tools.ts";
 import { metadataSchema, shortText, signal } from "../../commands/index.ts";
-import type { DeletionQuery, RedactOptions } from "../../archive/index.ts";
+import type { DeletionQuery } from "../../archive/index.ts";
 import type { ConsumeOptions } from "./consumers.ts";
 import type { ApprovalsOptions, OpenSessionOptions, ResumeOptions } from "./runtime.ts";
 import type { SessionQuery } from "../../state/index.ts";
 
 // The schemas of the arguments of a runtime's methods. `runtime-schema.ts` has those of `createRuntime`.
 
-export const redactSchema: z.ZodType = optionsOf<RedactOptions>(
-  { reason: text, by: shortName },
-  {},
-);
 export const openSessionSchema: z.ZodType = optionsOf<OpenSessionOptions>(
   { createIfMissing: flag, agent: name, metadata: metadataSchema },
   {},
@@ -94,10 +89,6 @@ export const consumeSchema: z.ZodType = optionsOf<ConsumeOptions>(
   {},
 );
 export const consumerNameSchema: z.ZodType = shortText(128);
-export const deleteSchema: z.ZodType = optionsOf<DeleteOptions>(
-  { forks: oneOf("refuse", "copy"), by: shortName },
-  {},
-);
 export const deletionSchema: z.ZodType = optionsOf<DeletionQuery>(
   { olderThan: moment, where: metadataSchema, forks: oneOf("refuse", "copy"), dryRun: flag },
   {},

@@ -7,6 +7,7 @@ import type { OutputInterface } from "ai";
 import {
   TurnlogError,
   type DefinedEvents,
+  type DeleteOptions,
   type EventBody,
   type EventLog,
   type RecoveryPolicy,
@@ -33,7 +34,7 @@ import { createTurn, type Turn } from "../session/turn.ts";
 import { outcomeOf, restOf, startOf, turnRemains } from "../session/turn-outcome.ts";
 import type { SessionActor } from "../session/actor.ts";
 import type { Watched } from "../session/watchers.ts";
-import type { AttachmentOptions } from "../../media/index.ts";
+import type { AttachmentOptions, DeletedWithBlobs } from "../../media/index.ts";
 import {
   isAtRest,
   rerunPoint,
@@ -72,6 +73,8 @@ export interface SessionHost extends Preparing {
   fork(session: string, options: ForkOptions, recovery?: RecoveryPolicy): Promise<Session>;
   /** Activates the session again with a changed agent. */
   configure(session: string, changes: AgentChanges): Promise<void>;
+  /** Passivates the session and deletes it. */
+  delete(session: string, options: DeleteOptions): Promise<DeletedWithBlobs>;
   /** Passivates the session and redacts it. */
   redact(
     session: string,
@@ -236,6 +239,7 @@ export function sessionExecution(id: string, host: SessionHost, asked?: string):
     },
 
     configure: (changes) => host.configure(id, changes),
+    delete: (options: DeleteOptions = {}) => host.delete(id, options),
     redact: (what, options = {}) => host.redact(id, [what].flat(), options),
     at: (position) => viewSession(log, id, position),
     diff: (before, after) => diffSession(log, id, before, after),
@@ -254,7 +258,7 @@ export function sessionExecution(id: string, host: SessionHost, asked?: string):
         isAtRest(state) ? state : undefined;
       return viewOf(id, await live.watch(id, look, signal));
     },
-  } satisfies Partial<Session>;
+  } satisfies Partial<Session> & Record<"delete", unknown>;
 
   return (command, args) => {
     const { name, carried } = command;

@@ -38,55 +38,61 @@ const beganSchema = z.object({ messageId: z.string() });
 
 export function sessionHandle(id: string, host: HandleHost): Session {
   const here = host.local();
-
-  /** Carries a command out where the session runs. */
-  async function give(command: Command, given: readonly unknown[]): Promise<unknown> {
-    const checked = ownArguments(id, command, given);
-    const { inbox } = host;
-    if (inbox === undefined || !command.isForwarded) return await here(command, checked);
-    const args = withId(command, checked, host.newId);
-    const asked = randomUUID();
-    for (;;) {
-      try {
-        return await host.local(asked)(command, args);
-      } catch (error) {
-        if (!isElsewhere(error)) throw error;
-        // Lost in the middle: perhaps this process takes it again.
-        if (isBack(error)) continue;
-      }
-      return await forward(inbox, asked, command, args);
-    }
-  }
-
-  async function forward(
-    inbox: Inbox,
-    asked: string,
-    { name, parameters, answer }: Command,
-    args: readonly unknown[],
-  ): Promise<unknown> {
-    const sent = await Promise.all(
-      args.map((value, index) =>
-        parameters[index]?.isMessage === true ? host.received(value) : value,
-      ),
-    );
-    const posted = { id: asked, name, args: plainArgs(id, name, sent) };
-    const answered = await forwardCommand(inbox, id, posted, host.closing);
-    if (answer.kind !== "turn") return answered;
-    // The turn runs there, and is followed here.
-    const { messageId } = readAnswer(beganSchema, id, name, answered);
-    return await session.turn(messageId);
-  }
-
   const own = methods.map((command): [string, unknown] => [
     command.name,
     command.answer.kind === "sequence"
       ? (...given: readonly unknown[]) => here(command, ownArguments(id, command, given))
-      : (...given: readonly unknown[]) => give(command, given),
+      : (...given: readonly unknown[]) => give(id, host, command, given, here),
   ]);
-  // A type test holds the interface against the catalogue.
+  // A test holds the interface against the catalogue.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  const session = { id, ...Object.fromEntries(own) } as Session;
-  return session;
+  return { id, ...Object.fromEntries(own) } as Session;
+}
+
+/** Carries a command out where the session runs. */
+export async function give(
+  id: string,
+  host: HandleHost,
+  command: Command,
+  given: readonly unknown[],
+  here: Execute = host.local(),
+): Promise<unknown> {
+  const checked = ownArguments(id, command, given);
+  const { inbox } = host;
+  if (inbox === undefined || !command.isForwarded) return await here(command, checked);
+  const args = withId(command, checked, host.newId);
+  const asked = randomUUID();
+  for (;;) {
+    try {
+      return await host.local(asked)(command, args);
+    } catch (error) {
+      if (!isElsewhere(error, id)) throw error;
+      // Lost in the middle: perhaps this process takes it again.
+      if (isBack(error)) continue;
+    }
+    return await forward(id, { ...host, inbox }, asked, command, args);
+  }
+}
+
+async function forward(
+  id: string,
+  host: HandleHost & { readonly inbox: Inbox },
+  asked: string,
+  { name, parameters, answer }: Command,
+  args: readonly unknown[],
+): Promise<unknown> {
+  const sent = await Promise.all(
+    args.map((value, index) =>
+      parameters[index]?.isMessage === true ? host.received(value) : value,
+    ),
+  );
+  const posted = { id: asked, name, args: plainArgs(id, name, sent) };
+  const answered = await forwardCommand(host.inbox, id, posted, host.closing);
+  if (answer.kind === "json") return readAnswer(answer.schema, id, name, answered);
+  if (answer.kind !== "turn") return answered;
+  // The turn runs there, and is followed here.
+  const { messageId } = readAnswer(beganSchema, id, name, answered);
+  return await sessionHandle(id, host).turn(messageId);
 }
 
 /** Messages and events get their ids here, so that another process knows them again. */

@@ -17,8 +17,7 @@ import {
 } from "../../events/index.ts";
 import { toJson } from "../../shared/index.ts";
 import type { CommandAnswer } from "./forwarded-commands.ts";
-import { check } from "../../validation/index.ts";
-import { deleteSchema } from "../api/runtime-schema.ts";
+import { deletion, ownArguments } from "../../commands/index.ts";
 import { deleteLive, type UpkeepHost } from "./live-upkeep.ts";
 
 /** How long a session that could not be opened is left to other processes. */
@@ -132,8 +131,9 @@ export class SessionInbox implements Disposable {
     const { inbox, execute, upkeep } = this.#options;
     try {
       if (name === "delete") {
+        const [options] = ownArguments(session, deletion, args);
         // While no other process can take the session: it would find it deleted, and answer so.
-        await deleteLive(session, deletionOf(session, args), upkeep, (value) =>
+        await deleteLive(session, deleteOptions.parse(options ?? {}), upkeep, (value) =>
           inbox.answer(session, id, toJson({ value })),
         );
         return undefined;
@@ -184,17 +184,8 @@ const leftToOthers: ReadonlySet<string> = new Set([
   "LOG_FAILED",
 ]);
 
-const deletionSchema: z.ZodType<DeleteOptions> = z.strictObject({
-  forks: z.enum(["refuse", "copy"]).exactOptional(),
-  by: z.string().exactOptional(),
-});
-
-/** @throws TurnlogError `INVALID_INPUT` for options that this release does not know */
-function deletionOf(session: string, args: readonly JsonValue[]): DeleteOptions {
-  const given = args[0] ?? {};
-  check(deleteSchema, given, "delete", { name: "options", session });
-  return deletionSchema.parse(given);
-}
+/** Its parameter has checked it. */
+const deleteOptions = z.custom<DeleteOptions>();
 
 function isTurn(value: unknown): value is { readonly messageId: string } {
   return typeof value === "object" && value !== null && "untilRest" in value;

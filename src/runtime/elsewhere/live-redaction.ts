@@ -7,9 +7,6 @@ import { setImmediate } from "node:timers/promises";
 import { TurnlogError, type EventLog } from "../../events/index.ts";
 import { linkOf } from "../../state/index.ts";
 import type { UpkeepHost } from "./live-upkeep.ts";
-import { redactionSchema } from "../../commands/index.ts";
-import { readAnswer } from "./forwarded-commands.ts";
-import { elsewhereIfNotHere } from "./stored-commands.ts";
 import type { SnapshotWriter } from "../session/snapshot-writer.ts";
 import type { SessionActor } from "../session/actor.ts";
 import {
@@ -53,21 +50,6 @@ export async function redactHere(
       passivate,
       claimed: (...change) => sessions.claimed(...change),
     }),
-  );
-}
-
-/** Redacts the session here, or in the process that runs it. @throws TurnlogError as `Session.redact` */
-export async function redactAnywhere(
-  session: string,
-  what: readonly RedactionTarget[],
-  options: RedactOptions,
-  host: RedactionHost,
-): Promise<Redacted> {
-  const read = (answer: unknown): Redacted =>
-    readAnswer(redactionSchema, session, "redact", answer);
-  const command = { name: "redact", args: [what, options], read };
-  return await elsewhereIfNotHere(host.log, session, command, host.closing, () =>
-    redactHere(session, what, options, host),
   );
 }
 

@@ -6,11 +6,9 @@ import {
   type DeleteOptions,
   type EventLog,
 } from "../../events/index.ts";
-import { deletedSchema, deleteSession, type DeletedWithBlobs } from "../../media/index.ts";
+import { deleteSession, type DeletedWithBlobs } from "../../media/index.ts";
 import { childrenOf, waitsForAnswer } from "../../state/index.ts";
 import type { Background } from "../../shared/index.ts";
-import { readAnswer } from "./forwarded-commands.ts";
-import { elsewhereIfNotHere } from "./stored-commands.ts";
 import type { LiveSession } from "../live/live-session.ts";
 import type { LiveSessions } from "../live/live-sessions.ts";
 
@@ -56,20 +54,6 @@ export async function deleteLive(
     await tell?.(result);
     return result;
   });
-}
-
-/** Deletes the session here, or in the process that runs it. */
-export async function deleteAnywhere(
-  session: string,
-  options: DeleteOptions,
-  host: UpkeepHost,
-): Promise<DeletedWithBlobs> {
-  const read = (answer: unknown): DeletedWithBlobs =>
-    readAnswer(deletedSchema, session, "delete", answer);
-  const command = { name: "delete", args: [options], read };
-  return await elsewhereIfNotHere(host.log, session, command, host.closing, () =>
-    deleteLive(session, options, host),
-  );
 }
 
 function inTurn(session: string, position?: number): TurnlogError {

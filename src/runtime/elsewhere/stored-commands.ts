@@ -13,7 +13,7 @@ import {
   shellWord,
   type EventBody,
 } from "../../events/index.ts";
-import { answerTo, forwardCommand, plainArgs, readAnswer } from "./forwarded-commands.ts";
+import { answerTo, plainArgs, readAnswer } from "./forwarded-commands.ts";
 import { whileClaimed } from "../live/claims.ts";
 import { isAtBoundary, stateAt } from "../../state/index.ts";
 import {
@@ -95,27 +95,6 @@ export async function changeStored<Result>(
     }
   } finally {
     ended.abort();
-  }
-}
-
-/**
- * For a runtime, whose own inbox executes the command if the other process dies. Runs `here`, which claims the
- * session; if another process has it, that process executes the command.
- */
-export async function elsewhereIfNotHere<Result>(
-  log: EventLog,
-  session: string,
-  { name, args, read }: StoredCommand<Result>,
-  signal: AbortSignal | undefined,
-  here: () => Promise<Result>,
-): Promise<Result> {
-  try {
-    return await here();
-  } catch (error) {
-    const { inbox } = log;
-    if (!isElsewhere(error, session) || inbox === undefined) throw error;
-    const command = { id: randomUUID(), name, args: plainArgs(session, name, args) };
-    return read(await forwardCommand(inbox, session, command, signal));
   }
 }
 
