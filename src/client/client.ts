@@ -1,22 +1,25 @@
 /** The client of a turnlog server: sessions, approvals, blobs. */
 
-import type { ApprovalRecorded, CallAnswer, CallAnswered } from "../commands/index.ts";
+import type { JsonObject } from "../events/index.ts";
 import type { ListedSession, SessionView } from "../state/index.ts";
 import { Http, type ClientOptions } from "./http.ts";
-import { sessionClient, type SessionClient } from "./session-client.ts";
+import { serverCommands } from "./command-table.ts";
+import { methodsOf, sessionClient, type SessionClient } from "./session-client.ts";
 
 interface SessionQuery {
   /** The last name of the previous page. */
   readonly after?: string;
   readonly prefix?: string;
   readonly status?: ListedSession["status"];
+  /** Metadata that the sessions must have. */
+  readonly where?: JsonObject;
   readonly limit?: number;
 }
 
-interface Answer {
-  readonly reason?: string;
-  /** The answer applies to later calls of the tool too. */
-  readonly always?: boolean;
+interface NewSession {
+  readonly metadata?: JsonObject;
+  /** The name of its agent, on a server with several. */
+  readonly agent?: string;
 }
 
 /**
@@ -26,20 +29,17 @@ interface Answer {
  * for (const { approvals } of await client.approvals())
  *   for (const { approvalId } of approvals) await client.approve(approvalId);
  */
-export interface Client {
+export interface Client extends Pick<SessionClient, "approve" | "deny" | "answerCall"> {
   /** A session by its id. Makes no request. */
   session(id: string): SessionClient;
-  /** Creates a session, or opens the one of that id. */
-  createSession(id?: string): Promise<SessionClient>;
+  /** Creates a session, or opens the one of that id. `options` are for a new one. */
+  createSession(id?: string, options?: NewSession): Promise<SessionClient>;
   /** Sessions by name, a page at a time; `next` is the `after` of the next page. */
   sessions(
     query?: SessionQuery,
   ): Promise<{ readonly sessions: readonly ListedSession[]; readonly next?: string }>;
   /** The approvals and outputs that wait for people and clients, in all sessions. */
   approvals(): Promise<readonly Pick<SessionView, "session" | "approvals" | "outputRequests">[]>;
-  approve(approvalId: string, answer?: Answer): Promise<ApprovalRecorded>;
-  deny(approvalId: string, answer?: Answer): Promise<ApprovalRecorded>;
-  answerCall(requestId: string, answer: CallAnswer): Promise<CallAnswered>;
   /** The content of a stored file by its SHA-256. */
   blob(digest: string): Promise<Blob>;
   /** For transports: requests with the client's address, token and checks. */
@@ -55,32 +55,17 @@ export interface Client {
  */
 export function createClient(options: ClientOptions): Client {
   const http = new Http(options);
-  const approval = (approvalId: string, body: object): Promise<ApprovalRecorded> =>
-    http.json({ method: "POST", path: `/api/approvals/${encodeURIComponent(approvalId)}`, body });
   return {
     http,
     session: (id) => sessionClient(http, id),
-    async createSession(id) {
-      const { session } = await http.json<{ session: string }>({
-        method: "POST",
-        path: "/api/sessions",
-        body: { id },
-      });
-      return sessionClient(http, session);
-    },
-    sessions: (query = {}) => http.json({ path: "/api/sessions", query: { ...query } }),
-    async approvals() {
-      type Inbox = { waiting: Awaited<ReturnType<Client["approvals"]>> };
-      return (await http.json<Inbox>({ path: "/api/approvals" })).waiting;
-    },
-    approve: (approvalId, answer) => approval(approvalId, { approved: true, ...answer }),
-    deny: (approvalId, answer) => approval(approvalId, { approved: false, ...answer }),
-    answerCall: (requestId, answer) =>
-      http.json({
-        method: "POST",
-        path: `/api/outputs/${encodeURIComponent(requestId)}`,
-        body: answer,
-      }),
+    ...methodsOf<Pick<Client, keyof typeof routes>>(http, routes),
     blob: async (digest) => await (await http.open({ path: `/api/blobs/${digest}` })).blob(),
   };
 }
+
+const routes = {
+  ...serverCommands,
+  createSession: "session POST /api/sessions id ...",
+  sessions: "json GET /api/sessions ...",
+  approvals: "waiting GET /api/approvals",
+} as const;

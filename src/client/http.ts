@@ -25,11 +25,11 @@ export interface ClientOptions {
   readonly silenceMs?: number;
 }
 
-/** One request. Undefined values of `query` are left out. */
+/** One request. Undefined values of `query` are left out, and those that are no text are JSON. */
 export interface Asked {
-  readonly method?: "GET" | "POST" | "DELETE";
+  readonly method?: string | undefined;
   readonly path: string;
-  readonly query?: Readonly<Record<string, string | number | undefined>>;
+  readonly query?: Readonly<Record<string, unknown>>;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
   /** A signal for this request alone, which keeps the request alive until it aborts. */
@@ -81,7 +81,7 @@ export class Http {
     body,
     headers,
     signal,
-    keepalive,
+    keepalive = false,
   }: Asked): Promise<Response> {
     const { token: given, fetch: own } = this.#options;
     const token = typeof given === "function" ? await given() : given;
@@ -92,9 +92,9 @@ export class Http {
         ...(body === undefined ? {} : { "content-type": "application/json" }),
         ...headers,
       },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      ...(signal === undefined ? {} : { signal }),
-      ...(keepalive === true ? { keepalive } : {}),
+      body: body === undefined ? null : JSON.stringify(body),
+      signal: signal ?? null,
+      keepalive,
     };
     const request = new Request(this.#address(path, query), settings);
     // Node does not end the body of an answer whose request was collected as garbage: the signal holds it.
@@ -137,7 +137,8 @@ export class Http {
   #address(path: string, query: NonNullable<Asked["query"]>): string {
     const search = new URLSearchParams();
     for (const [name, value] of Object.entries(query))
-      if (value !== undefined) search.set(name, String(value));
+      if (value !== undefined)
+        search.set(name, typeof value === "string" ? value : JSON.stringify(value));
     const asked = search.size === 0 ? "" : `?${search.toString()}`;
     return `${this.#options.baseUrl.replace(/\/$/, "")}${path}${asked}`;
   }

@@ -1,20 +1,28 @@
 /** The commands and views of one session over HTTP, and its events. */
 
-import type { Delivery, FollowOptions, SessionEvent } from "../events/index.ts";
-import type { CompactionPreview, ContextFigures } from "../runtime/index.ts";
+import type { Delivery, FollowOptions, JsonObject, SessionEvent } from "../events/index.ts";
+import type { CompactionPreview, ContextFigures, Session } from "../runtime/index.ts";
 import type {
+  ApprovalAnswer,
+  ApprovalRecorded,
+  CallAnswer,
+  CallAnswered,
   CancelOptions,
   Cancelled,
   MoveOptions,
+  PositionOptions,
+  RegenerateOptions,
   RewindPlace,
   Rewound,
   ScheduleOptions,
   SendOptions,
+  WithdrawOptions,
 } from "../commands/index.ts";
-import type { SessionBranch, SessionDiff, SessionView } from "../state/index.ts";
+import type { SessionBranch, SessionDiff, SessionView, SubAgents } from "../state/index.ts";
 import type { SessionMessage } from "../ui/index.ts";
+import { serverCommands, sessionCommands } from "./command-table.ts";
 import { followEvents } from "./server-events.ts";
-import type { Asked, Http } from "./http.ts";
+import type { Http } from "./http.ts";
 
 /** A part of a message to send. Files are `data:` or `http(s):` URLs, or `/api/blobs/<digest>` of the store. */
 export type MessagePart =
@@ -29,6 +37,17 @@ export type MessagePart =
 /** The server records who the sender is. */
 type Sent<Options> = Omit<Options, "by">;
 type MessageOptions = Pick<SendOptions, "id" | "delivery" | "notBefore" | "replaces" | "basedOn">;
+
+/** A message that the server has accepted. */
+interface Accepted {
+  readonly messageId: string;
+  /** Whether it waits behind a running turn. */
+  readonly queued: boolean;
+  /** The position from which the events of its turn come. */
+  readonly position: number;
+  /** What an edit or a regeneration left. */
+  readonly replaced?: Rewound;
+}
 
 interface MessagePage {
   readonly messages: SessionMessage[];
@@ -50,27 +69,35 @@ export interface SessionClient {
   readonly id: string;
   /** The session now, or as it was at a position. */
   view(position?: number): Promise<SessionView>;
+  at(position: number): Promise<SessionView>;
   prompt(
     position?: number,
   ): Promise<Pick<SessionView, "position"> & { readonly messages: SessionView["prompt"] }>;
   diff(before: number, after: number): Promise<SessionDiff>;
-  context(position?: number): Promise<ContextFigures>;
+  context(position?: number | PositionOptions): Promise<ContextFigures>;
   branches(): Promise<readonly SessionBranch[]>;
+  subAgents(): Promise<SubAgents>;
   approvals(): Promise<Pick<SessionView, "approvals" | "outputRequests">>;
   queue(): Promise<SessionView["queue"]>;
   /** The newest messages of the active branch for `useChat`, oldest first. `before` asks for an earlier page. */
   messages(options?: { readonly limit?: number; readonly before?: string }): Promise<MessagePage>;
   /** Sends a message: it is durable when this resolves. */
-  send(
-    message: string | readonly MessagePart[],
-    options?: MessageOptions,
-  ): Promise<{ readonly messageId: string; readonly queued: boolean; readonly position: number }>;
+  send(message: string | readonly MessagePart[], options?: MessageOptions): Promise<Accepted>;
   reschedule(messageId: string, to: Delivery | ScheduleOptions): Promise<void>;
-  withdraw(messageId: string): Promise<void>;
+  withdraw(messageId: string, reasonOrOptions?: string | Sent<WithdrawOptions>): Promise<void>;
   resume(): Promise<void>;
+  /** Runs a turn again for another reply, by default the last one. */
+  regenerate(
+    options?: Pick<RegenerateOptions, "messageId" | "idempotencyKey" | "basedOn">,
+  ): Promise<Accepted>;
+  approve(approvalId: string, answer?: Sent<ApprovalAnswer>): Promise<ApprovalRecorded>;
+  deny(approvalId: string, answer?: Sent<ApprovalAnswer>): Promise<ApprovalRecorded>;
+  answerCall(requestId: string, answer: CallAnswer): Promise<CallAnswered>;
+  /** Removes the answer with `always` for a tool, so that its next call asks again. */
+  forgetApproval(toolName: string): Promise<void>;
   cancel(options?: Sent<CancelOptions>): Promise<Cancelled>;
   compact(): Promise<SessionEvent>;
-  preview(position?: number): Promise<CompactionPreview>;
+  preview(position?: number | PositionOptions): Promise<CompactionPreview>;
   restore(position?: number): Promise<void>;
   rewind(options: RewindPlace & Sent<MoveOptions>): Promise<Rewound>;
   checkout(branch: number, options?: Sent<MoveOptions>): Promise<Rewound>;
@@ -86,6 +113,17 @@ export interface SessionClient {
     /** The last position that both sessions share. */
     readonly position: number;
   }>;
+  /** Changes the agent to another of the server's agents. */
+  configure(changes: { readonly agent: string }): Promise<void>;
+  /** Replaces the metadata. */
+  setMetadata(metadata: JsonObject): Promise<void>;
+  /** Permanently redacts the content at positions. Needs a store that is encrypted. */
+  redact(
+    what: Parameters<Session["redact"]>[0],
+    options?: { readonly reason?: string },
+  ): ReturnType<Session["redact"]>;
+  /** Ends the session permanently; its log stays. */
+  close(reason?: string): Promise<void>;
   delete(options?: { readonly forks?: "refuse" | "copy" }): Promise<void>;
   /** The session as an exported file, line by line. */
   export(): Promise<ReadableStream<Uint8Array>>;
@@ -99,64 +137,62 @@ export interface SessionClient {
   events(options?: FollowOptions): AsyncIterable<SessionEvent>;
 }
 
+const sessionRoutes = {
+  ...sessionCommands,
+  prompt: "json GET /prompt position",
+  approvals: "json GET /approvals",
+  queue: "messages GET /queue",
+  delete: "void DELETE  ...",
+} as const;
+
 export function sessionClient(http: Http, id: string): SessionClient {
   const base = `/api/sessions/${encodeURIComponent(id)}`;
-  const get = <Answer>(path: string, query: Asked["query"] = {}): Promise<Answer> =>
-    http.json({ path: base + path, query });
-  const post = <Answer>(path: string, body: unknown = {}): Promise<Answer> =>
-    http.json({ method: "POST", path: base + path, body });
-  const message = (messageId: string): string => `/queue/${encodeURIComponent(messageId)}`;
-
   return {
     id,
-    view: (position) => get("", { position }),
-    prompt: (position) => get("/prompt", { position }),
-    diff: (before, after) => get("/diff", { before, after }),
-    context: (position) => get("/context", { position }),
-    branches: async () => (await get<{ branches: readonly SessionBranch[] }>("/branches")).branches,
-    approvals: () => get("/approvals"),
-    queue: async () => (await get<{ messages: SessionView["queue"] }>("/queue")).messages,
-    messages: ({ limit, before } = {}) =>
-      http.json({ path: `/api/chat/${encodeURIComponent(id)}/messages`, query: { limit, before } }),
-    send: (content, options = {}) => post("/queue", { message: content, ...options }),
-    async reschedule(messageId, to) {
-      await post(message(messageId), typeof to === "string" ? { delivery: to } : to);
-    },
-    async withdraw(messageId) {
-      await http.json({ method: "DELETE", path: base + message(messageId) });
-    },
-    async resume() {
-      await post("/resume");
-    },
-    cancel: (options) => post("/cancel", options),
-    compact: () => post("/compact"),
-    preview: (position) => get("/compact", { position }),
-    async restore(position) {
-      await post("/restore", { position });
-    },
-    rewind: (options) => post("/rewind", options),
-    checkout: (branch, options = {}) => post("/checkout", { branch, ...options }),
-    async fork(options) {
-      const { session } = await post<{ session: string }>("/fork", options);
-      return sessionClient(http, session);
-    },
-    async rerun(options) {
-      const { session, ...begun } = await post<{
-        session: string;
-        messageId: string;
-        position: number;
-      }>("/rerun", options);
-      return { ...begun, session: sessionClient(http, session) };
-    },
-    async delete({ forks } = {}) {
-      await http.json({ method: "DELETE", path: base, query: { forks } });
-    },
+    ...methodsOf<Pick<SessionClient, keyof typeof serverCommands>>(http, serverCommands),
+    ...methodsOf<Pick<SessionClient, keyof typeof sessionRoutes>>(http, sessionRoutes, base),
+    messages: (options) =>
+      http.json({ path: `/api/chat/${encodeURIComponent(id)}/messages`, query: { ...options } }),
     async export() {
       const { body } = await http.open({ path: `${base}/export` });
-      return body ?? new ReadableStream({ start: (controller) => controller.close() });
+      return body ?? new Blob([]).stream();
     },
     events: ({ from = 1, signal } = {}) => events(http, `${base}/events`, from, signal),
   };
+}
+
+/** A method for each route, which is said in the words of `command-table.ts`. */
+export function methodsOf<Methods extends object>(
+  http: Http,
+  routes: { readonly [Name in keyof Methods]: string },
+  base = "",
+): Methods {
+  const methods = Object.entries<string>(routes).map(([name, route]) => {
+    const [answer = "", method, path = "", ...places] = route.split(" ");
+    const call = async (...given: unknown[]): Promise<unknown> => {
+      const filled = path.replace("*", () => encodeURIComponent(String(given.shift())));
+      const fields: Record<string, unknown> = {};
+      for (const [index, place] of places.entries()) {
+        const [field = "", fixed] = place.replace("...", "").split("=");
+        const value: unknown = fixed === undefined ? given[index] : JSON.parse(fixed);
+        if (place.startsWith("...") && typeof value === "object") Object.assign(fields, value);
+        else fields[field] = value;
+      }
+      const value = await http.json<Record<string, unknown>>({
+        method,
+        path: base + filled,
+        [method === "POST" ? "body" : "query"]: fields,
+      });
+      if (answer === "json") return value;
+      if (answer !== "session" && answer !== "fork") return value[answer];
+      const session = sessionClient(http, String(value["session"]));
+      return answer === "session" ? session : { ...value, session };
+    };
+    return [name, call];
+  });
+  // Tests call each method by its route.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  return Object.fromEntries(methods) as Methods;
 }
 
 async function* events(

@@ -105,6 +105,13 @@ describe("each method passes on all that it is given", () => {
     readonly [call: (client: Client) => Promise<unknown>, body?: object]
   > = {
     "POST /api/sessions": [(client) => client.createSession("x"), { id: "x" }],
+    "POST /api/sessions ": [
+      (client) => client.createSession("y", { metadata: { a: 1 }, agent: "coder" }),
+      { id: "y", metadata: { a: 1 }, agent: "coder" },
+    ],
+    "GET /api/sessions?where=%7B%22tenant%22%3A%22acme%22%7D": [
+      (client) => client.sessions({ where: { tenant: "acme" } }),
+    ],
     "GET /api/sessions?after=a&prefix=p&status=idle&limit=2": [
       (client) => client.sessions({ after: "a", prefix: "p", status: "idle", limit: 2 }),
     ],
@@ -128,8 +135,13 @@ describe("each method passes on all that it is given", () => {
     "GET /api/blobs/00ff": [(client) => client.blob("00ff")],
     "GET /api/sessions/s?position=4": [(client) => client.session("s").view(4)],
     "GET /api/sessions/s/prompt?position=4": [(client) => client.session("s").prompt(4)],
+    "GET /api/sessions/s?position=5": [(client) => client.session("s").at(5)],
+    "GET /api/sessions/s/sub-agents": [(client) => client.session("s").subAgents()],
     "GET /api/sessions/s/diff?before=1&after=4": [(client) => client.session("s").diff(1, 4)],
     "GET /api/sessions/s/context?position=4": [(client) => client.session("s").context(4)],
+    "GET /api/sessions/s/context?position=5": [
+      (client) => client.session("s").context({ position: 5 }),
+    ],
     "GET /api/sessions/s/branches": [(client) => client.session("s").branches()],
     "GET /api/sessions/s/approvals": [(client) => client.session("s").approvals()],
     "GET /api/sessions/s/queue": [(client) => client.session("s").queue()],
@@ -167,6 +179,44 @@ describe("each method passes on all that it is given", () => {
       { delivery: "follow-up", notBefore: "2030-01-01T00:00:00Z" },
     ],
     "DELETE /api/sessions/s/queue/m": [(client) => client.session("s").withdraw("m")],
+    "DELETE /api/sessions/s/queue/n?reason=late": [
+      (client) => client.session("s").withdraw("n", "late"),
+    ],
+    "DELETE /api/sessions/s/queue/o?reason=later": [
+      (client) => client.session("s").withdraw("o", { reason: "later" }),
+    ],
+    "POST /api/sessions/s/regenerate": [
+      (client) => client.session("s").regenerate({ messageId: "m", idempotencyKey: "k", basedOn }),
+      { messageId: "m", idempotencyKey: "k", basedOn },
+    ],
+    "POST /api/approvals/s~5": [
+      (client) => client.session("s").approve("s~5", answer),
+      { approved: true, ...answer },
+    ],
+    "POST /api/approvals/s~6": [(client) => client.session("s").deny("s~6"), { approved: false }],
+    "POST /api/outputs/s~7": [
+      (client) => client.session("s").answerCall("s~7", { output: [1] }),
+      { output: [1] },
+    ],
+    "DELETE /api/sessions/s/approvals/pay%20out": [
+      (client) => client.session("s").forgetApproval("pay out"),
+    ],
+    "POST /api/sessions/s/configure": [
+      (client) => client.session("s").configure({ agent: "coder" }),
+      { agent: "coder" },
+    ],
+    "POST /api/sessions/s/metadata": [
+      (client) => client.session("s").setMetadata({ a: 1 }),
+      { metadata: { a: 1 } },
+    ],
+    "POST /api/sessions/s/redact": [
+      (client) => client.session("s").redact([{ from: 1, to: 2 }, 4], { reason: "r" }),
+      { what: [{ from: 1, to: 2 }, 4], reason: "r" },
+    ],
+    "POST /api/sessions/s/close": [
+      (client) => client.session("s").close("done"),
+      { reason: "done" },
+    ],
     "POST /api/sessions/s/resume": [(client) => client.session("s").resume(), {}],
     "POST /api/sessions/s/cancel": [
       (client) => client.session("s").cancel({ mode: "after-tools", reason: "r", withdraw: true }),
@@ -200,7 +250,7 @@ describe("each method passes on all that it is given", () => {
   it.each(Object.entries(cases))("%s", async (request, [call, body]) => {
     const server = new ScriptedServer(json({ session: "s" }));
     await call(clientOf(server));
-    expect(server.paths).toEqual([request]);
+    expect(server.paths).toEqual([request.trim()]);
     expect(server.seen[0]?.body).toEqual(body);
   });
 });

@@ -34,6 +34,8 @@ describe("a client", () => {
       "Two.",
       "Three.",
       "Four.",
+      "Five.",
+      "Six.",
     );
     await using _ = place;
     const session = await client.createSession("s");
@@ -84,6 +86,19 @@ describe("a client", () => {
     const rerun = await session.rerun({ id: "r" });
     expect(rerun.session.id).toBe("r");
     await (await place.runtime.session("r")).atRest();
+
+    const again = await session.regenerate({ messageId: "c", idempotencyKey: "k" });
+    expect(again).toMatchObject({ messageId: "c", replaced: { turns: [3] } });
+    await resting();
+    expect(await session.subAgents()).toMatchObject({ subAgents: [] });
+    await session.setMetadata({ tenant: "acme" });
+    const { sessions: found } = await client.sessions({ where: { tenant: "acme" } });
+    expect(found).toMatchObject([{ session: "s", metadata: { tenant: "acme" } }]);
+    const made = await client.createSession("m", { metadata: { tenant: "bolt" } });
+    expect((await made.view()).summary.metadata).toEqual({ tenant: "bolt" });
+    expect(await made.close("done")).toBe(undefined);
+    expect((await made.view()).summary.status).toBe("closed");
+    await made.delete();
 
     const { sessions, next } = await client.sessions({ limit: 2 });
     const rest = await client.sessions({ limit: 2, ...(next !== undefined && { after: next }) });
