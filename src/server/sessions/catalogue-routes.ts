@@ -51,7 +51,8 @@ function routeOf(first: Served, group: readonly Served[]): Route {
     ...(method === "post"
       ? { body: fields.safeParse({}).success ? fields.optional() : fields }
       : { query: fields }),
-    ...answerOf(first),
+    answer: answerSchema(first),
+    status: statuses[first.answer.kind] ?? 200,
     handle: async (call) => {
       const given = { ...call.query, ...call.body };
       return await carryOut(asked(given), given, call);
@@ -144,27 +145,27 @@ async function argumentOf(
 
 // The answers: what the session's method answered, as JSON.
 
-const turnFields = { messageId: z.string(), position: z.int() };
+const statuses: Readonly<Partial<Record<Command["answer"]["kind"], number>>> = {
+  turn: 202,
+  session: 201,
+  "turn-in-fork": 201,
+};
 
-function answerOf({ name, answer }: Served): {
-  readonly answer: z.ZodType;
-  readonly status?: number;
-} {
+function answerSchema({ name, answer }: Served): z.ZodType {
+  const begun = { messageId: z.string(), position: z.int() };
   switch (answer.kind) {
     case "json":
-      return { answer: answer.schema };
+      return answer.schema;
     case "list":
-      return { answer: z.object({ [name]: z.array(answer.of) }) };
-    case "turn": {
-      const replaced = rewoundSchema.optional();
-      return { answer: z.object({ ...turnFields, queued: z.boolean(), replaced }), status: 202 };
-    }
+      return z.object({ [name]: z.array(answer.of) });
+    case "turn":
+      return z.object({ ...begun, queued: z.boolean(), replaced: rewoundSchema.optional() });
     case "session":
-      return { answer: z.object({ session: z.string() }), status: 201 };
+      return z.object({ session: z.string() });
     case "turn-in-fork":
-      return { answer: z.object({ session: z.string(), ...turnFields }), status: 201 };
+      return z.object({ session: z.string(), ...begun });
     default:
-      return { answer: z.object({ position: z.int() }) };
+      return z.object({ position: z.int() });
   }
 }
 
@@ -175,8 +176,9 @@ async function answered(
   { runtime, session }: Call,
   rewinds: boolean,
 ): Promise<Response> {
-  const { status } = answerOf(command);
-  switch (command.answer.kind) {
+  const { kind } = command.answer;
+  const status = statuses[kind];
+  switch (kind) {
     case "json":
       return json(value);
     case "list":

@@ -8,7 +8,7 @@ import { TurnlogError, type SessionEvent } from "../../events/index.ts";
 import type { Session } from "../../runtime/index.ts";
 import { problemOf } from "../problems/problem.ts";
 import type { Call } from "../route/route.ts";
-import { messageInput, postedParts } from "../sessions/posted-message.ts";
+import { messageInput, postedMessage } from "../sessions/posted-message.ts";
 import type { FrameReader, Socket } from "./server-socket.ts";
 
 export type SocketCall = Pick<Call, "runtime" | "by" | "allow"> & {
@@ -22,7 +22,7 @@ const frame = z.discriminatedUnion("type", [
   of(
     "send",
     z.strictObject({
-      message: z.union([z.string().min(1), postedParts]),
+      message: postedMessage,
       id: z.string().min(1).exactOptional(),
       delivery: z.enum(["steer", "follow-up"]).exactOptional(),
     }),
