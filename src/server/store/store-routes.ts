@@ -6,7 +6,6 @@ import type { StoreLog } from "../../store/leveldb/index.ts";
 import { json, route, type Route } from "../route/route.ts";
 import { answerLines, logCall, type LogCall, type ReadableLog } from "./log-reading.ts";
 
-const position = z.int().positive();
 const done = z.looseObject({});
 
 /**
@@ -108,22 +107,6 @@ export function storeRoutes(store: StoreLog): readonly Route[] {
       body: z.strictObject({}),
       answer: done,
       handle: async ({ runtime }) => json(await runtime.collectBlobs()),
-    }),
-    route({
-      name: "storeRedact",
-      method: "post",
-      path: "/store/redact",
-      action: "delete",
-      summary: "Redacts positions of a session permanently.",
-      body: z.strictObject({
-        session: z.string(),
-        positions: z.array(z.strictObject({ from: position, to: position })),
-        reason: z.string().exactOptional(),
-      }),
-      answer: done,
-      sessionOf: ({ body }) => body.session,
-      handle: async ({ body: { session, positions, ...options }, runtime, by }) =>
-        json(await runtime.redact(session, positions, { ...options, ...by })),
     }),
   ];
 }
