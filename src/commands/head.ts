@@ -5,7 +5,6 @@ import type { HistoryItem } from "../projections/index.ts";
 import type { SessionState } from "../state/index.ts";
 import { z } from "zod";
 import type { CommandTarget } from "./target.ts";
-import { lastMessageId } from "./rewinding.ts";
 
 /** The last turn or message that a caller saw. The id of a message names its first reply, the number of a turn any. */
 export type Seen = { readonly turn: number } | { readonly messageId: string };
@@ -59,4 +58,9 @@ export function assertBasedOn({ session, state }: CommandTarget, seen: Seen | un
     `Session ${session} has moved on since ${was}: its head is turn ${head.turn}, message ${head.messageId ?? "none"}, on branch ${head.branch}. Show the session again, and repeat the command if it is still wanted. Nothing was recorded.`,
     { session, position: state.position, details: { head } },
   );
+}
+
+export function lastMessageId({ history }: SessionState): string | undefined {
+  const last = history.items.findLast((item) => item.kind === "user");
+  return last?.kind === "user" ? last.id : undefined;
 }

@@ -41,10 +41,9 @@ export {
   callToAnswer,
   isAnswered,
 } from "./answers.ts";
-export { assertBasedOn, basedOn, type Seen } from "./head.ts";
+export { assertBasedOn, basedOn, lastMessageId, type Seen } from "./head.ts";
 export { laterThan, resumed, takeDue, waitingMessage } from "./messages.ts";
 export {
-  lastMessageId,
   lastRun,
   leavingBranch,
   leftTurns,
@@ -56,7 +55,7 @@ export {
   rewind,
   rewoundSchema,
   runAgain,
-} from "./rewinding.ts";
+} from "./branches.ts";
 export { cancel, type Cancellation, type Cancelled, type CancelOptions } from "./turns.ts";
 export {
   deletion,

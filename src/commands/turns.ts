@@ -1,13 +1,10 @@
-/** The commands about a session's turns: `cancel` and `regenerate`. Pure. */
+/** The command that ends a turn: `cancel`. Pure. */
 
 import { z } from "zod";
 import { defined, type CancelMode, type EventBody, type TurnEndReason } from "../events/index.ts";
-import { outputSchema, turnContextSchema } from "../agent/index.ts";
 import type { DescribedCall, SessionState } from "../state/index.ts";
-import { flag, oneOf, shortName, text, thing } from "../validation/index.ts";
+import { flag, oneOf, text } from "../validation/index.ts";
 import { runtimeCommand, type Command } from "./command.ts";
-import { basedOn } from "./head.ts";
-import type { RegenerateOptions } from "./options.ts";
 import { by, options } from "./parameters.ts";
 
 export const turnCommands: readonly Command[] = [
@@ -35,37 +32,6 @@ export const turnCommands: readonly Command[] = [
       const mode = next?.type === "turn.cancel-requested" ? next.data.mode : "after-tools";
       const { reason, by: who } = event.data;
       return () => [{ ...defined({ mode, reason, by: who }), withdraw: true }];
-    },
-  }),
-  runtimeCommand({
-    name: "regenerate",
-    parameters: [
-      options<RegenerateOptions>({
-        fields: {
-          messageId: shortName,
-          idempotencyKey: shortName,
-          basedOn,
-          by,
-          context: turnContextSchema,
-          output: outputSchema,
-          options: thing("anything", () => true),
-        },
-        local: ["context", "output", "options"],
-      }),
-    ],
-    permission: "rewind",
-    route: {
-      method: "post",
-      path: "/regenerate",
-      summary:
-        "Runs a turn again for another reply, by default the last one. `Idempotency-Key` names the regeneration.",
-    },
-    answer: { kind: "turn" },
-    recorded: (event) => {
-      if (event.type !== "session.rewound" || event.data.edit !== undefined) return undefined;
-      const { again, key: idempotencyKey } = event.data;
-      const messageId = again?.at(-1);
-      return messageId === undefined ? undefined : () => [defined({ messageId, idempotencyKey })];
     },
   }),
 ];

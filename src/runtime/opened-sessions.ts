@@ -35,7 +35,7 @@ import type { SessionActor } from "./session/actor.ts";
 import type { SessionAgent } from "./live/agent-of-session.ts";
 import type { LiveSessions } from "./live/live-sessions.ts";
 import {
-  assertIdle as assertIdleTarget,
+  assertIdle,
   assertNotClosed,
   commands,
   ownArguments,
@@ -150,9 +150,9 @@ export class OpenedSessions {
         assertMetadata(this.#host.options.metadataSchema, session, metadata),
       delete: this.#host.delete,
       redact: this.#host.redact,
-      configure: (name, changes) =>
+      changeAgent: (name, changes, command) =>
         liveSessions.working(name, () =>
-          configureLive(name, changes, { agents: this.#host.agents, live: liveSessions }),
+          configureLive(name, changes, command, { agents: this.#host.agents, live: liveSessions }),
         ),
       fork: (from, fork, recovery) =>
         liveSessions.working(from, async () => {
@@ -301,22 +301,22 @@ function forkedThere(session: string, cause: unknown): TurnlogError {
 async function configureLive(
   session: string,
   changes: AgentChanges,
+  command: string,
   { agents, live }: { readonly agents: AgentRegistry; readonly live: LiveSessions },
 ): Promise<void> {
   const before = await live.activate(session);
-  assertIdle(before);
-  const after = await agents.changed(session, before.agent, changes, "configure");
+  const assertMayChange = ({ actor }: LiveSession): undefined => {
+    assertNotClosed(actor, command);
+    assertIdle(actor, command);
+  };
+  assertMayChange(before);
+  const after = await agents.changed(session, before.agent, changes, command);
   if (after === before.agent) return;
   // A new actor takes all that depends on the agent, and records the change.
-  await live.whilePassive(session, assertIdle, async () => {
+  await live.whilePassive(session, assertMayChange, async () => {
     agents.set(session, after);
   });
   await live.activate(session);
-}
-
-function assertIdle({ actor }: LiveSession): undefined {
-  assertNotClosed(actor, "configure");
-  assertIdleTarget(actor, "configure");
 }
 
 interface Recorded {

@@ -591,7 +591,6 @@ const mayImport: Modules = {
     "archive",
     "cli/terminal",
     "cli/output",
-    "commands",
     "runtime",
     "sharing",
     "client",

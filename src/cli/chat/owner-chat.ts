@@ -3,7 +3,6 @@
 import { type SessionEvent, TurnlogError } from "../../events/index.ts";
 import { heldInput, receiveInput, type UserInput } from "../../media/index.ts";
 import { eventsOfTurn } from "../../runtime/index.ts";
-import type { Rewound } from "../../commands/index.ts";
 import type { MessagePart, SessionClient } from "../../client/index.ts";
 import type { StoreOwner } from "../owner/store-owner.ts";
 import type { ChatHost, ChatResult, ChatSession, ChatTurn } from "./host/chat-session.ts";
@@ -13,13 +12,11 @@ import type { BegunRerun, RerunRequest } from "./run-turn.ts";
 export function ownerHost({ client, log }: StoreOwner): ChatHost {
   return {
     log,
-    session: async (id) => chatSession(client, await client.createSession(id)),
+    session: async (id) => chatSession(await client.createSession(id)),
     close: async () => {},
     [Symbol.asyncDispose]: async () => {},
   };
 }
-
-type Client = StoreOwner["client"];
 
 /**
  * Begins a rerun there, by that process's agent.
@@ -31,47 +28,29 @@ export async function ownerRerun(
 ): Promise<BegunRerun> {
   const origin = client.session(session);
   const begun = await origin.rerun(step === undefined ? { id, position } : { id, step });
-  return { ...begun, fork: chatSession(client, begun.session) };
+  return { ...begun, fork: chatSession(begun.session) };
 }
 
-interface Accepted {
-  readonly messageId: string;
-  readonly position: number;
-  readonly replaced?: Rewound;
-}
+type Accepted = Awaited<ReturnType<SessionClient["send"]>>;
 
-function chatSession(client: Client, session: SessionClient): ChatSession {
+function chatSession(session: SessionClient): ChatSession {
   const { id } = session;
-  const base = `/api/sessions/${encodeURIComponent(id)}`;
-  const post = (path: string, body: object): Promise<Accepted> =>
-    client.http.json({ method: "POST", path: base + path, body });
   return {
     ...session,
-    approve: (approvalId, answer) => client.approve(approvalId, answer),
-    deny: (approvalId, answer) => client.deny(approvalId, answer),
-    forgetApproval: async (tool) => {
-      const path = `${base}/approvals/${encodeURIComponent(tool)}`;
-      await client.http.json({ method: "DELETE", path });
-    },
-    context: ({ position } = {}) => session.context(position),
-    preview: async ({ position, compact } = {}) => {
+    preview: async ({ compact, ...at } = {}) => {
       if (compact !== undefined) throw ownWay();
-      return await session.preview(position);
+      return await session.preview(at);
     },
     compact: async (strategy) => {
       if (strategy !== undefined) throw ownWay();
       return await session.compact();
     },
-    view: () => session.view(),
-    at: (position) => session.view(position),
     idle: () => untilIdle(session),
-    send: async (input, options = {}) => {
-      const message = await messageParts(id, input);
-      return turnOf(session, await post("/queue", { message, ...options }));
-    },
+    send: async (input, options) =>
+      turnOf(session, await session.send(await messageParts(id, input), options)),
     turn: async (messageId) => turnOf(session, { messageId, position: 1 }),
-    regenerate: async () => turnOf(session, await post("/regenerate", {})),
-    fork: async (options) => chatSession(client, await session.fork(options)),
+    regenerate: async () => turnOf(session, await session.regenerate()),
+    fork: async (options) => chatSession(await session.fork(options)),
   };
 }
 
@@ -106,7 +85,10 @@ function noFile(session: string): TurnlogError {
   );
 }
 
-function turnOf(session: SessionClient, { messageId, position, replaced }: Accepted): ChatTurn {
+function turnOf(
+  session: SessionClient,
+  { messageId, position, replaced }: Pick<Accepted, "messageId" | "position" | "replaced">,
+): ChatTurn {
   const events = (): AsyncIterable<SessionEvent> => {
     const left = new AbortController();
     const all = session.events({ from: position, signal: left.signal });

@@ -72,7 +72,7 @@ export interface SessionHost extends Preparing {
   /** Forks the stored session and activates the fork. */
   fork(session: string, options: ForkOptions, recovery?: RecoveryPolicy): Promise<Session>;
   /** Activates the session again with a changed agent. */
-  configure(session: string, changes: AgentChanges): Promise<void>;
+  changeAgent(session: string, changes: AgentChanges, command: string): Promise<void>;
   /** Passivates the session and deletes it. */
   delete(session: string, options: DeleteOptions): Promise<DeletedWithBlobs>;
   /** Passivates the session and redacts it. */
@@ -238,7 +238,7 @@ export function sessionExecution(id: string, host: SessionHost, asked?: string):
       return { session, turn: await session.turn(messageId), position: last };
     },
 
-    configure: (changes) => host.configure(id, changes),
+    configure: (changes) => host.changeAgent(id, changes, "configure"),
     delete: (options: DeleteOptions = {}) => host.delete(id, options),
     redact: (what, options = {}) => host.redact(id, [what].flat(), options),
     at: (position) => viewSession(log, id, position),

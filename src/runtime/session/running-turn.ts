@@ -86,10 +86,7 @@ export class RunningTurn {
   }
 
   /** Holds values against the agent's schemas; undefined without any. @throws TurnlogError `INVALID_INPUT` */
-  assertValid(
-    { context, options }: TurnValues,
-    command: "send" | "regenerate" = "send",
-  ): Promise<void> | undefined {
+  assertValid({ context, options }: TurnValues, command = "send"): Promise<void> | undefined {
     if (context === undefined && options === undefined) return undefined;
     return this.#assertValid(context, options, command);
   }
