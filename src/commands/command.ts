@@ -11,7 +11,7 @@ import type { EventBody, JsonObject, SessionEvent } from "../events/index.ts";
 import type { SessionView } from "../state/index.ts";
 import type { Seen } from "./head.ts";
 import type { Parameter } from "./parameters.ts";
-import type { RewindDecision } from "./branches.ts";
+import type { RewindDecision } from "./rewound.ts";
 import type { CommandTarget } from "./target.ts";
 
 /** What a request does, for the server's `authorize`. */

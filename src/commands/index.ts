@@ -49,13 +49,10 @@ export {
   leftTurns,
   replaceMessage,
   replacing,
-  type RewindDecision,
-  type RewindPlace,
-  type Rewound,
   rewind,
-  rewoundSchema,
   runAgain,
 } from "./branches.ts";
+export { type RewindDecision, type RewindPlace, type Rewound, rewoundSchema } from "./rewound.ts";
 export { cancel, type Cancellation, type Cancelled, type CancelOptions } from "./turns.ts";
 export {
   deletion,

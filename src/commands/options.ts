@@ -5,7 +5,7 @@ import type { Delivery, FollowOptions } from "../events/index.ts";
 import type { RerunPlace } from "../state/index.ts";
 import type { Agent, TurnContext } from "../agent/index.ts";
 import type { CompactionStrategy } from "../context/index.ts";
-import type { RewindPlace } from "./branches.ts";
+import type { RewindPlace } from "./rewound.ts";
 import type { Seen } from "./head.ts";
 
 /** The values of a message for the turn that it begins. Not in the log. */
