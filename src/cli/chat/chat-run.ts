@@ -127,7 +127,10 @@ async function runThere(
   output: Output,
 ): Promise<ExitCode | Moved> {
   const { progress } = output;
-  const words = `${sentenceCase(owner.name)} has the store open: its agent answers.`;
+  const words =
+    owner.pid === undefined
+      ? `The agent of ${owner.name} answers.`
+      : `${sentenceCase(owner.name)} has the store open: its agent answers.`;
   await writeSentence(progress, progress.style("dim", words));
   const host = ownerHost(owner);
   try {
