@@ -2,6 +2,7 @@
 
 import { afterEach, expect, it } from "vitest";
 import { serveNode } from "../../src/server/index.ts";
+import { run } from "./command-line.ts";
 import { chatting, everyCommand, openRuntime, prepare, type Carrier } from "./every-carrier.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
@@ -55,4 +56,28 @@ it("every command prints the same, whoever runs the session", async () => {
 it("a chat and a rerun end their turns, whoever runs the session", async () => {
   for (const carrier of [await closed(), await inUse(), await served()])
     expect(await chatting(carrier)).toEqual(["turn.ended", "turn.ended"]);
+});
+
+it("the command line says what a server refuses, and that a store is where it is", async () => {
+  const { folder, options, env = {} } = await served();
+  const said = async (
+    args: readonly string[],
+    token = env["TURNLOG_TOKEN"] ?? "",
+  ): Promise<string> => {
+    const { code, stderr } = await run([...args, ...options], {
+      cwd: folder.path,
+      env: { TURNLOG_TOKEN: token },
+    });
+    return `${code} ${stderr}`;
+  };
+  expect(await said(["sessions"], "another token")).toMatch(/^1 .*\[UNAUTHORIZED\]/s);
+  expect(await said(["rewind", "s", "--to", "1"], "")).toMatch(/^1 .*\[UNAUTHORIZED\]/s);
+  expect(await said(["gc"])).toContain("run it where the store is");
+  expect(await said(["backup", "copy"])).toContain("run it where the store is");
+  expect(await said(["serve"])).toContain("run it where the store is");
+  expect(await said(["sessions", "--keys", "keys"])).toContain("--keys works only where");
+  expect(await said(["sessions", "--postgres", "postgres://x"])).toContain(
+    "both name the sessions",
+  );
+  expect(await said(["studio", "--no-open"])).toMatch(/^1 /);
 });

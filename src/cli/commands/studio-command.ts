@@ -53,6 +53,8 @@ export async function studio(given: unknown, output: Output): Promise<ExitCode> 
       throw new UsageError(
         `--agent would have no effect: ${owner.name} has the store open, and its agent answers. Leave it out, or close the store there.`,
       );
+    // A server may have no studio, or not for everyone: better said here than on an empty page.
+    await owner.client.http.json({ path: "/api/studio/about" });
     const start = () => serveElsewhere(owner.fetch, { port, onError: report });
     return await shown(await listening(port, start), options, output);
   }
