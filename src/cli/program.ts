@@ -5,12 +5,12 @@
  */
 
 import { readFileSync } from "node:fs";
-import { Command, CommanderError, Option } from "commander";
+import { type Command, CommanderError, Option } from "commander";
 import { addChatCommands } from "./commands/chat-commands.ts";
 import { addKeepCommands } from "./commands/keep-commands.ts";
 import { addLookCommands } from "./commands/look-commands.ts";
 import { addCompletionCommand, addHelpCommand, refuseMistyped } from "./commands/shell-commands.ts";
-import { runsWith } from "./commands/loaded-command.ts";
+import { LoadedCommand } from "./commands/loaded-command.ts";
 import { addExamples } from "./commands/command-examples.ts";
 import { DEFAULT_DIR, isReaderGone, processOutput, type Output } from "./output/output.ts";
 import {
@@ -57,7 +57,7 @@ async function exitCodeOf(error: unknown, output: Output, debug: boolean): Promi
 
 /** All commands with their options. @param end - Receives the exit code of a command. */
 export function commandLine(output: Output, end: (code: ExitCode) => void): Command {
-  const program = new Command("turnlog")
+  const program = new LoadedCommand("turnlog", output, end)
     .description(
       "Durable LLM agent sessions. Without a command: chat with an agent about this folder.",
     )
@@ -106,10 +106,9 @@ export function commandLine(output: Output, end: (code: ExitCode) => void): Comm
     .helpCommand(false)
     .exitOverride();
 
-  const runs = runsWith(output, end);
-  addChatCommands(program, runs);
-  addLookCommands(program, runs);
-  addKeepCommands(program, runs);
+  addChatCommands(program);
+  addLookCommands(program);
+  addKeepCommands(program);
   addCompletionCommand(program, output);
   addHelpCommand(program);
   addExamples(program);

@@ -1,15 +1,13 @@
 /** `turnlog backup`: copies the store into an empty folder and checks the copy. */
 
 import { resolve } from "node:path";
-import { z } from "zod";
 import { DONE, type ExitCode } from "../output/error-report.ts";
 import { writeLine, type Output } from "../output/output.ts";
 import { jsonText } from "../output/visible-text.ts";
 import { unlessInterrupted } from "../settings/environment.ts";
-import { openFolder, storeOptions } from "../settings/store-folder.ts";
+import { openFolder } from "../settings/store-folder.ts";
 import { amount, figure } from "../wording/wording.ts";
-
-const optionsSchema = z.object(storeOptions);
+import type { Given } from "./option-values.ts";
 
 const STEP = 100_000;
 
@@ -19,10 +17,9 @@ const inTheOtherProcess =
 
 export async function backup(
   folder: string,
-  given: unknown,
+  { dir, takeOver, json }: Given,
   { data, progress }: Output,
 ): Promise<ExitCode> {
-  const { dir, takeOver, json } = optionsSchema.parse(given);
   await using log = await openFolder(
     { dir, takeOver },
     { readOnly: true, elsewhere: inTheOtherProcess },

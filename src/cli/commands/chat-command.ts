@@ -3,14 +3,12 @@
 import { stat } from "node:fs/promises";
 import { text as readAll } from "node:stream/consumers";
 import { isatty } from "node:tty";
-import { z } from "zod";
 import { hasCode, parseSessionId, TurnlogError } from "../../events/index.ts";
 import { runChat, type ChatRun } from "../chat/chat-run.ts";
 import { chooseModel } from "../chat/model/model-choice.ts";
 import { isAddress, isFile } from "../chat/line/mentioned-files.ts";
 import { newSessionName } from "../chat/host/resumed-session.ts";
 import {
-  agentOptions,
   openSessions,
   openStore,
   ownerOf,
@@ -19,19 +17,15 @@ import {
 } from "../settings/store-folder.ts";
 import { readEnvironment } from "../settings/environment.ts";
 import { mcpServers } from "../settings/mcp-config.ts";
-import { humanPace } from "./option-values.ts";
+import { humanPace, type Given } from "./option-values.ts";
+import type { agentOptions, chatOptions, rerunOptions } from "./command-options.ts";
 import type { StoreOwner } from "../owner/store-owner.ts";
 import { type ExitCode, UsageError } from "../output/error-report.ts";
 import type { Output } from "../output/output.ts";
 import { receiveInput } from "../../media/index.ts";
 import { listSessions } from "../../state/index.ts";
 
-const optionsSchema = z.object({
-  ...agentOptions,
-  session: z.string().optional(),
-  continue: z.boolean().default(false),
-  attach: z.array(z.string()).default([]),
-});
+type AgentOptions = Given<typeof agentOptions>;
 
 type Settings = Pick<
   ChatRun,
@@ -48,33 +42,29 @@ type Settings = Pick<
 
 export async function chat(
   words: readonly string[],
-  given: unknown,
+  options: Given<typeof chatOptions>,
   output: Output,
 ): Promise<ExitCode> {
-  const { session: named, continue: isContinued, ...options } = optionsSchema.parse(given);
+  const { session: named, attach: files = [] } = options;
   const findOwner = (): Promise<StoreOwner | undefined> => heededOwner(options);
   const owner = await findOwner();
   const settings = await settingsOf(options, output);
-  const session = isContinued ? await lastSession(options) : sessionName(named);
-  await assertFiles(options.attach);
-  const { attach: files } = options;
+  const session = options.continue ? await lastSession(options) : sessionName(named);
+  await assertFiles(files);
   const text = await onlyMessage(words, settings.canAsk, files.length > 0);
   // Files are read first: an error must not leave an empty session.
   const message = text === undefined ? text : await receiveInput(session, { text, files }, {});
   const isNamed = named !== undefined;
-  const host = { owner, findOwner };
-  return await runChat({ ...options, ...settings, ...host, session, isNamed, message }, output);
+  const asked = { session, isNamed, message, attach: files, owner, findOwner };
+  return await runChat({ ...options, ...settings, ...asked }, output);
 }
 
-const rerunSchema = optionsSchema.omit({ session: true, continue: true }).extend({
-  position: z.int().positive().optional(),
-  step: z.int().positive().optional(),
-  as: z.string().optional(),
-});
-
 /** Runs a turn again with a live model, in a fork. @throws UsageError; TurnlogError as {@link rerunTurn} */
-export async function rerun(session: string, given: unknown, output: Output): Promise<ExitCode> {
-  const { position, step, as, ...options } = rerunSchema.parse(given);
+export async function rerun(
+  session: string,
+  { position, step, as, ...options }: Given<typeof rerunOptions>,
+  output: Output,
+): Promise<ExitCode> {
   if (position !== undefined && step !== undefined)
     throw new UsageError("--position and --step both name the start: give one of them.");
   const findOwner = (): Promise<StoreOwner | undefined> => heededOwner(options);
@@ -83,22 +73,20 @@ export async function rerun(session: string, given: unknown, output: Output): Pr
   if (owner === undefined) await (await openStore(options, { readOnly: true })).close();
   const settings = await settingsOf(options, output);
   const fork = sessionName(as);
-  const again = { session: fork, isNamed: as !== undefined, message: undefined };
+  const again = { session: fork, isNamed: as !== undefined, message: undefined, attach: [] };
   const place = { session, as: fork, position, step };
   const host = { owner, findOwner };
   return await runChat({ ...options, ...settings, ...again, ...host, rerun: place }, output);
 }
 
 /** The process that has the store open. @throws UsageError for options about an agent, which is that process's */
-async function heededOwner(
-  options: Omit<z.infer<typeof optionsSchema>, "session" | "continue">,
-): Promise<StoreOwner | undefined> {
+async function heededOwner(options: AgentOptions): Promise<StoreOwner | undefined> {
   const owner = await ownerOf(options);
   if (owner === undefined) return undefined;
   const idle = [
     ...(options.model === undefined ? [] : ["--model"]),
     ...(options.allowWrite ? ["--allow-write"] : []),
-    ...(options.mcp.length === 0 ? [] : ["--mcp"]),
+    ...(options.mcp === undefined ? [] : ["--mcp"]),
     ...(options.mcpConfig === undefined ? [] : ["--mcp-config"]),
     ...(options.hashChain ? ["--hash-chain"] : []),
     ...(options.durability === "sync" ? [] : ["--durability"]),
@@ -111,11 +99,8 @@ async function heededOwner(
   return owner;
 }
 
-async function settingsOf(
-  options: Pick<z.infer<typeof optionsSchema>, "model" | "json" | "mcp" | "mcpConfig" | "pace">,
-  { progress }: Output,
-): Promise<Settings> {
-  const { model, json, mcp: commands, mcpConfig: file } = options;
+async function settingsOf(options: AgentOptions, { progress }: Output): Promise<Settings> {
+  const { model, json, mcp: commands = [], mcpConfig: file } = options;
   const environment = readEnvironment(process.env);
   const { startedBy, instructions, compaction, editor } = environment;
   const choice = chooseModel(model, environment);

@@ -1,115 +1,64 @@
 /** Defines the commands chat, serve, rerun, fork, rewind and checkout. */
 
-import { type Command, Option } from "commander";
-import type { Runs } from "./loaded-command.ts";
-import { atLeastOne, collect, position, speakingPace, step, wholeNumber } from "./option-values.ts";
+import type { LoadedCommand } from "./loaded-command.ts";
+import {
+  chatOptions,
+  forkOptions,
+  rerunOptions,
+  rewindOptions,
+  serveOptions,
+  studioOptions,
+  tell,
+} from "./command-options.ts";
+import { atLeastOne } from "./option-values.ts";
 
-export function addChatCommands(program: Command, runs: Runs): void {
-  agentOptions(
-    program
-      .command("chat", { isDefault: true })
-      .description("ask an agent about this folder, in one message or a conversation")
-      .argument(
-        "[message...]",
-        "the message; if absent, it comes from a pipe or is typed in a terminal",
-      )
-      .option("--session <id>", "continue a session, or begin one with this id")
-      .addOption(
-        new Option("-c, --continue", "continue the session that was used last").conflicts(
-          "session",
-        ),
-      )
-      .option(
-        "--demo",
-        "a half-minute tour, without a key: the process is killed mid-word and resumes",
-      )
-      .addOption(new Option("--demo-folder <folder>").hideHelp())
-      .option(
-        "--attach <file>",
-        "attach a file to the message, by path or address (repeatable)",
-        collect,
-      ),
-  )
+export function addChatCommands(program: LoadedCommand): void {
+  program
+    .command("chat", { isDefault: true })
+    .description("ask an agent about this folder, in one message or a conversation")
+    .argument(
+      "[message...]",
+      "the message; if absent, it comes from a pipe or is typed in a terminal",
+    )
     .addHelpText("after", chatHelp)
-    .action(
-      runs(async ({ demo: isDemo }) =>
-        isDemo === true
-          ? (await import("./demo-command.ts")).demo
-          : (await import("./chat-command.ts")).chat,
-      ),
+    .does(chatOptions, async ({ demo }) =>
+      demo ? (await import("./demo-command.ts")).demo : (await import("./chat-command.ts")).chat,
     );
 
-  agentOptions(
-    program
-      .command("serve")
-      .description("serve the sessions of the store over HTTP, for pages and programs")
-      .option("--port <n>", "the port; 0 takes a free one", wholeNumber, 4400)
-      .option("--host <address>", "the address to listen at", "127.0.0.1")
-      .addOption(
-        new Option(
-          "--token <token>",
-          "the token that requests must send (default: one kept in the store's folder)",
-        ).env("TURNLOG_TOKEN"),
-      )
-      .option(
-        "--no-token",
-        "let in every program on this machine; works only with the machine's own address",
-      )
-      .option("--hosts <name>", "a host name by which the server is reached (repeatable)", collect)
-      .option(
-        "--leave-turns",
-        "at the start, continue all turns that the previous process left at SIGTERM",
-        false,
-      )
-      .option("--origins <origin>", "a site whose pages may use the server (repeatable)", collect)
-      .option("--agent <module>", "the agent: a module that exports it as agent or as default"),
-  )
+  program
+    .command("serve")
+    .description("serve the sessions of the store over HTTP, for pages and programs")
     .addHelpText("after", serveHelp)
-    .action(runs(async () => (await import("./serve-command.ts")).serve));
+    .does(serveOptions, async () => (await import("./serve-command.ts")).serve);
 
   program
     .command("studio")
     .description(
       "open the studio in a browser: read sessions, walk through their time, act on them",
     )
-    .option("--session <id>", "the session to open")
-    .option("--demo", "open a temporary store with sessions to look at")
-    .option("--agent <module>", "the agent: a module that exports it; without it nothing can run")
-    .option("--port <n>", "the port; 0 takes a free one", wholeNumber, 4401)
-    .option("--no-open", "only print the address")
     .addHelpText("after", "\nThe printed address signs in one browser, once, within ten minutes.")
-    .action(runs(async () => (await import("./studio-command.ts")).studio));
+    .does(studioOptions, async () => (await import("./studio-command.ts")).studio);
 
-  agentOptions(
-    program
-      .command("rerun")
-      .description(
-        "run a session's last turn again, live and in a fork, from its beginning or from a step",
-      )
-      .argument("<session>", "its id")
-      .option("--step <n>", "the step to begin with, counted from 1", step)
-      .option("--position <n>", "a position in the middle of a turn", position)
-      .option("--as <id>", "the fork's id (default: a new one)"),
-  ).action(runs(async () => (await import("./chat-command.ts")).rerun));
+  program
+    .command("rerun")
+    .description(
+      "run a session's last turn again, live and in a fork, from its beginning or from a step",
+    )
+    .argument("<session>", "its id")
+    .does(rerunOptions, async () => (await import("./chat-command.ts")).rerun);
 
   program
     .command("fork")
     .description("create a session that shares another's events up to a position; runs nothing")
     .argument("<session>", "its id")
-    .option("--position <n>", "the last shared position (default: the end)", position)
-    .option("--as <id>", "the fork's id (default: a new one)")
-    .action(runs(async () => (await import("./fork-command.ts")).fork));
+    .does(forkOptions, async () => (await import("./fork-command.ts")).fork);
 
   program
     .command("rewind")
     .description("go back to the end of an earlier turn, on a new branch; runs nothing")
     .argument("<session>", "its id")
-    .option("--to <n>", "the last position to keep, counted from 1", position)
-    .option("--before-turn <n>", "go back to before a turn, counted from 1", atLeastOne)
-    .option("--before-message <id>", "go back to before the turn of a message")
-    .option("--tell", "tell the model which calls of the turns that are left had run")
     .addHelpText("after", rewindHelp)
-    .action(runs(async () => (await import("./rewind-command.ts")).rewind));
+    .does(rewindOptions, async () => (await import("./rewind-command.ts")).rewind);
 
   program
     .command("checkout")
@@ -118,34 +67,7 @@ export function addChatCommands(program: Command, runs: Runs): void {
     )
     .argument("<session>", "its id")
     .argument("<branch>", "the number of the branch, as `turnlog branches` lists it", atLeastOne)
-    .option("--tell", "tell the model which calls of the turns that are left had run")
-    .action(runs(async () => (await import("./rewind-command.ts")).checkout));
-}
-
-function agentOptions(command: Command): Command {
-  return command
-    .option(
-      "--model <model>",
-      "<provider>:<model>, like openai:gpt-6-astra; <creator>/<model> at the gateway of the AI SDK; <address>#<model>; or offline",
-    )
-    .option("--allow-write", "let the agent write files in this folder")
-    .option("--mcp <command>", "an MCP server: its command, or its address (repeatable)", collect)
-    .option("--mcp-config <file>", 'MCP servers from a file: { "mcpServers": { … } }')
-    .addOption(
-      new Option(
-        "--durability <kind>",
-        "what stored events survive: a power cut (sync), or the end of the process (os)",
-      )
-        .choices(["sync", "os"])
-        .default("sync"),
-    )
-    .option("--hash-chain", "record a chain of digests, so that verify detects any change")
-    .addOption(
-      new Option(
-        "--pace <pace>",
-        "how fast the offline model speaks: human, at-once, or a multiple of human speed (default: human in a terminal, otherwise at-once)",
-      ).argParser(speakingPace),
-    );
+    .does([tell], async () => (await import("./rewind-command.ts")).checkout);
 }
 
 const serveHelp = `

@@ -2,24 +2,27 @@
 
 import { defined } from "../../events/index.ts";
 import { resolve } from "node:path";
-import { z } from "zod";
 import { readContext, type LoggedContext } from "../../runtime/index.ts";
 import { agentParts } from "../chat/model/chat-agent.ts";
 import { contextLines } from "../wording/context-drawing.ts";
 import { readEnvironment } from "../settings/environment.ts";
-import { openSessions, sessionOptions } from "../settings/store-folder.ts";
+import { openSessions } from "../settings/store-folder.ts";
 import { writeLines, type Output } from "../output/output.ts";
 import { jsonText } from "../output/visible-text.ts";
+import type { Given } from "./option-values.ts";
+import type { at } from "./command-options.ts";
 
-const optionsSchema = z.object({
-  ...sessionOptions,
-  position: z.int().positive().optional(),
-});
-
-export async function context(session: string, given: unknown, { data }: Output): Promise<void> {
-  const { dir, remote, keys, takeOver, json, position } = optionsSchema.parse(given);
-  await using log = await openSessions({ dir, remote, keys, takeOver }, { readOnly: true });
-  const found = await readContext(log, session, defined({ position, agents: ownAgents(dir) }));
+export async function context(
+  session: string,
+  { position, json, ...place }: Given<[typeof at]>,
+  { data }: Output,
+): Promise<void> {
+  await using log = await openSessions(place, { readOnly: true });
+  const found = await readContext(
+    log,
+    session,
+    defined({ position, agents: ownAgents(place.dir) }),
+  );
   await writeLines(data, json ? [jsonText(found)] : textLines(found, data));
 }
 

@@ -1,31 +1,21 @@
 /** `turnlog copy`: copies all sessions between a folder and a database. */
 
 import { resolve } from "node:path";
-import { z } from "zod";
 import { copyLog, type CopiedLog } from "../../archive/exchange/index.ts";
 import type { TurnlogError } from "../../events/index.ts";
 import { DONE, UsageError, type ExitCode } from "../output/error-report.ts";
 import { jsonText } from "../output/visible-text.ts";
 import { writeLine, type Output } from "../output/output.ts";
-import {
-  openStore,
-  storeOptions,
-  type StorePlace,
-  type StoreUse,
-} from "../settings/store-folder.ts";
+import { openStore, type StorePlace, type StoreUse } from "../settings/store-folder.ts";
 import { unlessInterrupted } from "../settings/environment.ts";
 import { amount, figure } from "../wording/wording.ts";
+import type { Given } from "./option-values.ts";
+import type { copyOptions } from "./command-options.ts";
 
-const optionsSchema = z.object({
-  ...storeOptions,
-  from: z.string().min(1),
-  to: z.string().min(1),
-  migrate: z.boolean(),
-  follow: z.boolean().default(false),
-});
-
-export async function copy(given: unknown, { data, progress }: Output): Promise<ExitCode> {
-  const { from, to, migrate, follow, takeOver, json } = optionsSchema.parse(given);
+export async function copy(
+  { from, to, migrate, follow, takeOver, json }: Given<typeof copyOptions>,
+  { data, progress }: Output,
+): Promise<ExitCode> {
   const [source, target] = [from, to].map((store) => placeOf(store, migrate, takeOver));
   if (source === undefined || target === undefined || nameOf(source) === nameOf(target))
     throw new UsageError("--from and --to name the same store: name another one with --to.");

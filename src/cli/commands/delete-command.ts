@@ -1,6 +1,5 @@
 /** `turnlog delete`: deletes a session permanently, after confirmation. */
 
-import { z } from "zod";
 import { shellWord, TurnlogError, type EventLog } from "../../events/index.ts";
 import { waitsForAnswer } from "../../state/index.ts";
 import { DONE, INTERRUPTED, type ExitCode, UsageError } from "../output/error-report.ts";
@@ -8,18 +7,9 @@ import { writeLine, type Output } from "../output/output.ts";
 import { assertCanConfirm, isConfirmed } from "../output/question.ts";
 import { jsonText } from "../output/visible-text.ts";
 import { openPort } from "../settings/session-port.ts";
-import { sessionOptions } from "../settings/store-folder.ts";
 import { amount } from "../wording/wording.ts";
-
-const optionsSchema = z.object({
-  ...sessionOptions,
-  yes: z.boolean().default(false),
-  cancel: z.boolean().default(false),
-  forks: z.enum(["refuse", "copy"]).default("refuse"),
-  olderThan: z.string().exactOptional(),
-  where: z.unknown().optional(),
-  dryRun: z.boolean().default(false),
-});
+import type { Given } from "./option-values.ts";
+import type { deleteOptions } from "./command-options.ts";
 
 const inTheOtherProcess =
   "A session of a store in use can be deleted by its own process: `runtime.delete(session)` in a program.";
@@ -27,12 +17,10 @@ const inTheOtherProcess =
 /** @throws TurnlogError `COMMAND_REFUSED` where a turn waits for an approval, and as `EventLog.delete` */
 export async function deleteSession(
   session: string,
-  given: unknown,
+  { json, yes, cancel, forks, ...options }: Given<typeof deleteOptions>,
   { data, progress }: Output,
 ): Promise<ExitCode> {
-  const { dir, remote, keys, takeOver, json, yes, cancel, forks, ...query } =
-    optionsSchema.parse(given);
-  if (query.olderThan !== undefined || query.where !== undefined || query.dryRun)
+  if (options.olderThan !== undefined || options.where !== undefined || options.dryRun)
     throw new UsageError(
       "--older-than, --where and --dry-run choose among all sessions: use them without the name of a session.",
     );
@@ -41,10 +29,7 @@ export async function deleteSession(
       progress,
       `Nothing was deleted: this needs a confirmation, and there is no terminal to ask for it. Add --yes to delete ${session}.`,
     );
-  await using port = await openPort(
-    { dir, remote, keys, takeOver },
-    { elsewhere: inTheOtherProcess },
-  );
+  await using port = await openPort(options, { elsewhere: inTheOtherProcess });
   const { log } = port;
   if (!cancel && (await waitsForAnswer(log, session))) throw waiting(session);
   if (!yes && !(await confirmDelete(log, session))) {

@@ -1,28 +1,17 @@
 /** `turnlog delete --older-than --where`: says which sessions it would delete, and deletes them after confirmation. */
 
-import { z } from "zod";
 import { deleteSessions, type DeletedSessions, type DeletionQuery } from "../../archive/index.ts";
-import { jsonObjectSchema, type TurnlogError } from "../../events/index.ts";
+import type { TurnlogError } from "../../events/index.ts";
 import { DONE, INTERRUPTED, type ExitCode, UsageError } from "../output/error-report.ts";
 import { writeLine, writeLines, type Output } from "../output/output.ts";
 import { assertCanConfirm, isConfirmed } from "../output/question.ts";
 import { jsonText, visibleName } from "../output/visible-text.ts";
 import { openPort } from "../settings/session-port.ts";
-import { sessionOptions } from "../settings/store-folder.ts";
 import { amount, dateAndTime } from "../wording/wording.ts";
 import { deleteSession } from "./delete-command.ts";
 import { momentBefore } from "./option-values.ts";
-
-const optionsSchema = z.object({
-  ...sessionOptions,
-  json: z.boolean().default(false),
-  yes: z.boolean().default(false),
-  cancel: z.boolean().default(false),
-  dryRun: z.boolean().default(false),
-  forks: z.enum(["refuse", "copy"]).default("refuse"),
-  olderThan: z.string().exactOptional(),
-  where: jsonObjectSchema.exactOptional(),
-});
+import type { Given } from "./option-values.ts";
+import type { deleteOptions } from "./command-options.ts";
 
 const inTheOtherProcess =
   "Sessions of a store in use can be deleted by its own process: `runtime.deleteSessions({ olderThan })` in a program.";
@@ -30,13 +19,12 @@ const inTheOtherProcess =
 /** One session if it is named. */
 export async function deleteAny(
   session: string | undefined,
-  given: unknown,
+  options: Given<typeof deleteOptions>,
   output: Output,
 ): Promise<ExitCode> {
-  if (session !== undefined) return await deleteSession(session, given, output);
+  if (session !== undefined) return await deleteSession(session, options, output);
   const { data, progress } = output;
-  const { dir, remote, keys, takeOver, json, yes, dryRun, ...options } = optionsSchema.parse(given);
-  const { olderThan, where, forks, cancel } = options;
+  const { json, yes, dryRun, olderThan, where, forks, cancel } = options;
   if (olderThan === undefined && where === undefined)
     throw new UsageError("Name a session, or choose some by --older-than and --where.");
   if (cancel) throw new UsageError("--cancel is for one session: give its name.");
@@ -52,10 +40,7 @@ export async function deleteAny(
       ? {}
       : { olderThan: new Date(momentBefore("--older-than", olderThan, Date.now())) }),
   };
-  await using port = await openPort(
-    { dir, remote, keys, takeOver },
-    { elsewhere: inTheOtherProcess, readOnly: dryRun },
-  );
+  await using port = await openPort(options, { elsewhere: inTheOtherProcess, readOnly: dryRun });
   const warnings: string[] = [];
   const warn = (error: TurnlogError): void => {
     warnings.push(error.message);

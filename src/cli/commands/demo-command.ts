@@ -1,30 +1,21 @@
 /** `turnlog --demo`: the tour, in a folder of its own. */
 
 import { isatty } from "node:tty";
-import { z } from "zod";
 import { playTour } from "../demo/tour-process.ts";
 import { tour } from "../demo/tour.ts";
 import { type ExitCode, UsageError } from "../output/error-report.ts";
 import type { Output } from "../output/output.ts";
 import { humanPace } from "./option-values.ts";
-
-const optionsSchema = z.object({
-  demoFolder: z.string().optional(),
-  pace: z.int().nonnegative().optional(),
-  session: z.string().optional(),
-  continue: z.boolean().default(false),
-  model: z.string().optional(),
-  attach: z.array(z.string()).default([]),
-});
+import type { Given } from "./option-values.ts";
+import type { chatOptions } from "./command-options.ts";
 
 export async function demo(
   words: readonly string[],
-  given: unknown,
+  options: Given<typeof chatOptions>,
   output: Output,
 ): Promise<ExitCode> {
-  const { demoFolder, pace, ...others } = optionsSchema.parse(given);
-  const { session, model, attach } = others;
-  const isMore = session !== undefined || others.continue || model !== undefined;
+  const { demoFolder, pace, session, model, attach = [] } = options;
+  const isMore = session !== undefined || options.continue || model !== undefined;
   if (words.length > 0 || isMore || attach.length > 0)
     throw new UsageError("--demo has its own messages and model: use it alone.");
   const isShown = isatty(2);

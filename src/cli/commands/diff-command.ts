@@ -1,27 +1,22 @@
 /** `turnlog diff`: the difference between the prompts at two positions of a session. */
 
-import { z } from "zod";
 import type { PromptChange } from "../../projections/index.ts";
 import { diffSession, type SessionDiff } from "../../state/index.ts";
 import { writeLines, type Channel, type Output, type Style } from "../output/output.ts";
 import { jsonText } from "../output/visible-text.ts";
 import { messageLines } from "../show/show-view.ts";
-import { openSessions, sessionOptions } from "../settings/store-folder.ts";
+import { openSessions } from "../settings/store-folder.ts";
 import { amount } from "../wording/wording.ts";
-
-const optionsSchema = z.object({
-  ...sessionOptions,
-});
+import type { Given } from "./option-values.ts";
 
 export async function diff(
   session: string,
   before: number,
   after: number,
-  given: unknown,
+  { json, ...place }: Given,
   { data }: Output,
 ): Promise<void> {
-  const { dir, remote, keys, takeOver, json } = optionsSchema.parse(given);
-  await using log = await openSessions({ dir, remote, keys, takeOver }, { readOnly: true });
+  await using log = await openSessions(place, { readOnly: true });
   const found = await diffSession(log, session, before, after);
   await writeLines(data, json ? [jsonText(found)] : diffLines(found, data));
 }

@@ -2,34 +2,25 @@
 
 import { homedir } from "node:os";
 import { resolve } from "node:path";
-import { z } from "zod";
 import type { TurnlogError } from "../../events/index.ts";
 import { folderBlobs } from "../../store/blobs/index.ts";
 import { copyBlobs, exportFixture, exportSession } from "../../archive/exchange/index.ts";
 import { namedFile } from "../settings/named-file.ts";
-import { openSessions, sessionOptions } from "../settings/store-folder.ts";
+import { openSessions } from "../settings/store-folder.ts";
 import { writeData, writeLine, writeLines, type Output } from "../output/output.ts";
 import { UsageError } from "../output/error-report.ts";
-
-const optionsSchema = z.object({
-  ...sessionOptions,
-  encrypted: z.boolean().default(false),
-  out: z.string().exactOptional(),
-  fixture: z.union([z.literal(true), z.string()]).exactOptional(),
-  redact: z.array(z.string()).default([]),
-  blobs: z.string().exactOptional(),
-});
+import type { Given } from "./option-values.ts";
+import type { exportOptions } from "./command-options.ts";
 
 /** `words`: the session, and patterns to redact. */
 export async function exportTo(
   words: readonly string[],
-  given: unknown,
+  options: Given<typeof exportOptions>,
   output: Output,
 ): Promise<void> {
   const { data, progress } = output;
-  const options = optionsSchema.parse(given);
   const { session, redact } = exported(words, options);
-  const { dir, remote, keys, takeOver, encrypted, fixture, blobs } = options;
+  const { encrypted, fixture, blobs } = options;
   if (typeof fixture === "string" && options.out !== undefined) {
     throw new UsageError(
       `--fixture ${fixture} and --out ${options.out} both name a file: use one of them.`,
@@ -52,7 +43,7 @@ export async function exportTo(
     lost.push(`Left out: ${message}`);
   };
   const file = out === undefined ? undefined : await namedFile(out, output);
-  await using log = await openSessions({ dir, remote, keys, takeOver }, { readOnly: true });
+  await using log = await openSessions(options, { readOnly: true });
   const lines =
     fixture === undefined
       ? exportSession(encrypted ? log.stored : log, session, {
@@ -73,7 +64,7 @@ export async function exportTo(
 /** After the session's name, `--redact` takes several patterns, as in the first release; before it, only one. */
 function exported(
   [session, ...patterns]: readonly string[],
-  { fixture, redact }: z.infer<typeof optionsSchema>,
+  { fixture, redact = [] }: Given<typeof exportOptions>,
 ): { readonly session: string; readonly redact: readonly string[] } {
   if (session === undefined) {
     throw new UsageError(

@@ -17,35 +17,28 @@ import {
   type Imported,
 } from "../../archive/exchange/index.ts";
 import type { StoreOwner } from "../owner/store-owner.ts";
-import { openSessions, sessionOptions, ownerOf } from "../settings/store-folder.ts";
+import { openSessions, ownerOf } from "../settings/store-folder.ts";
 import { writeLine, type Output } from "../output/output.ts";
 import { jsonText, visibleText } from "../output/visible-text.ts";
 import { UsageError } from "../output/error-report.ts";
 import { amount, sentenceCase } from "../wording/wording.ts";
 import { createReadStream } from "node:fs";
 import { textLines } from "../../shared/index.ts";
+import type { Given } from "./option-values.ts";
+import type { importOptions } from "./command-options.ts";
 
-const optionsSchema = z.object({
-  ...sessionOptions,
-  as: z.string().exactOptional(),
-  verify: z.boolean().default(true),
-  blobs: z.string().exactOptional(),
-  from: z.enum(["session", "model-messages", "ui-messages"]).default("session"),
-});
-type Options = z.infer<typeof optionsSchema>;
+type Options = Given<typeof importOptions>;
 
 /** Opens or creates the store after the file has been checked. */
 export async function importFrom(
   file: string,
-  given: unknown,
+  options: Options,
   { data, progress }: Output,
 ): Promise<void> {
-  const options = optionsSchema.parse(given);
   const source = readSource(file);
   await using found = await read(source, options);
   const { session, bring, lines, instructions, dropped } = found;
-  const { dir, remote, takeOver } = options;
-  const owner = takeOver ? undefined : await ownerOf({ dir, remote });
+  const owner = options.takeOver ? undefined : await ownerOf(options);
   const imported =
     owner === undefined
       ? await bringHere(bring, options)

@@ -6,7 +6,6 @@
 
 import { resolve } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { z } from "zod";
 import {
   allReadableEvents,
   TurnlogError,
@@ -19,16 +18,12 @@ import { DONE, type ExitCode } from "../output/error-report.ts";
 import { writeLine, writeLines, type Channel, type Output } from "../output/output.ts";
 import { jsonText } from "../output/visible-text.ts";
 import { unlessInterrupted } from "../settings/environment.ts";
-import { openSessions, sessionOptions, sharedSessions } from "../settings/store-folder.ts";
+import { openSessions, sharedSessions } from "../settings/store-folder.ts";
 import { eventLine } from "../show/show-history.ts";
+import type { Given } from "./option-values.ts";
+import type { logOptions } from "./command-options.ts";
 
-const optionsSchema = z.object({
-  ...sessionOptions,
-  follow: z.boolean().default(false),
-  session: z.string().exactOptional(),
-  from: z.int().positive().default(1),
-});
-type Options = z.infer<typeof optionsSchema>;
+type Options = Given<typeof logOptions>;
 
 const inTheOtherProcess =
   "A store has one owner at a time. The process that has it can follow its events: `runtime.log.subscribeAll()` in a program.";
@@ -36,10 +31,9 @@ const inTheOtherProcess =
 /** Milliseconds between two reads of `store.json`, which is written when a store is closed. */
 const POLL_MS = 500;
 
-export async function showLog(given: unknown, output: Output): Promise<ExitCode> {
-  const options = optionsSchema.parse(given);
+export async function showLog(options: Options, output: Output): Promise<ExitCode> {
   const { progress } = output;
-  let next = await print(options, options.from, output);
+  let next = await print(options, options.from ?? 1, output);
   if (!options.follow) return DONE;
   await writeLine(
     progress,

@@ -1,11 +1,65 @@
-/** Parses the values of options and arguments. */
+/** Defines options with the type of what they give a command, and parses the values of options and arguments. */
 
-import { InvalidArgumentError } from "commander";
+import { InvalidArgumentError, Option } from "commander";
 import type { JsonValue, PositionRange } from "../../events/index.ts";
 import { UsageError } from "../output/error-report.ts";
+import type { SharedOptions } from "../settings/store-folder.ts";
+
+/** An option; `gives` has no value, only the type of the field that the command gets. */
+export interface Typed<Field extends object> extends Option {
+  readonly gives?: Field;
+}
+
+/** What a command with these options gets: their fields, and those of the options of every command. */
+export type Given<Defs extends readonly Option[] = []> = SharedOptions & AllOf<Defs[number]>;
+type AllOf<One> = (One extends Typed<infer Field> ? (field: Field) => void : never) extends (
+  all: infer All,
+) => void
+  ? All
+  : never;
+
+/** `maxGap` of `--max-gap <seconds>`, `open` of `--no-open` */
+type NameOf<Flags> = Flags extends `${string}--${infer Long}` ? Camel<Long> : never;
+type Camel<Long extends string> = Long extends `no-${infer Rest}` | `${infer Rest} ${string}`
+  ? Camel<Rest>
+  : Long extends `${infer Word}-${infer Rest}`
+    ? `${Word}${Capitalize<Camel<Rest>>}`
+    : Long;
+
+/** Without a parser: a text; `true` where it may be left out; a boolean for a flag, which is always there. */
+type Plain<Flags> = Flags extends `${string}[${string}`
+  ? string | true
+  : Flags extends `${string}<${string}`
+    ? string
+    : boolean;
+
+type FieldOf<Flags, Value, Preset> = undefined extends (boolean extends Value ? true : Preset)
+  ? { readonly [_ in NameOf<Flags>]?: Value }
+  : { readonly [_ in NameOf<Flags>]: Value };
+
+/** @param values - The parser of the value, or the words that it may be. */
+export function option<
+  Flags extends string,
+  const Value = Plain<Flags>,
+  Preset extends Value | undefined = undefined,
+>(
+  flags: Flags,
+  description: string,
+  values?: ((text: string, before?: Value) => Value) | readonly (Value & string)[],
+  preset?: Preset,
+): Typed<FieldOf<Flags, Value, Preset>> {
+  const made = new Option(flags, description).default(preset);
+  if (values === undefined) return made;
+  return typeof values === "function" ? made.argParser(values) : made.choices(values);
+}
 
 export function collect(text: string, before: readonly string[] = []): readonly string[] {
   return [...before, text];
+}
+
+export function someText(text: string): string {
+  if (text !== "") return text;
+  throw new InvalidArgumentError("It is empty.");
 }
 
 export function position(text: string): number {
@@ -47,7 +101,9 @@ export const humanPace = 40;
 /** Milliseconds before each word that the offline model says. */
 export function speakingPace(text: string): number {
   if (text === "at-once") return 0;
-  return Math.round(humanPace / (text === "human" ? 1 : positiveNumber(text)));
+  const wait = Math.round(humanPace / (text === "human" ? 1 : positiveNumber(text)));
+  if (Number.isSafeInteger(wait)) return wait;
+  throw new InvalidArgumentError("It is too slow.");
 }
 
 export function positiveNumber(text: string): number {

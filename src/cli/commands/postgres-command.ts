@@ -1,21 +1,19 @@
 /** `turnlog postgres migrate`: creates the tables of a database, or prints the SQL that does. */
 
-import { z } from "zod";
 import { missingSchemaSql, postgresSchemaSql } from "../../store/postgres/index.ts";
 import { jsonText } from "../output/visible-text.ts";
 import { UsageError } from "../output/error-report.ts";
 import { writeLine, type Output } from "../output/output.ts";
-import { openDatabase, storeOptions } from "../settings/store-folder.ts";
-
-const optionsSchema = z.object({ ...storeOptions, sql: z.boolean().default(false) });
+import { openDatabase } from "../settings/store-folder.ts";
+import type { Given } from "./option-values.ts";
+import type { printsSql } from "./command-options.ts";
 
 /** With `--sql` and a database, prints what this database lacks; without a database, all. */
 export async function migrateDatabase(
   _work: "migrate",
-  given: unknown,
+  { remote, sql, json }: Given<[typeof printsSql]>,
   { data, progress }: Output,
 ): Promise<void> {
-  const { remote, sql, json } = optionsSchema.parse(given);
   if (sql) {
     const text =
       remote?.kind !== "database"

@@ -1,22 +1,15 @@
 /** `turnlog redact`: redacts positions of a session permanently, after confirmation. */
 
-import { z } from "zod";
-import type { PositionRange } from "../../events/index.ts";
+import { defined, type PositionRange } from "../../events/index.ts";
 import { redactionSchema } from "../../commands/index.ts";
 import { openPort } from "../settings/session-port.ts";
 import { DONE, INTERRUPTED, type ExitCode } from "../output/error-report.ts";
 import { writeLine, type Output } from "../output/output.ts";
 import { assertCanConfirm, isConfirmed } from "../output/question.ts";
 import { jsonText } from "../output/visible-text.ts";
-import { sessionOptions } from "../settings/store-folder.ts";
 import { amount } from "../wording/wording.ts";
-
-const optionsSchema = z.object({
-  ...sessionOptions,
-  json: z.boolean().default(false),
-  yes: z.boolean().default(false),
-  reason: z.string().exactOptional(),
-});
+import type { Given } from "./option-values.ts";
+import type { redactOptions } from "./command-options.ts";
 
 const inTheOtherProcess =
   "A session of a store in use can be redacted by its own process: `session.redact(positions)` in a program.";
@@ -24,27 +17,23 @@ const inTheOtherProcess =
 export async function redact(
   session: string,
   positions: readonly PositionRange[],
-  given: unknown,
+  { json, yes, reason, ...place }: Given<typeof redactOptions>,
   { data, progress }: Output,
 ): Promise<ExitCode> {
-  const { dir, remote, keys, takeOver, json, yes, ...options } = optionsSchema.parse(given);
   if (!yes)
     assertCanConfirm(
       progress,
       `Nothing was redacted: this needs a confirmation, and there is no terminal to ask for it. Add --yes to redact ${session}.`,
     );
   // Opened before the question: a store that cannot be opened needs no answer.
-  await using port = await openPort(
-    { dir, remote, keys, takeOver },
-    { elsewhere: inTheOtherProcess },
-  );
+  await using port = await openPort(place, { elsewhere: inTheOtherProcess });
   const question = `Redact session ${session} at ${positions.map(rangeText).join(", ")} permanently? This cannot be undone.`;
   if (!yes && !(await isConfirmed(question))) {
     await writeLine(progress, "Nothing was redacted.");
     return INTERRUPTED;
   }
   const { ranges, summaries, ...redacted } = redactionSchema.parse(
-    await port.post(session, "redact", [positions, options]),
+    await port.post(session, "redact", [positions, defined({ reason })]),
   );
   if (json) {
     await writeLine(data, jsonText({ ...redacted, ranges, summaries }));

@@ -1,17 +1,13 @@
 /** `turnlog repair`: repairs a damaged store and reports the damage, what is kept and what is lost. */
 
 import { join, resolve } from "node:path";
-import { z } from "zod";
 import { repairLog, type RepairReport } from "../../store/leveldb/index.ts";
 import { writeLines, type Output } from "../output/output.ts";
 import { jsonText } from "../output/visible-text.ts";
 import { amount } from "../wording/wording.ts";
-import { storeOptions } from "../settings/store-folder.ts";
+import type { Given } from "./option-values.ts";
 
-const optionsSchema = z.object(storeOptions);
-
-export async function repair(given: unknown, { data }: Output): Promise<void> {
-  const { dir, takeOver, json } = optionsSchema.parse(given);
+export async function repair({ dir, takeOver, json }: Given, { data }: Output): Promise<void> {
   const report = await repairLog({ dir: resolve(dir), takeOver });
   await writeLines(data, json ? [jsonText(report)] : reportLines(report));
 }

@@ -5,33 +5,25 @@
 
 import { setTimeout as delay } from "node:timers/promises";
 import { resolve } from "node:path";
-import { z } from "zod";
 import type { EventLog, SessionEvent } from "../../events/index.ts";
 import { recordedPace, type Pace } from "../../models/index.ts";
 import { viewSession } from "../../state/index.ts";
 import { readEnvironment, unlessInterrupted } from "../settings/environment.ts";
-import { openSessions, sessionOptions } from "../settings/store-folder.ts";
+import { openSessions } from "../settings/store-folder.ts";
 import { DONE, FAILED, type ExitCode, UsageError } from "../output/error-report.ts";
 import { writeLine, type Output } from "../output/output.ts";
 import { jsonText } from "../output/visible-text.ts";
 import { amount } from "../wording/wording.ts";
+import type { Given } from "./option-values.ts";
+import type { replayOptions } from "./command-options.ts";
 
-const optionsSchema = z.object({
-  ...sessionOptions,
-  pace: z.union([z.enum(["at-once", "recorded"]), z.number().positive()]),
-  maxGap: z.number().nonnegative().exactOptional(),
-  check: z.boolean().default(false),
-  agent: z.string().exactOptional(),
-  allow: z.array(z.enum(["instructions", "tool-descriptions"])).exactOptional(),
-});
-type Options = z.infer<typeof optionsSchema>;
+type Options = Given<typeof replayOptions>;
 
 export async function replaySession(
   session: string,
-  given: unknown,
+  options: Options,
   output: Output,
 ): Promise<ExitCode> {
-  const options = optionsSchema.parse(given);
   assertUsed(options);
   await using log = await openSessions(options, { readOnly: true });
   // Throws if the session does not exist.

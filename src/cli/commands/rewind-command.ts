@@ -1,50 +1,44 @@
 /** `turnlog rewind`, `checkout` and `branches`: go back to a position of a session between two turns or to another branch, and list the branches. Run nothing. */
 
-import { z } from "zod";
 import { rewoundSchema, type RewindPlace, type Rewound } from "../../commands/index.ts";
 import { jsonText, visibleName } from "../output/visible-text.ts";
 import { UsageError } from "../output/error-report.ts";
 import { writeLine, writeLines, type Output } from "../output/output.ts";
 import { openPort } from "../settings/session-port.ts";
-import { openSessions, sessionOptions } from "../settings/store-folder.ts";
+import { openSessions } from "../settings/store-folder.ts";
 import { amount } from "../wording/wording.ts";
 import { sessionBranches, stateAt } from "../../state/index.ts";
 import { branchLine } from "../show/show-history.ts";
+import type { Given } from "./option-values.ts";
+import type { tell as tellOption, rewindOptions } from "./command-options.ts";
 
-const moveSchema = z.object({
-  ...sessionOptions,
-  tell: z.boolean().default(false),
-});
-const rewindSchema = moveSchema.extend({
-  to: z.int().positive().optional(),
-  beforeTurn: z.int().positive().optional(),
-  beforeMessage: z.string().optional(),
-});
+type RewindOptions = Given<typeof rewindOptions>;
 
 const inTheOtherProcess =
   "A session of a store in use can be rewound by its own process: `session.rewind({ beforeTurn })` in a program, /undo in a chat; `session.checkout(branch)` and /branches <number> return.";
 
-export async function rewind(session: string, given: unknown, output: Output): Promise<void> {
-  const { to, beforeTurn, beforeMessage, ...options } = rewindSchema.parse(given);
-  const place = onlyPlace({ to, beforeTurn, beforeMessage });
-  await move(session, "rewind", [{ ...place, tell: options.tell }], options, output);
+export async function rewind(
+  session: string,
+  { tell, ...options }: RewindOptions,
+  output: Output,
+): Promise<void> {
+  await move(session, "rewind", [{ ...onlyPlace(options), tell }], options, output);
 }
 
 export async function checkout(
   session: string,
   branch: number,
-  given: unknown,
+  { tell, ...options }: Given<[typeof tellOption]>,
   output: Output,
 ): Promise<void> {
-  const options = moveSchema.parse(given);
-  await move(session, "checkout", [branch, { tell: options.tell }], options, output);
+  await move(session, "checkout", [branch, { tell }], options, output);
 }
 
 async function move(
   session: string,
   name: "rewind" | "checkout",
   args: readonly unknown[],
-  options: z.infer<typeof moveSchema>,
+  options: Given,
   { data, progress }: Output,
 ): Promise<void> {
   await using port = await openPort(options, { elsewhere: inTheOtherProcess });
@@ -54,10 +48,8 @@ async function move(
   await writeLines(progress, effectLines(rewound));
 }
 
-type Places = Pick<z.infer<typeof rewindSchema>, "to" | "beforeTurn" | "beforeMessage">;
-
 /** @throws UsageError unless one place is named */
-function onlyPlace({ to, beforeTurn, beforeMessage }: Places): RewindPlace {
+function onlyPlace({ to, beforeTurn, beforeMessage }: Omit<RewindOptions, "tell">): RewindPlace {
   const [place, ...others]: readonly RewindPlace[] = [
     ...(to === undefined ? [] : [{ to }]),
     ...(beforeTurn === undefined ? [] : [{ beforeTurn }]),
@@ -95,14 +87,12 @@ function effectLines({ effects }: Rewound): readonly string[] {
   ];
 }
 
-const branchesSchema = z.object(sessionOptions);
-
-export async function branches(session: string, given: unknown, { data }: Output): Promise<void> {
-  const { dir, remote, keys, takeOver, json } = branchesSchema.parse(given);
-  await using log = await openSessions(
-    { dir, remote, keys, takeOver },
-    { readOnly: true, withoutKey: "redact" },
-  );
+export async function branches(
+  session: string,
+  { json, ...place }: Given,
+  { data }: Output,
+): Promise<void> {
+  await using log = await openSessions(place, { readOnly: true, withoutKey: "redact" });
   const found = sessionBranches(await stateAt(log, session));
   await writeLines(
     data,

@@ -1,19 +1,19 @@
 /** `turnlog rotate-keys`: wraps the keys of all sessions by the current master key. */
 
-import { z } from "zod";
 import { DONE, type ExitCode, UsageError } from "../output/error-report.ts";
 import { writeLine, type Output } from "../output/output.ts";
 import { jsonText } from "../output/visible-text.ts";
-import { masterKeysIn, openFolder, sessionOptions } from "../settings/store-folder.ts";
+import { masterKeysIn, openFolder } from "../settings/store-folder.ts";
 import { amount } from "../wording/wording.ts";
-
-const optionsSchema = z.object({ ...sessionOptions, json: z.boolean().default(false) });
+import type { Given } from "./option-values.ts";
 
 const inTheOtherProcess =
   "The keys of a store in use can be rotated by its own process: `keys.rotate(runtime.log)` in a program.";
 
-export async function rotateKeys(given: unknown, { data }: Output): Promise<ExitCode> {
-  const { dir, keys: folder, takeOver, json } = optionsSchema.parse(given);
+export async function rotateKeys(
+  { dir, keys: folder, takeOver, json }: Given,
+  { data }: Output,
+): Promise<ExitCode> {
   const keys = masterKeysIn(folder, dir);
   if (keys === undefined)
     throw new UsageError(

@@ -3,7 +3,6 @@
 import { randomBytes } from "node:crypto";
 import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { z } from "zod";
 import { hasCode } from "../../events/index.ts";
 import type { RuntimeOptions } from "../../runtime/index.ts";
 import { createRuntime } from "../../sharing/index.ts";
@@ -14,25 +13,15 @@ import { loadModel } from "../chat/model/model-loading.ts";
 import { DONE, reportError, UsageError, type ExitCode } from "../output/error-report.ts";
 import { jsonText } from "../output/visible-text.ts";
 import { writeLine, type Output } from "../output/output.ts";
-import { agentOptions, keysIn, runtimeStore } from "../settings/store-folder.ts";
+import { keysIn, runtimeStore } from "../settings/store-folder.ts";
 import { mcpServers } from "../settings/mcp-config.ts";
 import { readEnvironment } from "../settings/environment.ts";
+import type { Given } from "./option-values.ts";
+import type { serveOptions } from "./command-options.ts";
 
-const optionsSchema = z.object({
-  ...agentOptions,
-  port: z.int().nonnegative(),
-  host: z.string(),
-  token: z.union([z.string().min(1), z.literal(false)]).optional(),
-  hosts: z.array(z.string()).optional(),
-  origins: z.array(z.string()).optional(),
-  leaveTurns: z.boolean(),
-  agent: z.string().optional(),
-});
+type Options = Given<typeof serveOptions>;
 
-type Options = z.infer<typeof optionsSchema>;
-
-export async function serve(given: unknown, output: Output): Promise<ExitCode> {
-  const options = optionsSchema.parse(given);
+export async function serve(options: Options, output: Output): Promise<ExitCode> {
   const { json, debug, remote, hashChain } = options;
   assertForDatabase(options);
   const dir = resolve(options.dir);
@@ -187,7 +176,7 @@ async function agentOf(
 }
 
 async function askingServers({
-  mcp: commands,
+  mcp: commands = [],
   mcpConfig: file,
 }: Options): Promise<NonNullable<RuntimeOptions["mcp"]>> {
   const servers = await mcpServers({ commands, file, environment: process.env });

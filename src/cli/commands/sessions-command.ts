@@ -1,22 +1,19 @@
 /** `turnlog sessions`: lists the sessions of a store, newest first. Reads events only of unfinished turns. */
 
-import { z } from "zod";
 import { listSessions, withQuestions, type SessionRow } from "../../state/index.ts";
 import { isOfOwner } from "../owner/owner-log.ts";
 import type { EncryptedLog } from "../../store/encryption/index.ts";
-import { openSessions, storeName, sessionOptions } from "../settings/store-folder.ts";
+import { openSessions, storeName } from "../settings/store-folder.ts";
 import { writeLine, writeLines, type Channel, type Output } from "../output/output.ts";
 import { jsonText, visibleName, visibleText } from "../output/visible-text.ts";
 import { amount, dateAndTime, excerpt, figure } from "../wording/wording.ts";
+import type { Given } from "./option-values.ts";
+import type { limit as limitOption } from "./command-options.ts";
 
-const optionsSchema = z.object({
-  ...sessionOptions,
-  limit: z.int().positive().optional(),
-});
-
-export async function sessions(given: unknown, { data, progress }: Output): Promise<void> {
-  const { dir, remote, keys, takeOver, json, limit } = optionsSchema.parse(given);
-  const place = { dir, remote, keys, takeOver };
+export async function sessions(
+  { json, limit, ...place }: Given<[typeof limitOption]>,
+  { data, progress }: Output,
+): Promise<void> {
   await using log = await openSessions(place, { readOnly: true, withoutKey: "redact" });
   const found = await Array.fromAsync(listSessions(log));
   const newest = found.toSorted((one, other) => other.updatedAt - one.updatedAt).slice(0, limit);
@@ -26,8 +23,7 @@ export async function sessions(given: unknown, { data, progress }: Output): Prom
       data,
       rows.map((session) => jsonText(session)),
     );
-  else if (rows.length === 0)
-    await writeLine(progress, `${storeName({ dir, remote })} has no sessions yet.`);
+  else if (rows.length === 0) await writeLine(progress, `${storeName(place)} has no sessions yet.`);
   else await writeLines(data, sessionTable(rows, data, await runningIn(log)));
 }
 

@@ -1,6 +1,5 @@
 /** `turnlog show`: shows a session now or at a position. Runs nothing and activates no session. */
 
-import { z } from "zod";
 import { TurnlogError, type EventLog } from "../../events/index.ts";
 import { leftBranches, stepTimelines, type StepTimeline } from "../../projections/index.ts";
 import { stateAt, subAgentsOf, viewOf, type SessionView } from "../../state/index.ts";
@@ -25,31 +24,18 @@ import {
   usageLines,
   usageValue,
 } from "../show/show-view.ts";
-import { openSessions, sessionOptions } from "../settings/store-folder.ts";
+import { openSessions } from "../settings/store-folder.ts";
+import type { Given } from "./option-values.ts";
+import type { showOptions } from "./command-options.ts";
 
-const optionsSchema = z.object({
-  ...sessionOptions,
-  position: z.int().positive().optional(),
-  view: z.enum(["events", "history", "prompt", "state", "usage", "timeline"]),
-  step: z.int().positive().optional(),
-  full: z.boolean().default(false),
-});
-
-export async function show(session: string, given: unknown, { data }: Output): Promise<void> {
-  const {
-    dir,
-    remote,
-    keys,
-    takeOver,
-    position,
-    view: shown,
-    json,
-    step,
-    full,
-  } = optionsSchema.parse(given);
+export async function show(
+  session: string,
+  { position, view: shown, json, step, full, ...place }: Given<typeof showOptions>,
+  { data }: Output,
+): Promise<void> {
   if (step !== undefined && shown !== "timeline")
     throw new UsageError("--step is for the timeline: add --view timeline.");
-  await using log = await openSessions({ dir, remote, keys, takeOver }, { readOnly: true });
+  await using log = await openSessions(place, { readOnly: true });
   const state = await stateAt(log, session, position);
   const view = viewOf(session, state);
   const leftAt = leftBranches(state.branches);
@@ -88,7 +74,7 @@ export async function show(session: string, given: unknown, { data }: Output): P
 }
 
 type FoldedView = Exclude<
-  z.infer<typeof optionsSchema>["view"],
+  Given<typeof showOptions>["view"],
   "events" | "timeline" | "history" | "usage"
 >;
 

@@ -7,7 +7,6 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { z } from "zod";
 import { TurnlogError } from "../../events/index.ts";
 import type { RuntimeOptions } from "../../runtime/index.ts";
 import { serveElsewhere, serveNode, type NodeServer } from "../../server/index.ts";
@@ -15,21 +14,14 @@ import { createRuntime } from "../../sharing/index.ts";
 import { DONE, reportError, UsageError, type ExitCode } from "../output/error-report.ts";
 import { jsonText } from "../output/visible-text.ts";
 import { writeLine, type Output } from "../output/output.ts";
-import { keysIn, ownerOf, runtimeStore, sessionOptions } from "../settings/store-folder.ts";
+import { keysIn, ownerOf, runtimeStore } from "../settings/store-folder.ts";
 import { listening, stopSignal } from "./serve-command.ts";
+import type { Given } from "./option-values.ts";
+import type { studioOptions } from "./command-options.ts";
 
-const optionsSchema = z.object({
-  ...sessionOptions,
-  debug: z.boolean().default(false),
-  session: z.string().optional(),
-  demo: z.boolean().default(false),
-  agent: z.string().optional(),
-  port: z.int().nonnegative(),
-  open: z.boolean(),
-});
+type Options = Given<typeof studioOptions>;
 
-export async function studio(given: unknown, output: Output): Promise<ExitCode> {
-  const options = optionsSchema.parse(given);
+export async function studio(options: Options, output: Output): Promise<ExitCode> {
   const { debug, demo, takeOver, port } = options;
   if (demo && options.agent !== undefined)
     throw new UsageError("--demo has an agent of its own: leave --agent out.");
@@ -75,7 +67,7 @@ export async function studio(given: unknown, output: Output): Promise<ExitCode> 
 /** Tells the address, opens a browser there, and serves until a signal. */
 async function shown(
   server: NodeServer,
-  { session, json, open }: z.infer<typeof optionsSchema>,
+  { session, json, open }: Options,
   output: Output,
 ): Promise<ExitCode> {
   const hash = session === undefined ? "" : `#/sessions/${encodeURIComponent(session)}`;

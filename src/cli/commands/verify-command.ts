@@ -1,36 +1,35 @@
 /** `turnlog verify`: checks one session, or every session of a store, against the laws. */
 
-import { z } from "zod";
+import { defined } from "../../events/index.ts";
 import { verifyLog, verifySession, type LogVerification } from "../../archive/verify/index.ts";
 import { DONE, FAILED, type ExitCode, UsageError } from "../output/error-report.ts";
 import { writeLines, type Channel, type Output } from "../output/output.ts";
 import { jsonText, visibleText } from "../output/visible-text.ts";
-import { keysIn, openSessions, sessionOptions } from "../settings/store-folder.ts";
+import { keysIn, openSessions } from "../settings/store-folder.ts";
 import { amount } from "../wording/wording.ts";
-
-const optionsSchema = z.object({
-  ...sessionOptions,
-  every: z.int().positive().exactOptional(),
-  chain: z.string().exactOptional(),
-});
+import type { Given } from "./option-values.ts";
+import type { verifyOptions } from "./command-options.ts";
 
 type Verified = LogVerification["sessions"][number];
 
 /** The exit code is 1 for any problem. */
 export async function verify(
   session: string | undefined,
-  given: unknown,
+  { json, chain, every, ...place }: Given<typeof verifyOptions>,
   { data }: Output,
 ): Promise<ExitCode> {
-  const { dir, remote, keys, takeOver, json, chain, ...options } = optionsSchema.parse(given);
+  const options = defined({ every });
   const noted = chain === undefined ? {} : { chain: chainEnd(chain) };
   if (chain !== undefined && session === undefined) {
     throw new UsageError("--chain checks one session: name it.");
   }
   await using log = await openSessions(
-    { dir, remote, keys, takeOver },
+    place,
     // With keys, one that is missing is a problem of its session.
-    { readOnly: true, withoutKey: keysIn(keys, dir) === undefined ? "redact" : "refuse" },
+    {
+      readOnly: true,
+      withoutKey: keysIn(place.keys, place.dir) === undefined ? "redact" : "refuse",
+    },
   );
   const found: LogVerification =
     session === undefined

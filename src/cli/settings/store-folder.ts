@@ -4,7 +4,6 @@
  */
 
 import { resolve } from "node:path";
-import { z } from "zod";
 import {
   encryptedLog,
   folderKeys,
@@ -22,12 +21,9 @@ import { UsageError } from "../output/error-report.ts";
 
 // The store of a command when it is not a folder: a database, or the sessions of a server.
 
-const remoteSchema = z.discriminatedUnion("kind", [
-  z.object({ kind: z.literal("database"), connectionString: z.string(), migrate: z.boolean() }),
-  z.object({ kind: z.literal("server"), url: z.string(), token: z.string().optional() }),
-]);
-
-type Remote = z.infer<typeof remoteSchema>;
+type Remote =
+  | { readonly kind: "database"; readonly connectionString: string; readonly migrate: boolean }
+  | { readonly kind: "server"; readonly url: string; readonly token?: string | undefined };
 /** The database of `--postgres`, and whether `--no-migrate` forbids to change its tables. */
 type Database = Extract<Remote, { readonly kind: "database" }>;
 
@@ -42,32 +38,6 @@ export async function openDatabase(
   const { openPostgresLog } = await import("../../store/postgres/index.ts");
   return await openPostgresLog({ connectionString, migrate: migrate && creates });
 }
-
-/** The options of every command that opens a store. */
-export const storeOptions = {
-  dir: z.string(),
-  // A transform makes the key required: a command that forgets to pass it on does not compile.
-  remote: remoteSchema.optional().transform((remote) => remote),
-  takeOver: z.boolean().default(false),
-  json: z.boolean().default(false),
-};
-
-/** … and reads sessions, which may be encrypted. */
-export const sessionOptions = { ...storeOptions, keys: z.string().optional() };
-
-/** … and runs the chat's agent in them. */
-export const agentOptions = {
-  ...sessionOptions,
-  debug: z.boolean().default(false),
-  model: z.string().optional(),
-  allowWrite: z.boolean().default(false),
-  durability: z.enum(["sync", "os"]),
-  hashChain: z.boolean().default(false),
-  mcp: z.array(z.string()).default([]),
-  mcpConfig: z.string().optional(),
-  /** Milliseconds before each word of the offline model. */
-  pace: z.int().nonnegative().optional(),
-};
 
 export interface StoreFolder {
   /** The folder of the store. */
@@ -84,6 +54,13 @@ export interface StorePlace extends StoreFolder {
 export interface SessionsPlace extends StorePlace {
   /** The folder of the keys of encrypted sessions. */
   readonly keys?: string | undefined;
+}
+
+/** The options of every command. */
+export interface SharedOptions extends SessionsPlace {
+  readonly migrate: boolean;
+  readonly json: boolean;
+  readonly debug: boolean;
 }
 
 export interface StoreUse {
