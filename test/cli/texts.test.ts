@@ -26,6 +26,20 @@ it("says of a number what it counts, and that it is too large where it is a numb
   }
 });
 
+it("says of a value that it is empty, or a pace too slow, wherever the value is from", async () => {
+  await using folder = await temporaryFolder();
+  for (const [args, env, said] of [
+    [["serve", "--token", ""], {}, /--token .* is invalid\. It is empty\./],
+    [["serve"], { TURNLOG_TOKEN: "" }, /TURNLOG_TOKEN.* is invalid\. It is empty\./],
+    [["copy", "--from", "", "--to", "a"], {}, /--from .* is invalid\. It is empty\./],
+    [["--pace", "1e-320", "hello"], {}, /--pace .* is invalid\. It is too slow\./],
+  ] as const) {
+    const { code, stderr } = await run(args, { cwd: folder.path, env });
+    expect(stderr).toMatch(said);
+    expect(code).toBe(2);
+  }
+});
+
 it("tells a folder that is to be attached from a file that is not there", async () => {
   await using folder = await temporaryFolder();
   await mkdir(folder.at("some"));

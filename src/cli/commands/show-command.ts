@@ -3,7 +3,7 @@
 import { TurnlogError, type EventLog } from "../../events/index.ts";
 import { leftBranches, stepTimelines, type StepTimeline } from "../../projections/index.ts";
 import { stateAt, subAgentsOf, viewOf, type SessionView } from "../../state/index.ts";
-import { fullLengths, usualLengths, type Lengths } from "../wording/wording.ts";
+import { fullLengths, usualLengths } from "../wording/wording.ts";
 import { writeLines, type Channel, type Output } from "../output/output.ts";
 import { UsageError } from "../output/error-report.ts";
 import { jsonText } from "../output/visible-text.ts";
@@ -69,14 +69,11 @@ export async function show(
       : [...usageLines(view), ...subAgentLines(subAgents)];
     return await writeLines(data, lines);
   }
-  if (json) return await writeLines(data, jsonLines(view, shown));
-  await writeLines(data, textLines(view, shown, data, lengths));
+  if (shown === "state")
+    return await writeLines(data, json ? [jsonText(stateValue(view))] : stateLines(view));
+  const prompt = view.prompt.map((message) => jsonText(message));
+  await writeLines(data, json ? prompt : promptLines(view, data, lengths));
 }
-
-type FoldedView = Exclude<
-  Given<typeof showOptions>["view"],
-  "events" | "timeline" | "history" | "usage"
->;
 
 async function timelinesOf(
   log: EventLog,
@@ -106,29 +103,5 @@ async function* eventLines(
     yield data === undefined
       ? jsonText(withLeftBranch(event, leftAt))
       : eventLine(event, data, full, leftAt);
-  }
-}
-
-/** One line per message of the prompt; one line in all for other views. */
-function jsonLines(view: SessionView, shown: FoldedView): readonly string[] {
-  switch (shown) {
-    case "prompt":
-      return view.prompt.map((message) => jsonText(message));
-    case "state":
-      return [jsonText(stateValue(view))];
-  }
-}
-
-function textLines(
-  view: SessionView,
-  shown: FoldedView,
-  data: Channel,
-  lengths: Lengths,
-): readonly string[] {
-  switch (shown) {
-    case "prompt":
-      return promptLines(view, data, lengths);
-    case "state":
-      return stateLines(view);
   }
 }
