@@ -14,6 +14,7 @@ import { LoadedCommand } from "./commands/loaded-command.ts";
 import { addExamples } from "./commands/command-examples.ts";
 import { DEFAULT_DIR, isReaderGone, processOutput, type Output } from "./output/output.ts";
 import {
+  refuseIdle,
   reportError,
   DONE,
   USED_WRONGLY,
@@ -162,13 +163,16 @@ function chooseStore(program: Command, acting: Command): void {
   }>();
   const isTyped = (name: string, command = program): boolean =>
     command.getOptionValueSource(name) === "cli";
-  if (acting.name() === "copy") {
-    const idle = (["dir", "postgres", "server", "keys"] as const).filter((name) => isTyped(name));
-    if (idle.length > 0)
-      throw new UsageError(
-        `${idle.map((name) => `--${name}`).join(" and ")}: \`turnlog copy\` names its stores by --from and --to, and copies encrypted sessions as they are stored.`,
-      );
-  }
+  if (acting.name() === "copy")
+    refuseIdle(
+      {
+        "--dir": isTyped("dir"),
+        "--postgres": isTyped("postgres"),
+        "--server": isTyped("server"),
+        "--keys": isTyped("keys"),
+      },
+      ": `turnlog copy` names its stores by --from and --to, and copies encrypted sessions as they are stored.",
+    );
   const isTypedFolder = isTyped("dir");
   const isServer =
     server.trim() !== "" && (isTyped("server") || !(isTypedFolder || isTyped("postgres")));
@@ -188,15 +192,14 @@ function chooseStore(program: Command, acting: Command): void {
     throw new UsageError(
       `\`turnlog ${acting.name()}\` works on the files of a store in a folder (--dir). With a database, ${own}.`,
     );
-  const idle = [
-    ...(isTyped("dir") ? ["--dir"] : []),
-    ...(isTyped("takeOver") ? ["--take-over"] : []),
-    ...(isTyped("durability", acting) ? ["--durability"] : []),
-  ];
-  if (idle.length > 0)
-    throw new UsageError(
-      `${idle.join(" and ")} works only for a store in a folder, not with --postgres.`,
-    );
+  refuseIdle(
+    {
+      "--dir": isTyped("dir"),
+      "--take-over": isTyped("takeOver"),
+      "--durability": isTyped("durability", acting),
+    },
+    " works only for a store in a folder, not with --postgres.",
+  );
   program.setOptionValue("remote", { kind: "database", connectionString: postgres, migrate });
 }
 
@@ -223,13 +226,10 @@ function useServer(
     throw new UsageError(
       `\`turnlog ${acting.name()}\` is about a store, not about its sessions: run it where the store is.`,
     );
-  const idle = [
-    ...(isTyped("dir") ? ["--dir"] : []),
-    ...(isTyped("keys") ? ["--keys"] : []),
-    ...(isTyped("takeOver") ? ["--take-over"] : []),
-  ];
-  if (idle.length > 0)
-    throw new UsageError(`${idle.join(" and ")} works only where the store is, not with --server.`);
+  refuseIdle(
+    { "--dir": isTyped("dir"), "--keys": isTyped("keys"), "--take-over": isTyped("takeOver") },
+    " works only where the store is, not with --server.",
+  );
 }
 
 /** It is no option, since other users of the machine see those. */

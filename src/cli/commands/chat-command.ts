@@ -20,7 +20,7 @@ import { mcpServers } from "../settings/mcp-config.ts";
 import { humanPace, type Given } from "./option-values.ts";
 import type { agentOptions, chatOptions, rerunOptions } from "./command-options.ts";
 import type { StoreOwner } from "../owner/store-owner.ts";
-import { type ExitCode, UsageError } from "../output/error-report.ts";
+import { type ExitCode, refuseIdle, UsageError } from "../output/error-report.ts";
 import type { Output } from "../output/output.ts";
 import { receiveInput } from "../../media/index.ts";
 import { listSessions } from "../../state/index.ts";
@@ -83,19 +83,18 @@ export async function rerun(
 async function heededOwner(options: AgentOptions): Promise<StoreOwner | undefined> {
   const owner = await ownerOf(options);
   if (owner === undefined) return undefined;
-  const idle = [
-    ...(options.model === undefined ? [] : ["--model"]),
-    ...(options.allowWrite ? ["--allow-write"] : []),
-    ...(options.mcp === undefined ? [] : ["--mcp"]),
-    ...(options.mcpConfig === undefined ? [] : ["--mcp-config"]),
-    ...(options.hashChain ? ["--hash-chain"] : []),
-    ...(options.durability === "sync" ? [] : ["--durability"]),
-    ...(options.pace === undefined ? [] : ["--pace"]),
-  ];
-  if (idle.length > 0)
-    throw new UsageError(
-      `${idle.join(" and ")} would have no effect: ${owner.name} has the store open, and its agent answers. Leave it out, or close the store there.`,
-    );
+  refuseIdle(
+    {
+      "--model": options.model !== undefined,
+      "--allow-write": options.allowWrite,
+      "--mcp": options.mcp !== undefined,
+      "--mcp-config": options.mcpConfig !== undefined,
+      "--hash-chain": options.hashChain,
+      "--durability": options.durability !== "sync",
+      "--pace": options.pace !== undefined,
+    },
+    ` would have no effect: ${owner.name} has the store open, and its agent answers. Leave it out, or close the store there.`,
+  );
   return owner;
 }
 

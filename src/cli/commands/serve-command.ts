@@ -10,7 +10,13 @@ import { serveNode, type NodeServer, type ServeOptions } from "../../server/inde
 import { chatAgent } from "../chat/model/chat-agent.ts";
 import { chooseModel } from "../chat/model/model-choice.ts";
 import { loadModel } from "../chat/model/model-loading.ts";
-import { DONE, reportError, UsageError, type ExitCode } from "../output/error-report.ts";
+import {
+  DONE,
+  refuseIdle,
+  reportError,
+  UsageError,
+  type ExitCode,
+} from "../output/error-report.ts";
 import { jsonText } from "../output/visible-text.ts";
 import { writeLine, type Output } from "../output/output.ts";
 import { keysIn, runtimeStore } from "../settings/store-folder.ts";
@@ -86,14 +92,10 @@ const tokenWords: Readonly<Record<string, string>> = {
 /** Each process of a database would have a different token, and hands over its turns without this option. */
 function assertForDatabase(options: Options): void {
   if (options.remote === undefined) return;
-  const idle = [
-    ...(options.leaveTurns ? ["--leave-turns"] : []),
-    ...(options.keys === undefined ? [] : ["--keys"]),
-  ];
-  if (idle.length > 0)
-    throw new UsageError(
-      `${idle.join(" and ")} works only for a store in a folder, not with --postgres.`,
-    );
+  refuseIdle(
+    { "--leave-turns": options.leaveTurns, "--keys": options.keys !== undefined },
+    " works only for a store in a folder, not with --postgres.",
+  );
   if (options.token === undefined)
     throw new UsageError(
       "With --postgres all processes need the same token: give --token, or TURNLOG_TOKEN.",
@@ -147,12 +149,10 @@ async function agentOf(
 ): Promise<NonNullable<RuntimeOptions["agent"]>> {
   const { agent: file, model, allowWrite } = options;
   if (file !== undefined) {
-    const idle = [
-      ...(model === undefined ? [] : ["--model"]),
-      ...(allowWrite ? ["--allow-write"] : []),
-    ];
-    if (idle.length > 0)
-      throw new UsageError(`${idle.join(" and ")} would have no effect: --agent names the agent.`);
+    refuseIdle(
+      { "--model": model !== undefined, "--allow-write": allowWrite },
+      " would have no effect: --agent names the agent.",
+    );
     return await (await import("../settings/agent-module.ts")).agentOf(file);
   }
   // Provider warnings are events here; the SDK must not write them again.
@@ -175,10 +175,8 @@ async function agentOf(
   });
 }
 
-async function askingServers({
-  mcp: commands = [],
-  mcpConfig: file,
-}: Options): Promise<NonNullable<RuntimeOptions["mcp"]>> {
+async function askingServers(options: Options): Promise<NonNullable<RuntimeOptions["mcp"]>> {
+  const { mcp: commands = [], mcpConfig: file } = options;
   const servers = await mcpServers({ commands, file, environment: process.env });
   return Object.fromEntries(
     Object.entries(servers).map(([name, server]) => [

@@ -18,6 +18,17 @@ export class UsageError extends Error {
   override readonly name = "UsageError";
 }
 
+/**
+ * Refuses options where they would have no effect.
+ * @param given - Each option, and whether it is given.
+ * @param why - What follows the names, from the space or the colon on.
+ * @throws UsageError that names those that are given
+ */
+export function refuseIdle(given: Readonly<Record<string, boolean>>, why: string): void {
+  const idle = Object.keys(given).filter((name) => given[name]);
+  if (idle.length > 0) throw new UsageError(`${idle.join(" and ")}${why}`);
+}
+
 /** @param debug - Whether to print the stack and the causes too. */
 export async function reportError(
   progress: Channel,
