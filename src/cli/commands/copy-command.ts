@@ -6,7 +6,7 @@ import type { TurnlogError } from "../../events/index.ts";
 import { DONE, UsageError, type ExitCode } from "../output/error-report.ts";
 import { jsonText } from "../output/visible-text.ts";
 import { writeLine, type Output } from "../output/output.ts";
-import { openStore, type StorePlace, type StoreUse } from "../settings/store-folder.ts";
+import { openStore, type StorePlace } from "../settings/store-folder.ts";
 import { unlessInterrupted } from "../settings/environment.ts";
 import { amount, figure } from "../wording/wording.ts";
 import type { Given } from "./option-values.ts";
@@ -19,18 +19,18 @@ export async function copy(
   const [source, target] = [from, to].map((store) => placeOf(store, migrate, takeOver));
   if (source === undefined || target === undefined || nameOf(source) === nameOf(target))
     throw new UsageError("--from and --to name the same store: name another one with --to.");
-  refuseIdle(migrate, takeOver, source, target);
+  if (!migrate && target.remote === undefined)
+    throw new UsageError("--no-migrate is only for a copy into a database: leave it out.");
+  if (takeOver && source.remote !== undefined && target.remote !== undefined)
+    throw new UsageError("--take-over is only for a store in a folder: leave it out.");
   await using read = await openStore(source, { readOnly: true });
-  await using written = await openStore(target, creating);
+  await using written = await openStore(target, { readOnly: false, creates: true });
   const say = (text: string): void => void writeLine(progress, text).catch(() => {});
   const options = {
     follow,
-    onProgress: (done: number, remaining: number) => {
-      say(`${amount(done, "event")} copied, ${figure(remaining)} to go.`);
-    },
-    onLost: (error: TurnlogError) => {
-      say(`Left out: ${error.message}`);
-    },
+    onProgress: (done: number, remaining: number) =>
+      say(`${amount(done, "event")} copied, ${figure(remaining)} to go.`),
+    onLost: ({ message }: TurnlogError) => say(`Left out: ${message}`),
   };
   return await unlessInterrupted(async (signal) => {
     const copied = await copyLog(read, written, { ...options, signal });
@@ -47,27 +47,12 @@ function sentence({ sessions, events, blobs }: CopiedLog, isInterrupted: boolean
   return `${copied} The target has everything that the source has.`;
 }
 
-const creating: StoreUse = { readOnly: false, creates: true };
-
 function placeOf(store: string, migrate: boolean, takeOver: boolean): StorePlace {
   const isUrl = /^postgres(?:ql)?:\/\//.test(store);
   const remote = isUrl
     ? ({ kind: "database", connectionString: store, migrate } as const)
     : undefined;
   return { dir: store, remote, takeOver };
-}
-
-/** @throws UsageError for options that would have no effect */
-function refuseIdle(
-  migrate: boolean,
-  takeOver: boolean,
-  source: StorePlace,
-  target: StorePlace,
-): void {
-  if (!migrate && target.remote === undefined)
-    throw new UsageError("--no-migrate is only for a copy into a database: leave it out.");
-  if (takeOver && source.remote !== undefined && target.remote !== undefined)
-    throw new UsageError("--take-over is only for a store in a folder: leave it out.");
 }
 
 function nameOf({ dir, remote }: StorePlace): string {

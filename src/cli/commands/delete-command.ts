@@ -31,15 +31,18 @@ export async function deleteSession(
     );
   await using port = await openPort(options, { elsewhere: inTheOtherProcess });
   const { log } = port;
-  if (!cancel && (await waitsForAnswer(log, session))) throw waiting(session);
+  if (!cancel && (await waitsForAnswer(log, session)))
+    throw new TurnlogError(
+      "COMMAND_REFUSED",
+      `Session ${session} is in a turn that waits for an approval, and was not deleted. Answer it in \`turnlog chat --session ${shellWord(session)}\`, or add --cancel to delete the session with its turn.`,
+      { session },
+    );
   if (!yes && !(await confirmDelete(log, session))) {
     await writeLine(progress, "Nothing was deleted.");
     return INTERRUPTED;
   }
   const warnings: string[] = [];
-  const warn = (error: TurnlogError): void => {
-    warnings.push(error.message);
-  };
+  const warn = ({ message }: TurnlogError): void => void warnings.push(message);
   const deleted = await port.delete(session, { forks, cancel }, warn);
   for (const warning of warnings) await writeLine(progress, warning);
   if (json) {
@@ -65,24 +68,13 @@ export async function deleteSession(
 
 async function confirmDelete(log: EventLog, session: string): Promise<boolean> {
   const events = await log.revision(session);
-  if (events === 0) throw notFound(session);
+  if (events === 0)
+    throw new TurnlogError(
+      "SESSION_NOT_FOUND",
+      `There is no session ${session} in this store. \`turnlog sessions\` lists its sessions.`,
+      { session },
+    );
   return await isConfirmed(
     `Delete session ${session} with its ${amount(events, "event")} permanently? This cannot be undone.`,
-  );
-}
-
-function waiting(session: string): TurnlogError {
-  return new TurnlogError(
-    "COMMAND_REFUSED",
-    `Session ${session} is in a turn that waits for an approval, and was not deleted. Answer it in \`turnlog chat --session ${shellWord(session)}\`, or add --cancel to delete the session with its turn.`,
-    { session },
-  );
-}
-
-function notFound(session: string): TurnlogError {
-  return new TurnlogError(
-    "SESSION_NOT_FOUND",
-    `There is no session ${session} in this store. \`turnlog sessions\` lists its sessions.`,
-    { session },
   );
 }

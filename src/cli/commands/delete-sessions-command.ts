@@ -42,9 +42,7 @@ export async function deleteAny(
   };
   await using port = await openPort(options, { elsewhere: inTheOtherProcess, readOnly: dryRun });
   const warnings: string[] = [];
-  const warn = (error: TurnlogError): void => {
-    warnings.push(error.message);
-  };
+  const warn = ({ message }: TurnlogError): void => void warnings.push(message);
   const run = (isDry: boolean): Promise<DeletedSessions> =>
     deleteSessions(port.log, { ...query, dryRun: isDry }, (session) =>
       port.delete(session, { forks, cancel: false }, warn),

@@ -39,9 +39,7 @@ export async function exportTo(
   }
   const patterns = redact.map(patternOf);
   const lost: string[] = [];
-  const onLost = ({ message }: TurnlogError): void => {
-    lost.push(`Left out: ${message}`);
-  };
+  const onLost = ({ message }: TurnlogError): void => void lost.push(`Left out: ${message}`);
   const file = out === undefined ? undefined : await namedFile(out, output);
   await using log = await openSessions(options, { readOnly: true });
   const lines =

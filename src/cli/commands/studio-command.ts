@@ -90,13 +90,7 @@ function noAgent(): never {
   );
 }
 
-async function agentOf({
-  agent,
-  demo,
-}: {
-  readonly agent?: string | undefined;
-  readonly demo: boolean;
-}): Promise<RuntimeOptions["agent"]> {
+async function agentOf({ agent, demo }: Options): Promise<RuntimeOptions["agent"]> {
   if (demo) return (await import("../demo/demo-agent.ts")).demoAgent();
   if (agent === undefined) return undefined;
   return await (await import("../settings/agent-module.ts")).agentOf(agent);
