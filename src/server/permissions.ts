@@ -39,14 +39,16 @@ export class Permissions {
     throw new TurnlogError("FORBIDDEN", `You may not ${action}${what}.`);
   }
 
+  /** With `where` only a session that exists. */
   async mayRead(request: Request, session: string): Promise<boolean> {
-    return (await this.#asked(request, "read", session)) !== undefined;
+    return (await this.#asked(request, "read", session, false)) !== undefined;
   }
 
   async #asked(
     request: Request,
     action: Permission,
     session: string,
+    ifMissing = true,
   ): Promise<Granted | undefined> {
     const { authorize } = this.#settings;
     if (authorize === undefined) return {};
@@ -54,15 +56,16 @@ export class Permissions {
     const permission = permissionOf(await authorize(request, requested));
     if (permission?.where === undefined || session === "") return permission;
     // An imported session has the metadata of its file.
-    const isAllowed = action !== "import" && (await this.#isOf(session, permission.where));
+    const isAllowed =
+      action !== "import" && (await this.#isOf(session, permission.where, ifMissing));
     return isAllowed ? permission : undefined;
   }
 
-  /** True for a session that does not exist: the client that creates it gives it the metadata. */
-  async #isOf(session: string, where: JsonObject): Promise<boolean> {
+  /** @param ifMissing - For a session that does not exist: the client that creates it gives it the metadata. */
+  async #isOf(session: string, where: JsonObject, ifMissing: boolean): Promise<boolean> {
     const { log } = this.#runtime;
     const revision = await log.revision(session);
-    if (revision === 0) return true;
+    if (revision === 0) return ifMissing;
     const { metadata } = await readSummary(log, session, revision);
     return differentKey(metadata, where) === undefined;
   }

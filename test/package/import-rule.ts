@@ -450,7 +450,14 @@ const mayImport: Modules = {
     "replay",
     "server/route",
   ],
-  "server/store": ["events", "shared", "store/leveldb", "server/problems", "server/route"],
+  "server/store": [
+    "events",
+    "shared",
+    "store/leveldb",
+    "server/problems",
+    "server/route",
+    "server/streams",
+  ],
   "server/sockets": [
     "events",
     "shared",

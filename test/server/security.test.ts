@@ -196,6 +196,46 @@ describe("the tenants of an application", () => {
     expect(names).toEqual(["a-3", "b-1"]);
   });
 
+  it("follow no session that another one creates under its name, or that changes hands", async () => {
+    await using open = await serving(agent(), { ...tenants(), studio: true });
+    const call = async (body: unknown): Promise<Response> =>
+      await open.ask("/api/log", posted("acme", body));
+    const session = await open.runtime.session("a-1", { metadata: { tenant: "acme" } });
+    const early = await call({ call: "subscribe", session: "b-1", from: 1 });
+    const own = [
+      await call({ call: "subscribe", session: "a-1", from: 1 }),
+      await open.ask("/api/sessions/a-1/events", as("acme")),
+      await open.ask("/api/studio/sessions/a-1/events", as("acme")),
+    ];
+    const all = await call({ call: "subscribeAll", from: 1 });
+    const other = await open.runtime.session("b-1", { metadata: { tenant: "bolt" } });
+    await session.setMetadata({ tenant: "bolt" });
+    await (await other.send("a secret")).result.catch(() => {});
+    await (await session.send("a secret")).result.catch(() => {});
+    // The stream over all sessions goes on.
+    await open.runtime.session("a-2", { metadata: { tenant: "acme" } });
+    let text = "";
+    for await (const piece of all.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+      text += piece;
+      if (text.includes("a-2")) break;
+    }
+    const followed = await Promise.all([early, ...own].map(async (one) => await one.text()));
+    for (const stream of followed) expect(stream).toContain("FORBIDDEN");
+    for (const stream of [text, ...followed]) expect(stream).not.toMatch(/a secret|bolt/);
+  });
+
+  it("learn no names of deleted sessions or of blobs from the log", async () => {
+    await using open = await serving(agent(), {
+      // A list has no session, so `authorize` may limit what is read of each alone.
+      authorize: (_, { session }) => session === undefined || { where: { tenant: "acme" } },
+    });
+    await open.runtime.session("b-1", { metadata: { tenant: "bolt" } });
+    await open.runtime.delete("b-1");
+    const deleted = await open.ask("/api/log", { body: { call: "deleted" } });
+    expect(await deleted.text()).toBe('{"end":true}\n');
+    expect((await open.ask("/api/log", { body: { call: "blobs" } })).status).toBe(400);
+  });
+
   it("are asked about once for a page, whatever sessions there are", async () => {
     let asked = 0;
     await using open = await serving(agent(), {

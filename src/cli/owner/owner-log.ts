@@ -257,6 +257,8 @@ async function* calledItems(
     const { body } = await http.open(given);
     if (body === null) throw gone();
     for await (const text of textLines(body.pipeThrough(new TextDecoderStream()))) {
+      // A sign of life.
+      if (text === "") continue;
       const read = line.parse(JSON.parse(text));
       if ("end" in read) return;
       if ("problem" in read) throw problemError(read.problem);

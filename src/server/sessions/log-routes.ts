@@ -3,6 +3,7 @@
 import { z } from "zod";
 import { TurnlogError, type SessionEvent, readBlob } from "../../events/index.ts";
 import { numberQuery, route, type Call, type Route, json, streamedBody } from "../route/route.ts";
+import { permittedEvents } from "../streams/permitted-events.ts";
 import { eventStream, withProblem, type ServerSentEvent } from "../streams/event-stream.ts";
 import { mediaTypeOf, UNKNOWN_TYPE } from "../../media/index.ts";
 import { exportSession, importSession } from "../../archive/exchange/index.ts";
@@ -28,7 +29,12 @@ export function eventRoutes(): readonly Route[] {
         const session = await call.open();
         const from = await startOf(call, call.query.from);
         return eventStream(
-          (signal) => withProblem(asMessages(session.events({ from, signal }))),
+          (signal) =>
+            withProblem(
+              asMessages(
+                permittedEvents(session.id, session.events({ from, signal }), call.mayRead),
+              ),
+            ),
           call.stream,
           {},
           call.ended,

@@ -37,7 +37,8 @@ export type LogCall =
   | { readonly call: "readAll" | "subscribeAll"; readonly from: number }
   | { readonly call: "revision"; readonly session: string }
   | { readonly call: "list"; readonly prefix: string }
-  | { readonly call: "deleted" | "blobs" }
+  | { readonly call: "deleted" }
+  | { readonly call: "blobs" }
   | { readonly call: "loadSnapshot"; readonly session: string; readonly projection: string }
   | { readonly call: "hasBlob"; readonly digest: string };
 
@@ -46,7 +47,7 @@ const position = z.int().positive();
 const from = position;
 
 /** The log checks the rest of the values. */
-export const logCall: z.ZodType<LogCall> = z.discriminatedUnion("call", [
+const sessionCalls = [
   z.strictObject({
     call: z.literal("read"),
     session,
@@ -62,8 +63,17 @@ export const logCall: z.ZodType<LogCall> = z.discriminatedUnion("call", [
   z.strictObject({ call: z.literal(["readAll", "subscribeAll"]), from }),
   z.strictObject({ call: z.literal("revision"), session }),
   z.strictObject({ call: z.literal("list"), prefix: z.string() }),
-  z.strictObject({ call: z.literal(["deleted", "blobs"]) }),
+  z.strictObject({ call: z.literal("deleted") }),
   z.strictObject({ call: z.literal("loadSnapshot"), session, projection: z.string() }),
+] as const;
+
+/** Without the names of blobs, which belong to no session: whoever knows one may read it. */
+export const sessionsCall: z.ZodType<Exclude<LogCall, { readonly call: "blobs" | "hasBlob" }>> =
+  z.discriminatedUnion("call", sessionCalls);
+
+export const logCall: z.ZodType<LogCall> = z.discriminatedUnion("call", [
+  ...sessionCalls,
+  z.strictObject({ call: z.literal("blobs") }),
   z.strictObject({ call: z.literal("hasBlob"), digest: z.string() }),
 ]);
 
@@ -140,16 +150,16 @@ export function answerLines(
   asked: LogCall,
   ends: readonly AbortSignal[],
 ): ReadableStream<Uint8Array> {
-  const most = live.has(asked.call) ? 0 : CHUNK_CHARACTERS;
-  return ReadableStream.from(chunks(log, asked, ends, most)).pipeThrough(new TextEncoderStream());
+  return ReadableStream.from(answerTexts(log, asked, ends)).pipeThrough(new TextEncoderStream());
 }
 
-async function* chunks(
+/** The same, as texts of whole lines. */
+export async function* answerTexts(
   log: ReadableLog,
   asked: LogCall,
   ends: readonly AbortSignal[],
-  most: number,
 ): AsyncGenerator<string, void, void> {
+  const most = live.has(asked.call) ? 0 : CHUNK_CHARACTERS;
   using first = firstAbort(...ends);
   let text = "";
   try {

@@ -1,10 +1,19 @@
 /** Routes that read the log from elsewhere, and those that keep the store: the latter for processes of its user only. */
 
 import { z } from "zod";
-import { TurnlogError, type EventLog } from "../../events/index.ts";
+import type { EventLog, SessionEvent } from "../../events/index.ts";
 import type { StoreLog } from "../../store/leveldb/index.ts";
 import { json, route, type Route } from "../route/route.ts";
-import { answerLines, logCall, type LogCall, type ReadableLog } from "./log-reading.ts";
+import { lineStream } from "../streams/event-stream.ts";
+import { newestPermission, permittedEvents } from "../streams/permitted-events.ts";
+import {
+  answerLines,
+  answerTexts,
+  logCall,
+  sessionsCall,
+  type LogCall,
+  type ReadableLog,
+} from "./log-reading.ts";
 
 const done = z.looseObject({});
 
@@ -20,39 +29,30 @@ export function logRoutes(): readonly Route[] {
       name: "readLog",
       action: (asked) => ("session" in asked ? "read" : "list"),
       summary: "Reads the log: one call of its port. The items come as lines of JSON.",
-      body: logCall,
+      body: sessionsCall,
       answer: lines,
       sessionOf: ({ body }) => ("session" in body ? body.session : undefined),
-      handle: async ({ body, runtime, where, mayRead, request, stream: { closing } }) => {
-        if (where !== undefined && (body.call === "deleted" || body.call === "blobs"))
-          throw new TurnlogError(
-            "FORBIDDEN",
-            "You may read only some of the sessions, and this is about the whole store.",
-          );
-        return linesOf(permitted(runtime.log, mayRead), body, [request.signal, closing]);
+      handle: async ({ body, runtime, mayRead, stream, ended }) => {
+        const log = permitted(runtime.log, mayRead);
+        return lineStream((left) => answerTexts(log, body, [left]), stream, ended);
       },
     }),
   ];
 }
 
-/** The log without the sessions that a client may not read. */
+/** The log without the sessions that a client may not read. Deleted ones have no metadata: `where` hides them. */
 function permitted(log: EventLog, mayRead: (session: string) => Promise<boolean>): ReadableLog {
-  const known = new Map<string, Promise<boolean>>();
-  const isPermitted = async (session: string): Promise<boolean> => {
-    const permission = known.get(session) ?? mayRead(session);
-    known.set(session, permission);
-    return await permission;
-  };
-  async function* only<Item extends { readonly session: string }>(
+  const isPermitted = newestPermission(mayRead);
+  async function* only<Item extends { readonly session: string; readonly event?: SessionEvent }>(
     items: AsyncIterable<Item>,
   ): AsyncGenerator<Item> {
-    for await (const item of items) if (await isPermitted(item.session)) yield item;
+    for await (const item of items) if (await isPermitted(item.session, item.event)) yield item;
   }
   return {
-    blobs: log.blobs,
     read: (...asked) => log.read(...asked),
     readAt: (...asked) => log.readAt(...asked),
-    subscribe: (...asked) => log.subscribe(...asked),
+    subscribe: (session, options) =>
+      permittedEvents(session, log.subscribe(session, options), mayRead),
     revision: (...asked) => log.revision(...asked),
     loadSnapshot: (...asked) => log.loadSnapshot(...asked),
     readAll: (...asked) => only(log.readAll(...asked)),

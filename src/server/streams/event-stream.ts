@@ -1,5 +1,5 @@
 /**
- * An answer of server-sent events. It reads its source only as fast as the client reads, so a slow client
+ * An answer that goes on, of server-sent events or of lines. It reads its source only as fast as the client reads, so a slow client
  * costs a few kilobytes; one that stops reading is dropped, and resumes by its cursor.
  */
 
@@ -34,6 +34,31 @@ export async function* withProblem(
   }
 }
 
+/** How the items of a stream are written. */
+interface Format<Item> {
+  readonly mediaType: string;
+  readonly write: (item: Item) => string;
+  /** Sent after silence; readers skip it. */
+  readonly heartbeat: string;
+  /** Says why the server ends the stream. */
+  readonly farewell: (reason: string) => string;
+}
+
+const serverSentEvents: Format<ServerSentEvent> = {
+  mediaType: "text/event-stream",
+  write: written,
+  heartbeat: ":\n\n",
+  farewell: (reason) => `: ${reason}\n\n`,
+};
+
+const lines: Format<string> = {
+  mediaType: "application/x-ndjson",
+  write: (text) => text,
+  heartbeat: "\n",
+  // A reader sees that the last line is missing.
+  farewell: () => "",
+};
+
 /** The most bytes that wait for the client. */
 const BUFFERED_BYTES = 16_384;
 
@@ -43,9 +68,28 @@ const BUFFERED_BYTES = 16_384;
  */
 export function eventStream(
   source: (left: AbortSignal) => AsyncIterable<ServerSentEvent>,
-  { heartbeatMs, stallMs, closing }: StreamSettings,
+  settings: StreamSettings,
   headers: Readonly<Record<string, string>> = {},
   ended: () => void = () => {},
+): Response {
+  return streamed(serverSentEvents, source, settings, headers, ended);
+}
+
+/** The same of texts of whole lines. Its reader may pause for any time, as in a pager. */
+export function lineStream(
+  source: (left: AbortSignal) => AsyncIterable<string>,
+  settings: StreamSettings,
+  ended: () => void,
+): Response {
+  return streamed(lines, source, { ...settings, stallMs: Number.POSITIVE_INFINITY }, {}, ended);
+}
+
+function streamed<Item>(
+  { mediaType, write, heartbeat, farewell }: Format<Item>,
+  source: (left: AbortSignal) => AsyncIterable<Item>,
+  { heartbeatMs, stallMs, closing }: StreamSettings,
+  headers: Readonly<Record<string, string>>,
+  ended: () => void,
 ): Response {
   const left = new AbortController();
   const iterator = source(left.signal)[Symbol.asyncIterator]();
@@ -76,7 +120,7 @@ export function eventStream(
       start(controller) {
         const close = (): void => {
           if (isOver) return;
-          controller.enqueue(encoder.encode(`: ${String(closing.reason)}\n\n`));
+          controller.enqueue(encoder.encode(farewell(String(closing.reason))));
           controller.close();
           finish();
         };
@@ -89,7 +133,7 @@ export function eventStream(
             finish();
           } else if (!isWaiting && now - sentAt >= heartbeatMs) {
             sentAt = now;
-            controller.enqueue(encoder.encode(":\n\n"));
+            controller.enqueue(encoder.encode(heartbeat));
           }
         };
         timer = setInterval(beat, everyMs);
@@ -108,7 +152,7 @@ export function eventStream(
           }
           sentAt = performance.now();
           beats = 0;
-          controller.enqueue(encoder.encode(written(next.value)));
+          controller.enqueue(encoder.encode(write(next.value)));
         } catch (error) {
           if (isOver) return;
           controller.error(error);
@@ -121,7 +165,7 @@ export function eventStream(
   );
   return new Response(body, {
     headers: {
-      "content-type": "text/event-stream",
+      "content-type": mediaType,
       "cache-control": "no-cache, no-transform",
       "x-accel-buffering": "no",
       ...headers,
@@ -137,9 +181,9 @@ function stalled(stallMs: number): TurnlogError {
   );
 }
 
-/** Whether an answer is one of {@link eventStream}. */
+/** Whether an answer is one of {@link eventStream} or {@link lineStream}, which end by themselves. */
 export function isEventStream({ headers }: Response): boolean {
-  return headers.get("content-type")?.startsWith("text/event-stream") === true;
+  return headers.get("x-accel-buffering") === "no";
 }
 
 function written({ id, event, data }: ServerSentEvent): string {

@@ -16,6 +16,7 @@ import {
 } from "../../state/index.ts";
 import { json, numberQuery, route, type Call, type Route } from "../route/route.ts";
 import { eventStream, withProblem } from "../streams/event-stream.ts";
+import { permittedEvents } from "../streams/permitted-events.ts";
 import { figuresOf, listedCost, newestTurns } from "./figures.ts";
 import { mergedEvents } from "./merged-events.ts";
 import { NearStates, replayed } from "./near-states.ts";
@@ -264,13 +265,14 @@ async function page(log: EventLog, session: string, from: number, to?: number): 
 }
 
 function follow(
-  { request, runtime: { log }, session, stream, ended }: Call,
+  { request, runtime: { log }, session, stream, ended, mayRead }: Call,
   given: number | undefined,
 ): Response {
   const cursor = request.headers.get("last-event-id");
   const from = cursor !== null && /^\d{1,15}$/.test(cursor) ? Number(cursor) + 1 : (given ?? 1);
   async function* messages(signal: AbortSignal) {
-    for await (const event of log.subscribe(session, { from: Math.max(1, from), signal }))
+    const events = log.subscribe(session, { from: Math.max(1, from), signal });
+    for await (const event of permittedEvents(session, events, mayRead))
       yield { id: String(event.position), data: JSON.stringify(event) };
   }
   return eventStream((signal) => withProblem(messages(signal)), stream, {}, ended);
