@@ -183,8 +183,9 @@ function chooseStore(program: Command, acting: Command): void {
     throw new UsageError("--no-migrate is only for a database: add --postgres, or leave it out.");
   if (!(isGiven || isServer) || ofNone.has(acting.name())) return;
   if (isServer) {
-    useServer(acting, server, isTyped);
-    program.setOptionValue("remote", { kind: "server", url: server, token: tokenOf(process.env) });
+    useServer(acting, isTyped);
+    const url = addressOf(server.trim());
+    program.setOptionValue("remote", { kind: "server", url, token: tokenOf(process.env) });
     return;
   }
   const own = ofFolders[acting.name()];
@@ -213,15 +214,7 @@ const ofStores: ReadonlySet<string> = new Set([
 ]);
 
 /** @throws UsageError for a command or options that have no meaning for a server */
-function useServer(
-  acting: Command,
-  url: string,
-  isTyped: (name: string, command?: Command) => boolean,
-): void {
-  if (!/^https?:\/\//.test(url))
-    throw new UsageError(
-      `--server ${url}: the address of a server begins with http:// or https://.`,
-    );
+function useServer(acting: Command, isTyped: (name: string, command?: Command) => boolean): void {
   if (ofStores.has(acting.name()))
     throw new UsageError(
       `\`turnlog ${acting.name()}\` is about a store, not about its sessions: run it where the store is.`,
@@ -232,7 +225,28 @@ function useServer(
   );
 }
 
-/** It is no option, since other users of the machine see those. */
-function tokenOf({ TURNLOG_TOKEN: token = "" }: NodeJS.ProcessEnv): string | undefined {
-  return token === "" ? undefined : token;
+/** The address without slashes at its end. @throws UsageError for what is no address, or more than one */
+function addressOf(given: string): string {
+  const url = URL.parse(given);
+  // Messages show the address, so it must have no password.
+  const more = [url?.username, url?.password, url?.search, url?.hash].join("");
+  if (more !== "")
+    throw new UsageError(
+      "--server takes an address without a name, a query or `#`, such as https://agents.example.com; the token is in TURNLOG_TOKEN.",
+    );
+  if (url === null || !/^https?:\/\//i.test(given))
+    throw new UsageError(
+      `--server ${given}: the address of a server begins with http:// or https://, and has a host.`,
+    );
+  return url.origin + url.pathname.replace(/\/+$/, "");
+}
+
+/** It is no option, since other users of the machine see those. @throws UsageError */
+function tokenOf({ TURNLOG_TOKEN: given = "" }: NodeJS.ProcessEnv): string | undefined {
+  const token = given.trim();
+  if (token === "") return undefined;
+  if (/^[\x20-\x7E]+$/.test(token)) return token;
+  throw new UsageError(
+    "TURNLOG_TOKEN has characters that a token cannot have: a line break, or letters that are not ASCII.",
+  );
 }

@@ -107,6 +107,13 @@ export class Http {
       if (TurnlogError.isInstance(error)) throw error;
       throw unreachable(`${method} ${path} got no answer.`, error);
     }
+    // The other address gets no token, and a GET in place of a POST: the answer would be that of another route.
+    if (answer.redirected && (!answer.ok || method !== "GET")) {
+      await answer.body?.cancel();
+      throw failed(
+        `${method} ${path} was redirected to ${new URL(answer.url).origin}, and a redirection may lose the token and the body. Use the address to which it leads.`,
+      );
+    }
     if (!answer.ok) throw await refusal(answer, `${method} ${path}`);
     const version = answer.headers.get("turnlog-protocol");
     if (version !== PROTOCOL)
@@ -174,7 +181,7 @@ export function problemError(problem: unknown): TurnlogError {
 async function refusal(answer: Response, what: string): Promise<TurnlogError> {
   const { status, headers } = answer;
   if (headers.get("content-type")?.startsWith("application/problem+json") === true)
-    return problemError(await answer.json());
+    return problemError(await answer.json().catch(() => undefined));
   await answer.body?.cancel();
   return new TurnlogError(
     "SERVER_FAILED",

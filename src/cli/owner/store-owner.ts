@@ -92,7 +92,16 @@ export function serverOwner({
   readonly token?: string | undefined;
 }): StoreOwner {
   const name = `the server at ${url}`;
-  const client = createClient({ baseUrl: url, ...(token === undefined ? {} : { token }) });
+  const client = createClient({
+    baseUrl: url,
+    ...(token === undefined ? {} : { token }),
+    fetch: async (request) => {
+      const answer = await fetch(request);
+      if (answer.status !== 401 || token !== undefined || answer.redirected) return answer;
+      await answer.body?.cancel();
+      throw new TurnlogError("UNAUTHORIZED", `The server at ${url} needs a token: TURNLOG_TOKEN.`);
+    },
+  });
   const refuse = (): TurnlogError =>
     new TurnlogError(
       "COMMAND_REFUSED",
