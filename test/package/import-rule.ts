@@ -455,8 +455,8 @@ const mayImport: Modules = {
     "shared",
     "store/leveldb",
     "server/problems",
-    "server/route",
     "server/streams",
+    "server/route",
   ],
   "server/sockets": [
     "events",
