@@ -462,6 +462,7 @@ const mayImport: Modules = {
     "events",
     "shared",
     "server/problems",
+    "server/streams",
     "runtime",
     "server/route",
     "server/sessions",

@@ -9,6 +9,7 @@ import type { Session } from "../../runtime/index.ts";
 import { problemOf } from "../problems/problem.ts";
 import type { Call } from "../route/route.ts";
 import { messageInput, postedMessage } from "../sessions/posted-message.ts";
+import { permittedEvents } from "../streams/permitted-events.ts";
 import type { FrameReader, Socket } from "./server-socket.ts";
 
 export type SocketCall = Pick<Call, "runtime" | "by" | "allow"> & {
@@ -98,7 +99,12 @@ export function serveSocket(session: Session, call: SocketCall, socket: Socket):
       }
       case "subscribe": {
         const from = payload?.from ?? 1;
-        for await (const event of session.events({ from, signal: socket.closed }))
+        const events = session.events({ from, signal: socket.closed });
+        const mayRead = async (): Promise<boolean> => {
+          await call.allow("read");
+          return true;
+        };
+        for await (const event of permittedEvents(session.id, events, mayRead))
           await answer(id, "event", event);
       }
     }
