@@ -156,8 +156,10 @@ export type ParametersOf<Args extends readonly unknown[]> = {
 
 interface Described<Args extends readonly unknown[]> extends Pick<
   Command,
-  "name" | "permission" | "route" | "recorded"
+  "name" | "permission" | "route"
 > {
+  /** Without it, a replay would stop at the event. */
+  readonly recorded: NonNullable<Command["recorded"]>;
   readonly parameters: ParametersOf<Args>;
 }
 

@@ -256,6 +256,8 @@ const rows: readonly Row[] = [
   // @ts-expect-error -- unknown
   ["options.at", undefined, () => session.context({ at: 3 })],
   // @ts-expect-error -- unknown
+  ["options.beforeTurns", "beforeTurn", () => session.rewind({ beforeTurns: 2 })],
+  // @ts-expect-error -- unknown
   ["options.compaction", "compact", () => session.preview({ compaction: slidingWindow() })],
   // @ts-expect-error -- unknown
   ["options.positions", "position", () => session.fork({ positions: 3 })],
@@ -452,7 +454,9 @@ it("every options type that a schema checks has a row above", async () => {
   const texts = await Promise.all(files.map((file) => readFile(join(root, file), "utf8")));
   const checked = texts
     .flatMap((text) => [
-      ...text.matchAll(/optionsOf<(\w+(?:Options|Limits|Budget|Changes|Server))>/g),
+      ...text.matchAll(
+        /(?:optionsOf|options|requiredOptions)<(\w+(?:Options|Limits|Budget|Changes|Server))>/g,
+      ),
     ])
     .map(([, name = ""]) => name);
   const types = [...new Set(checked)].filter((name) => !internal.has(name));
@@ -466,6 +470,8 @@ it("every options type that a schema checks has a row above", async () => {
 const covered: Readonly<Record<string, string>> = {
   AgentChanges: "options.positions",
   CompactOptions: "options.who",
+  PositionOptions: "options.at",
+  RewindOptions: "options.beforeTurns",
   WithdrawOptions: "reasonOrOptions.why",
   AgentToolOptions: "options.maxDeep",
   ApprovalsOptions: "options.were",
