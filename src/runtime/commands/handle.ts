@@ -88,7 +88,8 @@ async function forward(
   );
   const posted = { id: asked, name, args: plainArgs(id, name, sent) };
   const answered = await forwardCommand(host.inbox, id, posted, host.closing);
-  if (answer.kind === "json") return readAnswer(answer.schema, id, name, answered);
+  // As the other process gave it: a parsed copy has its fields in another order.
+  if (answer.kind === "json") readAnswer(answer.schema, id, name, answered);
   if (answer.kind !== "turn") return answered;
   // The turn runs there, and is followed here.
   const { messageId } = readAnswer(beganSchema, id, name, answered);
