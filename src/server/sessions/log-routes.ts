@@ -1,10 +1,10 @@
 /** The events of a session as server-sent events: past, then live, without a gap. */
 
 import { z } from "zod";
-import { TurnlogError, type SessionEvent, readBlob } from "../../events/index.ts";
+import { TurnlogError, readBlob } from "../../events/index.ts";
 import { numberQuery, route, type Call, type Route, json, streamedBody } from "../route/route.ts";
-import { permittedEvents } from "../streams/permitted-events.ts";
-import { eventStream, withProblem, type ServerSentEvent } from "../streams/event-stream.ts";
+import { asMessage, permittedEvents } from "../streams/permitted-events.ts";
+import { eventStream, withProblem } from "../streams/event-stream.ts";
 import { mediaTypeOf, UNKNOWN_TYPE } from "../../media/index.ts";
 import { exportSession, importSession } from "../../archive/exchange/index.ts";
 import { checkPosition } from "../../state/index.ts";
@@ -31,8 +31,11 @@ export function eventRoutes(): readonly Route[] {
         return eventStream(
           (signal) =>
             withProblem(
-              asMessages(
-                permittedEvents(session.id, session.events({ from, signal }), call.mayRead),
+              permittedEvents(
+                session.id,
+                session.events({ from, signal }),
+                call.mayRead,
+                asMessage,
               ),
             ),
           call.stream,
@@ -42,11 +45,6 @@ export function eventRoutes(): readonly Route[] {
       },
     }),
   ];
-}
-
-async function* asMessages(events: AsyncIterable<SessionEvent>): AsyncGenerator<ServerSentEvent> {
-  for await (const event of events)
-    yield { id: String(event.position), data: JSON.stringify(event) };
 }
 
 /** The position to begin with. @throws TurnlogError `INVALID_INPUT` after the next position */

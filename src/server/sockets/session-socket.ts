@@ -9,7 +9,7 @@ import type { Session } from "../../runtime/index.ts";
 import { problemOf } from "../problems/problem.ts";
 import type { Call } from "../route/route.ts";
 import { messageInput, postedMessage } from "../sessions/posted-message.ts";
-import { permittedEvents } from "../streams/permitted-events.ts";
+import { asIs, permittedEvents } from "../streams/permitted-events.ts";
 import type { FrameReader, Socket } from "./server-socket.ts";
 
 export type SocketCall = Pick<Call, "runtime" | "by" | "allow"> & {
@@ -104,7 +104,7 @@ export function serveSocket(session: Session, call: SocketCall, socket: Socket):
           await call.allow("read");
           return true;
         };
-        for await (const event of permittedEvents(session.id, events, mayRead))
+        for await (const event of permittedEvents(session.id, events, mayRead, asIs))
           await answer(id, "event", event);
       }
     }

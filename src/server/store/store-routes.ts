@@ -5,7 +5,7 @@ import type { EventLog, SessionEvent } from "../../events/index.ts";
 import type { StoreLog } from "../../store/leveldb/index.ts";
 import { json, route, type Route } from "../route/route.ts";
 import { lineStream } from "../streams/event-stream.ts";
-import { newestPermission, permittedEvents } from "../streams/permitted-events.ts";
+import { asIs, newestPermission, permittedEvents } from "../streams/permitted-events.ts";
 import {
   answerLines,
   answerTexts,
@@ -52,7 +52,7 @@ function permitted(log: EventLog, mayRead: (session: string) => Promise<boolean>
     read: (...asked) => log.read(...asked),
     readAt: (...asked) => log.readAt(...asked),
     subscribe: (session, options) =>
-      permittedEvents(session, log.subscribe(session, options), mayRead),
+      permittedEvents(session, log.subscribe(session, options), mayRead, asIs),
     revision: (...asked) => log.revision(...asked),
     loadSnapshot: (...asked) => log.loadSnapshot(...asked),
     readAll: (...asked) => only(log.readAll(...asked)),

@@ -15,8 +15,8 @@ import {
   type ListedSession,
 } from "../../state/index.ts";
 import { json, numberQuery, route, type Call, type Route } from "../route/route.ts";
-import { eventStream, withProblem } from "../streams/event-stream.ts";
-import { permittedEvents } from "../streams/permitted-events.ts";
+import { eventStream, withProblem, type ServerSentEvent } from "../streams/event-stream.ts";
+import { asMessage, permittedEvents } from "../streams/permitted-events.ts";
 import { figuresOf, listedCost, newestTurns } from "./figures.ts";
 import { mergedEvents } from "./merged-events.ts";
 import { NearStates, replayed } from "./near-states.ts";
@@ -270,10 +270,12 @@ function follow(
 ): Response {
   const cursor = request.headers.get("last-event-id");
   const from = cursor !== null && /^\d{1,15}$/.test(cursor) ? Number(cursor) + 1 : (given ?? 1);
-  async function* messages(signal: AbortSignal) {
-    const events = log.subscribe(session, { from: Math.max(1, from), signal });
-    for await (const event of permittedEvents(session, events, mayRead))
-      yield { id: String(event.position), data: JSON.stringify(event) };
-  }
+  const messages = (signal: AbortSignal): AsyncIterable<ServerSentEvent> =>
+    permittedEvents(
+      session,
+      log.subscribe(session, { from: Math.max(1, from), signal }),
+      mayRead,
+      asMessage,
+    );
   return eventStream((signal) => withProblem(messages(signal)), stream, {}, ended);
 }
