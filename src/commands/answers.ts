@@ -23,7 +23,7 @@ import {
   type RecordedArguments,
 } from "./command.ts";
 import { refusal, type CommandTarget } from "./target.ts";
-import { by, options, required, requiredOptions } from "./parameters.ts";
+import { anything, by, options, required, requiredOptions } from "./parameters.ts";
 
 /** The answer to a call that a client runs: the output of its tool, or the text of an error. */
 export type CallAnswer = (
@@ -77,7 +77,7 @@ export const answerCommands: readonly Command[] = [
       required<string>("requestId", text),
       requiredOptions<CallAnswer>({
         name: "answer",
-        fields: { output: thing("anything", () => true), error: text, by },
+        fields: { output: anything, error: text, by },
         and: thing(
           "`{ output }`, or `{ error }` with a text, and `by` with the name of the person who answers",
           isOneAnswer,

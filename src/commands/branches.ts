@@ -7,9 +7,15 @@ import { flag, position, shortName, thing } from "../validation/index.ts";
 import { moveCommand, runtimeCommand, type Answer, type Command } from "./command.ts";
 import { basedOn } from "./head.ts";
 import type { MoveOptions, RegenerateOptions, RewindOptions } from "./options.ts";
-import { by, options, required, requiredOptions } from "./parameters.ts";
+import {
+  by,
+  options,
+  required,
+  requiredOptions,
+  turnFieldNames,
+  turnFields,
+} from "./parameters.ts";
 import { defined, type EventBody, type SessionEvent, type TokenUsage } from "../events/index.ts";
-import { outputSchema, turnContextSchema } from "../agent/index.ts";
 import {
   allWaiting,
   activeSpans,
@@ -105,11 +111,9 @@ export const branchCommands: readonly Command[] = [
           idempotencyKey: shortName,
           basedOn,
           by,
-          context: turnContextSchema,
-          output: outputSchema,
-          options: thing("anything", () => true),
+          ...turnFields,
         },
-        local: ["context", "output", "options"],
+        local: turnFieldNames,
       }),
     ],
     permission: "rewind",

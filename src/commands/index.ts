@@ -30,7 +30,7 @@ export type {
 } from "./command.ts";
 export type { CommandTarget } from "./target.ts";
 export { assertIdle, assertNotClosed, refusal } from "./target.ts";
-export { asGiven, ownArguments, type Parameter } from "./parameters.ts";
+export { ownArguments, type Parameter } from "./parameters.ts";
 export {
   answerApproval,
   answerCall,

@@ -2,7 +2,6 @@
 
 import { defined, type SessionEvent } from "../events/index.ts";
 import { allWaiting, type QueuedMessage } from "../projections/index.ts";
-import { outputSchema, turnContextSchema } from "../agent/index.ts";
 import { moment, oneOf, shortName, text, thing } from "../validation/index.ts";
 import {
   eventCommand,
@@ -14,7 +13,15 @@ import {
 import { refusal, type CommandTarget } from "./target.ts";
 import { basedOn } from "./head.ts";
 import type { ScheduleOptions, SendOptions, WithdrawOptions } from "./options.ts";
-import { by, options, required, requiredOptions, unchecked } from "./parameters.ts";
+import {
+  by,
+  options,
+  required,
+  requiredOptions,
+  turnFieldNames,
+  turnFields,
+  unchecked,
+} from "./parameters.ts";
 
 const delivery = oneOf("steer", "follow-up");
 const messageId = required<string>("messageId", shortName);
@@ -32,11 +39,9 @@ export const messageCommands: readonly Command[] = [
           replaces: shortName,
           basedOn,
           by,
-          context: turnContextSchema,
-          output: outputSchema,
-          options: thing("anything", () => true),
+          ...turnFields,
         },
-        local: ["context", "output", "options"],
+        local: turnFieldNames,
         and: thing(
           "an object without `notBefore` if it `replaces` a message: an edit is sent immediately",
           (value) =>

@@ -6,7 +6,8 @@
 
 import { z } from "zod";
 import { byId } from "../events/index.ts";
-import { check, optionsOf, report, shortName } from "../validation/index.ts";
+import { outputSchema, turnContextSchema } from "../agent/index.ts";
+import { check, optionsOf, report, shortName, thing } from "../validation/index.ts";
 
 /** Schemas by the name of the field. */
 type Fields = Readonly<Record<string, z.ZodType>>;
@@ -20,7 +21,7 @@ export interface Parameter<Own = unknown> {
   readonly own: (value: unknown) => Own;
   /** The fields of options that a client may send; undefined if the argument is one value. */
   readonly fields?: Fields;
-  /** The field that a value stands for which is no object. */
+  /** The option that a value sets if it is not an object. */
   readonly shorthand?: string;
   /** Whether it is what a user says. Its files are read where the caller is. */
   readonly isMessage?: boolean;
@@ -71,13 +72,13 @@ interface OptionsShape<Given> {
   readonly fields: Readonly<Record<KeysOf<Given>, z.ZodType>>;
   /** Options for programs only: models, schemas, contexts. */
   readonly local?: readonly KeysOf<Given>[];
-  /** Options of which a client may send less than a program may give. */
+  /** Narrower schemas for what a client may send. */
   readonly sent?: Readonly<Partial<Record<KeysOf<Given>, z.ZodType>>>;
   /** What holds of the options together. */
   readonly and?: z.ZodType;
   /** Advice for some unknown names. */
   readonly hints?: Readonly<Record<string, string>>;
-  /** The option that a text stands for. */
+  /** The option that a plain text sets. */
   readonly shorthand?: KeysOf<Given>;
   readonly own?: (value: unknown) => unknown;
   readonly name?: string;
@@ -163,6 +164,13 @@ const ownFields: Readonly<Record<string, (value: unknown) => unknown>> = {
   notBefore: (time) => (time instanceof Date ? time.toISOString() : time),
   basedOn: ownOptions,
 };
+
+/** A value that the command checks itself. */
+export const anything: z.ZodType = thing("anything", () => true);
+
+/** The values of a turn, which stay in the process of the program. */
+export const turnFields = { context: turnContextSchema, output: outputSchema, options: anything };
+export const turnFieldNames = ["context", "output", "options"] as const;
 
 /** The name of the person who gives the command, for those that record it. */
 export const by: z.ZodType<string> = shortName;

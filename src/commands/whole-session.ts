@@ -16,7 +16,15 @@ import { name, oneOf, optionsOf, position, text, thing } from "../validation/ind
 import { eventCommand, runtimeCommand, type Command } from "./command.ts";
 import { assertIdle, assertNotClosed } from "./target.ts";
 import type { AgentChanges, AppendOptions, ForkOptions, RerunOptions } from "./options.ts";
-import { by, optional, options, required, requiredOptions, unchecked } from "./parameters.ts";
+import {
+  anything,
+  by,
+  optional,
+  options,
+  required,
+  requiredOptions,
+  unchecked,
+} from "./parameters.ts";
 
 /** Small enough for the row of a list. */
 const METADATA_BYTES = 16_384;
@@ -46,7 +54,6 @@ function isTarget(value: unknown): boolean {
 }
 
 /** `prepareAgent` checks these. */
-const anything = thing("anything", () => true);
 const agentChanges = { agent: anything, model: anything, instructions: anything, tools: anything };
 const localChanges = ["agent", "model", "instructions", "tools"] as const;
 
@@ -199,11 +206,5 @@ export const deletion: Command = runtimeCommand({
   name: "delete",
   parameters: [options<DeleteOptions>({ fields: { forks: oneOf("refuse", "copy"), by } })],
   permission: "delete",
-  route: {
-    method: "delete",
-    path: "",
-    summary:
-      "Deletes a session permanently. `forks=copy` first copies shared events into its forks.",
-  },
   answer: { kind: "json", schema: deletedSchema },
 });

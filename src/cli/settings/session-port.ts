@@ -1,6 +1,6 @@
 /**
- * The way of a command to a session, whoever runs it: this process on the stored session, another process of its
- * folder or database, or a server. The commands of the command line use it and do not know which.
+ * Delivers a command to a session, wherever it runs: nowhere (then this process changes the stored session), in
+ * another process of its folder or database, or on a server. The command line does not know which.
  */
 
 import type { EventLog, TurnlogError } from "../../events/index.ts";

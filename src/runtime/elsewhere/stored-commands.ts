@@ -126,7 +126,7 @@ export async function giveStored(
   const args = ownArguments(session, command, given);
   // What no process needs to execute alone is done at once.
   if (!command.isForwarded)
-    return await executeStored({ log, session, id: "", now }, command, args);
+    return await executeStored({ log, session, id: undefined, now }, command, args);
   const read = (answer: JsonValue | undefined): unknown =>
     command.answer.kind === "json"
       ? readAnswer(command.answer.schema, session, name, answer)
@@ -139,8 +139,8 @@ export async function giveStored(
 interface Stored {
   readonly log: EventLog;
   readonly session: string;
-  /** Of the command. */
-  readonly id: string;
+  /** Of the command; undefined for an append that no other process may find again. */
+  readonly id: string | undefined;
   readonly now: number;
 }
 
@@ -217,7 +217,7 @@ async function moveStored(
 
 /** The last event carries the id of the command. */
 async function appendTo(
-  { log, session, id, now }: Omit<Stored, "id"> & { readonly id: string | undefined },
+  { log, session, id, now }: Stored,
   { state }: CommandTarget,
   bodies: readonly EventBody[],
 ): Promise<void> {

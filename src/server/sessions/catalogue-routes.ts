@@ -31,7 +31,7 @@ function isServed(command: Command): command is Served {
   return command.route !== undefined;
 }
 
-/** The route of commands that differ by what they are given. */
+/** One route for one command or several: the fields of a request decide which command it gives. */
 function routeOf(first: Served, group: readonly Served[]): Route {
   const { method, path, summary } = first.route;
   const isWhole = path.startsWith("/api");

@@ -67,7 +67,7 @@ const sessionCalls = [
   z.strictObject({ call: z.literal("loadSnapshot"), session, projection: z.string() }),
 ] as const;
 
-/** Without the names of blobs, which belong to no session: whoever knows one may read it. */
+/** Leaves out the names of blobs: a blob belongs to no session, and anyone who knows its name may read it. */
 export const sessionsCall: z.ZodType<Exclude<LogCall, { readonly call: "blobs" | "hasBlob" }>> =
   z.discriminatedUnion("call", sessionCalls);
 

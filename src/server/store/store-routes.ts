@@ -11,7 +11,6 @@ import {
   answerTexts,
   logCall,
   sessionsCall,
-  type LogCall,
   type ReadableLog,
 } from "./log-reading.ts";
 
@@ -68,12 +67,6 @@ const lines = {
   words: "One JSON value per line.",
 } as const;
 
-function linesOf(log: ReadableLog, asked: LogCall, ends: readonly AbortSignal[]): Response {
-  return new Response(answerLines(log, asked, ends), {
-    headers: { "content-type": lines.mediaType },
-  });
-}
-
 export function storeRoutes(store: StoreLog): readonly Route[] {
   return [
     route({
@@ -85,7 +78,9 @@ export function storeRoutes(store: StoreLog): readonly Route[] {
       body: logCall,
       answer: lines,
       handle: async ({ body, request: { signal }, stream: { closing } }) =>
-        linesOf(store, body, [signal, closing]),
+        new Response(answerLines(store, body, [signal, closing]), {
+          headers: { "content-type": lines.mediaType },
+        }),
     }),
     route({
       name: "storeBackup",
