@@ -164,7 +164,7 @@ function expectOurs(error: unknown): void {
 describe("a database of which any statement may fail", () => {
   it("has a call here of every method of every port", async () => {
     await using log = await open("methods");
-    const known = ["constructor", "hint", "end", "node"];
+    const known = ["constructor", "assertOpen", "hint", "end", "node"];
     for (const [port, object] of Object.entries(portsOf(log))) {
       const prototype: unknown = Object.getPrototypeOf(object);
       const methods = Object.getOwnPropertyNames(

@@ -1,14 +1,22 @@
-/** What an append and a fork must fulfil before they are queued, and the errors if they do not. */
+/**
+ * What an append and a fork must fulfil before they are written, and the errors if they do not. Every engine asks
+ * these rules, so that logs differ in how they store and in nothing else. Pure.
+ */
 
 import {
+  assertAppendable,
+  type AppendOptions,
+  type Codec,
   idOf,
   type NewEvent,
+  type ReadRange,
   TurnlogError,
   type ExpectedRevision,
   type ForkEvents,
   type ForkPoint,
   forkPointSchema,
 } from "../../events/index.ts";
+import { encodedRows, type EventRow } from "../event-rows/index.ts";
 import { deletedError } from "./log-errors.ts";
 
 /** What the rules read of a session. */
@@ -22,6 +30,18 @@ export interface KnownSession {
 export function hasIds(events: readonly NewEvent[]): boolean {
   for (const event of events) if (idOf(event) !== undefined) return true;
   return false;
+}
+
+/** The positions that a range has in a session, both included: none if `from` is above `to`. */
+export function spanOf(
+  { from = 1, to = Infinity, backwards = false, limit = Infinity }: ReadRange,
+  revision: number,
+): { readonly from: number; readonly to: number; readonly backwards: boolean } {
+  const first = Math.max(from, 1);
+  const last = Math.min(to, revision);
+  return backwards
+    ? { from: Math.max(first, last - limit + 1), to: last, backwards }
+    : { from: first, to: Math.min(last, first + limit - 1), backwards };
 }
 
 export function checkRevision(
@@ -69,6 +89,64 @@ export function checkForkPoint(
   );
 }
 
+/** The ids of the events. @throws TurnlogError `EVENT_ID_CONFLICT` if one id is used twice */
+export function idsOf(
+  session: Pick<KnownSession, "session">,
+  events: readonly NewEvent[],
+): readonly string[] {
+  const ids = events.flatMap((event) => idOf(event) ?? []);
+  if (new Set(ids).size < ids.length)
+    throw idConflict(session, "one id is used for several events", ids);
+  return ids;
+}
+
+/**
+ * Makes appends idempotent: the place of the last event of an earlier append of the same events; undefined if it is a
+ * new one.
+ * @param found - The places of those of the ids that the session or what it shares has.
+ * @throws TurnlogError `EVENT_ID_CONFLICT` if the session has only some of them
+ */
+export function repeatedAt<Place extends { readonly position: number }>(
+  session: Pick<KnownSession, "session" | "revision">,
+  ids: readonly string[],
+  found: ReadonlyMap<string, Place>,
+): Place | undefined {
+  if (found.size === 0) return undefined;
+  // The events that a new fork will share cannot have created it.
+  if (found.size < ids.length || session.revision === 0)
+    throw idConflict(
+      session,
+      "some of its events are already in the session, and some are not",
+      ids,
+    );
+  return [...found.values()].reduce((one, other) => (other.position > one.position ? other : one));
+}
+
+/**
+ * The rows of an append that may be written.
+ * @param base - The position that the first event follows. Default: the session's last one.
+ * @throws TurnlogError as `EventLog.append`
+ */
+export function rowsToAppend(
+  codec: Codec,
+  known: KnownSession,
+  expected: ExpectedRevision,
+  events: readonly NewEvent[],
+  {
+    origin,
+    base = known.revision,
+  }: { readonly origin?: AppendOptions["origin"] | undefined; readonly base?: number },
+): readonly EventRow[] {
+  const { session, isDeleted } = known;
+  if (isDeleted) throw deletedError(session);
+  checkRevision(known, expected);
+  if (events.length === 0) throw nothingToAppend(known);
+  const checked = origin === undefined ? {} : { origin };
+  for (const [index, event] of events.entries())
+    assertAppendable(session, base + 1 + index, event, checked);
+  return encodedRows(codec, session, base, events);
+}
+
 export function nothingToAppend({ session }: Pick<KnownSession, "session">): TurnlogError {
   return new TurnlogError(
     "INVALID_INPUT",
@@ -86,81 +164,5 @@ export function idConflict(
     "EVENT_ID_CONFLICT",
     `An append to ${session} was refused: ${why}. Append exactly the events of the first attempt, or give new ones new ids.`,
     { session, details: { ids } },
-  );
-}
-
-// Appends to a session that wait, in the order of their calls.
-
-/** What a log keeps of a session whose appends wait. */
-interface Waited {
-  /** Settles when the session is read from the store. */
-  readonly loaded: Promise<void>;
-  /** Settles when every waiting append has its positions. */
-  line: Promise<void>;
-  waiting: number;
-}
-
-export class AppendLine {
-  readonly #waiting = new Set<Promise<unknown>>();
-
-  /**
-   * Runs `act` when the session is read and all earlier appends to it have their positions. Its answer is wrapped, so
-   * that the line continues when the append is queued, not when it is written.
-   */
-  async run<Result>(
-    head: Waited,
-    act: () => Promise<{ readonly appended: Result | Promise<Result> }>,
-  ): Promise<Result> {
-    head.waiting++;
-    const queued = head.line.then(async () => {
-      await head.loaded;
-      return await act();
-    });
-    // The error goes to the caller of `append`; it does not concern the appends behind it.
-    head.line = queued.then(
-      () => undefined,
-      () => undefined,
-    );
-    this.#waiting.add(queued);
-    const { appended } = await queued.finally(() => {
-      head.waiting--;
-      this.#waiting.delete(queued);
-    });
-    return await appended;
-  }
-
-  /** Resolves when every append that waits has its positions or was refused. */
-  async settled(): Promise<void> {
-    while (this.#waiting.size > 0) await Promise.allSettled(this.#waiting);
-  }
-}
-
-// Remembers the writers whose append was refused: their later appends would build on events that are missing.
-
-export class RefusedWriters {
-  /** The first refusal of each writer in a session is the reason of all later ones. */
-  readonly #reasons = new WeakMap<object, Map<string, unknown>>();
-
-  /** Returns the error to throw. */
-  remember(session: string, error: unknown, writer: object | undefined): unknown {
-    if (writer === undefined) return error;
-    const reasons = this.#reasons.get(writer) ?? new Map<string, unknown>();
-    this.#reasons.set(writer, reasons);
-    if (!reasons.has(session)) reasons.set(session, error);
-    return error;
-  }
-
-  /** @throws TurnlogError if an append of the writer was refused before */
-  assertNone(session: string, writer: object | undefined): void {
-    const reasons = writer && this.#reasons.get(writer);
-    if (reasons?.has(session)) throw refusedBefore(session, reasons.get(session));
-  }
-}
-
-function refusedBefore(session: string, cause: unknown): TurnlogError {
-  return new TurnlogError(
-    "REVISION_CONFLICT",
-    `This append to session ${session} follows one that was refused. Read the events since then, decide again, and append as a new writer.`,
-    { session, cause },
   );
 }

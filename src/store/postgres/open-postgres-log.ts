@@ -2,12 +2,12 @@
 
 import { z } from "zod";
 import { TurnlogError, type EventLog } from "../../events/index.ts";
+import { checkedLog } from "../engine/index.ts";
 import { check, flag, milliseconds, name, optionsOf } from "../../validation/index.ts";
 import { assertTables, createTables, hasTables, schemaSql } from "./database/schema.ts";
 import { connectPg } from "./database/pg-client.ts";
 import { databaseFailure, retrying } from "./database/failures.ts";
-import { logParts } from "./log-parts.ts";
-import { PostgresLog } from "./postgres-log.ts";
+import { PostgresEngine } from "./postgres-engine.ts";
 
 /**
  * Options of {@link openPostgresLog}.
@@ -71,8 +71,7 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Even
   try {
     const sql = retrying(pool);
     await (options.migrate === false ? assertTables(sql, schema) : createTables(sql, schema));
-    const parts = logParts({ pool, schema, listen, pollingMs, leaseMs });
-    return new PostgresLog({ pool, schema, parts });
+    return checkedLog(new PostgresEngine({ pool, schema, listen, pollingMs, leaseMs }));
   } catch (error) {
     await pool.end();
     throw databaseFailure(error, "Opening the log");

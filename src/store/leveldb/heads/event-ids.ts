@@ -1,8 +1,8 @@
 /** Makes appends idempotent: finds earlier events with the same ids in the session. */
 
 import { damagedAt } from "../../log-rules/log-errors.ts";
-import { idConflict } from "../../log-rules/append-rules.ts";
-import { idOf, type NewEvent, type Appended, type ForkPoint } from "../../../events/index.ts";
+import { idsOf, repeatedAt } from "../../log-rules/append-rules.ts";
+import type { NewEvent, Appended, ForkPoint } from "../../../events/index.ts";
 import { rowAt, type Database } from "../rows/database.ts";
 import { readFailure } from "../rows/failures.ts";
 import { idKey } from "../rows/keys.ts";
@@ -36,27 +36,18 @@ export async function findIds(
   events: readonly NewEvent[],
   link?: ForkPoint,
 ): Promise<{ readonly appended: Promise<Appended> } | undefined> {
-  const ids = events.flatMap((event) => idOf(event) ?? []);
-  if (ids.length === 0) return undefined;
-  if (new Set(ids).size < ids.length)
-    throw idConflict(head, "one id is used for several events", ids);
-  const found = await Promise.all(
-    ids.map(async (id) => head.ids.get(id) ?? find(source, head, id, head.link ?? link)),
+  const ids = idsOf(head, events);
+  const found = new Map<string, Found>();
+  await Promise.all(
+    ids.map(async (id) => {
+      const place = head.ids.get(id) ?? (await find(source, head, id, head.link ?? link));
+      if (place !== undefined) found.set(id, place);
+    }),
   );
-  const places = found.filter((place) => place !== undefined);
-  if (places.length === 0) return undefined;
-  // The events that a new fork will share cannot have created it.
-  if (places.length < ids.length || head.revision === 0)
-    throw idConflict(head, "some of its events are already in the session, and some are not", ids);
-  const last = places.reduce((one, other) => (other.position > one.position ? other : one));
-  const appended: Appended = {
-    revision: last.position,
-    position: last.globalPosition,
-    repeated: true,
-  };
-  return {
-    appended: last.batch === undefined ? Promise.resolve(appended) : last.batch.promise(appended),
-  };
+  const last = repeatedAt(head, ids, found);
+  if (last === undefined) return undefined;
+  const appended = { revision: last.position, position: last.globalPosition, repeated: true };
+  return { appended: last.batch?.promise(appended) ?? Promise.resolve(appended) };
 }
 
 /** The event with this id, in the session itself or in the events that it shares. */

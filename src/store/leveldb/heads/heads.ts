@@ -59,9 +59,10 @@ export class Heads {
     if (head.isLocked) await head.line;
   }
 
-  detach(session: string): void {
-    const head = this.#heads.get(session);
-    if (head !== undefined) head.tail = undefined;
+  /** The tail of a session that is followed, or undefined once nobody follows it. */
+  attach(session: string, tail: LiveTail | undefined): void {
+    const head = tail === undefined ? this.#heads.get(session) : this.of(session);
+    if (head !== undefined) head.tail = tail;
   }
 
   /** Drops all heads, so that they are read from the store again. */
@@ -83,7 +84,7 @@ export class Heads {
         head.updatedAt = updatedAt;
         head.link = link;
         head.ready = true;
-        head.tail?.advance(revision);
+        head.tail?.learn(revision);
       }),
       ready: false,
       isDeleted: false,

@@ -1,6 +1,7 @@
 /** Reads a session by position, wherever its events are stored, up to the last written one. */
 
-import { assertPositions, deletedError } from "../../log-rules/log-errors.ts";
+import { spanOf } from "../../log-rules/append-rules.ts";
+import { deletedError } from "../../log-rules/log-errors.ts";
 import {
   type SessionEvent,
   TurnlogError,
@@ -19,8 +20,6 @@ import type { Head } from "../heads/head.ts";
 export interface ReadingOptions {
   readonly source: SharedSource;
   readonly heads: Heads;
-  /** @throws TurnlogError `LOG_CLOSED` */
-  readonly assertOpen: () => void;
 }
 
 export class Reading {
@@ -32,31 +31,10 @@ export class Reading {
 
   /** @throws TurnlogError as `EventLog.read` */
   async *read(session: string, range: ReadRange): AsyncGenerator<SessionEvent> {
-    const { source, heads, assertOpen } = this.#options;
-    assertOpen();
-    assertPositions(session, [range.from, range.to, range.limit]);
-    const head = await heads.load(session);
-    const { committed } = head;
-    const { from = 1, to = committed, backwards = false, limit = Number.POSITIVE_INFINITY } = range;
-    const first = Math.max(from, 1);
-    const last = Math.min(to, committed);
-    try {
-      const rows = readShared(source, head, {
-        from: backwards ? Math.max(first, last - limit + 1) : first,
-        to: backwards ? last : Math.min(last, first + limit - 1),
-        backwards,
-      });
-      for await (const events of rows) for (const event of events) yield event;
-    } catch (error) {
-      throw await this.#reason(session, error);
-    }
-  }
-
-  /** Reads written events, even while the log closes. */
-  async *span(session: string, from: number, to: number): AsyncGenerator<SessionEvent> {
     const { source, heads } = this.#options;
     try {
-      const rows = readShared(source, await heads.load(session), { from, to, backwards: false });
+      const head = await heads.load(session);
+      const rows = readShared(source, head, spanOf(range, head.committed));
       for await (const events of rows) for (const event of events) yield event;
     } catch (error) {
       throw await this.#reason(session, error);
@@ -65,9 +43,7 @@ export class Reading {
 
   /** @throws TurnlogError as `EventLog.readAt` */
   async readAt(session: string, positions: readonly number[]): Promise<readonly SessionEvent[]> {
-    const { source, heads, assertOpen } = this.#options;
-    assertOpen();
-    assertPositions(session, positions);
+    const { source, heads } = this.#options;
     try {
       return await readPositions(source, await heads.load(session), positions);
     } catch (error) {

@@ -1,29 +1,24 @@
 /**
- * Takes appends and keeps the callers' order in each session. Most appends are queued at once. An
- * append waits in line if the session is not loaded yet or its events have ids.
+ * Gives appends, forks and sessions that come in parts their positions, and passes their rows to the committer.
  */
 
+import { AppendQueue } from "../../log-rules/append-queue.ts";
 import {
-  AppendLine,
   checkForkPoint,
   checkRevision,
-  forkPoint,
-  hasIds,
   idConflict,
   nothingToAppend,
-  RefusedWriters,
+  rowsToAppend,
 } from "../../log-rules/append-rules.ts";
 import { deletedError } from "../../log-rules/log-errors.ts";
-import { encodedRows } from "../../event-rows/index.ts";
-import {
-  assertAppendable,
-  type NewEvent,
-  type Codec,
-  type Appended,
-  type AppendOptions,
-  type ExpectedRevision,
-  type ForkEvents,
-  type ForkPoint,
+import type {
+  NewEvent,
+  Codec,
+  Appended,
+  AppendOptions,
+  ExpectedRevision,
+  ForkEvents,
+  ForkPoint,
 } from "../../../events/index.ts";
 import { lastChecked } from "../read/chain-check.ts";
 import type { Committer } from "./committer.ts";
@@ -46,47 +41,38 @@ export interface AppenderOptions {
 
 export class Appender {
   readonly #options: AppenderOptions;
-  readonly #refused = new RefusedWriters();
-  readonly #line = new AppendLine();
+  readonly #line: AppendQueue<Head>;
   /** Settles when the session that comes in parts is written. All other appends are queued behind it. */
   #staging: Promise<void> | undefined;
+  /** Work to wait for before a session that comes in parts begins. */
+  others: () => Promise<unknown> = async () => {};
 
   constructor(options: AppenderOptions) {
     this.#options = options;
+    this.#line = new AppendQueue<Head>({
+      repeated: (head, events) => findIds(options, head, events),
+      barrier: () => this.#staging,
+      assertUsable: () => {
+        const { failure } = options.committer;
+        if (failure !== undefined) throw failure;
+      },
+      queue: (head, expected, events, { origin }) =>
+        this.#queue(head, expected, events, { origin }),
+    });
   }
 
   append(
     session: string,
     expected: ExpectedRevision,
     events: readonly NewEvent[],
-    options: AppendOptions = {},
+    options: AppendOptions,
   ): Promise<Appended> {
-    const { writer } = options;
-    const head = this.#options.heads.of(session);
-    const isAlone = head.ready && head.waiting === 0;
-    const direct = isAlone && this.#staging === undefined && !hasIds(events);
-    if (direct) {
-      try {
-        return this.#queue(head, expected, events, options);
-      } catch (error) {
-        throw this.#refused.remember(session, error, writer);
-      }
-    }
-    return this.#line.run<Appended>(head, async () => {
-      try {
-        const repeated = await findIds(this.#options, head, events);
-        await this.staged();
-        return repeated ?? { appended: this.#queue(head, expected, events, options) };
-      } catch (error) {
-        throw this.#refused.remember(session, error, writer);
-      }
-    });
+    return this.#line.append(this.#options.heads.of(session), expected, events, options);
   }
 
   /** Creates a session that shares another session's events up to the position that its first event names. */
-  fork(session: string, events: ForkEvents): Promise<Appended> {
+  fork(session: string, link: ForkPoint, events: ForkEvents): Promise<Appended> {
     const { heads } = this.#options;
-    const link = forkPoint(session, events);
     const head = heads.of(session);
     return this.#line.run<Appended>(head, async () => {
       await heads.load(link.session);
@@ -114,11 +100,11 @@ export class Appender {
     while (this.#staging !== undefined) await this.#staging;
   }
 
-  /** The session becomes visible when all of it is written. @param others - Work to wait for before it begins. */
+  /** The session becomes visible when all of it is written. */
   async appendParts(
     session: string,
     parts: AsyncIterable<readonly NewEvent[]>,
-    { others, ...options }: AppendOptions & { readonly others: () => Promise<unknown> },
+    options: AppendOptions,
   ): Promise<Appended> {
     const { heads, committer, database } = this.#options;
     const head = heads.of(session);
@@ -129,7 +115,7 @@ export class Appender {
       try {
         if (head.isDeleted) throw deletedError(session);
         checkRevision(head, "none");
-        await others();
+        await this.others();
         await committer.flushed();
         const mark = { session, before: committer.written, checked: await lastChecked(database) };
         committer.stage(head);
@@ -182,20 +168,16 @@ export class Appender {
     head: Head,
     expected: ExpectedRevision,
     events: readonly NewEvent[],
-    { link, writer, origin }: AppendOptions & { readonly link?: ForkPoint },
+    {
+      link,
+      origin,
+    }: { readonly origin?: AppendOptions["origin"] | undefined; readonly link?: ForkPoint },
   ): Promise<Appended> {
-    const { committer } = this.#options;
+    const { committer, codec } = this.#options;
     if (committer.failure !== undefined) throw committer.failure;
-    if (head.isDeleted) throw deletedError(head.session);
-    this.#refused.assertNone(head.session, writer);
-    checkRevision(head, expected);
-    if (events.length === 0) throw nothingToAppend(head);
-    const revision = link?.position ?? head.revision;
-    const checked = origin === undefined ? {} : { origin };
-    for (const [index, event] of events.entries())
-      assertAppendable(head.session, revision + 1 + index, event, checked);
-    const rows = encodedRows(this.#options.codec, head.session, revision, events);
-    if (link !== undefined) Object.assign(head, { link, revision });
+    const base = link?.position ?? head.revision;
+    const rows = rowsToAppend(codec, head, expected, events, { origin, base });
+    if (link !== undefined) Object.assign(head, { link, revision: base });
     return committer.append(head, rows);
   }
 }

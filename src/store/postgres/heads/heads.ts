@@ -57,8 +57,10 @@ export class Heads {
     return head;
   }
 
-  known(session: string): Head | undefined {
-    return this.#heads.get(session);
+  /** The tail of a session that is followed, or undefined once nobody follows it. */
+  attach(session: string, tail: LiveTail | undefined): void {
+    const head = tail === undefined ? this.#heads.get(session) : this.of(session);
+    if (head !== undefined) head.tail = tail;
   }
 
   /** Reads the entry again. Appends to the session wait until then, and until `after` has run. */

@@ -3,7 +3,8 @@
 import { z } from "zod";
 import { TurnlogError, type ReadRange, type SessionEvent } from "../../../events/index.ts";
 import { decodeRow } from "../../event-rows/index.ts";
-import { assertPositions, deletedError, sharedDamage } from "../../log-rules/log-errors.ts";
+import { spanOf } from "../../log-rules/append-rules.ts";
+import { deletedError, sharedDamage } from "../../log-rules/log-errors.ts";
 import { databaseFailure } from "../database/failures.ts";
 import { parseRows, position } from "../database/rows.ts";
 import type { Heads } from "../heads/heads.ts";
@@ -26,29 +27,12 @@ export class Reading {
 
   /** @throws TurnlogError as `EventLog.read` */
   async *read(session: string, range: ReadRange): AsyncGenerator<SessionEvent> {
-    assertPositions(session, [range.from, range.to, range.limit]);
     const stored = await this.#options.heads.stored(session);
-    const { revision } = stored;
-    const { from = 1, to = revision, backwards = false, limit = Number.POSITIVE_INFINITY } = range;
-    const first = Math.max(from, 1);
-    const last = Math.min(to, revision);
-    yield* this.#span(
-      session,
-      stored,
-      backwards ? Math.max(first, last - limit + 1) : first,
-      backwards ? last : Math.min(last, first + limit - 1),
-      backwards,
-    );
-  }
-
-  /** Committed events, in order. */
-  async *span(session: string, from: number, to: number): AsyncGenerator<SessionEvent> {
-    yield* this.#span(session, await this.#options.heads.stored(session), from, to, false);
+    yield* this.#span(session, stored, spanOf(range, stored.revision));
   }
 
   /** @throws TurnlogError as `EventLog.readAt` */
   async readAt(session: string, positions: readonly number[]): Promise<readonly SessionEvent[]> {
-    assertPositions(session, positions);
     const { source, heads } = this.#options;
     const stored = await heads.stored(session);
     const asked = positions.filter((at) => at >= 1 && at <= stored.revision);
@@ -88,9 +72,7 @@ export class Reading {
   async *#span(
     session: string,
     stored: StoredSession,
-    from: number,
-    to: number,
-    backwards: boolean,
+    { from, to, backwards }: ReturnType<typeof spanOf>,
   ): AsyncGenerator<SessionEvent> {
     const { source, heads } = this.#options;
     let rest = { from, to };

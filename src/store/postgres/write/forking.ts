@@ -1,15 +1,8 @@
 /** Creates a session that shares another one's events, in one transaction. */
 
 import { z } from "zod";
-import {
-  assertAppendable,
-  type Appended,
-  type Codec,
-  type ForkEvents,
-  type ForkPoint,
-} from "../../../events/index.ts";
-import { eventRows } from "../../event-rows/index.ts";
-import { checkForkPoint, checkRevision, forkPoint } from "../../log-rules/append-rules.ts";
+import type { Appended, Codec, ForkEvents, ForkPoint } from "../../../events/index.ts";
+import { checkForkPoint, checkRevision, rowsToAppend } from "../../log-rules/append-rules.ts";
 import { deletedError } from "../../log-rules/log-errors.ts";
 import { databaseFailure } from "../database/failures.ts";
 import { parseRows, position, type Sql, type SqlPool } from "../database/rows.ts";
@@ -33,13 +26,13 @@ export interface ForkingOptions {
 export async function fork(
   options: ForkingOptions,
   session: string,
+  link: ForkPoint,
   events: ForkEvents,
 ): Promise<Appended> {
   const { pool, schema, heads, appender, committer } = options;
-  const link = forkPoint(session, events);
   const head = heads.of(session);
   const parent = heads.of(link.session);
-  return await appender.line.run<Appended>(head, async () => {
+  return await appender.run<Appended>(head, async () => {
     const repeated = await findIds(pool, schema, head, events, link);
     if (repeated !== undefined) return repeated;
     // What was appended to the parent before this call must be in the database.
@@ -79,9 +72,7 @@ async function create(
   const { revision, isDeleted } = stored.get(link.session) ?? unknownSession;
   checkForkPoint({ session: link.session, revision, isDeleted }, link, session);
   const base = link.position;
-  for (const [index, event] of events.entries())
-    assertAppendable(session, base + 1 + index, event, { origin: "copied" });
-  const rows = [...eventRows(codec, session, base, events)];
+  const rows = rowsToAppend(codec, { session, ...own }, "none", events, { origin: "copied", base });
   const inserted = await sql.query(
     `INSERT INTO ${schema}.sessions (id, revision, created_at, updated_at, parent, parent_position)
      VALUES ($1, $2, $3, $3, $4, $2)

@@ -1,8 +1,8 @@
 /** Makes appends idempotent: finds earlier events with the same ids in a session and in what it shares. */
 
 import { z } from "zod";
-import { idOf, type Appended, type ForkPoint, type NewEvent } from "../../../events/index.ts";
-import { idConflict } from "../../log-rules/append-rules.ts";
+import type { Appended, ForkPoint, NewEvent } from "../../../events/index.ts";
+import { idsOf, repeatedAt } from "../../log-rules/append-rules.ts";
 import { databaseFailure } from "../database/failures.ts";
 import { parseRows, position, storedJson, type Sql } from "../database/rows.ts";
 import type { Head } from "../heads/stored-sessions.ts";
@@ -35,10 +35,7 @@ export async function findIds(
   events: readonly NewEvent[],
   link: ForkPoint | undefined = head.link,
 ): Promise<{ readonly appended: Promise<Appended> } | undefined> {
-  const ids = events.flatMap((event) => idOf(event) ?? []);
-  if (ids.length === 0) return undefined;
-  if (new Set(ids).size < ids.length)
-    throw idConflict(head, "one id is used for several events", ids);
+  const ids = idsOf(head, events);
   const found = new Map<string, { readonly position: number; readonly written: Promise<number> }>();
   for (const id of ids) {
     const queued = head.ids.get(id);
@@ -49,20 +46,10 @@ export async function findIds(
     for (const { id, position: at, global } of await stored(sql, schema, head, rest, link))
       if (!found.has(id)) found.set(id, { position: at, written: Promise.resolve(global) });
   }
-  if (found.size === 0) return undefined;
-  // The events that a new fork will share cannot have created it.
-  if (found.size < ids.length || head.revision === 0)
-    throw idConflict(head, "some of its events are already in the session, and some are not", ids);
-  const last = [...found.values()].reduce((one, other) =>
-    other.position > one.position ? other : one,
-  );
-  return {
-    appended: last.written.then((global) => ({
-      revision: last.position,
-      position: global,
-      repeated: true,
-    })),
-  };
+  const last = repeatedAt(head, ids, found);
+  if (last === undefined) return undefined;
+  const { position: revision, written } = last;
+  return { appended: written.then((global) => ({ revision, position: global, repeated: true })) };
 }
 
 async function stored(

@@ -8,13 +8,16 @@ import { z } from "zod";
 import {
   type Appended,
   type AppendOptions,
-  assertAppendable,
   type Codec,
   idOf,
   type NewEvent,
 } from "../../../events/index.ts";
-import { eventRows } from "../../event-rows/index.ts";
-import { checkRevision, idConflict, nothingToAppend } from "../../log-rules/append-rules.ts";
+import {
+  checkRevision,
+  idConflict,
+  nothingToAppend,
+  rowsToAppend,
+} from "../../log-rules/append-rules.ts";
 import { deletedError } from "../../log-rules/log-errors.ts";
 import { parseRows, position, type Sql } from "../database/rows.ts";
 import { sqlState } from "../database/failures.ts";
@@ -58,9 +61,9 @@ export async function appendStaged(
   let last: NewEvent | undefined;
   try {
     for await (const part of parts) {
-      for (const [index, event] of part.entries())
-        assertAppendable(session, revision + 1 + index, event, { ...(origin && { origin }) });
-      const rows = [...eventRows(codec, session, revision, part)];
+      const rows = rowsToAppend(codec, { session, revision, isDeleted: false }, "any", part, {
+        origin,
+      });
       await insert(sql, schema, number, session, part, revision, rows);
       first ??= part[0];
       last = part.at(-1) ?? last;

@@ -1,0 +1,161 @@
+/**
+ * The order of appends to a session. Most appends get their positions at once. An append waits in line if the session
+ * is not read from the store yet, or its events have ids that must be looked up.
+ */
+
+import {
+  TurnlogError,
+  type Appended,
+  type AppendOptions,
+  type ExpectedRevision,
+  type NewEvent,
+} from "../../events/index.ts";
+import { hasIds } from "./append-rules.ts";
+import { deletedError } from "./log-errors.ts";
+
+/** What a log keeps of a session whose appends wait. */
+interface Waited {
+  readonly session: string;
+  /** Settles when the session is read from the store. */
+  readonly loaded: Promise<void>;
+  readonly ready: boolean;
+  readonly isDeleted: boolean;
+  /** Settles when every waiting append has its positions. */
+  line: Promise<void>;
+  waiting: number;
+}
+
+type Queued<Result> = Promise<{ readonly appended: Result | Promise<Result> }>;
+
+export interface AppendQueueOptions<Head> {
+  /** What an earlier append of the same events returned; undefined if there was none. */
+  readonly repeated: (
+    head: Head,
+    events: readonly NewEvent[],
+  ) => Promise<{ readonly appended: Promise<Appended> } | undefined>;
+  /** @throws TurnlogError if nothing can be appended now */
+  readonly assertUsable?: (head: Head, options: AppendOptions) => void;
+  /** Gives the events their positions. @throws TurnlogError the refusal */
+  readonly queue: (
+    head: Head,
+    expected: ExpectedRevision,
+    events: readonly NewEvent[],
+    options: AppendOptions,
+  ) => Promise<Appended>;
+  /** What all appends wait for now, if there is anything. */
+  readonly barrier?: () => Promise<void> | undefined;
+}
+
+export class AppendQueue<Head extends Waited> {
+  readonly #options: AppendQueueOptions<Head>;
+  readonly #refused = new RefusedWriters();
+  readonly #waiting = new Set<Promise<unknown>>();
+
+  constructor(options: AppendQueueOptions<Head>) {
+    this.#options = options;
+  }
+
+  append(
+    head: Head,
+    expected: ExpectedRevision,
+    events: readonly NewEvent[],
+    options: AppendOptions,
+  ): Promise<Appended> {
+    const isAlone = head.ready && head.waiting === 0 && this.#options.barrier?.() === undefined;
+    if (isAlone && !hasIds(events)) return this.#queue(head, expected, events, options);
+    return this.inLine(head, expected, events, options);
+  }
+
+  /** As {@link append}, after all appends that wait. */
+  inLine(
+    head: Head,
+    expected: ExpectedRevision,
+    events: readonly NewEvent[],
+    options: AppendOptions,
+  ): Promise<Appended> {
+    const { repeated, barrier } = this.#options;
+    return this.run<Appended>(head, async () => {
+      try {
+        const earlier = await repeated(head, events);
+        for (let wait = barrier?.(); wait !== undefined; wait = barrier?.()) await wait;
+        return earlier ?? { appended: this.#queue(head, expected, events, options) };
+      } catch (error) {
+        throw this.#refused.remember(head.session, error, options.writer);
+      }
+    });
+  }
+
+  #queue(
+    head: Head,
+    expected: ExpectedRevision,
+    events: readonly NewEvent[],
+    options: AppendOptions,
+  ): Promise<Appended> {
+    try {
+      this.#options.assertUsable?.(head, options);
+      if (head.isDeleted) throw deletedError(head.session);
+      this.#refused.assertNone(head.session, options.writer);
+      return this.#options.queue(head, expected, events, options);
+    } catch (error) {
+      throw this.#refused.remember(head.session, error, options.writer);
+    }
+  }
+
+  /**
+   * Runs `act` when the session is read and all earlier appends to it have their positions. Its answer is wrapped, so
+   * that the line continues when the append is queued, not when it is written.
+   */
+  async run<Result>(head: Head, act: () => Queued<Result>): Promise<Result> {
+    head.waiting++;
+    const queued = head.line.then(async () => {
+      await head.loaded;
+      return await act();
+    });
+    // The error goes to the caller of `append`; it does not concern the appends behind it.
+    head.line = queued.then(
+      () => undefined,
+      () => undefined,
+    );
+    this.#waiting.add(queued);
+    const { appended } = await queued.finally(() => {
+      head.waiting--;
+      this.#waiting.delete(queued);
+    });
+    return await appended;
+  }
+
+  /** Resolves when every append that waits has its positions or was refused. */
+  async settled(): Promise<void> {
+    while (this.#waiting.size > 0) await Promise.allSettled(this.#waiting);
+  }
+}
+
+// Remembers the writers whose append was refused: their later appends would build on events that are missing.
+
+class RefusedWriters {
+  /** The first refusal of each writer in a session is the reason of all later ones. */
+  readonly #reasons = new WeakMap<object, Map<string, unknown>>();
+
+  /** Returns the error to throw. */
+  remember(session: string, error: unknown, writer: object | undefined): unknown {
+    if (writer === undefined) return error;
+    const reasons = this.#reasons.get(writer) ?? new Map<string, unknown>();
+    this.#reasons.set(writer, reasons);
+    if (!reasons.has(session)) reasons.set(session, error);
+    return error;
+  }
+
+  /** @throws TurnlogError if an append of the writer was refused before */
+  assertNone(session: string, writer: object | undefined): void {
+    const reasons = writer && this.#reasons.get(writer);
+    if (reasons?.has(session)) throw refusedBefore(session, reasons.get(session));
+  }
+}
+
+function refusedBefore(session: string, cause: unknown): TurnlogError {
+  return new TurnlogError(
+    "REVISION_CONFLICT",
+    `This append to session ${session} follows one that was refused. Read the events since then, decide again, and append as a new writer.`,
+    { session, cause },
+  );
+}
