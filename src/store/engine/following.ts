@@ -139,18 +139,20 @@ export class Following implements Followers {
       this.#globalFollowers > 0 || (sessions?.some((id) => this.tails.has(id)) ?? true);
     if (!isOfUs) return;
     this.#looksAgain = true;
-    this.#looking ??= this.#lookWhileCalled().finally(() => {
-      this.#looking = undefined;
-    });
+    this.#looking ??= this.#lookWhileCalled();
     await this.#looking;
   }
 
   async #lookWhileCalled(): Promise<void> {
+    // Calls of the same tick share one look.
+    await Promise.resolve();
     while (this.#looksAgain && this.#isFollowed && !this.#closing.signal.aborted) {
       this.#looksAgain = false;
       if (this.#globalFollowers > 0) this.notify();
       await Promise.all([...this.tails].map((followed) => this.#lookAt(...followed)));
     }
+    // No await since the last condition: a later call begins a new look.
+    this.#looking = undefined;
   }
 
   async #lookAt(session: string, tail: LiveTail): Promise<void> {
