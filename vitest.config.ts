@@ -33,7 +33,6 @@ const wholes = [
   "test/mcp/real-servers.test.ts",
   "test/package/{clone,readme-page,shown-code}.test.ts",
   "test/postgres/{command-line,every-carrier,failing-statements}.test.ts",
-  "test/runtime/alone/kept.test.ts",
   "test/soak/service.test.ts",
   "test/store/leveldb/{failing-disk,fight}.test.ts",
   "test/stores/damaged-stores.test.ts",

@@ -225,7 +225,7 @@ function entries(roots: Held["roots"]): Counts {
 const DEEPEST = 5;
 
 /** Caches of a fixed size. */
-const caches: readonly RegExp[] = [/\.heads\.#heads$/, /\.index\.#behind$/, /\.spare\.#spans$/];
+const caches: readonly RegExp[] = [/\.#heads\.#heads$/, /\.#index\.#behind$/, /\.spare\.#spans$/];
 
 const HELD = "turnlog test: held";
 
