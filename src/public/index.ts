@@ -54,6 +54,7 @@ export {
   callIdentity,
   mirrorSession,
   providerCounter,
+  streamEvents,
   uiStream,
 } from "../runtime/index.ts";
 export type { SendOptions } from "../commands/index.ts";
@@ -94,3 +95,4 @@ export {
 } from "../store/encryption/index.ts";
 export type { StoreLog } from "../store/leveldb/index.ts";
 export { eventIdentity, sessionAttributes } from "../telemetry/index.ts";
+export type { EventEncoder } from "../ui/index.ts";

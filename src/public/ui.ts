@@ -19,6 +19,5 @@ export {
   type SessionChunk,
   type SessionMessage,
   type UIMessages,
-  type UIMessagesFold,
   type UIMessagesState,
 } from "../ui/index.ts";

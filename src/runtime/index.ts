@@ -23,4 +23,10 @@ export type { RecordedPreparation } from "./session/step-preparation.ts";
 export { withKnownTools } from "./api/named-tools.ts";
 export { type CallIdentity, callIdentity } from "./tools/call-identity.ts";
 export { NOT_RUN } from "./tools/tool-execution.ts";
-export { type UIStreamOptions, uiStream, uiStreamEvents } from "./reading/ui-stream.ts";
+export {
+  encodedEvents,
+  type StreamOptions,
+  streamEvents,
+  uiStream,
+  uiStreamEvents,
+} from "./reading/stream-events.ts";

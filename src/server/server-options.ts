@@ -98,8 +98,9 @@ export interface ServerOptions {
   /** Origins of other sites whose pages may use the server (CORS). Default: none. */
   readonly origins?: readonly string[];
   /**
-   * Decides on each request by the accounts of your application. It is called after the token was checked. The
-   * route reads the body of the request, so to look at the body, read `request.clone()`.
+   * Decides on each request by the accounts of your application. It is called after the token was checked, and for a
+   * stream again while it goes on. The route reads the body of the request, so to look at the body, read
+   * `request.clone()`.
    * @returns `false` to refuse (403), or the name of the actor and the metadata of the sessions that it may see
    */
   readonly authorize?: (

@@ -2,20 +2,22 @@
 
 export { fromUIMessage } from "./user-message.ts";
 export { initialEncoder, type EncoderState } from "./encoder-state.ts";
-export { encodeEvent } from "./reply-encoder.ts";
+export { encodeEvent, uiEncoder } from "./reply-encoder.ts";
 export {
   activeMessages,
   readUIMessages,
   uiMessageChunks,
   uiMessages,
   type UIMessages,
-  type UIMessagesFold,
   type UIMessagesState,
 } from "./ui-messages.ts";
 export type {
+  AcceptedMessage,
+  EventEncoder,
   SessionChunk,
   SessionData,
   SessionMessage,
   SessionMetadata,
+  SubAgentMessage,
   UIOptions,
 } from "./ui-types.ts";

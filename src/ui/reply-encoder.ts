@@ -1,6 +1,6 @@
 /**
  * Encodes the events of a session as chunks of the AI SDK's UI message stream: one message for the
- * replies of a turn. Pure. Another protocol would need another encoder.
+ * replies of a turn. Pure.
  */
 
 import {
@@ -21,12 +21,35 @@ import {
   type StepProgress,
 } from "./encoder-state.ts";
 import { partChunks } from "./part-chunks.ts";
-import type { SessionChunk, SessionMetadata, UIOptions } from "./ui-types.ts";
+import type { EventEncoder, SessionChunk, SessionMetadata, UIOptions } from "./ui-types.ts";
 import { steeredParts } from "./user-message.ts";
 
 /** The id of the message with the replies of a turn. It never changes. */
 export function replyId(turn: number): string {
   return `reply-${turn}`;
+}
+
+/** The encoder of the AI SDK's protocol. What a sub-agent says is shown as the AI SDK shows what a tool yields. */
+export function uiEncoder(options: UIOptions): EventEncoder<EncoderState, SessionChunk> {
+  return {
+    initial: (messages) => ({
+      ...initialEncoder,
+      contents: messages.reduce<EncoderState["contents"]>(
+        (known, { id, content }) => withEntry(known, id, content),
+        [],
+      ),
+    }),
+    encode: (state, event) => encodeEvent(state, event, options),
+    progress: (_, { callId, message }) => [
+      {
+        type: "tool-output-available",
+        toolCallId: callId,
+        output: message,
+        preliminary: true,
+      },
+    ],
+    repeats: ({ type }) => type === "start",
+  };
 }
 
 /** The chunks of one event, and the state after it. */

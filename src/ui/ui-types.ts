@@ -1,7 +1,13 @@
 /** The UI messages of a session: the AI SDK's `UIMessage` with turnlog's metadata and data parts. Types only. */
 
 import type { UIMessage, UIMessageChunk } from "ai";
-import type { ReductionRung, TokenUsage, TurnEndReason } from "../events/index.ts";
+import type {
+  ReductionRung,
+  SessionEvent,
+  StoredUserContent,
+  TokenUsage,
+  TurnEndReason,
+} from "../events/index.ts";
 
 /** Metadata of a message. Positions are those of the session's log; times are epoch milliseconds. */
 export interface SessionMetadata {
@@ -53,6 +59,49 @@ export type SessionMessage = UIMessage<SessionMetadata, SessionData>;
  * const chunks: SessionChunk[] = await Array.fromAsync(uiMessageChunks(events, { session: "s-1" }));
  */
 export type SessionChunk = UIMessageChunk<SessionMetadata, SessionData>;
+
+/** A message that a session has accepted. */
+export interface AcceptedMessage {
+  readonly id: string;
+  readonly content: StoredUserContent;
+}
+
+/** What a sub-agent has said so far, while its call runs. */
+export interface SubAgentMessage {
+  readonly callId: string;
+  readonly message: SessionMessage;
+}
+
+/**
+ * Maps the events of a session to the chunks of a protocol. Pure: chunks follow from the events alone, so a stream
+ * that is resumed encodes them again and sends the same. The state is plain data that nobody changes.
+ * @example
+ * const words: EventEncoder<undefined, string> = {
+ *   initial: () => undefined,
+ *   encode: (state, { type, data }) => ({
+ *     state,
+ *     chunks: type === "part.text-delta" ? [data.text] : [],
+ *   }),
+ * };
+ */
+export interface EventEncoder<State, Chunk> {
+  /**
+   * The state before the first event of a stream, which begins between two turns.
+   * @param messages - Those that were accepted before, and may be delivered later: a delivery only names their ids
+   */
+  readonly initial: (messages: readonly AcceptedMessage[]) => State;
+  readonly encode: (
+    state: State,
+    event: SessionEvent,
+  ) => { readonly state: State; readonly chunks: readonly Chunk[] };
+  /**
+   * The chunks of what a sub-agent has said so far. They come and go: a later stream has only the result of the
+   * call. Default: none, and the sub-agents are not read.
+   */
+  readonly progress?: (state: State, said: SubAgentMessage) => readonly Chunk[];
+  /** Whether a stream that is resumed begins with this chunk again, as with the `start` of a message. Default: none. */
+  readonly repeats?: (chunk: Chunk) => boolean;
+}
 
 export type SessionPart = SessionMessage["parts"][number];
 

@@ -439,6 +439,7 @@ const mayImport: Modules = {
   ],
   "server/messages": [
     "events",
+    "ui",
     "server/problems",
     "server/streams",
     "runtime",
@@ -468,6 +469,7 @@ const mayImport: Modules = {
   ],
   "server/sockets": [
     "events",
+    "ui",
     "shared",
     "server/problems",
     "server/streams",

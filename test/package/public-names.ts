@@ -16,9 +16,9 @@ export const publicNames: Readonly<Record<string, string>> = {
     folderBlobs folderKeys importModelMessages importSession importUIMessages isCallOf isRedacted manual
     masterKeys memoryBlobs memoryKeys mirrorSession offlineModel openLog openMemoryLog overflow
     promptWithMedia providerCounter readContext readSessionFile redactSession sessionAttributes
-    sessionCost sessionMachine slidingWindow summarize threshold tokenizer tokens uiStream
+    sessionCost sessionMachine slidingWindow streamEvents summarize threshold tokenizer tokens uiStream
     verifyLog verifySession viewSession Agent Approval BlobStore CompactionStrategy
-    CompactionWhen ContextFigures ContextOptions EncryptedLog EventLog HistoryItem InferAgentUIMessage
+    CompactionWhen ContextFigures ContextOptions EncryptedLog EventEncoder EventLog HistoryItem InferAgentUIMessage
     JsonValue KeyStore ListedSession MasterKeys Runtime RuntimeOptions SendOptions Session
     SessionEvent SessionQuery SessionVerification SessionView WaitingQuestion StoreLog TokenCounter
     TokenEstimator TokenUsage ToolPolicy Turn TurnResult TurnlogError UserInput
@@ -40,6 +40,6 @@ export const publicNames: Readonly<Record<string, string>> = {
   `,
   ui: `
     fromUIMessage readUIMessages uiMessageChunks uiMessages SessionChunk SessionMessage
-    UIMessages UIMessagesFold UIMessagesState
+    UIMessages UIMessagesState
   `,
 };

@@ -6,8 +6,10 @@ import {
   agentTool,
   createRuntime,
   openMemoryLog,
+  streamEvents,
   uiStream,
   type Agent,
+  type EventEncoder,
   type Session,
   type SessionEvent,
 } from "../../src/public/index.ts";
@@ -109,6 +111,39 @@ it("comes behind the chunks that were there when the page came back, which count
   }
   expect(seen.at(-1)).toEqual([last, false]);
   expect(seen.filter(([, isProgress]) => isProgress)).toEqual([]);
+});
+
+it("is read for an encoder that shows it, and for no other", async () => {
+  const paused = gate();
+  await using runtime = await createRuntime({ memory: true, agent: teamOf("Half", paused, ".") });
+  const session = await runtime.session("p");
+  const read: EventsOptions[] = [];
+  const watched = new Proxy(session, {
+    get(target, name): unknown {
+      if (name !== "events") return Reflect.get(target, name);
+      return (options: EventsOptions) => (read.push(options), target.events(options));
+    },
+  });
+  await session.send("Go", { id: "m" });
+  const starts: EventEncoder<number, string> = {
+    initial: () => 0,
+    encode: (calls, { type }) => ({
+      state: type === "tool.started" ? calls + 1 : calls,
+      chunks: [type],
+    }),
+  };
+  const progress: EventEncoder<number, string>["progress"] = (calls, { callId, message }) => [
+    `${calls} ${callId} ${JSON.stringify(message.parts)}`,
+  ];
+  const without = Array.fromAsync(streamEvents(watched, {}, starts), ({ chunks }) => chunks);
+  const shown: string[] = [];
+  for await (const { chunks } of streamEvents(watched, {}, { ...starts, progress })) {
+    shown.push(...chunks);
+    if (chunks.some((chunk) => chunk.startsWith("1 c ") && chunk.includes('"Half"'))) paused.open();
+  }
+  expect(shown.at(-1)).toBe("turn.ended");
+  expect((await without).flat()).toEqual(shown.filter((chunk) => !chunk.startsWith("1 c ")));
+  expect(read.filter(({ subAgent }) => subAgent !== undefined)).toHaveLength(1);
 });
 
 it("sends a long message again only when it has grown by a tenth", async () => {

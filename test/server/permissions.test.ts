@@ -3,15 +3,21 @@
 import { tool, type ToolSet } from "ai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { scriptedModel } from "../../src/models/index.ts";
-import { createRuntime, type Agent, type Runtime, type StoreLog } from "../../src/public/index.ts";
+import { gate, scriptedModel } from "../../src/models/index.ts";
+import {
+  createRuntime,
+  type Agent,
+  type Runtime,
+  type Session,
+  type StoreLog,
+} from "../../src/public/index.ts";
 import { createServer, type Server, type ServerOptions } from "../../src/public/server.ts";
 import { serverCore } from "../../src/server/create-server.ts";
 import { storeRoutes } from "../../src/server/store/index.ts";
 import { openMemoryLog } from "../../src/store/leveldb/index.ts";
 import { containing } from "../runtime/tools.ts";
 import { eventually } from "../support/eventually.ts";
-import { call, calling } from "../support/script.ts";
+import { call, calling, saying } from "../support/script.ts";
 
 type Authorize = NonNullable<ServerOptions["authorize"]>;
 type Requested = Parameters<Authorize>[1];
@@ -347,5 +353,102 @@ describe("an act within a request is asked for too, and does not happen if it is
       payload: { code: "FORBIDDEN" },
     });
     expect(await runtime.log.revision("s")).toBe(before);
+  });
+});
+
+describe("a stream ends with the permission for it, before what comes then leaves", () => {
+  type Follow = (server: Server) => Promise<AsyncIterable<string>>;
+  const answered =
+    (request: () => Request): Follow =>
+    async ({ fetch }) => {
+      const { body } = await fetch(request());
+      if (body === null) throw new Error("There is no stream.");
+      return body.pipeThrough(new TextDecoderStream());
+    };
+  const framed =
+    (path: string, frame: object): Follow =>
+    async ({ upgrade }) => {
+      const socket = await upgrade(requestTo("GET", path));
+      if (socket instanceof Response) throw new Error(await socket.text());
+      const { readable, writable } = new TransformStream<string, string>();
+      const writer = writable.getWriter();
+      socket.open({
+        send: (text) => {
+          // One end of each subscription, and one of the pushes.
+          void writer.write(text).catch(() => {});
+        },
+        close: () => {},
+      });
+      socket.message(JSON.stringify(frame));
+      return readable;
+    };
+
+  const begun = async (session: Session): Promise<void> => void (await session.send("one"));
+  const quiet = async (): Promise<void> => {};
+
+  it.each<[what: string, begin: (session: Session) => Promise<void>, follow: Follow, ends: string]>(
+    [
+      [
+        "the chat that a page follows",
+        begun,
+        answered(() => requestTo("GET", "/api/chat/s/stream?follow=true")),
+        "[DONE]",
+      ],
+      ["a posted chat", quiet, answered(() => post("/api/chat", said("m1", "one"))), "[DONE]"],
+      [
+        "the message stream",
+        quiet,
+        answered(() => post("/api/message-stream", { sessionId: "s", message: "one" })),
+        "llm:error",
+      ],
+      [
+        "a chat over a WebSocket",
+        begun,
+        framed("/api/chat", { type: "resume", requestId: "r", id: "s", headers: {}, body: {} }),
+        '"type":"end"',
+      ],
+      [
+        "a subscription over a WebSocket",
+        begun,
+        framed("/ws?sessionId=s", { id: 1, type: "subscribe" }),
+        '"type":"error"',
+      ],
+      [
+        "the events",
+        begun,
+        answered(() => requestTo("GET", "/api/sessions/s/events")),
+        "event: problem",
+      ],
+    ],
+  )("%s", async (_, begin, follow, ends) => {
+    const paused = gate();
+    const model = scriptedModel(() => saying("early", paused, "late"));
+    await using runtime = await createRuntime({ memory: true, agent: { model } });
+    const session = await runtime.session("s");
+    await begin(session);
+    let may = true;
+    const server = createServer(runtime, {
+      token: false,
+      authorize: async (request) => {
+        // The body can be read each time.
+        await request.clone().text();
+        return may;
+      },
+    });
+    let heard = "";
+    let isLost = false;
+    for await (const text of await follow(server)) {
+      heard += text;
+      if (heard.includes("early") && !isLost) {
+        isLost = true;
+        may = false;
+        await session.setMetadata({ owner: "somebody else" });
+        paused.open();
+      }
+      if (heard.includes(ends) || heard.includes("late")) break;
+    }
+    expect(heard).toContain("You may not");
+    expect(heard).not.toContain("late");
+    expect(heard).not.toContain("somebody else");
   });
 });

@@ -1,15 +1,22 @@
 /**
  * Law 13 under commands drawn by lot, on a runtime: what a page streams, live, late or from a position, are
- * the chunks of the log, and they make the messages of the fold.
+ * the chunks of the log, and they make the messages of the fold. In any protocol, a reader that resumes behind a
+ * position has what it would have had without a break.
  */
 
 import { tool } from "ai";
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
-import { createRuntime, uiStream, type Session } from "../../src/public/index.ts";
+import {
+  createRuntime,
+  streamEvents,
+  uiStream,
+  type EventEncoder,
+  type Session,
+} from "../../src/public/index.ts";
 import { TurnlogError, type SessionEvent } from "../../src/events/index.ts";
-import { uiMessageChunks, type SessionChunk } from "../../src/ui/index.ts";
+import { uiEncoder, uiMessageChunks, type SessionChunk } from "../../src/ui/index.ts";
 import { improvisedModel } from "../support/improvised-model.ts";
 import { patience, runs } from "../support/runs.ts";
 import { expectLaw } from "./law-13.ts";
@@ -86,6 +93,41 @@ function byTurn(chunks: readonly SessionChunk[]): ReadonlyMap<number, readonly S
   return turns;
 }
 
+/** Sends each event, with its place in its turn, which only the events before it tell. */
+const placed: EventEncoder<number, string> = {
+  initial: () => 0,
+  encode: (place, { type, position }) => ({
+    state: type === "turn.ended" ? 0 : place + 1,
+    chunks: [`${type} ${position}`, ...(place % 3 === 0 ? [`place ${place}`] : [])],
+  }),
+  repeats: (chunk) => chunk.startsWith("turn.started"),
+};
+
+/** What a reader has that breaks off behind a position and resumes is what another one has. */
+async function expectResumes<State, Chunk>(
+  session: Session,
+  after: number,
+  encoder: EventEncoder<State, Chunk>,
+): Promise<void> {
+  const read = async (place: Parameters<typeof streamEvents>[1]) => {
+    const items = await Array.fromAsync(streamEvents(session, place, encoder));
+    return items.flatMap(({ position, chunks }) => chunks.map((chunk) => ({ position, chunk })));
+  };
+  type One = Awaited<ReturnType<typeof read>>[number];
+  const isLater = ({ position }: One): boolean => position > after;
+  for (const place of [{ from: 1 }, {}]) {
+    const whole = await read(place);
+    const isRepeated = ({ chunk }: One): boolean => encoder.repeats?.(chunk) === true;
+    const resumed = await read({ ...place, after });
+    expect(resumed).toEqual(whole.filter((one) => isLater(one) || isRepeated(one)));
+  }
+  // A reader of all turns resumes without reading the earlier ones.
+  const all = await read({ from: 1 });
+  const next = await read({ from: after + 1, after });
+  expect(next.filter(isLater)).toEqual(all.filter(isLater));
+  expect(next.length - next.filter(isLater).length).toBeLessThanOrEqual(1);
+}
+
 async function follow(session: Session, chunks: SessionChunk[]): Promise<void> {
   for await (const chunk of uiStream(session, { from: 1, untilRest: false })) chunks.push(chunk);
 }
@@ -118,6 +160,9 @@ async function expectStreams(drawn: readonly Command[], cut: number): Promise<vo
     expect(tail.slice(0, 1)).toEqual(chunks.slice(0, 1));
     expect(tail.slice(1)).toEqual(tail.length === 1 ? [] : chunks.slice(1 - tail.length));
   }
+  const position = Math.floor(events.length * cut);
+  await expectResumes(session, position, placed);
+  await expectResumes(session, position, uiEncoder({ session: "s" }));
   await eventually(() => {
     expect(live.length).toBe(all.length);
   });

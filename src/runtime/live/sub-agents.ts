@@ -28,7 +28,13 @@ import type { SessionIdentity } from "../api/runtime-options.ts";
 import type { Session } from "../api/session.ts";
 import type { SessionAgent } from "./agent-of-session.ts";
 import type { TurnResult } from "../session/turn-outcome.ts";
-import { readUIMessages, uiMessages, type SessionMessage, type UIOptions } from "../../ui/index.ts";
+import {
+  readUIMessages,
+  uiMessages,
+  type SessionMessage,
+  type SubAgentMessage,
+  type UIOptions,
+} from "../../ui/index.ts";
 
 /** Opens the session of a call, and continues its unfinished turn. */
 export type OpenChild = (child: string, parent: ParentCall) => Promise<Session>;
@@ -165,11 +171,6 @@ async function calledTool(
 // What sub-agents say while their calls run, among the events of the session that called them. It is read from
 // their own logs: nothing of it is recorded in the caller's.
 
-export type Followed =
-  | { readonly kind: "event"; readonly event: SessionEvent }
-  /** The reply of a sub-agent so far. */
-  | { readonly kind: "progress"; readonly callId: string; readonly message: SessionMessage };
-
 /** A whole message is shown again when it has grown by this share: all of them add up to some ten messages. */
 const GROWTH = 0.1;
 
@@ -180,7 +181,7 @@ export async function* withProgress(
   session: Session,
   events: AsyncIterable<SessionEvent>,
   options: Options,
-): AsyncGenerator<Followed, void, void> {
+): AsyncGenerator<SessionEvent | SubAgentMessage, void, void> {
   const following = new Map<string, AbortController>();
   const said = new Map<string, SessionMessage>();
   let isNext = false;
@@ -209,7 +210,7 @@ export async function* withProgress(
       if (!isNext) {
         const shown = [...said];
         said.clear();
-        for (const [callId, message] of shown) yield { kind: "progress", callId, message };
+        for (const [callId, message] of shown) yield { callId, message };
         continue;
       }
       const result = await next;
@@ -227,7 +228,7 @@ export async function* withProgress(
         following.delete(event.data.callId);
         said.delete(event.data.callId);
       }
-      yield { kind: "event", event };
+      yield event;
       next = ask();
     }
   } finally {

@@ -4,7 +4,7 @@
  */
 
 import { TurnlogError, defined } from "../../events/index.ts";
-import type { Session, UIStreamOptions } from "../../runtime/index.ts";
+import type { Session, StreamOptions } from "../../runtime/index.ts";
 import type { SendOptions } from "../../commands/index.ts";
 import type { SessionView } from "../../state/index.ts";
 import type { Call } from "../route/route.ts";
@@ -23,7 +23,7 @@ import {
 /** The reply that answers a request. */
 export interface Reply {
   readonly session: Session;
-  readonly stream: UIStreamOptions;
+  readonly stream: StreamOptions;
 }
 
 type ChatCall = Pick<Call, "runtime" | "session" | "request" | "by" | "open" | "allow">;

@@ -1,5 +1,6 @@
 /** The routes that `useChat` calls, and the messages that its page begins with. */
 
+import type { Permission } from "../../commands/index.ts";
 import { defined, TurnlogError, type EventLog } from "../../events/index.ts";
 import { z } from "zod";
 import {
@@ -12,6 +13,7 @@ import { uiStreamEvents } from "../../runtime/index.ts";
 import { json, numberQuery, route, type Route, type Call } from "../route/route.ts";
 import { problemOf } from "../problems/problem.ts";
 import { eventStream, type ServerSentEvent } from "../streams/event-stream.ts";
+import { allowedBy, gateOf, type Gate } from "../streams/permitted-events.ts";
 import { answerChat, type Reply } from "./chat-request.ts";
 import { postedChat } from "./posted-chat.ts";
 import {
@@ -42,7 +44,7 @@ export function chatRoutes(): readonly Route[] {
       body: postedChat,
       answer: chunkAnswer,
       sessionOf: ({ body }) => body.id,
-      handle: async (call) => chunkStream(await answerChat(call, call.body), call),
+      handle: async (call) => chunkStream(await answerChat(call, call.body), call, "send"),
     }),
     route({
       name: "followChat",
@@ -64,7 +66,7 @@ export function chatRoutes(): readonly Route[] {
         const untilRest = follow !== "true";
         if (untilRest && !hasReply(await session.view())) return nothing();
         const stream = defined({ untilRest, turn, after });
-        return chunkStream({ session, stream }, call);
+        return chunkStream({ session, stream }, call, "read");
       },
     }),
     route({
@@ -123,9 +125,13 @@ function unknownMessage(session: string, id: string | undefined): TurnlogError {
   );
 }
 
-/** The answer with the chunks of a reply. When the client leaves, the turn continues. */
-function chunkStream(reply: Reply, { stream, ended }: Call): Response {
-  return eventStream((left) => chunks(reply, left), stream, headers, ended);
+/** The answer with the chunks of a reply, while its request is allowed. When the client leaves, the turn continues. */
+function chunkStream(reply: Reply, call: Call, action: Permission): Response {
+  const gate = gateOf(
+    reply.session.id,
+    allowedBy(() => call.allow(action)),
+  );
+  return eventStream((left) => chunks(reply, left, gate), call.stream, headers, call.ended);
 }
 
 const headers = { "x-vercel-ai-ui-message-stream": "v1" };
@@ -133,9 +139,11 @@ const headers = { "x-vercel-ai-ui-message-stream": "v1" };
 async function* chunks(
   { session, stream }: Reply,
   left: AbortSignal,
+  gate: Gate,
 ): AsyncGenerator<ServerSentEvent> {
   try {
-    for await (const { position, chunks: encoded } of uiStreamEvents(session, stream, left)) {
+    const events = uiStreamEvents(session, stream, left, gate);
+    for await (const { position, chunks: encoded } of events) {
       for (const [index, chunk] of encoded.entries()) {
         const id = index === encoded.length - 1 ? { id: String(position) } : {};
         yield { ...id, data: JSON.stringify(chunk) };

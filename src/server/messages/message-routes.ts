@@ -1,10 +1,12 @@
 /** The routes of the message stream and of its queue. */
 
 import { z } from "zod";
-import type { Session, Turn } from "../../runtime/index.ts";
+import { encodedEvents, type Session, type Turn } from "../../runtime/index.ts";
+import type { EventEncoder } from "../../ui/index.ts";
 import { json, route, type Call, type Route } from "../route/route.ts";
 import { messageInput, postedMessage, type PostedPart } from "../sessions/posted-message.ts";
 import { eventStream, type ServerSentEvent } from "../streams/event-stream.ts";
+import { allowedBy, gateOf, type Gate } from "../streams/permitted-events.ts";
 import type { SessionEvent } from "../../events/index.ts";
 import { problemOf } from "../problems/problem.ts";
 
@@ -31,8 +33,12 @@ export function messageRoutes(): readonly Route[] {
       sessionOf: ({ body }) => body.sessionId,
       handle: async (call) => {
         const { session, turn, place } = await accepted(call, call.body.message);
+        const gate = gateOf(
+          session.id,
+          allowedBy(() => call.allow("send")),
+        );
         return eventStream(
-          (left) => messageEvents(session, turn, place, left),
+          (left) => messageEvents(session, turn, place, left, gate),
           call.stream,
           {},
           call.ended,
@@ -128,21 +134,16 @@ async function* messageEvents(
   turn: Turn,
   place: number,
   left: AbortSignal,
+  gate: Gate,
 ): AsyncGenerator<ServerSentEvent> {
   const { messageId, queued } = turn;
   if (queued) yield named("message:queued", { messageId, position: place });
-  let running: number | undefined;
   try {
-    for await (const event of session.events({ from: turn.queuePosition, signal: left })) {
-      if (event.type === "message.withdrawn" && event.data.ids.includes(messageId)) break;
-      if (event.type === "message.delivered" && event.data.ids.includes(messageId)) {
-        running = event.data.turn;
-        if (queued) yield named("message:dequeued", { messageId });
-      }
-      if (running === undefined) continue;
-      const one = namedEvent(event);
-      if (one !== undefined) yield one;
-      if (event.type === "turn.ended" && event.data.turn === running) break;
+    const stream = { messageId, untilRest: false };
+    const events = encodedEvents(session, stream, messageEncoder(turn), left, gate);
+    for await (const { chunks } of events) {
+      if (chunks.includes("end")) break;
+      for (const chunk of chunks) if (chunk !== "end") yield chunk;
     }
     if (left.aborted) return;
     const { text, finishReason, usage } = await turn.result;
@@ -154,8 +155,26 @@ async function* messageEvents(
   }
 }
 
-function namedEvent(event: SessionEvent): ServerSentEvent | undefined {
+/** From the delivery of the message, also in the middle of a turn, to the end of that turn. */
+function messageEncoder({
+  messageId,
+  queued,
+}: Turn): EventEncoder<boolean, ServerSentEvent | "end"> {
+  return {
+    initial: () => false,
+    encode: (isDelivered, event) => {
+      const chunk = isDelivered ? namedEvent(event) : undefined;
+      if (event.type !== "message.delivered" || !event.data.ids.includes(messageId))
+        return { state: isDelivered, chunks: chunk === undefined ? [] : [chunk] };
+      return { state: true, chunks: queued ? [named("message:dequeued", { messageId })] : [] };
+    },
+  };
+}
+
+function namedEvent(event: SessionEvent): ServerSentEvent | "end" | undefined {
   switch (event.type) {
+    case "turn.ended":
+      return "end";
     case "part.reasoning-delta":
       return named("llm:thinking", { text: event.data.text });
     case "part.text-delta":

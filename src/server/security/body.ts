@@ -11,6 +11,7 @@ import { refusedMedia } from "../problems/problem.ts";
 export async function readJsonBody(request: Request, maxBytes: number): Promise<unknown> {
   const pieces = await Array.fromAsync(decoded(limited(request, maxBytes)));
   const text = pieces.join("");
+  keepCopies(request, text);
   if (text.trim() === "") return undefined;
   const mediaType = request.headers.get("content-type");
   if (!/^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(mediaType ?? ""))
@@ -22,6 +23,16 @@ export async function readJsonBody(request: Request, maxBytes: number): Promise<
       cause: error,
     });
   }
+}
+
+/**
+ * `authorize` reads `request.clone()`, and is asked again in streams and for acts within the request, when the route
+ * has read the body. It must see the same request then: programs keep what they know about one by its identity.
+ */
+function keepCopies(request: Request, body: string): void {
+  const { url, method, headers } = request;
+  const clone = (): Request => new Request(url, { method, headers, body });
+  Object.defineProperty(request, "clone", { value: clone, configurable: true });
 }
 
 /** The lines of a body. @throws TurnlogError `REQUEST_TOO_LARGE` */

@@ -5,11 +5,12 @@
 
 import { z } from "zod";
 import { TurnlogError, type SessionEvent } from "../../events/index.ts";
-import type { Session } from "../../runtime/index.ts";
+import { encodedEvents, type Session } from "../../runtime/index.ts";
+import type { EventEncoder } from "../../ui/index.ts";
 import { problemOf } from "../problems/problem.ts";
 import type { Call } from "../route/route.ts";
 import { messageInput, postedMessage } from "../sessions/posted-message.ts";
-import { asIs, permittedEvents } from "../streams/permitted-events.ts";
+import { allowedBy, gateOf } from "../streams/permitted-events.ts";
 import type { FrameReader, Socket } from "./server-socket.ts";
 
 export type SocketCall = Pick<Call, "runtime" | "by" | "allow"> & {
@@ -48,6 +49,19 @@ function of<const Type extends string, Payload extends z.ZodType>(type: Type, pa
 type Frame = z.output<typeof frame>;
 type Compaction = SessionEvent<"context.compacted">;
 
+const everyEvent: EventEncoder<undefined, SessionEvent> = {
+  initial: () => undefined,
+  encode: (state, event) => ({ state, chunks: [event] }),
+};
+
+const compactions: EventEncoder<undefined, Compaction> = {
+  initial: () => undefined,
+  encode: (state, event) => ({
+    state,
+    chunks: event.type === "context.compacted" ? [event] : [],
+  }),
+};
+
 /** Serves a connection until it is closed. */
 export function serveSocket(session: Session, call: SocketCall, socket: Socket): FrameReader {
   const answer = async (id: Frame["id"] | null, type: string, payload: unknown): Promise<void> => {
@@ -56,10 +70,15 @@ export function serveSocket(session: Session, call: SocketCall, socket: Socket):
   /** Positions of compactions that a frame asked for: its answer says so. */
   const asked = new Set<number>();
   let compacting: Promise<unknown> = Promise.resolve();
+  const mayRead = allowedBy(() => call.allow("read"));
+  /** The events from a position, for as long as they may be read. */
+  const events = <Chunk>(each: number, encoder: EventEncoder<undefined, Chunk>) =>
+    encodedEvents(session, { each }, encoder, socket.closed, gateOf(session.id, mayRead));
 
   async function handle({ id, type, payload }: Frame): Promise<void> {
     switch (type) {
       case "get_context_info":
+        await call.allow("read");
         return await answer(id, "context_info", await contextInfo(session));
       case "manual_compact": {
         await call.allow("compact");
@@ -98,14 +117,8 @@ export function serveSocket(session: Session, call: SocketCall, socket: Socket):
         return await answer(id, "approved", recorded);
       }
       case "subscribe": {
-        const from = payload?.from ?? 1;
-        const events = session.events({ from, signal: socket.closed });
-        const mayRead = async (): Promise<boolean> => {
-          await call.allow("read");
-          return true;
-        };
-        for await (const event of permittedEvents(session.id, events, mayRead, asIs))
-          await answer(id, "event", event);
+        for await (const { chunks } of events(payload?.from ?? 1, everyEvent))
+          for (const event of chunks) await answer(id, "event", event);
       }
     }
   }
@@ -113,16 +126,23 @@ export function serveSocket(session: Session, call: SocketCall, socket: Socket):
   /** Pushes the compactions that begin by themselves. */
   async function follow(): Promise<void> {
     const { position } = await session.view();
-    for await (const event of session.events({ from: position + 1, signal: socket.closed })) {
-      if (event.type !== "context.compacted") continue;
+    for await (const { chunks } of events(position + 1, compactions)) {
       await compacting;
-      if (!asked.delete(event.position)) await answer(null, "context_compacted", compacted(event));
+      for (const event of chunks)
+        if (!asked.delete(event.position))
+          await answer(null, "context_compacted", compacted(event));
     }
   }
 
-  follow().catch((error: unknown) => {
-    socket.close(1011, problemOf(error).code);
-  });
+  follow()
+    .catch(async (error: unknown) => {
+      const problem = problemOf(error);
+      // Each subscription and each command gets a refusal of its own.
+      if (problem.code === "FORBIDDEN") await answer(null, "error", problem);
+      else socket.close(1011, problem.code);
+    })
+    // The connection is broken.
+    .catch(() => {});
 
   return async (text) => {
     let id: Frame["id"] | null = null;

@@ -29,6 +29,32 @@ export function newestPermission(
   };
 }
 
+/** Asks whether a session may be read, now that something of it leaves. A promise only where `authorize` is asked. */
+export type Gate = (event?: SessionEvent) => Promise<void> | undefined;
+
+/** The gate of a stream. @throws TurnlogError `FORBIDDEN` once the session may not be read any more */
+export function gateOf(session: string, mayRead: MayRead): Gate {
+  const permission = newestPermission(mayRead);
+  const pass = (isPermitted: boolean): undefined => {
+    if (isPermitted) return;
+    throw new TurnlogError("FORBIDDEN", `You may not read session ${session} any more.`, {
+      session,
+    });
+  };
+  return (event) => {
+    const asked = permission(session, event);
+    return typeof asked === "boolean" ? pass(asked) : asked.then(pass);
+  };
+}
+
+/** Permission by what throws the refusal itself: a stream goes on while the request that began it is allowed. */
+export function allowedBy(allow: () => Promise<void>): MayRead {
+  return async () => {
+    await allow();
+    return true;
+  };
+}
+
 /**
  * The events of a session, for as long as they may be read.
  * @param as - The form in which an event leaves: one generator more for it costs each follower some microseconds.
@@ -40,14 +66,11 @@ export async function* permittedEvents<Item>(
   mayRead: MayRead,
   as: (event: SessionEvent) => Item,
 ): AsyncGenerator<Item, void, void> {
-  const permission = newestPermission(mayRead);
+  const gate = gateOf(session, mayRead);
   for await (const event of events) {
-    const asked = permission(session, event);
+    const asked = gate(event);
     // Most events need no answer, so nothing waits for one.
-    if (!(typeof asked === "boolean" ? asked : await asked))
-      throw new TurnlogError("FORBIDDEN", `You may not read session ${session} any more.`, {
-        session,
-      });
+    if (asked !== undefined) await asked;
     yield as(event);
   }
 }
