@@ -154,6 +154,12 @@ export const strategySchema: z.ZodType = implementation(
   { forgetsRequest: z.literal(true) },
 );
 
+const whenSchema = () =>
+  implementation({ name }, { limit: code, due: code, atLimit: oneOf("compact", "warn") }).refine(
+    (when) => typeof when === "object" && when !== null && ("limit" in when || "due" in when),
+    "an object with a function `limit` or `due`",
+  );
+
 const limitsSchema = () =>
   optionsOf<ModelLimits>(
     {
@@ -183,12 +189,7 @@ const contextSchema = z.lazy(() =>
         optionsOf<MediaBudget>({ requestBytes: anything, pictures: anything, types: list }, {}),
       ),
       onRefusal: oneOf("reduce", "fail"),
-      compact: off(
-        optionsOf<CompactionChoice>(
-          {},
-          { when: implementation({ name, limit: code }), how: strategySchema },
-        ),
-      ),
+      compact: off(optionsOf<CompactionChoice>({}, { when: whenSchema(), how: strategySchema })),
       limits: named(limitsSchema()),
       catalogue: implementation({ limits: code, cost: code }),
       estimator: implementation({ name, text: code }),

@@ -13,7 +13,7 @@ import type {
   SummaryWriter,
   TokenEstimator,
 } from "../context/index.ts";
-import { TurnlogError } from "../events/index.ts";
+import { deepFreeze, TurnlogError } from "../events/index.ts";
 import type { ContextOptions } from "./context-options.ts";
 import { withFullStop, readableError, toStoredError } from "../shared/index.ts";
 
@@ -100,16 +100,25 @@ function guardedEstimator(estimator: TokenEstimator): TokenEstimator {
 }
 
 function guardedWhen(when: CompactionWhen): CompactionWhen {
-  const option = "context.compact.when.limit";
+  const option = "context.compact.when";
   const { name, atLimit } = when;
   return {
     name,
-    atLimit,
-    limit: (estimate) => {
-      const limit = called(option, () => when.limit(estimate));
-      if (limit === undefined || (typeof limit === "number" && limit >= 0)) return limit;
-      throw noCount(option, limit);
-    },
+    ...(atLimit && { atLimit }),
+    ...(when.limit && {
+      limit: (estimate) => {
+        const limit = called(`${option}.limit`, () => when.limit?.(estimate));
+        if (limit === undefined || (typeof limit === "number" && limit >= 0)) return limit;
+        throw noCount(`${option}.limit`, limit);
+      },
+    }),
+    ...(when.due && {
+      due: (facts) => {
+        const due: unknown = called(`${option}.due`, () => when.due?.(deepFreeze(facts)));
+        if (typeof due === "boolean") return due;
+        throw callbackFailure(`${option}.due`, `returned ${typeof due}, not true or false.`);
+      },
+    }),
   };
 }
 

@@ -24,8 +24,14 @@ export type {
   SummaryWriter,
 } from "./compaction/compaction-strategy.ts";
 export {
+  type CompactionDue,
+  type CompactionFacts,
   type CompactionWhen,
+  aimOf,
+  coldCache,
   compactionDue,
+  everyTurns,
+  idle,
   manual,
   overflow,
   threshold,
@@ -33,7 +39,7 @@ export {
   usable,
   planBudget,
 } from "./compaction/compaction-when.ts";
-export { type ContextEstimate, estimateContext } from "./estimate/context-estimate.ts";
+export { type ContextEstimate, estimateContext, resized } from "./estimate/context-estimate.ts";
 export {
   type Cost,
   type SessionCost,
@@ -82,6 +88,7 @@ export {
   type CacheLifetime,
   SHORTEST_LIFETIME_MS,
   marksPay,
+  type PromptCache,
   promptCache,
   PRUNE_DEFAULTS,
   type PruneOptions,

@@ -14,6 +14,10 @@ export interface CompactionsState {
   readonly settled?: number;
   /** Whether `settled` is an estimate: no prompt was billed since. */
   readonly isGuess: boolean;
+  /** Turns that ended since the last compaction. */
+  readonly turns: number;
+  /** A change to the prompt was undone, and the size of what was brought back is not known yet. */
+  readonly isUndone?: true;
   /**
    * Billed tokens for one token of our own count, from the last bill before a compaction. Holds until the
    * next bill.
@@ -25,7 +29,7 @@ export interface CompactionsState {
   readonly outcome?: "compacted" | EventBody<"context.compaction-rejected">["data"]["why"];
 }
 
-const initial: CompactionsState = { attempts: 0, overflows: 0, isGuess: false };
+const initial: CompactionsState = { attempts: 0, overflows: 0, isGuess: false, turns: 0 };
 
 function stepEnded(state: CompactionsState): CompactionsState {
   return state.attempts === 0 && state.overflows === 0
@@ -38,9 +42,14 @@ export function withoutScale({ scale: _, ...state }: CompactionsState): Compacti
   return state;
 }
 
+/** Once the prompt with what was brought back was sent, or compacted, or found too small for that. */
+function sent({ isUndone: _, ...state }: CompactionsState): CompactionsState {
+  return state;
+}
+
 export const compactions: Projection<CompactionsState> = defineProjection<CompactionsState>({
   name: "compactions",
-  version: 3,
+  version: 4,
   follows: "branch",
   schema: z.lazy(() =>
     z.object({
@@ -49,6 +58,8 @@ export const compactions: Projection<CompactionsState> = defineProjection<Compac
       scale: z.number().positive().exactOptional(),
       settled: z.number().nonnegative().exactOptional(),
       isGuess: z.boolean(),
+      turns: z.int().nonnegative(),
+      isUndone: z.literal(true).exactOptional(),
       trigger: z.enum(["asked", "limit", "overflow"]).exactOptional(),
       outcome: z
         .enum(["compacted", "nothing-to-gain", "not-needed", "failed", "cancelled", "recovered"])
@@ -58,6 +69,9 @@ export const compactions: Projection<CompactionsState> = defineProjection<Compac
   initial,
   on: {
     "turn.started": stepEnded,
+    "turn.ended": (state) => ({ ...state, turns: state.turns + 1 }),
+    "step.started": (state, { data: { estimate } }) =>
+      state.isUndone ? { ...sent(state), settled: estimate.tokens, isGuess: true } : state,
     "step.interrupted": stepEnded,
     "step.failed": stepEnded,
     "step.finished": (state, { data: { usage } }) => {
@@ -79,15 +93,15 @@ export const compactions: Projection<CompactionsState> = defineProjection<Compac
       return { ...rest, attempts: state.attempts + 1, trigger };
     },
     "context.compacted": (state, { data: { afterTokens, scale } }) => ({
-      ...withoutScale(state),
+      ...withoutScale(sent(state)),
       ...(scale === undefined ? {} : { scale }),
       settled: afterTokens,
       isGuess: true,
+      turns: 0,
       outcome: "compacted",
     }),
     "context.compaction-rejected": (state, { data: { why, beforeTokens } }) => ({
-      ...state,
-      ...(beforeTokens === undefined ? {} : { settled: beforeTokens }),
+      ...(beforeTokens === undefined ? state : { ...sent(state), settled: beforeTokens }),
       outcome: why,
     }),
     "session.configured": (state) => (state.scale === undefined ? state : withoutScale(state)),
@@ -95,7 +109,7 @@ export const compactions: Projection<CompactionsState> = defineProjection<Compac
       agent === undefined || state.scale === undefined ? state : withoutScale(state),
     "context.restored": (state) => {
       const { settled: _, ...rest } = state;
-      return { ...rest, isGuess: false };
+      return { ...rest, isGuess: false, isUndone: true };
     },
   },
 });

@@ -21,7 +21,13 @@ export {
   type FactorPrior,
   modelKey,
 } from "./calibration.ts";
-export { compactions, withoutScale, coveredBy, itemRanges } from "./compactions.ts";
+export {
+  type CompactionsState,
+  compactions,
+  withoutScale,
+  coveredBy,
+  itemRanges,
+} from "./compactions.ts";
 export { type ContextView, contextView, withBinding } from "./context-view.ts";
 export { awaitedCalls, deferredCalls } from "./deferred-calls.ts";
 export { disjointUsage } from "./disjoint-usage.ts";

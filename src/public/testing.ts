@@ -10,6 +10,7 @@ export {
   scriptedModel,
 } from "../models/index.ts";
 export { replay, replayTools } from "../replay/index.ts";
+export { dueAt } from "../runtime/index.ts";
 export {
   type SessionMatchers,
   blobStoreContract,

@@ -5,7 +5,7 @@ export { createRuntime } from "./create-runtime.ts";
 export type { SharedStore } from "./opened-store.ts";
 export type { CompactionPreview } from "./prompt/preview.ts";
 export type { ContextFigures } from "./prompt/context-figures.ts";
-export { type LoggedContext, readContext } from "./prompt/logged-context.ts";
+export { dueAt, type LoggedContext, readContext } from "./prompt/logged-context.ts";
 export { afterOverflow } from "./prompt/refused-prompt.ts";
 export { compaction } from "./prompt/compaction-end.ts";
 export { providerCounter } from "./prompt/provider-counter.ts";

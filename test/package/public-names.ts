@@ -11,9 +11,9 @@ export const publicNames: Readonly<Record<string, string>> = {
     assertAppendable createCodec Codec GlobalEvent NewEvent SessionEvent TurnlogError
   `,
   index: `
-    agentTool AppEvent AppEvents defineEvents byImportance callIdentity checkpoint collectBlobs
-    createRuntime Consumer dropMiddle dropOldest encryptedLog eventIdentity exportFixture exportSession
-    folderBlobs folderKeys importModelMessages importSession importUIMessages isCallOf isRedacted manual
+    agentTool AppEvent AppEvents defineEvents byImportance callIdentity checkpoint coldCache collectBlobs
+    createRuntime Consumer dropMiddle dropOldest encryptedLog eventIdentity everyTurns exportFixture exportSession
+    folderBlobs folderKeys idle importModelMessages importSession importUIMessages isCallOf isRedacted manual
     masterKeys memoryBlobs memoryKeys mirrorSession offlineModel openLog openMemoryLog overflow
     promptWithMedia providerCounter readContext readSessionFile redactSession sessionAttributes
     sessionCost sessionMachine slidingWindow streamEvents summarize threshold tokenizer tokens uiStream
@@ -34,7 +34,7 @@ export const publicNames: Readonly<Record<string, string>> = {
     createServer serveNode NodeServer ServeOptions Server ServerOptions
   `,
   testing: `
-    blobStoreContract eventLogContract gate inboxContract keyStoreContract ownershipContract
+    blobStoreContract dueAt eventLogContract gate inboxContract keyStoreContract ownershipContract
     promptProblems recordedPace replay replayModel replayTools scriptedModel sessionMatchers
     Gate ScriptedModel ScriptedStep SessionMatchers
   `,

@@ -84,9 +84,23 @@ describe("the size of the prompt at the last one", () => {
     expect(after(compacted(50), rejected(80)).settled).toBe(80);
     expect(after(compacted(50), rejected()).settled).toBe(50);
     const restored: EventBody = { type: "context.restored", data: { position: 1 } };
-    const { settled, isGuess } = after(compacted(50), restored);
-    expect([settled, isGuess]).toEqual([undefined, false]);
+    expect(after(compacted(50), restored)).toMatchObject({ isGuess: false, isUndone: true });
+    expect(after(compacted(50), restored).settled).toBeUndefined();
+    // What was brought back is as large as the first step that sends it, or as its own compaction leaves it.
+    const sent = after(compacted(50), restored, stepStarted(1));
+    expect(sent).toMatchObject({ settled: 10, isGuess: true });
+    expect([sent.isUndone, after(restored, compacted(40)).isUndone]).toEqual([
+      undefined,
+      undefined,
+    ]);
   });
+});
+
+it("turns are counted that end after the last one, also if that was undone", () => {
+  const ended: EventBody = { type: "turn.ended", data: { turn: 1, reason: "stop" } };
+  expect(after(ended, rejected(), ended).turns).toBe(2);
+  const restored: EventBody = { type: "context.restored", data: { position: 1 } };
+  expect(after(ended, compacted(50), ended, restored).turns).toBe(1);
 });
 
 it("the scale of a compaction holds until the next bill, the next compaction, or another agent", () => {

@@ -48,7 +48,7 @@ type Context = NonNullable<Agent["context"]>;
 const oldest = dropOldest({ keepTurns: 1 });
 const plan: CompactionStrategy["plan"] = (...asked) => oldest.plan(...asked);
 const usual = overflow();
-const limit: typeof usual.limit = (estimate) => usual.limit(estimate);
+const limit: typeof usual.limit = (estimate) => usual.limit?.(estimate);
 const always = { name: "always", atLimit: "compact", limit: () => 1 } as const;
 
 function strategy(own: Partial<CompactionStrategy>): CompactionStrategy {
@@ -91,6 +91,21 @@ const ofSteps: readonly (readonly [string, string, (broken: Broken) => Context])
     "context.compact.when.limit",
     (broken) => ({
       compact: { when: { ...always, limit: broken.of(limit, hostile) }, how: oldest },
+    }),
+  ],
+  [
+    "a trigger that throws",
+    "context.compact.when.due",
+    (broken) => ({ compact: { when: { name: "own", due: broken.of(() => false) }, how: oldest } }),
+  ],
+  [
+    "a trigger that answers a promise",
+    "context.compact.when.due",
+    (broken) => ({
+      compact: {
+        when: { name: "own", due: broken.of(() => false, wrong(Promise.resolve(true))) },
+        how: oldest,
+      },
     }),
   ],
   [

@@ -249,6 +249,14 @@ function windowUse(tokens: number, limits: ModelLimits | undefined): Pick<Contex
   };
 }
 
+/** The same estimate of a prompt with so many tokens. */
+export function resized(estimate: ContextEstimate, tokens: number): ContextEstimate {
+  const { room } = estimate;
+  if (room === undefined) return { ...estimate, tokens };
+  const usable = room.window - room.outputBuffer;
+  return { ...estimate, tokens, room: { ...room, free: usable - tokens, used: tokens / usable } };
+}
+
 interface Measured {
   readonly messages: readonly ModelMessage[];
   readonly size: MessageSize;

@@ -3,11 +3,11 @@
  * summary. Records exactly one `context.compacted` or `context.compaction-rejected` at its end.
  */
 
-import { compactionDue, type CompactionStrategy, type PlanBudget } from "../../context/index.ts";
+import type { CompactionStrategy, PlanBudget } from "../../context/index.ts";
 import type { CompactionTrigger, EventBody } from "../../events/index.ts";
 import { inContextTokens, shorter } from "./compaction-end.ts";
-import { limitsNow, nextEstimate, type PromptSetup } from "./context-figures.ts";
-import { compactionChoice, type StepSource } from "../../agent/index.ts";
+import { isDueAt, limitsNow, nextEstimate, type PromptSetup } from "./context-figures.ts";
+import type { StepSource } from "../../agent/index.ts";
 import {
   ended,
   fits,
@@ -67,13 +67,10 @@ async function inOrder(recorder: SessionRecorder): Promise<void> {
   if (released !== undefined) await released;
 }
 
-/** Whether the prompt is below a share of its limit. */
+/** Whether no compaction is due any more, nor would be if the prompt took up that share of its size. */
 function hasHeadroom({ recorder, setup, clock }: CompactionRun, share = 1): boolean {
-  const choice = compactionChoice(setup.prepared.agent.context);
-  if (choice === undefined) return false;
   const estimate = nextEstimate(recorder.state, setup, clock());
-  if (compactionDue(choice.when, estimate, undefined) === "compact") return false;
-  return share === 1 || estimate.tokens <= share * (choice.when.limit(estimate) ?? Infinity);
+  return !isDueAt(recorder.state, setup, estimate, clock(), estimate.tokens / share);
 }
 
 /** The event of a summary that a model wrote; undefined if no summary is usable. */

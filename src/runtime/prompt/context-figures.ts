@@ -5,11 +5,16 @@ import {
   compactionDue,
   estimateContext,
   modelLimits,
+  promptCache,
+  resized,
   sessionCost,
+  type CompactionDue,
+  type CompactionFacts,
   type ContextEstimate,
   type KnownLimits,
   type ModelCatalogue,
   type ModelLimits,
+  type PromptCache,
   type SessionCost,
 } from "../../context/index.ts";
 import { deepFreeze, ownCopy, type ModelName, defined } from "../../events/index.ts";
@@ -22,7 +27,7 @@ import {
   type Spending,
 } from "../../projections/index.ts";
 import { compactionChoice, type Agent, type PreparedAgent } from "../../agent/index.ts";
-import type { SessionState } from "../../state/index.ts";
+import { isInTurn, type SessionState } from "../../state/index.ts";
 
 export interface PromptSetup {
   readonly prepared: PreparedAgent;
@@ -31,7 +36,7 @@ export interface PromptSetup {
 
 export interface FiguresSetup extends Pick<PromptSetup, "catalogue"> {
   readonly prepared: Omit<PreparedAgent, "agent"> & {
-    readonly agent: Pick<Agent, "context" | "maxOutputTokens" | "toolChoice">;
+    readonly agent: Pick<Agent, "context" | "maxOutputTokens" | "promptCache" | "toolChoice">;
   };
   /** Tokens of instructions and tools, if their texts are not available. */
   readonly standing?: number;
@@ -47,7 +52,7 @@ export interface ContextFigures extends Omit<ContextEstimate, "recorded"> {
   readonly model: ModelName;
   readonly limits: ModelLimits;
   /** What the next step does about the size; `wait` is nothing. */
-  readonly due: "compact" | "warn" | "wait";
+  readonly due: CompactionDue;
   readonly spending: Spending;
   readonly cost: SessionCost;
 }
@@ -126,6 +131,60 @@ export function plainTokens(state: SessionState, setup: FiguresSetup, now: numbe
   return nextEstimate(unknown, setup, now).tokens;
 }
 
+/** The provider's cache at the next step. */
+export function cacheNow(state: SessionState, setup: FiguresSetup, now: number): PromptCache {
+  const { agent, description } = setup.prepared;
+  const ttl = typeof agent.promptCache === "object" ? agent.promptCache.ttl : undefined;
+  return promptCache(state.usage, description.model, limitsNow(state, setup, now), now, ttl);
+}
+
+function factsNow(
+  state: SessionState,
+  setup: FiguresSetup,
+  { tokens, room }: ContextEstimate,
+  now: number,
+): CompactionFacts {
+  const { history, machine, usage, compactions } = state;
+  const last = usage.steps.at(-1);
+  return {
+    history,
+    tokens,
+    ...(room && { window: room.window }),
+    turns: compactions.turns,
+    steps: isInTurn(machine) ? machine.context.stepsInTurn : 0,
+    ...(last && { idleMs: now - last.time }),
+    isCached: cacheNow(state, setup, now).warm,
+  };
+}
+
+/** What the next step does about the size of its prompt: the one question to the agent's trigger. */
+export function dueNow(
+  state: SessionState,
+  setup: FiguresSetup,
+  estimate: ContextEstimate,
+  now: number,
+): CompactionDue {
+  const choice = compactionChoice(setup.prepared.agent.context);
+  if (choice === undefined) return "wait";
+  const facts = factsNow(state, setup, estimate, now);
+  // The attempts before a turn do not count for its first step.
+  const tried = isInTurn(state.machine) ? {} : { attempts: 0 };
+  return compactionDue(choice.when, estimate, facts, { ...state.compactions, ...tried });
+}
+
+/** Whether a prompt of so many tokens would be compacted, whatever the last compaction left. */
+export function isDueAt(
+  state: SessionState,
+  setup: FiguresSetup,
+  estimate: ContextEstimate,
+  now: number,
+  tokens: number = estimate.tokens,
+): boolean {
+  const { turns } = state.compactions;
+  const fresh = { ...state, compactions: { ...compactions.initial, turns } };
+  return dueNow(fresh, setup, resized(estimate, tokens), now) === "compact";
+}
+
 export function contextFigures(
   state: SessionState,
   setup: FiguresSetup,
@@ -133,14 +192,12 @@ export function contextFigures(
 ): ContextFigures {
   const next = nextEstimate(state, setup, now);
   const { recorded: _, ...estimate } = next;
-  const choice = compactionChoice(setup.prepared.agent.context);
-  const due = choice && compactionDue(choice.when, next, state.compactions.settled);
   return deepFreeze({
     ...estimate,
     model: setup.prepared.description.model,
     // A copy: a catalogue or a user may share the object.
     limits: ownCopy(limitsNow(state, setup, now)),
-    due: due ?? "wait",
+    due: dueNow(state, setup, next, now),
     spending: spending(state.usage),
     cost: sessionCost(state.usage, knownLimits(state, setup)),
   });

@@ -1,7 +1,7 @@
 /** The events that make the next prompt fit: prunings, cuts, omitted media, compactions. Pure. */
 
 import {
-  compactionDue,
+  aimOf,
   defaultEstimator,
   limitedMedia,
   meter,
@@ -9,20 +9,16 @@ import {
   planInputCuts,
   planOmission,
   planPruning,
-  promptCache,
   usable,
   type ContextEstimate,
   type PlanBudget,
   planBudget,
 } from "../../context/index.ts";
 import type { EventBody } from "../../events/index.ts";
-import { limitsNow, nextEstimate, type PromptSetup } from "./context-figures.ts";
+import { cacheNow, dueNow, nextEstimate, type PromptSetup } from "./context-figures.ts";
 import { compactionChoice, mediaLimits, readerName } from "../../agent/index.ts";
 import type { SessionState } from "../../state/index.ts";
 import { overflowOf } from "../../projections/index.ts";
-
-/** Compactions for one step before its prompt is sent. */
-const MOST_ATTEMPTS = 2;
 
 export function pruningNow(
   state: SessionState,
@@ -33,19 +29,13 @@ export function pruningNow(
   const { agent, description } = setup.prepared;
   const { prune = {}, estimator = defaultEstimator } = agent.context ?? {};
   if (prune === false) return undefined;
-  const { history, view, usage } = state;
+  const { history, view } = state;
   const plan = planPruning({
     history,
     view,
     meter: meter(estimator, description.model),
     factor: nextEstimate(state, setup, now).recorded.factor ?? 1,
-    cache: promptCache(
-      usage,
-      description.model,
-      limitsNow(state, setup, now),
-      now,
-      typeof agent.promptCache === "object" ? agent.promptCache.ttl : undefined,
-    ),
+    cache: cacheNow(state, setup, now),
     occasion,
     options: prune,
   });
@@ -96,22 +86,15 @@ export function omissionNow(
   return plan && { type: "context.media-omitted", data: plan };
 }
 
-/**
- * The start of a compaction, if the next prompt is above its limit. If it does not even fit its model, each turn
- * tries again: the cause may be a message that was never sent.
- */
+/** The start of a compaction, if one is due. */
 export function compactionNow(
-  { compactions, machine }: SessionState,
+  state: SessionState,
   setup: PromptSetup,
   estimate: ContextEstimate,
+  now: number,
 ): EventBody | undefined {
   const choice = compactionChoice(setup.prepared.agent.context);
-  const { attempts, settled } = compactions;
-  if (choice === undefined || attempts >= MOST_ATTEMPTS) return undefined;
-  const isNewTurn = machine.context.stepsInTurn === 0 && attempts === 0;
-  const isTooLong = estimate.tokens > (usable(estimate) ?? Number.POSITIVE_INFINITY);
-  const last = isNewTurn && isTooLong ? undefined : settled;
-  if (compactionDue(choice.when, estimate, last) !== "compact") return undefined;
+  if (choice === undefined || dueNow(state, setup, estimate, now) !== "compact") return undefined;
   return {
     type: "context.compaction-started",
     data: { trigger: "limit", strategy: choice.how.name },
@@ -164,7 +147,8 @@ export function compactionLimits(
 }
 
 function usableLimit({ prepared }: PromptSetup, estimate: ContextEstimate): number | undefined {
-  return compactionChoice(prepared.agent.context)?.when.limit(estimate) ?? usable(estimate);
+  const choice = compactionChoice(prepared.agent.context);
+  return choice === undefined ? usable(estimate) : aimOf(choice.when, estimate);
 }
 
 export function budgetBelow(
@@ -174,8 +158,7 @@ export function budgetBelow(
   most: number | undefined = limit,
 ): PlanBudget {
   const measure = meter(agent.context?.estimator ?? defaultEstimator, description.model);
-  const known = { name: "limit", atLimit: "compact", limit: () => limit } as const;
-  return planBudget(known, estimate, measure, most);
+  return planBudget(limit, estimate, measure, most);
 }
 
 /** Below the refused prompt, and below the limit by the provider's count. */

@@ -5,22 +5,33 @@
  */
 
 import { check, code, implementation, list, optionsOf, position } from "../../validation/index.ts";
-import { modelCatalogue, type ModelCatalogue } from "../../context/index.ts";
 import {
+  modelCatalogue,
+  resized,
+  unsentMessages,
+  type CompactionWhen,
+  type ModelCatalogue,
+} from "../../context/index.ts";
+import { compactions } from "../../projections/index.ts";
+import {
+  defined,
   shellWord,
   TurnlogError,
   type AgentDescription,
   type EventLog,
+  type SessionEvent,
 } from "../../events/index.ts";
-import { prepareAgent, type Agent, agentSchema } from "../../agent/index.ts";
+import { prepareAgent, type Agent, agentSchema, type ContextOptions } from "../../agent/index.ts";
 import { withRecordedOffer } from "../../mcp/index.ts";
 import {
   contextFigures,
+  dueNow,
+  nextEstimate,
   plainTokens,
   type ContextFigures,
   type FiguresSetup,
 } from "./context-figures.ts";
-import { readSessionState, stateAt } from "../../state/index.ts";
+import { foldSession, initialSessionState, readSessionState, stateAt } from "../../state/index.ts";
 
 export interface LoggedContextOptions {
   /** The position; default: the last. */
@@ -80,6 +91,53 @@ export async function readContext(
   const tokens = whole.tokens / (before.compactions.scale ?? 1);
   const standing = Math.max(0, tokens - messages);
   return answer({ ...bare, standing }, "log");
+}
+
+/** A step before which a trigger would compact. */
+interface DueStep {
+  readonly turn: number;
+  readonly step: number;
+  /** Of its `step.started`. */
+  readonly position: number;
+  readonly tokens: number;
+}
+
+/**
+ * Asks a trigger before each step of a recorded session, with the facts and the times of its log. What the trigger
+ * compacts is taken to save nothing, so that it shows how soon it would compact again.
+ * @param options.limits Context windows by model, as in the agent's `context.limits`. Default: the catalogue's.
+ * @example
+ * const { events } = await readSessionFile("session.jsonl");
+ * expect((await dueAt(events, everyTurns(20))).map(({ turn }) => turn)).toEqual([21, 41]);
+ */
+export async function dueAt(
+  events: readonly SessionEvent[],
+  when: CompactionWhen,
+  { limits }: Pick<ContextOptions, "limits"> = {},
+): Promise<readonly DueStep[]> {
+  const catalogue = await modelCatalogue();
+  const context = { compact: { when, how: unsentMessages }, ...defined({ limits }) };
+  const due: DueStep[] = [];
+  let state = initialSessionState;
+  for (const event of events) {
+    if (event.type === "step.started" && event.data.attempt === 1) {
+      const { turn, step, model, estimate } = event.data;
+      const { tokens } = estimate;
+      const description = { digest: "", model, tools: [] };
+      const prepared = { agent: { context }, description, instructions: "", tools: "" };
+      const setup = { catalogue, prepared, standing: 0 };
+      const next = resized(nextEstimate(state, setup, event.time), tokens);
+      if (dueNow(state, setup, next, event.time) === "compact") {
+        due.push({ turn, step, position: event.position, tokens });
+        const data = { strategy: "", covers: { from: 1, to: 1 }, summary: "" };
+        const saved = { ...data, beforeTokens: tokens, afterTokens: tokens };
+        const compacted = { ...event, type: "context.compacted", data: saved } as const;
+        state = { ...state, compactions: compactions.fold(state.compactions, compacted) };
+      }
+    }
+    ({ state } = foldSession(state, event));
+  }
+  return due;
 }
 
 /** A step whose recorded figure includes instructions and tools. */

@@ -124,7 +124,7 @@ export class SessionPrompts {
       recorder.record(omitted);
       next = this.next();
     }
-    const compaction = compactionNow(recorder.state, this.#setup, next.estimate);
+    const compaction = compactionNow(recorder.state, this.#setup, next.estimate, clock());
     if (compaction === undefined || this.#isInVain(compaction)) return next;
     recorder.record(compaction);
     return undefined;

@@ -16,7 +16,6 @@ import {
   type CountRequest,
   type TokenCounter,
   callSettings,
-  compactionChoice,
   DEFAULT_COUNT_MS,
   requestTools,
 } from "../../agent/index.ts";
@@ -24,7 +23,7 @@ import type { LanguageModel } from "ai";
 import { z } from "zod";
 import type { ContextEstimate } from "../../context/index.ts";
 import { promptMessages } from "../../projections/index.ts";
-import { nextEstimate, type PromptSetup } from "./context-figures.ts";
+import { isDueAt, nextEstimate, type PromptSetup } from "./context-figures.ts";
 import { isPossible } from "../model/checked-usage.ts";
 import { loadedFor } from "../model/call-request.ts";
 import type { SessionRecorder, SessionState } from "../../state/index.ts";
@@ -269,7 +268,7 @@ export async function countPrompt(run: CountRun): Promise<CountEvent | undefined
   const { agent, description } = setup.prepared;
   const { counter } = agent.context ?? {};
   const estimate = nextEstimate(state, setup, now);
-  if (counter === undefined || !mayFit(state, setup, estimate)) return undefined;
+  if (counter === undefined || !mayFit(state, setup, estimate, now)) return undefined;
   const { instructions, toolChoice, headers, providerOptions } = agent;
   const tools = requestTools(loadedFor(agent, state.history));
   const messages = promptMessages(state.history, state.view);
@@ -304,15 +303,16 @@ export async function countPrompt(run: CountRun): Promise<CountEvent | undefined
 
 /** Whether the prompt may be below its limit, given the largest error of the guess. Counts once a step. */
 function mayFit(
-  { counts }: SessionState,
-  { prepared: { agent } }: PromptSetup,
+  state: SessionState,
+  setup: PromptSetup,
   estimate: ContextEstimate,
+  now: number,
 ): boolean {
-  const limit = compactionChoice(agent.context)?.when.limit(estimate);
-  if (limit === undefined || counts.asked) return false;
+  if (state.counts.asked) return false;
   const { tokens, since } = estimate;
   const guessed = since === undefined ? tokens : Math.abs(since.added) + Math.abs(since.removed);
-  return guessed > 0 && tokens - guessed * (1 - 1 / LARGEST_ERROR) <= limit;
+  const least = tokens - guessed * (1 - 1 / LARGEST_ERROR);
+  return guessed > 0 && !isDueAt(state, setup, estimate, now, least);
 }
 
 /** @throws the counter's error, `TimeoutError`, `RangeError` for an invalid number, or the signal's reason */
