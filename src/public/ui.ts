@@ -19,5 +19,6 @@ export {
   type SessionChunk,
   type SessionMessage,
   type UIMessages,
+  type UIMessagesFold,
   type UIMessagesState,
 } from "../ui/index.ts";

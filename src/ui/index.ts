@@ -9,6 +9,7 @@ export {
   uiMessageChunks,
   uiMessages,
   type UIMessages,
+  type UIMessagesFold,
   type UIMessagesState,
 } from "./ui-messages.ts";
 export type {

@@ -47,8 +47,13 @@ interface DoneMessage {
   readonly parent: number;
 }
 
-/** The fold that {@link uiMessages} makes: start from `initial`, and give `fold` each event in order. */
-interface UIMessagesFold {
+/**
+ * The fold that {@link uiMessages} makes: start from `initial`, and give `fold` each event in order.
+ * @example
+ * const { initial, fold }: UIMessagesFold = uiMessages({ session: "s-1" });
+ * const { messages } = readUIMessages(events.reduce(fold, initial));
+ */
+export interface UIMessagesFold {
   readonly initial: UIMessagesState;
   readonly fold: (state: UIMessagesState, event: SessionEvent) => UIMessagesState;
 }

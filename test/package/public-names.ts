@@ -40,6 +40,6 @@ export const publicNames: Readonly<Record<string, string>> = {
   `,
   ui: `
     fromUIMessage readUIMessages uiMessageChunks uiMessages SessionChunk SessionMessage
-    UIMessages UIMessagesState
+    UIMessages UIMessagesFold UIMessagesState
   `,
 };

@@ -54,7 +54,7 @@ it("a state of another form has another version: stored states are read without 
     "blobs@1": "f59e81129d84",
     "branches@1": "2bb3fd6bf0b8",
     "calibration@2": "7e2a36c08557",
-    "compactions@3": "a2f908e4e423",
+    "compactions@4": "a64e239bcde9",
     "context-view@7": "2cd38f0bd2d6",
     "history@8": "c4f26331bd70",
     "learned-limits@1": "57270abb46b6",
@@ -72,7 +72,12 @@ it("a session without events has shown, spent, asked and tried nothing", () => {
   expect(view.initial).toStrictEqual({ ...lists, changed: 0 });
   expect(usage.initial).toMatchObject({ steps: [], beside: [], turn: 0 });
   expect(usage.initial.total).toMatchObject({ basis: "measured", inputTokens: 0, outputTokens: 0 });
-  expect(compactions.initial).toStrictEqual({ attempts: 0, overflows: 0, isGuess: false });
+  expect(compactions.initial).toStrictEqual({
+    attempts: 0,
+    overflows: 0,
+    isGuess: false,
+    turns: 0,
+  });
   expect(approvals.initial).toStrictEqual({ always: {}, asked: {}, lineage: [] });
   expect(blobs.initial).toStrictEqual({ stored: {}, bytes: 0 });
   expect(learnedLimits.initial).toStrictEqual({ windows: {}, largest: {} });
