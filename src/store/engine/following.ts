@@ -7,9 +7,8 @@ import type { GlobalEvent, SessionEvent } from "../../events/index.ts";
 import type { Engine, Followers } from "./engine.ts";
 import type { EventRow } from "../event-rows/index.ts";
 import { deletedError } from "../log-rules/log-errors.ts";
-import { globalSubscription } from "../following/global-subscription.ts";
 import { LiveTail } from "../following/live-tail.ts";
-import { subscription, type Source } from "../following/subscription.ts";
+import { globalSubscription, subscription, type Source } from "../following/subscription.ts";
 
 export interface FollowingOptions extends Pick<
   Engine,

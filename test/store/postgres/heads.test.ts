@@ -3,7 +3,7 @@
 import { expect, it } from "vitest";
 import { Heads } from "../../../src/store/postgres/heads/heads.ts";
 import { addTo, shareOf } from "../../../src/store/postgres/write/batch.ts";
-import type { QueuedAppend } from "../../../src/store/postgres/write/queued-append.ts";
+import type { QueuedAppend } from "../../../src/store/postgres/write/batch.ts";
 
 function headsOf(query: () => Promise<readonly unknown[]>): Heads {
   return new Heads({ query }, "s", new Map());

@@ -7,7 +7,7 @@ import type { Sql } from "../database/rows.ts";
 import type { Head } from "../heads/stored-sessions.ts";
 import type { Committer } from "./committer.ts";
 import { findIds } from "./known-ids.ts";
-import type { QueuedAppend } from "./queued-append.ts";
+import type { QueuedAppend } from "./batch.ts";
 
 export interface AppenderOptions {
   readonly sql: Sql;

@@ -1,12 +1,29 @@
 /** One call of the SQL function `append`: the queued appends of many sessions, as arrays. */
 
 import { z } from "zod";
-import { idOf } from "../../../events/index.ts";
+import {
+  idOf,
+  type Appended,
+  type AppendOptions,
+  type ExpectedRevision,
+  type NewEvent,
+} from "../../../events/index.ts";
 import type { EventRow, TakenRows } from "../../event-rows/index.ts";
 import { parseRows, position, type Sql } from "../database/rows.ts";
 import type { Head } from "../heads/stored-sessions.ts";
 import { storedId } from "./known-ids.ts";
-import type { QueuedAppend } from "./queued-append.ts";
+
+/** An append that has its positions and waits to be written. */
+export interface QueuedAppend {
+  readonly head: Head;
+  readonly expected: ExpectedRevision;
+  readonly events: readonly NewEvent[];
+  readonly options: AppendOptions;
+  /** The position that its first row follows. */
+  readonly base: number;
+  readonly rows: readonly EventRow[];
+  readonly answer: PromiseWithResolvers<Appended>;
+}
 
 /** A session's part of a batch. */
 export interface SessionShare {

@@ -21,7 +21,7 @@ import {
   type Written,
   newestRow,
 } from "./batch.ts";
-import type { QueuedAppend } from "./queued-append.ts";
+import type { QueuedAppend } from "./batch.ts";
 import { z } from "zod";
 
 /** Characters of rows: a batch that is larger takes no more appends. */
