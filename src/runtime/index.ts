@@ -28,5 +28,4 @@ export {
   type StreamOptions,
   streamEvents,
   uiStream,
-  uiStreamEvents,
 } from "./reading/stream-events.ts";

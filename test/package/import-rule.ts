@@ -469,7 +469,6 @@ const mayImport: Modules = {
   ],
   "server/sockets": [
     "events",
-    "ui",
     "shared",
     "server/problems",
     "server/streams",

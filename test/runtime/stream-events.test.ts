@@ -221,6 +221,16 @@ describe("a stream of a reply", () => {
   });
 });
 
+it("of a message that waits is refused when its session is closed, in both kinds", async () => {
+  const [runtime, session] = await opened(["One."]);
+  await using _ = runtime;
+  await session.send("Later", { id: "a", notBefore: new Date(Date.now() + 86_400_000) });
+  const waiting = [true, false].map((untilRest) => read(session, { messageId: "a", untilRest }));
+  for (const one of waiting) one.catch(() => {});
+  await session.close();
+  for (const one of waiting) await expect(one).rejects.toMatchObject({ code: "COMMAND_REFUSED" });
+});
+
 describe("a stream that cannot be", () => {
   it("of a session without a turn ends without a chunk", async () => {
     const [runtime, session] = await opened([]);

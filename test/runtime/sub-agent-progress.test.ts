@@ -15,7 +15,7 @@ import {
 } from "../../src/public/index.ts";
 import { gate, replay, scriptedModel } from "../../src/public/testing.ts";
 import { readUIMessages, uiMessages, type SessionChunk } from "../../src/public/ui.ts";
-import { uiStreamEvents } from "../../src/runtime/index.ts";
+import { uiEncoder } from "../../src/ui/index.ts";
 import { eventually } from "../support/eventually.ts";
 import { call, calling, saying } from "../support/script.ts";
 import { echo } from "./tools.ts";
@@ -102,9 +102,9 @@ it("comes behind the chunks that were there when the page came back, which count
       };
     },
   });
-  const left = new AbortController();
+  const encoder = uiEncoder({ session: "p" });
   const seen: [position: number, isProgress: boolean][] = [];
-  for await (const { position, chunks } of uiStreamEvents(slow, { turn: 1 }, left.signal)) {
+  for await (const { position, chunks } of streamEvents(slow, { turn: 1 }, encoder)) {
     const isProgress = outputsOf(chunks).some(({ preliminary }) => preliminary === true);
     seen.push([position, isProgress]);
     if (position >= last) break;

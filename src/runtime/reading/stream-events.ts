@@ -1,6 +1,6 @@
 /** The stream of a session's events for readers elsewhere, past, then live. Reads the session's public interface only. */
 
-import { TurnlogError, type SessionEvent } from "../../events/index.ts";
+import { defined, TurnlogError, type SessionEvent } from "../../events/index.ts";
 import type { SessionView } from "../../state/index.ts";
 import {
   uiEncoder,
@@ -23,6 +23,7 @@ import {
 import { firstAbort, toStoredError } from "../../shared/index.ts";
 import type { Session } from "../api/session.ts";
 import { withProgress } from "../live/sub-agents.ts";
+import { withdrawn } from "../session/turn.ts";
 
 /** Default: the last reply of the active branch, or the turn that runs. */
 type StreamPlace =
@@ -34,8 +35,7 @@ type StreamPlace =
   /** A position: the turn that runs there, and all later ones. */
   | { readonly from: number; readonly turn?: never; readonly messageId?: never };
 
-/** Options of {@link streamEvents} and {@link uiStream}: at most one of `turn`, `messageId` and `from`. */
-export type StreamOptions = StreamPlace & {
+interface StreamEnds {
   /**
    * Whether the stream ends when the turn has ended, waits for approvals or outputs, or its message is held
    * back. Default: true. With false, the stream continues with later turns until it is cancelled.
@@ -48,15 +48,15 @@ export type StreamOptions = StreamPlace & {
   readonly after?: number;
   /** The URL of a blob by its SHA-256, in messages and in those of sub-agents. Default: `/api/blobs/<digest>`. */
   readonly blobUrl?: UIOptions["blobUrl"];
-};
+}
 
-interface StreamFields {
+/** Options of {@link streamEvents} and {@link uiStream}: at most one of `turn`, `messageId` and `from`. */
+export type StreamOptions = StreamPlace & StreamEnds;
+
+interface StreamFields extends StreamEnds {
   readonly turn?: number;
   readonly messageId?: string;
   readonly from?: number;
-  readonly untilRest?: boolean;
-  readonly after?: number;
-  readonly blobUrl?: UIOptions["blobUrl"];
 }
 
 /** Within the package also `each`: every event from a position, in turns and between them, while there is a log. */
@@ -69,7 +69,7 @@ export interface EventChunks<Chunk> {
 }
 
 /** Asked before an event leaves, or what a sub-agent says. @throws what ends the stream */
-type Gate = (event?: SessionEvent) => Promise<void> | undefined;
+type Gate = (event?: SessionEvent) => Promise<unknown> | undefined;
 
 const schema = optionsOf<StreamFields>(
   { turn: position, messageId: name, from: position, untilRest: flag, after: many, blobUrl: code },
@@ -112,7 +112,7 @@ export function streamEvents<State, Chunk>(
   options: StreamOptions,
   encoder: EventEncoder<State, Chunk>,
 ): ReadableStream<EventChunks<Chunk>> {
-  checkOptions(session, options, "streamEvents");
+  check(schema, options, "streamEvents", { name: "options", session: session.id });
   check(encoderSchema, encoder, "streamEvents", { name: "encoder", session: session.id });
   return pulled(
     (left) => encodedEvents(session, { ...options }, encoder, left),
@@ -133,27 +133,13 @@ export function uiStream(
   session: Session,
   options: StreamOptions = {},
 ): ReadableStream<SessionChunk> {
-  checkOptions(session, options, "uiStream");
+  check(schema, options, "uiStream", { name: "options", session: session.id });
+  const { blobUrl } = options;
+  const encoder = uiEncoder({ session: session.id, ...defined({ blobUrl }) });
   return pulled(
-    (left) => uiStreamEvents(session, options, left),
+    (left) => encodedEvents(session, { ...options }, encoder, left),
     ({ chunks }) => chunks,
   );
-}
-
-/** {@link uiStream} by events, for streams that say to which position they have come. */
-export function uiStreamEvents(
-  session: Session,
-  options: StreamOptions,
-  left: AbortSignal,
-  gate?: Gate,
-): AsyncGenerator<EventChunks<SessionChunk>, void, void> {
-  const { blobUrl } = options;
-  const encoder = uiEncoder({ session: session.id, ...(blobUrl && { blobUrl }) });
-  return encodedEvents(session, { ...options }, encoder, left, gate);
-}
-
-function checkOptions(session: Session, options: StreamOptions, who: string): void {
-  check(schema, options, who, { name: "options", session: session.id });
 }
 
 /** A stream whose items are made when its reader asks for one. */
@@ -206,25 +192,29 @@ export async function* encodedEvents<State, Chunk>(
     return resting;
   };
 
-  const call = callsOf(session.id);
+  const { id } = session;
   let turn = 0;
   let isOpen = false;
   /** The chunks of a turn, until it turns out to be wanted. */
   const held: EventChunks<Chunk>[] = [];
   try {
     let resting = each === undefined ? watch() : undefined;
-    let state = call("initial", readFrom, () => encoder.initial(messages));
+    let state = called(id, "initial", readFrom, () => encoder.initial(messages));
     const events = session.events({ from: readFrom, signal });
     const followed =
-      encoder.progress === undefined
-        ? events
-        : withProgress(session, events, blobUrl === undefined ? {} : { blobUrl });
+      encoder.progress === undefined ? events : withProgress(session, events, defined({ blobUrl }));
     for await (const next of followed) {
       if ("message" in next) {
         // A reader counts the chunks behind its position, so those of events come first.
         if (!isOpen || seen < last) continue;
         await gate?.();
-        const chunks = call("progress", seen, () => encoder.progress?.(state, next) ?? [], isList);
+        const chunks = called(
+          id,
+          "progress",
+          seen,
+          () => encoder.progress?.(state, next) ?? [],
+          isList,
+        );
         if (chunks.length > 0) yield { position: seen, chunks };
         continue;
       }
@@ -236,13 +226,13 @@ export async function* encodedEvents<State, Chunk>(
       // A session that fails sends no more events.
       if (next.type === "turn.started" && !untilRest && resting !== undefined) resting = watch();
       const { position: at } = next;
-      const encoded = call("encode", at, () => encoder.encode(state, next), hasChunks);
+      const encoded = called(id, "encode", at, () => encoder.encode(state, next), hasChunks);
       state = encoded.state;
       isOpen ||= isWanted(next, turn);
       const chunks =
         at > after
           ? encoded.chunks
-          : call("repeats", at, () => encoded.chunks.filter((one) => encoder.repeats?.(one)));
+          : called(id, "repeats", at, () => encoded.chunks.filter((one) => encoder.repeats?.(one)));
       if (chunks.length > 0) held.push({ position: at, chunks });
       if (isOpen) for (const one of held.splice(0)) yield one;
       else if (turn === 0) held.length = 0;
@@ -252,51 +242,41 @@ export async function* encodedEvents<State, Chunk>(
     }
     if (left.aborted || seen >= restsAt || resting === undefined) return;
     if (over.signal.aborted) await resting;
-    throw closed(session.id);
+    throw closed(id);
   } finally {
     over.abort();
   }
 }
 
-type Call = <Answer>(
+/** Calls a function of an encoder. @throws TurnlogError `CALLBACK_FAILED` */
+function called<Answer>(
+  session: string,
   method: keyof EventEncoder<unknown, unknown>,
-  position: number,
+  at: number,
   work: () => Answer,
-  fits?: (answer: Answer) => boolean,
-) => Answer;
-
-/** Calls functions of an encoder. @throws TurnlogError `CALLBACK_FAILED` */
-function callsOf(session: string): Call {
-  return (method, at, work, fits) => {
-    const failed = (what: string, cause?: unknown): TurnlogError =>
-      new TurnlogError(
-        "CALLBACK_FAILED",
-        `\`${method}\` of the encoder ${what} at position ${at} of session ${session}. The session continues. Mend the encoder, and stream again with \`after: ${at - 1}\`.`,
-        { session, position: at, details: { option: `encoder.${method}` }, cause },
-      );
-    let answer;
-    try {
-      answer = work();
-    } catch (cause) {
-      throw failed(`threw ${JSON.stringify(toStoredError(cause).message)}`, cause);
-    }
-    if (fits?.(answer) === false) throw failed("returned no list of chunks");
-    return answer;
-  };
+  fits: (answer: Answer) => boolean = () => true,
+): Answer {
+  const failed = (what: string, cause?: unknown): TurnlogError =>
+    new TurnlogError(
+      "CALLBACK_FAILED",
+      `\`${method}\` of the encoder ${what} at position ${at} of session ${session}. The session continues. Mend the encoder, and stream again with \`after: ${at - 1}\`.`,
+      { session, position: at, details: { option: `encoder.${method}` }, cause },
+    );
+  let answer;
+  try {
+    answer = work();
+  } catch (cause) {
+    throw failed(`threw ${JSON.stringify(toStoredError(cause).message)}`, cause);
+  }
+  if (!fits(answer)) throw failed("returned no list of chunks");
+  return answer;
 }
 
 const isList = (answer: unknown): boolean => Array.isArray(answer);
 
 /** What programs in JavaScript return may be anything. */
-function hasChunks(encoded: unknown): boolean {
-  return (
-    typeof encoded === "object" &&
-    encoded !== null &&
-    "state" in encoded &&
-    "chunks" in encoded &&
-    isList(encoded.chunks)
-  );
-}
+const hasChunks = (encoded: { readonly chunks: unknown } | undefined): boolean =>
+  isList(encoded?.chunks);
 
 interface StreamStart {
   /** A position between two turns. */
@@ -311,40 +291,33 @@ interface StreamStart {
 }
 
 async function startOf(session: Session, fields: ReadFields): Promise<StreamStart> {
-  const { each } = fields;
+  const { each, from, messageId } = fields;
   if (each !== undefined)
     return { readFrom: each, last: 0, messages: [], isWanted: () => true, endsWithTurn: false };
   const view = await session.view();
-  const { from } = fields;
-  const wanted = fields.messageId;
+  const behind = (
+    before: number,
+    isWanted: StreamStart["isWanted"],
+    endsWithTurn = true,
+  ): StreamStart => ({ ...readingFrom(view, before), isWanted, endsWithTurn });
   if (from !== undefined) {
     const isKnown = from >= 1 && from <= view.position + 1;
     if (!isKnown) throw absent(session.id, `position ${from}`, view);
-    return {
-      ...readingFrom(view, from),
-      isWanted: ({ position: at }) => at >= from,
-      endsWithTurn: false,
-    };
+    return behind(from, ({ position: at }) => at >= from, false);
   }
-  if (wanted !== undefined && view.queue.some(({ id }) => id === wanted)) {
-    const isWanted = (event: SessionEvent): boolean => {
-      if (event.type === "message.withdrawn" && event.data.ids.includes(wanted))
-        throw withdrawn(session.id, wanted);
-      return event.type === "message.delivered" && event.data.ids.includes(wanted);
-    };
-    return { ...readingFrom(view, view.position), isWanted, endsWithTurn: true };
-  }
+  if (messageId !== undefined && view.queue.some(({ id }) => id === messageId))
+    return behind(view.position, ({ type, data }) => {
+      // A closed session delivers nothing.
+      const isGone = type === "message.withdrawn" && data.ids.includes(messageId);
+      if (isGone || type === "session.closed") throw withdrawn({ session: session.id, messageId });
+      return type === "message.delivered" && data.ids.includes(messageId);
+    });
   const turn = await turnOf(session, view, fields);
-  if (turn === undefined) {
-    const isWanted = (_: SessionEvent, running: number): boolean => running > 0;
-    return { ...readingFrom(view, view.position), isWanted, endsWithTurn: true };
-  }
+  if (turn === undefined) return behind(view.position, (_, running) => running > 0);
   if (turn < 1 || turn > view.state.context.turn) throw absent(session.id, `turn ${turn}`, view);
   const first = view.history.find((item) => item.turn === turn && item.kind === "user");
   // The turn of another branch is not in the history.
-  const start = first === undefined ? 1 : first.position;
-  const isWanted = (_: SessionEvent, running: number): boolean => running === turn;
-  return { ...readingFrom(view, start), isWanted, endsWithTurn: true };
+  return behind(first?.position ?? 1, (_, running) => running === turn);
 }
 
 /** The turn to begin with; undefined if the session has none. */
@@ -383,14 +356,6 @@ function absent(
     "INVALID_INPUT",
     `Session ${session} has no ${place}: it has ${state.context.turn} turns and ${last} events.`,
     { session, position: last },
-  );
-}
-
-function withdrawn(session: string, messageId: string): TurnlogError {
-  return new TurnlogError(
-    "COMMAND_REFUSED",
-    `Message ${messageId} of session ${session} was withdrawn before it was delivered.`,
-    { session },
   );
 }
 

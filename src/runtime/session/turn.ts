@@ -224,7 +224,10 @@ function nextStep(error: StoredError): string {
   return "The prompt is too long for the model, whatever else is left out. Everything before it is kept; send a shorter message to continue, and the message that did not fit is left out.";
 }
 
-function withdrawn({ session, messageId }: AnyTurnOptions): TurnlogError {
+export function withdrawn({
+  session,
+  messageId,
+}: Pick<AnyTurnOptions, "session" | "messageId">): TurnlogError {
   return new TurnlogError(
     "COMMAND_REFUSED",
     `Message ${messageId} of session ${session} was withdrawn before it was delivered.`,

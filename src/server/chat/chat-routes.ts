@@ -9,15 +9,16 @@ import {
   lineRevisions,
   type LineRevisions,
 } from "../../state/index.ts";
-import { uiStreamEvents } from "../../runtime/index.ts";
+import { encodedEvents } from "../../runtime/index.ts";
 import { json, numberQuery, route, type Route, type Call } from "../route/route.ts";
 import { problemOf } from "../problems/problem.ts";
 import { eventStream, type ServerSentEvent } from "../streams/event-stream.ts";
-import { allowedBy, gateOf, type Gate } from "../streams/permitted-events.ts";
+import { gateOf, type Gate } from "../streams/permitted-events.ts";
 import { answerChat, type Reply } from "./chat-request.ts";
 import { postedChat } from "./posted-chat.ts";
 import {
   activeMessages,
+  uiEncoder,
   uiMessages,
   type SessionMessage,
   type UIMessagesState,
@@ -127,10 +128,7 @@ function unknownMessage(session: string, id: string | undefined): TurnlogError {
 
 /** The answer with the chunks of a reply, while its request is allowed. When the client leaves, the turn continues. */
 function chunkStream(reply: Reply, call: Call, action: Permission): Response {
-  const gate = gateOf(
-    reply.session.id,
-    allowedBy(() => call.allow(action)),
-  );
+  const gate = gateOf(() => call.allow(action));
   return eventStream((left) => chunks(reply, left, gate), call.stream, headers, call.ended);
 }
 
@@ -142,7 +140,8 @@ async function* chunks(
   gate: Gate,
 ): AsyncGenerator<ServerSentEvent> {
   try {
-    const events = uiStreamEvents(session, stream, left, gate);
+    const encoder = uiEncoder({ session: session.id });
+    const events = encodedEvents(session, stream, encoder, left, gate);
     for await (const { position, chunks: encoded } of events) {
       for (const [index, chunk] of encoded.entries()) {
         const id = index === encoded.length - 1 ? { id: String(position) } : {};

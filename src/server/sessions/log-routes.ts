@@ -3,8 +3,7 @@
 import { z } from "zod";
 import { TurnlogError, readBlob } from "../../events/index.ts";
 import { numberQuery, route, type Call, type Route, json, streamedBody } from "../route/route.ts";
-import { asMessage, permittedEvents } from "../streams/permitted-events.ts";
-import { eventStream, withProblem } from "../streams/event-stream.ts";
+import { eventsAnswer } from "../streams/permitted-events.ts";
 import { mediaTypeOf, UNKNOWN_TYPE } from "../../media/index.ts";
 import { exportSession, importSession } from "../../archive/exchange/index.ts";
 import { checkPosition } from "../../state/index.ts";
@@ -28,20 +27,7 @@ export function eventRoutes(): readonly Route[] {
       handle: async (call) => {
         const session = await call.open();
         const from = await startOf(call, call.query.from);
-        return eventStream(
-          (signal) =>
-            withProblem(
-              permittedEvents(
-                session.id,
-                session.events({ from, signal }),
-                call.mayRead,
-                asMessage,
-              ),
-            ),
-          call.stream,
-          {},
-          call.ended,
-        );
+        return eventsAnswer((signal) => session.events({ from, signal }), call);
       },
     }),
   ];

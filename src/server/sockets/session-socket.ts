@@ -6,11 +6,10 @@
 import { z } from "zod";
 import { TurnlogError, type SessionEvent } from "../../events/index.ts";
 import { encodedEvents, type Session } from "../../runtime/index.ts";
-import type { EventEncoder } from "../../ui/index.ts";
 import { problemOf } from "../problems/problem.ts";
 import type { Call } from "../route/route.ts";
 import { messageInput, postedMessage } from "../sessions/posted-message.ts";
-import { allowedBy, gateOf } from "../streams/permitted-events.ts";
+import { gateOf } from "../streams/permitted-events.ts";
 import type { FrameReader, Socket } from "./server-socket.ts";
 
 export type SocketCall = Pick<Call, "runtime" | "by" | "allow"> & {
@@ -49,19 +48,6 @@ function of<const Type extends string, Payload extends z.ZodType>(type: Type, pa
 type Frame = z.output<typeof frame>;
 type Compaction = SessionEvent<"context.compacted">;
 
-const everyEvent: EventEncoder<undefined, SessionEvent> = {
-  initial: () => undefined,
-  encode: (state, event) => ({ state, chunks: [event] }),
-};
-
-const compactions: EventEncoder<undefined, Compaction> = {
-  initial: () => undefined,
-  encode: (state, event) => ({
-    state,
-    chunks: event.type === "context.compacted" ? [event] : [],
-  }),
-};
-
 /** Serves a connection until it is closed. */
 export function serveSocket(session: Session, call: SocketCall, socket: Socket): FrameReader {
   const answer = async (id: Frame["id"] | null, type: string, payload: unknown): Promise<void> => {
@@ -70,10 +56,15 @@ export function serveSocket(session: Session, call: SocketCall, socket: Socket):
   /** Positions of compactions that a frame asked for: its answer says so. */
   const asked = new Set<number>();
   let compacting: Promise<unknown> = Promise.resolve();
-  const mayRead = allowedBy(() => call.allow("read"));
-  /** The events from a position, for as long as they may be read. */
-  const events = <Chunk>(each: number, encoder: EventEncoder<undefined, Chunk>) =>
-    encodedEvents(session, { each }, encoder, socket.closed, gateOf(session.id, mayRead));
+  /** The events from a position, one in each item, for as long as they may be read. */
+  const events = (each: number) =>
+    encodedEvents(
+      session,
+      { each },
+      { initial: () => undefined, encode: (state, event) => ({ state, chunks: [event] }) },
+      socket.closed,
+      gateOf(() => call.allow("read")),
+    );
 
   async function handle({ id, type, payload }: Frame): Promise<void> {
     switch (type) {
@@ -117,8 +108,8 @@ export function serveSocket(session: Session, call: SocketCall, socket: Socket):
         return await answer(id, "approved", recorded);
       }
       case "subscribe": {
-        for await (const { chunks } of events(payload?.from ?? 1, everyEvent))
-          for (const event of chunks) await answer(id, "event", event);
+        for await (const { chunks } of events(payload?.from ?? 1))
+          await answer(id, "event", chunks[0]);
       }
     }
   }
@@ -126,11 +117,11 @@ export function serveSocket(session: Session, call: SocketCall, socket: Socket):
   /** Pushes the compactions that begin by themselves. */
   async function follow(): Promise<void> {
     const { position } = await session.view();
-    for await (const { chunks } of events(position + 1, compactions)) {
+    for await (const { chunks } of events(position + 1)) {
+      const event = chunks[0];
+      if (event?.type !== "context.compacted") continue;
       await compacting;
-      for (const event of chunks)
-        if (!asked.delete(event.position))
-          await answer(null, "context_compacted", compacted(event));
+      if (!asked.delete(event.position)) await answer(null, "context_compacted", compacted(event));
     }
   }
 

@@ -3,9 +3,9 @@
 import { z } from "zod";
 import type { EventLog, SessionEvent } from "../../events/index.ts";
 import type { StoreLog } from "../../store/leveldb/index.ts";
-import { json, route, type Route } from "../route/route.ts";
+import { json, route, type Call, type Route } from "../route/route.ts";
 import { lineStream } from "../streams/event-stream.ts";
-import { asIs, newestPermission, permittedEvents } from "../streams/permitted-events.ts";
+import { gateOf, newestPermission, permittedEvents } from "../streams/permitted-events.ts";
 import {
   answerLines,
   answerTexts,
@@ -31,8 +31,8 @@ export function logRoutes(): readonly Route[] {
       body: sessionsCall,
       answer: lines,
       sessionOf: ({ body }) => ("session" in body ? body.session : undefined),
-      handle: async ({ body, runtime, mayRead, stream, ended }) => {
-        const log = permitted(runtime.log, mayRead);
+      handle: async ({ body, runtime, stream, ended, ...call }) => {
+        const log = permitted(runtime.log, call);
         return lineStream((left) => answerTexts(log, body, [left]), stream, ended);
       },
     }),
@@ -40,7 +40,10 @@ export function logRoutes(): readonly Route[] {
 }
 
 /** The log without the sessions that a client may not read. Deleted ones have no metadata: `where` hides them. */
-function permitted(log: EventLog, mayRead: (session: string) => Promise<boolean>): ReadableLog {
+function permitted(
+  log: EventLog,
+  { mayRead, allow }: Pick<Call, "mayRead" | "allow">,
+): ReadableLog {
   const isPermitted = newestPermission(mayRead);
   async function* only<Item extends { readonly session: string; readonly event?: SessionEvent }>(
     items: AsyncIterable<Item>,
@@ -51,7 +54,11 @@ function permitted(log: EventLog, mayRead: (session: string) => Promise<boolean>
     read: (...asked) => log.read(...asked),
     readAt: (...asked) => log.readAt(...asked),
     subscribe: (session, options) =>
-      permittedEvents(session, log.subscribe(session, options), mayRead, asIs),
+      permittedEvents(
+        log.subscribe(session, options),
+        gateOf(() => allow("read", session)),
+        (event) => event,
+      ),
     revision: (...asked) => log.revision(...asked),
     loadSnapshot: (...asked) => log.loadSnapshot(...asked),
     readAll: (...asked) => only(log.readAll(...asked)),

@@ -15,8 +15,7 @@ import {
   type ListedSession,
 } from "../../state/index.ts";
 import { json, numberQuery, route, type Call, type Route } from "../route/route.ts";
-import { eventStream, withProblem, type ServerSentEvent } from "../streams/event-stream.ts";
-import { asMessage, permittedEvents } from "../streams/permitted-events.ts";
+import { eventsAnswer } from "../streams/permitted-events.ts";
 import { figuresOf, listedCost, newestTurns } from "./figures.ts";
 import { mergedEvents } from "./merged-events.ts";
 import { NearStates, replayed } from "./near-states.ts";
@@ -264,18 +263,16 @@ async function page(log: EventLog, session: string, from: number, to?: number): 
   });
 }
 
-function follow(
-  { request, runtime: { log }, session, stream, ended, mayRead }: Call,
-  given: number | undefined,
-): Response {
+function follow(call: Call, given: number | undefined): Response {
+  const {
+    request,
+    runtime: { log },
+    session,
+  } = call;
   const cursor = request.headers.get("last-event-id");
   const from = cursor !== null && /^\d{1,15}$/.test(cursor) ? Number(cursor) + 1 : (given ?? 1);
-  const messages = (signal: AbortSignal): AsyncIterable<ServerSentEvent> =>
-    permittedEvents(
-      session,
-      log.subscribe(session, { from: Math.max(1, from), signal }),
-      mayRead,
-      asMessage,
-    );
-  return eventStream((signal) => withProblem(messages(signal)), stream, {}, ended);
+  return eventsAnswer(
+    (signal) => log.subscribe(session, { from: Math.max(1, from), signal }),
+    call,
+  );
 }
