@@ -8,6 +8,7 @@ import { assertSource } from "./security/access.ts";
 import { readJsonBody } from "./security/body.ts";
 import { ownMetadata, streamedBody, type Call, type Route } from "./route/route.ts";
 import { isEventStream } from "./streams/event-stream.ts";
+import { gateOf, type Gate } from "./streams/permitted-events.ts";
 import type { SocketCall } from "./sockets/session-socket.ts";
 import { Permissions } from "./permissions.ts";
 import type { Granted, ServerSettings } from "./server-options.ts";
@@ -76,10 +77,15 @@ export class RouteHandler {
     const allow = async (action: Permission): Promise<void> => {
       await this.#permissions.of(request, action, id);
     };
+    const gate = (action: Permission): Gate => gateOf(() => allow(action), this.#settings.onError);
     try {
       const session = await this.#runtime.session(id, { createIfMissing: false });
       const enter = (): Disposable => this.#rate.enter(actor ?? "");
-      return { ...open, session, call: { runtime: this.#runtime, by: named(actor), allow, enter } };
+      return {
+        ...open,
+        session,
+        call: { runtime: this.#runtime, by: named(actor), allow, gate, enter },
+      };
     } catch (error) {
       open[Symbol.dispose]();
       throw error;
@@ -115,7 +121,7 @@ export class RouteHandler {
     { actor, where }: Granted,
     open: Disposable,
   ): Call {
-    const { heartbeatMs, stallMs, limits } = this.#settings;
+    const { heartbeatMs, stallMs, limits, onError } = this.#settings;
     return {
       runtime: this.#runtime,
       request,
@@ -135,6 +141,8 @@ export class RouteHandler {
       allow: async (action, other = session) => {
         await this.#permissions.of(request, action, other);
       },
+      gate: (action, other = session) =>
+        gateOf(() => this.#permissions.of(request, action, other), onError),
       where,
       mayRead: (other) => this.#permissions.mayRead(request, other),
     };

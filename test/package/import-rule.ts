@@ -471,7 +471,6 @@ const mayImport: Modules = {
     "events",
     "shared",
     "server/problems",
-    "server/streams",
     "runtime",
     "server/route",
     "server/sessions",

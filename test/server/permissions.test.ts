@@ -451,4 +451,38 @@ describe("a stream ends with the permission for it, before what comes then leave
     expect(heard).not.toContain("late");
     expect(heard).not.toContain("somebody else");
   });
+
+  it("and breaks off, to be resumed, where `authorize` fails, which the server reports", async () => {
+    const paused = gate();
+    const model = scriptedModel(() => saying("early", paused, "late"));
+    await using runtime = await createRuntime({ memory: true, agent: { model } });
+    const session = await runtime.session("s");
+    await session.send("one");
+    const away = new Error("The accounts are away.");
+    let isAway = false;
+    const errors: unknown[] = [];
+    const { fetch } = createServer(runtime, {
+      token: false,
+      authorize: () => {
+        if (isAway) throw away;
+        return true;
+      },
+      onError: (error) => errors.push(error),
+    });
+    let heard = "";
+    const { body } = await fetch(requestTo("GET", "/api/chat/s/stream"));
+    for await (const text of body?.pipeThrough(new TextDecoderStream()) ?? []) {
+      heard += text;
+      if (!heard.includes("early") || isAway) continue;
+      isAway = true;
+      await session.setMetadata({ owner: "ann" });
+      paused.open();
+    }
+    expect(errors).toEqual([away]);
+    expect(heard).not.toMatch(/late|error|DONE/);
+    isAway = false;
+    const after = [...heard.matchAll(/^id: (\d+)$/gm)].at(-1)?.[1];
+    const rest = await fetch(requestTo("GET", `/api/chat/s/stream?turn=1&after=${after}`));
+    expect(await rest.text()).toMatch(/late.*DONE/s);
+  });
 });

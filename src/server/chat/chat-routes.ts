@@ -13,7 +13,7 @@ import { encodedEvents } from "../../runtime/index.ts";
 import { json, numberQuery, route, type Route, type Call } from "../route/route.ts";
 import { problemOf } from "../problems/problem.ts";
 import { eventStream, type ServerSentEvent } from "../streams/event-stream.ts";
-import { gateOf, type Gate } from "../streams/permitted-events.ts";
+import type { Gate } from "../streams/permitted-events.ts";
 import { answerChat, type Reply } from "./chat-request.ts";
 import { postedChat } from "./posted-chat.ts";
 import {
@@ -128,7 +128,7 @@ function unknownMessage(session: string, id: string | undefined): TurnlogError {
 
 /** The answer with the chunks of a reply, while its request is allowed. When the client leaves, the turn continues. */
 function chunkStream(reply: Reply, call: Call, action: Permission): Response {
-  const gate = gateOf(() => call.allow(action));
+  const gate = call.gate(action);
   return eventStream((left) => chunks(reply, left, gate), call.stream, headers, call.ended);
 }
 
@@ -150,8 +150,9 @@ async function* chunks(
     }
   } catch (error) {
     const { code, detail } = problemOf(error);
-    // The reply continues when the process starts again: clients request a stream without `[DONE]` once more.
-    if (code === "RUNTIME_CLOSED") return;
+    // The reply continues when the process starts again, or `authorize` works again: clients request a stream
+    // without `[DONE]` once more.
+    if (code === "RUNTIME_CLOSED" || code === "SERVER_FAILED") return;
     yield { data: JSON.stringify({ type: "error", errorText: detail }) };
   }
   yield { data: "[DONE]" };

@@ -6,7 +6,7 @@ import type { EventEncoder } from "../../ui/index.ts";
 import { json, route, type Call, type Route } from "../route/route.ts";
 import { messageInput, postedMessage, type PostedPart } from "../sessions/posted-message.ts";
 import { eventStream, type ServerSentEvent } from "../streams/event-stream.ts";
-import { gateOf, type Gate } from "../streams/permitted-events.ts";
+import type { Gate } from "../streams/permitted-events.ts";
 import type { SessionEvent } from "../../events/index.ts";
 import { problemOf } from "../problems/problem.ts";
 
@@ -33,7 +33,7 @@ export function messageRoutes(): readonly Route[] {
       sessionOf: ({ body }) => body.sessionId,
       handle: async (call) => {
         const { session, turn, place } = await accepted(call, call.body.message);
-        const gate = gateOf(() => call.allow("send"));
+        const gate = call.gate("send");
         return eventStream(
           (left) => messageEvents(session, turn, place, left, gate),
           call.stream,

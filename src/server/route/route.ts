@@ -10,6 +10,7 @@ import type { Runtime, Session } from "../../runtime/index.ts";
 import { bothMetadata } from "../../state/index.ts";
 import { invalidInput } from "../../validation/index.ts";
 import type { StreamSettings } from "../streams/event-stream.ts";
+import type { Gate } from "../streams/permitted-events.ts";
 
 interface OpenOptions {
   readonly create?: boolean;
@@ -38,6 +39,8 @@ export interface Call {
   readonly open: (options?: OpenOptions) => Promise<Session>;
   /** Asks `authorize` about another action, or another session. @throws TurnlogError `FORBIDDEN` */
   readonly allow: (action: Permission, session?: string) => Promise<void>;
+  /** Asks it again and again while a stream of the session goes on. */
+  readonly gate: (action: Permission, session?: string) => Gate;
   /** The metadata of all sessions that the client may see. Undefined: `mayRead` tells for each. */
   readonly where: JsonObject | undefined;
   /** Whether the client may read another session. */

@@ -69,7 +69,7 @@ export function serveChatSocket(socket: Socket, handshake: Request, ask: Ask): F
         );
       }
       await say("error", asked.requestId, {
-        errorText: "The server is closing. Resume the reply.",
+        errorText: "The stream broke off. Resume the reply.",
       });
     } catch (error) {
       if (!signal.aborted) throw error;

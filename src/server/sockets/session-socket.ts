@@ -9,10 +9,9 @@ import { encodedEvents, type Session } from "../../runtime/index.ts";
 import { problemOf } from "../problems/problem.ts";
 import type { Call } from "../route/route.ts";
 import { messageInput, postedMessage } from "../sessions/posted-message.ts";
-import { gateOf } from "../streams/permitted-events.ts";
 import type { FrameReader, Socket } from "./server-socket.ts";
 
-export type SocketCall = Pick<Call, "runtime" | "by" | "allow"> & {
+export type SocketCall = Pick<Call, "runtime" | "by" | "allow" | "gate"> & {
   /** Counts a frame as a request. @throws TurnlogError `TOO_MANY_REQUESTS` */
   readonly enter: () => Disposable;
 };
@@ -63,7 +62,7 @@ export function serveSocket(session: Session, call: SocketCall, socket: Socket):
       { each },
       { initial: () => undefined, encode: (state, event) => ({ state, chunks: [event] }) },
       socket.closed,
-      gateOf(() => call.allow("read")),
+      call.gate("read"),
     );
 
   async function handle({ id, type, payload }: Frame): Promise<void> {

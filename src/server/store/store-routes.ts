@@ -5,7 +5,7 @@ import type { EventLog, SessionEvent } from "../../events/index.ts";
 import type { StoreLog } from "../../store/leveldb/index.ts";
 import { json, route, type Call, type Route } from "../route/route.ts";
 import { lineStream } from "../streams/event-stream.ts";
-import { gateOf, newestPermission, permittedEvents } from "../streams/permitted-events.ts";
+import { newestPermission, permittedEvents } from "../streams/permitted-events.ts";
 import {
   answerLines,
   answerTexts,
@@ -40,10 +40,7 @@ export function logRoutes(): readonly Route[] {
 }
 
 /** The log without the sessions that a client may not read. Deleted ones have no metadata: `where` hides them. */
-function permitted(
-  log: EventLog,
-  { mayRead, allow }: Pick<Call, "mayRead" | "allow">,
-): ReadableLog {
+function permitted(log: EventLog, { mayRead, gate }: Pick<Call, "mayRead" | "gate">): ReadableLog {
   const isPermitted = newestPermission(mayRead);
   async function* only<Item extends { readonly session: string; readonly event?: SessionEvent }>(
     items: AsyncIterable<Item>,
@@ -54,11 +51,7 @@ function permitted(
     read: (...asked) => log.read(...asked),
     readAt: (...asked) => log.readAt(...asked),
     subscribe: (session, options) =>
-      permittedEvents(
-        log.subscribe(session, options),
-        gateOf(() => allow("read", session)),
-        (event) => event,
-      ),
+      permittedEvents(log.subscribe(session, options), gate("read", session), (event) => event),
     revision: (...asked) => log.revision(...asked),
     loadSnapshot: (...asked) => log.loadSnapshot(...asked),
     readAll: (...asked) => only(log.readAll(...asked)),

@@ -1,6 +1,7 @@
 /** Permission in streams that go on: a session may change hands meanwhile, or be created under a name that was free. */
 
 import type { SessionEvent } from "../../events/index.ts";
+import { problemOf } from "../problems/problem.ts";
 import { eventStream, withProblem, type StreamSettings } from "./event-stream.ts";
 
 /** Milliseconds for which an answer of `authorize` counts. */
@@ -34,15 +35,24 @@ export function newestPermission(
 /** Whether a stream of one session may go on, now that this event leaves, or something without an event. */
 export type Gate = (event?: SessionEvent) => Promise<void> | undefined;
 
-/** @param allow - Asks `authorize`, and rejects with its refusal. */
-export function gateOf(allow: () => Promise<void>): Gate {
+/**
+ * @param allow - Asks `authorize`, and rejects with its refusal.
+ * @param onError - Is told of an `authorize` that fails: the answer has begun, so nothing else would say it.
+ */
+export function gateOf(allow: () => Promise<unknown>, onError: (error: unknown) => void): Gate {
   let until = 0;
   return (event) => {
     // Most events need no answer, so nothing waits for one.
     if (isKnown(until, event)) return undefined;
-    return allow().then(() => {
-      until = performance.now() + KNOWN_MS;
-    });
+    return allow().then(
+      () => {
+        until = performance.now() + KNOWN_MS;
+      },
+      (error: unknown) => {
+        if (problemOf(error).status >= 500) onError(error);
+        throw error;
+      },
+    );
   };
 }
 
@@ -63,7 +73,7 @@ export async function* permittedEvents<Item>(
 }
 
 interface FollowedBy {
-  readonly allow: (action: "read") => Promise<void>;
+  readonly gate: (action: "read") => Gate;
   readonly stream: StreamSettings;
   readonly ended: () => void;
 }
@@ -71,15 +81,15 @@ interface FollowedBy {
 /** The answer with the events of a session as server-sent events, for as long as they may be read. */
 export function eventsAnswer(
   events: (left: AbortSignal) => AsyncIterable<SessionEvent>,
-  { allow, stream, ended }: FollowedBy,
+  { gate, stream, ended }: FollowedBy,
 ): Response {
-  const gate = gateOf(() => allow("read"));
+  const mayRead = gate("read");
   const asMessage = (event: SessionEvent) => ({
     id: String(event.position),
     data: JSON.stringify(event),
   });
   return eventStream(
-    (left) => withProblem(permittedEvents(events(left), gate, asMessage)),
+    (left) => withProblem(permittedEvents(events(left), mayRead, asMessage)),
     stream,
     {},
     ended,
