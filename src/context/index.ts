@@ -32,6 +32,7 @@ export {
   compactionDue,
   everyTurns,
   idle,
+  limitOf,
   manual,
   overflow,
   threshold,

@@ -3,10 +3,10 @@
 export type { Consumer } from "./api/consumers.ts";
 export { createRuntime } from "./create-runtime.ts";
 export type { SharedStore } from "./opened-store.ts";
-export type { CompactionPreview } from "./prompt/preview.ts";
+export type { CompactionPreview } from "./prompt/compaction-end.ts";
 export type { ContextFigures } from "./prompt/context-figures.ts";
 export { dueAt, type LoggedContext, readContext } from "./prompt/logged-context.ts";
-export { afterOverflow } from "./prompt/refused-prompt.ts";
+export { afterOverflow } from "./prompt/pipeline.ts";
 export { compaction } from "./prompt/compaction-end.ts";
 export { providerCounter } from "./prompt/provider-counter.ts";
 export type { RuntimeOptions } from "./api/runtime-options.ts";

@@ -101,7 +101,7 @@ describe("when", () => {
       messageTokens: 49_997,
       windowTokens: 79_997,
     });
-    expect(planBudget(undefined, unknown(9), measure).messageTokens).toBeUndefined();
+    expect(planBudget(Infinity, unknown(9), measure).messageTokens).toBeUndefined();
   });
 
   it("a plan has what the fixed parts leave, of the limit and of the window, and never less than nothing", () => {
@@ -116,10 +116,10 @@ describe("when", () => {
     expect(planBudget(50_000, fixed, measure, 9000).windowTokens).toBe(7500);
     expect(planBudget(1400, fixed, measure).messageTokens).toBe(0);
     const { factor: _, ...recorded } = made.recorded;
-    expect(planBudget(undefined, { ...made, recorded }, measure).factor).toBe(1);
+    expect(planBudget(Infinity, { ...made, recorded }, measure).factor).toBe(1);
     const learned = { ...made, recorded: { ...recorded, factor: 1.3 } };
-    expect(planBudget(undefined, learned, measure).factor).toBe(1.3);
-    const none = planBudget(undefined, unknown(9), measure);
+    expect(planBudget(Infinity, learned, measure).factor).toBe(1.3);
+    const none = planBudget(Infinity, unknown(9), measure);
     expect(none).toStrictEqual({ meter: measure, factor: 1 });
   });
 

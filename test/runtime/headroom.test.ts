@@ -1,7 +1,7 @@
 /** What follows when a prompt was too long. */
 
 import { expect, it } from "vitest";
-import { afterOverflow } from "../../src/runtime/prompt/refused-prompt.ts";
+import { afterOverflow } from "../../src/runtime/prompt/pipeline.ts";
 import { initialSessionState } from "../../src/state/index.ts";
 
 it("a step whose prompt was too long ends as cancelled if its turn is being stopped, and compacts nothing", () => {

@@ -177,6 +177,14 @@ describe("a trigger by rest", () => {
   });
 });
 
+it("without a limit of its own, a trigger leaves results whole that fit the window", async () => {
+  const tell = tool({ inputSchema: nothing, execute: () => long });
+  const agent = { ...agentWith(everyTurns(9), [calling(call("tell", "1"))]), tools: { tell } };
+  await using open = await openSession(agent);
+  await say(open.session, 2);
+  expect(await open.types()).not.toContain("context.cut");
+});
+
 it("a trigger by a cold cache compacts a large prompt after a pause, and none that the cache has", async () => {
   const time = testTime();
   await using open = await openSession(agentWith(coldCache(0.01)), clockOf(time));

@@ -1,7 +1,7 @@
 /** A compaction without a model: a note replaces the least important range of the prompt. */
 
 import { amount, check, code, optionsOf } from "../../validation/index.ts";
-import type { HistoryState, UserItem, CallPart, HistoryItem } from "../../projections/index.ts";
+import type { HistoryState, CallPart, HistoryItem } from "../../projections/index.ts";
 import type { CompactionStrategy, PlanBudget } from "./compaction-strategy.ts";
 import {
   covering,
@@ -14,7 +14,7 @@ import {
 } from "./cut.ts";
 import { requestText, requestTexts, textWithin } from "./request-text.ts";
 import { runningRequest } from "./running-request.ts";
-import { messageCount } from "./shown-units.ts";
+import { messageCount, userItems } from "./shown-units.ts";
 import type { JsonValue } from "../../events/index.ts";
 
 export interface ByImportanceOptions {
@@ -162,9 +162,7 @@ function noteOf(
 ): Note {
   const covered = units.slice(first, end);
   const hidden = covered.reduce((sum, unit) => sum + messageCount(unit), 0);
-  const requests = covered
-    .flatMap(({ items }) => items)
-    .filter((item): item is UserItem => item.kind === "user");
+  const requests = userItems(covered);
   const texts = requestTexts(runningRequest(all), turn, budget);
   // A message that was sent again is the same request, so texts are compared.
   const running = new Map([...texts].map(([one, text]) => [requestText(one), text]));

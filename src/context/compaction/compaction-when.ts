@@ -49,13 +49,9 @@ export interface CompactionWhen {
 
 const WARN_AT = 0.9;
 
-/** The window without the buffer for the reply. */
-export function usable({ room }: ContextEstimate): number | undefined {
-  return room === undefined ? undefined : room.window - room.outputBuffer;
-}
-
-function smaller(one: number | undefined, other: number | undefined): number | undefined {
-  return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other);
+/** The window without the buffer for the reply; infinite if the window is not known. */
+export function usable({ room }: ContextEstimate): number {
+  return room === undefined ? Infinity : room.window - room.outputBuffer;
 }
 
 /**
@@ -173,47 +169,46 @@ export function compactionDue(
   facts: CompactionFacts,
   { attempts, settled, isUndone }: CompactionsState,
 ): CompactionDue {
-  const isAbove = (most = Number.POSITIVE_INFINITY): boolean => estimate.tokens > most;
-  const limit = limitOf(when, estimate) ?? Number.POSITIVE_INFINITY;
-  if (when.atLimit === "warn") return isAbove(WARN_AT * limit) ? "warn" : "wait";
+  const { tokens } = estimate;
+  const limit = limitOf(when, estimate);
+  if (when.atLimit === "warn") return tokens > WARN_AT * limit ? "warn" : "wait";
   if (attempts >= MOST_ATTEMPTS) return "wait";
-  const isTooLong = isAbove(usable(estimate));
+  const isTooLong = tokens > usable(estimate);
   if (isTooLong && facts.steps === 0 && attempts === 0) return "compact";
   if (isUndone === true) return isTooLong ? "compact" : "wait";
-  if (!isAbove(limit) && when.due?.(facts) !== true) return "wait";
+  if (tokens <= limit && when.due?.(facts) !== true) return "wait";
   if (settled === undefined) return "compact";
   // If even the compacted prompt is above the limit, growth is measured by the prompt.
-  const growth = HYSTERESIS * Math.max(aimOf(when, estimate) ?? 0, settled);
-  return isAbove(settled + growth) ? "compact" : "wait";
+  const growth = HYSTERESIS * Math.max(aimOf(when, estimate), settled);
+  return tokens > settled + growth ? "compact" : "wait";
 }
 
 /** The most tokens of a prompt: never more than the window allows. */
-function limitOf(when: CompactionWhen, estimate: ContextEstimate): number | undefined {
-  return smaller(when.limit?.(estimate), usable(estimate));
+export function limitOf(when: CompactionWhen, estimate: ContextEstimate): number {
+  return Math.min(when.limit?.(estimate) ?? Infinity, usable(estimate));
 }
 
 /** The tokens for which a compaction plans. Without regard to size, the prompt as it is counts as too long. */
-export function aimOf(when: CompactionWhen, estimate: ContextEstimate): number | undefined {
-  const limit = limitOf(when, estimate);
-  return when.due === undefined ? limit : smaller(limit, estimate.tokens);
+export function aimOf(when: CompactionWhen, estimate: ContextEstimate): number {
+  return Math.min(limitOf(when, estimate), when.due === undefined ? Infinity : estimate.tokens);
 }
 
 /**
- * The budget of a plan: the limit without instructions and tools.
- * @param most The most tokens of a prompt. Default: the usable window, if it is known.
+ * The budget of a plan: the limit without instructions and tools, if there is one.
+ * @param most The most tokens of a prompt. Default: the usable window.
  */
 export function planBudget(
-  limit: number | undefined,
+  limit: number,
   estimate: ContextEstimate,
   meter: Meter,
-  most: number | undefined = usable(estimate),
+  most: number = usable(estimate),
 ): PlanBudget {
   const { instructions, tools } = estimate.breakdown;
   const beside = (whole: number): number => Math.max(0, whole - instructions - tools);
   return {
     meter,
     factor: estimate.recorded.factor ?? 1,
-    ...(limit === undefined ? {} : { messageTokens: beside(limit) }),
-    ...(most === undefined ? {} : { windowTokens: beside(most) }),
+    ...(limit === Infinity ? {} : { messageTokens: beside(limit) }),
+    ...(most === Infinity ? {} : { windowTokens: beside(most) }),
   };
 }

@@ -14,7 +14,7 @@ import type { CompactionPlan, CompactionStrategy, PlanBudget } from "./compactio
 import { cuttable, tokensFrom, type Cuttable } from "./cut.ts";
 import { hasFiles, isShort, isWhole, requestText, textWithin } from "./request-text.ts";
 import { runningRequest } from "./running-request.ts";
-import { messageCount } from "./shown-units.ts";
+import { messageCount, userItems } from "./shown-units.ts";
 
 /** The most tokens that are quoted from hidden messages. */
 const QUOTED_TOKENS = 300;
@@ -35,7 +35,9 @@ export const unsentMessages: CompactionStrategy = {
     // Words that the known window has a place for stay beside this turn: the strategy shortens its steps.
     const isToBlame = (index: number): boolean =>
       budget?.windowTokens === undefined ||
-      usersIn(prompt, index, index + 1).some((one) => hasFiles(one) || !isWhole(one, budget));
+      userItems(prompt.units.slice(index, index + 1)).some(
+        (one) => hasFiles(one) || !isWhole(one, budget),
+      );
     const isTooLong = (index: number): boolean =>
       isUnanswered(prompt, index) &&
       isToBlame(index) &&
@@ -49,7 +51,7 @@ export const unsentMessages: CompactionStrategy = {
     }
     // With them go units without messages: an empty step, the end of a turn.
     while (last + 1 < end && !isUser(prompt, last + 1) && hasNoReply(prompt, last + 1)) last++;
-    const messages = usersIn(prompt, first, last + 1);
+    const messages = userItems(prompt.units.slice(first, last + 1));
     const which =
       messages.length === 1 ? "A message of the user is" : `${messages.length} messages are`;
     const note = `[${which} not shown here: the prompt was too long, and no reply was given.`;
@@ -133,13 +135,6 @@ function wasRefused({ items }: HistoryState, turn: number | undefined): boolean 
   const end = items.findLast((item) => item.kind === "turn-end" && item.turn === turn);
   if (end?.kind !== "turn-end" || end.error === undefined) return false;
   return overflowOf(end.error) !== undefined || isTooLarge(end.error);
-}
-
-function usersIn({ units }: Cuttable, first: number, end: number): readonly UserItem[] {
-  return units
-    .slice(first, end)
-    .flatMap(({ items }) => items)
-    .filter((item): item is UserItem => item.kind === "user");
 }
 
 /** The end of a note: the beginning and the end of the newest messages. */

@@ -7,7 +7,7 @@ import type { TurnEndReason } from "../../events/index.ts";
 import type { ContextView, HistoryItem, HistoryState, UserItem } from "../../projections/index.ts";
 import type { CompactionPlan, PlanBudget } from "./compaction-strategy.ts";
 import { isShort, requestText, requestTexts } from "./request-text.ts";
-import { shownUnits } from "./shown-units.ts";
+import { shownUnits, userItems } from "./shown-units.ts";
 import { withRequests } from "./summary-form.ts";
 
 /** Whether a turn that ended so has done what was asked. */
@@ -75,13 +75,8 @@ export function withRunningRequest(
   ];
   const units = shownUnits(history, { ...view, compactions });
   // By their texts: a message that was sent again is shown with any of them.
-  const shown = new Set(
-    units.flatMap(({ kind, items }) =>
-      kind === "summary"
-        ? []
-        : items.flatMap((one) => (one.kind === "user" ? [requestText(one)] : [])),
-    ),
-  );
+  const whole = units.filter(({ kind }) => kind !== "summary");
+  const shown = new Set(userItems(whole).map(requestText));
   const texts = units.flatMap((unit) => (unit.summary === undefined ? [] : [unit.summary]));
   const requests = runningRequest(history.items);
   const repeated = requestTexts(requests, history.turn, budget);

@@ -9,6 +9,7 @@ import {
   type ContextView,
   type HistoryItem,
   type HistoryState,
+  type UserItem,
 } from "../../projections/index.ts";
 
 export interface ShownUnit {
@@ -96,6 +97,10 @@ function merged(earlier: readonly ShownUnit[], last: ShownUnit): ShownUnit {
   if (first === last) return last;
   const items = [...earlier, last].flatMap((unit) => unit.items);
   return { ...first, to: last.to, items };
+}
+
+export function userItems(units: readonly ShownUnit[]): readonly UserItem[] {
+  return units.flatMap(({ items }) => items.filter((item) => item.kind === "user"));
 }
 
 export function messageCount(unit: ShownUnit): number {

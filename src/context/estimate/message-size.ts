@@ -9,6 +9,7 @@ import {
   type UploadedFile,
   type ModelName,
 } from "../../events/index.ts";
+import { itemMessages, type HistoryItem } from "../../projections/index.ts";
 import { asBase64, uploadNote, uploadRefusal } from "../models/model-media.ts";
 import { mediaTokens, uploadedTokens } from "./media-tokens.ts";
 import { modelFamily } from "../models/model-family.ts";
@@ -44,6 +45,18 @@ export interface Meter {
   text(text: string): MessageSize;
   /** The size of one tool result, with the tokens around it. */
   result(result: ToolResultPart): MessageSize;
+}
+
+/** The sizes of the results of a step by call id. The estimate has measured them already. */
+export function resultSizes(item: HistoryItem, meter: Meter): ReadonlyMap<string, MessageSize> {
+  const parts = itemMessages(item).flatMap((message) =>
+    message.role === "tool" ? message.content : [],
+  );
+  return new Map(
+    parts.flatMap((part) =>
+      part.type === "tool-result" ? [[part.toolCallId, meter.result(part)] as const] : [],
+    ),
+  );
 }
 
 const meters = new WeakMap<TokenEstimator, Map<string, Meter>>();

@@ -4,11 +4,13 @@
  */
 
 import type { CutInput, JsonValue } from "../../events/index.ts";
-import { cutInput, cutItem, type CallPart, type StepItem } from "../../projections/index.ts";
+import { cutInput } from "../../projections/index.ts";
 import {
+  callsToCut,
   LEAST_TOKENS,
   resultLimit,
   resultShare,
+  shrunk,
   unansweredStep,
   type CutPlanning,
 } from "./result-cuts.ts";
@@ -25,10 +27,9 @@ export function planInputCuts(planning: CutPlanning): InputCutPlan | undefined {
   if (step === undefined || budget.messageTokens === undefined) return undefined;
   const tokens = (input: JsonValue): number =>
     budget.meter.text(JSON.stringify(input)).text * budget.factor;
-  const calls = callsOf(step, planning).map(({ part, shown }) => ({
-    part,
-    size: tokens(shown.input),
-  }));
+  const calls = callsToCut(step, planning, ({ inputs = [] }) => inputs)
+    .filter(({ part }) => typeof part.input === "object")
+    .map(({ part, shown }) => ({ part, size: tokens(shown.input) }));
   // All inputs of a step together have what one result may have.
   const { result: share } = resultShare(budget, options);
   const sizes = calls.map(({ size }) => size);
@@ -45,29 +46,6 @@ export function planInputCuts(planning: CutPlanning): InputCutPlan | undefined {
   return inputs.length === 0 ? undefined : { inputs, savedTokens: Math.max(0, Math.round(saved)) };
 }
 
-interface ShownCall {
-  readonly part: CallPart;
-  /** It may have been cut for a larger window. */
-  readonly shown: CallPart;
-}
-
-/** Not of `keepTools`, and none whose cut was undone. */
-function callsOf(step: StepItem, { view, options = {} }: CutPlanning): readonly ShownCall[] {
-  const kept = new Set(options.keepTools);
-  const wanted = view.cuts
-    .filter(({ undone }) => undone === true)
-    .flatMap(({ inputs = [] }) => inputs)
-    .filter((input) => input.step === step.step);
-  const shown = cutItem(step, view);
-  if (shown.kind !== "step") return [];
-  return step.parts.flatMap((part, index) => {
-    const now = shown.parts[index];
-    if (part.kind !== "call" || now?.kind !== "call") return [];
-    const isKept = kept.has(part.toolName) || wanted.some(({ callId }) => callId === part.callId);
-    return isKept || typeof part.input !== "object" ? [] : [{ part, shown: now }];
-  });
-}
-
 type InputMark = Pick<CutInput, "texts" | "asText">;
 
 /** The longest cut within the limit: of the texts inside, or of the whole if they are not what is long. */
@@ -77,14 +55,4 @@ function fitting(input: JsonValue, limit: number, tokens: (input: JsonValue) => 
   if (inside !== undefined) return { texts: inside };
   const whole = (texts: number): InputMark => ({ texts, asText: true });
   return whole(shrunk(longest, (texts) => tokens(cutInput(input, whole(texts))) / limit) ?? 0);
-}
-
-/** Undefined if even no characters at all are too many. */
-function shrunk(longest: number, used: (characters: number) => number): number | undefined {
-  for (let characters = longest; ;) {
-    const share = used(characters);
-    if (share <= 1) return characters;
-    if (characters === 0) return undefined;
-    characters = Math.floor(characters * Math.min(0.9, 1 / share));
-  }
 }

@@ -38,18 +38,14 @@ export function limitedMedia(
   listed: MediaLimits | undefined,
   { requestBytes, pictures, types }: MediaBudget = {},
 ): MediaLimits | undefined {
-  if (
-    listed === undefined &&
-    requestBytes === undefined &&
-    pictures === undefined &&
-    types === undefined
-  )
-    return undefined;
   const lesser = (one: number | undefined, other: number | undefined): number | undefined =>
     one === undefined || other === undefined ? (one ?? other) : Math.min(one, other);
-  const requestCharacters = lesser(listed?.requestCharacters, requestBytes);
-  const most = lesser(listed?.pictures, pictures);
-  return { ...listed, ...defined({ types, requestCharacters, pictures: most }) };
+  const own = defined({
+    types,
+    requestCharacters: lesser(listed?.requestCharacters, requestBytes),
+    pictures: lesser(listed?.pictures, pictures),
+  });
+  return listed === undefined && Object.keys(own).length === 0 ? undefined : { ...listed, ...own };
 }
 
 export interface OmissionInput {

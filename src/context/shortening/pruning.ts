@@ -15,7 +15,13 @@ import {
   modelKey,
   type UsageState,
 } from "../../projections/index.ts";
-import { type MessageSize, type Meter, addSize, noSize } from "../estimate/message-size.ts";
+import {
+  type MessageSize,
+  type Meter,
+  addSize,
+  noSize,
+  resultSizes,
+} from "../estimate/message-size.ts";
 import { shownUnits, type ShownUnit } from "../compaction/shown-units.ts";
 import type { ModelName } from "../../events/index.ts";
 import { modelFamily } from "../models/model-family.ts";
@@ -143,15 +149,7 @@ function resultsOf({ items }: ShownUnit, view: ContextView, meter: Meter): reado
   return items.flatMap((whole) => {
     const item = sightedItem(whole, view);
     if (item.kind !== "step") return [];
-    const sizes = new Map(
-      itemMessages(item).flatMap((message) =>
-        message.role === "tool"
-          ? message.content.flatMap((part) =>
-              part.type === "tool-result" ? [[part.toolCallId, meter.result(part)] as const] : [],
-            )
-          : [],
-      ),
-    );
+    const sizes = resultSizes(item, meter);
     return item.parts.flatMap((part) => {
       if (part.kind !== "call" || part.outcome.status !== "succeeded") return [];
       const size = sizes.get(part.callId);

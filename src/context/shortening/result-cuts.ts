@@ -21,6 +21,7 @@ import {
   type Gap,
 } from "../../projections/index.ts";
 import type { PlanBudget } from "../compaction/compaction-strategy.ts";
+import { resultSizes } from "../estimate/message-size.ts";
 import { z } from "zod";
 
 /** What is known when cuts are planned. */
@@ -81,39 +82,33 @@ export function unansweredStep({ items, open }: HistoryState): StepItem | undefi
   return last?.kind === "step" ? last : undefined;
 }
 
-/** The results that may be cut: not those of `keepTools`, and none whose cut was undone. */
-function resultsOf(step: StepItem, { view, budget, options = {} }: CutPlanning): readonly Result[] {
+/** The calls of a step that may be cut: not those of `keepTools`, and none whose cut was undone. */
+export function callsToCut(
+  step: StepItem,
+  { view, options = {} }: CutPlanning,
+  cutIn: (cut: ContextView["cuts"][number]) => readonly { step: number; callId: string }[],
+): readonly Omit<Result, "size">[] {
   const kept = new Set(options.keepTools);
   const wanted = view.cuts
     .filter(({ undone }) => undone === true)
-    .flatMap(({ calls }) => calls)
+    .flatMap(cutIn)
     .filter((call) => call.step === step.step);
-  const isWanted = ({ callId, toolName }: CallPart): boolean =>
-    kept.has(toolName) || wanted.some((call) => call.callId === callId);
   const shown = cutItem(step, view);
   if (shown.kind !== "step") return [];
-  const sizes = sizesOf(shown, budget);
   return step.parts.flatMap((part, index) => {
     const now = shown.parts[index];
-    const size = part.kind === "call" ? sizes.get(part.callId) : undefined;
-    if (part.kind !== "call" || now?.kind !== "call" || size === undefined) return [];
-    return isWanted(part) ? [] : [{ part, shown: now, size }];
+    if (part.kind !== "call" || now?.kind !== "call" || kept.has(part.toolName)) return [];
+    return wanted.some(({ callId }) => callId === part.callId) ? [] : [{ part, shown: now }];
   });
 }
 
-/** Tokens of the results by call id. The estimate has measured them already. */
-function sizesOf(step: StepItem, { meter, factor }: PlanBudget): ReadonlyMap<string, number> {
-  return new Map(
-    itemMessages(step).flatMap((message) =>
-      message.role === "tool"
-        ? message.content.flatMap((part) =>
-            part.type === "tool-result"
-              ? [[part.toolCallId, meter.result(part).text * factor] as const]
-              : [],
-          )
-        : [],
-    ),
-  );
+function resultsOf(step: StepItem, planning: CutPlanning): readonly Result[] {
+  const { meter, factor } = planning.budget;
+  const sizes = resultSizes(cutItem(step, planning.view), meter);
+  return callsToCut(step, planning, ({ calls }) => calls).flatMap((call) => {
+    const size = sizes.get(call.part.callId);
+    return size === undefined ? [] : [{ ...call, size: size.text * factor }];
+  });
 }
 
 /** The longest cut within the limit, note included. `used`: the used share of the limit. */
@@ -123,12 +118,21 @@ function fitting(
   most: number,
   used: (shown: string) => number,
 ): ResultMark {
-  let characters = most;
-  for (;;) {
-    const cut = { ...mark, ...ends(text, characters) };
-    const share = used(cutText(text, cut));
-    if (share <= 1 || characters === 0) return cut;
-    characters = Math.floor(characters * Math.min(0.9, 1 / share));
+  const cut = (characters: number): ResultMark => ({ ...mark, ...ends(text, characters) });
+  return cut(shrunk(most, (characters) => used(cutText(text, cut(characters)))) ?? 0);
+}
+
+/** As many characters as use at most all of a limit, to a tenth; undefined if even `least` use more. */
+export function shrunk(
+  most: number,
+  used: (characters: number) => number,
+  least = 0,
+): number | undefined {
+  for (let characters = most; ;) {
+    const share = used(characters);
+    if (share <= 1) return characters;
+    if (characters === least) return undefined;
+    characters = Math.max(least, Math.floor(characters * Math.min(0.9, 1 / share)));
   }
 }
 
@@ -228,13 +232,9 @@ export function resultPage(
 ): ResultPage {
   const start = Math.min(from, text.length);
   const first = start - (partsPair(text, start) ? 1 : 0);
-  let characters = Math.max(1, Math.floor(Math.min(length, limit * PER_TOKEN)));
-  for (;;) {
-    const page = pageFrom(text, first, characters);
-    const used = tokens(page.shown) / limit;
-    if (used <= 1 || characters === 1) return page;
-    characters = Math.max(1, Math.floor(characters * Math.min(0.9, 1 / used)));
-  }
+  const page = (characters: number): ResultPage => pageFrom(text, first, characters);
+  const most = Math.max(1, Math.floor(Math.min(length, limit * PER_TOKEN)));
+  return page(shrunk(most, (characters) => tokens(page(characters).shown) / limit, 1) ?? 1);
 }
 
 function pageFrom(text: string, from: number, characters: number): ResultPage {

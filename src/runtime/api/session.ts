@@ -27,7 +27,7 @@ import type {
 } from "../../commands/index.ts";
 import type { Turn } from "../session/turn.ts";
 import type { ContextFigures } from "../prompt/context-figures.ts";
-import type { CompactionPreview } from "../prompt/preview.ts";
+import type { CompactionPreview } from "../prompt/compaction-end.ts";
 import type { ProgramEvents } from "./program-events.ts";
 import type { SessionBranch, SessionDiff, SessionView, SubAgents } from "../../state/index.ts";
 import type { Redacted, RedactionTarget, RedactOptions } from "../../archive/index.ts";

@@ -3,22 +3,21 @@
  * summary. Records exactly one `context.compacted` or `context.compaction-rejected` at its end.
  */
 
-import type { CompactionStrategy, PlanBudget } from "../../context/index.ts";
-import type { CompactionTrigger, EventBody } from "../../events/index.ts";
-import { inContextTokens, shorter } from "./compaction-end.ts";
-import { isDueAt, limitsNow, nextEstimate, type PromptSetup } from "./context-figures.ts";
+import type { CompactionStrategy } from "../../context/index.ts";
 import type { StepSource } from "../../agent/index.ts";
-import {
-  ended,
-  fits,
-  orOnlyThisTurn,
-  rejected,
-  tokensOf,
-  withoutStrategy,
-} from "./fitting-compaction.ts";
-import { countPrompt } from "./provider-counter.ts";
-import { compactionBudget, pruningNow } from "./headroom.ts";
+import type { CompactionTrigger, EventBody } from "../../events/index.ts";
 import type { SessionRecorder } from "../../state/index.ts";
+import {
+  caseOf,
+  finalEnd,
+  rejected,
+  withoutStrategy,
+  written,
+  type CompactionCase,
+} from "./compaction-end.ts";
+import { limitsNow, placeAt, wouldCompact, type PromptSetup } from "./context-figures.ts";
+import { pruningFor } from "./headroom.ts";
+import { countPrompt } from "./provider-counter.ts";
 import { climbDown, type Ladder } from "./summary-ladder.ts";
 
 export interface CompactionRun extends Pick<Ladder, "signal" | "clock" | "timer" | "random"> {
@@ -33,33 +32,33 @@ export interface CompactionRun extends Pick<Ladder, "signal" | "clock" | "timer"
 const PRUNED_SHARE = 0.5;
 
 export async function runCompaction(run: CompactionRun): Promise<void> {
-  const { recorder, setup, strategy, trigger, clock } = run;
+  const { recorder, setup, strategy, trigger, signal, clock } = run;
+  const now = (): CompactionCase => caseOf(placeAt(recorder.state, setup, clock()), strategy);
   if (trigger === "limit") {
-    const counted = await countPrompt({ ...run, state: recorder.state, now: clock() });
+    const counted = await countPrompt(now(), run);
     await inOrder(recorder);
     if (!recorder.state.machine.matches("compacting")) return;
-    if (run.signal.aborted) return recorder.record(rejected(run, "cancelled"));
+    if (signal.aborted) return recorder.record(rejected(now(), "cancelled"));
     if (counted !== undefined) recorder.record(counted);
-    if (counted !== undefined && hasHeadroom(run))
-      return recorder.record(rejected(run, "not-needed"));
+    if (counted !== undefined && !wouldCompact(now()))
+      return recorder.record(rejected(now(), "not-needed"));
   }
-  const pruned = pruningNow(recorder.state, setup, clock(), "compaction");
+  const pruned = pruningFor(now(), "compaction");
   if (pruned !== undefined) recorder.record(pruned);
-  if (pruned !== undefined && trigger === "limit" && hasHeadroom(run, PRUNED_SHARE)) {
-    return recorder.record(rejected(run, "not-needed"));
+  const begun = now();
+  if (pruned !== undefined && trigger === "limit") {
+    const isEnough = !wouldCompact(begun, begun.estimate.tokens / PRUNED_SHARE);
+    if (isEnough) return recorder.record(rejected(begun, "not-needed"));
   }
-  const budget = compactionBudget(recorder.state, setup, clock());
-  const early = trigger === "asked" ? undefined : withoutStrategy(run, budget);
+  const early = trigger === "asked" ? undefined : withoutStrategy(begun);
   if (early !== undefined) return recorder.record(early);
-  const written = strategy.writer === undefined ? undefined : await fromModel(run, budget);
+  const summary = strategy.writer === undefined ? undefined : await fromModel(run, begun, now);
   if (strategy.writer !== undefined) await inOrder(recorder);
   // The session may have moved on: then this compaction has no end to record.
   if (!recorder.state.machine.matches("compacting")) return;
-  if (run.signal.aborted) return recorder.record(rejected(run, "cancelled"));
-  if (written !== undefined) return recorder.record(written);
+  if (signal.aborted) return recorder.record(rejected(now(), "cancelled"));
   const rung = strategy.writer === undefined ? {} : { rung: "digest" as const };
-  const end = ended(run, strategy, budget, rung);
-  recorder.record(trigger === "asked" || fits(run, end) ? end : orOnlyThisTurn(run, end, budget));
+  recorder.record(summary ?? finalEnd(now(), rung));
 }
 
 async function inOrder(recorder: SessionRecorder): Promise<void> {
@@ -67,42 +66,26 @@ async function inOrder(recorder: SessionRecorder): Promise<void> {
   if (released !== undefined) await released;
 }
 
-/** Whether no compaction is due any more, nor would be if the prompt took up that share of its size. */
-function hasHeadroom({ recorder, setup, clock }: CompactionRun, share = 1): boolean {
-  const estimate = nextEstimate(recorder.state, setup, clock());
-  return !isDueAt(recorder.state, setup, estimate, clock(), estimate.tokens / share);
-}
-
 /** The event of a summary that a model wrote; undefined if no summary is usable. */
-async function fromModel(run: CompactionRun, budget: PlanBudget): Promise<EventBody | undefined> {
-  const { recorder, setup, strategy, source, signal, clock, timer, random } = run;
-  const { agent } = setup.prepared;
+async function fromModel(
+  run: CompactionRun,
+  { setup, budget }: CompactionCase,
+  now: () => CompactionCase,
+): Promise<EventBody | undefined> {
+  const { recorder, clock } = run;
   let accepted: EventBody | undefined;
   await climbDown({
-    recorder,
-    source,
-    agent,
-    strategy,
+    ...run,
+    agent: setup.prepared.agent,
     budget,
-    signal,
-    clock,
-    timer,
-    random,
     headroom: (model) => {
       const { contextWindow, maxOutputTokens } = limitsNow(recorder.state, setup, clock(), model);
       if (contextWindow === undefined) return undefined;
       return contextWindow - Math.min(maxOutputTokens ?? 0, contextWindow / 2);
     },
     isSmall: ({ covers, summary, rung, model, usage }) => {
-      const plan = { covers, summary };
-      const origin = { rung, model, usage };
-      const body = shorter(recorder.state, strategy, plan, tokensOf(run), budget, origin);
-      const end = body && inContextTokens(recorder.state, body, setup, clock());
-      const isSmall =
-        end?.type === "context.compacted" &&
-        (run.trigger === "asked" || fits(run, end) || orOnlyThisTurn(run, end, budget) === end);
-      accepted = isSmall ? end : undefined;
-      return isSmall;
+      accepted = written(now(), { covers, summary }, { rung, model, usage });
+      return accepted !== undefined;
     },
   });
   return accepted;

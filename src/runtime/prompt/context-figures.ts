@@ -106,15 +106,23 @@ export function nextEstimate(
   });
 }
 
-export interface EstimatedPrompt {
+/** A prompt in the making: of what state, by which agent, when (epoch milliseconds), and how large it is. */
+export interface Place<Setup extends FiguresSetup = PromptSetup> {
+  readonly state: SessionState;
+  readonly setup: Setup;
+  readonly now: number;
   readonly messages: readonly ModelMessage[];
   readonly estimate: ContextEstimate;
 }
 
 /** The next prompt with its estimate, made together since both read every message. */
-export function nextPrompt(state: SessionState, setup: PromptSetup, now: number): EstimatedPrompt {
+export function placeAt<Setup extends FiguresSetup>(
+  state: SessionState,
+  setup: Setup,
+  now: number,
+): Place<Setup> {
   const messages = promptMessages(state.history, state.view);
-  return { messages, estimate: nextEstimate(state, setup, now, messages) };
+  return { state, setup, now, messages, estimate: nextEstimate(state, setup, now, messages) };
 }
 
 /**
@@ -132,72 +140,56 @@ export function plainTokens(state: SessionState, setup: FiguresSetup, now: numbe
 }
 
 /** The provider's cache at the next step. */
-export function cacheNow(state: SessionState, setup: FiguresSetup, now: number): PromptCache {
+export function cacheAt({ state, setup, now }: Place<FiguresSetup>): PromptCache {
   const { agent, description } = setup.prepared;
   const ttl = typeof agent.promptCache === "object" ? agent.promptCache.ttl : undefined;
   return promptCache(state.usage, description.model, limitsNow(state, setup, now), now, ttl);
 }
 
-function factsNow(
-  state: SessionState,
-  setup: FiguresSetup,
-  { tokens, room }: ContextEstimate,
-  now: number,
-): CompactionFacts {
+function factsAt(place: Place<FiguresSetup>): CompactionFacts {
+  const { state, now, estimate } = place;
   const { history, machine, usage, compactions } = state;
   const last = usage.steps.at(-1);
   return {
     history,
-    tokens,
-    ...(room && { window: room.window }),
+    tokens: estimate.tokens,
+    ...(estimate.room && { window: estimate.room.window }),
     turns: compactions.turns,
     steps: isInTurn(machine) ? machine.context.stepsInTurn : 0,
     ...(last && { idleMs: now - last.time }),
-    isCached: cacheNow(state, setup, now).warm,
+    isCached: cacheAt(place).warm,
   };
 }
 
 /** What the next step does about the size of its prompt: the one question to the agent's trigger. */
-export function dueNow(
-  state: SessionState,
-  setup: FiguresSetup,
-  estimate: ContextEstimate,
-  now: number,
-): CompactionDue {
+export function dueNow(place: Place<FiguresSetup>): CompactionDue {
+  const { state, setup, estimate } = place;
   const choice = compactionChoice(setup.prepared.agent.context);
   if (choice === undefined) return "wait";
-  const facts = factsNow(state, setup, estimate, now);
   // The attempts before a turn do not count for its first step.
   const tried = isInTurn(state.machine) ? {} : { attempts: 0 };
-  return compactionDue(choice.when, estimate, facts, { ...state.compactions, ...tried });
+  return compactionDue(choice.when, estimate, factsAt(place), { ...state.compactions, ...tried });
 }
 
 /** Whether a prompt of so many tokens would be compacted, whatever the last compaction left. */
-export function isDueAt(
-  state: SessionState,
-  setup: FiguresSetup,
-  estimate: ContextEstimate,
-  now: number,
-  tokens: number = estimate.tokens,
+export function wouldCompact(
+  place: Place<FiguresSetup>,
+  tokens: number = place.estimate.tokens,
 ): boolean {
-  const { turns } = state.compactions;
-  const fresh = { ...state, compactions: { ...compactions.initial, turns } };
-  return dueNow(fresh, setup, resized(estimate, tokens), now) === "compact";
+  const { turns } = place.state.compactions;
+  const state = { ...place.state, compactions: { ...compactions.initial, turns } };
+  return dueNow({ ...place, state, estimate: resized(place.estimate, tokens) }) === "compact";
 }
 
-export function contextFigures(
-  state: SessionState,
-  setup: FiguresSetup,
-  now: number,
-): ContextFigures {
-  const next = nextEstimate(state, setup, now);
-  const { recorded: _, ...estimate } = next;
+export function contextFigures(place: Place<FiguresSetup>): ContextFigures {
+  const { state, setup, now } = place;
+  const { recorded: _, ...estimate } = place.estimate;
   return deepFreeze({
     ...estimate,
     model: setup.prepared.description.model,
     // A copy: a catalogue or a user may share the object.
     limits: ownCopy(limitsNow(state, setup, now)),
-    due: dueNow(state, setup, next, now),
+    due: dueNow(place),
     spending: spending(state.usage),
     cost: sessionCost(state.usage, knownLimits(state, setup)),
   });

@@ -26,7 +26,7 @@ import { withRecordedOffer } from "../../mcp/index.ts";
 import {
   contextFigures,
   dueNow,
-  nextEstimate,
+  placeAt,
   plainTokens,
   type ContextFigures,
   type FiguresSetup,
@@ -68,13 +68,10 @@ export async function readContext(
   const state = await stateAt(log, session, options.position);
   const { position: last } = state;
   const { agent, whole } = await runnerAt(log, session, last);
-  const bare: FiguresSetup = {
-    catalogue: catalogue ?? (await modelCatalogue()),
-    prepared: { agent: {}, description: agent, instructions: "", tools: "" },
-  };
+  const bare = bareSetup(agent, catalogue ?? (await modelCatalogue()));
   const now = Date.now();
   const answer = (setup: FiguresSetup, standing: LoggedContext["standing"]): LoggedContext => {
-    const { due: _, ...figures } = contextFigures(state, setup, now);
+    const { due: _, ...figures } = contextFigures(placeAt(state, setup, now));
     return { session, position: last, standing, ...figures };
   };
   for (const candidate of agents) {
@@ -91,6 +88,16 @@ export async function readContext(
   const tokens = whole.tokens / (before.compactions.scale ?? 1);
   const standing = Math.max(0, tokens - messages);
   return answer({ ...bare, standing }, "log");
+}
+
+/** A setup without instructions and tools, which no log has. */
+function bareSetup(
+  description: AgentDescription,
+  catalogue: ModelCatalogue,
+  context?: ContextOptions,
+): FiguresSetup {
+  const agent = context === undefined ? {} : { context };
+  return { catalogue, prepared: { agent, description, instructions: "", tools: "" } };
 }
 
 /** A step before which a trigger would compact. */
@@ -123,11 +130,9 @@ export async function dueAt(
     if (event.type === "step.started" && event.data.attempt === 1) {
       const { turn, step, model, estimate } = event.data;
       const { tokens } = estimate;
-      const description = { digest: "", model, tools: [] };
-      const prepared = { agent: { context }, description, instructions: "", tools: "" };
-      const setup = { catalogue, prepared, standing: 0 };
-      const next = resized(nextEstimate(state, setup, event.time), tokens);
-      if (dueNow(state, setup, next, event.time) === "compact") {
+      const setup = bareSetup({ digest: "", model, tools: [] }, catalogue, context);
+      const place = placeAt(state, setup, event.time);
+      if (dueNow({ ...place, estimate: resized(place.estimate, tokens) }) === "compact") {
         due.push({ turn, step, position: event.position, tokens });
         const data = { strategy: "", covers: { from: 1, to: 1 }, summary: "" };
         const saved = { ...data, beforeTokens: tokens, afterTokens: tokens };

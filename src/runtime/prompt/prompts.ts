@@ -2,12 +2,8 @@
 
 import type { CompactOptions } from "../../commands/index.ts";
 import {
-  PRUNE_DEFAULTS,
-  SHORTEST_LIFETIME_MS,
   turnsCost,
-  unsentMessages,
   type CompactionStrategy,
-  type ContextEstimate,
   type Cost,
   pageLimit,
   resultPage,
@@ -20,25 +16,12 @@ import {
   entriesOf,
 } from "../../events/index.ts";
 import {
-  compactions,
   resultText,
   type CallPart,
   type HistoryState,
   type StepItem,
 } from "../../projections/index.ts";
-import { runCompaction, type CompactionRun } from "./compactor.ts";
 import {
-  contextFigures,
-  knownLimits,
-  nextPrompt,
-  type ContextFigures,
-  type PromptSetup,
-  type EstimatedPrompt,
-  nextEstimate,
-} from "./context-figures.ts";
-import { canBeShorter, isInVain } from "./fitting-compaction.ts";
-import {
-  compactionChoice,
   compactionHow,
   type Agent,
   type PreparedAgent,
@@ -47,18 +30,32 @@ import {
   isCallbackFailure,
   type ReadRequest,
 } from "../../agent/index.ts";
-import { stepBudget, compactionNow, cutsNow, omissionNow, pruningNow } from "./headroom.ts";
-import { previewCompaction, type CompactionPreview } from "./preview.ts";
-import {
-  reductionNow,
-  afterOverflow,
-  cutsAfterOverflow,
-  MOST_REFUSALS,
-  omissionAfterRefusal,
-  refusedPrompt,
-} from "./refused-prompt.ts";
 import { toStoredError } from "../../shared/index.ts";
 import type { SessionState } from "../../state/index.ts";
+import {
+  canBeShorter,
+  caseOf,
+  previewCompaction,
+  type CompactionPreview,
+} from "./compaction-end.ts";
+import { runCompaction, type CompactionRun } from "./compactor.ts";
+import {
+  contextFigures,
+  knownLimits,
+  placeAt,
+  type ContextFigures,
+  type Place,
+  type PromptSetup,
+} from "./context-figures.ts";
+import { stepBudget } from "./headroom.ts";
+import {
+  afterRefusal,
+  afterTooLong,
+  beforeStep,
+  MOST_REFUSALS,
+  nextAfterOverflow,
+  strategyOf,
+} from "./pipeline.ts";
 
 export type PromptContext = Pick<
   CompactionRun,
@@ -68,7 +65,6 @@ export type PromptContext = Pick<
 export class SessionPrompts {
   readonly #context: PromptContext;
   #setup: PromptSetup;
-  readonly #pruning = new PruningWatch();
   /** The strategy of a compaction that `session.compact` requested. */
   #requested: CompactionStrategy | undefined;
 
@@ -83,7 +79,7 @@ export class SessionPrompts {
 
   /** The figures of `session.context()`, now or in an earlier state. */
   figures(state: SessionState = this.#context.recorder.state): ContextFigures {
-    return contextFigures(state, this.#setup, this.#context.clock());
+    return contextFigures(this.next(state));
   }
 
   /** What some turns of the session cost, by the prices that the agent has. */
@@ -91,56 +87,41 @@ export class SessionPrompts {
     return turnsCost(state.usage, knownLimits(state, this.#setup), new Set(turns));
   }
 
-  next(): EstimatedPrompt {
-    const { recorder, clock } = this.#context;
-    return nextPrompt(recorder.state, this.#setup, clock());
+  /** The next prompt, now or in an earlier state. */
+  next(state: SessionState = this.#context.recorder.state): Place {
+    return placeAt(state, this.#setup, this.#context.clock());
   }
 
   /** The next prompt without the user's functions, after one of them failed. */
-  plain(): EstimatedPrompt {
+  plain(): Place {
     const { recorder, clock } = this.#context;
     const { prepared } = this.#setup;
     const agent = { ...prepared.agent, context: {} };
     const catalogue = { limits: () => undefined, cost: () => undefined };
-    return nextPrompt(recorder.state, { prepared: { ...prepared, agent }, catalogue }, clock());
+    return placeAt(recorder.state, { prepared: { ...prepared, agent }, catalogue }, clock());
   }
 
-  /** The prompt of the next step, after cuts, prunings and omissions; undefined if a compaction begins first. */
-  beforeStep(): EstimatedPrompt | undefined {
-    const { recorder, clock } = this.#context;
+  /** The prompt of the next step, after the stages of the pipeline; undefined if a compaction begins first. */
+  beforeStep(): Place | undefined {
+    const { recorder } = this.#context;
     let next = this.next();
-    const cut = cutsNow(recorder.state, this.#setup, stepBudget(this.#setup, next.estimate));
-    if (cut !== undefined) {
-      recorder.record(cut);
+    for (const stage of beforeStep) {
+      const event = stage.now(next);
+      if (event === undefined) continue;
+      recorder.record(event);
+      if (event.type === "context.compaction-started") return undefined;
       next = this.next();
     }
-    const pruned = this.#pruning.beforeStep(recorder.state, this.#setup, next.estimate, clock());
-    if (pruned !== undefined) {
-      recorder.record(pruned);
-      next = this.next();
-    }
-    const omitted = omissionNow(recorder.state, this.#setup, next.estimate);
-    if (omitted !== undefined) {
-      recorder.record(omitted);
-      next = this.next();
-    }
-    const compaction = compactionNow(recorder.state, this.#setup, next.estimate, clock());
-    if (compaction === undefined || this.#isInVain(compaction)) return next;
-    recorder.record(compaction);
-    return undefined;
+    return next;
   }
 
   /** The agent with `read_tool_output` bound to this session. */
   equipped(): Agent {
-    const { recorder, clock } = this.#context;
-    return bindReader(this.#setup.prepared.agent, (request) =>
-      readResult(recorder.state, this.#setup, clock(), request),
-    );
+    return bindReader(this.#setup.prepared.agent, (request) => readResult(this.next(), request));
   }
 
   preview(state: SessionState, how: CompactionStrategy | undefined): CompactionPreview {
-    const strategy = how ?? this.#usual();
-    return previewCompaction(state, strategy, this.#setup, this.#context.clock());
+    return previewCompaction(this.next(state), how ?? this.#usual());
   }
 
   /** @param id - Of the event. */
@@ -170,58 +151,33 @@ export class SessionPrompts {
 
   /** Whether a refused prompt may be sent again: the second time only if it can become shorter. */
   mayBeShorter(): boolean {
-    const { recorder, clock } = this.#context;
-    const { overflows } = recorder.state.compactions;
+    const { overflows } = this.#context.recorder.state.compactions;
     if (overflows === 0 || overflows >= MOST_REFUSALS) return overflows === 0;
-    return canBeShorter({ recorder, setup: this.#setup, strategy: this.#own(), clock });
+    return canBeShorter(caseOf(this.next(), this.#own()));
   }
 
   /** What the next attempt leaves out after the provider refused the conversation; undefined if nothing. */
   reduced(kind: FailureKind, error: StoredError): EventBody | undefined {
-    return reductionNow(this.#context.recorder.state, this.#setup, kind, error);
+    return afterRefusal.refused(this.next(), { kind, error });
   }
 
   /** After a refusal: makes the prompt shorter and returns true, or records what happens instead. */
   shortenRefused(): boolean {
-    const { recorder, clock } = this.#context;
-    const omitted = omissionAfterRefusal(recorder.state, this.#setup, clock());
-    if (omitted !== undefined) {
-      recorder.record(omitted);
-      return true;
+    const { recorder } = this.#context;
+    for (const stage of afterTooLong) {
+      const event = stage.refused(this.next());
+      if (event === undefined) continue;
+      recorder.record(event);
+      if (stage.isEnough(this.next())) return true;
     }
-    const shorter = cutsAfterOverflow(recorder.state, this.#setup, clock());
-    if (shorter !== undefined) {
-      recorder.record(shorter.cut);
-      if (this.next().estimate.tokens <= shorter.limit) return true;
-    }
-    const refused = refusedPrompt(recorder.state, this.#setup, clock());
-    let next = afterOverflow(recorder.state, this.#setup.prepared.agent.context, refused);
-    if (next !== "retry" && this.#isInVain(next)) {
-      const shorter = { ...refused, hasUnsent: false };
-      next = afterOverflow(recorder.state, { compact: false }, shorter);
-    }
+    const next = nextAfterOverflow(this.next());
     if (next === "retry") return true;
     recorder.record(next);
     return false;
   }
 
-  /** Whether an event begins a compaction that would be rejected: a log has no use for both. */
-  #isInVain(begun: EventBody): boolean {
-    if (begun.type !== "context.compaction-started") return false;
-    const { recorder, clock } = this.#context;
-    const { state } = recorder;
-    const event = { position: state.position + 1, time: clock(), ...begun };
-    const tried = compactions.fold(state.compactions, event);
-    return isInVain({
-      recorder: { state: { ...state, compactions: tried } },
-      setup: this.#setup,
-      strategy: this.#own(),
-      clock,
-    });
-  }
-
   #own(): CompactionStrategy {
-    return compactionChoice(this.#setup.prepared.agent.context)?.how ?? unsentMessages;
+    return strategyOf(this.#setup.prepared.agent.context);
   }
 
   #usual(): CompactionStrategy {
@@ -229,46 +185,11 @@ export class SessionPrompts {
   }
 }
 
-/** Decides before which steps to look for a pruning, as a look reads the whole history. */
-class PruningWatch {
-  #turn = 0;
-  #tokens = 0;
-
-  /** The pruning before a step, if one is due. */
-  beforeStep(
-    state: SessionState,
-    setup: PromptSetup,
-    { tokens }: ContextEstimate,
-    now: number,
-  ): EventBody | undefined {
-    const { prune = {} } = setup.prepared.agent.context ?? {};
-    if (prune === false) return undefined;
-    const {
-      protectTokens = PRUNE_DEFAULTS.protectTokens,
-      minimumGain = PRUNE_DEFAULTS.minimumGain,
-    } = prune;
-    const { turn } = state.history;
-    // A smaller prompt has nothing to prune.
-    if (tokens < protectTokens + minimumGain) return undefined;
-    const last = state.usage.steps.at(-1);
-    const hasPaused = last !== undefined && now - last.time > SHORTEST_LIFETIME_MS;
-    const hasGrown = tokens >= this.#tokens + minimumGain / 2;
-    if (turn === this.#turn && !hasPaused && !hasGrown) return undefined;
-    this.#turn = turn;
-    this.#tokens = tokens;
-    return pruningNow(state, setup, now, "step");
-  }
-}
-
 // Reads a page of a tool result for a call of `read_tool_output`. Pure.
 
 /** @throws Error for the model, if the call has no result */
-function readResult(
-  state: SessionState,
-  setup: PromptSetup,
-  now: number,
-  { call, from, length }: ReadRequest,
-): string {
+function readResult(place: Place, { call, from, length }: ReadRequest): string {
+  const { state, setup } = place;
   const part = callNamed(state.history, call);
   const text = part && resultText(part);
   if (text === undefined) {
@@ -276,7 +197,7 @@ function readResult(
       `There is no result of a call ${JSON.stringify(call)}. Name the call as the note in its result does.`,
     );
   }
-  const budget = stepBudget(setup, nextEstimate(state, setup, now));
+  const budget = stepBudget(place);
   const { cut = {} } = setup.prepared.agent.context ?? {};
   const share = resultShare(budget, cut === false ? {} : cut);
   const limit = pageLimit(share, entriesOf(state.machine.context.calls).length);

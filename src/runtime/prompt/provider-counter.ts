@@ -21,12 +21,10 @@ import {
 } from "../../agent/index.ts";
 import type { LanguageModel } from "ai";
 import { z } from "zod";
-import type { ContextEstimate } from "../../context/index.ts";
-import { promptMessages } from "../../projections/index.ts";
-import { isDueAt, nextEstimate, type PromptSetup } from "./context-figures.ts";
+import { wouldCompact, type Place } from "./context-figures.ts";
 import { isPossible } from "../model/checked-usage.ts";
 import { loadedFor } from "../model/call-request.ts";
-import type { SessionRecorder, SessionState } from "../../state/index.ts";
+import type { SessionRecorder } from "../../state/index.ts";
 
 type Fetch = typeof globalThis.fetch;
 
@@ -252,10 +250,7 @@ function publicUrl({ origin, pathname }: URL): string {
 const LARGEST_ERROR = 2;
 
 interface CountRun {
-  readonly state: SessionState;
   readonly recorder: Pick<SessionRecorder, "believesBill">;
-  readonly setup: PromptSetup;
-  readonly now: number;
   readonly timer: Timer;
   readonly signal: AbortSignal;
 }
@@ -263,15 +258,13 @@ interface CountRun {
 type CountEvent = EventBody<"context.counted"> | EventBody<"context.count-failed">;
 
 /** The event of a count; undefined if no request is worth it. */
-export async function countPrompt(run: CountRun): Promise<CountEvent | undefined> {
-  const { state, recorder, setup, now } = run;
+export async function countPrompt(place: Place, run: CountRun): Promise<CountEvent | undefined> {
+  const { state, setup, messages, estimate } = place;
   const { agent, description } = setup.prepared;
   const { counter } = agent.context ?? {};
-  const estimate = nextEstimate(state, setup, now);
-  if (counter === undefined || !mayFit(state, setup, estimate, now)) return undefined;
+  if (counter === undefined || !mayFit(place)) return undefined;
   const { instructions, toolChoice, headers, providerOptions } = agent;
   const tools = requestTools(loadedFor(agent, state.history));
-  const messages = promptMessages(state.history, state.view);
   const request = {
     counter: counter.name,
     model: description.model,
@@ -288,7 +281,7 @@ export async function countPrompt(run: CountRun): Promise<CountEvent | undefined
       ...(providerOptions === undefined ? {} : { providerOptions }),
     });
     if (
-      !recorder.believesBill() &&
+      !run.recorder.believesBill() &&
       !isPossible(tokens, { ...setup.prepared, messages, usage: state.usage })
     ) {
       throw new RangeError(
@@ -302,17 +295,12 @@ export async function countPrompt(run: CountRun): Promise<CountEvent | undefined
 }
 
 /** Whether the prompt may be below its limit, given the largest error of the guess. Counts once a step. */
-function mayFit(
-  state: SessionState,
-  setup: PromptSetup,
-  estimate: ContextEstimate,
-  now: number,
-): boolean {
-  if (state.counts.asked) return false;
-  const { tokens, since } = estimate;
+function mayFit(place: Place): boolean {
+  if (place.state.counts.asked) return false;
+  const { tokens, since } = place.estimate;
   const guessed = since === undefined ? tokens : Math.abs(since.added) + Math.abs(since.removed);
   const least = tokens - guessed * (1 - 1 / LARGEST_ERROR);
-  return guessed > 0 && !isDueAt(state, setup, estimate, now, least);
+  return guessed > 0 && !wouldCompact(place, least);
 }
 
 /** @throws the counter's error, `TimeoutError`, `RangeError` for an invalid number, or the signal's reason */

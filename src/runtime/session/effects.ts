@@ -7,7 +7,7 @@ import type { EventBody, ModelName, SessionEvent, StoredError } from "../../even
 import type { Effect } from "../../machines/index.ts";
 import { promptDigest } from "../../projections/index.ts";
 import { type Agent, type PreparedAgent, isCallbackFailure, stepLimit } from "../../agent/index.ts";
-import type { EstimatedPrompt } from "../prompt/context-figures.ts";
+import type { Place } from "../prompt/context-figures.ts";
 import { SessionPrompts, type PromptContext } from "../prompt/prompts.ts";
 import { type ReplayGate, type SessionRecorder, settlement } from "../../state/index.ts";
 import { waited, toStoredError } from "../../shared/index.ts";
@@ -172,7 +172,7 @@ export class SessionEffects implements Disposable {
   #beginAttempt(
     step: number,
     attempt: number,
-    { messages, estimate }: EstimatedPrompt = this.prompts.next(),
+    { messages, estimate }: Place = this.prompts.next(),
   ): void {
     const { description: own } = this.#agent.own;
     const { machine, view } = this.#options.recorder.state;
