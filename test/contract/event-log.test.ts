@@ -7,6 +7,7 @@ import { afterAll, describe, it } from "vitest";
 import { encryptedLog, folderKeys, memoryKeys } from "../../src/store/encryption/index.ts";
 import type { EventLog } from "../../src/events/index.ts";
 import { openLog, openMemoryLog, type Durability } from "../../src/store/leveldb/index.ts";
+import { openSqliteLog } from "../../src/store/sqlite/index.ts";
 import { eventLogContract, ownershipContract } from "../../src/testing/index.ts";
 import { all, sampled } from "../support/runs.ts";
 import { openOver } from "../store/leveldb/faulty-database.ts";
@@ -33,21 +34,28 @@ eventLogContract("on a LevelDB whose every operation takes its time", {
   },
 });
 
-for (const durability of sampled(["sync", "os"] satisfies Durability[], 1)) {
-  const folders = new WeakMap<EventLog, string>();
-  let count = 0;
-  const openIn = async (dir: string): Promise<EventLog> => {
-    const log = await openLog({ dir, durability });
-    folders.set(log, dir);
-    return log;
-  };
-  eventLogContract(`on LevelDB, durability ${durability}`, {
-    describe,
-    it,
-    open: () => openIn(join(root, `${durability}-${count++}`)),
-    reopen: (log) => openIn(folders.get(log) ?? ""),
-  });
-}
+const stored: Readonly<
+  Record<string, (path: string, durability: Durability) => Promise<EventLog>>
+> = {
+  LevelDB: (dir, durability) => openLog({ dir, durability }),
+  SQLite: (file, durability) => openSqliteLog({ file, durability }),
+};
+for (const [engine, openAt] of Object.entries(stored))
+  for (const durability of sampled(["sync", "os"] satisfies Durability[], 1)) {
+    const paths = new WeakMap<EventLog, string>();
+    let count = 0;
+    const openIn = async (path: string): Promise<EventLog> => {
+      const log = await openAt(path, durability);
+      paths.set(log, path);
+      return log;
+    };
+    eventLogContract(`on ${engine}, durability ${durability}`, {
+      describe,
+      it,
+      open: () => openIn(join(root, `${engine}-${durability}-${count++}`)),
+      reopen: (log) => openIn(paths.get(log) ?? ""),
+    });
+  }
 
 // Its encryption is that of the next, its log that of the first.
 if (all)

@@ -14,6 +14,7 @@ const entries = [
   "postgres.ts",
   "projections.ts",
   "server.ts",
+  "sqlite.ts",
   "testing.ts",
   "ui.ts",
 ].map((name) => `public/${name}`);
@@ -54,6 +55,12 @@ describe("what the package exports", () => {
     const exported = await exportsOf(entry);
     expect(exported.size).toBeGreaterThan(2);
     const bare = [...exported.values()].filter((one) => !one.isExplained || !one.hasExample);
+    expect(bare.map(({ file, name }) => `${file}: ${name}`)).toEqual([]);
+  });
+
+  it("is explained where engines use it; `docs/engines.md` is the example", async () => {
+    const exported = await exportsOf("public/engine.ts");
+    const bare = [...exported.values()].filter((one) => !one.isExplained);
     expect(bare.map(({ file, name }) => `${file}: ${name}`)).toEqual([]);
   });
 });

@@ -7,6 +7,11 @@ export const publicNames: Readonly<Record<string, string>> = {
   client: `
     chatTransport createClient Client SessionClient
   `,
+  engine: `
+    checkedLog checkForkPoint checkRevision damagedAt decodeRow deletedError encodedRows hasForks idOf idsOf
+    inSession isDelta notFound OpenRow RefusedWriters repeatedAt rowsToAppend snapshotIn snapshotRow spanOf
+    Engine Others SessionHead Snapshots
+  `,
   events: `
     assertAppendable createCodec Codec GlobalEvent NewEvent SessionEvent TurnlogError
   `,
@@ -32,6 +37,9 @@ export const publicNames: Readonly<Record<string, string>> = {
   `,
   server: `
     createServer serveNode NodeServer ServeOptions Server ServerOptions
+  `,
+  sqlite: `
+    openSqliteLog SqliteLog SqliteLogOptions
   `,
   testing: `
     blobStoreContract dueAt eventLogContract gate inboxContract keyStoreContract ownershipContract

@@ -57,6 +57,7 @@ import {
 import { usage } from "../../src/public/projections.ts";
 import { openPostgresLog } from "../../src/public/postgres.ts";
 import { createServer, serveNode } from "../../src/public/server.ts";
+import { openSqliteLog } from "../../src/public/sqlite.ts";
 import { callCost, modelLimits, planCuts, planPruning } from "../../src/context/index.ts";
 import { recordedPace, scriptedModel } from "../../src/models/index.ts";
 import { replay } from "../../src/replay/index.ts";
@@ -195,6 +196,8 @@ const rows: readonly Row[] = [
   ["agent.tools.pay.inputSchema", undefined, () => run({ tools: { pay: tool({ inputSchema: z.object({ at: z.date() }) }) } })],
   // @ts-expect-error -- unknown
   ["options.shema", "schema", () => openPostgresLog({ connectionString: "postgres://h/d", shema: "a" })],
+  // @ts-expect-error -- unknown
+  ["options.durabilty", "durability", () => openSqliteLog({ file: "a.db", durabilty: "os" })],
   // @ts-expect-error -- unknown
   ["options.origin", "origins", () => createServer(runtime, { origin: [] })],
   // @ts-expect-error -- unknown
@@ -478,6 +481,7 @@ const covered: Readonly<Record<string, string>> = {
   MasterKeyOptions: "options.former",
   SpendingLimits: "limits.sessions",
   PostgresLogOptions: "options.shema",
+  SqliteLogOptions: "options.durabilty",
   AttachmentOptions: "attachments.timeout",
   ResumeOptions: "options.parallel",
   ScheduleOptions: "to.notbefore",

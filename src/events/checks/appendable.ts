@@ -77,6 +77,7 @@ function isTooNew(error: unknown): boolean {
   }
 }
 
+/** The id of an event of any program; undefined for what has none. */
 export function idOf(event: unknown): string | undefined {
   if (typeof event !== "object" || event === null || !("id" in event)) return undefined;
   return typeof event.id === "string" ? event.id : undefined;

@@ -1,5 +1,32 @@
-/** The port of a store of events, and the log on any engine that implements it. */
+/** The port of a store of events, the log on any engine that implements it, and the rules that engines ask. */
 
+export {
+  createCodec,
+  idOf,
+  isDelta,
+  TurnlogError,
+  type Appended,
+  type Codec,
+  type Deleted,
+  type ForkPoint,
+  type GlobalEvent,
+  type NewEvent,
+  type SessionEvent,
+  type TurnlogErrorCode,
+} from "../../events/index.ts";
+export { decodeRow, encodedRows, OpenRow, type EventRow } from "../event-rows/index.ts";
+export { RefusedWriters } from "../log-rules/append-queue.ts";
+export {
+  checkForkPoint,
+  checkRevision,
+  idsOf,
+  repeatedAt,
+  rowsToAppend,
+  spanOf,
+  type KnownSession,
+} from "../log-rules/append-rules.ts";
+export { damagedAt, deletedError, hasForks, inSession, notFound } from "../log-rules/log-errors.ts";
+export { snapshotIn, snapshotRow } from "../log-rules/snapshot-rows.ts";
 export { CheckedLog, checkedLog } from "./checked-log.ts";
 export type { Engine, Others, SessionHead, Snapshots } from "./engine.ts";
 export { Following } from "./following.ts";

@@ -21,6 +21,7 @@ export interface TakenRows {
   readonly stored: "moves" | "is contained" | "none";
 }
 
+/** Takes the rows of a session's appends, and joins deltas that belong in one row. */
 export class OpenRow {
   #session: string;
   #rows: EventRow[] = [];

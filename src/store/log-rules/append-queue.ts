@@ -130,9 +130,8 @@ export class AppendQueue<Head extends Waited> {
   }
 }
 
-// Remembers the writers whose append was refused: their later appends would build on events that are missing.
-
-class RefusedWriters {
+/** Remembers the writers whose append was refused: their later appends would build on events that are missing. */
+export class RefusedWriters {
   /** The first refusal of each writer in a session is the reason of all later ones. */
   readonly #reasons = new WeakMap<object, Map<string, unknown>>();
 

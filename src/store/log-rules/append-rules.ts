@@ -44,6 +44,7 @@ export function spanOf(
     : { from: first, to: Math.min(last, first + limit - 1), backwards };
 }
 
+/** @throws TurnlogError `REVISION_CONFLICT` */
 export function checkRevision(
   { session, revision }: Pick<KnownSession, "session" | "revision">,
   expected: ExpectedRevision,
@@ -68,6 +69,7 @@ export function forkPoint(session: string, [first]: ForkEvents): ForkPoint {
   );
 }
 
+/** Whether a session may branch off there. @throws TurnlogError `SESSION_DELETED`, `SESSION_NOT_FOUND`, `INVALID_INPUT` */
 export function checkForkPoint(
   parent: KnownSession,
   { position }: ForkPoint,

@@ -6,6 +6,7 @@ export function closedError(): TurnlogError {
   return new TurnlogError("LOG_CLOSED", "The log is closed. Open the store again to continue.");
 }
 
+/** `LOG_DAMAGED`: an event is missing, or its row cannot be read. */
 export function damagedAt(
   session: string,
   position: number,
@@ -34,6 +35,14 @@ export function sharedDamage(
   );
 }
 
+/** Damage of a shared event names the session that was read, and the one that stores the event. */
+export function inSession(session: string, error: unknown): unknown {
+  if (!TurnlogError.isInstance(error) || error.session === undefined) return error;
+  if (error.session === session) return error;
+  return sharedDamage(session, error.position ?? 0, error.session, error.message, error);
+}
+
+/** `SESSION_DELETED` */
 export function deletedError(session: string): TurnlogError {
   return new TurnlogError(
     "SESSION_DELETED",
@@ -42,6 +51,7 @@ export function deletedError(session: string): TurnlogError {
   );
 }
 
+/** `SESSION_NOT_FOUND`, of a deletion. */
 export function notFound(session: string): TurnlogError {
   return new TurnlogError(
     "SESSION_NOT_FOUND",
@@ -50,6 +60,7 @@ export function notFound(session: string): TurnlogError {
   );
 }
 
+/** `SESSION_HAS_FORKS`: a deletion would take events from forks. */
 export function hasForks(session: string, forks: readonly string[]): TurnlogError {
   return new TurnlogError(
     "SESSION_HAS_FORKS",

@@ -1,10 +1,10 @@
 /** Reads a session by position, wherever its events are stored, up to the last committed one. */
 
 import { z } from "zod";
-import { TurnlogError, type ReadRange, type SessionEvent } from "../../../events/index.ts";
+import type { ReadRange, SessionEvent } from "../../../events/index.ts";
 import { decodeRow } from "../../event-rows/index.ts";
 import { spanOf } from "../../log-rules/append-rules.ts";
-import { deletedError, sharedDamage } from "../../log-rules/log-errors.ts";
+import { deletedError, inSession } from "../../log-rules/log-errors.ts";
 import { databaseFailure } from "../database/failures.ts";
 import { parseRows, position } from "../database/rows.ts";
 import type { Heads } from "../heads/heads.ts";
@@ -100,16 +100,9 @@ export class Reading {
         // A session whose events this one shared has been deleted in the meantime: they have been copied
         // elsewhere.
         const hasMoved = now.link?.session !== known.link?.session;
-        if (!hasMoved) throw named(session, error);
+        if (!hasMoved) throw inSession(session, error);
         known = now;
       }
     }
   }
-}
-
-/** Damage of a shared event names the session that was read, and the one that stores the event. */
-function named(session: string, error: unknown): unknown {
-  if (!TurnlogError.isInstance(error) || error.session === undefined) return error;
-  if (error.session === session) return error;
-  return sharedDamage(session, error.position ?? 0, error.session, error.message, error);
 }

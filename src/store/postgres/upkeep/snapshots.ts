@@ -1,21 +1,15 @@
 /** Snapshots: a cache. One that cannot be read counts as missing. */
 
 import { z } from "zod";
-import { jsonSchema, type Snapshot } from "../../../events/index.ts";
+import type { Snapshot } from "../../../events/index.ts";
 import { deletedError } from "../../log-rules/log-errors.ts";
+import { parsedSnapshot } from "../../log-rules/snapshot-rows.ts";
 import { parseRows, type Sql } from "../database/rows.ts";
 import type { StoredSession } from "../heads/stored-sessions.ts";
 import { ancestors } from "../read/span.ts";
 
 const rowSchema = z.object({ snapshot: z.string() });
 const ownedSchema = rowSchema.extend({ id: z.string() });
-const snapshotSchema = z.object({
-  projection: z.string(),
-  version: z.number(),
-  position: z.int().nonnegative(),
-  state: jsonSchema,
-});
-
 export async function saveSnapshot(
   sql: Sql,
   schema: string,
@@ -51,7 +45,7 @@ export async function loadSnapshot(
     ),
   );
   const [row] = rows;
-  return row === undefined ? undefined : parsed(row.snapshot);
+  return row === undefined ? undefined : parsedSnapshot(row.snapshot);
 }
 
 /** Those stored under the names of several sessions, in their order. */
@@ -69,14 +63,6 @@ export async function loadSnapshots(
       [sessions, JSON.stringify(projection)],
     ),
   );
-  const found = new Map(rows.map(({ id, snapshot }) => [id, parsed(snapshot)]));
+  const found = new Map(rows.map(({ id, snapshot }) => [id, parsedSnapshot(snapshot)]));
   return sessions.map((session) => found.get(session));
-}
-
-function parsed(text: string): Snapshot | undefined {
-  try {
-    return snapshotSchema.safeParse(JSON.parse(text)).data;
-  } catch {
-    return undefined;
-  }
 }

@@ -1,0 +1,37 @@
+/**
+ * For those who write an engine: a store of events under a log. `docs/engines.md` shows how.
+ *
+ * @example
+ * import { createRuntime, type Runtime } from "turnlog";
+ * import { checkedLog, type Engine } from "turnlog/engine";
+ *
+ * const runtimeOn = (engine: Engine): Promise<Runtime> =>
+ *   createRuntime({ log: checkedLog(engine), agent });
+ */
+
+export {
+  checkedLog,
+  checkForkPoint,
+  checkRevision,
+  damagedAt,
+  decodeRow,
+  deletedError,
+  encodedRows,
+  hasForks,
+  idOf,
+  idsOf,
+  inSession,
+  isDelta,
+  notFound,
+  OpenRow,
+  RefusedWriters,
+  repeatedAt,
+  rowsToAppend,
+  snapshotIn,
+  snapshotRow,
+  spanOf,
+  type Engine,
+  type Others,
+  type SessionHead,
+  type Snapshots,
+} from "../store/engine/index.ts";

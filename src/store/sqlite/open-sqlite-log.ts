@@ -1,0 +1,92 @@
+/** Opens the log in a file of SQLite. */
+
+import type { EventLog } from "../../events/index.ts";
+import { plainEvents } from "../../shared/index.ts";
+import { check, name, oneOf, optionsOf } from "../../validation/index.ts";
+import type { DatabaseSync } from "node:sqlite";
+import { CheckedLog, type Engine } from "../engine/index.ts";
+import { sqliteEngine } from "./sqlite-engine.ts";
+import { failureOf, makePrivate, openFile, sqlite, type Durability } from "./sqlite-file.ts";
+
+/**
+ * Options of {@link openSqliteLog}.
+ * @example
+ * const options: SqliteLogOptions = { file: "data/sessions.db", durability: "os" };
+ */
+export interface SqliteLogOptions {
+  /** It is created if it does not exist. While it is open, its newest content is in a second file, `<file>-wal`. */
+  readonly file: string;
+  /** What a resolved append survives: `sync`, the default, a power cut too; `os` the end of the process. */
+  readonly durability?: Durability;
+}
+
+const optionsSchema = optionsOf<SqliteLogOptions>(
+  { durability: oneOf("sync", "os") },
+  { file: name },
+);
+
+/**
+ * The log in a file of SQLite.
+ * @example
+ * async function save(log: SqliteLog): Promise<void> {
+ *   await log.backup(`backups/${Date.now()}.db`);
+ * }
+ */
+export interface SqliteLog extends EventLog {
+  /** Copies the log into another file, which is a log too. Appends may go on meanwhile. @throws TurnlogError `LOG_FAILED`, `LOG_FULL`, `LOG_CLOSED` */
+  backup(file: string): Promise<void>;
+}
+
+/**
+ * Opens the log in a file of SQLite, which one process at a time may have open. Once it is closed, the file may be
+ * copied. Large content stays in the events, unless the runtime gets `blobs: folderBlobs(…)`.
+ * @example
+ * const log = await openSqliteLog({ file: "data/sessions.db" });
+ * await using runtime = await createRuntime({ log, agent });
+ * @throws TurnlogError `INVALID_INPUT`, `LOG_LOCKED`, `LOG_FOREIGN`, `LOG_TOO_NEW`, `LOG_DAMAGED`, `LOG_READ_ONLY`,
+ * `LOG_FULL`, `LOG_FAILED`
+ */
+export async function openSqliteLog(options: SqliteLogOptions): Promise<SqliteLog> {
+  check(optionsSchema, options, "openSqliteLog", { name: "options" });
+  const { file, durability = "sync" } = options;
+  const database = openFile(file, durability);
+  try {
+    const engine = Object.assign(sqliteEngine(database, file), { [plainEvents]: true });
+    return new FileLog(engine, database);
+  } catch (error) {
+    database.close();
+    throw failureOf(error, file, "opened");
+  }
+}
+
+class FileLog extends CheckedLog implements SqliteLog {
+  readonly #database: DatabaseSync;
+  readonly #backups = new Set<Promise<void>>();
+
+  constructor(engine: Engine, database: DatabaseSync) {
+    super(engine);
+    this.#database = database;
+  }
+
+  async backup(file: string): Promise<void> {
+    this.assertOpen();
+    check(name, file, "backup", { name: "file" });
+    const made = this.#copy(file).finally(() => this.#backups.delete(made));
+    this.#backups.add(made);
+    await made;
+  }
+
+  protected override async end(): Promise<void> {
+    await Promise.allSettled(this.#backups);
+    await super.end();
+  }
+
+  async #copy(file: string): Promise<void> {
+    try {
+      makePrivate(file);
+      await sqlite.backup(this.#database, file);
+    } catch (error) {
+      throw failureOf(error, file, "written");
+    }
+  }
+}

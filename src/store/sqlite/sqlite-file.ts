@@ -1,0 +1,118 @@
+/** The file of a log on SQLite: who may open it, what it must be, and what its errors mean. */
+
+import { closeSync, mkdirSync, openSync } from "node:fs";
+import { dirname } from "node:path";
+import type { DatabaseSync } from "node:sqlite";
+import { z } from "zod";
+import { TurnlogError, type TurnlogErrorCode } from "../engine/index.ts";
+import { tables } from "./statements.ts";
+
+export const sqlite = process.getBuiltinModule("node:sqlite");
+if (typeof sqlite?.backup !== "function")
+  throw new TurnlogError(
+    "NODE_TOO_OLD",
+    `turnlog/sqlite needs Node.js 22.16 or newer, which has node:sqlite; this is ${process.versions.node}. Install a newer Node, or use \`openLog\` of turnlog.`,
+  );
+
+/** Marks the file as ours: "turn" in ASCII. */
+const APPLICATION = 0x7475726e;
+/** The version of the tables. */
+const FORMAT = 1;
+/** Milliseconds: the former process may be closing the file. Nothing else runs in this one meanwhile. */
+const PATIENCE = 500;
+
+export type Durability = "sync" | "os";
+
+/** Opens a file that this process alone uses from then on. @throws TurnlogError as `openSqliteLog` */
+export function openFile(file: string, durability: Durability): DatabaseSync {
+  let database: DatabaseSync | undefined;
+  try {
+    makePrivate(file);
+    database = new sqlite.DatabaseSync(file);
+    // What is deleted is overwritten. Exclusive: no other process can open the file, until this one has closed it.
+    database.exec(`
+      PRAGMA busy_timeout = ${PATIENCE};
+      PRAGMA locking_mode = EXCLUSIVE;
+      PRAGMA secure_delete = ON;
+      PRAGMA synchronous = ${durability === "sync" ? "FULL" : "NORMAL"};
+      BEGIN EXCLUSIVE`);
+    if (isNew(database, file))
+      database.exec(
+        `${tables} PRAGMA application_id = ${APPLICATION}; PRAGMA user_version = ${FORMAT}`,
+      );
+    database.exec("COMMIT; PRAGMA journal_mode = WAL");
+    return database;
+  } catch (error) {
+    database?.close();
+    throw failureOf(error, file, "opened");
+  }
+}
+
+/** Makes the file if there is none: sessions are for their owner alone. SQLite gives its journal the same mode. */
+export function makePrivate(file: string): void {
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  closeSync(openSync(file, "a", 0o600));
+}
+
+const headSchema = z.object({ application: z.number(), format: z.number(), tables: z.number() });
+
+function isNew(database: DatabaseSync, file: string): boolean {
+  const { application, format, tables } = headSchema.parse(
+    database
+      .prepare(
+        `SELECT application_id AS application, user_version AS format, (SELECT count(*) FROM sqlite_schema) AS tables
+         FROM pragma_application_id, pragma_user_version`,
+      )
+      .get(),
+  );
+  if (application === 0 && tables === 0) return true;
+  if (application !== APPLICATION) throw foreign(file);
+  if (format <= FORMAT) return false;
+  throw new TurnlogError(
+    "LOG_TOO_NEW",
+    `The file ${file} has the format ${format}; this release of turnlog reads up to ${FORMAT}. Open it with the release that wrote it, or a later one.`,
+    { details: { format } },
+  );
+}
+
+function foreign(file: string, cause?: unknown): TurnlogError {
+  return new TurnlogError(
+    "LOG_FOREIGN",
+    `The file ${file} is not a log of turnlog, and was left as it is. Give the path of one, or of a file that does not exist.`,
+    { cause },
+  );
+}
+
+/** By SQLite's primary result codes: https://www.sqlite.org/rescode.html */
+const MEANINGS: Readonly<Record<number, readonly [TurnlogErrorCode, next: string]>> = {
+  5: [
+    "LOG_LOCKED",
+    "Another process has it open, and one at a time may. Close it there, then open it again",
+  ],
+  8: ["LOG_READ_ONLY", "Make it writable, then open it again"],
+  11: ["LOG_DAMAGED", "Stop writing to it, copy it, and restore a copy from before"],
+  13: ["LOG_FULL", "Free some space, then append again"],
+};
+
+/** An error of the port for one of SQLite or of the file system. Others stay as they are. */
+export function failureOf(
+  error: unknown,
+  file: string,
+  doing: "opened" | "read" | "written" | "closed",
+): TurnlogError {
+  if (TurnlogError.isInstance(error)) return error;
+  const number = error instanceof Error && "errcode" in error ? Number(error.errcode) & 0xff : 0;
+  if (number === 26) return foreign(file, error);
+  // A row that no release writes.
+  const [code, next] = MEANINGS[error instanceof z.ZodError ? 11 : number] ?? [
+    "LOG_FAILED",
+    "Look at the disk, then try again",
+  ];
+  const kept =
+    doing === "written" ? " Nothing of these changes was kept; all acknowledged events are." : "";
+  return new TurnlogError(
+    code,
+    `The log in ${file} could not be ${doing} (${error instanceof Error ? error.message : String(error)}).${kept} ${next}.`,
+    { cause: error },
+  );
+}
