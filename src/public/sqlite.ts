@@ -1,5 +1,5 @@
 /**
- * The event log in one file of SQLite, with the SQLite of Node: no native module. It needs Node 22.16 or later.
+ * The event log in one file of SQLite, with the SQLite of Node: no native module. It needs Node 22.13 or later.
  *
  * @example
  * import { createRuntime } from "turnlog";

@@ -6,7 +6,7 @@ import { check, name, oneOf, optionsOf } from "../../validation/index.ts";
 import type { DatabaseSync } from "node:sqlite";
 import { CheckedLog, type Engine } from "../engine/index.ts";
 import { sqliteEngine } from "./sqlite-engine.ts";
-import { failureOf, makePrivate, openFile, sqlite, type Durability } from "./sqlite-file.ts";
+import { createPrivate, failureOf, openFile, type Durability } from "./sqlite-file.ts";
 
 /**
  * Options of {@link openSqliteLog}.
@@ -33,7 +33,7 @@ const optionsSchema = optionsOf<SqliteLogOptions>(
  * }
  */
 export interface SqliteLog extends EventLog {
-  /** Copies the log into another file, which is a log too. Appends may go on meanwhile. @throws TurnlogError `LOG_FAILED`, `LOG_FULL`, `LOG_CLOSED` */
+  /** Copies the log into a new file, which is a log too. Nothing else runs in the process meanwhile: a second for some 200 MB. @throws TurnlogError `LOG_FAILED`, `LOG_FULL`, `LOG_CLOSED` */
   backup(file: string): Promise<void>;
 }
 
@@ -61,7 +61,6 @@ export async function openSqliteLog(options: SqliteLogOptions): Promise<SqliteLo
 
 class FileLog extends CheckedLog implements SqliteLog {
   readonly #database: DatabaseSync;
-  readonly #backups = new Set<Promise<void>>();
 
   constructor(engine: Engine, database: DatabaseSync) {
     super(engine);
@@ -71,22 +70,11 @@ class FileLog extends CheckedLog implements SqliteLog {
   async backup(file: string): Promise<void> {
     this.assertOpen();
     check(name, file, "backup", { name: "file" });
-    const made = this.#copy(file).finally(() => this.#backups.delete(made));
-    this.#backups.add(made);
-    await made;
-  }
-
-  protected override async end(): Promise<void> {
-    await Promise.allSettled(this.#backups);
-    await super.end();
-  }
-
-  async #copy(file: string): Promise<void> {
     try {
-      makePrivate(file);
-      await sqlite.backup(this.#database, file);
+      createPrivate(file);
+      this.#database.prepare("VACUUM INTO ?").run(file);
     } catch (error) {
-      throw failureOf(error, file, "written");
+      throw failureOf(error, file, "made");
     }
   }
 }

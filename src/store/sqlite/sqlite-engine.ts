@@ -231,8 +231,11 @@ class Changes {
       sql.commit();
       return answers;
     } catch (error) {
-      // After some errors SQLite has undone the transaction itself.
-      if (sql.isOpen()) sql.rollback();
+      try {
+        sql.rollback();
+      } catch {
+        // After some errors SQLite has undone the transaction itself.
+      }
       const failure = this.#failed(error);
       return changes.map(({ refuse }) => refuse(failure));
     }

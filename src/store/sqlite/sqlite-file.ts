@@ -1,17 +1,17 @@
 /** The file of a log on SQLite: who may open it, what it must be, and what its errors mean. */
 
-import { closeSync, mkdirSync, openSync } from "node:fs";
+import { closeSync, existsSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { z } from "zod";
 import { TurnlogError, type TurnlogErrorCode } from "../engine/index.ts";
 import { tables } from "./statements.ts";
 
-export const sqlite = process.getBuiltinModule("node:sqlite");
-if (typeof sqlite?.backup !== "function")
+const sqlite = process.getBuiltinModule("node:sqlite");
+if (sqlite === undefined)
   throw new TurnlogError(
     "NODE_TOO_OLD",
-    `turnlog/sqlite needs Node.js 22.16 or newer, which has node:sqlite; this is ${process.versions.node}. Install a newer Node, or use \`openLog\` of turnlog.`,
+    `turnlog/sqlite needs Node.js 22.13 or newer, which has node:sqlite; this is ${process.versions.node}. Install a newer Node, or use \`openLog\` of turnlog.`,
   );
 
 /** Marks the file as ours: "turn" in ASCII. */
@@ -27,7 +27,8 @@ export type Durability = "sync" | "os";
 export function openFile(file: string, durability: Durability): DatabaseSync {
   let database: DatabaseSync | undefined;
   try {
-    makePrivate(file);
+    // To open and close a file that is there would drop this process's locks on it.
+    if (!existsSync(file)) createPrivate(file);
     database = new sqlite.DatabaseSync(file);
     // What is deleted is overwritten. Exclusive: no other process can open the file, until this one has closed it.
     database.exec(`
@@ -48,10 +49,10 @@ export function openFile(file: string, durability: Durability): DatabaseSync {
   }
 }
 
-/** Makes the file if there is none: sessions are for their owner alone. SQLite gives its journal the same mode. */
-export function makePrivate(file: string): void {
+/** Sessions are for their owner alone. SQLite gives its journal the same mode. Throws if the file exists. */
+export function createPrivate(file: string): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  closeSync(openSync(file, "a", 0o600));
+  closeSync(openSync(file, "wx", 0o600));
 }
 
 const headSchema = z.object({ application: z.number(), format: z.number(), tables: z.number() });
@@ -83,14 +84,22 @@ function foreign(file: string, cause?: unknown): TurnlogError {
   );
 }
 
+type Meaning = readonly [code: TurnlogErrorCode, next: string];
+const DAMAGED: Meaning = [
+  "LOG_DAMAGED",
+  "Stop writing to it, copy it, and continue with a copy from before",
+];
+
 /** By SQLite's primary result codes: https://www.sqlite.org/rescode.html */
-const MEANINGS: Readonly<Record<number, readonly [TurnlogErrorCode, next: string]>> = {
+const MEANINGS: Readonly<Record<number, Meaning>> = {
   5: [
     "LOG_LOCKED",
     "Another process has it open, and one at a time may. Close it there, then open it again",
   ],
   8: ["LOG_READ_ONLY", "Make it writable, then open it again"],
-  11: ["LOG_DAMAGED", "Stop writing to it, copy it, and restore a copy from before"],
+  // The statements are fixed: a table is missing or another one.
+  1: DAMAGED,
+  11: DAMAGED,
   13: ["LOG_FULL", "Free some space, then append again"],
 };
 
@@ -98,13 +107,13 @@ const MEANINGS: Readonly<Record<number, readonly [TurnlogErrorCode, next: string
 export function failureOf(
   error: unknown,
   file: string,
-  doing: "opened" | "read" | "written" | "closed",
+  doing: "opened" | "read" | "written" | "made" | "closed",
 ): TurnlogError {
   if (TurnlogError.isInstance(error)) return error;
   const number = error instanceof Error && "errcode" in error ? Number(error.errcode) & 0xff : 0;
   if (number === 26) return foreign(file, error);
   // A row that no release writes.
-  const [code, next] = MEANINGS[error instanceof z.ZodError ? 11 : number] ?? [
+  const [code, next] = MEANINGS[error instanceof z.ZodError ? 1 : number] ?? [
     "LOG_FAILED",
     "Look at the disk, then try again",
   ];

@@ -94,7 +94,6 @@ export function statementsOf(database: DatabaseSync) {
      ON CONFLICT (id) DO UPDATE SET revision = excluded.revision, updated = excluded.updated RETURNING number`,
   );
   return {
-    isOpen: () => database.isTransaction,
     rollback: run("ROLLBACK"),
     begin: run("BEGIN IMMEDIATE"),
     commit: run("COMMIT"),

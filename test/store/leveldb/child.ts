@@ -1,5 +1,5 @@
 /**
- * A process of its own that works on a store, for tests that kill it, lock it out or starve it.
+ * A process of its own that works on a store (with <dir> ending in `.db`: on a file of SQLite), for tests that kill it, lock it out or starve it.
  *
  *   child.ts hold <dir>                     opens, prints `open`, closes when stdin ends; or prints the error as JSON
  *   child.ts append <dir> <durability> <n> [size]
@@ -17,13 +17,22 @@ import { writeSync } from "node:fs";
 import { encryptedLog } from "../../../src/store/encryption/encrypting-log.ts";
 import { folderKeys } from "../../../src/store/encryption/folder-keys.ts";
 import { TurnlogError, type EventLog, type NewEvent } from "../../../src/events/index.ts";
+import type { Durability } from "../../../src/store/leveldb/files/owner.ts";
 import { openLog } from "../../../src/store/leveldb/open-store.ts";
+import { openSqliteLog } from "../../../src/store/sqlite/index.ts";
 
 const [command = "", dir = "", ...rest] = process.argv.slice(2);
 
 /** Straight to the pipe: what was printed is printed, whenever the process dies. */
 function print(line: string): void {
   writeSync(1, `${line}\n`);
+}
+
+/** A path that ends with `.db` is a file of SQLite, any other a folder. */
+function opened(path: string, durability: Durability = "sync"): Promise<EventLog> {
+  return path.endsWith(".db")
+    ? openSqliteLog({ file: path, durability })
+    : openLog({ dir: path, durability });
 }
 
 function event(number: number, size = number % 97): NewEvent {
@@ -152,16 +161,16 @@ switch (command) {
   }
   case "append":
     await append(
-      await openLog({ dir, durability: rest[0] === "os" ? "os" : "sync" }),
+      await opened(dir, rest[0] === "os" ? "os" : "sync"),
       Number(rest[1]),
       rest[2] === undefined ? undefined : Number(rest[2]),
     );
     break;
   case "fork":
-    await fork(await openLog({ dir, durability: "os" }));
+    await fork(await opened(dir, "os"));
     break;
   case "delete":
-    await deleteAll(await openLog({ dir, durability: "os" }));
+    await deleteAll(await opened(dir, "os"));
     break;
   case "redact":
     await redactAll(await openLog({ dir, durability: "os" }), rest[0] ?? "");
@@ -182,7 +191,7 @@ switch (command) {
     }
   case "try":
     try {
-      const log = await openLog({ dir });
+      const log = await opened(dir);
       await log.append("s", "any", [event(0)], { origin: "copied" });
       await log.close();
       print("ok");

@@ -1,17 +1,46 @@
 /** A process that is killed at any moment loses no acknowledged event. */
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { verifyLog } from "../../../src/archive/verify/index.ts";
+import type { EventLog } from "../../../src/events/index.ts";
 import { openLog } from "../../../src/store/leveldb/open-store.ts";
 import { repairLog } from "../../../src/store/leveldb/repair/repair-log.ts";
 import type { Durability } from "../../../src/store/leveldb/files/owner.ts";
+import { openSqliteLog } from "../../../src/store/sqlite/index.ts";
 import { randomFrom, temporaryFolder, timeout, times } from "./disk.ts";
 import { startChild } from "./process.ts";
 
 const kills = times(2, 8);
 
-for (const durability of ["sync", "os"] satisfies Durability[]) {
+interface Kind {
+  readonly ending: string;
+  readonly open: (path: string, durability: Durability) => Promise<EventLog>;
+  readonly assertSound: (path: string, events: number) => Promise<void>;
+}
+const levelDb: Kind = {
+  ending: "",
+  open: (dir, durability) => openLog({ dir, durability }),
+  assertSound: async (dir, events) => {
+    expect(await repairLog({ dir })).toMatchObject({ changed: false, findings: [], events });
+  },
+};
+const sqlite: Kind = {
+  ending: ".db",
+  open: (file, durability) => openSqliteLog({ file, durability }),
+  assertSound: async (file) => {
+    await using log = await openSqliteLog({ file });
+    expect(await verifyLog(log)).toMatchObject({ problems: [] });
+  },
+};
+
+for (const [durability, name, { ending, open, assertSound }] of [
+  ["sync", "LevelDB", levelDb],
+  ["os", "LevelDB", levelDb],
+  ["sync", "SQLite", sqlite],
+  ["os", "SQLite", sqlite],
+] as const) {
   it(
-    `keeps every acknowledged event and no gap, killed ${kills} times while it appends (${durability})`,
+    `keeps every acknowledged event and no gap, killed ${kills} times while it appends (${name}, ${durability})`,
     async () => {
       const root = await temporaryFolder();
       const random = randomFrom(durability.length);
@@ -19,7 +48,7 @@ for (const durability of ["sync", "os"] satisfies Durability[]) {
       for (let kill = 0; kill < kills; kill++) {
         // A new store after some kills, to spend the time on killing and not on reading.
         if (kill % 20 === 0) known = 0;
-        const dir = join(root, String(Math.floor(kill / 20)));
+        const dir = join(root, `${Math.floor(kill / 20)}${ending}`);
         const child = startChild([
           "append",
           dir,
@@ -32,7 +61,7 @@ for (const durability of ["sync", "os"] satisfies Durability[]) {
         await child.kill();
         const acknowledged = Number(child.lines.at(-1));
 
-        await using log = await openLog({ dir, durability });
+        await using log = await open(dir, durability);
         const numbers = (await Array.fromAsync(log.read("s"))).map(({ time: at }) => at);
         expect(numbers.length).toBeGreaterThanOrEqual(acknowledged);
         expect(numbers).toEqual(numbers.map((_, index) => index + 1));
@@ -43,11 +72,7 @@ for (const durability of ["sync", "os"] satisfies Durability[]) {
         expect(all.map(({ position }) => position)).toEqual(numbers);
         known = numbers.length;
         await log.close();
-        expect(await repairLog({ dir })).toMatchObject({
-          changed: false,
-          findings: [],
-          events: known,
-        });
+        await assertSound(dir, known);
       }
     },
     timeout,
