@@ -140,7 +140,7 @@ export class BlobOffload implements Disposable {
     const { session } = this.#options;
     return new TurnlogError(
       "BLOB_TOO_LARGE",
-      `Content of ${bytes} bytes is too large for session ${session}: one blob may have ${limit}. Nothing was recorded. Make it smaller, or raise \`blobs: { maxBytes }\`.`,
+      `Content of ${bytes} bytes is too large for session ${session}: one blob may have ${limit}. Nothing was recorded. Make it smaller; a program that opens the store may raise \`blobs: { maxBytes }\`.`,
       { session, details: { bytes, limit, of: "blob" } },
     );
   }

@@ -214,7 +214,7 @@ export class BlobQuota {
     const limit = this.#limit;
     return new TurnlogError(
       "BLOB_TOO_LARGE",
-      `Session ${this.#session} would have ${bytes} bytes of blobs, and may have ${limit}. Nothing was recorded. Make it smaller, or raise \`blobs: { maxSessionBytes }\`.`,
+      `Session ${this.#session} would have ${bytes} bytes of blobs, and may have ${limit}. Nothing was recorded. Make it smaller; a program that opens the store may raise \`blobs: { maxSessionBytes }\`.`,
       { session: this.#session, details: { bytes, limit, of: "session" } },
     );
   }

@@ -288,7 +288,12 @@ describe("too much", () => {
     const answer = await core.fetch(request);
     expect([answer.status, await answer.json()]).toMatchObject([
       413,
-      { code: "REQUEST_TOO_LARGE" },
+      {
+        code: "REQUEST_TOO_LARGE",
+        detail: expect.stringMatching(
+          /Send less; a program that serves may raise `limits.bodyBytes`/,
+        ),
+      },
     ]);
     expect(sent).toBeLessThan(30_000_000);
   });

@@ -79,7 +79,7 @@ function takenBody(): TurnlogError {
 function tooLarge(maxBytes: number): TurnlogError {
   return new TurnlogError(
     "REQUEST_TOO_LARGE",
-    `The body is larger than ${maxBytes} bytes. Send less, or raise \`limits.bodyBytes\`.`,
+    `The body is larger than ${maxBytes} bytes. Send less; a program that serves may raise \`limits.bodyBytes\`.`,
     { details: { maxBytes } },
   );
 }

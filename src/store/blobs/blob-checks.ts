@@ -24,7 +24,7 @@ export function assertDigest(sha256: string): void {
 export function tooLarge(limit: number): TurnlogError {
   return new TurnlogError(
     "BLOB_TOO_LARGE",
-    `The content is larger than ${limit} bytes, the limit for one blob, and was not stored. Make it smaller, or raise \`blobs: { maxBytes }\`.`,
+    `The content is larger than ${limit} bytes, the limit for one blob, and was not stored. Make it smaller; a program that opens the store may raise \`blobs: { maxBytes }\`.`,
     { details: { limit } },
   );
 }
