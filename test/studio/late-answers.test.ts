@@ -2,6 +2,7 @@
 
 import type { Page, Route } from "playwright-core";
 import { expect, it, vi } from "vitest";
+import { memoryKeys } from "../../src/public/index.ts";
 import { describeAll } from "../browser/in-browser.ts";
 import { eventually } from "../support/eventually.ts";
 import { patience } from "../support/runs.ts";
@@ -11,9 +12,13 @@ import type { StudioStage } from "./studio-stage.ts";
 vi.setConfig({ testTimeout: patience });
 
 let stage: StudioStage;
-stageOfFile((opened) => {
-  stage = opened;
-});
+stageOfFile(
+  (opened) => {
+    stage = opened;
+  },
+  undefined,
+  { encryption: { keys: memoryKeys() } },
+);
 
 /** Holds the answers to one kind of request, or to the first of it, until the test lets each go. */
 async function hold(page: Page, address: RegExp, times = Infinity): Promise<readonly Route[]> {
@@ -29,6 +34,11 @@ async function sent(held: readonly Route[], number: number): Promise<Route> {
     if (route === undefined) throw new Error(`The page has not sent request ${number} yet.`);
     return route;
   });
+}
+
+function refusal(status: number, code: string, detail: string) {
+  const body = JSON.stringify({ code, detail });
+  return { status, contentType: "application/problem+json", body };
 }
 
 const summaryAt = (position: number): string =>
@@ -95,11 +105,7 @@ describeAll("an answer about the list", () => {
     await ask();
     const late = await sent(held, 1);
     await showsNew("the-later-list");
-    await late.fulfill({
-      status: 401,
-      contentType: "application/problem+json",
-      body: JSON.stringify({ code: "UNAUTHORIZED", detail: "Sign in." }),
-    });
+    await late.fulfill(refusal(401, "UNAUTHORIZED", "Sign in."));
     // A page that is signed out asks no more.
     await showsNew("the-list-after-it");
     expect(await page.locator(".sign-in").count()).toBe(0);
@@ -149,5 +155,140 @@ describeAll("a key before the log is there", () => {
     await page.waitForSelector(".steps");
     await page.keyboard.press("ArrowRight");
     await page.waitForSelector(".pill.past >> text=at 6");
+  });
+});
+
+describeAll("a refused command", () => {
+  const moving = "The session moved on.";
+
+  /** Refuses the next command at an address. */
+  async function refuse(page: Page, address: RegExp): Promise<void> {
+    const answer = async (route: Route): Promise<void> =>
+      await route.fulfill(refusal(409, "COMMAND_REFUSED", moving));
+    await page.route(address, answer, { times: 1 });
+  }
+
+  async function seesRefusal(page: Page): Promise<void> {
+    await page.waitForSelector(`.toast[role=alert] >> text=${moving}`);
+    await page.click(".toast >> role=button");
+    await page.waitForSelector(".toast", { state: "detached" });
+  }
+
+  it("says why, whatever it was", async () => {
+    const session = await stage.runtime.session("refusing");
+    await (await session.send("One", { id: "one" })).untilRest();
+    await (await session.send("Two", { replaces: "one" })).untilRest();
+    await session.send("Later", { notBefore: "2100-01-01T00:00:00Z" });
+    const page = await stage.page("#/sessions/refusing");
+    for (const button of ["withdraw", "steer"]) {
+      await refuse(page, /\/queue\//u);
+      await page.click(`.queue button >> text=${button}`);
+      await seesRefusal(page);
+    }
+    await page.getByLabel("The branch before").first().click();
+    await refuse(page, /\/checkout$/u);
+    await page.click("text=Make it the active branch");
+    await seesRefusal(page);
+    await refuse(page, /\/fork$/u);
+    await page.click("#acts");
+    await page.click("text=Fork here");
+    await seesRefusal(page);
+    await stage.go(page, "#/sessions/refund-4711");
+    for (const button of ["Approve", "Deny"]) {
+      await refuse(page, /\/approvals\//u);
+      await page.click(`.question button >> text=${button}`);
+      await seesRefusal(page);
+    }
+    await refuse(page, /\/cancel$/u);
+    await page.click("text=Cancel the turn");
+    await seesRefusal(page);
+    expect(stage.faults.filter((fault) => fault.startsWith("threw"))).toEqual([]);
+  });
+
+  it("says why where the person is by then", async () => {
+    const page = await stage.page("#/sessions/right-to-left");
+    const held = await hold(page, /\/queue$/u, 1);
+    await page.fill("#composer", "Lost?");
+    await page.keyboard.press("Enter");
+    const send = await sent(held, 1);
+    await stage.go(page, "#/sessions/plan-a-trip?position=5");
+    await page.waitForSelector(".pill.past >> text=at 5");
+    await send.fulfill(refusal(409, "COMMAND_REFUSED", moving));
+    await seesRefusal(page);
+    expect(await page.textContent(".pill.past")).toContain("at 5");
+  });
+
+  it("gives the text of a message back, before what was typed since", async () => {
+    const page = await stage.page("#/sessions/right-to-left");
+    const held = await hold(page, /\/queue$/u, 1);
+    await page.fill("#composer", "First.");
+    await page.keyboard.press("Enter");
+    const send = await sent(held, 1);
+    await page.fill("#composer", "Second.");
+    await send.fulfill(refusal(409, "COMMAND_REFUSED", moving));
+    await seesRefusal(page);
+    expect(await page.inputValue("#composer")).toBe("First.\nSecond.");
+  });
+});
+
+describeAll("a preview of a compaction", () => {
+  it("is shown again before the compaction of a session that has moved on since", async () => {
+    const page = await stage.page();
+    const compactions: string[] = [];
+    await page.route(/\/sessions\/plan-a-trip\/compact/u, async (route) => {
+      if (route.request().method() === "POST") compactions.push("asked");
+      const answer = await route.fetch();
+      const preview = JSON.stringify({ ...(await answer.json()), outcome: "compacted" });
+      await route.fulfill({ response: answer, body: preview });
+    });
+    // The page does not hear of it.
+    await hold(page, /\/events\?/u);
+    await stage.go(page, "#/sessions/plan-a-trip");
+    await page.click("#acts");
+    await page.click("text=Compact: preview");
+    await page.waitForSelector(".dialog .verdict");
+    await (await (await stage.runtime.session("plan-a-trip")).send("More.")).untilRest();
+    await page.click("text=Compact now");
+    await page.waitForSelector(".dialog >> text=has moved on since the preview");
+    expect(compactions).toEqual([]);
+    await page.click("text=Compact now");
+    await page.waitForSelector(".dialog", { state: "detached" });
+    await eventually(() => expect(compactions).toEqual(["asked"]));
+  });
+
+  it("of the past compacts nothing", async () => {
+    const page = await stage.page("#/sessions/plan-a-trip?position=12");
+    await page.click("#acts");
+    await page.click("text=Compact: preview");
+    await page.waitForSelector(".dialog .verdict");
+    expect(await page.getByTitle("This is the past").isDisabled()).toBe(true);
+  });
+});
+
+describeAll("content that is redacted while it is shown", () => {
+  it("goes from the conversation, the events, the prompt and the state when the event comes", async () => {
+    const secret = "The code is 4711.";
+    const session = await stage.runtime.session("secret");
+    await (await session.send(secret)).untilRest();
+    const page = await stage.page("#/sessions/secret");
+    await page.waitForSelector(`.message-user >> text=${secret}`);
+    for (const view of ["state", "events", "prompt"]) {
+      await stage.go(page, `#/sessions/secret?view=${view}`);
+      await page.waitForSelector(`.session.view-${view}`);
+    }
+    await page.click("text=Whole prompt");
+    await page.waitForSelector(`.prompt-body >> text=${secret}`);
+    await page.fill("#composer", "A draft");
+    const events = await Array.fromAsync(stage.runtime.log.read("secret"));
+    const at = events.find(({ type }) => type === "message.queued")?.position ?? 0;
+    await session.redact(at);
+    await page.waitForSelector(".prompt-body >> text=[redacted]");
+    await page.waitForSelector(`text=${secret}`, { state: "detached" });
+    expect(await page.inputValue("#composer")).toBe("A draft");
+    for (const view of ["events", "state", "prompt"]) {
+      await stage.go(page, `#/sessions/secret?view=${view}&position=${at}`);
+      await page.waitForSelector(`.session.view-${view}`);
+      await page.waitForSelector(`text=${secret}`, { state: "detached" });
+    }
   });
 });

@@ -10,7 +10,7 @@ import { promisify } from "node:util";
 import { chromium, type Browser, type BrowserContext, type Page } from "playwright-core";
 import { demoAgent } from "../../src/cli/demo/demo-agent.ts";
 import { makeDemoStore } from "../../src/cli/demo/demo-store.ts";
-import { createRuntime, type Runtime } from "../../src/public/index.ts";
+import { createRuntime, type Runtime, type RuntimeOptions } from "../../src/public/index.ts";
 import { serveNode, type NodeServer } from "../../src/public/server.ts";
 import { browserPath } from "../browser/stage.ts";
 import { patience } from "../support/runs.ts";
@@ -78,6 +78,7 @@ export class StudioStage {
   /** @param fill - Makes the store. Default: the demo's. */
   static async open(
     fill: (dir: string) => Promise<unknown> = (dir) => makeDemoStore(dir, Date.now()),
+    options: Pick<RuntimeOptions, "encryption"> = {},
   ): Promise<StudioStage> {
     await builtStudio();
     const dir = await mkdtemp(join(tmpdir(), "turnlog-studio-test-"));
@@ -85,6 +86,7 @@ export class StudioStage {
     const runtime = await createRuntime({
       dir,
       agent: demoAgent(),
+      ...options,
       recovery: "continue",
       graceMs: 1,
     });

@@ -4,7 +4,8 @@
  */
 
 import { useState, type ReactNode } from "react";
-import { client, messageOf, read } from "../data/client.ts";
+import { client, read } from "../data/client.ts";
+import { give } from "../data/give.ts";
 import { figure } from "../data/words.ts";
 import { useRefusal } from "../chat/composer.tsx";
 import { goFrom } from "../shell/place.ts";
@@ -17,11 +18,11 @@ import { saveTranscript } from "./transcript.ts";
 import { VerifyDialog, type Verification } from "./verify-dialog.tsx";
 
 type Shown =
-  | { readonly kind: "compact" | "compare" | "rerun" }
+  | { readonly kind: "compact"; readonly movedOn?: boolean }
+  | { readonly kind: "compare" | "rerun" }
   | { readonly kind: "verified"; readonly verification: Verification }
   | { readonly kind: "replayed"; readonly replayed: Replayed }
-  | { readonly kind: "working" }
-  | { readonly kind: "failed"; readonly words: string };
+  | { readonly kind: "working" };
 
 export function Acts({ seen }: { readonly seen: Seen }) {
   const { feed, at } = seen;
@@ -31,11 +32,10 @@ export function Acts({ seen }: { readonly seen: Seen }) {
   const session = client.session(feed.id);
   const canRun = useRefusal({ at: undefined });
   const act = (work: () => Promise<Shown | undefined>): void => {
-    setOpen(false);
-    setShown({ kind: "working" });
-    work().then(setShown, (error: unknown) =>
-      setShown({ kind: "failed", words: messageOf(error) }),
-    );
+    show({ kind: "working" });
+    void give(async () => setShown(await work())).then((isGiven) => {
+      if (!isGiven) setShown(undefined);
+    });
   };
   const opened = (id: string): undefined => {
     goFrom(feed.id, { page: "session", session: id, view: "chat" });
@@ -144,19 +144,6 @@ export function Acts({ seen }: { readonly seen: Seen }) {
           Working…
         </div>
       )}
-      {shown?.kind === "failed" && (
-        <div className="toast bad" role="alert">
-          {shown.words}
-          <button
-            type="button"
-            className="icon"
-            aria-label="Close"
-            onClick={() => setShown(undefined)}
-          >
-            ×
-          </button>
-        </div>
-      )}
       {shown?.kind === "verified" && (
         <VerifyDialog verification={shown.verification} onClose={() => setShown(undefined)} />
       )}
@@ -164,7 +151,25 @@ export function Acts({ seen }: { readonly seen: Seen }) {
         <ReplayDialog replayed={shown.replayed} onClose={() => setShown(undefined)} />
       )}
       {shown?.kind === "compact" && (
-        <CompactDialog seen={seen} onClose={() => setShown(undefined)} />
+        <CompactDialog
+          seen={seen}
+          movedOn={shown.movedOn === true}
+          onCompact={(previewed) =>
+            act(async () => {
+              if ((await session.preview()).position !== previewed)
+                return { kind: "compact", movedOn: true };
+              await session.compact();
+              return undefined;
+            })
+          }
+          onRestore={(compaction) =>
+            act(async () => {
+              await session.restore(compaction);
+              return undefined;
+            })
+          }
+          onClose={() => setShown(undefined)}
+        />
       )}
       {shown?.kind === "rerun" && <RerunDialog seen={seen} onClose={() => setShown(undefined)} />}
       {shown?.kind === "compare" && (

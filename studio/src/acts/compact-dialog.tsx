@@ -1,7 +1,7 @@
 /** A compaction before it is done: what the prompt would be. Then doing it, or undoing the last one. */
 
-import { useState } from "react";
-import { client, messageOf } from "../data/client.ts";
+import { useRefusal } from "../chat/composer.tsx";
+import { client } from "../data/client.ts";
 import type { Preview } from "../data/types.ts";
 import { useAsked } from "../data/use-asked.ts";
 import { figure, plural } from "../data/words.ts";
@@ -12,29 +12,30 @@ import { PromptMessage } from "../time/prompt-message.tsx";
 
 export function CompactDialog({
   seen,
+  movedOn,
+  onCompact,
+  onRestore,
   onClose,
 }: {
   readonly seen: Seen;
+  /** Whether this is another preview than the one that the person agreed to. */
+  readonly movedOn: boolean;
+  readonly onCompact: (previewed: number) => void;
+  readonly onRestore: (compaction: number) => void;
   readonly onClose: () => void;
 }) {
-  const { feed, at, end } = seen;
+  const { feed, at, end, reading } = seen;
   const session = client.session(feed.id);
-  const { answer, error } = useAsked<Preview>(`${feed.id} ${at ?? end}`, () => session.preview(at));
-  const [failure, setFailure] = useState<string>();
-  const [isBusy, setBusy] = useState(false);
+  const { answer, error } = useAsked<Preview>(`${at ?? end} ${reading}`, () => session.preview(at));
+  const refusal = useRefusal(seen);
   const last = feed.rows.findLast(({ event }) => event.type === "context.compacted");
-  const act = async (work: () => Promise<unknown>): Promise<void> => {
-    setBusy(true);
-    try {
-      await work();
-      onClose();
-    } catch (problem) {
-      setFailure(messageOf(problem));
-      setBusy(false);
-    }
-  };
   return (
     <Dialog title="Compaction" onClose={onClose} wide>
+      {movedOn && (
+        <p className="notice" role="status">
+          Nothing was compacted: the session has moved on since the preview. This is a new one.
+        </p>
+      )}
       {error !== undefined && <Failure title="No preview" message={error} />}
       {answer === undefined && error === undefined && <Loading words="Planning…" />}
       {answer !== undefined && (
@@ -57,26 +58,18 @@ export function CompactDialog({
           </ol>
         </>
       )}
-      {failure !== undefined && (
-        <p className="error" role="alert">
-          {failure}
-        </p>
-      )}
       <div className="dialog-foot">
         {last !== undefined && (
-          <button
-            type="button"
-            disabled={isBusy}
-            onClick={() => void act(() => session.restore(last.event.position))}
-          >
+          <button type="button" onClick={() => onRestore(last.event.position)}>
             Undo the compaction at {figure(last.event.position)}
           </button>
         )}
         <button
           type="button"
           className="primary"
-          disabled={isBusy || answer?.outcome !== "compacted"}
-          onClick={() => void act(() => session.compact())}
+          title={refusal}
+          disabled={refusal !== undefined || answer?.outcome !== "compacted"}
+          onClick={() => answer !== undefined && onCompact(answer.position)}
         >
           Compact now
         </button>

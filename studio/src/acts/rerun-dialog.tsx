@@ -2,6 +2,7 @@
 
 import { useState, type SubmitEvent } from "react";
 import { client, messageOf } from "../data/client.ts";
+import { refused } from "../data/give.ts";
 import { figure } from "../data/words.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { goFrom } from "../shell/place.ts";
@@ -16,7 +17,8 @@ export function RerunDialog({
 }) {
   const [failure, setFailure] = useState<string>();
   const [isBusy, setBusy] = useState(false);
-  const run = async (fields: FormData): Promise<void> => {
+  const run = async (form: HTMLFormElement): Promise<void> => {
+    const fields = new FormData(form);
     setBusy(true);
     try {
       const { session } = await client.http.json<{ readonly session: string }>({
@@ -31,13 +33,14 @@ export function RerunDialog({
       onClose();
       goFrom(feed.id, { page: "session", session, view: "chat" });
     } catch (problem) {
+      if (!form.isConnected) return refused(problem);
       setFailure(messageOf(problem));
       setBusy(false);
     }
   };
   const submit = (event: SubmitEvent<HTMLFormElement>): void => {
     event.preventDefault();
-    void run(new FormData(event.currentTarget));
+    void run(event.currentTarget);
   };
   return (
     <Dialog title="Rerun in a fork" onClose={onClose} wide>

@@ -4,6 +4,7 @@ import { memo, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useStat
 import { useSelector } from "@xstate/store-react";
 import { readUIMessages, type UIMessagesState } from "../../../src/public/ui.ts";
 import { client } from "../data/client.ts";
+import { give } from "../data/give.ts";
 import { plural } from "../data/words.ts";
 import { Blank, Loading } from "../parts/loading.tsx";
 import type { Seen } from "../shell/seen.ts";
@@ -142,7 +143,7 @@ function LeftBranch({
         <button
           type="button"
           className="link"
-          onClick={() => void client.session(feed.id).checkout(branch.id)}
+          onClick={() => void give(() => client.session(feed.id).checkout(branch.id))}
         >
           Make it the active branch
         </button>

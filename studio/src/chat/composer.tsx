@@ -3,6 +3,7 @@
 import { useState } from "react";
 import { useSelector } from "@xstate/store-react";
 import { client } from "../data/client.ts";
+import { give } from "../data/give.ts";
 import { sessionsStore } from "../data/sessions.ts";
 import { figure } from "../data/words.ts";
 import { moveIn } from "../shell/place.ts";
@@ -60,7 +61,7 @@ export function Composer({ seen }: { readonly seen: Seen }) {
                 <option value="steer">at the next step</option>
               </select>
             </label>
-            <button type="button" onClick={() => void session.cancel()}>
+            <button type="button" onClick={() => void give(() => session.cancel())}>
               Cancel the turn
             </button>
           </>

@@ -1,6 +1,7 @@
 /** The messages that wait, in the order of their delivery. */
 
 import { client } from "../data/client.ts";
+import { give } from "../data/give.ts";
 import type { StateAt } from "../data/types.ts";
 import { oneLine } from "../data/words.ts";
 
@@ -34,14 +35,14 @@ export function Queue({
                 <button
                   type="button"
                   className="link"
-                  onClick={() => void open.reschedule(message.id, other)}
+                  onClick={() => void give(() => open.reschedule(message.id, other))}
                 >
                   {other === "steer" ? "steer" : "after the turn"}
                 </button>
                 <button
                   type="button"
                   className="link"
-                  onClick={() => void open.withdraw(message.id)}
+                  onClick={() => void give(() => open.withdraw(message.id))}
                 >
                   withdraw
                 </button>

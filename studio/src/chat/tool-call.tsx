@@ -2,7 +2,8 @@
 
 import { useState } from "react";
 import type { SessionMessage } from "../../../src/public/ui.ts";
-import { client, messageOf } from "../data/client.ts";
+import { client } from "../data/client.ts";
+import { give } from "../data/give.ts";
 import { oneLine } from "../data/words.ts";
 import { JsonView } from "../parts/json-view.tsx";
 
@@ -93,17 +94,12 @@ function Question({
   readonly canAnswer: string | undefined;
 }) {
   const [sent, setSent] = useState<"approved" | "denied">();
-  const [error, setError] = useState<string>();
   const answer = async (isApproved: boolean): Promise<void> => {
     setSent(isApproved ? "approved" : "denied");
-    try {
-      await (isApproved
-        ? client.approve(id)
-        : client.deny(id, { reason: "Denied in the studio." }));
-    } catch (failure) {
-      setSent(undefined);
-      setError(messageOf(failure));
-    }
+    const isGiven = await give(() =>
+      isApproved ? client.approve(id) : client.deny(id, { reason: "Denied in the studio." }),
+    );
+    if (!isGiven) setSent(undefined);
   };
   const isOff = canAnswer !== undefined || sent !== undefined;
   return (
@@ -116,11 +112,6 @@ function Question({
         Deny
       </button>
       {canAnswer !== undefined && <span className="dim">{canAnswer}</span>}
-      {error !== undefined && (
-        <span className="error" role="alert">
-          {error}
-        </span>
-      )}
     </div>
   );
 }

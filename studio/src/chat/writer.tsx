@@ -1,7 +1,7 @@
 /** A field to write a message in: Enter sends, Shift and Enter begin a line. */
 
 import { useEffect, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
-import { messageOf } from "../data/client.ts";
+import { give } from "../data/give.ts";
 
 export function Writer({
   label,
@@ -27,7 +27,6 @@ export function Writer({
   readonly children?: ReactNode;
 }) {
   const [text, setText] = useState(initial);
-  const [error, setError] = useState<string>();
   const field = useRef<HTMLTextAreaElement>(null);
   useEffect(() => {
     if (initial !== "") field.current?.focus();
@@ -36,13 +35,9 @@ export function Writer({
     const message = text.trim();
     if (message === "" || refusal !== undefined) return;
     setText("");
-    setError(undefined);
-    try {
-      await onSend(message);
-    } catch (failure) {
-      setText(text);
-      setError(messageOf(failure));
-    }
+    // Before what was typed since.
+    if (!(await give(() => onSend(message))))
+      setText((typed) => (typed === "" ? text : `${text}\n${typed}`));
   };
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.key === "Escape") onCancel?.();
@@ -73,11 +68,6 @@ export function Writer({
       <div className="writer-foot">
         {children}
         <span className="grow" />
-        {error !== undefined && (
-          <span className="error" role="alert">
-            {error}
-          </span>
-        )}
         {onCancel !== undefined && (
           <button type="button" onClick={onCancel}>
             Leave

@@ -27,8 +27,10 @@ function Both({ left, right }: { readonly left: SessionFeed; readonly right: Ses
   const one = useSelector(left.store, ({ context }) => context);
   const other = useSelector(right.store, ({ context }) => context);
   const [onlyDifferent, setOnlyDifferent] = useState(false);
-  const states = useAsked(`${left.id} ${right.id}`, async (signal) =>
-    Promise.all([left, right].map(({ id }) => read<StateAt>(id, "state", {}, signal))),
+  const states = useAsked(
+    `${left.id} ${right.id} ${one.reading} ${other.reading}`,
+    async (signal) =>
+      Promise.all([left, right].map(({ id }) => read<StateAt>(id, "state", {}, signal))),
   ).answer;
   const shared = sharedUpTo(left.id, right.id, states);
   const pairs = useMemo(

@@ -22,6 +22,8 @@ interface FeedState {
   readonly revision: number;
   /** Changes with each structural event, not with deltas. */
   readonly structure: number;
+  /** How often the log was read from its beginning: again after a redaction, which is about earlier events. */
+  readonly reading: number;
   readonly messages: UIMessagesState;
   /** Whether the messages are those of the whole log; of its last turns otherwise. */
   readonly isWhole: boolean;
@@ -59,6 +61,7 @@ function newStore(messages: UIMessagesState) {
     position: 0,
     revision: 0,
     structure: 0,
+    reading: 1,
     messages,
     isWhole: false,
     problems: [],
@@ -78,7 +81,7 @@ export class SessionFeed {
   readonly id: string;
   /** Grows, and its last row is replaced; `position` of the store says when. */
   readonly rows: Row[] = [];
-  readonly steps = new StepList();
+  steps = new StepList();
   readonly store: ReturnType<typeof newStore>;
   readonly #fold: ReturnType<typeof uiMessages>;
   readonly #checkpoints: { readonly row: number; readonly state: UIMessagesState }[] = [];
@@ -144,6 +147,8 @@ export class SessionFeed {
       const to = newest === undefined ? undefined : newest.from - 1;
       while (from !== undefined) {
         const page: LogPage = await read<LogPage>(this.id, "log", { from, to }, this.#signal);
+        if (newest === undefined && page.rows.some(({ event }) => isRedaction(event)))
+          return this.#readAgain();
         this.#add(page);
         from = page.next;
       }
@@ -224,7 +229,30 @@ export class SessionFeed {
     });
   }
 
+  /** What was shown goes at once, the answers to questions with the next ones. */
+  #readAgain(): void {
+    this.#source?.close();
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#waiting = [];
+    this.rows.length = 0;
+    this.#checkpoints.length = 0;
+    this.steps = new StepList();
+    this.#state = this.#fold.initial;
+    const { reading } = this.store.getSnapshot().context;
+    this.#change({
+      position: 0,
+      structure: ++this.#structure,
+      reading: reading + 1,
+      messages: this.#state,
+      isWhole: false,
+      problems: [],
+    });
+    void this.#run();
+  }
+
   #take(event: SessionEvent): void {
+    if (isRedaction(event)) return this.#readAgain();
     this.#waiting.push(event);
     this.#timer ??= setTimeout(() => this.#flush(), document.hidden ? HIDDEN_MS : LIVE_MS);
   }
@@ -260,4 +288,8 @@ export class SessionFeed {
   #change(change: Partial<FeedState>): void {
     this.store.trigger.changed({ change });
   }
+}
+
+function isRedaction({ type }: SessionEvent): boolean {
+  return type === "session.redacted";
 }

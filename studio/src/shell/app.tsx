@@ -4,6 +4,7 @@ import { useEffect, useState } from "react";
 import { useSelector } from "@xstate/store-react";
 import { Compare } from "../compare/compare.tsx";
 import { followSessions, sessionsStore } from "../data/sessions.ts";
+import { Refusal } from "../parts/refusal.tsx";
 import { SessionList } from "../sessions/session-list.tsx";
 import { Help } from "./help.tsx";
 import { useKeys, type Key } from "./keys.ts";
@@ -149,6 +150,7 @@ export function App() {
           />
         )}
       </main>
+      <Refusal />
       {isHelpOpen && <Help keys={keys} onClose={() => setHelp(false)} />}
     </div>
   );

@@ -10,6 +10,8 @@ export interface Seen {
   readonly at: number | undefined;
   /** The last position of the log. */
   readonly end: number;
+  /** How often the log was read: content that earlier answers have may be redacted. */
+  readonly reading: number;
   /** Changes with each structural event. */
   readonly structure: number;
   /** False while the beginning of a long log is loaded. */

@@ -36,7 +36,7 @@ function useFeed(id: string): SessionFeed | undefined {
   return feed;
 }
 
-const shownKeys = ["connection", "error", "structure", "problems", "isWhole"] as const;
+const shownKeys = ["connection", "error", "structure", "reading", "problems", "isWhole"] as const;
 
 export function SessionPage({ place }: { readonly place: SessionPlace }) {
   const feed = useFeed(place.session);
@@ -45,7 +45,7 @@ export function SessionPage({ place }: { readonly place: SessionPlace }) {
 
 function Opened({ feed, place }: { readonly feed: SessionFeed; readonly place: SessionPlace }) {
   // Not the messages and not the position: deltas change them, and most panels do not show deltas.
-  const { connection, error, structure, problems, isWhole } = useSelector(
+  const { connection, error, structure, reading, problems, isWhole } = useSelector(
     feed.store,
     ({ context }) => context,
     (one, other) => shownKeys.every((key) => one?.[key] === other[key]),
@@ -54,7 +54,7 @@ function Opened({ feed, place }: { readonly feed: SessionFeed; readonly place: S
   const isReady = end > 0;
   const at = place.position === undefined || !isReady ? undefined : Math.min(place.position, end);
   const live = isWhole ? `live ${structure}` : "loading";
-  const key = !isReady ? undefined : at === undefined ? live : `at ${at}`;
+  const key = !isReady ? undefined : at === undefined ? live : `at ${at} ${reading}`;
   const asked = useAsked(key, (signal) =>
     read<StateAt>(feed.id, "state", { position: at }, signal),
   );
@@ -63,6 +63,7 @@ function Opened({ feed, place }: { readonly feed: SessionFeed; readonly place: S
     feed,
     at,
     end,
+    reading,
     structure,
     isWhole,
     steps,

@@ -2,6 +2,7 @@
 
 import { useDeferredValue, useMemo, useRef, useState } from "react";
 import { useSelector } from "@xstate/store-react";
+import { give } from "../data/give.ts";
 import { indexAt } from "../data/rows.ts";
 import { endOf, type Row } from "../data/types.ts";
 import { exactTime, figure, plural } from "../data/words.ts";
@@ -118,7 +119,7 @@ function Chosen({
       <header>
         <h3 className={`family-${familyOf(event.type)}`}>{event.type}</h3>
         <span className="grow" />
-        <button ref={copied} type="button" className="link" onClick={() => void copy()}>
+        <button ref={copied} type="button" className="link" onClick={() => void give(copy)}>
           Copy JSON
         </button>
       </header>

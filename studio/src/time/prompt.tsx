@@ -28,7 +28,7 @@ interface Answer {
 }
 
 export function Prompt({ seen }: { readonly seen: Seen }) {
-  const { feed, steps } = seen;
+  const { feed, steps, reading } = seen;
   const position = positionOf(seen);
   const [which, setWhich] = useState<Which>("sent");
   const [isWhole, setWhole] = useState(false);
@@ -37,21 +37,29 @@ export function Prompt({ seen }: { readonly seen: Seen }) {
   const at = isSent ? Math.max(1, step.position - 1) : position;
   const before = isSent ? steps[steps.indexOf(step) - 1] : step;
   const from = before === undefined ? undefined : Math.max(1, before.position - 1);
-  const { answer, error } = useAsked<Answer>(`${at} ${from} ${isSent}`, async (signal) => {
-    const [{ messages }, diff] = await Promise.all([
-      read<{ readonly messages: readonly Message[] }>(feed.id, "prompt", { position: at }, signal),
-      from === undefined
-        ? undefined
-        : read<Diff>(feed.id, "diff", { before: from, after: at }, signal),
-    ]);
-    return {
-      at,
-      messages,
-      ...(isSent ? { step } : {}),
-      ...(before === undefined ? {} : { before }),
-      ...(diff === undefined ? {} : { diff }),
-    };
-  });
+  const { answer, error } = useAsked<Answer>(
+    `${at} ${from} ${isSent} ${reading}`,
+    async (signal) => {
+      const [{ messages }, diff] = await Promise.all([
+        read<{ readonly messages: readonly Message[] }>(
+          feed.id,
+          "prompt",
+          { position: at },
+          signal,
+        ),
+        from === undefined
+          ? undefined
+          : read<Diff>(feed.id, "diff", { before: from, after: at }, signal),
+      ]);
+      return {
+        at,
+        messages,
+        ...(isSent ? { step } : {}),
+        ...(before === undefined ? {} : { before }),
+        ...(diff === undefined ? {} : { diff }),
+      };
+    },
+  );
   const drawn = answer?.at ?? at;
   const agent = useMemo(() => agentAt(feed.rows, drawn), [feed, drawn, seen.structure]);
   return (
