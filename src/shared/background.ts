@@ -57,11 +57,14 @@ export async function untilDone<Result>(
 /** What a store away or a full disk ends with. Errors of a log that is not ours may mean anything. */
 const ofOutages: ReadonlySet<string> = new Set(["LOG_FAILED", "LOG_FULL", "LOG_READ_ONLY"]);
 
+export function isOutage(error: unknown): boolean {
+  return TurnlogError.isInstance(error) && ofOutages.has(error.code);
+}
+
 /** Whether a later try may succeed without a repair of what is stored. */
 function mayPass(error: unknown): boolean {
   if (!TurnlogError.isInstance(error)) return true;
-  if (error.code === "SESSION_FAILED") return mayPass(error.cause);
-  return ofOutages.has(error.code);
+  return error.code === "SESSION_FAILED" ? mayPass(error.cause) : isOutage(error);
 }
 
 export interface BackgroundOptions {

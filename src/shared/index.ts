@@ -8,7 +8,7 @@ export {
   unlessAborted,
   untilAborted,
 } from "./abort.ts";
-export { Background, untilDone, Unfinished } from "./background.ts";
+export { Background, isOutage, untilDone, Unfinished } from "./background.ts";
 export { withFullStop, withMessages, textLines, wellFormed } from "./text.ts";
 export { readableError, toJson, toStoredError, unreadable } from "./json-value.ts";
 export {

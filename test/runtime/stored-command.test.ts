@@ -1,7 +1,7 @@
 /** A command for a session that another process runs: executed once, there or here, and its answer is read. */
 
 import { setImmediate } from "node:timers/promises";
-import { expect, it, vi } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import {
   elsewhere,
   type EventLog,
@@ -142,6 +142,53 @@ it.each<[string, JsonValue]>([
     session: "s",
     message: expect.stringMatching(/cannot be read.*Do not repeat.*same release/s) as unknown,
   });
+});
+
+const odd = async (): Promise<never> => {
+  throw new TypeError("Odd.");
+};
+const unknown = { error: { code: "SERVER_FAILED", message: expect.any(String) as string } };
+
+it("a command that fails in an unknown way is answered and executed once, with one warning of the cause", async () => {
+  const inbox = new MemoryInbox();
+  const failing = vi.fn(odd);
+  const log = wrapLog(await openMemoryLog(), { inbox, delete: failing });
+  const onWarning = vi.fn();
+  await using runtime = await createRuntime({
+    log,
+    agent: { model: scriptedModel([]) },
+    onWarning,
+  });
+  await runtime.session("s");
+  await inbox.post("s", { id: "c", name: "delete", args: [] });
+  await eventually(() => {
+    inbox.due();
+    expect(inbox.answers).toEqual([unknown]);
+  });
+  inbox.due();
+  await setImmediate();
+  expect(failing).toHaveBeenCalledTimes(1);
+  expect(onWarning.mock.calls).toEqual([
+    [expect.objectContaining({ session: "s", cause: new TypeError("Odd.") })],
+  ]);
+});
+
+it("a session that cannot be opened for an unknown reason answers its commands, with one warning of the cause", async () => {
+  const inbox = new MemoryInbox();
+  const opening = vi.fn(odd);
+  const log = wrapLog(await openMemoryLog(), { inbox, ownership: { claim: opening } });
+  const onWarning = vi.fn();
+  await using _ = await createRuntime({ log, agent: { model: scriptedModel([]) }, onWarning });
+  vi.useFakeTimers({ toFake: ["performance"] });
+  onTestFinished(() => void vi.useRealTimers());
+  for (const tries of [1, 2, 3]) {
+    await inbox.post("s", { id: `c${tries}`, name: "setMetadata", args: [{}] });
+    inbox.due();
+    await eventually(() => expect(inbox.answers).toHaveLength(tries));
+    vi.advanceTimersByTime(60_000);
+  }
+  expect(inbox.answers).toEqual([unknown, unknown, unknown]);
+  expect(onWarning).toHaveBeenCalledTimes(1);
 });
 
 it("a command that the inbox lists no more is forgotten: its id may be of a new one", async () => {

@@ -98,6 +98,7 @@ export interface Inbox {
    * Calls `see` with each session that this process should attend to, again and again while that lasts:
    * commands wait and no other living process runs it, or the process that ran it died or gave it up
    * unfinished. Several processes may hear of the same session; `claim` decides.
+   * @param failed - Told once of a failure to look that is no outage, until it has passed.
    */
-  onDue(see: (session: string) => void): Disposable;
+  onDue(see: (session: string) => void, failed?: (error: unknown) => void): Disposable;
 }

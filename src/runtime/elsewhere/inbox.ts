@@ -42,16 +42,21 @@ interface Line {
 export class SessionInbox implements Disposable {
   readonly #options: SessionInboxOptions;
   readonly #lines = new Map<string, Line>();
-  readonly #left = new Map<string, number>();
+  readonly #left = new Map<string, { readonly until: number; readonly why: string }>();
   readonly #running = new Set<Promise<void>>();
   readonly #due: Disposable;
   #isClosed = false;
 
   constructor(options: SessionInboxOptions) {
     this.#options = options;
-    this.#due = options.inbox.onDue((session) => {
-      this.#see(session);
-    });
+    this.#due = options.inbox.onDue(
+      (session) => {
+        this.#see(session);
+      },
+      (error) => {
+        options.upkeep.onWarning(notFound(error));
+      },
+    );
   }
 
   /** Begins no more commands. */
@@ -71,7 +76,7 @@ export class SessionInbox implements Disposable {
       begun: new Set(),
       last: Promise.resolve(),
     };
-    if (this.#isClosed || line.looking || (this.#left.get(session) ?? 0) > performance.now())
+    if (this.#isClosed || line.looking || (this.#left.get(session)?.until ?? 0) > performance.now())
       return;
     this.#lines.set(session, line);
     line.looking = true;
@@ -97,8 +102,10 @@ export class SessionInbox implements Disposable {
     } catch (error) {
       const why = causeOf(error);
       if (this.#isClosed || isElsewhere(why)) return;
-      this.#left.set(session, performance.now() + BACK_OFF_MS);
-      if (await this.#isRefused(session, line, why)) upkeep.onWarning(notAttended(session, why));
+      const warning = notAttended(session, why);
+      const isKnown = this.#left.get(session)?.why === warning.message;
+      this.#left.set(session, { until: performance.now() + BACK_OFF_MS, why: warning.message });
+      if ((await this.#isRefused(session, line, why)) && !isKnown) upkeep.onWarning(warning);
     } finally {
       line.looking = false;
     }
@@ -142,7 +149,11 @@ export class SessionInbox implements Disposable {
       if (result === undefined) return {};
       return { value: isTurn(result) ? { messageId: result.messageId } : toJson(result) };
     } catch (error) {
-      if (!TurnlogError.isInstance(error)) throw error;
+      if (!TurnlogError.isInstance(error)) {
+        if (this.#isClosed) throw error;
+        upkeep.onWarning(notAttended(session, error));
+        return { error: answerError(error) };
+      }
       const isOfChild = isElsewhere(error) && !isElsewhere(error, session);
       if (leftToOthers.has(error.code) && !isOfChild) throw error;
       return { error: answerError(error) };
@@ -150,11 +161,11 @@ export class SessionInbox implements Disposable {
   }
 
   /**
-   * A session that cannot be opened by its content refuses its commands; one that lacks its agent waits. A deleted
-   * session still answers its deletion. @returns whether that is worth a warning
+   * A session that cannot be opened by its content, or fails in an unknown way, refuses its commands; one that lacks
+   * its agent waits. A deleted session still answers its deletion. @returns whether that is worth a warning
    */
   async #isRefused(session: string, line: Line, error: unknown): Promise<boolean> {
-    if (!TurnlogError.isInstance(error) || !forGood.has(error.code)) return true;
+    if (TurnlogError.isInstance(error) && !forGood.has(error.code)) return true;
     const { inbox } = this.#options;
     let refused = 0;
     try {
@@ -169,7 +180,7 @@ export class SessionInbox implements Disposable {
     } catch {
       return true;
     }
-    return error.code !== "SESSION_DELETED" || refused > 0;
+    return refused > 0 || !(TurnlogError.isInstance(error) && error.code === "SESSION_DELETED");
   }
 }
 
@@ -191,7 +202,15 @@ function isTurn(value: unknown): value is { readonly messageId: string } {
   return typeof value === "object" && value !== null && "untilRest" in value;
 }
 
-function answerError({ code, message, position, details }: TurnlogError): ErrorAnswer {
+/** Errors of other classes keep their text in this process, which warns of them. */
+function answerError(error: unknown): ErrorAnswer {
+  if (!TurnlogError.isInstance(error))
+    return {
+      code: "SERVER_FAILED",
+      message:
+        "The process that runs the session failed in an unknown way. Its `onWarning` got the cause. Read the session to see what changed before you repeat the call.",
+    };
+  const { code, message, position, details } = error;
   return {
     code,
     message,
@@ -211,11 +230,22 @@ function causeOf(error: unknown): unknown {
   return isElsewhere(error) && error instanceof Error ? (error.cause ?? error) : error;
 }
 
+function notFound(cause: unknown): TurnlogError {
+  return new TurnlogError(
+    "LOG_FAILED",
+    `The sessions that need a process could not be looked for, and are looked for again: ${reasonOf(cause)}`,
+    { cause },
+  );
+}
+
+function reasonOf(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause);
+}
+
 function notAttended(session: string, cause: unknown): TurnlogError {
-  const why = cause instanceof Error ? cause.message : String(cause);
   return new TurnlogError(
     "SESSION_FAILED",
-    `Session ${session} needs a process to continue it, but could not be continued here: ${why}`,
+    `Session ${session} needs a process to continue it, but could not be continued here: ${reasonOf(cause)}`,
     { session, cause },
   );
 }

@@ -82,8 +82,8 @@ export class EncryptedInbox implements Inbox {
     this.#keys.delete(id);
   }
 
-  onDue(see: (session: string) => void): Disposable {
-    return this.#inbox.onDue(see);
+  onDue(...listener: Parameters<Inbox["onDue"]>): Disposable {
+    return this.#inbox.onDue(...listener);
   }
 
   async #keyOf(session: string): Promise<Buffer | undefined> {

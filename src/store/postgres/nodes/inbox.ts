@@ -3,7 +3,7 @@
  * query at an interval, or after a hint, finds what is due here and the answers that are waited for.
  */
 
-import { onAbort } from "../../../shared/index.ts";
+import { isOutage, onAbort } from "../../../shared/index.ts";
 import { z } from "zod";
 import {
   jsonSchema,
@@ -43,13 +43,18 @@ interface Waiting extends PromiseWithResolvers<JsonValue> {
   readonly id: string;
 }
 
+type Seeing = (session: string) => void;
+type Failed = (error: unknown) => void;
+
 export class Commands implements Inbox {
   readonly #options: CommandsOptions;
-  readonly #listeners = new Set<(session: string) => void>();
+  readonly #listeners = new Map<Seeing, Failed | undefined>();
   readonly #waiting = new Set<Waiting>();
   #timer: NodeJS.Timeout | undefined;
   #asking: Promise<void> | undefined;
   #again = false;
+  /** Whether the listeners were told of the failure that lasts. */
+  #isTold = false;
   #ended = false;
 
   constructor(options: CommandsOptions) {
@@ -103,8 +108,8 @@ export class Commands implements Inbox {
     this.#options.tell();
   }
 
-  onDue(see: (session: string) => void): Disposable {
-    this.#listeners.add(see);
+  onDue(see: Seeing, failed?: Failed): Disposable {
+    this.#listeners.set(see, failed);
     this.#options.listen();
     this.hint();
     return {
@@ -134,14 +139,25 @@ export class Commands implements Inbox {
     clearTimeout(this.#timer);
     do {
       this.#again = false;
-      // A database that does not answer now is queried again at the next interval.
-      await Promise.all([this.#findDue(), this.#findAnswers()]).catch(() => {});
+      try {
+        await Promise.all([this.#findDue(), this.#findAnswers()]);
+        this.#isTold = false;
+      } catch (error) {
+        // A database that does not answer now is queried again at the next interval.
+        if (!isOutage(error)) this.#fail(error);
+      }
     } while (this.#isAskedAgain());
     this.#asking = undefined;
     if (this.#ended || (this.#listeners.size === 0 && this.#waiting.size === 0)) return;
     this.#timer = setTimeout(() => {
       this.hint();
     }, this.#options.intervalMs).unref();
+  }
+
+  #fail(error: unknown): void {
+    for (const { reject } of this.#waiting) reject(error);
+    if (!this.#isTold) for (const failed of this.#listeners.values()) failed?.(error);
+    this.#isTold = true;
   }
 
   #isAskedAgain(): boolean {
@@ -162,7 +178,7 @@ export class Commands implements Inbox {
       [node()],
     );
     for (const { session } of parseRows(dueSchema, rows))
-      for (const see of this.#listeners) see(session);
+      for (const see of this.#listeners.keys()) see(session);
   }
 
   async #findAnswers(): Promise<void> {
