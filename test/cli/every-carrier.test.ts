@@ -1,6 +1,7 @@
 /** Every command prints and does the same in a folder, through the process that has it open, and on a server. */
 
 import { afterEach, expect, it } from "vitest";
+import type { Runtime } from "../../src/public/index.ts";
 import { serveNode } from "../../src/server/index.ts";
 import { run } from "./command-line.ts";
 import { chatting, everyCommand, openRuntime, prepare, type Carrier } from "./every-carrier.ts";
@@ -12,32 +13,27 @@ afterEach(async () => {
   for (const end of ends.splice(0).toReversed()) await end();
 });
 
-/** A folder that nobody has open. */
-async function closed(): Promise<Carrier> {
+async function prepared(dir: string): Promise<Carrier & { readonly runtime: Runtime }> {
   const folder = await temporaryFolder({});
   ends.push(() => folder[Symbol.asyncDispose]());
-  const runtime = await openRuntime(folder, { dir: folder.at(".turnlog") });
+  const runtime = await openRuntime(folder, { dir: folder.at(dir) });
+  ends.push(() => runtime.close());
   await prepare(runtime);
-  await runtime.close();
-  return { folder, options: ["--keys", "keys"] };
+  return { folder, runtime, options: ["--keys", "keys"] };
 }
 
 /** A folder that another runtime has open. */
-async function inUse(): Promise<Carrier> {
-  const folder = await temporaryFolder({});
-  ends.push(() => folder[Symbol.asyncDispose]());
-  const runtime = await openRuntime(folder, { dir: folder.at(".turnlog") });
-  ends.push(() => runtime.close());
-  await prepare(runtime);
-  return { folder, options: ["--keys", "keys"] };
+const inUse = (): Promise<Carrier> => prepared(".turnlog");
+
+/** A folder that nobody has open. */
+async function closed(): Promise<Carrier> {
+  const { runtime, ...carrier } = await prepared(".turnlog");
+  await runtime.close();
+  return carrier;
 }
 
 async function served(): Promise<Carrier> {
-  const folder = await temporaryFolder({});
-  ends.push(() => folder[Symbol.asyncDispose]());
-  const runtime = await openRuntime(folder, { dir: folder.at("elsewhere") });
-  ends.push(() => runtime.close());
-  await prepare(runtime);
+  const { folder, runtime } = await prepared("elsewhere");
   const server = await serveNode(runtime, { port: 0, token: "a token of the server" });
   ends.push(() => server.close());
   return {
