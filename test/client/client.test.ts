@@ -5,6 +5,7 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createClient, type Client } from "../../src/public/client.ts";
 import { TurnlogError, type SessionEvent } from "../../src/public/index.ts";
 import { runs } from "../support/runs.ts";
+import { tableRoutes } from "./table-source.ts";
 import { json, problem, protocol, ScriptedServer, stream, unreachable } from "./scripted-server.ts";
 
 function clientOf(server: ScriptedServer, options: object = {}): Client {
@@ -246,6 +247,14 @@ describe("each method passes on all that it is given", () => {
     ],
     "GET /api/sessions/s/export": [(client) => client.session("s").export()],
   };
+
+  it("in a case of this test", () => {
+    const source = Object.values(cases).map(([call]) => String(call));
+    const called = Object.keys(tableRoutes()).filter((name) =>
+      source.some((text) => text.includes(`.${name}(`)),
+    );
+    expect(called).toEqual(Object.keys(tableRoutes()));
+  });
 
   it.each(Object.entries(cases))("%s", async (request, [call, body]) => {
     const server = new ScriptedServer(json({ session: "s" }));

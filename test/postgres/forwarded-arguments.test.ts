@@ -7,6 +7,7 @@ import { isDeepStrictEqual } from "node:util";
 import { tool } from "ai";
 import { z } from "zod";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { commands, reads } from "../../src/commands/index.ts";
 import {
   defineEvents,
   TurnlogError,
@@ -185,6 +186,11 @@ const places: Readonly<Record<string, readonly Place[]>> = {
   redact: [first, (value) => [[value]], firstIn("from"), behind(1)(), behind(1)("reason")],
   close: [first],
 };
+
+it("has places for every command that another process may execute", () => {
+  const forwarded = [...commands, ...reads].filter(({ isForwarded }) => isForwarded);
+  expect(Object.keys(places).toSorted()).toEqual(forwarded.map(({ name }) => name).toSorted());
+});
 
 const events = defineEvents({
   "app.noted": z.object({ note: z.unknown() }),

@@ -1,11 +1,15 @@
 /** The log names the person who did something, by the name that `authorize` gives. */
 
 import { once } from "node:events";
+import { tool } from "ai";
 import { describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import type { SessionEvent } from "../../src/events/index.ts";
+import { commands as catalogue } from "../../src/commands/index.ts";
 import { gate, scriptedModel } from "../../src/models/index.ts";
-import { saying } from "../support/script.ts";
+import { encryptedLog, memoryKeys, openMemoryLog, type Agent } from "../../src/public/index.ts";
+import { nothing } from "../runtime/tools.ts";
+import { call, calling, saying } from "../support/script.ts";
 import { serving, type Serving } from "./serving.ts";
 
 const authorize = ({ headers }: Request) => ({ actor: headers.get("x-user") ?? "nobody" });
@@ -127,6 +131,68 @@ it("deletions", async () => {
   expect(await Array.fromAsync(open.runtime.log.deleted())).toEqual([
     { session: "s", revision: 1, by: "ann" },
   ]);
+});
+
+describe("each command that records who gave it", () => {
+  /** A request for each. `busy`: while a turn waits for an approval and an output. */
+  const rows: Readonly<Record<string, Row>> = {
+    send: { path: "/queue", body: { message: "one" } },
+    withdraw: { path: "/queue/later", method: "DELETE" },
+    cancel: { path: "/cancel", body: {}, busy: true },
+    approve: { path: "/api/approvals/APPROVAL", body: { approved: true }, busy: true },
+    deny: { path: "/api/approvals/APPROVAL", body: { approved: false }, busy: true },
+    answerCall: { path: "/api/outputs/REQUEST", body: { output: 1 }, busy: true },
+    compact: { path: "/compact", body: {} },
+    rewind: { path: "/rewind", body: { beforeTurn: 2 } },
+    checkout: { path: "/checkout", body: { branch: 1 } },
+    regenerate: { path: "/regenerate", body: {} },
+    redact: { path: "/redact", body: { what: 2 } },
+  };
+  interface Row {
+    readonly path: string;
+    readonly body?: object;
+    readonly method?: string;
+    readonly busy?: boolean;
+  }
+  const agent: Agent = {
+    model: scriptedModel(({ prompt }) =>
+      JSON.stringify(prompt.at(-1)).includes("Act.")
+        ? calling(call("ask", "c1"), call("act", "c2"))
+        : "ok",
+    ),
+    tools: {
+      ask: tool({ inputSchema: nothing }),
+      act: tool({ inputSchema: nothing, execute: () => "acted" }),
+    },
+    toolApproval: { act: "user-approval" },
+  };
+
+  const recording = catalogue.filter(({ parameters }) =>
+    parameters.some(({ fields = {} }) => "by" in fields),
+  );
+
+  it.each(recording)("$name", async ({ name }) => {
+    const { path = "no row", busy, ...request } = rows[name] ?? {};
+    const log = encryptedLog(await openMemoryLog(), memoryKeys());
+    await using open = await serving(agent, { authorize }, { log });
+    const session = await open.runtime.session("s");
+    await (
+      await session.send("One.", { id: "m1" })
+    ).result;
+    await (
+      await session.send("Two.", { replaces: "m1" })
+    ).result;
+    await session.send("Later.", { id: "later", notBefore: new Date("2100-01-01T00:00:00Z") });
+    if (busy === true) await (await session.send("Act.")).untilRest();
+    const { approvals, outputRequests, position } = await session.view();
+    const given = (path.startsWith("/api") ? path : `/api/sessions/s${path}`)
+      .replace("APPROVAL", encodeURIComponent(approvals[0]?.approvalId ?? ""))
+      .replace("REQUEST", encodeURIComponent(outputRequests[0]?.requestId ?? ""));
+    const answer = await open.ask(given, { ...request, ...as("ann") });
+    expect(answer.ok, await answer.text()).toBe(true);
+    const events = await Array.fromAsync(log.read("s", { from: position + 1 }));
+    expect(events.map(({ data }) => Reflect.get(data, "by") as unknown)).toContain("ann");
+  });
 });
 
 it("nobody where `authorize` gives no name", async () => {
