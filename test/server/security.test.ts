@@ -196,6 +196,33 @@ describe("the tenants of an application", () => {
     expect(names).toEqual(["a-3", "b-1"]);
   });
 
+  it("keep what they fork from a position at which it was another one's", async () => {
+    await using open = await serving(agent(), { ...tenants(), studio: true });
+    const session = await open.runtime.session("s", { metadata: { tenant: "bolt", plan: "pro" } });
+    await (
+      await session.send("Hello.")
+    ).result;
+    const events = await Array.fromAsync(open.runtime.log.read("s"));
+    const position = events.find(({ type }) => type === "step.started")?.position;
+    await session.setMetadata({ tenant: "acme" });
+    for (const [index, path] of [
+      "/api/sessions/s/fork",
+      "/api/sessions/s/rerun",
+      "/api/studio/sessions/s/rerun",
+    ].entries()) {
+      const id = `f-${index}`;
+      const body = path.includes("studio") ? { position } : { position, id };
+      const made = z
+        .object({ session: z.string() })
+        .parse(await open.json(path, posted("acme", body)));
+      const at = `/api/sessions/${made.session}`;
+      expect((await open.ask(at, as("acme"))).status, path).toBe(200);
+      expect((await open.ask(at, as("bolt"))).status, path).toBe(403);
+      const { metadata } = (await (await open.runtime.session(made.session)).view()).summary;
+      expect(metadata, path).toEqual({ tenant: "acme", plan: "pro" });
+    }
+  });
+
   it("follow no session that another one creates under its name, or that changes hands", async () => {
     await using open = await serving(agent(), { ...tenants(), studio: true });
     const call = async (body: unknown): Promise<Response> =>

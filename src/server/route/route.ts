@@ -7,7 +7,7 @@ import { z } from "zod";
 import type { Permission } from "../../commands/index.ts";
 import { type JsonObject, TurnlogError } from "../../events/index.ts";
 import type { Runtime, Session } from "../../runtime/index.ts";
-import { bothMetadata } from "../../state/index.ts";
+import { bothMetadata, differentKey } from "../../state/index.ts";
 import { invalidInput } from "../../validation/index.ts";
 import type { StreamSettings } from "../streams/event-stream.ts";
 import type { Gate } from "../streams/permitted-events.ts";
@@ -205,4 +205,12 @@ export function ownMetadata(
   const both = bothMetadata(metadata, where);
   if (both !== undefined) return both;
   throw new TurnlogError("FORBIDDEN", "You may not give a session this metadata.");
+}
+
+/** Gives a session that the client has forked the metadata of its own: an earlier position may have those of another. */
+export async function claimFork({ where }: Pick<Call, "where">, fork: Session): Promise<void> {
+  if (where === undefined) return;
+  const { metadata } = (await fork.view()).summary;
+  if (differentKey(metadata, where) !== undefined)
+    await fork.setMetadata({ ...metadata, ...where });
 }

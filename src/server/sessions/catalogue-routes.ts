@@ -11,7 +11,15 @@ import {
 import { jsonObjectSchema, parseSessionId, sessionOfAsked } from "../../events/index.ts";
 import type { Session, Turn } from "../../runtime/index.ts";
 import { flag } from "../../validation/index.ts";
-import { json, numberQuery, ownMetadata, route, type Call, type Route } from "../route/route.ts";
+import {
+  claimFork,
+  json,
+  numberQuery,
+  ownMetadata,
+  route,
+  type Call,
+  type Route,
+} from "../route/route.ts";
 import { messageInput, postedMessage } from "./posted-message.ts";
 
 type Served = Command & { readonly route: NonNullable<Command["route"]> };
@@ -173,7 +181,7 @@ function answerSchema({ name, answer }: Served): z.ZodType {
 async function answered(
   command: Served,
   value: unknown,
-  { runtime, session }: Call,
+  { runtime, session, where }: Call,
   rewinds: boolean,
 ): Promise<Response> {
   const { kind } = command.answer;
@@ -194,12 +202,14 @@ async function answered(
     }
     case "session": {
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as above
-      const { id } = value as Session;
-      return json({ session: id }, status);
+      const fork = value as Session;
+      await claimFork({ where }, fork);
+      return json({ session: fork.id }, status);
     }
     case "turn-in-fork": {
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as above
       const { session: fork, turn, position } = value as Awaited<ReturnType<Session["rerun"]>>;
+      await claimFork({ where }, fork);
       return json({ session: fork.id, messageId: turn.messageId, position }, status);
     }
     default:

@@ -14,7 +14,7 @@ import {
   sessionBranches,
   type ListedSession,
 } from "../../state/index.ts";
-import { json, numberQuery, route, type Call, type Route } from "../route/route.ts";
+import { claimFork, json, numberQuery, route, type Call, type Route } from "../route/route.ts";
 import { eventsAnswer } from "../streams/permitted-events.ts";
 import { figuresOf, listedCost, newestTurns } from "./figures.ts";
 import { mergedEvents } from "./merged-events.ts";
@@ -159,8 +159,11 @@ export function studioRoutes(canRun: boolean): readonly Route[] {
         instructions: z.string().min(1).exactOptional(),
       }),
       answer: z.object({ session: z.string() }),
-      handle: async ({ body, open }) =>
-        json({ session: (await (await open()).rerun(body)).session.id }, 201),
+      handle: async ({ body, open, where }) => {
+        const { session: fork } = await (await open()).rerun(body);
+        await claimFork({ where }, fork);
+        return json({ session: fork.id }, 201);
+      },
     }),
     route({
       name: "studioReplay",
