@@ -2,68 +2,60 @@
 
 import type { EventEncoder } from "turnlog";
 
-export type AgUiEvent =
-  | {
-      readonly type: "RUN_STARTED" | "RUN_FINISHED";
-      readonly threadId: string;
-      readonly runId: string;
-    }
-  | { readonly type: "RUN_ERROR"; readonly message: string }
-  | { readonly type: "TEXT_MESSAGE_START"; readonly messageId: string; readonly role: "assistant" }
-  | { readonly type: "TEXT_MESSAGE_CONTENT"; readonly messageId: string; readonly delta: string }
-  | { readonly type: "TEXT_MESSAGE_END"; readonly messageId: string }
-  | { readonly type: "TOOL_CALL_START"; readonly toolCallId: string; readonly toolCallName: string }
-  | { readonly type: "TOOL_CALL_ARGS"; readonly toolCallId: string; readonly delta: string }
-  | { readonly type: "TOOL_CALL_END"; readonly toolCallId: string }
-  | { readonly type: "TOOL_CALL_RESULT"; readonly toolCallId: string; readonly content: string }
-  | { readonly type: "CUSTOM"; readonly name: string; readonly value: unknown };
+export interface AgUiEvent {
+  readonly type: string;
+  readonly [field: string]: unknown;
+}
 
 interface State {
   readonly runId: string;
-  /** Names the attempt at a step, since providers use the ids of texts again. */
-  readonly attempt: string;
-  /** Messages without an end. */
-  readonly open: readonly string[];
+  /** The messages without an end, by the ids of their texts, which providers use again in each step. */
+  readonly open: Readonly<Record<string, string>>;
 }
 
+const between: State = { runId: "", open: {} };
+
 export function agUi(threadId: string): EventEncoder<State, AgUiEvent> {
-  const initial: State = { runId: "", attempt: "", open: [] };
   return {
-    initial: () => initial,
-    encode: (state, { type, data }) => {
-      const { runId, attempt, open } = state;
+    initial: () => between,
+    encode: (state, { type, position, data }) => {
+      const { runId, open } = state;
       const send = (...chunks: readonly AgUiEvent[]) => ({ state, chunks });
       switch (type) {
         case "turn.started": {
-          const started = `${threadId}-${data.turn}`;
+          const begun = `${threadId}-${data.turn}`;
           return {
-            state: { ...initial, runId: started },
-            chunks: [{ type: "RUN_STARTED", threadId, runId: started }],
+            state: { runId: begun, open: {} },
+            chunks: [{ type: "RUN_STARTED", threadId, runId: begun }],
           };
         }
-        case "step.started":
-          return { state: { ...state, attempt: `${data.step}.${data.attempt}` }, chunks: [] };
         case "part.text-start": {
-          const messageId = `${runId}-${attempt}-${data.id}`;
+          const messageId = `${threadId}-${position}`;
           return {
-            state: { ...state, open: [...open, messageId] },
+            state: { runId, open: { ...open, [data.id]: messageId } },
             chunks: [{ type: "TEXT_MESSAGE_START", messageId, role: "assistant" }],
           };
         }
         case "part.text-delta":
-          return send({
-            type: "TEXT_MESSAGE_CONTENT",
-            messageId: `${runId}-${attempt}-${data.id}`,
-            delta: data.text,
-          });
-        case "part.text-end":
-          return ended(state, [`${runId}-${attempt}-${data.id}`]);
-        // A step that ends early leaves texts without an end, which the protocol demands.
-        case "step.finished":
+          return send({ type: "TEXT_MESSAGE_CONTENT", messageId: open[data.id], delta: data.text });
+        case "part.text-end": {
+          const { [data.id]: messageId, ...others } = open;
+          return {
+            state: { runId, open: others },
+            chunks: [{ type: "TEXT_MESSAGE_END", messageId }],
+          };
+        }
+        // A step that breaks off leaves texts without an end, which the protocol demands.
         case "step.failed":
         case "step.interrupted":
         case "step.retrying":
-          return ended(state, open);
+          return {
+            state: { runId, open: {} },
+            chunks: Object.values(open).map((messageId) => ({
+              type: "TEXT_MESSAGE_END",
+              messageId,
+            })),
+          };
         case "part.tool-call": {
           const { toolCallId, toolName: toolCallName, input } = data;
           return send(
@@ -75,27 +67,22 @@ export function agUi(threadId: string): EventEncoder<State, AgUiEvent> {
         case "tool.approval-requested":
           return send({ type: "CUSTOM", name: "approval", value: { toolCallId: data.callId } });
         case "tool.succeeded":
-          return send(result(data.callId, data.output));
-        case "tool.failed":
-          return send(result(data.callId, data.error.message));
+        case "tool.failed": {
+          const content = JSON.stringify("output" in data ? data.output : data.error.message);
+          return send({ type: "TOOL_CALL_RESULT", toolCallId: data.callId, content });
+        }
         case "turn.ended":
-          return data.error === undefined
-            ? { state: initial, chunks: [{ type: "RUN_FINISHED", threadId, runId }] }
-            : { state: initial, chunks: [{ type: "RUN_ERROR", message: data.error.message }] };
+          return {
+            state: between,
+            chunks: [
+              data.error === undefined
+                ? { type: "RUN_FINISHED", threadId, runId }
+                : { type: "RUN_ERROR", message: data.error.message },
+            ],
+          };
         default:
           return send();
       }
     },
   };
-}
-
-function ended(state: State, ids: readonly string[]): { state: State; chunks: AgUiEvent[] } {
-  return {
-    state: { ...state, open: state.open.filter((id) => !ids.includes(id)) },
-    chunks: ids.map((messageId) => ({ type: "TEXT_MESSAGE_END", messageId })),
-  };
-}
-
-function result(toolCallId: string, output: unknown): AgUiEvent {
-  return { type: "TOOL_CALL_RESULT", toolCallId, content: JSON.stringify(output) };
 }
