@@ -32,7 +32,7 @@ type StreamPlace =
   | { readonly turn: number; readonly messageId?: never; readonly from?: never }
   /** The turn that delivers that message, even while the message still waits. */
   | { readonly messageId: string; readonly turn?: never; readonly from?: never }
-  /** A position: the turn that runs there, and all later ones. */
+  /** A position: the turn that runs there, and all that follows. */
   | { readonly from: number; readonly turn?: never; readonly messageId?: never };
 
 interface StreamEnds {
