@@ -1,5 +1,9 @@
-/** Counts what is open: listeners on signals, timers, and the streams of a model. */
+/**
+ * Counts what is open: listeners on signals, timers, and the streams of a model. Other files of the same process may
+ * have left work behind that opens more, so only what follows from the counting test counts.
+ */
 
+import { AsyncLocalStorage } from "node:async_hooks";
 import { getEventListeners } from "node:events";
 import { setImmediate } from "node:timers/promises";
 import { vi } from "vitest";
@@ -20,19 +24,24 @@ export interface OpenedThings extends Disposable {
   }>;
 }
 
+const counting = new AsyncLocalStorage<symbol>();
+
 /** Begins to count. */
 export function openedThings(): OpenedThings {
-  const listening = vi.spyOn(AbortSignal.prototype, "addEventListener");
-  /** Those added since then, by signal: an earlier test may still take its own off a signal that all share. */
-  function added(): ReadonlyMap<AbortSignal, ReadonlySet<unknown>> {
-    const found = new Map<AbortSignal, Set<unknown>>();
-    for (const [index, [, listener]] of listening.mock.calls.entries()) {
-      const signal: unknown = listening.mock.contexts[index];
-      if (!(signal instanceof AbortSignal)) continue;
-      found.set(signal, (found.get(signal) ?? new Set()).add(listener));
-    }
-    return found;
-  }
+  const own = Symbol("counting");
+  counting.enterWith(own);
+  const isOwn = (): boolean => counting.getStore() === own;
+  const added = new Map<AbortSignal, Set<unknown>>();
+  // Called on the signal that it is meant for.
+  // oxlint-disable-next-line typescript/unbound-method
+  const { addEventListener } = AbortSignal.prototype;
+  vi.spyOn(AbortSignal.prototype, "addEventListener").mockImplementation(function listen(
+    this: AbortSignal,
+    ...given: Parameters<typeof addEventListener>
+  ) {
+    if (isOwn()) added.set(this, (added.get(this) ?? new Set()).add(given[1]));
+    addEventListener.apply(this, given);
+  });
   const timers = new Set<unknown>();
   const { setTimeout, clearTimeout } = globalThis;
   vi.spyOn(globalThis, "setTimeout").mockImplementation(((
@@ -46,7 +55,7 @@ export function openedThings(): OpenedThings {
       },
       ...rest,
     );
-    timers.add(timer);
+    if (isOwn()) timers.add(timer);
     return timer;
   }) as typeof setTimeout);
   vi.spyOn(globalThis, "clearTimeout").mockImplementation((timer) => {
@@ -98,12 +107,12 @@ export function openedThings(): OpenedThings {
       return opened;
     },
     get signals() {
-      return added().size;
+      return added.size;
     },
     async count() {
       // What is released in a callback has been called back by then.
       for (let turn = 0; turn < 10; turn++) await setImmediate();
-      const listeners = [...added()].flatMap(([signal, own]) =>
+      const listeners = [...added].flatMap(([signal, own]) =>
         getEventListeners(signal, "abort").filter((listener) => own.has(listener)),
       );
       return {

@@ -124,7 +124,7 @@ const endings: Readonly<Record<string, Ending>> = {
 };
 
 describe.each(["language-model-call", "stream-text"] as const)("By way of %s", (stepSource) => {
-  // No timer of its own: one that another file of this process left for a moment is no part of what is expected.
+  // At rest it has no timer.
   const options = { stepSource, idleAfterMs: Number.POSITIVE_INFINITY };
   /** A session listens for the loss of its claim. */
   const atRest = { listeners: 1, timers: 0, streams: 0 };
