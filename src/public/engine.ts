@@ -31,6 +31,8 @@ export {
   snapshotRow,
   spanOf,
   type Engine,
+  type EventRow,
+  type KnownSession,
   type Others,
   type SessionHead,
   type Snapshots,

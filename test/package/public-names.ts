@@ -10,7 +10,7 @@ export const publicNames: Readonly<Record<string, string>> = {
   engine: `
     checkedLog checkForkPoint checkRevision damagedAt decodeRow deletedError encodedRows hasForks idOf idsOf
     inSession isDelta notFound OpenRow RefusedWriters repeatedAt rowsToAppend snapshotIn snapshotRow spanOf
-    Engine Others SessionHead Snapshots
+    Engine EventRow KnownSession Others SessionHead Snapshots
   `,
   events: `
     assertAppendable createCodec Codec GlobalEvent NewEvent SessionEvent TurnlogError

@@ -21,6 +21,7 @@ const root = fileURLToPath(new URL("../../", import.meta.url));
 const { scripts } = z
   .object({ scripts: z.record(z.string(), z.string()) })
   .parse(JSON.parse(readFileSync(`${root}package.json`, "utf8")));
+const sqlite = join(root, "src/store/sqlite");
 const compiled = ["ts", "tsx"];
 /** By test/package/browser.test.ts. */
 const ran = ["js"];
@@ -96,6 +97,13 @@ it("code passes the compiler, and so do the examples of docstrings and the tests
     const file = folder.at(`docstrings/${place.replaceAll(/\.ts:|\//g, "_")}.ts`);
     await mkdir(dirname(file), { recursive: true });
     await writeFile(file, module);
+  }
+  // An engine is written with nothing but public entries: ours could be a user's.
+  for (const name of globSync("*-{engine,rows,file}.ts", { cwd: sqlite }).concat("statements.ts")) {
+    const source = readFileSync(join(sqlite, name), "utf8");
+    const own = source.replaceAll(/"\.\.\/(?:\.\.\/)?(engine|events)\/index\.ts"/g, '"turnlog/$1"');
+    await mkdir(folder.at("examples/engine"), { recursive: true });
+    await writeFile(folder.at(join("examples/engine", name)), own);
   }
   expect(globSync("test/types/*.test-d.ts", { cwd: root }).length).toBeGreaterThan(3);
   await cp(join(root, "test/types"), folder.at("tests"), { recursive: true });

@@ -1,19 +1,6 @@
 /** The port of a store of events, the log on any engine that implements it, and the rules that engines ask. */
 
-export {
-  createCodec,
-  idOf,
-  isDelta,
-  TurnlogError,
-  type Appended,
-  type Codec,
-  type Deleted,
-  type ForkPoint,
-  type GlobalEvent,
-  type NewEvent,
-  type SessionEvent,
-  type TurnlogErrorCode,
-} from "../../events/index.ts";
+export { idOf, isDelta } from "../../events/index.ts";
 export { decodeRow, encodedRows, OpenRow, type EventRow } from "../event-rows/index.ts";
 export { RefusedWriters } from "../log-rules/append-queue.ts";
 export {

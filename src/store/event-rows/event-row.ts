@@ -32,6 +32,7 @@ const linkSchema = z.looseObject({ from: forkPointSchema });
 /** Where a row's JSON begins, behind the checksum and the bracket. */
 const BODY = CHECKSUM_LENGTH + 1;
 
+/** A row to write, and the events in it. */
 export interface EventRow {
   /** The last of its positions, as in its key. */
   readonly position: number;

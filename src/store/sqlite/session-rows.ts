@@ -1,5 +1,6 @@
 /** What the tables say of sessions, and how it changes. Every method is part of a transaction or changes nothing. */
 
+import type { Codec, GlobalEvent, NewEvent, SessionEvent } from "../../events/index.ts";
 import {
   damagedAt,
   decodeRow,
@@ -12,16 +13,10 @@ import {
   notFound,
   OpenRow,
   repeatedAt,
-  type Appended,
-  type Codec,
-  type Deleted,
   type EventRow,
-  type ForkPoint,
-  type GlobalEvent,
   type KnownSession,
-  type NewEvent,
-  type SessionEvent,
   deletedError,
+  type Engine,
 } from "../engine/index.ts";
 import type { Share, Statements } from "./statements.ts";
 
@@ -66,8 +61,8 @@ export class SessionRows {
   repeated(
     known: StoredSession,
     events: readonly NewEvent[],
-    link?: ForkPoint,
-  ): Appended | undefined {
+    link?: Parameters<Engine["fork"]>[1],
+  ) {
     const ids = idsOf(known, events);
     if (ids.length === 0) return undefined;
     const isNew = known.number === 0 && link !== undefined;
@@ -92,7 +87,7 @@ export class SessionRows {
     rows: readonly EventRow[],
     events: readonly NewEvent[],
     parent?: string,
-  ): Appended {
+  ) {
     const sql = this.#sql;
     const revision = base + events.length;
     const [created, updated] = [events[0]?.time ?? 0, events.at(-1)?.time ?? 0];
@@ -201,7 +196,7 @@ export class SessionRows {
   }
 
   /** Removes a session; its name and length stay. `copies`: give forks what they share with it. */
-  remove(session: string, copies: boolean, by: string | undefined): Deleted {
+  remove(session: string, copies: boolean, by: string | undefined) {
     const sql = this.#sql;
     const { number, revision, isDeleted } = this.known(session);
     if (number === 0) throw notFound(session);

@@ -6,17 +6,16 @@
 
 import type { DatabaseSync } from "node:sqlite";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { createCodec, TurnlogError } from "../../events/index.ts";
 import {
   checkForkPoint,
   checkRevision,
-  createCodec,
   deletedError,
   RefusedWriters,
   rowsToAppend,
   snapshotIn,
   snapshotRow,
   spanOf,
-  TurnlogError,
   type Engine,
 } from "../engine/index.ts";
 import { SessionRows } from "./session-rows.ts";

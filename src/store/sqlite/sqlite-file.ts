@@ -4,7 +4,7 @@ import { closeSync, existsSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { z } from "zod";
-import { TurnlogError, type TurnlogErrorCode } from "../engine/index.ts";
+import { TurnlogError } from "../../events/index.ts";
 import { tables } from "./statements.ts";
 
 const sqlite = process.getBuiltinModule("node:sqlite");
@@ -84,7 +84,7 @@ function foreign(file: string, cause?: unknown): TurnlogError {
   );
 }
 
-type Meaning = readonly [code: TurnlogErrorCode, next: string];
+type Meaning = readonly [code: TurnlogError["code"], next: string];
 const DAMAGED: Meaning = [
   "LOG_DAMAGED",
   "Stop writing to it, copy it, and continue with a copy from before",
