@@ -39,7 +39,7 @@ export interface SqliteLog extends EventLog {
 
 /**
  * Opens the log in a file of SQLite, which one process at a time may have open. Once it is closed, the file may be
- * copied. Large content stays in the events, unless the runtime gets `blobs: folderBlobs(…)`.
+ * copied. A deletion writes the whole file anew, so that no byte of the session stays. Large content stays in the events, unless the runtime gets `blobs: folderBlobs(…)`.
  * @example
  * const log = await openSqliteLog({ file: "data/sessions.db" });
  * await using runtime = await createRuntime({ log, agent });

@@ -49,7 +49,7 @@ export class SessionRows {
   known(session: string): StoredSession {
     const [found] = this.#sql.session(session);
     if (found === undefined) return { number: 0, session, revision: 0, isDeleted: false };
-    return { ...found, isDeleted: found.is_deleted === 1 };
+    return { ...found, isDeleted: found.is_deleted > 0 };
   }
 
   /** Where the events of a session are, newest first, up to a position. */

@@ -42,6 +42,23 @@ export function sqliteEngine(database: DatabaseSync, file: string): Engine {
     }
   };
 
+  /**
+   * Removes the bytes of deleted sessions, for which SQLite has to write the file anew: with `secure_delete` copies
+   * stay where it once moved a row from one page to another.
+   */
+  const erase = (): void => {
+    try {
+      if (sql.unerased().length === 0) return;
+      sql.rewriteFile();
+      sql.noteErased();
+      sql.emptyJournal();
+    } catch (error) {
+      throw failureOf(error, file, "rid of deleted bytes");
+    }
+  };
+  // The process may have died before it came to that.
+  erase();
+
   return {
     append: (session, expected, events, { writer, origin }) =>
       changes.add(
@@ -71,8 +88,7 @@ export function sqliteEngine(database: DatabaseSync, file: string): Engine {
 
     async delete(session, { forks = "refuse", by }) {
       const deleted = await changes.add(() => rows.remove(session, forks === "copy", by));
-      // The journal has the deleted content too.
-      asked(() => sql.emptyJournal());
+      erase();
       return deleted;
     },
 
@@ -107,7 +123,7 @@ export function sqliteEngine(database: DatabaseSync, file: string): Engine {
     end: () => asked(() => rows.end()),
 
     async *list(prefix) {
-      for await (const entry of pages(prefix, 0)) {
+      for await (const entry of pages(prefix, [0, 0])) {
         const { session, revision, created, updated, parent, parent_position: position } = entry;
         const listed = { session, revision, createdAt: created, updatedAt: updated };
         if (parent === null || position === null) yield listed;
@@ -116,7 +132,7 @@ export function sqliteEngine(database: DatabaseSync, file: string): Engine {
     },
 
     async *deleted() {
-      for await (const { session, revision, deleted_by: by } of pages("", 1))
+      for await (const { session, revision, deleted_by: by } of pages("", [1, 2]))
         yield by === null ? { session, revision } : { session, revision, by };
     },
 
@@ -155,9 +171,9 @@ export function sqliteEngine(database: DatabaseSync, file: string): Engine {
     },
   };
 
-  async function* pages(prefix: string, isDeleted: 0 | 1) {
+  async function* pages(prefix: string, deleted: readonly [from: number, to: number]) {
     for (let from = prefix; ;) {
-      const page = asked(() => sql.sessionsFrom(from, isDeleted));
+      const page = asked(() => sql.sessionsFrom(from, ...deleted));
       for (const entry of page) {
         if (!entry.session.startsWith(prefix)) return;
         yield entry;

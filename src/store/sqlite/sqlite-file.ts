@@ -30,11 +30,10 @@ export function openFile(file: string, durability: Durability): DatabaseSync {
     // To open and close a file that is there would drop this process's locks on it.
     if (!existsSync(file)) createPrivate(file);
     database = new sqlite.DatabaseSync(file);
-    // What is deleted is overwritten. Exclusive: no other process can open the file, until this one has closed it.
+    // Exclusive: no other process can open the file, until this one has closed it.
     database.exec(`
       PRAGMA busy_timeout = ${PATIENCE};
       PRAGMA locking_mode = EXCLUSIVE;
-      PRAGMA secure_delete = ON;
       PRAGMA synchronous = ${durability === "sync" ? "FULL" : "NORMAL"};
       BEGIN EXCLUSIVE`);
     if (isNew(database, file))
@@ -107,7 +106,7 @@ const MEANINGS: Readonly<Record<number, Meaning>> = {
 export function failureOf(
   error: unknown,
   file: string,
-  doing: "opened" | "read" | "written" | "made" | "closed",
+  doing: "opened" | "read" | "written" | "made" | "closed" | "rid of deleted bytes",
 ): TurnlogError {
   if (TurnlogError.isInstance(error)) return error;
   const number = error instanceof Error && "errcode" in error ? Number(error.errcode) & 0xff : 0;

@@ -49,7 +49,8 @@ const sessionSchema = z.object({
   updated: z.number(),
   parent: z.string().nullable(),
   parent_position: z.number().nullable(),
-  is_deleted: z.literal([0, 1]),
+  /** 2 while its bytes may be in the file. */
+  is_deleted: z.literal([0, 1, 2]),
   deleted_by: z.string().nullable(),
 });
 /** Events of a session that are stored under one session's number: its own, or what a fork shares. */
@@ -97,12 +98,16 @@ export function statementsOf(database: DatabaseSync) {
     rollback: run("ROLLBACK"),
     begin: run("BEGIN IMMEDIATE"),
     commit: run("COMMIT"),
+    /** Deleted sessions whose bytes may be in the file. */
+    unerased: ask(numberSchema, "SELECT number FROM sessions WHERE is_deleted = 2 LIMIT 1"),
+    rewriteFile: run("VACUUM"),
+    noteErased: run("UPDATE sessions SET is_deleted = 1 WHERE is_deleted = 2"),
     emptyJournal: run("PRAGMA wal_checkpoint(TRUNCATE)"),
 
     session: ask(sessionSchema, `${sessions} WHERE s.id = ?`),
     sessionsFrom: ask(
       sessionSchema,
-      `${sessions} WHERE s.id >= ? AND s.is_deleted = ? ORDER BY s.id LIMIT ${MANY}`,
+      `${sessions} WHERE s.id >= ? AND s.is_deleted BETWEEN ? AND ? ORDER BY s.id LIMIT ${MANY}`,
     ),
     forksOf: ask(
       sessionSchema,
@@ -112,7 +117,7 @@ export function statementsOf(database: DatabaseSync) {
     grow: (...values: SQLInputValue[]): number => grown(...values)[0]?.number ?? 0,
     relink: run("UPDATE sessions SET parent = ?, parent_position = ? WHERE number = ?"),
     bury: run(
-      `UPDATE sessions SET is_deleted = 1, deleted_by = ?, parent = NULL, parent_position = NULL WHERE number = ?`,
+      `UPDATE sessions SET is_deleted = 2, deleted_by = ?, parent = NULL, parent_position = NULL WHERE number = ?`,
     ),
     /** Newest first, up to a position. */
     shares: ask(

@@ -3,6 +3,7 @@ import { copyFile, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, it, onTestFinished, vi } from "vitest";
+import { verifyLog } from "../../../src/archive/verify/index.ts";
 import type { EventLog, NewEvent, TurnlogErrorCode } from "../../../src/events/index.ts";
 import { checkedLog } from "../../../src/store/engine/index.ts";
 import { openSqliteLog } from "../../../src/store/sqlite/index.ts";
@@ -18,7 +19,7 @@ import {
   positionsOf,
   stored,
 } from "../../../src/testing/index.ts";
-import { flipBit, temporaryFolder } from "../leveldb/disk.ts";
+import { flipBit, randomFrom, temporaryFolder } from "../leveldb/disk.ts";
 import { startChild } from "../leveldb/process.ts";
 
 async function newFile(): Promise<string> {
@@ -88,25 +89,65 @@ it("is copied into a new file while others append, as it is at one moment", asyn
   expect(await Array.fromAsync(copy.readAll())).toEqual(before.slice(0, 300));
 });
 
-it("leaves no byte of a deleted session in the file or its journal", async () => {
+it("leaves no byte of a deleted session in the file or its journal, wherever SQLite had moved it", async () => {
   const file = await newFile();
   await using log = await openSqliteLog({ file, durability: "os" });
-  for (let number = 0; number < 300; number++)
-    await log.append(number % 2 === 0 ? "gone" : "stays", "any", [large(number)], copied);
-  const state = "secret state";
-  await log.saveSnapshot("gone", { projection: "p", version: 1, position: 1, state });
-  await log.append("gone", "any", numberedUpTo(40));
-  await log.append("gone", "any", [numbered(1, "secret id")]);
-  expect((await log.delete("gone")).erased).toBe(true);
-  expect((await positionsOf(log.read("stays"))).length).toBe(150);
-  const kept = await Array.fromAsync(log.read("stays"));
-  const left: string[] = [];
+  const random = randomFrom(3);
+  const names = Array.from({ length: 12 }, (_, index) => `s${index}`);
+  for (let turn = 0; turn < 400; turn++) {
+    const appends = Array.from({ length: 1 + Math.floor(random() * 6) }, () => {
+      const session = names[Math.floor(random() * names.length)] ?? "";
+      const text = `<${session}>`;
+      const delta = { ...numbered(turn), data: { id: "0", text } };
+      if (random() < 0.5) return log.append(session, "any", [delta]);
+      const data = { type: "a.b", version: 1, data: text + "x".repeat(random() ** 4 * 9000) };
+      return log.append(session, "any", [{ type: "unknown", time: turn, data }], copied);
+    });
+    await Promise.all(appends);
+    const at = turn / 50;
+    const gone = names[at];
+    if (gone === undefined || turn === 0) continue;
+    await log.append(gone, "any", [numbered(1, `<${gone}>`)]);
+    const snapshot = { projection: "p", version: 1, position: 1, state: `<${gone}>` };
+    await log.saveSnapshot(gone, snapshot);
+    expect((await log.delete(gone)).erased).toBe(true);
+    names[at] = `s${12 + at}`;
+  }
+  const live = (await Array.fromAsync(log.list())).map(({ session }) => session);
+  expect(live.length).toBeGreaterThanOrEqual(12);
+  // Last, because it drops the lock.
+  const told = new Set<string>();
   for (const name of await readdir(join(file, ".."))) {
     const bytes = await readFile(join(file, "..", name), "latin1");
-    left.push(...[...bytes.matchAll(/secret \w+|text \d+/g)].map(([text]) => text));
+    for (const [, session = ""] of bytes.matchAll(/<(s\d+)>/g)) told.add(session);
   }
-  const told = new Set(kept.map(({ time }) => `secret ${time}`));
-  expect(new Set(left)).toEqual(told);
+  expect([...told].toSorted()).toEqual(live.toSorted());
+});
+
+it("has deleted a session and its bytes or neither, killed while it deletes", async () => {
+  const folder = await temporaryFolder();
+  for (let kill = 0; kill < 4; kill++) {
+    const file = join(folder, `${kill}.db`);
+    const child = startChild(["delete", file]);
+    await child.line((line) => line === `s-${3 + 5 * kill}`);
+    for (let turns = 97 * kill; turns > 0; turns--)
+      await new Promise((resolve) => setImmediate(resolve));
+    await child.kill();
+    const log = await openSqliteLog({ file });
+    const deleted = new Set((await Array.fromAsync(log.deleted())).map(({ session }) => session));
+    for (const line of child.lines) expect(deleted.has(line), line).toBe(true);
+    for (const { session, revision } of await Array.fromAsync(log.list())) {
+      expect(deleted.has(session)).toBe(false);
+      expect(await positionsOf(log.read(session))).toHaveLength(session[0] === "f" ? 6 : 8);
+      expect(revision).toBe(session[0] === "f" ? 6 : 8);
+    }
+    expect((await verifyLog(log)).problems).toEqual([]);
+    const bytes = `${await readFile(file, "latin1")} ${await readFile(`${file}-wal`, "latin1")}`;
+    // Forks have copies of the first five.
+    const told = [...bytes.matchAll(/secret of (s-\d+)! 6/g)].map(([, session = ""]) => session);
+    expect(told.filter((session) => deleted.has(session))).toEqual([]);
+    await log.close();
+  }
 });
 
 it("refuses files that are not its own or of a later release, and leaves them as they are", async () => {
