@@ -33,7 +33,7 @@ const optionsSchema = optionsOf<SqliteLogOptions>(
  * }
  */
 export interface SqliteLog extends EventLog {
-  /** Copies the log into a new file, which is a log too. Nothing else runs in the process meanwhile: a second for some 200 MB. @throws TurnlogError `LOG_FAILED`, `LOG_FULL`, `LOG_CLOSED` */
+  /** Copies the log into a new file, which is a log too. Nothing else runs in the process meanwhile: a second for some 100 MB. @throws TurnlogError `LOG_FAILED`, `LOG_FULL`, `LOG_CLOSED` */
   backup(file: string): Promise<void>;
 }
 

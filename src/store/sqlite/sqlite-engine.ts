@@ -188,7 +188,7 @@ export function sqliteEngine(database: DatabaseSync, file: string): Engine {
 
 /**
  * Runs the changes of a turn of the event loop in one transaction. One that is refused has written nothing, so it does
- * not disturb the others. (With a savepoint around each change, an append would take three times as long.)
+ * not disturb the others. (A savepoint around each change would double the time that SQLite takes.)
  */
 class Changes {
   readonly #sql: Statements;

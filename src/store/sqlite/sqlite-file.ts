@@ -1,7 +1,7 @@
 /** The file of a log on SQLite: who may open it, what it must be, and what its errors mean. */
 
 import { closeSync, existsSync, mkdirSync, openSync } from "node:fs";
-import { dirname } from "node:path";
+import { dirname, resolve } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { z } from "zod";
 import { TurnlogError } from "../../events/index.ts";
@@ -29,7 +29,8 @@ export function openFile(file: string, durability: Durability): DatabaseSync {
   try {
     // To open and close a file that is there would drop this process's locks on it.
     if (!existsSync(file)) createPrivate(file);
-    database = new sqlite.DatabaseSync(file);
+    // A whole path: `:memory:` and `file:…` mean something else to SQLite.
+    database = new sqlite.DatabaseSync(resolve(file));
     // Exclusive: no other process can open the file, until this one has closed it.
     database.exec(`
       PRAGMA busy_timeout = ${PATIENCE};
