@@ -50,8 +50,9 @@ export function sqliteEngine(database: DatabaseSync, file: string): Engine {
     try {
       if (sql.unerased().length === 0) return;
       sql.rewriteFile();
-      sql.noteErased();
       sql.emptyJournal();
+      // Last: a process that dies before begins again at the next opening.
+      sql.noteErased();
     } catch (error) {
       throw failureOf(error, file, "rid of deleted bytes");
     }
