@@ -1,8 +1,10 @@
 /** What the log in a file of SQLite adds to the contract of every log: the file, its faults, and its one owner. */
+import { execFile } from "node:child_process";
 import { copyFile, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { expect, it, onTestFinished, vi } from "vitest";
+import { promisify } from "node:util";
+import { expect, it } from "vitest";
 import { verifyLog } from "../../../src/archive/verify/index.ts";
 import type { EventLog, NewEvent, TurnlogErrorCode } from "../../../src/events/index.ts";
 import { checkedLog } from "../../../src/store/engine/index.ts";
@@ -258,9 +260,12 @@ it("shows each append of one turn of the event loop, though one of them is refus
 });
 
 it("says which Node it needs when it is imported by an older one", async () => {
-  const loading = vi.spyOn(process, "getBuiltinModule").mockReturnValue(undefined);
-  onTestFinished(() => loading.mockRestore());
-  vi.resetModules();
-  const error = await fails("NODE_TOO_OLD", () => import("../../../src/public/sqlite.ts"));
-  expect(error.message).toMatch(/needs Node.js 22\.13 or newer, .* Install a newer Node/);
+  // In a process of its own: a module that failed to load stays so.
+  const entry = new URL("../../../src/public/sqlite.ts", import.meta.url).href;
+  const program = `process.getBuiltinModule = () => undefined; await import("${entry}");`;
+  const run = promisify(execFile)(process.execPath, ["--input-type=module", "--eval", program]);
+  await expect(run).rejects.toHaveProperty(
+    "stderr",
+    expect.stringMatching(/needs Node.js 22\.13 or newer, .* Install a newer Node/),
+  );
 });
