@@ -28,6 +28,13 @@ async function takeAll(events: AsyncIterator<GlobalEvent>, count: number): Promi
 
 export const followContract: readonly Promised[] = [
   [
+    "refuses a position that is not a whole number",
+    async (log) => {
+      await fails("INVALID_INPUT", () => follow(log, 1.5).next());
+      await fails("INVALID_INPUT", () => follow(log, Number.NaN).next());
+    },
+  ],
+  [
     "gives the past of all sessions and then live events in global order, from any position",
     async (log) => {
       await appendInTurn(log, ["a", "b"], 10);

@@ -97,6 +97,7 @@ export const forkContract: readonly Promised[] = [
       for (const position of [0, -1, 1.5])
         await fails("INVALID_INPUT", () => log.fork("f", [forked("p", position)]));
       await fails("SESSION_NOT_FOUND", () => log.fork("f", [forked("f", 1)]));
+      await fails("INVALID_INPUT", () => log.fork("f", [forked("not a name", 1)]));
       await fails("REVISION_CONFLICT", () => log.fork("p", [forked("p", 1)]));
       // Untyped JavaScript can pass any value.
       const untyped: { fork(session: string, events: unknown): Promise<unknown> } = log;
