@@ -74,7 +74,13 @@ export type {
   StepRequest,
   StepSource,
 } from "./step-source.ts";
-export { awaited, guardedCatalogue, guardedStrategy, isCallbackFailure } from "./user-callbacks.ts";
+export {
+  awaited,
+  guardedCatalogue,
+  guardedContext,
+  guardedStrategy,
+  isCallbackFailure,
+} from "./user-callbacks.ts";
 export {
   type ParsedOutput,
   isStructured,

@@ -244,4 +244,25 @@ describe("a trigger of a user", () => {
     const step = events.find(({ position }) => position === due?.position);
     expect(step).toMatchObject({ type: "step.started", data: { turn: 3, step: due?.step } });
   });
+
+  it("is found by dueAt at the steps before which the session compacted itself, also by size", async () => {
+    for (const when of [everyTurns(3), tokens(1000)]) {
+      await using open = await openSession(agentWith(when));
+      await say(open.session, 8);
+      const due = await dueAt(await open.events(), when, { limits: { billing: limits } });
+      expect(due.map(({ turn }) => turn)).toEqual(await turnsOf(open));
+      expect(due.length).toBeGreaterThan(1);
+    }
+  });
+
+  it("that answers neither true nor false fails in dueAt as in a turn", async () => {
+    await using open = await openSession(agentWith(tokens(1e9)));
+    await say(open.session, 1);
+    const when = { name: "mine", due: () => false };
+    Reflect.set(when, "due", () => undefined);
+    await expect(dueAt(await open.events(), when)).rejects.toMatchObject({
+      code: "CALLBACK_FAILED",
+      details: { option: "context.compact.when.due" },
+    });
+  });
 });

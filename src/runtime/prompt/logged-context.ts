@@ -21,7 +21,13 @@ import {
   type EventLog,
   type SessionEvent,
 } from "../../events/index.ts";
-import { prepareAgent, type Agent, agentSchema, type ContextOptions } from "../../agent/index.ts";
+import {
+  prepareAgent,
+  type Agent,
+  agentSchema,
+  guardedContext,
+  type ContextOptions,
+} from "../../agent/index.ts";
 import { withRecordedOffer } from "../../mcp/index.ts";
 import {
   contextFigures,
@@ -31,7 +37,13 @@ import {
   type ContextFigures,
   type FiguresSetup,
 } from "./context-figures.ts";
-import { foldSession, initialSessionState, readSessionState, stateAt } from "../../state/index.ts";
+import {
+  foldSession,
+  initialSessionState,
+  readSessionState,
+  stateAt,
+  type SessionState,
+} from "../../state/index.ts";
 
 export interface LoggedContextOptions {
   /** The position; default: the last. */
@@ -110,12 +122,14 @@ interface DueStep {
 }
 
 /**
- * Asks a trigger before each step of a recorded session, with the facts and the times of its log. What the trigger
- * compacts is taken to save nothing, so that it shows how soon it would compact again.
+ * Asks a trigger before each step of a recorded session, with the facts and the times of its log: before a
+ * compaction that the session began itself for the step. What the trigger compacts beyond those is taken to save
+ * nothing, so that it shows how soon it would compact again.
  * @param options.limits Context windows by model, as in the agent's `context.limits`. Default: the catalogue's.
  * @example
  * const { events } = await readSessionFile("session.jsonl");
  * expect((await dueAt(events, everyTurns(20))).map(({ turn }) => turn)).toEqual([21, 41]);
+ * @throws TurnlogError `CALLBACK_FAILED` if the trigger throws, or returns something else than its type says
  */
 export async function dueAt(
   events: readonly SessionEvent[],
@@ -123,26 +137,50 @@ export async function dueAt(
   { limits }: Pick<ContextOptions, "limits"> = {},
 ): Promise<readonly DueStep[]> {
   const catalogue = await modelCatalogue();
-  const context = { compact: { when, how: unsentMessages }, ...defined({ limits }) };
+  const compact = { when, how: unsentMessages };
+  const context = guardedContext({ compact, ...defined({ limits }) });
   const due: DueStep[] = [];
   let state = initialSessionState;
+  let begun: BegunCompaction | undefined;
   for (const event of events) {
-    if (event.type === "step.started" && event.data.attempt === 1) {
-      const { turn, step, model, estimate } = event.data;
-      const { tokens } = estimate;
+    const { type, data, time, position } = event;
+    if (type === "turn.started") begun = undefined;
+    if (type === "context.compaction-started" && data.trigger === "limit")
+      begun ??= { state, time };
+    if (type === "context.compacted" || type === "context.compaction-rejected")
+      begun &&= { ...defined({ tokens: data.beforeTokens }), ...begun };
+    if (type === "step.started" && data.attempt === 1) {
+      const { turn, step, model, estimate } = data;
       const setup = bareSetup({ digest: "", model, tools: [] }, catalogue, context);
-      const place = placeAt(state, setup, event.time);
+      const asked = begun ?? { state, time, tokens: estimate.tokens };
+      const place = placeAt(asked.state, setup, asked.time);
+      const { tokens = place.estimate.tokens } = asked;
       if (dueNow({ ...place, estimate: resized(place.estimate, tokens) }) === "compact") {
-        due.push({ turn, step, position: event.position, tokens });
-        const data = { strategy: "", covers: { from: 1, to: 1 }, summary: "" };
-        const saved = { ...data, beforeTokens: tokens, afterTokens: tokens };
+        due.push({ turn, step, position, tokens });
+        const covers = { from: 1, to: 1 };
+        const saved = {
+          strategy: "",
+          covers,
+          summary: "",
+          beforeTokens: tokens,
+          afterTokens: tokens,
+        };
         const compacted = { ...event, type: "context.compacted", data: saved } as const;
-        state = { ...state, compactions: compactions.fold(state.compactions, compacted) };
+        if (begun === undefined)
+          state = { ...state, compactions: compactions.fold(state.compactions, compacted) };
       }
+      begun = undefined;
     }
     ({ state } = foldSession(state, event));
   }
   return due;
+}
+
+/** A compaction that the session began before a step: the state and the prompt of which it was asked. */
+interface BegunCompaction {
+  readonly state: SessionState;
+  readonly time: number;
+  readonly tokens?: number;
 }
 
 /** A step whose recorded figure includes instructions and tools. */
