@@ -150,6 +150,21 @@ describe("compaction", () => {
     expect(await ends()).toEqual(["context.compaction-started", "context.compacted"]);
   });
 
+  it("cuts a long request to the limit of the trigger where no window is known", async () => {
+    const compact = { when: tokens(1000), how: dropOldest({ keepTurns: 1 }) };
+    const model = scriptedModel(["One.", "Two."]);
+    await using open = await openSession({ model, context: { compact } });
+    const cancelled = await open.session.send(long.repeat(20));
+    await open.session.cancel();
+    await cancelled.result;
+    await ask(open.session, "Go on.");
+    const [event] = (await open.events()).filter(({ type }) => type === "context.compacted");
+    expect(event).toMatchObject({
+      data: { summary: expect.stringContaining("left out") as string },
+    });
+    expect((await open.session.context()).tokens).toBeLessThan(1000);
+  });
+
   it("is recorded in the tokens of session.context(), before and after it, by one scale", async () => {
     // The provider counts a third more than we do, and has told so.
     const look = (index: number) => call("echo", `${index}`, { value: `${index} ${long}` });

@@ -21,7 +21,7 @@ import { compactionChoice } from "../../agent/index.ts";
 import { toStoredError } from "../../shared/index.ts";
 import type { SessionState } from "../../state/index.ts";
 import { nextEstimate, plainTokens, type Place } from "./context-figures.ts";
-import { aimAt, budgetBelow, countedMore, mostTokens, pruningFor } from "./headroom.ts";
+import { aimAt, budgetBelow, countedMore, mostTokens, pruningFor, roomAt } from "./headroom.ts";
 
 /** A compaction must save at least a tenth of the prompt. */
 const LARGEST_REMAINDER = 0.9;
@@ -43,7 +43,7 @@ export interface CompactionCase extends Place {
 
 export function caseOf(place: Place, strategy: CompactionStrategy): CompactionCase {
   const most = mostTokens(place);
-  const budget = budgetBelow(aimAt(place), place, most);
+  const budget = budgetBelow(aimAt(place), place, roomAt(place));
   return { ...place, strategy, budget, most, window: place.estimate.room?.window ?? Infinity };
 }
 

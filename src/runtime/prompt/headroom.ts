@@ -97,6 +97,12 @@ export function mostTokens(place: Place): number {
   return isRefused ? Math.min(REFUSED_SHARE * refusedTokens(place), most) : most;
 }
 
+/** The room for a compaction's messages: where the window is not known, what the trigger allows is all that is. */
+export function roomAt(place: Place): number {
+  const most = mostTokens(place);
+  return most === Infinity ? triggered(place, limitOf) : most;
+}
+
 /** A figure of the agent's trigger. */
 function triggered({ setup, estimate }: Place, figure: typeof aimOf): number {
   const choice = compactionChoice(setup.prepared.agent.context);
