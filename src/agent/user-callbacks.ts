@@ -15,12 +15,12 @@ import type {
 } from "../context/index.ts";
 import { deepFreeze, TurnlogError } from "../events/index.ts";
 import type { ContextOptions } from "./context-options.ts";
-import { withFullStop, readableError, toStoredError } from "../shared/index.ts";
+import { atOnce, withFullStop, readableError, toStoredError } from "../shared/index.ts";
 
-/** @throws TurnlogError `CALLBACK_FAILED` if the function throws */
+/** @throws TurnlogError `CALLBACK_FAILED` if the function throws, or returns a promise */
 function called<Answer>(option: string, work: () => Answer): Answer {
   try {
-    return work();
+    return atOnce(work());
   } catch (thrown) {
     const error = readableError(thrown);
     // The agent of a fork may be guarded already.
@@ -130,7 +130,7 @@ export function guardedStrategy(strategy: CompactionStrategy, option: string): C
     ...(forgetsRequest && { forgetsRequest }),
     plan: (history, view, budget) =>
       called(`${option}.plan`, () => {
-        const plan = strategy.plan(history, view, budget);
+        const plan = atOnce(strategy.plan(history, view, budget));
         return plan && planSchema.parse(plan);
       }),
     ...(writer && { writer: guardedWriter(writer, `${option}.writer`) }),
@@ -147,7 +147,7 @@ function guardedWriter(writer: SummaryWriter, option: string): SummaryWriter {
     ...(writer.model === undefined ? {} : { model: writer.model }),
     request: (...given) => {
       return called(`${option}.request`, () => {
-        const request = writer.request(...given);
+        const request = atOnce(writer.request(...given));
         return request && guardedRequest(request, `${option}.request`);
       });
     },

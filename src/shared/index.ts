@@ -10,7 +10,7 @@ export {
 } from "./abort.ts";
 export { Background, isOutage, untilDone, Unfinished } from "./background.ts";
 export { withFullStop, withMessages, textLines, wellFormed } from "./text.ts";
-export { readableError, toJson, toStoredError, unreadable } from "./json-value.ts";
+export { atOnce, readableError, toJson, toStoredError, unreadable } from "./json-value.ts";
 export {
   DEFAULT_GRACE_MS,
   LONGEST_TIMEOUT_MS,

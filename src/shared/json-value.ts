@@ -166,3 +166,13 @@ export function unreadable(what: string, error: unknown, session?: string): Turn
     session === undefined ? {} : { session },
   );
 }
+
+/**
+ * The answer of a user's function that nobody awaits. It is checked, since a promise that fails would end the process.
+ * @throws TypeError for a promise
+ */
+export function atOnce<Answer>(answer: Answer): Answer {
+  if (!(answer instanceof Promise)) return answer;
+  answer.catch(() => {});
+  throw new TypeError("It returned a promise, and must answer at once.");
+}

@@ -450,12 +450,16 @@ describe("an encoder that fails ends its stream, and the session goes on:", () =
   const boom = (): never => {
     throw new Error("boom");
   };
+  // Nobody awaits it.
+  const later = async (): Promise<never> => await Promise.reject(new Error("boom"));
   it.each<[what: string, encoder: object, words: RegExp]>([
     ["its beginning throws", { initial: boom }, /`initial`.*threw "boom"/],
     ["it throws", { encode: boom }, /`encode`.*threw "boom".*`after: 0`/],
     ["it gives nothing", { encode: () => undefined }, /`encode`.*returned no list/],
     ["it gives no list", { encode: () => ({ state: 1, chunks: 2 }) }, /returned no list/],
-    ["it is asynchronous", { encode: async () => await new Promise(() => {}) }, /no list/],
+    ["it is asynchronous", { encode: later }, /`encode`.*returned a promise/],
+    ["its beginning is asynchronous", { initial: later }, /`initial`.*returned a promise/],
+    ["it says later what it repeats", { repeats: later }, /`repeats`.*returned a promise/],
     ["it fails to say what it repeats", { repeats: boom }, /`repeats`.*threw "boom"/],
   ])("%s", async (_, broken, words) => {
     await using runtime = await createRuntime({ memory: true, agent: agentOf(["One.", "Two."]) });

@@ -60,6 +60,9 @@ const wrong = (value: unknown): (() => never) => {
   return () => value as never;
 };
 
+/** A promise that nobody awaits: its failure must not end the process. */
+const late = (): never => Promise.reject(new Error("late")) as never;
+
 /** Options whose function the step itself needs. */
 const ofSteps: readonly (readonly [string, string, (broken: Broken) => Context])[] = [
   [
@@ -81,7 +84,7 @@ const ofSteps: readonly (readonly [string, string, (broken: Broken) => Context])
     "context.compact.when.limit",
     (broken) => ({
       compact: {
-        when: { ...always, limit: broken.of(limit, wrong(Promise.resolve(1))) },
+        when: { ...always, limit: broken.of(limit, late) },
         how: oldest,
       },
     }),
@@ -103,7 +106,7 @@ const ofSteps: readonly (readonly [string, string, (broken: Broken) => Context])
     "context.compact.when.due",
     (broken) => ({
       compact: {
-        when: { name: "own", due: broken.of(() => false, wrong(Promise.resolve(true))) },
+        when: { name: "own", due: broken.of(() => false, late) },
         how: oldest,
       },
     }),

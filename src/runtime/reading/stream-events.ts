@@ -20,7 +20,7 @@ import {
   position,
   thing,
 } from "../../validation/index.ts";
-import { firstAbort, toStoredError } from "../../shared/index.ts";
+import { atOnce, firstAbort, toStoredError } from "../../shared/index.ts";
 import type { Session } from "../api/session.ts";
 import { withProgress } from "../live/sub-agents.ts";
 import { withdrawn } from "../session/turn.ts";
@@ -232,7 +232,9 @@ export async function* encodedEvents<State, Chunk>(
       const chunks =
         at > after
           ? encoded.chunks
-          : called(id, "repeats", at, () => encoded.chunks.filter((one) => encoder.repeats?.(one)));
+          : called(id, "repeats", at, () =>
+              encoded.chunks.filter((one) => atOnce(encoder.repeats?.(one))),
+            );
       if (chunks.length > 0) held.push({ position: at, chunks });
       if (isOpen) for (const one of held.splice(0)) yield one;
       else if (turn === 0) held.length = 0;
@@ -264,7 +266,7 @@ function called<Answer>(
     );
   let answer;
   try {
-    answer = work();
+    answer = atOnce(work());
   } catch (cause) {
     throw failed(`threw ${JSON.stringify(toStoredError(cause).message)}`, cause);
   }
