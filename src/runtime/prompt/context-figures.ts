@@ -51,7 +51,7 @@ export interface FiguresSetup extends Pick<PromptSetup, "catalogue"> {
 export interface ContextFigures extends Omit<ContextEstimate, "recorded"> {
   readonly model: ModelName;
   readonly limits: ModelLimits;
-  /** What the next step does about the size; `wait` is nothing. */
+  /** What the next step does about the size; `wait` is nothing. It begins no compaction that would save too little. */
   readonly due: CompactionDue;
   readonly spending: Spending;
   readonly cost: SessionCost;
