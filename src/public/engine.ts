@@ -13,6 +13,7 @@ export {
   checkedLog,
   checkForkPoint,
   checkRevision,
+  closedError,
   damagedAt,
   decodeRow,
   deletedError,

@@ -1,5 +1,7 @@
 /** Opens the log in a file of SQLite. */
 
+import { rmSync } from "node:fs";
+import { resolve } from "node:path";
 import type { EventLog } from "../../events/index.ts";
 import { plainEvents } from "../../shared/index.ts";
 import { check, name, oneOf, optionsOf } from "../../validation/index.ts";
@@ -48,7 +50,9 @@ export interface SqliteLog extends EventLog {
  */
 export async function openSqliteLog(options: SqliteLogOptions): Promise<SqliteLog> {
   check(optionsSchema, options, "openSqliteLog", { name: "options" });
-  const { file, durability = "sync" } = options;
+  const { durability = "sync" } = options;
+  // SQLite takes `:memory:` and `file:…` for something else than a file of that name.
+  const file = resolve(options.file);
   const database = openFile(file, durability);
   try {
     const engine = Object.assign(sqliteEngine(database, file), { [plainEvents]: true });
@@ -70,11 +74,18 @@ class FileLog extends CheckedLog implements SqliteLog {
   async backup(file: string): Promise<void> {
     this.assertOpen();
     check(name, file, "backup", { name: "file" });
+    const copy = resolve(file);
     try {
-      createPrivate(file);
-      this.#database.prepare("VACUUM INTO ?").run(file);
+      createPrivate(copy);
+      try {
+        this.#database.prepare("VACUUM INTO ?").run(copy);
+      } catch (error) {
+        // An empty or half a file would be taken for a log.
+        rmSync(copy, { force: true });
+        throw error;
+      }
     } catch (error) {
-      throw failureOf(error, file, "made");
+      throw failureOf(error, copy, "made");
     }
   }
 }

@@ -10,6 +10,7 @@ import { createCodec, TurnlogError } from "../../events/index.ts";
 import {
   checkForkPoint,
   checkRevision,
+  closedError,
   deletedError,
   RefusedWriters,
   rowsToAppend,
@@ -19,7 +20,7 @@ import {
   type Engine,
 } from "../engine/index.ts";
 import { SessionRows } from "./session-rows.ts";
-import { failureOf } from "./sqlite-file.ts";
+import { failureOf, inPlace } from "./sqlite-file.ts";
 import { statementsOf, type Statements } from "./statements.ts";
 
 const codec = createCodec();
@@ -28,13 +29,15 @@ const codec = createCodec();
 export function sqliteEngine(database: DatabaseSync, file: string): Engine {
   const sql = statementsOf(database);
   const rows = new SessionRows(sql, codec);
-  const changes = new Changes(sql, (error) => {
+  const changes = new Changes(sql, inPlace(file), (error) => {
     rows.forget();
     return failureOf(error, file, "written");
   });
   const refused = new RefusedWriters();
   /** Runs statements that change nothing. */
   const asked = <Result>(ask: () => Result): Result => {
+    // Reading may go on while the log is closed.
+    if (!database.isOpen) throw closedError();
     try {
       return ask();
     } catch (error) {
@@ -67,6 +70,7 @@ export function sqliteEngine(database: DatabaseSync, file: string): Engine {
           const known = rows.known(session);
           const repeated = rows.repeated(known, events);
           if (repeated !== undefined) return repeated;
+          if (known.isDeleted) throw deletedError(session);
           refused.assertNone(session, writer);
           const added = rowsToAppend(codec, known, expected, events, { origin });
           return rows.add(known, known.revision, added, events);
@@ -138,15 +142,16 @@ export function sqliteEngine(database: DatabaseSync, file: string): Engine {
     },
 
     snapshots: {
-      save: (session, snapshot) =>
-        changes.add(() => {
+      save: async (session, snapshot) => {
+        const { projection, position } = snapshot;
+        const row = snapshotRow(snapshot);
+        await changes.add(() => {
           const { number, isDeleted } = rows.known(session);
           if (isDeleted) throw deletedError(session);
-          const { projection, position } = snapshot;
           // No session, no state.
-          if (number === 0) return;
-          sql.saveSnapshot(number, JSON.stringify(projection), position, snapshotRow(snapshot));
-        }),
+          if (number !== 0) sql.saveSnapshot(number, JSON.stringify(projection), position, row);
+        });
+      },
       load: async (session, projection) =>
         asked(() => {
           for (const { number, last } of rows.shares(rows.known(session))) {
@@ -193,12 +198,14 @@ export function sqliteEngine(database: DatabaseSync, file: string): Engine {
  */
 class Changes {
   readonly #sql: Statements;
+  readonly #assertUsable: () => void;
   readonly #failed: (error: unknown) => TurnlogError;
   #waiting: Change[] = [];
 
   /** `failed`: called when a transaction is undone, with the error of SQLite. Returns the error of its changes. */
-  constructor(sql: Statements, failed: (error: unknown) => TurnlogError) {
+  constructor(sql: Statements, assertUsable: () => void, failed: (error: unknown) => TurnlogError) {
     this.#sql = sql;
+    this.#assertUsable = assertUsable;
     this.#failed = failed;
   }
 
@@ -235,6 +242,7 @@ class Changes {
   #commit(changes: readonly Change[]): readonly Answer[] {
     const sql = this.#sql;
     try {
+      this.#assertUsable();
       sql.begin();
       const answers = changes.map(({ run, refuse }) => {
         try {
@@ -253,6 +261,9 @@ class Changes {
         // After some errors SQLite has undone the transaction itself.
       }
       const failure = this.#failed(error);
+      // One of them may be the cause: its input, or a damaged session. A full disk concerns them all.
+      if (changes.length > 1 && failure.code !== "LOG_FULL")
+        return changes.flatMap((change) => this.#commit([change]));
       return changes.map(({ refuse }) => refuse(failure));
     }
   }

@@ -1,7 +1,7 @@
 /** The file of a log on SQLite: who may open it, what it must be, and what its errors mean. */
 
-import { closeSync, existsSync, mkdirSync, openSync } from "node:fs";
-import { dirname, resolve } from "node:path";
+import { closeSync, existsSync, mkdirSync, openSync, statSync } from "node:fs";
+import { dirname } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { z } from "zod";
 import { TurnlogError } from "../../events/index.ts";
@@ -23,14 +23,13 @@ const PATIENCE = 500;
 
 export type Durability = "sync" | "os";
 
-/** Opens a file that this process alone uses from then on. @throws TurnlogError as `openSqliteLog` */
+/** Opens a file, by its whole path, that this process alone uses from then on. @throws TurnlogError as `openSqliteLog` */
 export function openFile(file: string, durability: Durability): DatabaseSync {
   let database: DatabaseSync | undefined;
   try {
     // To open and close a file that is there would drop this process's locks on it.
     if (!existsSync(file)) createPrivate(file);
-    // A whole path: `:memory:` and `file:…` mean something else to SQLite.
-    database = new sqlite.DatabaseSync(resolve(file));
+    database = new sqlite.DatabaseSync(file);
     // Exclusive: no other process can open the file, until this one has closed it.
     database.exec(`
       PRAGMA busy_timeout = ${PATIENCE};
@@ -53,6 +52,20 @@ export function openFile(file: string, durability: Durability): DatabaseSync {
 export function createPrivate(file: string): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   closeSync(openSync(file, "wx", 0o600));
+}
+
+/** Returns what throws once the file is no longer in its place: SQLite would go on writing to it. */
+export function inPlace(file: string): () => void {
+  const inode = (): bigint | undefined =>
+    statSync(file, { bigint: true, throwIfNoEntry: false })?.ino;
+  const opened = inode();
+  return () => {
+    if (inode() === opened) return;
+    throw new TurnlogError(
+      "LOG_FAILED",
+      `The file ${file} has been removed or replaced while the log was open. Nothing more is written, and events that were acknowledged since then are not in it. Put back the file or a backup, then open the log again.`,
+    );
+  };
 }
 
 const headSchema = z.object({ application: z.number(), format: z.number(), tables: z.number() });
@@ -100,6 +113,8 @@ const MEANINGS: Readonly<Record<number, Meaning>> = {
   // The statements are fixed: a table is missing or another one.
   1: DAMAGED,
   11: DAMAGED,
+  // A row is there that the session's entry does not count.
+  19: DAMAGED,
   13: ["LOG_FULL", "Free some space, then append again"],
 };
 

@@ -1,0 +1,100 @@
+/** What disturbs the log in a file of SQLite: odd paths, a file that goes away, a reader that stays, one bad change. */
+import { existsSync } from "node:fs";
+import { readdir, rename } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { expect, it, onTestFinished } from "vitest";
+import { openSqliteLog } from "../../../src/store/sqlite/index.ts";
+import { alone, fails, numbered, numberedUpTo } from "../../../src/testing/index.ts";
+import { flipBit, temporaryFolder } from "../leveldb/disk.ts";
+
+async function newFile(): Promise<string> {
+  return join(await temporaryFolder(), "sessions.db");
+}
+
+it("keeps a log in the file of the given name, whatever that name means to SQLite", async () => {
+  const [folder, before] = [await temporaryFolder(), process.cwd()];
+  onTestFinished(() => process.chdir(before));
+  process.chdir(folder);
+  for (const file of [":memory:", "file:sessions.db", "file:s.db?mode=memory"]) {
+    const log = await openSqliteLog({ file });
+    await log.append("s", "none", [numbered(1)]);
+    await log.backup(`${file}.copy`);
+    await log.close();
+    await using copy = await openSqliteLog({ file: `${file}.copy` });
+    await using again = await openSqliteLog({ file });
+    expect([await again.revision("s"), await copy.revision("s")]).toEqual([1, 1]);
+  }
+  expect((await readdir(folder)).length).toBe(6);
+});
+
+it("writes nothing more once its file is removed or replaced, and goes on when it is put back", async () => {
+  const file = await newFile();
+  const log = await openSqliteLog({ file });
+  await log.append("s", "none", [numbered(1)]);
+  await rename(file, `${file}.away`);
+  const error = await fails("LOG_FAILED", () => log.append("s", 1, [numbered(2)]));
+  expect(error.message).toMatch(/removed or replaced/);
+  await (await openSqliteLog({ file: join(dirname(file), "other.db") })).close();
+  await rename(join(dirname(file), "other.db"), file);
+  await fails("LOG_FAILED", () => log.append("s", 1, [numbered(2)]));
+  await rename(`${file}.away`, file);
+  expect((await log.append("s", 1, [numbered(2)])).revision).toBe(2);
+  await log.close();
+  await using again = await openSqliteLog({ file });
+  expect(await again.revision("s")).toBe(2);
+});
+
+it("leaves no file of a copy that failed, which would be taken for an empty log", async () => {
+  const file = await newFile();
+  const log = await openSqliteLog({ file });
+  const data = { type: "filler", version: 1, data: "x".repeat(3000) };
+  const events = Array.from(
+    { length: 50 },
+    (_, time) => ({ type: "unknown", time, data }) as const,
+  );
+  await log.append("s", "none", events, { origin: "copied" });
+  await log.close();
+  await flipBit(file, 4096 * 3, 5);
+  await using damaged = await openSqliteLog({ file });
+  await fails("LOG_DAMAGED", () => damaged.backup(`${file}.copy`));
+  expect(existsSync(`${file}.copy`)).toBe(false);
+});
+
+it("refuses a change alone that SQLite cannot make, and makes the others of the same turn", async () => {
+  const file = await newFile();
+  const log = await openSqliteLog({ file });
+  await log.append("damaged", "none", numberedUpTo(5, 1, alone));
+  await log.append("s", "none", [numbered(1)]);
+  await log.close();
+  const database = new DatabaseSync(file);
+  database.exec("UPDATE sessions SET revision = 3 WHERE id = 'damaged'");
+  database.close();
+  await using opened = await openSqliteLog({ file });
+  const [first, bad, last] = await Promise.allSettled([
+    opened.append("s", 1, [numbered(2)]),
+    opened.append("damaged", 3, [alone(4)]),
+    opened.append("s", 2, [numbered(3)]),
+  ]);
+  expect([first.status, last.status]).toEqual(["fulfilled", "fulfilled"]);
+  await fails("LOG_DAMAGED", () => {
+    if (bad.status === "rejected") throw bad.reason;
+  });
+  expect(await opened.revision("s")).toBe(3);
+});
+
+it("tells a reader that goes on behind the end of the log that it is closed", async () => {
+  const log = await openSqliteLog({ file: await newFile(), durability: "os" });
+  const data = { type: "filler", version: 1, data: "x".repeat(200_000) };
+  for (let time = 0; time < 5; time++)
+    await log.append("s", "any", [{ type: "unknown", time, data }], { origin: "copied" });
+  const readers = [log.read("s"), log.readAll()].map((events) => events[Symbol.asyncIterator]());
+  for (const reader of readers) await reader.next();
+  await log.close();
+  for (const reader of readers) {
+    const error = await fails("LOG_CLOSED", async () => {
+      while ((await reader.next()).done !== true);
+    });
+    expect(error.message).toMatch(/is closed/);
+  }
+});
