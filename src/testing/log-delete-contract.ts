@@ -70,7 +70,10 @@ export const deleteContract: readonly Promised[] = [
     async (log) => {
       await log.append("s", "none", [numbered(1, "once"), numbered(2)]);
       await log.append("t", "none", [numbered(1)]);
+      const writer = {};
+      await fails("REVISION_CONFLICT", () => log.append("s", 7, [numbered(1)], { writer }));
       await log.delete("s");
+      await fails("SESSION_DELETED", () => log.append("s", "any", [numbered(1)], { writer }));
       for (const expected of ["any", "none", "exists", 0, 2] as const)
         await fails("SESSION_DELETED", () => log.append("s", expected, [numbered(1)]));
       await fails("SESSION_DELETED", () => log.append("s", "any", [numbered(1, "once")]));
@@ -203,6 +206,9 @@ export const deleteContract: readonly Promised[] = [
       );
       await fails("SESSION_HAS_FORKS", () => log.delete("r"));
       await log.delete("r", { forks: "copy" });
+      // Of the first event of its own, which "deep" still shares with "early".
+      const times = (await Array.fromAsync(log.list())).map(({ createdAt }) => createdAt);
+      assert.deepEqual(times, [2000, 1001, 1001]);
       for (const name of forks) {
         assert.deepEqual(await Array.fromAsync(log.read(name)), events.get(name));
         const { length } = events.get(name) ?? [];

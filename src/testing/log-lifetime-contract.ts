@@ -72,6 +72,8 @@ export const lifetimeContract: readonly Promised[] = [
       await log.saveSnapshot("s", { ...snapshot, projection: "usage", state: 0 });
       assert.deepEqual(await log.loadSnapshot("s", "history"), newer);
       assert.equal((await log.loadSnapshot("s", "usage"))?.state, 0);
+      const odd = { ...snapshot, position: Number.NaN };
+      await fails("INVALID_INPUT", () => log.saveSnapshot("s", odd));
       if (log.loadSnapshots === undefined) return;
       const loaded = await log.loadSnapshots(["none", "s", "t"], "history");
       assert.deepEqual(loaded, [undefined, newer, undefined]);

@@ -105,6 +105,8 @@ export const readContract: readonly Promised[] = [
       for (const range of [{ from: 1.5 }, { to: Number.NaN }, { limit: 0.5 }]) {
         await fails("INVALID_INPUT", () => Array.fromAsync(log.read("s", range)));
       }
+      for (const from of [1.5, Number.NaN])
+        await fails("INVALID_INPUT", () => Array.fromAsync(log.readAll({ from })));
     },
   ],
   [

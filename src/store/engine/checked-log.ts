@@ -37,11 +37,12 @@ import {
   name,
   oneOf,
   optionsOf,
+  text,
   thing,
 } from "../../validation/index.ts";
 import { Following } from "./following.ts";
-import { forkPoint } from "../log-rules/append-rules.ts";
-import { assertPositions, closedError } from "../log-rules/log-errors.ts";
+import { checkRevision, forkPoint } from "../log-rules/append-rules.ts";
+import { assertPositions, closedError, deletedError } from "../log-rules/log-errors.ts";
 import type { Engine, Followers } from "./engine.ts";
 
 const anything = z.unknown();
@@ -66,7 +67,11 @@ const readSchema = optionsOf<ReadRange>(
 );
 const followSchema = optionsOf<FollowOptions>({ from: anything, signal }, {});
 const readAllSchema = optionsOf<Pick<FollowOptions, "from">>({ from: anything }, {});
-const listSchema = optionsOf<{ readonly prefix?: string }>({ prefix: anything }, {});
+const listSchema = optionsOf<{ readonly prefix?: string }>({ prefix: text }, {});
+const snapshotSchema = optionsOf<Snapshot>(
+  {},
+  { projection: text, version: anything, position: whole, state: anything },
+);
 const deleteSchema = optionsOf<DeleteOptions>({ forks: oneOf("refuse", "copy"), by: name }, {});
 
 /** Makes a log of an engine. */
@@ -177,6 +182,7 @@ export class CheckedLog implements EventLog {
     this.assertOpen();
     check(readAllSchema, options, "readAll", { name: "options" });
     const { from = 1 } = options;
+    assertPositions("all sessions", [from]);
     yield* this.#engine.readAll(Math.max(from, 1), await this.#engine.end());
   }
 
@@ -202,6 +208,7 @@ export class CheckedLog implements EventLog {
     this.#assertWritable();
     const { snapshots } = this.#engine;
     if (snapshots === undefined) return;
+    check(snapshotSchema, snapshot, "saveSnapshot", { name: "snapshot", session });
     await this.#work(snapshots.save(parseSessionId(session), snapshot));
   }
 
@@ -253,6 +260,9 @@ export class CheckedLog implements EventLog {
     parts: AsyncIterable<readonly NewEvent[]>,
     options: AppendOptions,
   ): Promise<Appended> {
+    const { revision, isDeleted } = await this.#engine.head(session);
+    if (isDeleted) throw deletedError(session);
+    checkRevision({ session, revision }, "none");
     const events = (await Array.fromAsync(parts)).flat();
     return await this.#engine.append(session, "none", events, options);
   }

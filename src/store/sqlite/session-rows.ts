@@ -161,6 +161,15 @@ export class SessionRows {
   globalPage(from: number, to: number): readonly GlobalEvent[] {
     const page: GlobalEvent[] = [];
     let size = 0;
+    const read = (run: Pick<Share, "number" | "session">, at: number): Row | undefined => {
+      try {
+        return this.#row(run, at);
+      } catch (error) {
+        // Events before a damaged one can be read.
+        if (page.length === 0) throw error;
+        return undefined;
+      }
+    };
     // Many runs may be parts of one row.
     const rows = new Map<number, Row>();
     for (const run of this.#sql.runsFrom(from)) {
@@ -171,7 +180,8 @@ export class SessionRows {
         let row = rows.get(run.number);
         if (row === undefined || row.position < at) {
           if (size >= PAGE) return page;
-          row = this.#row(run, at);
+          row = read(run, at);
+          if (row === undefined) return page;
           size += row.line.length;
           rows.set(run.number, row);
         }
@@ -211,7 +221,7 @@ export class SessionRows {
       for (const { position, row } of rows) sql.addRow(fork.number, position, row);
       sql.copyIds(fork.number, number, copied);
       sql.copySnapshots(fork.number, number, copied);
-      sql.relink(rest?.number ?? null, rest?.last ?? null, fork.number);
+      sql.relink(rest?.number ?? null, rest?.last ?? null, copied > 0 ? number : null, fork.number);
     }
     sql.removeRows(number);
     sql.removeIds(number);

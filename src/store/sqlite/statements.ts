@@ -115,7 +115,11 @@ export function statementsOf(database: DatabaseSync) {
     ),
     /** Answers the session's number. A session is new with its first events. */
     grow: (...values: SQLInputValue[]): number => grown(...values)[0]?.number ?? 0,
-    relink: run("UPDATE sessions SET parent = ?, parent_position = ? WHERE number = ?"),
+    /** A fork that got its parent's events was created when the parent was. */
+    relink: run(
+      `UPDATE sessions SET parent = ?, parent_position = ?,
+         created = coalesce((SELECT created FROM sessions WHERE number = ?), created) WHERE number = ?`,
+    ),
     bury: run(
       `UPDATE sessions SET is_deleted = 2, deleted_by = ?, parent = NULL, parent_position = NULL WHERE number = ?`,
     ),

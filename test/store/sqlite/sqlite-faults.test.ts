@@ -1,9 +1,10 @@
 /** What disturbs the log in a file of SQLite: odd paths, a file that goes away, a reader that stays, one bad change. */
 import { existsSync } from "node:fs";
-import { readdir, rename } from "node:fs/promises";
+import { readdir, readFile, rename } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, it, onTestFinished } from "vitest";
+import { appendParts } from "../../../src/events/index.ts";
 import { openSqliteLog } from "../../../src/store/sqlite/index.ts";
 import { alone, fails, numbered, numberedUpTo } from "../../../src/testing/index.ts";
 import { flipBit, temporaryFolder } from "../leveldb/disk.ts";
@@ -81,6 +82,34 @@ it("refuses a change alone that SQLite cannot make, and makes the others of the 
     if (bad.status === "rejected") throw bad.reason;
   });
   expect(await opened.revision("s")).toBe(3);
+});
+
+it("reads all events before a damaged one in the order of all sessions", async () => {
+  const file = await newFile();
+  const log = await openSqliteLog({ file });
+  await log.append("s", "none", numberedUpTo(5, 1, alone));
+  await log.close();
+  await flipBit(file, (await readFile(file)).indexOf("text 4"), 3);
+  await using damaged = await openSqliteLog({ file });
+  const read: number[] = [];
+  const error = await fails("LOG_DAMAGED", async () => {
+    for await (const { position } of damaged.readAll()) read.push(position);
+  });
+  expect([error.session, error.position, read]).toEqual(["s", 4, [1, 2, 3]]);
+});
+
+it("creates no session from parts whose session exists, and reads none of them", async () => {
+  await using log = await openSqliteLog({ file: await newFile(), durability: "os" });
+  await log.append("s", "none", [numbered(1, "id")]);
+  let read = 0;
+  async function* parts() {
+    read++;
+    yield [numbered(1, "id")];
+  }
+  await fails("REVISION_CONFLICT", () => appendParts(log, "s", parts()));
+  await log.delete("s");
+  await fails("SESSION_DELETED", () => appendParts(log, "s", parts()));
+  expect(read).toBe(0);
 });
 
 it("tells a reader that goes on behind the end of the log that it is closed", async () => {

@@ -103,8 +103,14 @@ async function makeIndependent(
     [fork.number, owned.number, owned.to],
   );
   await sql.query(
-    `UPDATE ${schema}.sessions SET parent = $2, parent_position = $3 WHERE number = $1`,
-    [fork.number, before?.owner ?? null, before === undefined ? null : owned.from - 1],
+    `UPDATE ${schema}.sessions SET parent = $2, parent_position = $3,
+       created_at = (SELECT created_at FROM ${schema}.sessions WHERE number = $4) WHERE number = $1`,
+    [
+      fork.number,
+      before?.owner ?? null,
+      before === undefined ? null : owned.from - 1,
+      owned.number,
+    ],
   );
 }
 
