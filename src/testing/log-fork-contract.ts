@@ -99,6 +99,11 @@ export const forkContract: readonly Promised[] = [
       await fails("SESSION_NOT_FOUND", () => log.fork("f", [forked("f", 1)]));
       await fails("INVALID_INPUT", () => log.fork("f", [forked("not a name", 1)]));
       await fails("REVISION_CONFLICT", () => log.fork("p", [forked("p", 1)]));
+      await log.fork("fork", [forked("p", 1)]);
+      await fails("REVISION_CONFLICT", () => log.fork("p", [{ ...forked("fork", 1), id: "id" }]));
+      await log.delete("fork");
+      await fails("SESSION_NOT_FOUND", () => log.fork("f", [{ ...forked("f", 1), id: "id" }]));
+      await fails("REVISION_CONFLICT", () => log.fork("p", [{ ...forked("p", 1), id: "id" }]));
       // Untyped JavaScript can pass any value.
       const untyped: { fork(session: string, events: unknown): Promise<unknown> } = log;
       const nowhere = { ...forked("p", 1), data: {} };

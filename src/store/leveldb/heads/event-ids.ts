@@ -37,10 +37,13 @@ export async function findIds(
   link?: ForkPoint,
 ): Promise<{ readonly appended: Promise<Appended> } | undefined> {
   const ids = idsOf(head, events);
+  // A session that is there, or the session itself, is no fork to be: its links would form a circle.
+  const isNew = head.revision === 0 && link?.session !== head.session;
+  const shared = head.link ?? (isNew ? link : undefined);
   const found = new Map<string, Found>();
   await Promise.all(
     ids.map(async (id) => {
-      const place = head.ids.get(id) ?? (await find(source, head, id, head.link ?? link));
+      const place = head.ids.get(id) ?? (await find(source, head, id, shared));
       if (place !== undefined) found.set(id, place);
     }),
   );
