@@ -59,6 +59,8 @@ export const deleteContract: readonly Promised[] = [
       await log.delete("s", { by: "ann" });
       await log.delete("t");
       await log.delete("t", { by: "bob" });
+      for (const by of ["a\0b", "\ud800"])
+        await fails("INVALID_INPUT", () => log.delete("t", { by }));
       assert.deepEqual(await Array.fromAsync(log.deleted()), [
         { session: "s", revision: 1, by: "ann" },
         { session: "t", revision: 2 },

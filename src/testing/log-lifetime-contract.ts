@@ -37,7 +37,8 @@ export const lifetimeContract: readonly Promised[] = [
       assert.deepEqual(await listed("x"), names.filter((name) => name.startsWith("x")).toSorted());
       assert.deepEqual(await listed("x-"), ["x-1"]);
       assert.deepEqual(await listed("x/"), ["x/..", "x/a/b"]);
-      assert.deepEqual(await listed("z"), []);
+      for (const none of ["z", "x\0", "\0", "\ud800", "é"])
+        assert.deepEqual(await listed(none), []);
     },
   ],
   [

@@ -5,6 +5,7 @@
 
 import { z } from "zod";
 import {
+  isSessionId,
   parseSessionId,
   rejected,
   type Appended,
@@ -72,7 +73,12 @@ const snapshotSchema = optionsOf<Snapshot>(
   {},
   { projection: text, version: anything, position: whole, state: anything },
 );
-const deleteSchema = optionsOf<DeleteOptions>({ forks: oneOf("refuse", "copy"), by: name }, {});
+/** Not every store keeps others as they are. */
+const whoever = thing<string>(
+  "a text that is not empty, without characters that are half of a pair or zero",
+  (value) => typeof value === "string" && /^[^\0]+$/.test(value) && value.isWellFormed(),
+);
+const deleteSchema = optionsOf<DeleteOptions>({ forks: oneOf("refuse", "copy"), by: whoever }, {});
 
 /** Makes a log of an engine. */
 export function checkedLog(engine: Engine): EventLog {
@@ -201,7 +207,9 @@ export class CheckedLog implements EventLog {
   async *list(options: { readonly prefix?: string } = {}): AsyncGenerator<SessionEntry> {
     this.assertOpen();
     check(listSchema, options, "list", { name: "options" });
-    yield* this.#engine.list(options.prefix ?? "");
+    const { prefix = "" } = options;
+    // What no name begins with may be a text that the store cannot hold.
+    if (prefix === "" || isSessionId(prefix)) yield* this.#engine.list(prefix);
   }
 
   async saveSnapshot(session: string, snapshot: Snapshot): Promise<void> {
