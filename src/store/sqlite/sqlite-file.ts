@@ -27,6 +27,8 @@ export type Durability = "sync" | "os";
 export function openFile(file: string, durability: Durability): DatabaseSync {
   let database: DatabaseSync | undefined;
   try {
+    // SQLite would begin a new log, and remove the journal.
+    if (sizeOf(file) === 0 && sizeOf(`${file}-wal`) > 0) throw gone(file);
     // To open and close a file that is there would drop this process's locks on it.
     if (!existsSync(file)) createPrivate(file);
     database = new sqlite.DatabaseSync(file);
@@ -52,6 +54,17 @@ export function openFile(file: string, durability: Durability): DatabaseSync {
 export function createPrivate(file: string): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   closeSync(openSync(file, "wx", 0o600));
+}
+
+function sizeOf(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+function gone(file: string): TurnlogError {
+  return new TurnlogError(
+    "LOG_DAMAGED",
+    `The file ${file} is gone or empty, though its journal ${file}-wal is there. Nothing was changed. Put back both files as they were; to begin a new log, move the journal away.`,
+  );
 }
 
 /** Returns what throws once the file is no longer in its place: SQLite would go on writing to it. */

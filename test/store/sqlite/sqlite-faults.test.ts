@@ -1,6 +1,6 @@
 /** What disturbs the log in a file of SQLite: odd paths, a file that goes away, a reader that stays, one bad change. */
 import { existsSync } from "node:fs";
-import { readdir, readFile, rename } from "node:fs/promises";
+import { readdir, readFile, rename, rm, truncate, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, it, onTestFinished } from "vitest";
@@ -44,6 +44,23 @@ it("writes nothing more once its file is removed or replaced, and goes on when i
   await log.close();
   await using again = await openSqliteLog({ file });
   expect(await again.revision("s")).toBe(2);
+});
+
+it("begins no new log where the journal of another one is", async () => {
+  const file = await newFile();
+  const log = await openSqliteLog({ file });
+  await log.append("s", "none", [numbered(1)]);
+  const [data, journal] = [await readFile(file), await readFile(`${file}-wal`)];
+  await log.close();
+  await writeFile(`${file}-wal`, journal);
+  await truncate(file);
+  await fails("LOG_DAMAGED", () => openSqliteLog({ file }));
+  await rm(file);
+  await fails("LOG_DAMAGED", () => openSqliteLog({ file }));
+  expect(await readdir(dirname(file))).toEqual(["sessions.db-wal"]);
+  await writeFile(file, data);
+  await using again = await openSqliteLog({ file });
+  expect(await again.revision("s")).toBe(1);
 });
 
 it("leaves no file of a copy that failed, which would be taken for an empty log", async () => {
