@@ -333,7 +333,8 @@ export class CheckedLog implements EventLog {
     // A caller that waits for its append continues before followers see the events.
     told.then(
       (done) => following?.wrote(session, "position" in done ? done.revision : undefined),
-      () => {},
+      // It may have been made nevertheless.
+      () => following?.look([session]),
     );
     return told;
   }

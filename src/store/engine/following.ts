@@ -123,7 +123,7 @@ export class Following implements Followers {
 
   #watch(): void {
     if (this.#closing.signal.aborted) return;
-    this.#watching ??= this.#options.others?.watch((sessions) => this.#look(sessions));
+    this.#watching ??= this.#options.others?.watch((sessions) => this.look(sessions));
   }
 
   #unwatch(): void {
@@ -132,8 +132,8 @@ export class Following implements Followers {
     this.#watching = undefined;
   }
 
-  /** Looks for what others wrote. Calls during a look share the next one. */
-  async #look(sessions?: readonly string[]): Promise<void> {
+  /** Looks for what followers were not told. Calls during a look share the next one. */
+  async look(sessions?: readonly string[]): Promise<void> {
     const isOfUs =
       this.#globalFollowers > 0 || (sessions?.some((id) => this.tails.has(id)) ?? true);
     if (!isOfUs) return;

@@ -103,12 +103,15 @@ async function* follow(
         next += live.length;
         yield live;
       } else if (next <= tail.committed) {
+        const before = next;
         // One by one: events before an unreadable one are still yielded.
         for await (const event of read(next, Math.min(tail.committed, next + PAGE - 1))) {
           next++;
           yield [event];
           if (end.aborted) return;
         }
+        // It was deleted meanwhile, of which the tail hears.
+        if (next === before && tail.failure === undefined) await tail.changed;
       } else {
         await tail.changed;
       }

@@ -162,3 +162,56 @@ describe("on an engine that other processes write to", () => {
     expect(made.log.onChange === undefined).toBe(true);
   });
 });
+
+describe("on an engine that fails", () => {
+  /** An engine of one session, whose changes are made and then fail, and whose events may be unreadable for now. */
+  async function failing() {
+    const log = await openMemoryLog();
+    const state = { isHidden: false };
+    const failed = (_: unknown): never => {
+      throw new Error("The answer is lost.");
+    };
+    const engine: Engine = {
+      append: async (...change) => failed(await log.append(...change)),
+      fork: (session, _, events) => log.fork(session, events),
+      delete: async (...change) => failed(await log.delete(...change)),
+      async head(session) {
+        const [isDeleted] = await Array.fromAsync(log.deleted());
+        return { revision: await log.revision(session), isDeleted: isDeleted !== undefined };
+      },
+      async *read(session, range) {
+        if (!state.isHidden) yield* log.read(session, range);
+      },
+      readAll: (from) => log.readAll({ from }),
+      end: async () => (await Array.fromAsync(log.readAll())).length,
+      list: (prefix) => log.list({ prefix }),
+      deleted: () => log.deleted(),
+      close: () => log.close(),
+    };
+    return { log: checkedLog(engine), state };
+  }
+
+  it("gives followers what was written by a change that failed", async () => {
+    const { log } = await failing();
+    await using _ = log;
+    const events = log.subscribe("s")[Symbol.asyncIterator]();
+    const first = events.next();
+    await expect(log.append("s", "none", [numbered(1)])).rejects.toThrow(/lost/);
+    expect((await first).value).toMatchObject({ position: 1 });
+    const next = events.next();
+    await expect(log.delete("s")).rejects.toThrow(/lost/);
+    await expect(next).rejects.toMatchObject({ code: "SESSION_DELETED" });
+  });
+
+  it("lets others run while the events of a followed session cannot be read", async () => {
+    const { log, state } = await failing();
+    await using _ = log;
+    await expect(log.append("s", "none", [numbered(1)])).rejects.toThrow(/lost/);
+    state.isHidden = true;
+    const events = log.subscribe("s")[Symbol.asyncIterator]();
+    const next = events.next();
+    await new Promise((resolve) => setImmediate(resolve));
+    await expect(log.delete("s")).rejects.toThrow(/lost/);
+    await expect(next).rejects.toMatchObject({ code: "SESSION_DELETED" });
+  });
+});
