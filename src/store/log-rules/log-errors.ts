@@ -2,6 +2,7 @@
 
 import { TurnlogError } from "../../events/index.ts";
 
+/** `LOG_CLOSED` */
 export function closedError(): TurnlogError {
   return new TurnlogError("LOG_CLOSED", "The log is closed. Open the store again to continue.");
 }
