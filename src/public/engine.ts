@@ -13,7 +13,6 @@ export {
   checkedLog,
   checkForkPoint,
   checkRevision,
-  closedError,
   damagedAt,
   decodeRow,
   deletedError,

@@ -8,7 +8,7 @@ export const publicNames: Readonly<Record<string, string>> = {
     chatTransport createClient Client SessionClient
   `,
   engine: `
-    checkedLog checkForkPoint checkRevision closedError damagedAt decodeRow deletedError encodedRows hasForks idOf idsOf
+    checkedLog checkForkPoint checkRevision damagedAt decodeRow deletedError encodedRows hasForks idOf idsOf
     inSession isDelta notFound OpenRow RefusedWriters repeatedAt rowsToAppend snapshotIn snapshotRow spanOf
     Engine EventRow KnownSession Others SessionHead Snapshots
   `,

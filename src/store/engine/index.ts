@@ -12,14 +12,7 @@ export {
   spanOf,
   type KnownSession,
 } from "../log-rules/append-rules.ts";
-export {
-  closedError,
-  damagedAt,
-  deletedError,
-  hasForks,
-  inSession,
-  notFound,
-} from "../log-rules/log-errors.ts";
+export { damagedAt, deletedError, hasForks, inSession, notFound } from "../log-rules/log-errors.ts";
 export { snapshotIn, snapshotRow } from "../log-rules/snapshot-rows.ts";
 export { CheckedLog, checkedLog } from "./checked-log.ts";
 export type { Engine, Others, SessionHead, Snapshots } from "./engine.ts";

@@ -10,7 +10,6 @@ import { createCodec, TurnlogError } from "../../events/index.ts";
 import {
   checkForkPoint,
   checkRevision,
-  closedError,
   deletedError,
   RefusedWriters,
   rowsToAppend,
@@ -37,7 +36,11 @@ export function sqliteEngine(database: DatabaseSync, file: string): Engine {
   /** Runs statements that change nothing. */
   const asked = <Result>(ask: () => Result): Result => {
     // Reading may go on while the log is closed.
-    if (!database.isOpen) throw closedError();
+    if (!database.isOpen)
+      throw new TurnlogError(
+        "LOG_CLOSED",
+        "The log was closed while it was read. Open it again to continue.",
+      );
     try {
       return ask();
     } catch (error) {

@@ -141,6 +141,6 @@ it("tells a reader that goes on behind the end of the log that it is closed", as
     const error = await fails("LOG_CLOSED", async () => {
       while ((await reader.next()).done !== true);
     });
-    expect(error.message).toMatch(/is closed/);
+    expect(error.message).toMatch(/was closed/);
   }
 });
