@@ -180,7 +180,7 @@ const limitsSchema = () =>
     },
   );
 
-const contextSchema = z.lazy(() =>
+export const contextSchema: z.ZodType = z.lazy(() =>
   optionsOf<ContextOptions>(
     {
       prune: off(pruneSchema),

@@ -9,7 +9,7 @@ export {
   withAgentTool,
 } from "./agent-tool-settings.ts";
 export { agentTool } from "./agent-tool.ts";
-export { agentSchema, strategySchema, schemaOfSdk } from "./agent-schema.ts";
+export { agentSchema, contextSchema, strategySchema, schemaOfSdk } from "./agent-schema.ts";
 export {
   type Agent,
   type PreparedAgent,

@@ -255,6 +255,15 @@ describe("a trigger of a user", () => {
     }
   });
 
+  it("is checked by dueAt as in an agent", async () => {
+    const when = { ...everyTurns(3), limit: "1000" };
+    // @ts-expect-error -- as a program in JavaScript may have it
+    await expect(dueAt([], when)).rejects.toMatchObject({ code: "INVALID_INPUT" });
+    const limits = { billing: { contextTokens: 1000 } };
+    // @ts-expect-error -- as above
+    await expect(dueAt([], everyTurns(3), { limits })).rejects.toThrow("contextTokens");
+  });
+
   it("that answers neither true nor false fails in dueAt as in a turn", async () => {
     await using open = await openSession(agentWith(tokens(1e9)));
     await say(open.session, 1);

@@ -25,6 +25,7 @@ import {
   prepareAgent,
   type Agent,
   agentSchema,
+  contextSchema,
   guardedContext,
   type ContextOptions,
 } from "../../agent/index.ts";
@@ -129,7 +130,8 @@ interface DueStep {
  * @example
  * const { events } = await readSessionFile("session.jsonl");
  * expect((await dueAt(events, everyTurns(20))).map(({ turn }) => turn)).toEqual([21, 41]);
- * @throws TurnlogError `CALLBACK_FAILED` if the trigger throws, or returns something else than its type says
+ * @throws TurnlogError `INVALID_INPUT`; `CALLBACK_FAILED` if the trigger throws, or returns something else than its
+ * type says
  */
 export async function dueAt(
   events: readonly SessionEvent[],
@@ -137,8 +139,9 @@ export async function dueAt(
   { limits }: Pick<ContextOptions, "limits"> = {},
 ): Promise<readonly DueStep[]> {
   const catalogue = await modelCatalogue();
-  const compact = { when, how: unsentMessages };
-  const context = guardedContext({ compact, ...defined({ limits }) });
+  const given = { compact: { when, how: unsentMessages }, ...defined({ limits }) };
+  check(contextSchema, given, "dueAt", { name: "context" });
+  const context = guardedContext(given);
   const due: DueStep[] = [];
   let state = initialSessionState;
   let begun: BegunCompaction | undefined;

@@ -1,8 +1,8 @@
 /** Opens the log in a file of SQLite. */
 
-import { rmSync } from "node:fs";
+import { existsSync, rmSync } from "node:fs";
 import { resolve } from "node:path";
-import type { EventLog } from "../../events/index.ts";
+import { TurnlogError, type EventLog } from "../../events/index.ts";
 import { plainEvents } from "../../shared/index.ts";
 import { check, name, oneOf, optionsOf } from "../../validation/index.ts";
 import type { DatabaseSync } from "node:sqlite";
@@ -16,7 +16,10 @@ import { createPrivate, failureOf, openFile, type Durability } from "./sqlite-fi
  * const options: SqliteLogOptions = { file: "data/sessions.db", durability: "os" };
  */
 export interface SqliteLogOptions {
-  /** It is created if it does not exist. While it is open, its newest content is in a second file, `<file>-wal`. */
+  /**
+   * It is created if it does not exist. While it is open, and after a kill until it is opened again, its newest
+   * content is in a second file, `<file>-wal`: without that one, it opens without these events.
+   */
   readonly file: string;
   /** What a resolved append survives: `sync`, the default, a power cut too; `os` the end of the process. */
   readonly durability?: Durability;
@@ -41,7 +44,8 @@ export interface SqliteLog extends EventLog {
 
 /**
  * Opens the log in a file of SQLite, which one process at a time may have open. Once it is closed, the file may be
- * copied. A deletion writes the whole file anew, so that no byte of the session stays. Large content stays in the events, unless the runtime gets `blobs: folderBlobs(…)`.
+ * copied. A deletion writes the whole file anew, so that no byte of the session stays. Large content stays in the
+ * events, unless the runtime gets `blobs: folderBlobs(…)`.
  * @example
  * const log = await openSqliteLog({ file: "data/sessions.db" });
  * await using runtime = await createRuntime({ log, agent });
@@ -75,6 +79,11 @@ class FileLog extends CheckedLog implements SqliteLog {
     this.assertOpen();
     check(name, file, "backup", { name: "file" });
     const copy = resolve(file);
+    if (existsSync(copy))
+      throw new TurnlogError(
+        "INVALID_INPUT",
+        `There is a file ${copy} already, and a backup replaces none. Give the path of a new one.`,
+      );
     try {
       createPrivate(copy);
       try {
