@@ -106,7 +106,7 @@ export function nextEstimate(
   });
 }
 
-/** A prompt in the making: of what state, by which agent, when (epoch milliseconds), and how large it is. */
+/** A prompt before its step: its session state, its agent, the time (epoch milliseconds) and its estimated size. */
 export interface Place<Setup extends FiguresSetup = PromptSetup> {
   readonly state: SessionState;
   readonly setup: Setup;

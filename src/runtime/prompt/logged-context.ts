@@ -179,7 +179,7 @@ export async function dueAt(
   return due;
 }
 
-/** A compaction that the session began before a step: the state and the prompt of which it was asked. */
+/** A compaction that the session began before a step: the state and the size of the prompt before it. */
 interface BegunCompaction {
   readonly state: SessionState;
   readonly time: number;

@@ -37,7 +37,7 @@ export type Gate = (event?: SessionEvent) => Promise<void> | undefined;
 
 /**
  * @param allow - Asks `authorize`, and rejects with its refusal.
- * @param onError - Is told of an `authorize` that fails: the answer has begun, so nothing else would say it.
+ * @param onError - Gets the error of a failing `authorize`. The answer has begun, so nothing else reports it.
  */
 export function gateOf(allow: () => Promise<unknown>, onError: (error: unknown) => void): Gate {
   let until = 0;

@@ -103,7 +103,7 @@ export class CheckedLog implements EventLog {
 
   constructor(engine: Engine) {
     this.#engine = engine;
-    if (engine.followers === undefined) this.#followers = this.#following = following(engine);
+    if (engine.followers === undefined) this.#followers = this.#following = new Following(engine);
     else this.#followers = engine.followers;
     if (plainEvents in engine) Object.assign(this, { [plainEvents]: true });
     this.blobs = engine.blobs;
@@ -348,16 +348,4 @@ export class CheckedLog implements EventLog {
     const { refused } = this.#engine;
     if (refused !== undefined) throw refused();
   }
-}
-
-/** Followers that read each event from the engine. */
-function following(engine: Engine): Following {
-  return new Following({
-    head: (session) => engine.head(session),
-    read: (session, range) => engine.read(session, range),
-    readAll: (from, to) => engine.readAll(from, to),
-    end: () => engine.end(),
-    others: engine.others,
-    decode: () => [],
-  });
 }

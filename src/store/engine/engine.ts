@@ -52,7 +52,7 @@ export interface Engine {
   fork(session: string, link: ForkPoint, events: ForkEvents): Promise<Appended>;
   delete(session: string, options: DeleteOptions): Promise<Deleted>;
   head(session: string): Promise<SessionHead>;
-  /** Positions are whole numbers, of which some may lie outside of the session. */
+  /** The range may begin or end outside of the session. Positions are whole numbers. */
   read(session: string, range: ReadRange): AsyncIterable<SessionEvent>;
   /** Optional: without it, each position is read as a range. */
   readAt?(session: string, positions: readonly number[]): Promise<readonly SessionEvent[]>;

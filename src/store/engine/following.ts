@@ -10,19 +10,24 @@ import { deletedError } from "../log-rules/log-errors.ts";
 import { LiveTail } from "../following/live-tail.ts";
 import { globalSubscription, subscription, type Source } from "../following/subscription.ts";
 
-export interface FollowingOptions extends Pick<
-  Engine,
-  "head" | "read" | "readAll" | "end" | "others"
-> {
+/** What followers need of an engine. */
+type Followed = Pick<Engine, "head" | "read" | "readAll" | "end" | "others">;
+
+/** Of an engine that pushes its rows to the tails of followed sessions. */
+export interface FollowingOptions {
   /** The events of a row that was pushed to a tail. */
   readonly decode: (session: string, row: EventRow) => readonly SessionEvent[];
-  /** Called with the tail of a session when somebody begins to follow it, and without when nobody does. */
-  readonly attach?: (session: string, tail: LiveTail | undefined) => void;
+  /** Called with a session's tail when its first follower begins, and with undefined when its last one has ended. */
+  readonly attach: (session: string, tail: LiveTail | undefined) => void;
 }
+
+/** Of an engine whose followers read each event from it. */
+const pushingNothing: FollowingOptions = { decode: () => [], attach: () => {} };
 
 export class Following implements Followers {
   /** Of the followed sessions. */
   readonly tails = new Map<string, LiveTail>();
+  readonly #engine: Followed;
   readonly #options: FollowingOptions;
   readonly #closing = new AbortController();
   #globalFollowers = 0;
@@ -31,7 +36,8 @@ export class Following implements Followers {
   #looking: Promise<void> | undefined;
   #looksAgain = false;
 
-  constructor(options: FollowingOptions) {
+  constructor(engine: Followed, options: FollowingOptions = pushingNothing) {
+    this.#engine = engine;
     this.#options = options;
   }
 
@@ -44,14 +50,13 @@ export class Following implements Followers {
   }
 
   all(from: number, signal: AbortSignal | undefined): AsyncIterableIterator<GlobalEvent> {
-    const { end, readAll } = this.#options;
     return globalSubscription(
       {
-        written: end,
+        written: () => this.#engine.end(),
         more: () => this.#more.promise,
         notify: () => this.notify(),
         closing: this.#closing.signal,
-        read: readAll,
+        read: (first, last) => this.#engine.readAll(first, last),
         begin: () => {
           this.#globalFollowers++;
           this.#watch();
@@ -93,25 +98,25 @@ export class Following implements Followers {
   }
 
   #source(session: string): Source {
-    const { decode, attach, head, read } = this.#options;
+    const { decode, attach } = this.#options;
     const tail = this.tails.get(session) ?? new LiveTail((row) => decode(session, row));
     tail.subscriptions++;
     this.tails.set(session, tail);
-    attach?.(session, tail);
+    attach(session, tail);
     this.#watch();
     return {
       tail,
-      ready: head(session).then(({ revision, isDeleted }) => {
+      ready: this.#engine.head(session).then(({ revision, isDeleted }) => {
         if (isDeleted) throw deletedError(session);
         tail.learn(revision);
       }),
       closing: this.#closing.signal,
-      read: (from, to) => read(session, { from, to }),
+      read: (from, to) => this.#engine.read(session, { from, to }),
       release: () => {
         tail.subscriptions--;
         if (tail.subscriptions > 0) return;
         this.tails.delete(session);
-        attach?.(session, undefined);
+        attach(session, undefined);
         this.#unwatch();
       },
     };
@@ -123,7 +128,7 @@ export class Following implements Followers {
 
   #watch(): void {
     if (this.#closing.signal.aborted) return;
-    this.#watching ??= this.#options.others?.watch((sessions) => this.look(sessions));
+    this.#watching ??= this.#engine.others?.watch((sessions) => this.look(sessions));
   }
 
   #unwatch(): void {
@@ -156,7 +161,7 @@ export class Following implements Followers {
 
   async #lookAt(session: string, tail: LiveTail): Promise<void> {
     try {
-      const { revision, isDeleted } = await this.#options.head(session);
+      const { revision, isDeleted } = await this.#engine.head(session);
       if (isDeleted) tail.fail(deletedError(session));
       else tail.learn(revision);
     } catch {

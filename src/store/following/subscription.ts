@@ -110,7 +110,7 @@ async function* follow(
           yield [event];
           if (end.aborted) return;
         }
-        // It was deleted meanwhile, of which the tail hears.
+        // The session was deleted meanwhile. The tail fails soon, and wakes this follower.
         if (next === before && tail.failure === undefined) await tail.changed;
       } else {
         await tail.changed;

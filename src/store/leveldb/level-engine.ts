@@ -88,13 +88,9 @@ export class LevelEngine implements Engine {
     this.#release = release;
     this.refused = readOnly ? () => readOnlyError(dir) : undefined;
     this.blobs = blobs;
-    this.followers = new Following({
+    this.followers = new Following(this, {
       decode: (session, row) => queuedEvents(codec, session, row),
       attach: (session, tail) => heads.attach(session, tail),
-      head: (session) => this.head(session),
-      read: (session, range) => this.read(session, range),
-      readAll: (from, to) => this.readAll(from, to),
-      end: () => this.end(),
     });
     const heads = (this.#heads = new Heads(database, this.followers.tails, index));
     const lineage = (this.#lineage = new Lineage(database, heads));

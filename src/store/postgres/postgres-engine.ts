@@ -83,14 +83,9 @@ export class PostgresEngine implements Engine {
     const [sql, codec] = [(this.#sql = retrying(pool)), this.#codec];
     const source = { sql, schema, codec };
     this.others = { watch: (changed) => this.#watch(changed, pollingMs) };
-    this.followers = new Following({
+    this.followers = new Following(this, {
       decode: (session, row) => queuedEvents(codec, session, row),
       attach: (session, tail) => heads.attach(session, tail),
-      head: (session) => this.head(session),
-      read: (session, range) => this.read(session, range),
-      readAll: (from, to) => this.readAll(from, to),
-      end: () => this.end(),
-      others: this.others,
     });
     const heads = (this.#heads = new Heads(sql, schema, this.followers.tails));
     this.#reading = new Reading({ source, heads });

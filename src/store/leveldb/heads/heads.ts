@@ -59,7 +59,7 @@ export class Heads {
     if (head.isLocked) await head.line;
   }
 
-  /** The tail of a session that is followed, or undefined once nobody follows it. */
+  /** Sets the tail of a followed session; undefined when nobody follows it any more. */
   attach(session: string, tail: LiveTail | undefined): void {
     const head = tail === undefined ? this.#heads.get(session) : this.of(session);
     if (head !== undefined) head.tail = tail;
