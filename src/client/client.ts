@@ -1,6 +1,6 @@
 /** The client of a turnlog server: sessions, approvals, blobs. */
 
-import type { JsonObject } from "../events/index.ts";
+import { TurnlogError, type JsonObject } from "../events/index.ts";
 import type { ListedSession, SessionView } from "../state/index.ts";
 import { Http, type ClientOptions } from "./http.ts";
 import { serverCommands } from "./command-table.ts";
@@ -40,8 +40,12 @@ export interface Client extends Pick<SessionClient, "approve" | "deny" | "answer
   ): Promise<{ readonly sessions: readonly ListedSession[]; readonly next?: string }>;
   /** The approvals and outputs that wait for people and clients, in all sessions. */
   approvals(): Promise<readonly Pick<SessionView, "session" | "approvals" | "outputRequests">[]>;
-  /** The content of a stored file by its SHA-256. */
-  blob(digest: string): Promise<Blob>;
+  /**
+   * The content of a file by its `url` in a message. A page whose requests need a token shows an image so:
+   * `URL.createObjectURL(await client.blob(url))`.
+   * @throws TurnlogError `INVALID_INPUT` for the address of another server
+   */
+  blob(url: string): Promise<Blob>;
   /** For transports: requests with the client's address, token and checks. */
   readonly http: Http;
 }
@@ -59,7 +63,11 @@ export function createClient(options: ClientOptions): Client {
     http,
     session: (id) => sessionClient(http, id),
     ...methodsOf<Pick<Client, keyof typeof routes>>(http, routes),
-    blob: async (digest) => await (await http.open({ path: `/api/blobs/${digest}` })).blob(),
+    blob: async (url) => {
+      if (!url.startsWith("/api/sessions/"))
+        throw new TurnlogError("INVALID_INPUT", `The server has no file ${url.slice(0, 100)}.`);
+      return await (await http.open({ path: url })).blob();
+    },
   };
 }
 

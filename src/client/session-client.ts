@@ -24,7 +24,7 @@ import { serverCommands, sessionCommands } from "./command-table.ts";
 import { followEvents } from "./server-events.ts";
 import type { Http } from "./http.ts";
 
-/** A part of a message to send. Files are `data:` or `http(s):` URLs, or `/api/blobs/<digest>` of the store. */
+/** A part of a message to send. Files are `data:` or `http(s):` URLs, or that of a file in a message. */
 export type MessagePart =
   | { readonly type: "text"; readonly text: string }
   | {

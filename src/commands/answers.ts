@@ -51,6 +51,7 @@ const approvalParameters = [
 const approvalRoute = {
   method: "post",
   path: "/api/approvals/{approvalId}",
+  audience: "user",
   summary: "Approves or denies a call. Repeating the same answer changes nothing.",
 } as const;
 
@@ -89,6 +90,7 @@ export const answerCommands: readonly Command[] = [
     route: {
       method: "post",
       path: "/api/outputs/{requestId}",
+      audience: "user",
       summary: "Gives the output of a call that a client runs, or the text of its error.",
     },
     answer: {
@@ -124,6 +126,7 @@ export const answerCommands: readonly Command[] = [
     route: {
       method: "delete",
       path: "/approvals/{toolName}",
+      audience: "user",
       summary: "Removes the answer with `always` for a tool, so that its next call asks again.",
     },
     decide: (target, toolName) => {

@@ -73,6 +73,7 @@ export const branchCommands: readonly Command[] = [
     route: {
       method: "post",
       path: "/rewind",
+      audience: "user",
       summary: "Goes back to the end of an earlier turn; later events stay in the log.",
     },
     answer,
@@ -93,7 +94,12 @@ export const branchCommands: readonly Command[] = [
       options<MoveOptions>({ fields: { tell: flag, basedOn, by } }),
     ],
     permission: "rewind",
-    route: { method: "post", path: "/checkout", summary: "Makes another branch the active one." },
+    route: {
+      method: "post",
+      path: "/checkout",
+      audience: "user",
+      summary: "Makes another branch the active one.",
+    },
     answer,
     seen: (_, { basedOn: seen } = {}) => seen,
     decide: (target, branch, { tell, by: who } = {}) => checkout(target, branch, { tell, by: who }),
@@ -120,6 +126,7 @@ export const branchCommands: readonly Command[] = [
     route: {
       method: "post",
       path: "/regenerate",
+      audience: "user",
       summary:
         "Runs a turn again for another reply, by default the last one. `Idempotency-Key` names the regeneration.",
     },

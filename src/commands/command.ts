@@ -36,6 +36,8 @@ export type Permission =
 
 /** How a client calls a command over HTTP. */
 export interface Route {
+  /** `user`: also the page of an end user may call it. Default: `operator`. */
+  readonly audience?: "user" | "operator";
   readonly method: "get" | "post" | "delete";
   /**
    * Below `/api/sessions/{session}`, or whole if it begins with `/api`. A parameter in braces is taken from the

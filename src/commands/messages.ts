@@ -55,6 +55,7 @@ export const messageCommands: readonly Command[] = [
     route: {
       method: "post",
       path: "/queue",
+      audience: "user",
       creates: true,
       summary:
         "Accepts a message, which is durable when this responds. Repeating an id means the same message.",
@@ -84,6 +85,7 @@ export const messageCommands: readonly Command[] = [
     route: {
       method: "delete",
       path: "/queue/{messageId}",
+      audience: "user",
       summary: "Withdraws a waiting message.",
     },
     decide: (target, id, why) => {
@@ -110,6 +112,7 @@ export const messageCommands: readonly Command[] = [
     route: {
       method: "post",
       path: "/queue/{messageId}",
+      audience: "user",
       summary: "Changes when a waiting message is delivered.",
     },
     // No event if the message has that delivery and time already.
@@ -136,6 +139,7 @@ export const messageCommands: readonly Command[] = [
     route: {
       method: "post",
       path: "/resume",
+      audience: "user",
       summary: "Delivers the messages that wait behind a cancelled, failed or interrupted turn.",
     },
     decide: resumed,

@@ -85,7 +85,7 @@ export const reads: readonly Command[] = [
   read({
     name: "branches",
     parameters: [],
-    route: get("/branches", "The branches of the session, oldest first."),
+    route: { ...get("/branches", "The branches of the session, oldest first."), audience: "user" },
     answer: {
       kind: "list",
       of: z.lazy(() => z.looseObject({ id: z.int(), active: z.boolean() })),

@@ -19,6 +19,7 @@ export const turnCommands: readonly Command[] = [
     route: {
       method: "post",
       path: "/cancel",
+      audience: "user",
       summary: "Cancels the running turn, and says what is kept of it.",
     },
     answer: { kind: "json", schema: z.lazy(() => z.looseObject({ was: z.string() })) },

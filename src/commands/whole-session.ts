@@ -170,6 +170,7 @@ export const wholeSessionCommands: readonly Command[] = [
     route: {
       method: "post",
       path: "/fork",
+      audience: "user",
       summary: "Creates a session that shares the events up to a position.",
     },
     answer: { kind: "session" },

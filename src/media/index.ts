@@ -28,6 +28,7 @@ export { promptWithMedia } from "./prompt-with-media.ts";
 export {
   type DeletedWithBlobs,
   blobsOfSession,
+  refersToBlob,
   collectBlobs,
   deletedSchema,
   deleteSession,

@@ -11,7 +11,7 @@ import {
   type EventLog,
   type EventBody,
 } from "../events/index.ts";
-import { childrenOf } from "../state/index.ts";
+import { childrenOf, storedBlobs, type SnapshotStore } from "../state/index.ts";
 import type { BlobsState } from "../projections/index.ts";
 
 type Readable = Pick<EventLog, "list" | "read" | "deleted">;
@@ -62,6 +62,25 @@ export async function* blobsOfSession(
   for await (const { type, data } of events) {
     if (type === "blob.stored") yield data.sha256;
   }
+}
+
+/**
+ * Whether a session refers to a blob, or to any without `digest`. The newest stored state says it of nearly all
+ * events.
+ */
+export async function refersToBlob(
+  log: Pick<EventLog, "read"> & SnapshotStore,
+  session: string,
+  upTo: number,
+  digest?: string,
+): Promise<boolean> {
+  const { position, blobs } = await storedBlobs(log, session, upTo);
+  const { stored } = blobs;
+  if (digest === undefined ? Object.keys(stored).length > 0 : Object.hasOwn(stored, digest))
+    return true;
+  for await (const sha256 of blobsOfSession(log, session, position + 1))
+    if (digest === undefined || sha256 === digest) return true;
+  return false;
 }
 
 export async function collectBlobs(

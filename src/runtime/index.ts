@@ -28,4 +28,5 @@ export {
   type StreamOptions,
   streamEvents,
   uiStream,
+  hiddenSchema,
 } from "./reading/stream-events.ts";

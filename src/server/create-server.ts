@@ -54,6 +54,17 @@ export interface Server {
    */
   readonly close: (reason?: string) => void;
   /**
+   * Asks `authorize` again about all open streams and connections, or those of one actor or tenant, and ends those
+   * that it refuses: call it when somebody has lost a permission. Without it, a stream asks for what comes 5 s after
+   * the last answer, and every 30 s. A server of another process must be told too.
+   * @example
+   * await server.revoke({ tenant: "acme", actor: "ann" });
+   */
+  readonly revoke: (filter?: {
+    readonly actor?: string;
+    readonly tenant?: string;
+  }) => Promise<void>;
+  /**
    * The path that signs a browser in to the studio, once and within ten minutes; `/` if the server has no token.
    * @throws TurnlogError `INVALID_INPUT` without the option `studio`
    */
@@ -90,6 +101,7 @@ export function serverCore(
   const server: Server = {
     token: settings.token,
     studioPath: () => handler.guard.studioPath(),
+    revoke: (filter = {}) => handler.answers.revoke(filter),
     fetch: async (request) => {
       try {
         app ??= application(handler, settings, more);
@@ -112,6 +124,7 @@ export function serverCore(
     },
     close: (reason = "the server was closed") => {
       closing.abort(reason);
+      handler.answers.close(reason);
     },
   };
   return { server, settings };
@@ -130,7 +143,7 @@ async function admitted(
       return serverSocket({
         read: (socket) => serveSocket(upgrade.session, upgrade.call, socket),
         ended: () => upgrade[Symbol.dispose](),
-        closing,
+        closing: upgrade.ends,
         stallMs,
       });
     }

@@ -1,7 +1,7 @@
 /** Checks every request first: Host and Origin, then the token or the cookie of the studio. Knows no runtime. */
 
 import { defined, TurnlogError } from "../events/index.ts";
-import { problemOf, problemResponse } from "./problems/problem.ts";
+import { operator, problemOf, problemResponse, type Reader } from "./problems/problem.ts";
 import { assertNoTokenInUrl, assertToken, tokenOf, assertSource } from "./security/access.ts";
 import type { ServerSettings } from "./server-options.ts";
 import { StudioSignIn } from "./studio/sign-in.ts";
@@ -11,6 +11,8 @@ import { studioFile } from "./studio/page-files.ts";
 export interface About {
   session: string;
   actor: string | undefined;
+  /** Who reads the problem, if it is answered by one. */
+  reader: Reader;
 }
 
 /** A HEAD, answered as a GET: hono drops the body of a HEAD without an end, so its stream would stay open. */
@@ -98,17 +100,21 @@ export class RequestGuard {
   /** The answer of a handler, or the problem that it threw, with the headers of all answers. */
   async answered(request: Request, handle: (about: About) => Promise<Response>): Promise<Response> {
     const startedAt = performance.now();
-    const about: About = { session: "", actor: undefined };
+    // Nobody knows who it is yet, and with `authorize` it may be an end user.
+    const isOperator = this.#settings.authorize === undefined;
+    const about: About = { session: "", actor: undefined, reader: { ...operator, isOperator } };
     let origin: string | undefined;
     let answer: Response;
     let code: string | undefined;
+    let reference: string | undefined;
     try {
       origin = assertSource(request, this.#settings);
       answer = await handle(about);
     } catch (error) {
-      answer = problemResponse(error);
-      ({ code } = problemOf(error));
-      if (answer.status >= 500) this.#settings.onError(error);
+      const problem = problemOf(error, about.reader);
+      answer = problemResponse(error, problem);
+      ({ code, reference } = problem);
+      if (answer.status >= 500) this.#settings.onError(error, defined({ reference }));
     }
     this.#settings.onRequest({
       time: Date.now(),
@@ -117,7 +123,7 @@ export class RequestGuard {
       status: answer.status,
       ms: Math.round((performance.now() - startedAt) * 10) / 10,
       ...(about.session === "" ? {} : { session: about.session }),
-      ...defined({ actor: about.actor, code }),
+      ...defined({ actor: about.actor, code, reference }),
     });
     return withHeaders(answer, origin);
   }

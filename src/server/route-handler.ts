@@ -1,40 +1,55 @@
 /** Answers requests by the routes, after the guard, the body, `authorize` and the limits. */
 
+import { createHash } from "node:crypto";
 import type { Permission } from "../commands/index.ts";
-import { defined, parseSessionId, TurnlogError } from "../events/index.ts";
+import { defined, hasCode, parseSessionId, readBlob, TurnlogError } from "../events/index.ts";
 import type { Runtime, Session } from "../runtime/index.ts";
+import { absentSession, checkPosition } from "../state/index.ts";
+import { refersToBlob } from "../media/index.ts";
+import { maskedError, type UIOptions } from "../ui/index.ts";
 import { RequestGuard } from "./request-guard.ts";
 import { assertSource } from "./security/access.ts";
 import { readJsonBody } from "./security/body.ts";
-import { ownMetadata, streamedBody, type Call, type Route } from "./route/route.ts";
+import { RateLimit } from "./security/rate-limit.ts";
+import { problemOf, type Problem, type Reader } from "./problems/problem.ts";
+import { ownMetadata, streamedBody, type Audience, type Call, type Route } from "./route/route.ts";
 import { isEventStream } from "./streams/event-stream.ts";
-import { gateOf, type Gate } from "./streams/permitted-events.ts";
+import { OpenAnswers, type Admitted } from "./streams/open-answers.ts";
+import { gateOf } from "./streams/permitted-events.ts";
 import type { SocketCall } from "./sockets/session-socket.ts";
-import { Permissions } from "./permissions.ts";
-import type { Granted, ServerSettings } from "./server-options.ts";
+import {
+  Permissions,
+  shownSession,
+  storedPrefix,
+  type AskedOf,
+  type Grant,
+} from "./permissions.ts";
+import type { ServerSettings } from "./server-options.ts";
 
 type PathParameters = Call["params"];
-type Asked = NonNullable<ReturnType<Route["about"]>>;
 
 /** A connection of one session that may become a WebSocket. */
 interface Upgrade extends Disposable {
   readonly session: Session;
   readonly call: SocketCall;
+  /** Aborts when the connection must end. */
+  readonly ends: AbortSignal;
 }
 
 export class RouteHandler {
   readonly guard: RequestGuard;
+  /** Those that go on. */
+  readonly answers: OpenAnswers;
   readonly #runtime: Runtime;
   readonly #settings: ServerSettings;
-  readonly #closing: AbortSignal;
   readonly #rate: RateLimit;
   readonly #permissions: Permissions;
 
   constructor(runtime: Runtime, settings: ServerSettings, closing: AbortSignal) {
     this.guard = new RequestGuard(settings, closing);
+    this.answers = new OpenAnswers();
     this.#runtime = runtime;
     this.#settings = settings;
-    this.#closing = closing;
     this.#permissions = new Permissions(runtime, settings);
     this.#rate = new RateLimit(settings.limits, Date.now);
   }
@@ -43,26 +58,39 @@ export class RouteHandler {
   async serve(request: Request, params: PathParameters, route: Route): Promise<Response> {
     return await this.guard.answered(request, async (about) => {
       this.guard.assertKnown(request);
-      const ask = async ({ action, session: asked }: Asked): Promise<Granted> => {
-        about.session = asked === undefined ? "" : parseSessionId(asked);
-        return await this.#permissions.of(request, action, about.session);
+      let session = "";
+      let grant: Grant | undefined;
+      const ask = async (asked: {
+        readonly action: Permission;
+        readonly session: string | undefined;
+      }): Promise<Grant> => {
+        about.session = session = asked.session === undefined ? "" : parseSessionId(asked.session);
+        const { action } = asked;
+        return await this.#granted(request, { action, session, audience: route.audience });
       };
-      // Where the path alone identifies the request, the body is read only for clients that may send it.
-      const known = route.about(params);
-      const early = known === undefined ? undefined : await ask(known);
-      const checked = route.check({ params, ...(await this.#given(request, route)) });
-      const permission = early ?? (await ask(checked));
-      const { session } = about;
-      about.actor = permission.actor;
-      const open = this.#rate.enter(permission.actor ?? "");
-      let isStream = false;
       try {
-        const call = this.#call(request, params, session, permission, open);
-        const answer = await checked.handle(call);
-        isStream = isEventStream(answer);
-        return answer;
-      } finally {
-        if (!isStream) open[Symbol.dispose]();
+        // Where the path alone identifies the request, the body is read only for clients that may send it.
+        const known = route.about(params);
+        const check = async (): Promise<ReturnType<Route["check"]>> =>
+          route.check({ params, ...(await this.#given(request, route)) });
+        try {
+          grant = known && (await ask(known));
+        } catch (error) {
+          // A session that does not exist has its request checked first: one of another must answer the same.
+          if (isAbsent(error, session, grant)) await check();
+          throw error;
+        }
+        const checked = await check();
+        grant ??= await ask(checked);
+        about.session = grant.session;
+        about.actor = grant.actor;
+        about.reader = readerOf(grant);
+        const asked = { action: checked.action, session, audience: route.audience };
+        return await this.#answered(request, params, grant, asked, checked.handle);
+      } catch (error) {
+        if (session === "" || !isAbsent(error, session, grant)) throw error;
+        if (route.absent !== undefined) return route.absent();
+        throw absentSession(session);
       }
     });
   }
@@ -71,24 +99,38 @@ export class RouteHandler {
   async upgrade(request: Request): Promise<Upgrade> {
     assertSource(request, this.#settings);
     this.guard.assertKnown(request);
-    const id = parseSessionId(new URL(request.url).searchParams.get("sessionId"));
-    const { actor } = await this.#permissions.of(request, "read", id);
-    const open = this.#rate.enter(actor ?? "");
-    const allow = async (action: Permission): Promise<void> => {
-      await this.#permissions.of(request, action, id);
-    };
-    const gate = (action: Permission): Gate => gateOf(() => allow(action), this.#settings.onError);
+    const session = parseSessionId(new URL(request.url).searchParams.get("sessionId"));
+    const grant = await this.#granted(request, { action: "read", session, audience: "user" });
+    const name = nameOf(grant, request);
+    const allow = async (
+      action: Permission,
+      audience: Audience = "user",
+      other = session,
+    ): Promise<string> =>
+      (await this.#permissions.of(request, { action, session: other, audience })).session;
+    const answer = this.#admit(grant, name, () => allow("read"));
     try {
-      const session = await this.#runtime.session(id, { createIfMissing: false });
-      const enter = (): Disposable => this.#rate.enter(actor ?? "");
+      const opened = await this.#runtime.session(grant.session, { createIfMissing: false });
+      const reader = readerOf(grant);
       return {
-        ...open,
-        session,
-        call: { runtime: this.#runtime, by: named(actor), allow, gate, enter },
+        session: opened,
+        ends: answer.ends,
+        call: {
+          runtime: this.#runtime,
+          by: named(grant.actor),
+          audience: grant.audience,
+          allow: async (action, audience) => void (await allow(action, audience)),
+          gate: (action) => gateOf(() => allow(action, "operator")),
+          blob: async (other, digest) =>
+            await readSessionBlob(this.#runtime, await allow("read", "user", other), digest),
+          enter: () => this.#rate.enter(name),
+          problem: (error) => this.#problem(error, reader),
+        },
+        [Symbol.dispose]: () => answer[Symbol.dispose](),
       };
     } catch (error) {
-      open[Symbol.dispose]();
-      throw error;
+      answer[Symbol.dispose]();
+      throw isAbsent(error, session, grant) ? absentSession(session) : error;
     }
   }
 
@@ -105,6 +147,69 @@ export class RouteHandler {
     return Response.json({ status: "ready" });
   }
 
+  /** Counts the requests that `authorize` refuses: by then nobody knows whose they are, so by what they log in with. */
+  async #granted(request: Request, asked: AskedOf): Promise<Grant> {
+    const name = `refused ${loginOf(request)}`;
+    this.#rate.assertMay(name);
+    try {
+      return await this.#permissions.of(request, asked);
+    } catch (error) {
+      if (hasCode(error, "UNAUTHORIZED") || hasCode(error, "FORBIDDEN"))
+        this.#rate.enter(name)[Symbol.dispose]();
+      throw error;
+    }
+  }
+
+  async #answered(
+    request: Request,
+    params: PathParameters,
+    grant: Grant,
+    asked: AskedOf,
+    handle: (call: Call) => Promise<Response>,
+  ): Promise<Response> {
+    const admitted = this.#admit(grant, nameOf(grant, request), () =>
+      this.#permissions.of(request, asked),
+    );
+    let isStream = false;
+    try {
+      const answer = await handle(this.#call(request, params, grant, asked.audience, admitted));
+      isStream = isEventStream(answer);
+      return answer;
+    } finally {
+      if (!isStream) admitted[Symbol.dispose]();
+    }
+  }
+
+  /** Counts an answer, which is open until the returned object is disposed of. @throws TurnlogError `TOO_MANY_REQUESTS` */
+  #admit(grant: Grant, name: string, ask: () => Promise<unknown>): Admitted {
+    const open = this.#rate.enter(name);
+    const admitted = this.answers.admit(grant, async () => {
+      try {
+        await ask();
+        return true;
+      } catch (error) {
+        if (problemOf(error).status >= 500) this.#settings.onError(error);
+        return false;
+      }
+    });
+    return {
+      ends: admitted.ends,
+      [Symbol.dispose]: () => {
+        admitted[Symbol.dispose]();
+        open[Symbol.dispose]();
+      },
+    };
+  }
+
+  #problem(error: unknown, reader: Reader): Problem {
+    const problem = problemOf(error, reader);
+    const { status, code, reference } = problem;
+    // The answer has begun, so nothing else reports it. The log has how a turn failed.
+    if (status >= 500 && code !== "TURN_FAILED" && code !== "RUNTIME_CLOSED")
+      this.#settings.onError(error, defined({ reference }));
+    return problem;
+  }
+
   async #given(
     request: Request,
     route: Route,
@@ -117,36 +222,58 @@ export class RouteHandler {
   #call(
     request: Request,
     params: Readonly<Record<string, string>>,
-    session: string,
-    { actor, where }: Granted,
-    open: Disposable,
+    grant: Grant,
+    audience: Audience,
+    admitted: Admitted,
   ): Call {
-    const { heartbeatMs, stallMs, limits, onError } = this.#settings;
+    const { heartbeatMs, stallMs, limits, users } = this.#settings;
+    const { session, actor, where } = grant;
+    const isOperator = grant.audience === "operator";
+    const of = async (action: Permission, other: string): Promise<Grant> =>
+      await this.#permissions.of(request, { action, session: other, audience });
+    const allow: Call["allow"] = async (action, other = session) =>
+      (await of(action, other)).session;
     return {
       runtime: this.#runtime,
       request,
       session,
+      shownSession: (stored) => shownSession(grant, stored),
+      storedPrefix: (prefix) => storedPrefix(grant, prefix),
+      audience: grant.audience,
+      ui: isOperator ? { ...everything, session } : { ...shownTo(users), session },
+      hide: isOperator ? [] : users.hide,
       params,
       by: named(actor),
-      stream: { heartbeatMs, stallMs, closing: this.#closing },
+      stream: { heartbeatMs, stallMs, closing: admitted.ends },
       bodyBytes: limits.bodyBytes,
-      ended: () => {
-        open[Symbol.dispose]();
-      },
+      ended: () => admitted[Symbol.dispose](),
       open: async ({ create = false, agent, metadata } = {}) =>
         await this.#runtime.session(session === "" ? undefined : session, {
           createIfMissing: create,
           ...defined({ agent, metadata: create ? ownMetadata(where, metadata) : metadata }),
         }),
-      allow: async (action, other = session) => {
-        await this.#permissions.of(request, action, other);
-      },
-      gate: (action, other = session) =>
-        gateOf(() => this.#permissions.of(request, action, other), onError),
+      allow,
+      gate: (action, other = session) => gateOf(() => of(action, other)),
       where,
-      mayRead: (other) => this.#permissions.mayRead(request, other),
+      blob: async (other, digest) =>
+        await readSessionBlob(this.#runtime, await allow("read", other), digest),
+      mayRead: (other) => this.#permissions.mayRead(request, other, audience),
+      problem: (error) => this.#problem(error, readerOf(grant)),
     };
   }
+}
+
+/** @throws TurnlogError `BLOB_MISSING`: the session does not refer to it, whatever the store has */
+async function readSessionBlob(
+  { log, blobs }: Pick<Runtime, "log" | "blobs">,
+  session: string,
+  digest: string,
+): Promise<Uint8Array> {
+  const upTo = await log.revision(session);
+  if (upTo === 0) await checkPosition(log, session);
+  const isIts = blobs !== undefined && (await refersToBlob(log, session, upTo, digest));
+  if (isIts && (await blobs.has(digest))) return await readBlob(blobs, digest);
+  throw new TurnlogError("BLOB_MISSING", `Session ${session} has no blob ${digest}.`, { session });
 }
 
 /** @throws TurnlogError `INVALID_INPUT` for a field that is given twice */
@@ -164,69 +291,39 @@ function named(actor: string | undefined): Call["by"] {
   return actor === undefined ? {} : { by: actor };
 }
 
-// Limits of one client: requests per minute, and answers that are open at the same time.
-
-interface Client {
-  minute: number;
-  requests: number;
-  open: number;
+/** A client for the limits: tenants may have actors of the same name. */
+function nameOf({ tenant, actor, where, audience }: Grant, request: Request): string {
+  if (actor !== undefined || where !== undefined) return JSON.stringify([tenant, actor, where]);
+  // Without `authorize` all have the same token.
+  return audience === "operator" ? "" : loginOf(request);
 }
 
-/** Counts requests and open answers by client: the actor that `authorize` names, else the token. */
-export class RateLimit {
-  readonly #limits: { readonly requestsPerMinute: number; readonly openAnswers: number };
-  readonly #clock: () => number;
-  readonly #clients = new Map<string, Client>();
-
-  constructor(
-    limits: { readonly requestsPerMinute: number; readonly openAnswers: number },
-    clock: () => number,
-  ) {
-    this.#limits = limits;
-    this.#clock = clock;
-  }
-
-  /**
-   * Counts a request. Its answer is open until the returned object is disposed of. @throws TurnlogError
-   * `TOO_MANY_REQUESTS`
-   */
-  enter(name: string): Disposable {
-    const now = this.#clock();
-    const minute = Math.floor(now / 60_000);
-    const client = this.#client(name, minute);
-    if (client.requests >= this.#limits.requestsPerMinute) {
-      const retryAfterSeconds = ((minute + 1) * 60_000 - now) / 1000;
-      throw tooMany(
-        `One client sent more than ${this.#limits.requestsPerMinute} requests in a minute.`,
-        retryAfterSeconds,
-      );
-    }
-    if (client.open >= this.#limits.openAnswers)
-      throw tooMany(`One client has ${client.open} open answers. Close streams first.`, 5);
-    client.requests++;
-    client.open++;
-    let isOpen = true;
-    return {
-      [Symbol.dispose]: () => {
-        if (isOpen) client.open--;
-        isOpen = false;
-      },
-    };
-  }
-
-  #client(name: string, minute: number): Client {
-    const known = this.#clients.get(name);
-    if (known?.minute === minute) return known;
-    for (const [other, { minute: last, open }] of this.#clients)
-      if (last !== minute && open === 0) this.#clients.delete(other);
-    const client = known ?? { minute, requests: 0, open: 0 };
-    client.minute = minute;
-    client.requests = 0;
-    this.#clients.set(name, client);
-    return client;
-  }
+/** What a request logs in with: nobody knows in which header. Others with the same headers count as one client. */
+function loginOf({ headers }: Request): string {
+  const all = [...headers].filter(([name]) => name !== "content-length");
+  return createHash("sha256").update(JSON.stringify(all)).digest("base64url");
 }
 
-function tooMany(message: string, retryAfterSeconds: number): TurnlogError {
-  return new TurnlogError("TOO_MANY_REQUESTS", message, { details: { retryAfterSeconds } });
+/** Sessions that a client may not see answer as those that do not exist; so do deleted ones, which may be another's. */
+function isAbsent(error: unknown, session: string, grant: Grant | undefined): boolean {
+  if (!TurnlogError.isInstance(error)) return false;
+  const hidesDeleted = grant?.where !== undefined && grant.tenant === undefined;
+  const isGone =
+    error.code === "SESSION_NOT_FOUND" || (error.code === "SESSION_DELETED" && hidesDeleted);
+  return isGone && (error.session === session || error.session === grant?.session);
+}
+
+function readerOf(grant: Grant): Reader {
+  const { session, audience } = grant;
+  const shown = shownSession(grant, session);
+  return {
+    isOperator: audience === "operator",
+    shown: (text) => (shown === session ? text : text.replaceAll(session, shown)),
+  };
+}
+
+const everything: Omit<UIOptions, "session"> = { errorText: ({ message }) => message };
+
+function shownTo({ hide, errorText }: ServerSettings["users"]): Omit<UIOptions, "session"> {
+  return { hide, errorText: (failure) => errorText?.(failure) ?? maskedError(failure) };
 }

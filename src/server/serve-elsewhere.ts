@@ -48,6 +48,8 @@ export async function serveElsewhere(
         return problemResponse(error);
       }
     },
+    // The other process asks who may.
+    revoke: async () => {},
     close: (reason = "the server was closed") => closing.abort(reason),
   };
   const host = "127.0.0.1";

@@ -50,6 +50,8 @@ export interface NodeServer extends AsyncDisposable {
   readonly token: string | undefined;
   /** The address that signs a browser in to the studio, as `studioPath` of {@link createServer}. */
   readonly studioUrl: () => string;
+  /** As that of {@link createServer}. */
+  readonly revoke: Server["revoke"];
   /**
    * Refuses new requests, ends streams with a comment that says why, and waits until all answers are sent, for at
    * most `graceMs` (default 5,000). The runtime stays open.
@@ -149,6 +151,7 @@ export async function listening(
     studioUrl: () => `${url}${core.studioPath()}`,
     port: used,
     token: core.token,
+    revoke: core.revoke,
     close,
     [Symbol.asyncDispose]: () => close(),
   };

@@ -16,6 +16,9 @@ import {
 import { TurnlogError, type JsonObject } from "../events/index.ts";
 import { isLoopbackName, newToken } from "./security/access.ts";
 import type { Permission } from "../commands/index.ts";
+import type { Audience } from "./route/route.ts";
+import { hiddenSchema } from "../runtime/index.ts";
+import type { Failure, Hidden } from "../ui/index.ts";
 
 /** Limits on what clients may send and keep open. */
 interface ServerLimits {
@@ -40,21 +43,49 @@ interface RequestedAction {
 }
 
 /**
- * Whether a request may do it, and for whom: the name is recorded with messages, approvals, outputs of clients,
- * rewinds and deletions.
+ * Whether a request may do it, and for whom. `undefined` and `null` say that nobody is logged in (401), `false` that
+ * this client may not (403).
  */
-export type Authorization = boolean | Granted;
+export type Authorization = boolean | Granted | null | undefined;
 
-/** What a client may see, and its name. */
+/** Who the client is, and what it may see. */
 export interface Granted {
-  /** The name of the actor. */
+  /**
+   * The name of the actor: recorded with messages, approvals, outputs of clients, rewinds and deletions, and limits
+   * are counted by it.
+   */
   readonly actor?: string;
   /**
-   * Metadata of the sessions that the client may see, such as `{ tenant: "acme" }`. Lists contain only those
-   * sessions, with a single call of `authorize`; other sessions are refused with 403; a session that the client
-   * creates gets these metadata.
+   * The tenant of the client, which begins with a letter or a digit. Ids of sessions are the tenant's own: two tenants
+   * may use the same id, and nobody learns of another's. The store has session `trip` of the tenant `acme` as
+   * `acme/trip`, with the metadata `{ tenant: "acme" }`.
+   */
+  readonly tenant?: string;
+  /**
+   * Metadata of the sessions that the client may see, such as `{ user: "ann" }`. Lists contain only those sessions,
+   * with a single call of `authorize`; other sessions answer as if they did not exist (404); a session that the
+   * client creates gets these metadata.
    */
   readonly where?: JsonObject;
+  /**
+   * `user`: a page of an end user, without raw events, prompts, states and exports, and with the words of failures
+   * masked. `operator`: everything, as the studio and `turnlog --server` need it. Default: `user`.
+   */
+  readonly audience?: Audience;
+}
+
+/** What clients of the audience `user` are shown. */
+interface UserView {
+  /**
+   * What they do not see of replies, lists and figures. Without the data of its tools (`tool-data`), a page can
+   * neither show what it approves nor run a tool itself. Default: `["usage", "model"]`.
+   */
+  readonly hide?: readonly Hidden[];
+  /**
+   * What they read of a failure of a turn or a tool. Undefined: `An error occurred. Reference: <session>@<position>.`,
+   * the place of the failure in the log. It must always answer the same for a failure.
+   */
+  readonly errorText?: (failure: Failure) => string | undefined;
 }
 
 /** An entry for the request log. */
@@ -70,6 +101,14 @@ interface RequestEntry {
   readonly actor?: string;
   /** The code of a refusal. */
   readonly code?: string;
+  /** What the client was told in place of the error. */
+  readonly reference?: string;
+}
+
+/** About an error that is not the client's. */
+interface ErrorAbout {
+  /** What the client was told in place of the error. */
+  readonly reference?: string;
 }
 
 /**
@@ -77,9 +116,9 @@ interface RequestEntry {
  * @example
  * const options: ServerOptions = {
  *   token: false,
- *   authorize: async (request, { session }) => {
+ *   authorize: async (request) => {
  *     const user = await userOf(request);
- *     return session?.startsWith(`${user}-`) === true && { actor: user };
+ *     return user === undefined ? undefined : { actor: user, tenant: "acme", where: { user } };
  *   },
  * };
  */
@@ -101,12 +140,14 @@ export interface ServerOptions {
    * Decides on each request by the accounts of your application. It is called after the token was checked, and for a
    * stream again while it goes on. The route reads the body of the request, so to look at the body, read
    * `request.clone()`.
-   * @returns `false` to refuse (403), or the name of the actor and the metadata of the sessions that it may see
+   * @returns who the client is and what it may see; `undefined` if nobody is logged in (401), `false` to refuse (403)
    */
   readonly authorize?: (
     request: Request,
     requested: RequestedAction,
   ) => Authorization | Promise<Authorization>;
+  /** What clients of the audience `user` are shown. */
+  readonly users?: UserView;
   readonly limits?: ServerLimits;
   /**
    * Whether to serve the studio at `/`. `read-only`: nobody can run or change anything through this server.
@@ -120,7 +161,7 @@ export interface ServerOptions {
   /** Called once for each request, when its answer begins. */
   readonly onRequest?: (entry: RequestEntry) => void;
   /** Called with errors that are not the client's. Default: `process.emitWarning`. */
-  readonly onError?: (error: unknown) => void;
+  readonly onError?: (error: unknown, about?: ErrorAbout) => void;
 }
 
 /** Options with their defaults. */
@@ -129,13 +170,14 @@ export interface ServerSettings {
   readonly hosts: readonly string[];
   readonly origins: readonly string[];
   readonly authorize: NonNullable<ServerOptions["authorize"]> | undefined;
+  readonly users: Pick<UserView, "errorText"> & Required<Pick<UserView, "hide">>;
   readonly limits: Required<ServerLimits>;
   readonly studio: boolean;
   readonly isReadOnly: boolean;
   readonly heartbeatMs: number;
   readonly stallMs: number;
   readonly onRequest: (entry: RequestEntry) => void;
-  readonly onError: (error: unknown) => void;
+  readonly onError: (error: unknown, about?: ErrorAbout) => void;
 }
 
 const names = thing<readonly string[]>(
@@ -149,6 +191,7 @@ export const serverFields: Readonly<Record<keyof ServerOptions, z.ZodType>> = {
   hosts: names,
   origins: names,
   authorize: code,
+  users: optionsOf<UserView>({ hide: hiddenSchema, errorText: code }, {}),
   limits: optionsOf<ServerLimits>(
     { bodyBytes: amount, frameBytes: amount, openAnswers: several, requestsPerMinute: many },
     {},
@@ -181,6 +224,7 @@ export function serverSettings(options: ServerOptions): ServerSettings {
     hosts,
     origins: options.origins ?? [],
     authorize,
+    users: { hide: ["usage", "model"], ...options.users },
     limits: {
       bodyBytes: 25_000_000,
       frameBytes: 1_000_000,
@@ -195,8 +239,10 @@ export function serverSettings(options: ServerOptions): ServerSettings {
     onRequest: options.onRequest ?? (() => {}),
     onError:
       options.onError ??
-      ((error) => {
-        process.emitWarning(error instanceof Error ? error : String(error));
+      ((error, { reference } = {}) => {
+        if (reference === undefined)
+          process.emitWarning(error instanceof Error ? error : String(error));
+        else process.emitWarning(`${reference}: ${String(error)}`);
       }),
   };
 }

@@ -59,6 +59,7 @@ export {
   type KeepSummary,
   type ListedSession,
   type SessionView,
+  absentSession,
   checkPosition,
   listSessions,
   outlineOf,

@@ -171,6 +171,11 @@ async function absent(log: EventLog, session: string): Promise<TurnlogError> {
       session,
     });
   }
+  return absentSession(session);
+}
+
+/** The error of a session that never existed, and of one that a client of a server may not know of. */
+export function absentSession(session: string): TurnlogError {
   return new TurnlogError(
     "SESSION_NOT_FOUND",
     `There is no session ${session} in this store. \`turnlog sessions\` lists the existing ones.`,

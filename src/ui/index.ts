@@ -1,8 +1,9 @@
 /** The messages of a session as the AI SDK's `UIMessage`, and their chunks. Pure: runs in a browser. */
 
-export { fromUIMessage } from "./user-message.ts";
+export { blobPath, fromUIMessage } from "./user-message.ts";
 export { initialEncoder, type EncoderState } from "./encoder-state.ts";
 export { encodeEvent, uiEncoder } from "./reply-encoder.ts";
+export { errorTextOf, errorWords, isHidden, maskedError, toolErrorText } from "./shown.ts";
 export {
   activeMessages,
   readUIMessages,
@@ -15,10 +16,13 @@ export {
 export type {
   AcceptedMessage,
   EventEncoder,
+  Failure,
+  Hidden,
   SessionChunk,
   SessionData,
   SessionMessage,
   SessionMetadata,
+  ShownOptions,
   SubAgentMessage,
   UIOptions,
 } from "./ui-types.ts";

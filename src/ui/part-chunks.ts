@@ -1,7 +1,8 @@
 /** Encodes what the model streams: texts, reasoning, calls, files, sources. Pure; used by `reply-encoder.ts`. */
 
 import type { Citation } from "ai";
-import type { EventMap, JsonObject, JsonValue, SessionEvent } from "../events/index.ts";
+import type { EventMap, JsonObject, SessionEvent } from "../events/index.ts";
+import { errorTextOf, errorWords } from "./shown.ts";
 import { fileUrl } from "./user-message.ts";
 import {
   quiet,
@@ -64,7 +65,7 @@ export function partChunks(before: EncoderState, event: SessionEvent, options: U
       return one(state, { type: "tool-input-delta", toolCallId: id, inputTextDelta: delta });
     }
     case "part.tool-call":
-      return call(state, event.data);
+      return call(state, event, options);
     case "part.tool-result": {
       const { toolCallId, output } = event.data;
       return result(state, toolCallId, {
@@ -80,7 +81,7 @@ export function partChunks(before: EncoderState, event: SessionEvent, options: U
       return result(state, toolCallId, {
         type: "tool-output-error",
         toolCallId,
-        errorText: errorText(error),
+        errorText: errorTextOf(errorWords(error), event.position, options),
         ...present(event.data, ["providerExecuted", "dynamic"]),
         ...metadata(event.data),
       });
@@ -126,7 +127,11 @@ function isOpen({ step }: EncoderState, kind: "text" | "reasoning", id: string):
   return step.blocks.some((block) => block.kind === kind && block.id === id);
 }
 
-function call(state: EncoderState, data: EventMap["part.tool-call"]): Encoded {
+function call(
+  state: EncoderState,
+  { position, data }: SessionEvent<"part.tool-call">,
+  options: UIOptions,
+): Encoded {
   const { toolCallId, toolName, input = null, invalid, error, providerExecuted } = data;
   const { calls, inputs } = state.step;
   // Earlier releases recorded a second call of an id in a reply: the session has the first.
@@ -140,7 +145,11 @@ function call(state: EncoderState, data: EventMap["part.tool-call"]): Encoded {
   };
   const chunk: SessionChunk =
     invalid === true
-      ? { type: "tool-input-error", ...about, errorText: errorText(error?.message ?? null) }
+      ? {
+          type: "tool-input-error",
+          ...about,
+          errorText: errorTextOf(errorWords(error?.message ?? null), position, options),
+        }
       : { type: "tool-input-available", ...about };
   const encoded = within(
     state,
@@ -187,15 +196,6 @@ function source(state: EncoderState, data: JsonObject): Encoded {
     return one(state, chunk);
   }
   return quiet(state);
-}
-
-function errorText(error: JsonValue): string {
-  if (typeof error === "string") return error;
-  if (typeof error === "object" && error !== null && "message" in error) {
-    const { message } = error;
-    if (typeof message === "string") return message;
-  }
-  return JSON.stringify(error);
 }
 
 type ProviderMetadata = NonNullable<

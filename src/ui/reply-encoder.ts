@@ -21,6 +21,7 @@ import {
   type StepProgress,
 } from "./encoder-state.ts";
 import { partChunks } from "./part-chunks.ts";
+import { errorTextOf, shownOf, toolErrorText } from "./shown.ts";
 import type { EventEncoder, SessionChunk, SessionMetadata, UIOptions } from "./ui-types.ts";
 import { steeredParts } from "./user-message.ts";
 
@@ -40,20 +41,24 @@ export function uiEncoder(options: UIOptions): EventEncoder<EncoderState, Sessio
       ),
     }),
     encode: (state, event) => encodeEvent(state, event, options),
-    progress: (_, { callId, message }) => [
-      {
-        type: "tool-output-available",
-        toolCallId: callId,
-        output: message,
-        preliminary: true,
-      },
-    ],
+    progress: (_, { callId, message }) =>
+      shownOf(
+        { type: "tool-output-available", toolCallId: callId, output: message, preliminary: true },
+        options.hide ?? [],
+      ),
     repeats: ({ type }) => type === "start",
   };
 }
 
 /** The chunks of one event, and the state after it. */
 export function encodeEvent(state: EncoderState, event: SessionEvent, options: UIOptions): Encoded {
+  const encoded = encodedWhole(state, event, options);
+  const { hide = [] } = options;
+  if (hide.length === 0 || encoded.chunks.length === 0) return encoded;
+  return { state: encoded.state, chunks: encoded.chunks.flatMap((one) => shownOf(one, hide)) };
+}
+
+function encodedWhole(state: EncoderState, event: SessionEvent, options: UIOptions): Encoded {
   switch (event.type) {
     case "message.queued": {
       const { id, content } = event.data;
@@ -111,7 +116,7 @@ export function encodeEvent(state: EncoderState, event: SessionEvent, options: U
       };
     }
     case "turn.ended":
-      return turnEnded(state, event);
+      return turnEnded(state, event, options);
     default:
       if (state.turn === 0) return quiet(state);
       return partChunks(state, event, options);
@@ -235,7 +240,7 @@ function toolEvent(state: EncoderState, event: ToolEvent, options: UIOptions): E
       });
     case "tool.failed":
       return said(state, {
-        ...failure(toolCallId, event.data.error.message),
+        ...failure(toolCallId, toolErrorText(event, options)),
         ...answererOf(event.data),
       });
     case "tool.denied":
@@ -279,20 +284,23 @@ const finishReasons: Readonly<Record<TurnEndReason, FinishReason>> = {
 function turnEnded(
   { turn, step, contents, usage, model, metadata }: EncoderState,
   { position, time, data: { reason, error } }: SessionEvent<"turn.ended">,
+  options: UIOptions,
 ): Encoded {
   const state = { ...initialEncoder, contents };
   if (turn === 0 || metadata === undefined) return quiet(state);
+  const errorText = error === undefined ? undefined : errorTextOf(error.message, position, options);
   const messageMetadata: SessionMetadata = {
     ...metadata,
     endPosition: position,
     endedAt: time,
     reason,
     ...(reason === "stop" && !step.says ? { empty: true } : {}),
+    ...(errorText === undefined ? {} : { error: errorText }),
     usage,
     ...(model === undefined ? {} : { model }),
   };
   const chunks: readonly SessionChunk[] = [
-    ...(error === undefined ? [] : [{ type: "error", errorText: error.message } as const]),
+    ...(errorText === undefined ? [] : [{ type: "error", errorText } as const]),
     ...(reason === "cancelled"
       ? [{ type: "abort", reason: "The turn was cancelled." } as const]
       : []),

@@ -22,6 +22,8 @@ export interface SessionMetadata {
   readonly reason?: TurnEndReason;
   /** The model ended the turn without any text in its last step. */
   readonly empty?: true;
+  /** What the page says of the error that ended the turn. */
+  readonly error?: string;
   /** `provider:model` of the last step. */
   readonly model?: string;
   /** Tokens of all steps of the turn so far. */
@@ -105,12 +107,34 @@ export interface EventEncoder<State, Chunk> {
 
 export type SessionPart = SessionMessage["parts"][number];
 
-/** How files that are stored as blobs reach a page. */
-export interface UIOptions {
+/** A failure of a turn or of a tool, as the log has it. */
+export interface Failure {
+  /** The words of the provider or the tool. They may name hosts, accounts or keys. */
+  readonly message: string;
+  readonly session: string;
+  /** Of the event that records it. */
+  readonly position: number;
+}
+
+/** What can be kept from a page: the model's reasoning, inputs and outputs of tools, token figures, names of models. */
+export type Hidden = "reasoning" | "tool-data" | "usage" | "model";
+
+/** What of a session a page shows, and where it finds files. */
+export interface ShownOptions {
+  /** The URL of a blob by its SHA-256. Default: `/api/sessions/<session>/blobs/<digest>`. */
+  readonly blobUrl?: (digest: string) => string;
+  /**
+   * What a page says of a failure. Default: as the AI SDK, that an error occurred, with the place in the log as
+   * reference: `An error occurred. Reference: s-1@42.`
+   */
+  readonly errorText?: (failure: Failure) => string;
+  /** Default: nothing is hidden. */
+  readonly hide?: readonly Hidden[];
+}
+
+export interface UIOptions extends ShownOptions {
   /** The session whose events these are: ids of approvals have its name. */
   readonly session: string;
-  /** The URL of a blob by its SHA-256. Default: `/api/blobs/<digest>`. */
-  readonly blobUrl?: (digest: string) => string;
 }
 
 /** The parts of a message so far. */

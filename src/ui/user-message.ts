@@ -70,11 +70,12 @@ export function fromUIMessage({ role, parts }: Pick<UIMessage, "role" | "parts">
 /** The URL of a stored file: its own, that of its blob, or its content as a data URL. */
 export function fileUrl(data: string, mediaType: string, options: UIOptions): string {
   const digest = referredBlob(data);
-  if (digest !== undefined) return (options.blobUrl ?? defaultUrl)(digest);
+  if (digest !== undefined) return options.blobUrl?.(digest) ?? blobPath(options.session, digest);
   if (/^(?:data|https?):/i.test(data)) return data;
   return `data:${mediaType};base64,${data}`;
 }
 
-function defaultUrl(digest: string): string {
-  return `/api/blobs/${digest}`;
+/** The path at which a server has a blob of a session. */
+export function blobPath(session: string, digest: string): string {
+  return `/api/sessions/${encodeURIComponent(session)}/blobs/${digest}`;
 }

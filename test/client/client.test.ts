@@ -133,7 +133,7 @@ describe("each method passes on all that it is given", () => {
       (client) => client.answerCall("s~4", { error: "Lost." }),
       { error: "Lost." },
     ],
-    "GET /api/blobs/00ff": [(client) => client.blob("00ff")],
+    "GET /api/sessions/s-1/blobs/00ff": [(client) => client.blob("/api/sessions/s-1/blobs/00ff")],
     "GET /api/sessions/s?position=4": [(client) => client.session("s").view(4)],
     "GET /api/sessions/s/prompt?position=4": [(client) => client.session("s").prompt(4)],
     "GET /api/sessions/s?position=5": [(client) => client.session("s").at(5)],

@@ -109,12 +109,13 @@ describe("a client", () => {
     ]);
     const file = await new Response(await session.export()).text();
     expect(file.split("\n").length).toBeGreaterThan(position);
+    const path = `/api/sessions/${session.id}/blobs/${"0".repeat(64)}`;
+    await expect(client.blob(path)).rejects.toMatchObject({ code: "BLOB_MISSING" });
     await session.delete({ forks: "copy" });
     await expect(session.view()).rejects.toMatchObject({ code: "SESSION_DELETED", session: "s" });
     await expect(client.session("none").view()).rejects.toMatchObject({
       code: "SESSION_NOT_FOUND",
     });
-    await expect(client.blob("0".repeat(64))).rejects.toMatchObject({ code: "BLOB_MISSING" });
   });
 
   it("follows events, past and live, and moves and withdraws what waits", async () => {

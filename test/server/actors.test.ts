@@ -12,7 +12,10 @@ import { nothing } from "../runtime/tools.ts";
 import { call, calling, saying } from "../support/script.ts";
 import { serving, type Serving } from "./serving.ts";
 
-const authorize = ({ headers }: Request) => ({ actor: headers.get("x-user") ?? "nobody" });
+const authorize = ({ headers }: Request) => ({
+  actor: headers.get("x-user") ?? "nobody",
+  audience: "operator" as const,
+});
 const as = (user: string) => ({ headers: { "x-user": user } });
 
 async function named(): Promise<Serving> {
@@ -191,10 +194,13 @@ it("nobody where `authorize` gives no name", async () => {
 describe("`authorize` that reads the body", () => {
   const posted = { body: { message: "one" } };
   const asked = async (take: (request: Request) => Request) => {
-    const authorize = async (request: Request) => (await take(request).text()) !== "";
-    await using open = await serving({ model: scriptedModel(() => "ok") }, { authorize });
+    const authorize = async (request: Request) =>
+      (await take(request).text()) !== "" && { audience: "operator" as const };
+    const reported: string[] = [];
+    const onError = (error: unknown): void => void reported.push(String(error));
+    await using open = await serving({ model: scriptedModel(() => "ok") }, { authorize, onError });
     const answer = await open.ask("/api/sessions/s/queue", posted);
-    return { status: answer.status, problem: await answer.json() };
+    return { status: answer.status, problem: await answer.json(), reported };
   };
 
   it("reads a copy", async () => {
@@ -202,9 +208,9 @@ describe("`authorize` that reads the body", () => {
   });
 
   it("fails the request if it takes the body from the route", async () => {
-    const { status, problem } = await asked((request) => request);
+    const { status, problem, reported } = await asked((request) => request);
     expect(status).toBe(500);
     expect(problem).toMatchObject({ code: "CALLBACK_FAILED" });
-    expect(JSON.stringify(problem)).toContain("Read `request.clone()` there.");
+    expect(reported.join()).toContain("Read `request.clone()` there.");
   });
 });

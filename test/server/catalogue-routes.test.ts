@@ -151,7 +151,7 @@ it("a client cannot take a session out of its tenant", async () => {
   await runtime.session("s", { metadata: { tenant: "acme" } });
   const ask = asking(runtime, {
     token: false,
-    authorize: () => ({ where: { tenant: "acme" } }),
+    authorize: () => ({ where: { tenant: "acme" }, audience: "operator" }),
   });
   expect(await ask(`${session}/metadata`, { metadata: { tenant: "bolt" } })).toMatchObject({
     status: 403,

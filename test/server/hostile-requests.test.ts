@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { scriptedModel } from "../../src/models/index.ts";
 import { memoryBlobs } from "../../src/public/index.ts";
 import { eventually } from "../support/eventually.ts";
-import { rawRequest, serving, type Serving } from "./serving.ts";
+import { rawRequest, serving, storedFile, type Serving } from "./serving.ts";
 
 const agent = () => ({ model: scriptedModel(() => "ok") });
 
@@ -37,16 +37,16 @@ describe("a request", () => {
 
   it("whose answer nobody takes holds its connection for the time of a stall", async () => {
     const store = memoryBlobs();
-    // More than the buffers of both ends of a connection hold.
-    const { sha256 } = await store.put(new Uint8Array(20_000_000));
     const options = { stallMs: 500, connections: 1 };
     await using open = await serving(agent(), options, { blobs: { store } });
+    // More than the buffers of both ends of a connection hold.
+    const path = await storedFile(open, store, new Uint8Array(20_000_000));
     const lazy = connect(open.server.port, "127.0.0.1");
     lazy.on("error", () => {});
     await once(lazy, "connect");
     lazy.pause();
     lazy.write(
-      `GET /api/blobs/${sha256} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${open.server.token}\r\n\r\n`,
+      `GET ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${open.server.token}\r\n\r\n`,
     );
     await eventually(async () => expect((await open.ask("/api/sessions")).status).toBe(200));
     lazy.destroy();

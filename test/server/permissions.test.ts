@@ -11,120 +11,25 @@ import {
   type Session,
   type StoreLog,
 } from "../../src/public/index.ts";
-import { createServer, type Server, type ServerOptions } from "../../src/public/server.ts";
+import { createServer, type Server } from "../../src/public/server.ts";
 import { serverCore } from "../../src/server/create-server.ts";
 import { storeRoutes } from "../../src/server/store/index.ts";
 import { openMemoryLog } from "../../src/store/leveldb/index.ts";
 import { containing } from "../runtime/tools.ts";
 import { eventually } from "../support/eventually.ts";
 import { call, calling, saying } from "../support/script.ts";
+import {
+  asked,
+  filledRequest,
+  post,
+  requestTo,
+  table,
+  type Action,
+  type Authorize,
+  type Requested,
+} from "./route-table.ts";
 
-type Authorize = NonNullable<ServerOptions["authorize"]>;
-type Requested = Parameters<Authorize>[1];
-type Action = Requested["action"];
-
-const asked = "s~1~1~c~1";
-const chat = { id: "s", messages: [{ id: "m", role: "user", parts: [] }] };
-
-/** Each route: what `authorize` is asked, about session s or about none, and a body that the route takes. */
-const table: readonly (readonly [
-  route: string,
-  action: Action,
-  about: "session" | "all",
-  body?: unknown,
-])[] = [
-  ["POST /api/chat", "send", "session", chat],
-  ["GET /api/chat/{session}/stream", "read", "session"],
-  ["POST /api/chat/{session}/stop", "cancel", "session"],
-  ["GET /api/chat/{session}/messages", "read", "session"],
-  ["GET /api/sessions", "list", "all"],
-  ["POST /api/sessions", "create", "session", { id: "s" }],
-  ["POST /api/sessions", "create", "all", {}],
-  ["GET /api/sessions/{session}", "read", "session"],
-  ["GET /api/sessions/{session}/prompt", "read", "session"],
-  ["GET /api/sessions/{session}/diff", "read", "session"],
-  ["GET /api/sessions/{session}/context", "read", "session"],
-  ["GET /api/sessions/{session}/branches", "read", "session"],
-  ["GET /api/sessions/{session}/sub-agents", "read", "session"],
-  ["POST /api/sessions/{session}/configure", "configure", "session"],
-  ["POST /api/sessions/{session}/metadata", "configure", "session"],
-  ["POST /api/sessions/{session}/redact", "redact", "session"],
-  ["POST /api/sessions/{session}/close", "close", "session"],
-  ["POST /api/sessions/{session}/cancel", "cancel", "session"],
-  ["POST /api/sessions/{session}/compact", "compact", "session"],
-  ["GET /api/sessions/{session}/compact", "read", "session"],
-  ["POST /api/sessions/{session}/restore", "compact", "session"],
-  ["POST /api/sessions/{session}/rewind", "rewind", "session"],
-  ["POST /api/sessions/{session}/checkout", "rewind", "session"],
-  ["POST /api/sessions/{session}/fork", "fork", "session"],
-  ["POST /api/sessions/{session}/rerun", "fork", "session"],
-  ["DELETE /api/sessions/{session}", "delete", "session"],
-  ["GET /api/sessions/{session}/queue", "read", "session"],
-  ["POST /api/sessions/{session}/queue", "send", "session"],
-  ["POST /api/sessions/{session}/queue/{messageId}", "send", "session"],
-  ["DELETE /api/sessions/{session}/queue/{messageId}", "send", "session"],
-  ["POST /api/sessions/{session}/regenerate", "rewind", "session"],
-  ["POST /api/sessions/{session}/resume", "send", "session"],
-  ["GET /api/sessions/{session}/events", "read", "session"],
-  ["GET /api/approvals", "list", "all"],
-  ["GET /api/sessions/{session}/approvals", "read", "session"],
-  ["DELETE /api/sessions/{session}/approvals/{toolName}", "approve", "session"],
-  ["POST /api/approvals/{approvalId}", "approve", "session", { approved: true }],
-  ["POST /api/approvals/{approvalId}", "deny", "session", { approved: false }],
-  ["POST /api/outputs/{requestId}", "answer", "session", { output: 1 }],
-  ["GET /api/sessions/{session}/export", "export", "session"],
-  ["POST /api/sessions/{session}/import", "import", "session"],
-  ["GET /api/blobs/{digest}", "read", "all"],
-  ["POST /api/log", "read", "session", { call: "revision", session: "s" }],
-  ["POST /api/log", "list", "all", { call: "list", prefix: "" }],
-  ["POST /api/message-stream", "send", "session", { sessionId: "s", message: "x" }],
-  ["POST /api/message-queue", "send", "session", { sessionId: "s", message: "x" }],
-  ["GET /api/message-queue/status?sessionId=s", "read", "session"],
-  ["POST /api/message-cancel", "cancel", "session", { sessionId: "s" }],
-  ["GET /api/studio/about", "list", "all"],
-  ["GET /api/studio/sessions", "list", "all"],
-  ["GET /api/studio/sessions/{session}/log", "read", "session"],
-  ["GET /api/studio/sessions/{session}/newest", "read", "session"],
-  ["GET /api/studio/sessions/{session}/events", "read", "session"],
-  ["GET /api/studio/sessions/{session}/state", "read", "session"],
-  ["GET /api/studio/sessions/{session}/prompt", "read", "session"],
-  ["GET /api/studio/sessions/{session}/diff", "read", "session"],
-  ["POST /api/studio/sessions/{session}/rerun", "fork", "session"],
-  ["POST /api/studio/sessions/{session}/replay", "fork", "session"],
-  ["GET /api/studio/sessions/{session}/verify", "read", "session"],
-  ["POST /store/log", "read", "all", { call: "deleted" }],
-  ["POST /store/backup", "export", "all", { dir: "/nowhere" }],
-  ["POST /store/collect-blobs", "delete", "all", {}],
-];
-
-const params: Readonly<Record<string, string>> = {
-  session: "s",
-  messageId: "m",
-  toolName: "pay",
-  approvalId: asked,
-  requestId: asked,
-  digest: "0".repeat(64),
-};
-
-function post(path: string, body: unknown): Request {
-  return requestTo("POST", path, body);
-}
-
-function requestTo(method: string, path: string, body?: unknown): Request {
-  return new Request(`http://localhost${path}`, {
-    method,
-    ...(body === undefined
-      ? {}
-      : { headers: { "content-type": "application/json" }, body: JSON.stringify(body) }),
-  });
-}
-
-/** The request to a route of the table. */
-function filledRequest(route: string, body: unknown): Request {
-  const [method = "", path = ""] = route.split(" ");
-  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => params[name] ?? name);
-  return requestTo(method, filled, body);
-}
+const operator = { audience: "operator" } as const;
 
 describe("every route asks `authorize` for its action, and answers 403 where it refuses", () => {
   const withAllRoutes = (runtime: Runtime, log: StoreLog, authorize: Authorize): Server =>
@@ -154,12 +59,12 @@ describe("every route asks `authorize` for its action, and answers 403 where it 
       return false;
     });
     const answers: unknown[] = [];
-    for (const [route, , , body] of table) {
+    for (const [route, , , , body] of table) {
       const { status } = await server.fetch(filledRequest(route, body));
       answers.push([route, status, heard.splice(0)]);
     }
     expect(answers).toEqual(
-      table.map(([route, action, about]) => [
+      table.map(([route, , action, about]) => [
         route,
         403,
         [about === "all" ? { action } : { action, session: "s" }],
@@ -180,7 +85,7 @@ it("a server without an agent refuses what runs or changes something, whatever `
       return false;
     },
   });
-  for (const [route, , , body] of table) await fetch(filledRequest(route, body));
+  for (const [route, , , , body] of table) await fetch(filledRequest(route, body));
   expect(heard).toEqual(new Set<Action>(["list", "read", "export"]));
 });
 
@@ -260,7 +165,7 @@ describe("an act within a request is asked for too, and does not happen if it is
     const { fetch } = createServer(runtime, {
       token: false,
       authorize: (_request, { action, session }) =>
-        may || action !== refused.action || session !== refused.session,
+        (may || action !== refused.action || session !== refused.session) && operator,
     });
     const answer = await fetch(post(path, body));
     expect([answer.status, await answer.json()]).toMatchObject([403, { code: "FORBIDDEN" }]);
@@ -314,7 +219,7 @@ describe("an act within a request is asked for too, and does not happen if it is
     const before = await runtime.log.revision("s");
     const { fetch } = createServer(runtime, {
       token: false,
-      authorize: (_request, { action }) => action !== refused,
+      authorize: (_request, { action }) => action !== refused && operator,
     });
     const reply = { id: "reply-1", role: "assistant", parts: [answered] };
     const messages = [...said("m1", "one").messages, reply];
@@ -338,7 +243,7 @@ describe("an act within a request is asked for too, and does not happen if it is
     const before = await runtime.log.revision("s");
     const server = createServer(runtime, {
       token: false,
-      authorize: (_request, { action }) => action !== refused,
+      authorize: (_request, { action }) => action !== refused && operator,
     });
     const socket = await server.upgrade(requestTo("GET", "/ws?sessionId=s"));
     if (socket instanceof Response) throw new Error(await socket.text());
@@ -432,7 +337,7 @@ describe("a stream ends with the permission for it, before what comes then leave
       authorize: async (request) => {
         // The body can be read each time.
         await request.clone().text();
-        return may;
+        return may && operator;
       },
     });
     let heard = "";
@@ -465,7 +370,7 @@ describe("a stream ends with the permission for it, before what comes then leave
       token: false,
       authorize: () => {
         if (isAway) throw away;
-        return true;
+        return operator;
       },
       onError: (error) => errors.push(error),
     });

@@ -8,7 +8,7 @@ import { z } from "zod";
 import { scriptedModel } from "../../src/models/index.ts";
 import { createRuntime } from "../../src/public/index.ts";
 import { createServer, serveNode, type ServeOptions } from "../../src/public/server.ts";
-import { RateLimit } from "../../src/server/route-handler.ts";
+import { RateLimit } from "../../src/server/security/rate-limit.ts";
 import { serverSettings } from "../../src/server/server-options.ts";
 import { rawRequest, serving } from "./serving.ts";
 import { eventually } from "../support/eventually.ts";
@@ -114,7 +114,7 @@ describe("the accounts of an application", () => {
       authorize: ({ headers }, { session, action }) => {
         const user = headers.get("x-user") ?? "nobody";
         return (session === undefined ? action === "list" : session.startsWith(`${user}-`))
-          ? { actor: user }
+          ? { actor: user, audience: "operator" }
           : false;
       },
     });
@@ -150,7 +150,8 @@ describe("the tenants of an application", () => {
   const tenants = (): ServeOptions => ({
     authorize: ({ headers }) => {
       const tenant = headers.get("x-tenant");
-      return tenant !== null && { actor: `${tenant}'s clerk`, where: { tenant } };
+      if (tenant === null) return null;
+      return { actor: `${tenant}'s clerk`, where: { tenant }, audience: "operator" };
     },
   });
   const as = (tenant: string) => ({ headers: { "x-tenant": tenant } });
@@ -158,7 +159,7 @@ describe("the tenants of an application", () => {
 
   it("see their own sessions only, by any route", async () => {
     await using open = await serving(agent(), tenants());
-    expect((await open.ask(list)).status).toBe(403);
+    expect((await open.ask(list)).status).toBe(401);
     const created = await open.json(list, posted("acme", { id: "a-1", metadata: { plan: "pro" } }));
     expect(created).toMatchObject({ session: "a-1" });
     await open.json(list, posted("bolt", { id: "b-1" }));
@@ -172,14 +173,14 @@ describe("the tenants of an application", () => {
     expect(await listed(where({ tenant: "bolt" }))).toEqual({ sessions: [] });
     for (const path of ["", "/events", "/export", "/prompt", "/approvals", "/queue"])
       for (const id of ["b-1", "nobody's"])
-        expect((await open.ask(`/api/sessions/${id}${path}`, as("acme"))).status, path).toBe(403);
+        expect((await open.ask(`/api/sessions/${id}${path}`, as("acme"))).status, path).toBe(404);
     const message = posted("acme", { message: "x" });
-    expect((await open.ask("/api/sessions/b-1/queue", message)).status).toBe(403);
+    expect((await open.ask("/api/sessions/b-1/queue", message)).status).toBe(404);
     expect((await open.ask("/api/sessions/a-1/queue", message)).status).toBe(202);
     const chat = { id: "b-1", messages: [{ id: "m", role: "user", parts: [] }] };
-    expect((await open.ask("/api/chat", posted("acme", chat))).status).toBe(403);
+    expect((await open.ask("/api/chat", posted("acme", chat))).status).toBe(404);
     const end = { method: "DELETE", ...as("acme") };
-    expect((await open.ask("/api/sessions/b-1", end)).status).toBe(403);
+    expect((await open.ask("/api/sessions/b-1", end)).status).toBe(404);
     expect(await open.runtime.log.revision("b-1")).toBe(1);
   });
 
@@ -191,7 +192,7 @@ describe("the tenants of an application", () => {
     const forked = posted("acme", { id: "b-1" });
     await open.json(list, posted("acme", { id: "a-3" }));
     await open.json(list, forked);
-    expect((await open.ask("/api/sessions/a-3/fork", posted("bolt", {}))).status).toBe(403);
+    expect((await open.ask("/api/sessions/a-3/fork", posted("bolt", {}))).status).toBe(404);
     const names = (await Array.fromAsync(open.runtime.log.list())).map(({ session }) => session);
     expect(names).toEqual(["a-3", "b-1"]);
   });
@@ -217,7 +218,7 @@ describe("the tenants of an application", () => {
         .parse(await open.json(path, posted("acme", body)));
       const at = `/api/sessions/${made.session}`;
       expect((await open.ask(at, as("acme"))).status, path).toBe(200);
-      expect((await open.ask(at, as("bolt"))).status, path).toBe(403);
+      expect((await open.ask(at, as("bolt"))).status, path).toBe(404);
       const { metadata } = (await (await open.runtime.session(made.session)).view()).summary;
       expect(metadata, path).toEqual({ tenant: "acme", plan: "pro" });
     }
@@ -247,14 +248,17 @@ describe("the tenants of an application", () => {
       if (text.includes("a-2")) break;
     }
     const followed = await Promise.all([early, ...own].map(async (one) => await one.text()));
-    for (const stream of followed) expect(stream).toContain("FORBIDDEN");
+    for (const stream of followed) expect(stream).toContain("SESSION_NOT_FOUND");
     for (const stream of [text, ...followed]) expect(stream).not.toMatch(/a secret|bolt/);
   });
 
   it("learn no names of deleted sessions or of blobs from the log", async () => {
     await using open = await serving(agent(), {
       // A list has no session, so `authorize` may limit what is read of each alone.
-      authorize: (_, { session }) => session === undefined || { where: { tenant: "acme" } },
+      authorize: (_, { session }) => ({
+        audience: "operator",
+        ...(session === undefined ? {} : { where: { tenant: "acme" } }),
+      }),
     });
     await open.runtime.session("b-1", { metadata: { tenant: "bolt" } });
     await open.runtime.delete("b-1");
@@ -279,7 +283,7 @@ describe("the tenants of an application", () => {
   it("are refused where `authorize` answers what the server does not know", async () => {
     const onError = (): void => {};
     // @ts-expect-error A key that has no meaning.
-    await using open = await serving(agent(), { authorize: () => ({ tenant: "a" }), onError });
+    await using open = await serving(agent(), { authorize: () => ({ tenants: "a" }), onError });
     expect((await open.ask(list)).status).toBe(500);
   });
 });

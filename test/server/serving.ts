@@ -4,6 +4,7 @@ import { request as httpRequest, type IncomingHttpHeaders } from "node:http";
 import {
   createRuntime,
   type Agent,
+  type BlobStore,
   type EventLog,
   type Runtime,
   type RuntimeOptions,
@@ -62,6 +63,20 @@ export async function serving(
       await runtime.close();
     },
   };
+}
+
+/** A session `s` that has a file, and the path of the file. */
+export async function storedFile(
+  { runtime }: Serving,
+  store: BlobStore,
+  content: Uint8Array,
+): Promise<string> {
+  await runtime.session("s");
+  const { sha256 } = await store.put(content);
+  const data = { sha256, mediaType: "image/png", bytes: content.byteLength };
+  const { id, time } = { id: "stored", time: 0 };
+  await runtime.log.append("s", "any", [{ id, time, type: "blob.stored", data }]);
+  return `/api/sessions/s/blobs/${sha256}`;
 }
 
 export interface RawAnswer {

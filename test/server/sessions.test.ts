@@ -6,7 +6,7 @@ import { z } from "zod";
 import { scriptedModel } from "../../src/models/index.ts";
 import { memoryBlobs, type Agent } from "../../src/public/index.ts";
 import { call, calling } from "../support/script.ts";
-import { eventsUntil, readEvents, serving, type Serving } from "./serving.ts";
+import { eventsUntil, readEvents, serving, storedFile, type Serving } from "./serving.ts";
 
 const saying = (...texts: readonly string[]) => ({ model: scriptedModel(texts) });
 
@@ -237,7 +237,9 @@ describe("approvals and outputs over HTTP", () => {
 
   it("wait in the inbox, are answered once, and the turn goes on", async () => {
     const id = "team/ann~1%2F$(x)";
-    await using open = await serving(agent(), { authorize: () => ({ actor: "ann" }) });
+    await using open = await serving(agent(), {
+      authorize: () => ({ actor: "ann", audience: "operator" }),
+    });
     const turn = await (await open.runtime.session(id)).send("Go");
     await turn.untilRest();
     const inbox = z.object({
@@ -282,8 +284,8 @@ describe("blobs", () => {
   /** A server with one blob, and the blob's path. */
   async function withBlob(content: Uint8Array): Promise<Serving & { readonly path: string }> {
     const store = memoryBlobs();
-    const { sha256 } = await store.put(content);
-    return { ...(await serving(saying(), {}, { blobs: { store } })), path: `/api/blobs/${sha256}` };
+    const open = await serving(saying(), {}, { blobs: { store } });
+    return { ...open, path: await storedFile(open, store, content) };
   }
 
   it("have their type, and cannot run anything", async () => {
@@ -311,8 +313,9 @@ describe("blobs", () => {
 
   it("are found by a digest only", async () => {
     await using open = await serving(saying());
+    await open.runtime.session("s");
     for (const path of ["..%2F..%2Fetc%2Fpasswd", "A".repeat(64), "%00", "0".repeat(63)])
-      expect((await open.ask(`/api/blobs/${path}`)).status, path).toBe(400);
-    expect((await open.ask(`/api/blobs/${"0".repeat(64)}`)).status).toBe(404);
+      expect((await open.ask(`/api/sessions/s/blobs/${path}`)).status, path).toBe(400);
+    expect((await open.ask(`/api/sessions/s/blobs/${"0".repeat(64)}`)).status).toBe(404);
   });
 });

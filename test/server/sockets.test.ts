@@ -222,12 +222,14 @@ it("a handshake that the protocol refuses holds no open answer", async () => {
 });
 
 it("a subscription ends when the session becomes another tenant's", async () => {
-  await using open = await serving(agent(), { authorize: () => ({ where: { tenant: "acme" } }) });
+  await using open = await serving(agent(), {
+    authorize: () => ({ where: { tenant: "acme" }, audience: "operator" }),
+  });
   const session = await open.runtime.session("s", { metadata: { tenant: "acme" } });
   await using client = await connected(open);
   client.say(1, "subscribe");
   expect((await client.heard(({ id }) => id === 1)).type).toBe("event");
   await session.setMetadata({ tenant: "bolt" });
   const end = await client.heard(({ id }) => id === 1);
-  expect(end).toMatchObject({ type: "error", payload: { code: "FORBIDDEN" } });
+  expect(end).toMatchObject({ type: "error", payload: { code: "SESSION_NOT_FOUND" } });
 });

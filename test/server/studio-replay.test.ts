@@ -78,7 +78,8 @@ describe("a replay of the studio", () => {
       { studio: "read-only" },
       {
         studio: true,
-        authorize: (_: Request, { action }: { action: string }) => action !== "fork",
+        authorize: (_: Request, { action }: { action: string }) =>
+          action !== "fork" && ({ audience: "operator" } as const),
       },
     ] as const) {
       await using open = await serving(counted().agent, options);

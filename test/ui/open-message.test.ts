@@ -102,7 +102,14 @@ describe("the chunks of an event", () => {
           data: { toolCallId: "a", toolName: "work", input: 1, invalid: true, error },
         },
       ],
-      [{ type: "tool-input-error", toolCallId: "a", input: 1, errorText: "Lost." }],
+      [
+        {
+          type: "tool-input-error",
+          toolCallId: "a",
+          input: 1,
+          errorText: "An error occurred. Reference: s@1.",
+        },
+      ],
     ],
     [
       "outcomes of a call that the step has not: none",
@@ -166,7 +173,7 @@ describe("the chunks of an event", () => {
       ],
       [
         { type: "file", url: "data:image/png;base64,AAAA", mediaType: "image/png" },
-        { type: "reasoning-file", url: `/api/blobs/${digest}`, mediaType: "image/png" },
+        { type: "reasoning-file", url: `/api/sessions/s/blobs/${digest}`, mediaType: "image/png" },
       ],
     ],
     [

@@ -12,8 +12,8 @@ import {
   type BlobStore,
   type EventLog,
 } from "../../events/index.ts";
-import { blobsOfSession } from "../../media/index.ts";
-import { linkOf, checkPosition, readSummary, storedBlobs } from "../../state/index.ts";
+import { blobsOfSession, refersToBlob } from "../../media/index.ts";
+import { linkOf, checkPosition, readSummary } from "../../state/index.ts";
 import { relinkedPlain } from "./import-append.ts";
 
 export interface ExportOptions {
@@ -44,7 +44,7 @@ export async function* exportSession(
   await assertOwnKey(log, session);
   const { forkedFrom } = await readSummary(log, session, events);
   const isInline = blobs === "inline" && store !== undefined;
-  const source = isInline && (await hasBlobs(log, session, events)) ? store : undefined;
+  const source = isInline && (await refersToBlob(log, session, events)) ? store : undefined;
   yield headerLine({
     session,
     events,
@@ -91,14 +91,6 @@ async function unlessLost<Value>(
     onLost(error);
     return undefined;
   }
-}
-
-/** Whether a session refers to any. The newest stored state says it of nearly all events. */
-async function hasBlobs(log: EventLog, session: string, upTo: number): Promise<boolean> {
-  const { position, blobs } = await storedBlobs(log, session, upTo);
-  if (Object.keys(blobs.stored).length > 0) return true;
-  for await (const _ of blobsOfSession(log, session, position + 1)) return true;
-  return false;
 }
 
 /**

@@ -79,8 +79,8 @@ export interface ApprovalsOptions {
 export interface Runtime<Events extends EventSchemas = EventSchemas> extends AsyncDisposable {
   /** The log of the store, for reading. */
   readonly log: EventLog;
-  /** The blobs of the store, for reading. Undefined without a blob store. */
-  readonly blobs: Pick<BlobStore, "get" | "has"> | undefined;
+  /** The blobs of its sessions. Undefined without a blob store. */
+  readonly blobs: BlobStore | undefined;
   /**
    * Opens a session by its id: creates it, or resumes it from its log. Without an id, creates a new one.
    * @throws TurnlogError `AGENT_MISSING`, `COMMAND_REFUSED` (it has another agent or other metadata), `SESSION_NOT_FOUND` with `createIfMissing: false`, `SESSION_DELETED`,

@@ -33,7 +33,7 @@ import {
   uiMessages,
   type SessionMessage,
   type SubAgentMessage,
-  type UIOptions,
+  type ShownOptions,
 } from "../../ui/index.ts";
 
 /** Opens the session of a call, and continues its unfinished turn. */
@@ -174,13 +174,11 @@ async function calledTool(
 /** A whole message is shown again when it has grown by this share: all of them add up to some ten messages. */
 const GROWTH = 0.1;
 
-type Options = Pick<UIOptions, "blobUrl">;
-
 /** The events, and between them what the sub-agents of running calls say. Ends with the events. */
 export async function* withProgress(
   session: Session,
   events: AsyncIterable<SessionEvent>,
-  options: Options,
+  options: ShownOptions,
 ): AsyncGenerator<SessionEvent | SubAgentMessage, void, void> {
   const following = new Map<string, AbortController>();
   const said = new Map<string, SessionMessage>();
@@ -255,7 +253,7 @@ async function calledAgent(session: Session, event: SessionEvent): Promise<Agent
 function follow(
   session: Session,
   child: string,
-  options: Options,
+  options: ShownOptions,
   signal: AbortSignal,
   show: (message: SessionMessage) => void,
 ): void {

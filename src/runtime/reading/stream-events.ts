@@ -1,13 +1,16 @@
 /** The stream of a session's events for readers elsewhere, past, then live. Reads the session's public interface only. */
 
+import type { z } from "zod";
 import { defined, TurnlogError, type SessionEvent } from "../../events/index.ts";
 import type { SessionView } from "../../state/index.ts";
 import {
+  isHidden,
   uiEncoder,
   type AcceptedMessage,
   type EventEncoder,
+  type Hidden,
   type SessionChunk,
-  type UIOptions,
+  type ShownOptions,
 } from "../../ui/index.ts";
 import {
   check,
@@ -35,7 +38,8 @@ type StreamPlace =
   /** A position: the turn that runs there, and all that follows. */
   | { readonly from: number; readonly turn?: never; readonly messageId?: never };
 
-interface StreamEnds {
+/** What the messages show, those of sub-agents too. */
+interface StreamEnds extends ShownOptions {
   /**
    * Whether the stream ends when the turn has ended, waits for approvals or outputs, or its message is held
    * back. Default: true. With false, the stream continues with later turns until it is cancelled.
@@ -46,8 +50,6 @@ interface StreamEnds {
    * approval: the stream sends the chunks that the encoder `repeats`, and else only those of later events.
    */
   readonly after?: number;
-  /** The URL of a blob by its SHA-256, in messages and in those of sub-agents. Default: `/api/blobs/<digest>`. */
-  readonly blobUrl?: UIOptions["blobUrl"];
 }
 
 /** Options of {@link streamEvents} and {@link uiStream}: at most one of `turn`, `messageId` and `from`. */
@@ -71,8 +73,22 @@ export interface EventChunks<Chunk> {
 /** Asked before an event leaves, or what a sub-agent says. @throws what ends the stream */
 type Gate = (event?: SessionEvent) => Promise<unknown> | undefined;
 
+export const hiddenSchema: z.ZodType<readonly Hidden[]> = thing(
+  'a list of "reasoning", "tool-data", "usage" and "model"',
+  (value) => Array.isArray(value) && value.every(isHidden),
+);
+
 const schema = optionsOf<StreamFields>(
-  { turn: position, messageId: name, from: position, untilRest: flag, after: many, blobUrl: code },
+  {
+    turn: position,
+    messageId: name,
+    from: position,
+    untilRest: flag,
+    after: many,
+    blobUrl: code,
+    errorText: code,
+    hide: hiddenSchema,
+  },
   {},
 ).and(thing("an object with at most one of `turn`, `messageId` and `from`", hasOnePlace));
 
@@ -134,12 +150,15 @@ export function uiStream(
   options: StreamOptions = {},
 ): ReadableStream<SessionChunk> {
   check(schema, options, "uiStream", { name: "options", session: session.id });
-  const { blobUrl } = options;
-  const encoder = uiEncoder({ session: session.id, ...defined({ blobUrl }) });
+  const encoder = uiEncoder({ session: session.id, ...shownIn(options) });
   return pulled(
     (left) => encodedEvents(session, { ...options }, encoder, left),
     ({ chunks }) => chunks,
   );
+}
+
+function shownIn({ blobUrl, errorText, hide }: ShownOptions): ShownOptions {
+  return defined({ blobUrl, errorText, hide });
 }
 
 /** A stream whose items are made when its reader asks for one. */
@@ -173,7 +192,7 @@ export async function* encodedEvents<State, Chunk>(
   left: AbortSignal,
   gate?: Gate,
 ): AsyncGenerator<EventChunks<Chunk>, void, void> {
-  const { each, untilRest = each === undefined, after = 0, blobUrl } = fields;
+  const { each, untilRest = each === undefined, after = 0 } = fields;
   const { readFrom, last, messages, isWanted, endsWithTurn } = await startOf(session, fields);
   const over = new AbortController();
   using ends = firstAbort(left, over.signal);
@@ -202,7 +221,7 @@ export async function* encodedEvents<State, Chunk>(
     let state = called(id, "initial", readFrom, () => encoder.initial(messages));
     const events = session.events({ from: readFrom, signal });
     const followed =
-      encoder.progress === undefined ? events : withProgress(session, events, defined({ blobUrl }));
+      encoder.progress === undefined ? events : withProgress(session, events, shownIn(fields));
     for await (const next of followed) {
       if ("message" in next) {
         // A reader counts the chunks behind its position, so those of events come first.

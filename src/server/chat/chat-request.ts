@@ -26,7 +26,7 @@ export interface Reply {
   readonly stream: StreamOptions;
 }
 
-type ChatCall = Pick<Call, "runtime" | "session" | "request" | "by" | "open" | "allow">;
+type ChatCall = Pick<Call, "runtime" | "session" | "request" | "by" | "open" | "allow" | "blob">;
 
 /** Does what a posted chat asks for. @throws TurnlogError `STALE`, `MESSAGE_CONFLICT`, as `Session.send` */
 export async function answerChat(call: ChatCall, body: PostedChat): Promise<Reply> {
@@ -62,7 +62,7 @@ async function firstMessage(
       { session: call.session, details: { head: { turn: 0, position: 0 } } },
     );
   }
-  const input = await messageInput(call.runtime, partsOf(call.session, last));
+  const input = await messageInput(call, partsOf(call.session, last));
   const session = await call.open({ create: true, agent: body.agent });
   await session.send(input, { id: last.id, ...sendOptions(call, body) });
   return { session, stream: { messageId: last.id } };
@@ -80,7 +80,7 @@ async function sent(
   last: PostedMessage,
   isKnown: boolean,
 ): Promise<Reply> {
-  const input = await messageInput(call.runtime, partsOf(session.id, last));
+  const input = await messageInput(call, partsOf(session.id, last));
   const options = sendOptions(call, body);
   const { messageId: edited } = body;
   const id = active.current(last.id) ?? last.id;

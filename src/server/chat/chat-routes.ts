@@ -11,7 +11,6 @@ import {
 } from "../../state/index.ts";
 import { encodedEvents } from "../../runtime/index.ts";
 import { json, numberQuery, route, type Route, type Call } from "../route/route.ts";
-import { problemOf } from "../problems/problem.ts";
 import { eventStream, type ServerSentEvent } from "../streams/event-stream.ts";
 import type { Gate } from "../streams/permitted-events.ts";
 import { answerChat, type Reply } from "./chat-request.ts";
@@ -40,6 +39,7 @@ export function chatRoutes(): readonly Route[] {
       method: "post",
       path: "/api/chat",
       action: "send",
+      audience: "user",
       summary:
         "Sends the last message, edits it, runs its reply again, or answers calls; streams the reply until it is at rest.",
       body: postedChat,
@@ -52,6 +52,7 @@ export function chatRoutes(): readonly Route[] {
       method: "get",
       path: "/api/chat/{session}/stream",
       action: "read",
+      audience: "user",
       summary:
         "The last reply or that of a `turn`, from its start or after the position `after`, then live until it is at rest; with `follow=true`, later replies too. 204 if the chat has no reply.",
       query: z.strictObject({
@@ -60,9 +61,9 @@ export function chatRoutes(): readonly Route[] {
         after: numberQuery.optional(),
       }),
       answer: chunkAnswer,
+      absent: nothing,
       handle: async (call) => {
         const { follow, turn, after } = call.query;
-        if ((await call.runtime.log.revision(call.session)) === 0) return nothing();
         const session = await call.open();
         const untilRest = follow !== "true";
         if (untilRest && !hasReply(await session.view())) return nothing();
@@ -75,6 +76,7 @@ export function chatRoutes(): readonly Route[] {
       method: "post",
       path: "/api/chat/{session}/stop",
       action: "cancel",
+      audience: "user",
       summary: "Cancels the running turn, and says what is kept of it.",
       answer: z.looseObject({ was: z.string() }),
       handle: async ({ open, by }) => json(await (await open()).cancel(by)),
@@ -84,6 +86,7 @@ export function chatRoutes(): readonly Route[] {
       method: "get",
       path: "/api/chat/{session}/messages",
       action: "read",
+      audience: "user",
       summary:
         "The newest messages of the active branch, oldest first, for `useChat({ messages })`; `before` asks for an earlier page.",
       query: z.strictObject({
@@ -96,9 +99,9 @@ export function chatRoutes(): readonly Route[] {
         position: z.int(),
         queue: z.array(z.looseObject({ id: z.string() })),
       }),
-      handle: async ({ query: { limit = 50, before }, open, runtime, session }) => {
+      handle: async ({ query: { limit = 50, before }, open, runtime, session, ...call }) => {
         const { position, queue } = await (await open()).view();
-        const all = await folds.messages(runtime.log, session, position);
+        const all = await folds.messages(runtime.log, call, position);
         const end = before === undefined ? all.length : all.findIndex(({ id }) => id === before);
         if (end < 0) throw unknownMessage(session, before);
         const from = Math.max(0, end - limit);
@@ -129,19 +132,19 @@ function unknownMessage(session: string, id: string | undefined): TurnlogError {
 /** The answer with the chunks of a reply, while its request is allowed. When the client leaves, the turn continues. */
 function chunkStream(reply: Reply, call: Call, action: Permission): Response {
   const gate = call.gate(action);
-  return eventStream((left) => chunks(reply, left, gate), call.stream, headers, call.ended);
+  return eventStream((left) => chunks(reply, call, left, gate), call.stream, headers, call.ended);
 }
 
 const headers = { "x-vercel-ai-ui-message-stream": "v1" };
 
 async function* chunks(
   { session, stream }: Reply,
+  { ui, problem }: Pick<Call, "ui" | "problem">,
   left: AbortSignal,
   gate: Gate,
 ): AsyncGenerator<ServerSentEvent> {
   try {
-    const encoder = uiEncoder({ session: session.id });
-    const events = encodedEvents(session, stream, encoder, left, gate);
+    const events = encodedEvents(session, { ...stream, ...ui }, uiEncoder(ui), left, gate);
     for await (const { position, chunks: encoded } of events) {
       for (const [index, chunk] of encoded.entries()) {
         const id = index === encoded.length - 1 ? { id: String(position) } : {};
@@ -149,7 +152,7 @@ async function* chunks(
       }
     }
   } catch (error) {
-    const { code, detail } = problemOf(error);
+    const { code, detail } = problem(error);
     // The reply continues when the process starts again, or `authorize` works again: clients request a stream
     // without `[DONE]` once more.
     if (code === "RUNTIME_CLOSED" || code === "SERVER_FAILED") return;
@@ -170,16 +173,19 @@ interface Kept {
 const MOST_KEPT = 64;
 
 class MessageFolds {
+  /** By audience and session: they are shown different things. */
   readonly #kept = new Map<string, Kept>();
 
   /** The messages of the active branch up to a position, oldest first. */
   async messages(
     log: EventLog,
-    session: string,
+    { ui, audience }: Pick<Call, "ui" | "audience">,
     position: number,
   ): Promise<readonly SessionMessage[]> {
-    const { initial, fold } = uiMessages({ session });
-    const known = this.#kept.get(session);
+    const { session } = ui;
+    const { initial, fold } = uiMessages(ui);
+    const key = `${audience} ${session}`;
+    const known = this.#kept.get(key);
     const isKept =
       known !== undefined &&
       known.position <= position &&
@@ -191,13 +197,13 @@ class MessageFolds {
     let { state } = kept;
     for await (const event of log.read(session, { from: kept.position + 1, to: position }))
       state = fold(state, event);
-    this.#keep(session, { revisions, state, position });
+    this.#keep(key, { revisions, state, position });
     return activeMessages(state);
   }
 
-  #keep(session: string, kept: Kept): void {
-    this.#kept.delete(session);
-    this.#kept.set(session, kept);
+  #keep(key: string, kept: Kept): void {
+    this.#kept.delete(key);
+    this.#kept.set(key, kept);
     const [oldest] = this.#kept.keys();
     if (this.#kept.size > MOST_KEPT && oldest !== undefined) this.#kept.delete(oldest);
   }

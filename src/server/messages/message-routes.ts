@@ -2,13 +2,19 @@
 
 import { z } from "zod";
 import { encodedEvents, type Session, type Turn } from "../../runtime/index.ts";
-import type { EventEncoder } from "../../ui/index.ts";
+import {
+  errorTextOf,
+  errorWords,
+  toolErrorText,
+  type EventEncoder,
+  type Hidden,
+  type UIOptions,
+} from "../../ui/index.ts";
 import { json, route, type Call, type Route } from "../route/route.ts";
 import { messageInput, postedMessage, type PostedPart } from "../sessions/posted-message.ts";
 import { eventStream, type ServerSentEvent } from "../streams/event-stream.ts";
 import type { Gate } from "../streams/permitted-events.ts";
 import type { SessionEvent } from "../../events/index.ts";
-import { problemOf } from "../problems/problem.ts";
 
 const posted = z.strictObject({
   sessionId: z.string(),
@@ -22,6 +28,7 @@ export function messageRoutes(): readonly Route[] {
       method: "post",
       path: "/api/message-stream",
       action: "send",
+      audience: "user",
       summary:
         "Sends a message and streams its turn: llm:thinking, llm:chunk, llm:tool-call, llm:tool-result, llm:response, llm:error, context:compressed, message:queued, message:dequeued.",
       body: posted,
@@ -35,7 +42,7 @@ export function messageRoutes(): readonly Route[] {
         const { session, turn, place } = await accepted(call, call.body.message);
         const gate = call.gate("send");
         return eventStream(
-          (left) => messageEvents(session, turn, place, left, gate),
+          (left) => messageEvents(session, turn, place, call, left, gate),
           call.stream,
           {},
           call.ended,
@@ -47,6 +54,7 @@ export function messageRoutes(): readonly Route[] {
       method: "post",
       path: "/api/message-queue",
       action: "send",
+      audience: "user",
       summary:
         "Sends a message. Behind a running turn it waits at a place in the queue, counted from 1.",
       body: posted,
@@ -62,6 +70,7 @@ export function messageRoutes(): readonly Route[] {
       method: "get",
       path: "/api/message-queue/status",
       action: "read",
+      audience: "user",
       summary: "The waiting messages, oldest first.",
       query: z.strictObject({ sessionId: z.string() }),
       answer: z.object({
@@ -86,6 +95,7 @@ export function messageRoutes(): readonly Route[] {
       method: "post",
       path: "/api/message-cancel",
       action: "cancel",
+      audience: "user",
       summary: "Cancels the running turn. `state` says what it was doing.",
       body: z.strictObject({ sessionId: z.string() }),
       answer: z.object({
@@ -114,11 +124,11 @@ interface Accepted {
 }
 
 async function accepted(
-  call: Pick<Call, "open" | "runtime" | "by">,
+  call: Pick<Call, "open" | "by" | "blob">,
   message: string | readonly PostedPart[],
 ): Promise<Accepted> {
   const session = await call.open({ create: true });
-  const turn = await session.send(await messageInput(call.runtime, message), call.by);
+  const turn = await session.send(await messageInput(call, message), call.by);
   const { queue } = await session.view();
   return { session, turn, place: queue.findIndex(({ id }) => id === turn.messageId) + 1 };
 }
@@ -130,6 +140,7 @@ async function* messageEvents(
   session: Session,
   turn: Turn,
   place: number,
+  { ui, hide, problem }: Pick<Call, "ui" | "hide" | "problem">,
   left: AbortSignal,
   gate: Gate,
 ): AsyncGenerator<ServerSentEvent> {
@@ -137,7 +148,7 @@ async function* messageEvents(
   if (queued) yield named("message:queued", { messageId, position: place });
   try {
     const stream = { messageId, untilRest: false };
-    const events = encodedEvents(session, stream, messageEncoder(turn), left, gate);
+    const events = encodedEvents(session, stream, messageEncoder(turn, ui), left, gate);
     for await (const { chunks } of events) {
       if (chunks.includes("end")) break;
       for (const chunk of chunks) if (chunk !== "end") yield chunk;
@@ -145,22 +156,23 @@ async function* messageEvents(
     if (left.aborted) return;
     const { text, finishReason, usage } = await turn.result;
     const { inputTokens, outputTokens } = usage;
-    yield named("llm:response", { text, finishReason, usage: { inputTokens, outputTokens } });
+    const figures = hide.includes("usage") ? {} : { usage: { inputTokens, outputTokens } };
+    yield named("llm:response", { text, finishReason, ...figures });
   } catch (error) {
-    const { code, detail } = problemOf(error);
+    const { code, detail } = problem(error);
     yield named("llm:error", { code, message: detail });
   }
 }
 
 /** From the delivery of the message, also in the middle of a turn, to the end of that turn. */
-function messageEncoder({
-  messageId,
-  queued,
-}: Turn): EventEncoder<boolean, ServerSentEvent | "end"> {
+function messageEncoder(
+  { messageId, queued }: Turn,
+  ui: UIOptions,
+): EventEncoder<boolean, ServerSentEvent | "end"> {
   return {
     initial: () => false,
     encode: (isDelivered, event) => {
-      const chunk = isDelivered ? namedEvent(event) : undefined;
+      const chunk = isDelivered ? namedEvent(event, ui) : undefined;
       if (event.type !== "message.delivered" || !event.data.ids.includes(messageId))
         return { state: isDelivered, chunks: chunk === undefined ? [] : [chunk] };
       return { state: true, chunks: queued ? [named("message:dequeued", { messageId })] : [] };
@@ -168,28 +180,40 @@ function messageEncoder({
   };
 }
 
-function namedEvent(event: SessionEvent): ServerSentEvent | "end" | undefined {
+function namedEvent(event: SessionEvent, ui: UIOptions): ServerSentEvent | "end" | undefined {
+  const { hide = [] } = ui;
+  const isShown = (what: Hidden, data: object): object => (hide.includes(what) ? {} : data);
   switch (event.type) {
     case "turn.ended":
       return "end";
     case "part.reasoning-delta":
-      return named("llm:thinking", { text: event.data.text });
+      return hide.includes("reasoning")
+        ? undefined
+        : named("llm:thinking", { text: event.data.text });
     case "part.text-delta":
       return named("llm:chunk", { text: event.data.text });
     case "part.tool-call": {
       const { toolCallId: callId, toolName, input } = event.data;
-      return named("llm:tool-call", { callId, toolName, input });
+      return named("llm:tool-call", { callId, toolName, ...isShown("tool-data", { input }) });
     }
     case "part.tool-result": {
       const { toolCallId: callId, output, preliminary } = event.data;
-      return preliminary === true ? undefined : result(callId, "succeeded", { output });
+      return preliminary === true
+        ? undefined
+        : result(callId, "succeeded", isShown("tool-data", { output }));
     }
     case "part.tool-error":
-      return result(event.data.toolCallId, "failed", { error: event.data.error });
+      return result(event.data.toolCallId, "failed", {
+        error: errorTextOf(errorWords(event.data.error), event.position, ui),
+      });
     case "tool.succeeded":
-      return result(event.data.callId, "succeeded", { output: event.data.output });
+      return result(
+        event.data.callId,
+        "succeeded",
+        isShown("tool-data", { output: event.data.output }),
+      );
     case "tool.failed":
-      return result(event.data.callId, "failed", { error: event.data.error.message });
+      return result(event.data.callId, "failed", { error: toolErrorText(event, ui) });
     case "tool.denied":
       return result(event.data.callId, "denied", { error: event.data.reason });
     case "tool.skipped":
@@ -197,6 +221,7 @@ function namedEvent(event: SessionEvent): ServerSentEvent | "end" | undefined {
     case "tool.unknown":
       return result(event.data.callId, "unknown", { error: event.data.reason });
     case "context.compacted": {
+      if (hide.includes("usage")) return undefined;
       const { beforeTokens: originalTokens, afterTokens: compressedTokens } = event.data;
       return named("context:compressed", { originalTokens, compressedTokens });
     }

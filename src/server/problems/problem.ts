@@ -1,5 +1,6 @@
 /** Makes `application/problem+json` of an error. Used for every answer that is not a success. */
 
+import { randomBytes } from "node:crypto";
 import {
   TurnlogError,
   type JsonValue,
@@ -9,7 +10,7 @@ import {
 import { toJson } from "../../shared/index.ts";
 
 /** An error as an answer: RFC 9457 with the code of {@link TurnlogError}. */
-interface Problem {
+export interface Problem {
   readonly type: "about:blank";
   readonly title: string;
   readonly status: number;
@@ -19,7 +20,19 @@ interface Problem {
   readonly session?: string;
   readonly position?: number;
   readonly details?: JsonValue;
+  /** Of a failure whose words the client may not read: the operator finds it by this. */
+  readonly reference?: string;
 }
+
+/** Who reads a problem. */
+export interface Reader {
+  /** An end user reads no more of a failure than its reference. */
+  readonly isOperator: boolean;
+  /** A text with ids of sessions as the reader knows them. */
+  readonly shown: (text: string) => string;
+}
+
+export const operator: Reader = { isOperator: true, shown: (text) => text };
 
 const statuses: Readonly<Record<TurnlogErrorCode, number>> = {
   INVALID_INPUT: 400,
@@ -92,32 +105,51 @@ const titles: Readonly<Record<number, string>> = {
 };
 
 /** Any thrown value as a problem. Errors of other classes keep their text on the server. */
-export function problemOf(error: unknown): Problem {
+export function problemOf(error: unknown, reader: Reader = operator): Problem {
   if (!TurnlogError.isInstance(error)) {
+    const reference = reader.isOperator ? undefined : newReference();
     return {
       type: "about:blank",
       title: "Internal Server Error",
       status: 500,
       code: "SERVER_FAILED",
-      detail: "The server failed. Its log has the error.",
+      detail:
+        reference === undefined ? "The server failed. Its log has the error." : masked(reference),
+      ...defined({ reference }),
     };
   }
-  const { code, message: detail, session, position, details } = error;
+  const { code, message, session, position, details } = error;
   const status = isRefusedMedia(error) ? 415 : statuses[code];
-  return {
+  const about = {
     type: "about:blank",
     title: titles[status] ?? "Error",
     status,
     code,
+    ...defined({ session: session && reader.shown(session), position }),
+  } as const;
+  if (status >= 500 && !reader.isOperator) {
+    const isLogged = session !== undefined && position !== undefined;
+    const reference = isLogged ? `${session}@${position}` : newReference();
+    return { ...about, detail: masked(reference), reference };
+  }
+  const detail = reader.shown(message);
+  return {
+    ...about,
     detail,
-    ...defined({ session, position }),
     ...(Object.keys(details).length === 0 ? {} : { details: toJson(details) }),
   };
 }
 
+function masked(reference: string): string {
+  return `An error occurred. Reference: ${reference}.`;
+}
+
+function newReference(): string {
+  return randomBytes(6).toString("hex");
+}
+
 /** The answer for an error. */
-export function problemResponse(error: unknown): Response {
-  const problem = problemOf(error);
+export function problemResponse(error: unknown, problem: Problem = problemOf(error)): Response {
   const headers = new Headers({ "content-type": "application/problem+json" });
   if (problem.status === 401) headers.set("www-authenticate", "Bearer");
   if (problem.status === 429) headers.set("retry-after", retryAfter(error));
@@ -140,4 +172,11 @@ export function refusedMedia(mediaType: string | null): TurnlogError {
 
 function isRefusedMedia({ code, details }: TurnlogError): boolean {
   return code === "INVALID_INPUT" && details["option"] === "content-type";
+}
+
+const refusals: ReadonlySet<string> = new Set(["UNAUTHORIZED", "FORBIDDEN", "SESSION_NOT_FOUND"]);
+
+/** Whether `authorize` refused, or the session is none of the client's. */
+export function isRefusal(error: unknown): boolean {
+  return TurnlogError.isInstance(error) && refusals.has(error.code);
 }

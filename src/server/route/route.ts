@@ -9,8 +9,13 @@ import { type JsonObject, TurnlogError } from "../../events/index.ts";
 import type { Runtime, Session } from "../../runtime/index.ts";
 import { bothMetadata, differentKey } from "../../state/index.ts";
 import { invalidInput } from "../../validation/index.ts";
+import type { Hidden, UIOptions } from "../../ui/index.ts";
+import type { Problem } from "../problems/problem.ts";
 import type { StreamSettings } from "../streams/event-stream.ts";
 import type { Gate } from "../streams/permitted-events.ts";
+
+/** Whom an answer is for: the page of an end user, or who runs the agent. */
+export type Audience = "user" | "operator";
 
 interface OpenOptions {
   readonly create?: boolean;
@@ -24,8 +29,17 @@ interface OpenOptions {
 export interface Call {
   readonly runtime: Runtime;
   readonly request: Request;
-  /** The session of the path or the body; empty on routes without one. */
+  /** The session of the path or the body, by its id in the store; empty on routes without one. */
   readonly session: string;
+  /** The id of a session as the client knows it. */
+  readonly shownSession: (stored: string) => string;
+  /** The beginning of ids in the store, of the beginning of ids as the client knows them. */
+  readonly storedPrefix: (prefix: string) => string;
+  readonly audience: Audience;
+  /** What the client sees of a session's messages. */
+  readonly ui: UIOptions;
+  /** Figures and names that the client does not see. */
+  readonly hide: readonly Hidden[];
   /** The parameters of the path by name. */
   readonly params: Readonly<Record<string, string>>;
   /** The name that `authorize` gave, as commands record it. */
@@ -37,14 +51,22 @@ export interface Call {
   readonly ended: () => void;
   /** Opens the session. @throws TurnlogError `SESSION_NOT_FOUND`, unless `create` */
   readonly open: (options?: OpenOptions) => Promise<Session>;
-  /** Asks `authorize` about another action, or another session. @throws TurnlogError `FORBIDDEN` */
-  readonly allow: (action: Permission, session?: string) => Promise<void>;
+  /**
+   * Asks `authorize` about another action, or another session by the id that the client gave.
+   * @returns the id in the store
+   * @throws TurnlogError `FORBIDDEN`, `SESSION_NOT_FOUND`
+   */
+  readonly allow: (action: Permission, session?: string) => Promise<string>;
   /** Asks it again and again while a stream of the session goes on. */
   readonly gate: (action: Permission, session?: string) => Gate;
   /** The metadata of all sessions that the client may see. Undefined: `mayRead` tells for each. */
   readonly where: JsonObject | undefined;
-  /** Whether the client may read another session. */
+  /** A file that a session refers to, if the client may read that session. @throws TurnlogError `BLOB_MISSING` */
+  readonly blob: (session: string, digest: string) => Promise<Uint8Array>;
+  /** Whether the client may read another session, by its id in the store. */
   readonly mayRead: (session: string) => Promise<boolean>;
+  /** An error as the client may read it. */
+  readonly problem: (error: unknown) => Problem;
 }
 
 /** A call with its checked query and body. */
@@ -71,6 +93,10 @@ interface CheckedRequest {
 }
 
 export interface Route {
+  /** Whom it is for. An operator may use the routes for users too. */
+  readonly audience: Audience;
+  /** What a session that does not exist answers, where that is no error. */
+  readonly absent: (() => Response) | undefined;
   /** Unique: the `operationId` of the description. */
   readonly name: string;
   readonly method: "get" | "post" | "delete";
@@ -97,6 +123,10 @@ interface Definition<Query extends z.ZodObject, Body extends z.ZodType> {
   readonly method: Route["method"];
   readonly path: string;
   readonly action: Permission | ((body: z.output<Body>) => Permission);
+  /** Default: `operator`. */
+  readonly audience?: Audience;
+  /** Default: 404. */
+  readonly absent?: () => Response;
   readonly summary: string;
   /** Default: none is taken. */
   readonly query?: Query;
@@ -129,6 +159,8 @@ export function route({
   method,
   path,
   action,
+  audience = "operator",
+  absent,
   summary,
   query = noQuery,
   body = noBody,
@@ -142,6 +174,8 @@ export function route({
     name,
     method,
     path,
+    audience,
+    absent,
     summary,
     status,
     query,

@@ -17,6 +17,7 @@ export function approvalRoutes(): readonly Route[] {
       method: "get",
       path: "/api/approvals",
       action: "list",
+      audience: "user",
       summary: "The approvals and outputs that wait for people and clients, in all sessions.",
       answer: z.object({ waiting: z.array(asked.extend({ session: z.string() })) }),
       handle: async (call) => json({ waiting: await inbox(call) }),
@@ -26,6 +27,7 @@ export function approvalRoutes(): readonly Route[] {
       method: "get",
       path: "/api/sessions/{session}/approvals",
       action: "read",
+      audience: "user",
       summary: "Every approval and output request of the session, oldest first, with its answer.",
       answer: asked,
       handle: async ({ open }) => {
@@ -40,7 +42,8 @@ async function inbox({
   runtime,
   mayRead,
   where,
-}: Pick<Call, "runtime" | "mayRead" | "where">): Promise<readonly Waiting[]> {
+  shownSession,
+}: Pick<Call, "runtime" | "mayRead" | "where" | "shownSession">): Promise<readonly Waiting[]> {
   const waiting: Waiting[] = [];
   const questions = Map.groupBy(
     await runtime.approvals(where === undefined ? {} : { where }),
@@ -49,7 +52,7 @@ async function inbox({
   for (const [session, asked] of questions) {
     if (where === undefined && !(await mayRead(session))) continue;
     waiting.push({
-      session,
+      session: shownSession(session),
       approvals: asked.flatMap((one) => (one.kind === "approval" ? [one.approval] : [])),
       outputRequests: asked.flatMap((one) => (one.kind === "output" ? [one.request] : [])),
     });

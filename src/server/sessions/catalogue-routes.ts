@@ -52,6 +52,7 @@ function routeOf(first: Served, group: readonly Served[]): Route {
     method,
     path: isWhole ? path : `/api/sessions/{session}${path}`,
     summary,
+    audience: group.every(({ route: { audience } }) => audience === "user") ? "user" : "operator",
     action: group.every(({ permission }) => permission === first.permission)
       ? first.permission
       : (given = {}) => asked(given).permission,
@@ -118,9 +119,16 @@ function isMeant({ parameters, route: { path, fixed = {} } }: Served, given: Giv
 async function carryOut(command: Served, given: Given, call: Call): Promise<Response> {
   const { name, also, parameters, route: of } = command;
   const named = also === undefined ? undefined : given[also.option];
+  let stored: string | undefined;
   if (also !== undefined && named !== undefined)
-    await call.allow(also.permission, also.isSession === true ? parseSessionId(named) : undefined);
-  const args = await Promise.all(parameters.map((one) => argumentOf(one, of.path, given, call)));
+    stored = await call.allow(
+      also.permission,
+      also.isSession === true ? parseSessionId(named) : undefined,
+    );
+  const own = also?.isSession === true && named !== undefined ? { [also.option]: stored } : {};
+  const args = await Promise.all(
+    parameters.map((one) => argumentOf(one, of.path, { ...given, ...own }, call)),
+  );
   const session = await call.open({ create: of.creates === true });
   const method: unknown = Reflect.get(session, name);
   if (typeof method !== "function") throw new Error(`A session has no method ${name}.`);
@@ -133,7 +141,7 @@ async function argumentOf(
   { name, fields, isLocal, isMessage, isMetadata }: Parameter,
   path: string,
   given: Given,
-  { params, by, where, runtime, request }: Call,
+  { params, by, where, blob, request }: Call,
 ): Promise<unknown> {
   if (isLocal === true) return undefined;
   if (path.includes(`{${name}}`)) return params[name];
@@ -146,7 +154,7 @@ async function argumentOf(
       ...Object.fromEntries(sent.map((field) => [field, given[field]])),
     };
   }
-  if (isMessage === true) return await messageInput(runtime, postedMessage.parse(given[name]));
+  if (isMessage === true) return await messageInput({ blob }, postedMessage.parse(given[name]));
   if (isMetadata === true) return ownMetadata(where, jsonObjectSchema.parse(given[name]));
   return given[name];
 }
@@ -181,14 +189,14 @@ function answerSchema({ name, answer }: Served): z.ZodType {
 async function answered(
   command: Served,
   value: unknown,
-  { runtime, session, where }: Call,
+  { runtime, session, where, shownSession, hide }: Call,
   rewinds: boolean,
 ): Promise<Response> {
   const { kind } = command.answer;
   const status = statuses[kind];
   switch (kind) {
     case "json":
-      return json(value);
+      return json(withoutFigures(value, hide));
     case "list":
       return json({ [command.name]: value });
     case "turn": {
@@ -198,21 +206,30 @@ async function answered(
       const replaced = rewinds ? await turn.replaced : undefined;
       // The page follows the new reply: a regeneration begins at the rewind.
       const position = Math.max(queuePosition, replaced?.position ?? 0);
-      return json({ messageId, queued, position, replaced }, status);
+      return json(
+        { messageId, queued, position, replaced: withoutFigures(replaced, hide) },
+        status,
+      );
     }
     case "session": {
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as above
       const fork = value as Session;
       await claimFork({ where }, fork);
-      return json({ session: fork.id }, status);
+      return json({ session: shownSession(fork.id) }, status);
     }
     case "turn-in-fork": {
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as above
       const { session: fork, turn, position } = value as Awaited<ReturnType<Session["rerun"]>>;
       await claimFork({ where }, fork);
-      return json({ session: fork.id, messageId: turn.messageId, position }, status);
+      return json({ session: shownSession(fork.id), messageId: turn.messageId, position }, status);
     }
     default:
       return json({ position: await runtime.log.revision(session) });
   }
+}
+
+/** What a rewind left has a cost. */
+function withoutFigures(value: unknown, hide: Call["hide"]): unknown {
+  if (!hide.includes("usage") || typeof value !== "object" || value === null) return value;
+  return "usage" in value ? { ...value, usage: undefined } : value;
 }

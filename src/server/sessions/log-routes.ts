@@ -1,7 +1,7 @@
 /** The events of a session as server-sent events: past, then live, without a gap. */
 
 import { z } from "zod";
-import { TurnlogError, readBlob } from "../../events/index.ts";
+import { defined, TurnlogError } from "../../events/index.ts";
 import { numberQuery, route, type Call, type Route, json, streamedBody } from "../route/route.ts";
 import { eventsAnswer } from "../streams/permitted-events.ts";
 import { mediaTypeOf, UNKNOWN_TYPE } from "../../media/index.ts";
@@ -59,11 +59,12 @@ export function blobRoutes(): readonly Route[] {
     route({
       name: "blob",
       method: "get",
-      path: "/api/blobs/{digest}",
+      path: "/api/sessions/{session}/blobs/{digest}",
       action: "read",
-      summary: "A stored file by its SHA-256.",
+      audience: "user",
+      summary: "A file that the session refers to, by its SHA-256.",
       answer: { kind: "media", mediaType: "application/octet-stream", words: "The bytes." },
-      handle: async ({ params: { digest = "" }, runtime: { blobs } }) => {
+      handle: async ({ params: { session = "", digest = "" }, blob }) => {
         if (!/^[0-9a-f]{64}$/.test(digest)) {
           throw new TurnlogError(
             "INVALID_INPUT",
@@ -71,9 +72,7 @@ export function blobRoutes(): readonly Route[] {
             { details: { option: "digest" } },
           );
         }
-        if (blobs === undefined || !(await blobs.has(digest)))
-          throw new TurnlogError("BLOB_MISSING", `The store has no blob ${digest}.`);
-        const content = await readBlob(blobs, digest);
+        const content = await blob(session, digest);
         const found = await mediaTypeOf(content);
         const isShown = shown.test(found);
         return new Response(content, {
@@ -107,7 +106,7 @@ export function transferRoutes(): readonly Route[] {
       },
       handle: async ({ runtime, session }) => {
         await checkPosition(runtime.log, session);
-        const lines = exportSession(runtime.log, session);
+        const lines = exportSession(runtime.log, session, { store: runtime.blobs });
         return new Response(asBytes(lines), {
           headers: {
             "content-type": "application/x-ndjson",
@@ -126,7 +125,13 @@ export function transferRoutes(): readonly Route[] {
       answer: z.looseObject({ session: z.string() }),
       status: 201,
       handle: async ({ runtime, session, request, bodyBytes }) =>
-        json(await importSession(runtime.log, readLines(request, bodyBytes), { as: session }), 201),
+        json(
+          await importSession(runtime.log, readLines(request, bodyBytes), {
+            as: session,
+            ...defined({ blobs: runtime.blobs }),
+          }),
+          201,
+        ),
     }),
   ];
 }

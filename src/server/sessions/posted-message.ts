@@ -2,9 +2,13 @@
 
 import type { UserContent } from "ai";
 import { z } from "zod";
-import { readBlob, TurnlogError } from "../../events/index.ts";
-import type { Runtime } from "../../runtime/index.ts";
+import { TurnlogError } from "../../events/index.ts";
 import { fromUIMessage } from "../../ui/index.ts";
+
+/** Reads a file of a session that the client may read. */
+export interface BlobReader {
+  readonly blob: (session: string, digest: string) => Promise<Uint8Array>;
+}
 
 /** A part of a posted message. */
 export type PostedPart =
@@ -12,7 +16,7 @@ export type PostedPart =
   | {
       readonly type: "file";
       readonly mediaType: string;
-      /** A `data:` or `http(s):` URL, or `/api/blobs/<digest>` for a file that the store has. */
+      /** A `data:` or `http(s):` URL, or `/api/sessions/<id>/blobs/<digest>` for a file that a session has. */
       readonly url: string;
       readonly filename?: string | undefined;
     };
@@ -27,7 +31,10 @@ export const postedParts: z.ZodType<readonly PostedPart[]> = z
         mediaType: z.string().min(1),
         url: z
           .string()
-          .regex(/^(?:data:|https?:|\/api\/blobs\/[0-9a-f]{64}$)/i, "a data, http or blob URL"),
+          .regex(
+            /^(?:data:|https?:|\/api\/sessions\/[^/]+\/blobs\/[0-9a-f]{64}$)/i,
+            "a data, http or blob URL",
+          ),
         filename: z.string().optional(),
       }),
     ]),
@@ -42,11 +49,11 @@ export const postedMessage: z.ZodType<string | readonly PostedPart[]> = z.union(
 
 /**
  * The input of `send` for a posted text or for posted parts. A file that was shown as a blob is read from
- * the store.
- * @throws TurnlogError `BLOB_MISSING`, `INVALID_INPUT`
+ * the session that has it, which the client must be allowed to read.
+ * @throws TurnlogError `BLOB_MISSING`, `INVALID_INPUT`, `FORBIDDEN`, `SESSION_NOT_FOUND`
  */
 export async function messageInput(
-  { blobs }: Pick<Runtime, "blobs">,
+  { blob }: BlobReader,
   posted: string | readonly PostedPart[],
 ): Promise<UserContent> {
   if (typeof posted === "string") return posted;
@@ -54,11 +61,11 @@ export async function messageInput(
     posted.map(async (part) => {
       if (part.type === "text") return { type: "text", text: part.text } as const;
       const { mediaType, filename, url } = part;
-      const [, digest] = /^\/api\/blobs\/([0-9a-f]{64})$/i.exec(url) ?? [];
+      const [, from, digest] = /^\/api\/sessions\/([^/]+)\/blobs\/([0-9a-f]{64})$/i.exec(url) ?? [];
       const named = filename === undefined ? {} : { filename };
-      if (digest === undefined) return { type: "file", mediaType, url, ...named } as const;
-      if (blobs === undefined) throw absent(digest);
-      const content = Buffer.from(await readBlob(blobs, digest)).toString("base64");
+      if (from === undefined || digest === undefined)
+        return { type: "file", mediaType, url, ...named } as const;
+      const content = Buffer.from(await blob(nameIn(from), digest)).toString("base64");
       const inlined = `data:${mediaType};base64,${content}`;
       return { type: "file", mediaType, url: inlined, ...named } as const;
     }),
@@ -66,6 +73,13 @@ export async function messageInput(
   return fromUIMessage({ role: "user", parts });
 }
 
-function absent(digest: string): TurnlogError {
-  return new TurnlogError("BLOB_MISSING", `This store keeps no blobs, so it has no ${digest}.`);
+/** @throws TurnlogError `INVALID_INPUT` */
+function nameIn(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch (cause) {
+    throw new TurnlogError("INVALID_INPUT", `${segment} is no id of a session in a URL.`, {
+      cause,
+    });
+  }
 }

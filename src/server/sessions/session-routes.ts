@@ -62,6 +62,7 @@ export function sessionRoutes(): readonly Route[] {
       method: "get",
       path: "/api/sessions",
       action: "list",
+      audience: "user",
       summary:
         "Sessions, newest first by the beginning of their last turn, a page at a time. `after` is the `next` of the previous page; `where` is a JSON object of metadata that they must have.",
       query: z.strictObject({
@@ -79,6 +80,7 @@ export function sessionRoutes(): readonly Route[] {
       method: "post",
       path: "/api/sessions",
       action: "create",
+      audience: "user",
       summary:
         "Creates a session, or opens the one of that id. Without `id`, a new id is made. `agent` names its agent.",
       body: z
@@ -93,7 +95,8 @@ export function sessionRoutes(): readonly Route[] {
       sessionOf: ({ body }) => body?.id,
       handle: async (call) => {
         const { id } = await call.open({ ...call.body, create: true });
-        return json({ session: id, position: await call.runtime.log.revision(id) }, 201);
+        const position = await call.runtime.log.revision(id);
+        return json({ session: call.shownSession(id), position }, 201);
       },
     }),
     route({
@@ -115,6 +118,7 @@ export function sessionRoutes(): readonly Route[] {
       method: "get",
       path: "/api/sessions/{session}/queue",
       action: "read",
+      audience: "user",
       summary:
         "The waiting messages: those that may be delivered now, in their order, then scheduled ones.",
       answer: z.object({ position: z.int(), messages: z.array(z.looseObject({ id: z.string() })) }),
@@ -128,12 +132,15 @@ export function sessionRoutes(): readonly Route[] {
       method: "delete",
       path: "/api/sessions/{session}",
       action: "delete",
+      audience: "user",
       summary:
         "Deletes a session permanently. `forks=copy` first copies shared events into its forks.",
       query: z.strictObject({ forks: z.enum(["refuse", "copy"]).exactOptional() }),
       answer: z.looseObject({ session: z.string() }),
-      handle: async ({ query, runtime, session, by }) =>
-        json(await runtime.delete(session, { ...query, ...by })),
+      handle: async ({ query, runtime, session, by, shownSession }) => {
+        const deleted = await runtime.delete(session, { ...query, ...by });
+        return json({ ...deleted, session: shownSession(session) });
+      },
     }),
   ];
 }
@@ -148,20 +155,54 @@ interface Page {
 
 /** Sessions that the client may not read are left out, and later ones fill the page. */
 async function page(
-  { runtime, mayRead, where: permitted }: Pick<Call, "runtime" | "mayRead" | "where">,
+  call: Pick<
+    Call,
+    "runtime" | "mayRead" | "where" | "storedPrefix" | "shownSession" | "hide" | "audience"
+  >,
   { after, prefix, status, where: asked, limit = 50 }: Page,
-): Promise<{ readonly sessions: readonly SessionRow[]; readonly next?: string }> {
+): Promise<{ readonly sessions: readonly object[]; readonly next?: string }> {
+  const { runtime, mayRead, where: permitted } = call;
   const sessions: SessionRow[] = [];
+  const shown = (): readonly object[] => sessions.map((row) => shownRow(row, call));
   const where = permitted === undefined ? asked : bothMetadata(asked, permitted);
-  if (permitted !== undefined && where === undefined) return { sessions };
-  const query = defined({ after, prefix, status, where });
+  if (permitted !== undefined && where === undefined) return { sessions: [] };
+  const query = defined({ after, prefix: prefix && call.storedPrefix(prefix), status, where });
   for await (const found of runtime.sessions(query)) {
     if (permitted === undefined && !(await mayRead(found.session))) continue;
     const last = sessions.at(-1);
-    if (sessions.length === limit && last !== undefined) return { sessions, next: cursorOf(last) };
+    if (sessions.length === limit && last !== undefined)
+      return { sessions: shown(), next: cursorOf(last) };
     sessions.push(found);
   }
-  return { sessions };
+  return { sessions: shown() };
+}
+
+/** A row with its sessions as the client knows them, and for a user without figures and the inner workings. */
+function shownRow(
+  { session, forkedFrom, parent, ...row }: SessionRow,
+  { shownSession, hide, audience }: Pick<Call, "shownSession" | "hide" | "audience">,
+): object {
+  const origins = defined({
+    forkedFrom: forkedFrom && { ...forkedFrom, session: shownSession(forkedFrom.session) },
+    parent: parent && { ...parent, session: shownSession(parent.session) },
+  });
+  const named = { session: shownSession(session), ...row, ...origins };
+  if (audience === "operator") return named;
+  const {
+    total,
+    model,
+    inherited: _,
+    agentDigest: _digest,
+    agentFrom: _from,
+    problem,
+    ...rest
+  } = named;
+  return {
+    ...rest,
+    ...(hide.includes("usage") ? {} : { total }),
+    ...(hide.includes("model") ? {} : defined({ model })),
+    ...(problem === undefined ? {} : { problem: { code: problem.code } }),
+  };
 }
 
 /** A cursor is the place of the last row, as text that URLs need not escape. */

@@ -6,15 +6,23 @@
 import { z } from "zod";
 import { TurnlogError, type SessionEvent } from "../../events/index.ts";
 import { encodedEvents, type Session } from "../../runtime/index.ts";
-import { problemOf } from "../problems/problem.ts";
-import type { Call } from "../route/route.ts";
-import { messageInput, postedMessage } from "../sessions/posted-message.ts";
+import type { Permission } from "../../commands/index.ts";
+import { isRefusal } from "../problems/problem.ts";
+import type { Audience, Call } from "../route/route.ts";
+import type { Gate } from "../streams/permitted-events.ts";
+import { messageInput, postedMessage, type BlobReader } from "../sessions/posted-message.ts";
 import type { FrameReader, Socket } from "./server-socket.ts";
 
-export type SocketCall = Pick<Call, "runtime" | "by" | "allow" | "gate"> & {
-  /** Counts a frame as a request. @throws TurnlogError `TOO_MANY_REQUESTS` */
-  readonly enter: () => Disposable;
-};
+export type SocketCall = Pick<Call, "runtime" | "by" | "problem"> &
+  BlobReader & {
+    /** @throws TurnlogError `FORBIDDEN` */
+    readonly allow: (action: Permission, audience?: Audience) => Promise<void>;
+    /** For operators. */
+    readonly gate: (action: Permission) => Gate;
+    readonly audience: Audience;
+    /** Counts a frame as a request. @throws TurnlogError `TOO_MANY_REQUESTS` */
+    readonly enter: () => Disposable;
+  };
 
 const frame = z.discriminatedUnion("type", [
   of("get_context_info", z.strictObject({}).optional()),
@@ -68,10 +76,10 @@ export function serveSocket(session: Session, call: SocketCall, socket: Socket):
   async function handle({ id, type, payload }: Frame): Promise<void> {
     switch (type) {
       case "get_context_info":
-        await call.allow("read");
+        await call.allow("read", "operator");
         return await answer(id, "context_info", await contextInfo(session));
       case "manual_compact": {
-        await call.allow("compact");
+        await call.allow("compact", "operator");
         const compaction = session.compact(undefined, call.by);
         compacting = compaction
           .then(
@@ -90,7 +98,7 @@ export function serveSocket(session: Session, call: SocketCall, socket: Socket):
       case "send": {
         await call.allow("send");
         const { message, ...options } = payload;
-        const input = await messageInput(call.runtime, message);
+        const input = await messageInput(call, message);
         const turn = await session.send(input, { ...options, ...call.by });
         const { messageId, queued, queuePosition: position } = turn;
         return await answer(id, "sent", { messageId, queued, position });
@@ -107,6 +115,7 @@ export function serveSocket(session: Session, call: SocketCall, socket: Socket):
         return await answer(id, "approved", recorded);
       }
       case "subscribe": {
+        await call.allow("read", "operator");
         for await (const { chunks } of events(payload?.from ?? 1))
           await answer(id, "event", chunks[0]);
       }
@@ -124,11 +133,13 @@ export function serveSocket(session: Session, call: SocketCall, socket: Socket):
     }
   }
 
-  follow()
+  // Figures are for operators, as the other frames with them.
+  const pushing = call.audience === "operator" ? follow() : Promise.resolve();
+  pushing
     .catch(async (error: unknown) => {
-      const problem = problemOf(error);
+      const problem = call.problem(error);
       // Each subscription and each command gets a refusal of its own.
-      if (problem.code === "FORBIDDEN") await answer(null, "error", problem);
+      if (isRefusal(error)) await answer(null, "error", problem);
       else socket.close(1011, problem.code);
     })
     // The connection is broken.
@@ -144,7 +155,7 @@ export function serveSocket(session: Session, call: SocketCall, socket: Socket):
       using _ = call.enter();
       await handle(parsed.data);
     } catch (error) {
-      if (!socket.closed.aborted) await answer(id, "error", problemOf(error));
+      if (!socket.closed.aborted) await answer(id, "error", call.problem(error));
     }
   };
 }

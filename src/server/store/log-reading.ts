@@ -11,7 +11,7 @@ import {
   type SessionEvent,
 } from "../../events/index.ts";
 import { firstAbort, toJson } from "../../shared/index.ts";
-import { problemOf } from "../problems/problem.ts";
+import { problemOf, type Problem } from "../problems/problem.ts";
 
 /** What can be read of a log. */
 export interface ReadableLog extends Pick<
@@ -158,6 +158,7 @@ export async function* answerTexts(
   log: ReadableLog,
   asked: LogCall,
   ends: readonly AbortSignal[],
+  problem: (error: unknown) => Problem = problemOf,
 ): AsyncGenerator<string, void, void> {
   const most = live.has(asked.call) ? 0 : CHUNK_CHARACTERS;
   using first = firstAbort(...ends);
@@ -171,6 +172,6 @@ export async function* answerTexts(
     }
     yield `${text}{"end":true}\n`;
   } catch (error) {
-    yield `${text}${JSON.stringify({ problem: problemOf(error) })}\n`;
+    yield `${text}${JSON.stringify({ problem: problem(error) })}\n`;
   }
 }

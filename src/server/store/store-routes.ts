@@ -31,9 +31,10 @@ export function logRoutes(): readonly Route[] {
       body: sessionsCall,
       answer: lines,
       sessionOf: ({ body }) => ("session" in body ? body.session : undefined),
-      handle: async ({ body, runtime, stream, ended, ...call }) => {
+      handle: async ({ body, runtime, session, stream, ended, ...call }) => {
         const log = permitted(runtime.log, call);
-        return lineStream((left) => answerTexts(log, body, [left]), stream, ended);
+        const asked = "session" in body ? { ...body, session } : body;
+        return lineStream((left) => answerTexts(log, asked, [left], call.problem), stream, ended);
       },
     }),
   ];

@@ -5,7 +5,7 @@
 
 import { TurnlogError } from "../../events/index.ts";
 import { onAbort } from "../../shared/index.ts";
-import { problemOf } from "../problems/problem.ts";
+import type { Problem } from "../problems/problem.ts";
 
 /** One event. `data` may have any characters. */
 export interface ServerSentEvent {
@@ -26,11 +26,12 @@ export interface StreamSettings {
 /** The events of a source; an error becomes an event of the name `problem`, and ends them. */
 export async function* withProblem(
   events: AsyncIterable<ServerSentEvent>,
+  problem: (error: unknown) => Problem,
 ): AsyncGenerator<ServerSentEvent, void, void> {
   try {
     yield* events;
   } catch (error) {
-    yield { event: "problem", data: JSON.stringify(problemOf(error)) };
+    yield { event: "problem", data: JSON.stringify(problem(error)) };
   }
 }
 

@@ -1,7 +1,7 @@
 /** Permission in streams that go on: a session may change hands meanwhile, or be created under a name that was free. */
 
 import type { SessionEvent } from "../../events/index.ts";
-import { problemOf } from "../problems/problem.ts";
+import type { Problem } from "../problems/problem.ts";
 import { eventStream, withProblem, type StreamSettings } from "./event-stream.ts";
 
 /** Milliseconds for which an answer of `authorize` counts. */
@@ -35,24 +35,15 @@ export function newestPermission(
 /** Whether a stream of one session may go on, now that this event leaves, or something without an event. */
 export type Gate = (event?: SessionEvent) => Promise<void> | undefined;
 
-/**
- * @param allow - Asks `authorize`, and rejects with its refusal.
- * @param onError - Gets the error of a failing `authorize`. The answer has begun, so nothing else reports it.
- */
-export function gateOf(allow: () => Promise<unknown>, onError: (error: unknown) => void): Gate {
+/** @param allow - Asks `authorize`, and rejects with its refusal. */
+export function gateOf(allow: () => Promise<unknown>): Gate {
   let until = 0;
   return (event) => {
     // Most events need no answer, so nothing waits for one.
     if (isKnown(until, event)) return undefined;
-    return allow().then(
-      () => {
-        until = performance.now() + KNOWN_MS;
-      },
-      (error: unknown) => {
-        if (problemOf(error).status >= 500) onError(error);
-        throw error;
-      },
-    );
+    return allow().then(() => {
+      until = performance.now() + KNOWN_MS;
+    });
   };
 }
 
@@ -75,13 +66,14 @@ export async function* permittedEvents<Item>(
 interface FollowedBy {
   readonly gate: (action: "read") => Gate;
   readonly stream: StreamSettings;
+  readonly problem: (error: unknown) => Problem;
   readonly ended: () => void;
 }
 
 /** The answer with the events of a session as server-sent events, for as long as they may be read. */
 export function eventsAnswer(
   events: (left: AbortSignal) => AsyncIterable<SessionEvent>,
-  { gate, stream, ended }: FollowedBy,
+  { gate, stream, problem, ended }: FollowedBy,
 ): Response {
   const mayRead = gate("read");
   const asMessage = (event: SessionEvent) => ({
@@ -89,7 +81,7 @@ export function eventsAnswer(
     data: JSON.stringify(event),
   });
   return eventStream(
-    (left) => withProblem(permittedEvents(events(left), mayRead, asMessage)),
+    (left) => withProblem(permittedEvents(events(left), mayRead, asMessage), problem),
     stream,
     {},
     ended,

@@ -223,15 +223,15 @@ function Other({ part }: { readonly part: object & { readonly type: string } }) 
 /** Only pictures of the store or of the message itself: a page of the studio requests nothing elsewhere. */
 function File({ part }: { readonly part: Extract<Part, { readonly type: "file" }> }) {
   const { url, mediaType, filename = mediaType } = part;
-  const isOurs =
-    url.startsWith("/api/blobs/") || /^data:image\/(?:png|jpeg|gif|webp|avif);/u.test(url);
+  const isStored = url.startsWith("/api/sessions/");
+  const isOurs = isStored || /^data:image\/(?:png|jpeg|gif|webp|avif);/u.test(url);
   if (isOurs && /^image\/(?:png|jpeg|gif|webp|avif)$/u.test(mediaType))
     return <img className="picture" src={url} alt={filename} loading="lazy" />;
   return (
     <p className="file">
       <span aria-hidden="true">▤</span> <b dir="auto">{filename}</b>{" "}
       <span className="dim">{mediaType}</span>{" "}
-      {url.startsWith("/api/blobs/") && (
+      {isStored && (
         <a href={url} download>
           Download
         </a>

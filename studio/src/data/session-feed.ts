@@ -95,7 +95,7 @@ export class SessionFeed {
 
   constructor(id: string) {
     this.id = id;
-    this.#fold = uiMessages({ session: id });
+    this.#fold = uiMessages({ session: id, errorText: ({ message }) => message });
     this.#state = this.#fold.initial;
     this.store = newStore(this.#state);
     void this.#run();

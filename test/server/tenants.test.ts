@@ -1,0 +1,302 @@
+/** Tenants and audiences: what each route answers to whom. A new route is in the table, so it is tried here too. */
+
+import { tool } from "ai";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { scriptedModel } from "../../src/models/index.ts";
+import { createRuntime, memoryBlobs, type Runtime } from "../../src/public/index.ts";
+import { createServer, type Server, type ServerOptions } from "../../src/public/server.ts";
+import { eventually } from "../support/eventually.ts";
+import { call, calling } from "../support/script.ts";
+import { filledRequest, post, requestTo, table, type Authorize } from "./route-table.ts";
+
+const SECRET = "SECRET-ANN";
+
+/** Who asks, by a header as a cookie would say it: `tenant user audience`. */
+const authorize: Authorize = ({ headers }) => {
+  const [tenant, user, audience] = (headers.get("x-login") ?? "").split(" ");
+  if (tenant === undefined || user === undefined) return null;
+  const isOperator = audience === "operator";
+  return { actor: user, tenant, ...(isOperator ? { audience } : {}) };
+};
+/** The same without ids of a tenant's own: the sessions of others have other metadata. */
+const byMetadata: Authorize = async (request, asked) => {
+  const granted = await authorize(request, asked);
+  if (typeof granted !== "object" || granted === null) return granted;
+  const { tenant = "", ...rest } = granted;
+  return { ...rest, where: { tenant } };
+};
+
+/** A product with one session of acme, `s`, whose call waits for an approval, with a file. */
+async function product(options: ServerOptions = { authorize }): Promise<Product> {
+  const store = memoryBlobs();
+  const runtime = await createRuntime({
+    memory: true,
+    indexed: ["tenant"],
+    blobs: { store },
+    agent: {
+      model: scriptedModel(() => calling(call("pay", "c"))),
+      tools: { pay: tool({ inputSchema: z.object({}), execute: () => SECRET }) },
+      toolApproval: { pay: "user-approval" },
+    },
+  });
+  const server = createServer(runtime, { token: false, studio: true, ...options });
+  const isTenantsOwn = options.authorize === authorize;
+  const session = isTenantsOwn ? "acme/s" : "s";
+  const owned = await runtime.session(session, { metadata: { tenant: "acme" } });
+  const picture = Buffer.alloc(40_000, `${SECRET} picture `);
+  const file = { type: "file", data: picture, mediaType: "application/octet-stream" } as const;
+  await owned.send([{ type: "text", text: SECRET }, file], { id: "m" });
+  await owned.atRest();
+  const { approvals } = await owned.view();
+  const [sha256 = ""] = await Array.fromAsync(store.list(), (one) => one.sha256);
+  const approvalId = approvals[0]?.approvalId ?? "";
+  const params = { session: "s", messageId: "m", toolName: "pay", digest: sha256 };
+  return {
+    runtime,
+    server,
+    session,
+    params: { ...params, approvalId, requestId: approvalId },
+    async [Symbol.asyncDispose]() {
+      server.close();
+      await runtime.close();
+    },
+  };
+}
+
+interface Product extends AsyncDisposable {
+  readonly runtime: Runtime;
+  readonly server: Server;
+  /** In the store. */
+  readonly session: string;
+  readonly params: Readonly<Record<string, string>>;
+}
+
+function as(login: string, request: Request): Request {
+  if (login !== "") request.headers.set("x-login", login);
+  return request;
+}
+
+interface Answered {
+  readonly status: number;
+  readonly text: string;
+}
+
+/** The whole answer, or the beginning of one that goes on. */
+async function answerOf({ server }: Product, request: Request): Promise<Answered> {
+  const { status, body } = await server.fetch(request);
+  let text = "";
+  const reader = body?.pipeThrough(new TextDecoderStream()).getReader();
+  for (;;) {
+    // Nothing more comes of a stream that is quiet for a whole turn of the event loop, some times over.
+    const next = await Promise.race([reader?.read(), quiet()]);
+    if (next === undefined || next.done) break;
+    text += next.value;
+  }
+  await reader?.cancel();
+  return { status, text };
+}
+
+async function quiet(): Promise<undefined> {
+  for (let turns = 0; turns < 20; turns++)
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
+  return undefined;
+}
+
+/** The routes of pages and of operators: those of a store are for processes of its user, without `authorize`. */
+const routes = table.filter(([route]) => !route.includes(" /store/"));
+
+function isRead(route: string): boolean {
+  return route.startsWith("GET ");
+}
+
+/** A request to a route about a session under another name, where it is about one. */
+function named(route: string, body: unknown, params: Product["params"], session: string): Request {
+  const text = JSON.stringify(body)?.replaceAll('"s"', JSON.stringify(session));
+  const path = route.replace("sessionId=s", `sessionId=${session}`);
+  return filledRequest(path, text && (JSON.parse(text) as unknown), { ...params, session });
+}
+
+describe("a tenant learns nothing of another's session", () => {
+  it.each([
+    ["with ids of its own", authorize],
+    ["with the ids of all", byMetadata],
+  ])("by any route, read or written, %s", async (_, deciding) => {
+    const isOwn = deciding === authorize;
+    await using read = await product({ authorize: deciding });
+    for (const [route, , action, about, body] of routes) {
+      // What may change something gets a product of its own.
+      await using changed = isRead(route) ? undefined : await product({ authorize: deciding });
+      const open = changed ?? read;
+      const before = await Array.fromAsync(open.runtime.log.read(open.session));
+      const login = "bolt bob operator";
+      const foreign = await answerOf(open, as(login, named(route, body, open.params, "s")));
+      expect(foreign.text, route).not.toContain(SECRET);
+      const after = await Array.fromAsync(open.runtime.log.read(open.session));
+      expect(after, route).toEqual(before);
+      // Operators alone read the log, whose port says 0 of a session that it does not have.
+      if (about === "all" || (!isOwn && route === "POST /api/log")) continue;
+      const isAsked = route.includes("approvalId") || route.includes("requestId");
+      const none = { ...open.params, approvalId: "t~1~1~c~1", requestId: "t~1~1~c~1" };
+      const absent = await answerOf(open, as(login, named(route, body, none, "t")));
+      // A name that all share is taken where it is not: what would create its session cannot.
+      const creates = !isOwn && (action === "send" || action === "create") && absent.status < 300;
+      expect(foreign.status, route).toBe(creates ? 404 : absent.status);
+      if (creates || isAsked) continue;
+      expect(alike(foreign.text, "s"), route).toBe(alike(absent.text, "t"));
+    }
+  });
+
+  it("by a WebSocket, of the session or of chats", async () => {
+    await using open = await product();
+    const connect = async (login: string, session: string): Promise<Response> => {
+      const url = `/ws?sessionId=${session}`;
+      const socket = await open.server.upgrade(as(login, requestTo("GET", url)));
+      if (!(socket instanceof Response)) throw new Error("It was admitted.");
+      return socket;
+    };
+    const [foreign, absent] = [await connect("bolt bob", "s"), await connect("bolt bob", "t")];
+    expect([foreign.status, absent.status]).toEqual([404, 404]);
+    const heard = await framesOf(open, "bolt bob", "/api/chat", {
+      type: "resume",
+      requestId: "r",
+      id: "s",
+      headers: {},
+      body: {},
+    });
+    expect(heard).toEqual(['{"type":"no-active","requestId":"r"}']);
+  });
+
+  it("by a file, which is read and attached through a session that has it", async () => {
+    await using open = await product();
+    const { digest = "" } = open.params;
+    const get = async (login: string, session: string): Promise<Answered> =>
+      await answerOf(open, as(login, requestTo("GET", `/api/sessions/${session}/blobs/${digest}`)));
+    const file = await get("acme ann", "s");
+    expect([file.status, file.text.slice(0, SECRET.length)]).toEqual([200, SECRET]);
+    for (const session of ["s", "acme%2Fs", "b"]) {
+      expect((await get("bolt bob", session)).status, session).toBe(404);
+      const url = `/api/sessions/${session}/blobs/${digest}`;
+      const parts = [{ type: "file", mediaType: "image/png", url }];
+      const body = { id: "b", messages: [{ id: "m1", role: "user", parts }] };
+      expect((await answerOf(open, as("bolt bob", post("/api/chat", body)))).status).toBe(404);
+    }
+    expect(await open.runtime.log.revision("bolt/b")).toBe(0);
+    const own = { type: "file", mediaType: "image/png", url: `/api/sessions/s/blobs/${digest}` };
+    const sent = post("/api/sessions/s/queue", { message: [own] });
+    expect((await answerOf(open, as("acme ann", sent))).status).toBe(202);
+  });
+
+  it("under an id that both use, and that one deletes", async () => {
+    await using open = await product();
+    const say = async (login: string, text: string): Promise<Answered> =>
+      await answerOf(
+        open,
+        as(login, post("/api/sessions/s/queue", { message: text, delivery: "follow-up" })),
+      );
+    expect((await say("bolt bob", "Hello from bolt.")).status).toBe(202);
+    const read = async (login: string): Promise<Answered> =>
+      await answerOf(open, as(login, requestTo("GET", "/api/chat/s/messages")));
+    expect((await read("bolt bob")).text).toContain("Hello from bolt.");
+    expect((await read("acme ann")).text).not.toContain("bolt");
+    const list = await answerOf(open, as("bolt bob", requestTo("GET", "/api/sessions")));
+    expect(JSON.parse(list.text)).toMatchObject({ sessions: [{ session: "s" }] });
+    await answerOf(open, as("acme ann", post("/api/chat/s/stop", {})));
+    const end = await answerOf(open, as("acme ann", requestTo("DELETE", "/api/sessions/s")));
+    expect(end.status).toBe(200);
+    expect((await read("acme ann")).status).toBe(410);
+    expect((await read("bolt bob")).status).toBe(200);
+    expect((await read("cora cid")).status).toBe(404);
+  });
+
+  it("and keeps the sessions that it had before ids were its own", async () => {
+    await using open = await product();
+    await (await open.runtime.session("old", { metadata: { tenant: "acme" } })).send("Before.");
+    const read = async (login: string): Promise<Answered> =>
+      await answerOf(open, as(login, requestTo("GET", "/api/chat/old/messages")));
+    expect((await read("acme ann")).text).toContain("Before.");
+    expect((await read("bolt bob")).status).toBe(404);
+  });
+});
+
+describe("an audience is told", () => {
+  it("by each route who may call it: the rest is 401, 403 and 404", async () => {
+    const rows: string[] = [];
+    await using read = await product();
+    for (const [route, audience, , about, body] of routes) {
+      const status = async (open: Product, login: string): Promise<number> =>
+        (await answerOf(open, as(login, named(route, body, open.params, "s")))).status;
+      const statusAlone = async (login: string): Promise<number> => {
+        await using open = isRead(route) ? undefined : await product();
+        return await status(open ?? read, login);
+      };
+      const none = await status(read, "");
+      const user =
+        audience === "user" ? await statusAlone("acme ann") : await status(read, "acme ann");
+      const operator = await statusAlone("acme ann operator");
+      const statuses = [
+        none,
+        user,
+        operator,
+        await status(read, `bolt${rows.length} bob operator`),
+      ];
+      expect(none, route).toBe(401);
+      expect(user === 403, route).toBe(audience === "operator");
+      // Whatever the route says to the made-up request, it is let in. A file has the metadata of its own tenant.
+      expect(operator === 401 || operator === 403, route).toBe(route.includes("/import"));
+      rows.push(`${route.padEnd(58)} ${about.padEnd(8)} ${statuses.join("  ")}\n`);
+    }
+    const head =
+      "route, what it is about, and its answers to: nobody, a user, an operator, one of another tenant\n\n";
+    await expect(head + rows.join("")).toMatchFileSnapshot("./who-may.txt");
+  });
+
+  it("by each frame of a WebSocket", async () => {
+    await using open = await product();
+    const asked = { approvalId: open.params["approvalId"], approved: true };
+    const frames: Readonly<Record<string, object | undefined>> = {
+      get_context_info: undefined,
+      manual_compact: undefined,
+      subscribe: undefined,
+      send: { message: "x" },
+      cancel: {},
+      approve: asked,
+    };
+    const refused: string[] = [];
+    for (const [type, payload] of Object.entries(frames)) {
+      const [text = ""] = await framesOf(open, "acme ann", "/ws?sessionId=s", {
+        id: 1,
+        type,
+        payload,
+      });
+      if (text.includes("FORBIDDEN")) refused.push(type);
+    }
+    expect(refused).toEqual(["get_context_info", "manual_compact", "subscribe"]);
+  });
+});
+
+/** The frames of a connection, until the first answer to one. */
+async function framesOf(
+  { server }: Product,
+  login: string,
+  path: string,
+  frame: object,
+): Promise<readonly string[]> {
+  const socket = await server.upgrade(as(login, requestTo("GET", path)));
+  if (socket instanceof Response) throw new Error(await socket.text());
+  const frames: string[] = [];
+  socket.open({ send: (text) => frames.push(text), close: () => {} });
+  socket.message(JSON.stringify(frame));
+  await eventually(() => expect(frames.length).toBeGreaterThan(0));
+  socket.close();
+  return frames;
+}
+
+/** An answer without what names the session that was asked about, and without new ids. */
+function alike(text: string, session: string): string {
+  return text
+    .replaceAll(new RegExp(`(?:\\b|bolt/|002f)${session}\\b`, "g"), "<session>")
+    .replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}|\b\d{13}\b|"m"/g, "<new>");
+}
