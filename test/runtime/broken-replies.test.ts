@@ -53,7 +53,9 @@ async function asked(
   const session = await runtime.session("s");
   const outcome = await (await session.send("Hi.")).result.catch((error: unknown) => error);
   const events = await Array.fromAsync(log.read("s"));
-  const page = await Array.fromAsync(uiStream(session, { turn: 1 }));
+  const page = await Array.fromAsync(
+    uiStream(session, { turn: 1, errorText: ({ message }) => message }),
+  );
   const { sessions, problems } = await verifyLog(log);
   expect([...problems, ...sessions.flatMap((one) => one.problems)]).toEqual([]);
   expect(await replay(events, agent)).toEqual({ events: events.length });
