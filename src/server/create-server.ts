@@ -194,6 +194,7 @@ async function application(
   );
   if (settings.studio) addStudioPages(app, handler.guard);
   app.options("*", ({ req }) => handler.guard.preflight(req.raw));
+  refuseOtherMethods(app, handler);
   app.notFound(({ req }) =>
     handler.guard.plain(req.raw, () => {
       throw new TurnlogError(
@@ -203,6 +204,26 @@ async function application(
     }),
   );
   return app;
+}
+
+/** Every other method of the paths so far. */
+function refuseOtherMethods(app: Hono, handler: RouteHandler): void {
+  const known = Map.groupBy(app.routes, ({ path }) => path);
+  for (const [path, routes] of known) {
+    // Everything, and names of files: nobody knows whether there is such an address.
+    if (path === "/*" || path.includes("/:file")) continue;
+    const methods = new Set(routes.map(({ method }) => method));
+    const allow = [...methods, ...(methods.has("GET") ? ["HEAD"] : []), "OPTIONS"].join(", ");
+    app.all(path, ({ req }) =>
+      handler.guard.plain(req.raw, () => {
+        throw new TurnlogError(
+          "METHOD_NOT_ALLOWED",
+          `${req.path} has no ${req.method}. It takes ${allow}.`,
+          { details: { allow } },
+        );
+      }),
+    );
+  }
 }
 
 async function withoutBody(answer: Response): Promise<Response> {

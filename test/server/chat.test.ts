@@ -332,6 +332,23 @@ describe("a posted chat", () => {
     expect(await post(open, based)).toMatchObject([409, { code: "STALE" }]);
   });
 
+  it("of the system is refused in a sentence of its own, first or later", async () => {
+    await using open = await serving(texts("A."));
+    const system = { ...user("m0", "Be brief."), role: "system" };
+    const isRefused = async (body: object): Promise<void> =>
+      expect(await post(open, body)).toMatchObject([
+        400,
+        {
+          code: "INVALID_INPUT",
+          detail: expect.stringContaining("gives no instructions") as string,
+        },
+      ]);
+    await isRefused({ messages: [system] });
+    expect(await open.runtime.log.revision("c")).toBe(0);
+    await post(open, { messages: [system, user("m1", "one")] });
+    await isRefused({ messages: [user("m1", "one"), system] });
+  });
+
   it("may name another message that it replaces", async () => {
     await using open = await serving(texts("A.", "B."));
     await post(open, { messages: [user("m1", "one")] });

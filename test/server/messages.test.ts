@@ -152,6 +152,15 @@ describe("the message stream", () => {
     expect(rest.at(-1)?.[0]).toBe("llm:response");
   });
 
+  it("queues a message that begins at once: it was the first", async () => {
+    await using open = await serving({ model: scriptedModel(["Hello."]) });
+    const sent = { body: { sessionId: "s", message: "Hi" } };
+    expect(await open.json("/api/message-queue", sent)).toMatchObject({
+      queued: true,
+      position: 1,
+    });
+  });
+
   it("cancels, and says whether a part of the reply is kept", async () => {
     const waiting = gate();
     await using open = await serving({ model: scriptedModel([saying("Hel", waiting, "lo.")]) });

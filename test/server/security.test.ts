@@ -423,6 +423,28 @@ it("describes every route in OpenAPI 3.1, made of its schemas", async () => {
   expect(paths["/api/chat"]?.["post"]?.requestBody).toBeDefined();
 });
 
+it("answers a wrong method of every route with 405 and those that it has", async () => {
+  await using open = await serving(agent(), { studio: true });
+  const { paths } = z
+    .object({ paths: z.record(z.string(), z.record(z.string(), z.unknown())) })
+    .parse(await open.json("/openapi.json"));
+  for (const [path, methods] of Object.entries(paths)) {
+    const answer = await open.ask(path.replaceAll(/\{\w+\}/g, "x"), { method: "PUT" });
+    expect([answer.status, await answer.json()], path).toMatchObject([
+      405,
+      { code: "METHOD_NOT_ALLOWED" },
+    ]);
+    const allow = answer.headers.get("allow")?.toLowerCase().split(", ");
+    expect(allow, path).toEqual(expect.arrayContaining([...Object.keys(methods), "options"]));
+  }
+  expect((await open.ask("/nothing", { method: "PUT" })).status).toBe(404);
+  const unknown = await open.ask("/api/sessions", {
+    method: "PUT",
+    headers: { authorization: "" },
+  });
+  expect(unknown.status).toBe(401);
+});
+
 it("has the routes that docs/server.md lists, and no others", async () => {
   await using open = await serving(agent());
   const { paths } = z

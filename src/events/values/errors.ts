@@ -46,6 +46,7 @@ export type TurnlogErrorCode =
   | "UNAUTHORIZED"
   | "FORBIDDEN"
   | "ROUTE_NOT_FOUND"
+  | "METHOD_NOT_ALLOWED"
   | "REQUEST_TOO_LARGE"
   | "TOO_MANY_REQUESTS"
   | "UPGRADE_REQUIRED"

@@ -33,6 +33,7 @@ export async function answerChat(call: ChatCall, body: PostedChat): Promise<Repl
   const last = body.messages.at(-1);
   const earlier = body.messages.slice(0, -1);
   if (last === undefined) throw nothingToDo(call.session);
+  if (last.role === "system") throw noInstructions(call.session);
   if ((await call.runtime.log.revision(call.session)) === 0)
     return await firstMessage(call, body, earlier, last);
   const session = await call.open({ agent: body.agent });
@@ -229,6 +230,14 @@ function nothingToDo(session: string): TurnlogError {
   return new TurnlogError(
     "INVALID_INPUT",
     `The last message posted to session ${session} is a reply without an answer to anything that waits. Post a new message of the user, or answer an approval or a call.`,
+    { session, details: { option: "messages" } },
+  );
+}
+
+function noInstructions(session: string): TurnlogError {
+  return new TurnlogError(
+    "INVALID_INPUT",
+    `The last message posted to session ${session} is one of the system. A page gives no instructions: set \`instructions\` of the agent, and post a message of the user.`,
     { session, details: { option: "messages" } },
   );
 }

@@ -56,13 +56,13 @@ export function messageRoutes(): readonly Route[] {
       action: "send",
       audience: "user",
       summary:
-        "Sends a message. Behind a running turn it waits at a place in the queue, counted from 1.",
+        "Sends a message: its place in the queue, from 1. A message that begins at once was the first.",
       body: posted,
-      answer: z.object({ queued: z.boolean(), position: z.int(), messageId: z.string() }),
+      answer: z.object({ queued: z.literal(true), position: z.int(), messageId: z.string() }),
       sessionOf: ({ body }) => body.sessionId,
       handle: async (call) => {
         const { turn, place } = await accepted(call, call.body.message);
-        return json({ queued: turn.queued, position: place, messageId: turn.messageId });
+        return json({ queued: true, position: place, messageId: turn.messageId });
       },
     }),
     route({
@@ -119,7 +119,7 @@ export function messageRoutes(): readonly Route[] {
 interface Accepted {
   readonly session: Session;
   readonly turn: Turn;
-  /** The place in the queue, from 1; 0 if the message does not wait. */
+  /** The place in the queue, from 1. */
   readonly place: number;
 }
 
@@ -130,7 +130,12 @@ async function accepted(
   const session = await call.open({ create: true });
   const turn = await session.send(await messageInput(call, message), call.by);
   const { queue } = await session.view();
-  return { session, turn, place: queue.findIndex(({ id }) => id === turn.messageId) + 1 };
+  // Delivered by now: it was the first.
+  const waiting = Math.max(
+    0,
+    queue.findIndex(({ id }) => id === turn.messageId),
+  );
+  return { session, turn, place: waiting + 1 };
 }
 
 // The events of a turn by the names of the message stream.

@@ -40,6 +40,7 @@ const statuses: Readonly<Record<TurnlogErrorCode, number>> = {
   FORBIDDEN: 403,
   ROUTE_NOT_FOUND: 404,
   SESSION_NOT_FOUND: 404,
+  METHOD_NOT_ALLOWED: 405,
   BLOB_MISSING: 404,
   LOG_NOT_FOUND: 404,
   COMMAND_REFUSED: 409,
@@ -90,6 +91,7 @@ const titles: Readonly<Record<number, string>> = {
   401: "Unauthorized",
   403: "Forbidden",
   404: "Not Found",
+  405: "Method Not Allowed",
   408: "Request Timeout",
   409: "Conflict",
   410: "Gone",
@@ -152,6 +154,8 @@ function newReference(): string {
 export function problemResponse(error: unknown, problem: Problem = problemOf(error)): Response {
   const headers = new Headers({ "content-type": "application/problem+json" });
   if (problem.status === 401) headers.set("www-authenticate", "Bearer");
+  if (TurnlogError.isInstance(error) && problem.status === 405)
+    headers.set("allow", String(error.details["allow"]));
   if (problem.status === 429) headers.set("retry-after", retryAfter(error));
   return new Response(JSON.stringify(problem), { status: problem.status, headers });
 }
