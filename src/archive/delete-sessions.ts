@@ -16,6 +16,8 @@ export interface DeletionQuery {
    * shared events into the fork.
    */
   readonly forks?: "refuse" | "copy";
+  /** Cancel turns that run or wait, and withdraw messages that wait. Default: false, such sessions stay. */
+  readonly cancel?: boolean;
   /** Tell what would be deleted, and delete nothing. Default: false. */
   readonly dryRun?: boolean;
 }
@@ -31,7 +33,7 @@ export interface DeletedSessions {
   readonly dryRun: boolean;
   /** The deleted sessions, forks before the sessions whose events they share. */
   readonly deleted: readonly Pick<ListedSession, "session" | "revision" | "updatedAt">[];
-  /** Sessions that match and stay: a turn runs or waits, messages wait, forks share their events. */
+  /** Sessions that match and stay, each with the reason. */
   readonly kept: readonly KeptFromDeletion[];
 }
 
@@ -73,7 +75,7 @@ interface Family {
 /** Pure. A session goes with its sub-agents or stays with them, so they are not looked at by themselves. */
 function deletionPlan(
   rows: readonly ListedSession[],
-  { olderThan, where, forks = "refuse" }: DeletionQuery,
+  { olderThan, where, forks = "refuse", cancel = false }: DeletionQuery,
 ): DeletionPlan {
   const before = olderThan === undefined ? Infinity : new Date(olderThan).getTime();
   const byName = new Map(rows.map((row) => [row.session, row]));
@@ -96,7 +98,7 @@ function deletionPlan(
     kept.push({ session, error });
   };
   for (const [name, { members }] of chosen) {
-    const [why] = members.flatMap((member) => refusal(name, member) ?? []);
+    const [why] = members.flatMap((member) => refusal(name, member, cancel) ?? []);
     if (why !== undefined) keep(name, why);
   }
   // A session that stays keeps the one whose events it shares, and that one its own origin.
@@ -128,6 +130,7 @@ function deletionPlan(
 function refusal(
   session: string,
   { session: member, status, waiting, problem }: ListedSession,
+  mayCancel: boolean,
 ): TurnlogError | undefined {
   const isOwn = member === session;
   if (problem !== undefined) {
@@ -139,6 +142,7 @@ function refusal(
       { session },
     );
   }
+  if (mayCancel) return undefined;
   const why =
     waiting !== undefined
       ? `Messages wait in ${isOwn ? "it" : `its sub-agent ${member}`}: withdraw them`
@@ -148,7 +152,7 @@ function refusal(
   if (why === undefined) return undefined;
   return new TurnlogError(
     "COMMAND_REFUSED",
-    `Session ${session} was not deleted. ${why}, or delete it by its name.`,
+    `Session ${session} was not deleted. ${why}, or delete with \`cancel: true\`.`,
     { session },
   );
 }

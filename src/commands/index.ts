@@ -5,13 +5,13 @@ import { branchCommands } from "./branches.ts";
 import type { Command } from "./command.ts";
 import { contextCommands } from "./context.ts";
 import { messageCommands } from "./messages.ts";
-import { turnCommands } from "./turns.ts";
+import { cancellation } from "./turns.ts";
 import { wholeSessionCommands } from "./whole-session.ts";
 
 /** All commands. */
 export const commands: readonly Command[] = [
   ...messageCommands,
-  ...turnCommands,
+  cancellation,
   ...answerCommands,
   ...contextCommands,
   ...branchCommands,
@@ -53,7 +53,13 @@ export {
   runAgain,
 } from "./branches.ts";
 export { type RewindDecision, type RewindPlace, type Rewound, rewoundSchema } from "./rewound.ts";
-export { cancel, type Cancellation, type Cancelled, type CancelOptions } from "./turns.ts";
+export {
+  cancel,
+  cancellation,
+  type Cancellation,
+  type Cancelled,
+  type CancelOptions,
+} from "./turns.ts";
 export {
   deletion,
   metadataSchema,
@@ -65,6 +71,7 @@ export type {
   AgentChanges,
   AppendOptions,
   CompactOptions,
+  DeletionOptions,
   EventsOptions,
   ForkOptions,
   MoveOptions,

@@ -1,7 +1,7 @@
 /** The options of a session's commands, as programs give them. The commands beside this file have the checks. */
 
 import type { OutputInterface } from "ai";
-import type { Delivery, FollowOptions } from "../events/index.ts";
+import type { DeleteOptions, Delivery, FollowOptions } from "../events/index.ts";
 import type { RerunPlace } from "../state/index.ts";
 import type { Agent, TurnContext } from "../agent/index.ts";
 import type { CompactionStrategy } from "../context/index.ts";
@@ -123,6 +123,11 @@ export interface ForkOptions extends AgentChanges {
 export interface RerunOptions extends RerunPlace, AgentChanges {
   /** The id of the fork that runs the turn. Default: a new id. */
   readonly id?: string;
+}
+
+export interface DeletionOptions extends DeleteOptions {
+  /** Cancel its turn first, whatever it does or waits for, and withdraw its messages. Default: false. */
+  readonly cancel?: boolean;
 }
 
 /** Options of `session.withdraw`. */

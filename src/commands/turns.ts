@@ -7,35 +7,33 @@ import { flag, oneOf, text } from "../validation/index.ts";
 import { runtimeCommand, type Command } from "./command.ts";
 import { by, options } from "./parameters.ts";
 
-export const turnCommands: readonly Command[] = [
-  runtimeCommand({
-    name: "cancel",
-    parameters: [
-      options<CancelOptions>({
-        fields: { mode: oneOf("now", "after-tools"), reason: text, withdraw: flag, by },
-      }),
-    ],
-    permission: "cancel",
-    route: {
-      method: "post",
-      path: "/cancel",
-      audience: "user",
-      summary: "Cancels the running turn, and says what is kept of it.",
-    },
-    answer: { kind: "json", schema: z.lazy(() => z.looseObject({ was: z.string() })) },
-    recorded: (event, next) => {
-      if (event.type === "turn.cancel-requested") {
-        const { mode, reason, by: who } = event.data;
-        return () => [defined({ mode, reason, by: who })];
-      }
-      if (event.type !== "message.withdrawn" || event.data.ids.length === 1) return undefined;
-      // A cancel withdraws several messages at once, and records nothing else for a turn that was stopping.
-      const mode = next?.type === "turn.cancel-requested" ? next.data.mode : "after-tools";
-      const { reason, by: who } = event.data;
-      return () => [{ ...defined({ mode, reason, by: who }), withdraw: true }];
-    },
-  }),
-];
+export const cancellation: Command = runtimeCommand({
+  name: "cancel",
+  parameters: [
+    options<CancelOptions>({
+      fields: { mode: oneOf("now", "after-tools"), reason: text, withdraw: flag, by },
+    }),
+  ],
+  permission: "cancel",
+  route: {
+    method: "post",
+    path: "/cancel",
+    audience: "user",
+    summary: "Cancels the running turn, and says what is kept of it.",
+  },
+  answer: { kind: "json", schema: z.lazy(() => z.looseObject({ was: z.string() })) },
+  recorded: (event, next) => {
+    if (event.type === "turn.cancel-requested") {
+      const { mode, reason, by: who } = event.data;
+      return () => [defined({ mode, reason, by: who })];
+    }
+    if (event.type !== "message.withdrawn" || event.data.ids.length === 1) return undefined;
+    // A cancel withdraws several messages at once, and records nothing else for a turn that was stopping.
+    const mode = next?.type === "turn.cancel-requested" ? next.data.mode : "after-tools";
+    const { reason, by: who } = event.data;
+    return () => [{ ...defined({ mode, reason, by: who }), withdraw: true }];
+  },
+});
 
 export interface CancelOptions {
   /**

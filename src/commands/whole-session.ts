@@ -2,20 +2,20 @@
 
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
-import {
-  defined,
-  isAppEvent,
-  type DeleteOptions,
-  type JsonObject,
-  type PositionRange,
-} from "../events/index.ts";
+import { defined, isAppEvent, type JsonObject, type PositionRange } from "../events/index.ts";
 import type { Redacted, RedactOptions } from "../archive/index.ts";
 import { deletedSchema } from "../media/index.ts";
 import { toJson } from "../shared/index.ts";
-import { name, oneOf, optionsOf, position, text, thing } from "../validation/index.ts";
+import { flag, name, oneOf, optionsOf, position, text, thing } from "../validation/index.ts";
 import { eventCommand, runtimeCommand, type Command } from "./command.ts";
 import { assertIdle, assertNotClosed } from "./target.ts";
-import type { AgentChanges, AppendOptions, ForkOptions, RerunOptions } from "./options.ts";
+import type {
+  AgentChanges,
+  AppendOptions,
+  DeletionOptions,
+  ForkOptions,
+  RerunOptions,
+} from "./options.ts";
 import {
   anything,
   by,
@@ -205,7 +205,9 @@ export const wholeSessionCommands: readonly Command[] = [
 /** Given to the runtime, not to the session, whose handle would end with it. */
 export const deletion: Command = runtimeCommand({
   name: "delete",
-  parameters: [options<DeleteOptions>({ fields: { forks: oneOf("refuse", "copy"), by } })],
+  parameters: [
+    options<DeletionOptions>({ fields: { forks: oneOf("refuse", "copy"), cancel: flag, by } }),
+  ],
   permission: "delete",
   answer: { kind: "json", schema: deletedSchema },
 });

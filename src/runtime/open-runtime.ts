@@ -1,11 +1,11 @@
 /** The open runtime: hands out sessions and does the work on stored ones. It never records an event. */
 
 import {
+  defined,
   ownCopy,
   parseSessionId,
   TurnlogError,
   type CollectedBlobs,
-  type DeleteOptions,
   type EventLog,
 } from "../events/index.ts";
 import type { Agent } from "../agent/index.ts";
@@ -43,7 +43,7 @@ import {
   type RedactionTarget,
   type RedactOptions,
 } from "../archive/index.ts";
-import { deletion, redaction, redactionSchema } from "../commands/index.ts";
+import { deletion, redaction, redactionSchema, type DeletionOptions } from "../commands/index.ts";
 import { warningsTo, hasLog, type RuntimeSettings } from "./api/runtime-options.ts";
 import {
   closed,
@@ -199,17 +199,17 @@ export class OpenRuntime implements Runtime {
     return await this.#resuming.add(resumeSessions(this.#resumeHost(), ownCopy(options)));
   }
 
-  async delete(id: string, options: DeleteOptions = {}): Promise<DeletedWithBlobs> {
+  async delete(id: string, options: DeletionOptions = {}): Promise<DeletedWithBlobs> {
     const session = parseSessionId(id);
     return deletedSchema.parse(await this.#sessions.give(session, deletion, [options]));
   }
 
   async deleteSessions(query: DeletionQuery): Promise<DeletedSessions> {
     check(deletionSchema, query, "deleteSessions", { name: "query" });
-    const { forks } = query;
-    const options = forks === undefined ? {} : { forks };
-    return await deleteSessions(this.log, ownCopy(query), (session) =>
-      this.delete(session, options),
+    const own = ownCopy(query);
+    const { forks, cancel } = own;
+    return await deleteSessions(this.log, own, (session) =>
+      this.delete(session, defined({ forks, cancel })),
     );
   }
 
@@ -269,6 +269,7 @@ export class OpenRuntime implements Runtime {
       live: this.#liveSessions,
       background: this.#background,
       onWarning: this.#warn,
+      give: (...given) => this.#sessions.give(...given),
       clock: this.#options.clock ?? Date.now,
       closing: this.#closed.signal,
     };

@@ -65,19 +65,24 @@ it("keeps a session whose turn waits for an approval, unless --cancel gives up t
   const runtime = await createRuntime({
     dir: join(cwd, ".turnlog"),
     agent: {
-      model: scriptedModel([calling(call("ask", "1"))]),
+      model: scriptedModel(() => calling(call("ask", "1"))),
       // oxlint-disable-next-line typescript/no-deprecated
       tools: { ask: tool({ inputSchema: z.object({}), needsApproval: true, execute: () => "x" }) },
     },
   });
-  const session = await runtime.session("one");
-  (await session.send("Go.")).result.catch(() => {});
-  await seen(session, "tool.approval-requested");
+  for (const name of ["one", "two"]) {
+    const session = await runtime.session(name, { metadata: { user: "ann" } });
+    (await session.send("Go.")).result.catch(() => {});
+    await seen(session, "tool.approval-requested");
+  }
   await runtime.close();
   const refused = await run(["delete", "one", "--yes"], { cwd });
   expect(refused).toMatchObject({ code: 1, stdout: "" });
   expect(refused.stderr).toMatch(/waits for an approval.*--cancel.*\[COMMAND_REFUSED\]/s);
   expect((await run(["delete", "one", "--yes", "--cancel"], { cwd })).code).toBe(0);
+  const all = ["delete", "--where", "user=ann", "--yes"];
+  expect((await run(all, { cwd })).stdout).toMatch(/Deleted 0 sessions, kept 1\./);
+  expect((await run([...all, "--cancel"], { cwd })).stdout).toMatch(/Deleted 1 session\./);
   expect((await run(["sessions", "--json"], { cwd })).stdout).toBe("");
 });
 

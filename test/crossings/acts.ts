@@ -293,6 +293,11 @@ const runtimeActs: Acts<
     act("delete", ({ runtime, session }) => runtime.delete(session.id), {
       ends: "SESSION_DELETED",
     }),
+    act(
+      "delete with its turn",
+      ({ runtime, session }) => runtime.delete(session.id, { cancel: true }),
+      { ends: "SESSION_DELETED" },
+    ),
   ],
   resumeAll: [act("resume all", ({ runtime }) => runtime.resumeAll())],
   approvals: [act("approvals", ({ runtime }) => runtime.approvals())],

@@ -498,6 +498,7 @@ const covered: Readonly<Record<string, string>> = {
   ContextOptions: "agent.context.compaction",
   CutOptions: "agent.context.cut.shares",
   DeleteOptions: "options.fork",
+  DeletionOptions: "options.fork",
   DropMiddleOptions: "options.head",
   DropOldestOptions: "options.keepTurn",
   EncryptedLogOptions: "options.without",

@@ -177,6 +177,26 @@ describe("an act within a request is asked for too, and does not happen if it is
     await allowed.body?.cancel();
   });
 
+  it("the end of a turn whose session is deleted", async () => {
+    const held = gate();
+    const model = scriptedModel([saying("One ", held)]);
+    await using runtime = await createRuntime({ memory: true, agent: { model }, graceMs: 1 });
+    await (await runtime.session("s")).send("Go.");
+    await held.reached;
+    let may = false;
+    const { fetch } = createServer(runtime, {
+      token: false,
+      authorize: (_request, { action }) => may || action !== "cancel",
+    });
+    const asking = (query: string): Promise<Response> =>
+      fetch(requestTo("DELETE", `/api/sessions/s${query}`));
+    expect((await asking("?cancel=true")).status).toBe(403);
+    expect((await asking("?cancel=false")).status).toBe(409);
+    may = true;
+    expect((await asking("?cancel=true")).status).toBe(200);
+    expect(await Array.fromAsync(runtime.log.list())).toEqual([]);
+  });
+
   const part = (state: string, more: object) => ({
     type: "tool-x",
     toolCallId: "c",

@@ -175,7 +175,7 @@ export const deleteOptions = [
   ),
   option("--dry-run", "with --older-than or --where: print what would be deleted"),
   yes,
-  option("--cancel", "also delete a session whose turn waits for an approval"),
+  option("--cancel", "also delete sessions in a turn, and those in which messages wait"),
   option(
     "--forks <what>",
     "if forks share its events: refuse, or copy the events first",

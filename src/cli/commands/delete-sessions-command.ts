@@ -27,7 +27,6 @@ export async function deleteAny(
   const { json, yes, dryRun, olderThan, where, forks, cancel } = options;
   if (olderThan === undefined && where === undefined)
     throw new UsageError("Name a session, or choose some by --older-than and --where.");
-  if (cancel) throw new UsageError("--cancel is for one session: give its name.");
   if (!yes && !dryRun)
     assertCanConfirm(
       progress,
@@ -35,6 +34,7 @@ export async function deleteAny(
     );
   const query: DeletionQuery = {
     forks,
+    cancel,
     ...(where === undefined ? {} : { where }),
     ...(olderThan === undefined
       ? {}
@@ -45,7 +45,7 @@ export async function deleteAny(
   const warn = ({ message }: TurnlogError): void => void warnings.push(message);
   const run = (isDry: boolean): Promise<DeletedSessions> =>
     deleteSessions(port.log, { ...query, dryRun: isDry }, (session) =>
-      port.delete(session, { forks, cancel: false }, warn),
+      port.delete(session, { forks, cancel }, warn),
     );
   if (!dryRun && !yes) {
     const would = await run(true);

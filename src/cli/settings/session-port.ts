@@ -49,11 +49,10 @@ export async function openPort(
         const answer: unknown = await Reflect.apply(method, client, args);
         return answer;
       },
-      // A process refuses to delete a session in a turn.
       delete: async (session, { forks, cancel }) => {
-        if (cancel) await owner.client.session(session).cancel();
         const path = `/api/sessions/${encodeURIComponent(session)}`;
-        return await owner.client.http.json({ method: "DELETE", path, query: { forks } });
+        const query = { forks, ...(cancel && { cancel: "true" }) };
+        return await owner.client.http.json({ method: "DELETE", path, query });
       },
       [Symbol.asyncDispose]: async () => {},
     };
@@ -62,13 +61,13 @@ export async function openPort(
   return {
     log,
     post: (session, name, args) => giveStored(log, session, name, args),
-    delete: async (session, { forks }, warn) =>
+    delete: async (session, { forks, cancel }, warn) =>
       await changeStored(
         log,
         session,
         {
           name: "delete",
-          args: [{ forks }],
+          args: [cancel ? { forks, cancel } : { forks }],
           read: (answer) => readAnswer(deletedSchema, session, "delete", answer),
         },
         () => deleteSession(log, log.blobs, session, { forks }, warn),

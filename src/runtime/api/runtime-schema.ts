@@ -90,7 +90,13 @@ export const consumeSchema: z.ZodType = optionsOf<ConsumeOptions>(
 );
 export const consumerNameSchema: z.ZodType = shortText(128);
 export const deletionSchema: z.ZodType = optionsOf<DeletionQuery>(
-  { olderThan: moment, where: metadataSchema, forks: oneOf("refuse", "copy"), dryRun: flag },
+  {
+    olderThan: moment,
+    where: metadataSchema,
+    forks: oneOf("refuse", "copy"),
+    cancel: flag,
+    dryRun: flag,
+  },
   {},
 ).and(
   thing(

@@ -4,7 +4,6 @@ import {
   TurnlogError,
   type BlobStore,
   type CollectedBlobs,
-  type DeleteOptions,
   type EventLog,
   type EventSchemas,
   type JsonObject,
@@ -19,6 +18,7 @@ import type {
   RedactionTarget,
   RedactOptions,
 } from "../../archive/index.ts";
+import type { DeletionOptions } from "../../commands/index.ts";
 import type { Consumer, ConsumeOptions, ConsumerHandler } from "./consumers.ts";
 import type { Session } from "./session.ts";
 import type {
@@ -131,15 +131,17 @@ export interface Runtime<Events extends EventSchemas = EventSchemas> extends Asy
   approvals(options?: ApprovalsOptions): Promise<readonly WaitingQuestion[]>;
   /**
    * Deletes a session permanently: events, snapshots, its row in the list, and the blobs that no other session
-   * uses. Its name cannot be used again. `forks: "copy"` first copies the shared events into its forks.
+   * uses. Its name cannot be used again. `forks: "copy"` first copies the shared events into its forks;
+   * `cancel: true` first ends its turn, in whatever process it runs and whatever it waits for.
    * @throws TurnlogError `SESSION_NOT_FOUND`, `SESSION_HAS_FORKS` (`details.forks` names them),
-   * `COMMAND_REFUSED` while a turn runs or waits for an approval, `RUNTIME_CLOSED`, and what
+   * `COMMAND_REFUSED` while a turn runs or waits and `cancel` is not set, `RUNTIME_CLOSED`, and what
    * `EventLog.delete` throws
    */
-  delete(session: string, options?: DeleteOptions): Promise<DeletedWithBlobs>;
+  delete(session: string, options?: DeletionOptions): Promise<DeletedWithBlobs>;
   /**
    * Permanently deletes the sessions that match a query, as `delete` does for one. A session stays if its turn
-   * runs or waits, if messages wait in it, or if a remaining fork shares its events: `kept` has the reasons.
+   * runs or waits or messages wait in it (`cancel: true` ends them), or if a remaining fork shares its events
+   * (`forks: "copy"`): `kept` has the reasons.
    * @example
    * const olderThan = new Date(Date.now() - 30 * 86_400_000);
    * const { deleted, kept } = await runtime.deleteSessions({ olderThan, dryRun: true });

@@ -7,7 +7,6 @@ import type { OutputInterface } from "ai";
 import {
   TurnlogError,
   type DefinedEvents,
-  type DeleteOptions,
   type EventBody,
   type EventLog,
   type RecoveryPolicy,
@@ -26,6 +25,7 @@ import {
   type CancelOptions,
   type CarriedBy,
   type Command,
+  type DeletionOptions,
   type ForkOptions,
   type Preparing,
 } from "../../commands/index.ts";
@@ -74,7 +74,7 @@ export interface SessionHost extends Preparing {
   /** Activates the session again with a changed agent. */
   changeAgent(session: string, changes: AgentChanges, command: string): Promise<void>;
   /** Passivates the session and deletes it. */
-  delete(session: string, options: DeleteOptions): Promise<DeletedWithBlobs>;
+  delete(session: string, options: DeletionOptions): Promise<DeletedWithBlobs>;
   /** Passivates the session and redacts it. */
   redact(
     session: string,
@@ -239,7 +239,7 @@ export function sessionExecution(id: string, host: SessionHost, asked?: string):
     },
 
     configure: (changes) => host.changeAgent(id, changes, "configure"),
-    delete: (options: DeleteOptions = {}) => host.delete(id, options),
+    delete: (options: DeletionOptions = {}) => host.delete(id, options),
     redact: (what, options = {}) => host.redact(id, [what].flat(), options),
     at: (position) => viewSession(log, id, position),
     diff: (before, after) => diffSession(log, id, before, after),

@@ -10,14 +10,13 @@ import { z } from "zod";
 import {
   isElsewhere,
   TurnlogError,
-  type DeleteOptions,
   type Inbox,
   type InboxCommand,
   type JsonValue,
 } from "../../events/index.ts";
 import { toJson } from "../../shared/index.ts";
 import type { CommandAnswer } from "./forwarded-commands.ts";
-import { deletion, ownArguments } from "../../commands/index.ts";
+import { deletion, ownArguments, type DeletionOptions } from "../../commands/index.ts";
 import { deleteLive, type UpkeepHost } from "./live-upkeep.ts";
 
 /** How long a session that could not be opened is left to other processes. */
@@ -196,7 +195,7 @@ const leftToOthers: ReadonlySet<string> = new Set([
 ]);
 
 /** Its parameter has checked it. */
-const deleteOptions = z.custom<DeleteOptions>();
+const deleteOptions = z.custom<DeletionOptions>();
 
 function isTurn(value: unknown): value is { readonly messageId: string } {
   return typeof value === "object" && value !== null && "untilRest" in value;

@@ -1,12 +1,14 @@
 /** Deletes stored sessions that a runtime may have live. */
 
+import { defined, TurnlogError, type BlobStore, type EventLog } from "../../events/index.ts";
 import {
-  TurnlogError,
-  type BlobStore,
-  type DeleteOptions,
-  type EventLog,
-} from "../../events/index.ts";
-import { deleteSession, type DeletedWithBlobs } from "../../media/index.ts";
+  cancellation,
+  deletion,
+  type CancelOptions,
+  type Command,
+  type DeletionOptions,
+} from "../../commands/index.ts";
+import { deletedSchema, deleteSession, type DeletedWithBlobs } from "../../media/index.ts";
 import { childrenOf, waitsForAnswer } from "../../state/index.ts";
 import type { Background } from "../../shared/index.ts";
 import type { LiveSession } from "../live/live-session.ts";
@@ -18,6 +20,8 @@ export interface UpkeepHost {
   readonly live: LiveSessions;
   readonly background: Background;
   readonly onWarning: (error: TurnlogError) => void;
+  /** Gives a command to a session, wherever it runs. */
+  readonly give: (session: string, command: Command, args: readonly unknown[]) => Promise<unknown>;
   /** Epoch milliseconds. */
   readonly clock: () => number;
   /** Aborts when the runtime closes. */
@@ -26,40 +30,67 @@ export interface UpkeepHost {
 
 /**
  * @param tell - Gets the result before another process can take the session.
- * @throws TurnlogError `COMMAND_REFUSED` while a turn runs or waits for an answer
+ * @throws TurnlogError `COMMAND_REFUSED` while a turn runs or waits for an answer, without `cancel`
  */
 export async function deleteLive(
   session: string,
-  options: DeleteOptions,
+  options: DeletionOptions,
   host: UpkeepHost,
   tell?: (deleted: DeletedWithBlobs) => Promise<void>,
 ): Promise<DeletedWithBlobs> {
-  const { log, blobs, live, background, onWarning } = host;
-  const refusal = ({ actor }: LiveSession): TurnlogError | undefined =>
-    actor.isIdle ? undefined : inTurn(session, actor.state.position);
-  return await live.whilePassive(session, refusal, async () => {
-    if (await waitsForAnswer(log, session)) throw inTurn(session);
-    live.forget(session);
-    const children: string[] = [];
-    for (const child of await childrenOf(log, session)) {
-      const deleted = await deleteLive(child, options, host);
-      children.push(...deleted.children, child);
+  const { log, live, give } = host;
+  const { cancel: mayCancel = false, by } = options;
+  for (;;) {
+    // Elsewhere nothing runs in it: a process that runs the session deletes it itself.
+    if (mayCancel && live.isLive(session)) {
+      const cancelling: CancelOptions = { reason: "the session is deleted", withdraw: true };
+      await give(session, cancellation, [{ ...cancelling, ...defined({ by }) }]);
     }
-    const deleted = await deleteSession(log, blobs, session, options, (why, collect) => {
-      if (collect === undefined) return onWarning(why);
-      const work = async (): Promise<void> => void (await collect());
-      void background.run(work, () => why);
-    });
-    const result = { ...deleted, children };
-    await tell?.(result);
-    return result;
+    let begunAgain = false;
+    const refusal = ({ actor }: LiveSession): TurnlogError | undefined => {
+      if (actor.isIdle) return undefined;
+      begunAgain = true;
+      return inTurn(session, actor.state.position);
+    };
+    try {
+      return await live.whilePassive(session, refusal, async () => {
+        if (!mayCancel && (await waitsForAnswer(log, session))) throw inTurn(session);
+        return await deletePassive(session, options, host, tell);
+      });
+    } catch (error) {
+      // A message came after the cancel.
+      if (!mayCancel || !begunAgain) throw error;
+    }
+  }
+}
+
+async function deletePassive(
+  session: string,
+  options: DeletionOptions,
+  { log, blobs, live, background, onWarning, give }: UpkeepHost,
+  tell?: (deleted: DeletedWithBlobs) => Promise<void>,
+): Promise<DeletedWithBlobs> {
+  live.forget(session);
+  const children: string[] = [];
+  for (const child of await childrenOf(log, session)) {
+    const deleted = deletedSchema.parse(await give(child, deletion, [options]));
+    children.push(...deleted.children, child);
+  }
+  const { cancel: _, ...stored } = options;
+  const deleted = await deleteSession(log, blobs, session, stored, (why, collect) => {
+    if (collect === undefined) return onWarning(why);
+    const work = async (): Promise<void> => void (await collect());
+    void background.run(work, () => why);
   });
+  const result = { ...deleted, children };
+  await tell?.(result);
+  return result;
 }
 
 function inTurn(session: string, position?: number): TurnlogError {
   return new TurnlogError(
     "COMMAND_REFUSED",
-    `Session ${session} is in a turn and was not deleted. Cancel it first (\`session.cancel()\`), or wait until it has ended.`,
+    `Session ${session} is in a turn and was not deleted. Wait until it has ended, or delete it with \`cancel: true\`.`,
     { session, ...(position === undefined ? {} : { position }) },
   );
 }

@@ -94,10 +94,16 @@ export async function activate(
   opening: Opening = {},
 ): Promise<LiveSession> {
   const claim = await claimOf(host.log, session);
+  // An actor that fails gives its claim back: that is no loss.
+  let wasHeld: boolean | undefined;
+  const onFailure: ActivationHost["onFailure"] = (...failed) => {
+    wasHeld ??= isHeld(claim);
+    host.onFailure(...failed);
+  };
   try {
-    return await activateClaimed(session, host, opening, claim);
+    return await activateClaimed(session, { ...host, onFailure }, opening, claim);
   } catch (error) {
-    const isLost = !isHeld(claim);
+    const isLost = !(wasHeld ?? isHeld(claim));
     // Another process may have the agent, or the key.
     await giveBack(session, claim, host.background, true);
     // What was read may be of the process that has the session since.

@@ -134,11 +134,16 @@ export function sessionRoutes(): readonly Route[] {
       action: "delete",
       audience: "user",
       summary:
-        "Deletes a session permanently. `forks=copy` first copies shared events into its forks.",
-      query: z.strictObject({ forks: z.enum(["refuse", "copy"]).exactOptional() }),
+        "Deletes a session permanently. `forks=copy` first copies shared events into its forks, `cancel=true` first ends its turn.",
+      query: z.strictObject({
+        forks: z.enum(["refuse", "copy"]).exactOptional(),
+        cancel: z.enum(["true", "false"]).exactOptional(),
+      }),
       answer: z.looseObject({ session: z.string() }),
-      handle: async ({ query, runtime, session, by, shownSession }) => {
-        const deleted = await runtime.delete(session, { ...query, ...by });
+      handle: async ({ query: { forks, cancel }, runtime, session, by, allow, shownSession }) => {
+        if (cancel === "true") await allow("cancel");
+        const options = defined({ forks, ...(cancel === "true" && { cancel: true }) });
+        const deleted = await runtime.delete(session, { ...options, ...by });
         return json({ ...deleted, session: shownSession(session) });
       },
     }),
