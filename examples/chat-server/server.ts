@@ -15,7 +15,7 @@ const dir = process.env["TURNLOG_DIR"] ?? ".turnlog";
 // The delay shows the streaming, and leaves time to kill it.
 const agent = { model: offlineModel({ delay: 80 }), instructions: "Be brief." };
 const runtime = await createRuntime({ dir, agent, recovery: "continue" });
-// In a product: `authorize` asks your accounts.
+// In a product: `authorize` asks your accounts, and `hosts` has the names in the addresses of your page.
 const server = createServer(runtime, { token: false });
 
 // In a product: Vite, or another bundler.

@@ -124,7 +124,11 @@ export interface SessionClient {
   ): ReturnType<Session["redact"]>;
   /** Ends the session permanently; its log stays. */
   close(reason?: string): Promise<void>;
-  delete(options?: { readonly forks?: "refuse" | "copy" }): Promise<void>;
+  /** `cancel`: ends its turn first. */
+  delete(options?: {
+    readonly forks?: "refuse" | "copy";
+    readonly cancel?: boolean;
+  }): Promise<void>;
   /** The session as an exported file, line by line. */
   export(): Promise<ReadableStream<Uint8Array>>;
   /**

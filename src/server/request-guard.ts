@@ -89,8 +89,7 @@ export class RequestGuard {
     return await this.answered(request, async () => {
       const headers = {
         "access-control-allow-methods": "GET, POST, DELETE",
-        "access-control-allow-headers":
-          "authorization, content-type, idempotency-key, last-event-id",
+        "access-control-allow-headers": [...ownHeaders, ...this.#settings.allowHeaders].join(", "),
         "access-control-max-age": "600",
       };
       return new Response(null, { status: 204, headers });
@@ -125,7 +124,7 @@ export class RequestGuard {
       ...(about.session === "" ? {} : { session: about.session }),
       ...defined({ actor: about.actor, code, reference }),
     });
-    return withHeaders(answer, origin);
+    return withHeaders(answer, origin, this.#settings.credentials);
   }
 
   /** @throws TurnlogError `UNAUTHORIZED`, `RUNTIME_CLOSED` */
@@ -153,7 +152,14 @@ export class RequestGuard {
 /** The version of the protocol, in the header `turnlog-protocol` of each answer. */
 const PROTOCOL_VERSION = "1";
 
-function withHeaders(answer: Response, origin: string | undefined): Response {
+/** What clients of the protocol send. */
+const ownHeaders = ["authorization", "content-type", "idempotency-key", "last-event-id"];
+
+function withHeaders(
+  answer: Response,
+  origin: string | undefined,
+  takesCredentials: boolean,
+): Response {
   const { headers } = answer;
   headers.set("turnlog-protocol", PROTOCOL_VERSION);
   headers.set("x-content-type-options", "nosniff");
@@ -168,6 +174,7 @@ function withHeaders(answer: Response, origin: string | undefined): Response {
   headers.append("vary", "Origin");
   if (origin !== undefined) {
     headers.set("access-control-allow-origin", origin);
+    if (takesCredentials) headers.set("access-control-allow-credentials", "true");
     headers.set("access-control-expose-headers", "turnlog-protocol, retry-after");
   }
   return answer;

@@ -5,6 +5,7 @@ import {
   amount,
   check,
   code,
+  flag,
   many,
   milliseconds,
   name,
@@ -136,6 +137,12 @@ export interface ServerOptions {
   readonly hosts?: readonly string[];
   /** Origins of other sites whose pages may use the server (CORS). Default: none. */
   readonly origins?: readonly string[];
+  /** Whether pages of `origins` may send their cookies. Default: false. */
+  readonly credentials?: boolean;
+  /**
+   * Headers that pages of `origins` may send beside those of the protocol, such as `x-csrf-token`. Default: none.
+   */
+  readonly allowHeaders?: readonly string[];
   /**
    * Decides on each request by the accounts of your application. It is called after the token was checked, and for a
    * stream again while it goes on. The route reads the body of the request, so to look at the body, read
@@ -169,6 +176,8 @@ export interface ServerSettings {
   readonly token: string | undefined;
   readonly hosts: readonly string[];
   readonly origins: readonly string[];
+  readonly credentials: boolean;
+  readonly allowHeaders: readonly string[];
   readonly authorize: NonNullable<ServerOptions["authorize"]> | undefined;
   readonly users: Pick<UserView, "errorText"> & Required<Pick<UserView, "hide">>;
   readonly limits: Required<ServerLimits>;
@@ -190,6 +199,8 @@ export const serverFields: Readonly<Record<keyof ServerOptions, z.ZodType>> = {
   token: off(name),
   hosts: names,
   origins: names,
+  credentials: flag,
+  allowHeaders: names,
   authorize: code,
   users: optionsOf<UserView>({ hide: hiddenSchema, errorText: code }, {}),
   limits: optionsOf<ServerLimits>(
@@ -219,10 +230,20 @@ export function serverSettings(options: ServerOptions): ServerSettings {
       { details: { option: "token" } },
     );
   }
+  const { origins = [], credentials = false, allowHeaders = [] } = options;
+  if (origins.length === 0 && (credentials || allowHeaders.length > 0)) {
+    throw new TurnlogError(
+      "INVALID_INPUT",
+      "createServer: `credentials` and `allowHeaders` are for pages of other sites, and `origins` names none.",
+      { details: { option: "origins" } },
+    );
+  }
   return {
     token: token === false ? undefined : token,
     hosts,
-    origins: options.origins ?? [],
+    origins,
+    credentials,
+    allowHeaders,
     authorize,
     users: { hide: ["usage", "model"], ...options.users },
     limits: {

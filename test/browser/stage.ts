@@ -154,7 +154,7 @@ export class Stage {
 }
 
 /** A page as one script. */
-async function bundledPage(input: string): Promise<string> {
+export async function bundledPage(input: string): Promise<string> {
   const client = fileURLToPath(new URL("../../src/public/client.ts", import.meta.url));
   const { output } = await build({
     input,

@@ -59,6 +59,37 @@ describe("where a request comes from", () => {
     expect(sub.status).toBe(403);
   });
 
+  it("lets pages of those origins send cookies and further headers where options say so", async () => {
+    const origins = ["https://app.example"];
+    const from = { origin: "https://app.example" };
+    await using plain = await serving(agent(), { origins });
+    const refused = await rawRequest(plain.server, list, from, "OPTIONS");
+    expect(refused.headers["access-control-allow-credentials"]).toBeUndefined();
+    expect(refused.headers["access-control-allow-headers"]).not.toContain("x-csrf");
+    await using open = await serving(agent(), {
+      origins,
+      credentials: true,
+      allowHeaders: ["x-csrf"],
+    });
+    const preflight = await rawRequest(open.server, list, from, "OPTIONS");
+    expect(preflight.headers).toMatchObject({
+      "access-control-allow-origin": "https://app.example",
+      "access-control-allow-credentials": "true",
+      "access-control-allow-headers":
+        "authorization, content-type, idempotency-key, last-event-id, x-csrf",
+    });
+    const [answer, stranger, own] = [
+      await rawRequest(open.server, list, from),
+      await rawRequest(open.server, list, { origin: "https://evil.example" }),
+      await rawRequest(open.server, list),
+    ];
+    expect(answer.headers["access-control-allow-credentials"]).toBe("true");
+    for (const { headers } of [stranger, own])
+      expect(headers["access-control-allow-credentials"]).toBeUndefined();
+    for (const useless of [{ credentials: true }, { allowHeaders: ["x-csrf"] }])
+      expect(() => createServer(open.runtime, useless)).toThrow(/`origins` names none/);
+  });
+
   it("refuses a form of another page: it cannot post JSON", async () => {
     await using open = await serving(agent(), { token: false });
     const answer = await fetch(`${open.server.url}/api/sessions`, {

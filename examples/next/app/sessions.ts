@@ -9,7 +9,7 @@ async function open(): Promise<Server> {
     agent: { model: offlineModel(), instructions: "Be brief." },
     recovery: "continue",
   });
-  // In a product: `authorize` asks your accounts.
+  // In a product: `authorize` asks your accounts, and `hosts` has the names in the addresses of your page.
   return createServer(runtime, { token: false });
 }
 
