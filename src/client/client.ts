@@ -7,12 +7,14 @@ import { serverCommands } from "./command-table.ts";
 import { methodsOf, sessionClient, type SessionClient } from "./session-client.ts";
 
 interface SessionQuery {
-  /** The last name of the previous page. */
+  /** `next` of the previous page. */
   readonly after?: string;
   readonly prefix?: string;
   readonly status?: ListedSession["status"];
   /** Metadata that the sessions must have. */
   readonly where?: JsonObject;
+  /** Whether sessions without a message are listed. Default: false. */
+  readonly empty?: boolean;
   readonly limit?: number;
 }
 
@@ -34,7 +36,7 @@ export interface Client extends Pick<SessionClient, "approve" | "deny" | "answer
   session(id: string): SessionClient;
   /** Creates a session, or opens the one of that id. `options` are for a new one. */
   createSession(id?: string, options?: NewSession): Promise<SessionClient>;
-  /** Sessions by name, a page at a time; `next` is the `after` of the next page. */
+  /** Sessions, newest first, a page at a time; `next` is the `after` of the next page. */
   sessions(
     query?: SessionQuery,
   ): Promise<{ readonly sessions: readonly ListedSession[]; readonly next?: string }>;

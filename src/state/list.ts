@@ -18,6 +18,8 @@ export interface SessionQuery {
   readonly status?: ListedSession["status"] | readonly ListedSession["status"][];
   /** The beginning of their ids. */
   readonly prefix?: string;
+  /** Whether sessions without a message are listed. Default: true. */
+  readonly empty?: boolean;
   /** The last row of the previous page: the list continues after it. */
   readonly after?:
     | Pick<ListedSession, "session" | "createdAt" | "updatedAt" | "lastTurnAt">
@@ -65,14 +67,24 @@ function placeOf(row: After): Ordered {
   return { session: row.session, time: timeOf(row) };
 }
 
+/** One that cannot be read counts as one with messages. */
+export function isEmpty({
+  messages,
+  problem,
+}: Pick<ListedSession, "messages" | "problem">): boolean {
+  return messages === 0 && problem === undefined;
+}
+
 /** Whether a row passes the filters of a query. */
 export function isListed(
   row: ListedSession,
   where: JsonObject | undefined,
   statuses: ReadonlySet<string> | undefined,
+  empty: boolean,
 ): boolean {
   return (
     row.problem?.code !== "SESSION_DELETED" &&
+    (empty || !isEmpty(row)) &&
     (statuses === undefined || statuses.has(row.status)) &&
     differentKey(row.metadata, where) === undefined
   );
@@ -85,7 +97,7 @@ export function isListed(
  */
 export async function* querySessions(
   log: EventLog,
-  { where, status, prefix = "", after, limit = Infinity }: SessionQuery,
+  { where, status, prefix = "", empty = true, after, limit = Infinity }: SessionQuery,
 ): AsyncGenerator<SessionRow, void, void> {
   const statuses = status === undefined ? undefined : new Set([status].flat());
   const entries = await Array.fromAsync(log.list({ prefix }));
@@ -95,7 +107,7 @@ export async function* querySessions(
   for (const [index, entry] of entries.entries()) {
     const row = await listedSession(log, entry);
     const isNext = after === undefined || inOrder(placeOf(after), placeOf(row)) < 0;
-    if (isNext && isListed(row, where, statuses)) {
+    if (isNext && isListed(row, where, statuses, empty)) {
       const place = found.findIndex((one) => inOrder(placeOf(row), placeOf(one)) < 0);
       found.splice(place === -1 ? found.length : place, 0, row);
     }

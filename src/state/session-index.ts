@@ -7,6 +7,7 @@ import type { EventLog, JsonObject, SessionEntry } from "../events/index.ts";
 import type { SessionSummary } from "../projections/index.ts";
 import {
   inOrder,
+  isEmpty,
   isListed,
   timeOf,
   withQuestions,
@@ -21,6 +22,7 @@ interface Place {
   readonly time: number;
   readonly createdAt: number;
   readonly status: ListedSession["status"];
+  readonly isEmpty: boolean;
   /** The lists that have it: all sessions, and those with the same value of an indexed key. */
   readonly lists: readonly string[];
 }
@@ -81,6 +83,7 @@ export class SessionIndex implements Disposable {
     where,
     status,
     prefix = "",
+    empty = true,
     after,
     limit = Infinity,
   }: SessionQuery): AsyncGenerator<SessionRow, void, void> {
@@ -95,10 +98,11 @@ export class SessionIndex implements Disposable {
       const place = list[last === undefined ? 0 : firstAfter(list, last)];
       if (place === undefined) return;
       last = place;
-      const mayFit = statuses === undefined || statuses.has(place.status);
+      const mayFit =
+        (statuses === undefined || statuses.has(place.status)) && (empty || !place.isEmpty);
       if (!mayFit || !place.session.startsWith(prefix)) continue;
       const row = await rowOf(this.#log, place);
-      if (row === undefined || !isListed(row, where, statuses)) continue;
+      if (row === undefined || !isListed(row, where, statuses, empty)) continue;
       yield await withQuestions(this.#log, row);
       left -= 1;
     }
@@ -141,7 +145,14 @@ export class SessionIndex implements Disposable {
   #put(row: ListedSession | (SessionSummary & Omit<SessionEntry, "revision">)): void {
     const { session, createdAt, status, metadata } = row;
     const before = this.#places.get(session);
-    const place = { session, createdAt, status, time: timeOf(row), lists: this.#listsOf(metadata) };
+    const place = {
+      session,
+      createdAt,
+      status,
+      isEmpty: isEmpty(row),
+      time: timeOf(row),
+      lists: this.#listsOf(metadata),
+    };
     if (before !== undefined && isSame(before, place)) return;
     this.#remove(before);
     this.#places.set(session, place);
@@ -205,6 +216,7 @@ function isSame(one: Place, other: Place): boolean {
   return (
     one.time === other.time &&
     one.status === other.status &&
+    one.isEmpty === other.isEmpty &&
     one.lists.length === other.lists.length &&
     one.lists.every((name, index) => name === other.lists[index])
   );

@@ -42,7 +42,7 @@ describe("sessions over HTTP", () => {
       next: z.string().optional(),
     });
     const names = async (query: string) => {
-      const { sessions, next } = page.parse(await open.json(`/api/sessions?${query}`));
+      const { sessions, next } = page.parse(await open.json(`/api/sessions?empty=true&${query}`));
       return [sessions.map(({ session }) => session), next] as const;
     };
     const [newest, next = ""] = await names("limit=2");
@@ -56,6 +56,34 @@ describe("sessions over HTTP", () => {
     expect(await names("status=closed")).toEqual([[], undefined]);
   });
 
+  it("are listed once they have a message, and a page that loads a chat creates none", async () => {
+    await using open = await serving(saying());
+    const listed = async (query = ""): Promise<readonly string[]> =>
+      z
+        .object({ sessions: z.array(z.object({ session: z.string() })) })
+        .parse(await open.json(`/api/sessions${query}`))
+        .sessions.map(({ session }) => session);
+    expect(await open.json("/api/chat/new/messages")).toEqual({
+      messages: [],
+      more: false,
+      position: 0,
+      queue: [],
+    });
+    expect((await open.ask("/api/chat/new/stream")).status).toBe(204);
+    expect(await Array.fromAsync(open.runtime.log.list())).toEqual([]);
+    await open.ask("/api/sessions", { body: { id: "empty" } });
+    // From the log at first, then from the index.
+    for (let time = 0; time < 2; time++) {
+      expect([await listed(), await listed("?empty=true")]).toEqual([[], ["empty"]]);
+      await listed("?status=idle");
+    }
+    await open.ask("/api/sessions/empty/queue", { body: { message: "Hi" } });
+    expect(await listed()).toEqual(["empty"]);
+    expect((await open.ask("/api/chat/new/messages?before=m")).status).toBe(404);
+    await open.ask("/api/sessions/empty?cancel=true", { method: "DELETE" });
+    expect((await open.ask("/api/chat/empty/messages")).status).toBe(410);
+  });
+
   it("are listed by their metadata", async () => {
     await using open = await serving(saying());
     for (const [id, userId] of [
@@ -66,7 +94,7 @@ describe("sessions over HTTP", () => {
       await open.ask("/api/sessions", { body: { id, metadata: { userId, plan: "free" } } });
     const where = encodeURIComponent(JSON.stringify({ userId: "u-1" }));
     const listed = z.object({ sessions: z.array(z.looseObject({ session: z.string() })) });
-    const { sessions } = listed.parse(await open.json(`/api/sessions?where=${where}`));
+    const { sessions } = listed.parse(await open.json(`/api/sessions?empty=true&where=${where}`));
     expect(sessions.map(({ session }) => session).toSorted()).toEqual(["a", "c"]);
     expect(sessions[0]).toMatchObject({ metadata: { plan: "free" } });
     expect((await open.ask("/api/sessions?where=u-1")).status).toBe(400);
@@ -82,13 +110,17 @@ describe("sessions over HTTP", () => {
       sessions: z.array(z.object({ session: z.string() })),
       next: z.string().optional(),
     });
-    const first = page.parse(await open.json("/api/sessions?limit=2"));
-    const second = page.parse(await open.json(`/api/sessions?limit=2&after=${first.next}`));
+    const first = page.parse(await open.json("/api/sessions?empty=true&limit=2"));
+    const second = page.parse(
+      await open.json(`/api/sessions?empty=true&limit=2&after=${first.next}`),
+    );
     expect(first.sessions).toHaveLength(2);
     const all = [...first.sessions, ...second.sessions].map(({ session }) => session);
     expect(all.toSorted()).toEqual(mine);
     expect(second.next).toBe(undefined);
-    expect(page.parse(await open.json("/api/sessions?prefix=bob/")).sessions).toEqual([]);
+    expect(page.parse(await open.json("/api/sessions?empty=true&prefix=bob/")).sessions).toEqual(
+      [],
+    );
   });
 
   it("are rewound, checked out, forked and run again", async () => {

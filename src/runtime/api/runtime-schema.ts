@@ -64,6 +64,7 @@ export const sessionQuerySchema: z.ZodType = optionsOf<SessionQuery>(
     where: metadataSchema,
     status: z.union([status, z.array(status)], "a status or a list of them"),
     prefix: text,
+    empty: flag,
     after: implementation(
       { session: name, createdAt: time, updatedAt: time },
       { lastTurnAt: time },

@@ -88,7 +88,7 @@ export function chatRoutes(): readonly Route[] {
       action: "read",
       audience: "user",
       summary:
-        "The newest messages of the active branch, oldest first, for `useChat({ messages })`; `before` asks for an earlier page.",
+        "The newest messages of the active branch, oldest first, for `useChat({ messages })`; `before` asks for an earlier page. A chat before its first message has none.",
       query: z.strictObject({
         limit: numberQuery.pipe(z.int().min(1).max(MOST_MESSAGES)).optional(),
         before: z.string().min(1).optional(),
@@ -99,6 +99,7 @@ export function chatRoutes(): readonly Route[] {
         position: z.int(),
         queue: z.array(z.looseObject({ id: z.string() })),
       }),
+      absent: noMessages,
       handle: async ({ query: { limit = 50, before }, open, runtime, session, ...call }) => {
         const { position, queue } = await (await open()).view();
         const all = await folds.messages(runtime.log, call, position);
@@ -114,6 +115,11 @@ export function chatRoutes(): readonly Route[] {
 /** What the AI SDK takes for a chat without a reply. */
 function nothing(): Response {
   return new Response(null, { status: 204 });
+}
+
+/** A page that loads creates no session: its first message does. */
+function noMessages(): Response {
+  return json({ messages: [], more: false, position: 0, queue: [] });
 }
 
 function hasReply({ history, state: { value } }: SessionView): boolean {

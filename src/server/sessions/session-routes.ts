@@ -64,12 +64,13 @@ export function sessionRoutes(): readonly Route[] {
       action: "list",
       audience: "user",
       summary:
-        "Sessions, newest first by the beginning of their last turn, a page at a time. `after` is the `next` of the previous page; `where` is a JSON object of metadata that they must have.",
+        "Sessions, newest first by the beginning of their last turn, a page at a time. `after` is the `next` of the previous page; `where` is a JSON object of metadata that they must have. Sessions without a message come with `empty=true` only.",
       query: z.strictObject({
         after: cursorQuery.optional(),
         prefix: z.string().optional(),
         status: z.enum(statuses).optional(),
         where: metadataQuery.optional(),
+        empty: z.enum(["true", "false"]).optional(),
         limit: numberQuery.pipe(z.int().min(1).max(MOST_ROWS)).optional(),
       }),
       answer: z.object({ sessions: z.array(row), next: z.string().optional() }),
@@ -155,6 +156,7 @@ interface Page {
   readonly prefix?: string | undefined;
   readonly status?: ListedSession["status"] | undefined;
   readonly where?: JsonObject | undefined;
+  readonly empty?: "true" | "false" | undefined;
   readonly limit?: number | undefined;
 }
 
@@ -164,14 +166,15 @@ async function page(
     Call,
     "runtime" | "mayRead" | "where" | "storedPrefix" | "shownSession" | "hide" | "audience"
   >,
-  { after, prefix, status, where: asked, limit = 50 }: Page,
+  { after, prefix, status, where: asked, empty, limit = 50 }: Page,
 ): Promise<{ readonly sessions: readonly object[]; readonly next?: string }> {
   const { runtime, mayRead, where: permitted } = call;
   const sessions: SessionRow[] = [];
   const shown = (): readonly object[] => sessions.map((row) => shownRow(row, call));
   const where = permitted === undefined ? asked : bothMetadata(asked, permitted);
   if (permitted !== undefined && where === undefined) return { sessions: [] };
-  const query = defined({ after, prefix: prefix && call.storedPrefix(prefix), status, where });
+  const named = defined({ after, prefix: prefix && call.storedPrefix(prefix), status, where });
+  const query = { ...named, empty: empty === "true" };
   for await (const found of runtime.sessions(query)) {
     if (permitted === undefined && !(await mayRead(found.session))) continue;
     const last = sessions.at(-1);
