@@ -11,6 +11,12 @@ import { followEvents, waitFor } from "./server-events.ts";
 
 type SendOptions = Parameters<ChatTransport<UIMessage>["sendMessages"]>[0];
 
+/** The newest turn and message that a page has shown. */
+interface Shown {
+  readonly turn?: number;
+  readonly messageId?: string;
+}
+
 /**
  * Connects `useChat` with sessions: the id of the chat is the id of the session. Lost connections and a
  * restarted server do not disturb the page. `stop` cancels the turn. A message that is sent while a turn runs
@@ -27,6 +33,7 @@ export function chatTransport<Message extends UIMessage = UIMessage>({
 }: Client): ChatTransport<Message> {
   /** The newest resumed stream of each chat: it takes over from the one before. */
   const resumed = new Map<string, AbortSignal>();
+  const shown = new ShownHeads();
   return {
     resumeStreamIsReplay: true,
 
@@ -36,7 +43,14 @@ export function chatTransport<Message extends UIMessage = UIMessage>({
         method: "POST",
         path: "/api/chat",
         headers: { "idempotency-key": key, ...plainHeaders(headers) },
-        body: { id: chatId, messages: posted(messages), trigger, messageId, ...body },
+        body: {
+          id: chatId,
+          messages: posted(messages),
+          trigger,
+          messageId,
+          basedOn: shown.before({ chatId, messages, trigger, messageId }),
+          ...body,
+        },
       };
       const over = new AbortController();
       const answered = Promise.withResolvers<void>();
@@ -51,7 +65,8 @@ export function chatTransport<Message extends UIMessage = UIMessage>({
         await stopTurn(http, chatId);
       };
       const release = whenAborted(abortSignal, () => void stop());
-      const reply = replyChunks(http, chatId, ask, over.signal, answered.resolve);
+      const begun = (turn: number): void => shown.begun(chatId, turn);
+      const reply = replyChunks(http, chatId, ask, over.signal, begun, answered.resolve);
       const chunks = until(reply, release);
       // The message is sent now, not when its reply is read.
       const first = chunks.next();
@@ -68,7 +83,8 @@ export function chatTransport<Message extends UIMessage = UIMessage>({
       const releases = [whenAborted(abortSignal, () => left.abort(abortSignal?.reason))];
       resumed.set(chatId, signal);
       const forget = (): boolean => resumed.get(chatId) === signal && resumed.delete(chatId);
-      const reply = replyChunks(http, chatId, () => request, signal);
+      const begun = (turn: number): void => shown.begun(chatId, turn);
+      const reply = replyChunks(http, chatId, () => request, signal, begun);
       const chunks = until(reply, () => {
         for (const release of releases) release();
         // After an abort, the turn is stopped unless another stream has replaced this one.
@@ -122,6 +138,7 @@ async function* replyChunks(
   chatId: string,
   first: () => Asked,
   signal: AbortSignal | undefined,
+  onTurn: (turn: number) => void,
   onAnswer?: () => void,
 ): AsyncGenerator<UIMessageChunk, void, void> {
   let turn: number | undefined;
@@ -145,6 +162,7 @@ async function* replyChunks(
       // Each connection begins with the start of the message.
       if (turn === undefined) yield chunk;
       turn = turnOf(chunk.messageMetadata) ?? turn;
+      if (turn !== undefined) onTurn(turn);
     } else if (skip > 0) skip--;
     else {
       since++;
@@ -160,6 +178,43 @@ async function* replyChunks(
 function turnOf(metadata: unknown): number | undefined {
   if (typeof metadata !== "object" || metadata === null || !("turn" in metadata)) return undefined;
   return typeof metadata.turn === "number" ? metadata.turn : undefined;
+}
+
+/**
+ * What each chat has shown, which its requests are based on. `useChat` takes away what follows an edited message or a
+ * reply that is run again before it asks the transport, so the newest of it is kept here.
+ */
+class ShownHeads {
+  /** Without a value from an edit or another reply until that reply begins: nothing newer is shown. */
+  readonly #heads = new Map<string, Shown | undefined>();
+
+  /** What the page has shown before a request; undefined lets the server compare the messages. */
+  before({
+    chatId,
+    messages,
+    trigger,
+    messageId,
+  }: Pick<SendOptions, "chatId" | "messages" | "trigger" | "messageId">): Shown | undefined {
+    if (messages.at(-1)?.role !== "user") return undefined;
+    const known = this.#heads.get(chatId);
+    if (trigger === "regenerate-message" || messageId !== undefined) {
+      this.#heads.set(chatId, undefined);
+      return known;
+    }
+    const isReplaced = this.#heads.has(chatId) && known === undefined;
+    this.#heads.set(chatId, newestOf(messages));
+    return isReplaced ? undefined : newestOf(messages.slice(0, -1));
+  }
+
+  begun(chatId: string, turn: number): void {
+    this.#heads.set(chatId, { ...this.#heads.get(chatId), turn });
+  }
+}
+
+function newestOf(messages: readonly UIMessage[]): Shown {
+  const turn = turnOf(messages.findLast(({ role }) => role === "assistant")?.metadata) ?? 0;
+  const messageId = messages.findLast(({ role }) => role === "user")?.id;
+  return { turn, ...(messageId === undefined ? {} : { messageId }) };
 }
 
 /** Cancels the running turn, even if the server is unreachable at the moment. */

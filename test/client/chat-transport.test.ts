@@ -135,6 +135,42 @@ describe("a reply", () => {
   });
 });
 
+it("a request says what its page has shown, also of what an edit or another reply takes away", async () => {
+  const reply = (turn: number) =>
+    stream([frame({ ...start, messageMetadata: { turn, position: 9, startedAt: 1 } }, 9), done]);
+  const server = new ScriptedServer(...[1, 2, 3, 4, 5].map(reply), reply(5));
+  const transport = transportOf(server);
+  const shown = (turn: number): UIMessage => ({
+    ...said(`reply-${turn}`, "assistant"),
+    metadata: { turn },
+  });
+  const sent = async (options: Sent) => await chunksOf(send(transport, options));
+  await sent({ messages: [said("a")] });
+  await sent({ messages: [said("a"), shown(1), said("b")] });
+  await sent({ messages: [said("a")], trigger: "regenerate-message", messageId: "reply-1" });
+  await sent({ messages: [said("a")], messageId: "a" });
+  // Two at once: the second comes before the first one's reply.
+  const edited = send(transport, { messages: [said("a")], messageId: "a" });
+  const next = send(transport, { messages: [said("a"), said("c")] });
+  await Promise.all([chunksOf(edited), chunksOf(next)]);
+  expect(server.seen.map(({ body }) => body)).toMatchObject([
+    { basedOn: { turn: 0 } },
+    { basedOn: { turn: 1, messageId: "a" } },
+    { basedOn: { turn: 2, messageId: "b" } },
+    { basedOn: { turn: 3 } },
+    { basedOn: { turn: 4 } },
+    expect.not.objectContaining({ basedOn: expect.anything() }),
+  ]);
+});
+
+it("a page that has resumed a reply edits on its basis", async () => {
+  const server = new ScriptedServer(stream([frame(start, 9), done]), stream([done]));
+  const transport = transportOf(server);
+  await chunksOf(transport.reconnectToStream({ chatId: "s" }));
+  await chunksOf(send(transport, { messages: [said("a")], messageId: "a" }));
+  expect(server.seen[1]?.body).toMatchObject({ basedOn: { turn: 2 } });
+});
+
 describe("a stop", () => {
   it("stops the turn once the server has the message", async () => {
     const answered = Promise.withResolvers<void>();

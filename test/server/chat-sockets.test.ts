@@ -56,7 +56,8 @@ describe("`WebSocketChatTransport`", () => {
     await chat.sendMessage({ text: "And?" });
     await chat.regenerate();
     const [first] = chat.messages;
-    await chat.sendMessage({ text: "Ho", messageId: first?.id ?? "" });
+    const edit = { text: "Ho", messageId: first?.id ?? "" };
+    await chat.sendMessage(edit, { body: { basedOn: { turn: 3 } } });
     expect(errors).toEqual([]);
     expect(chat.messages.map(({ id }) => id)).toEqual([first?.id, "reply-4"]);
     const { messages } = await page(open);

@@ -349,6 +349,83 @@ describe("a posted chat", () => {
     await isRefused({ messages: [user("m1", "one"), system] });
   });
 
+  const reply = (id: string) => ({ id, role: "assistant", parts: [] });
+  const one = [user("m1", "one"), reply("reply-1")];
+  const both = [...one, user("m2", "two"), reply("reply-2")];
+
+  it.each([
+    ["sends", { messages: [...one, user("m3", "x")] }],
+    ["sends and says what it shows", { messages: [user("m3", "x")], basedOn: { turn: 1 } }],
+    ["regenerates", { messages: one.slice(0, 1), trigger: "regenerate-message" }],
+    ["edits", { messages: [user("m1", "x")], messageId: "m1" }],
+    ["edits under another id", { messages: [user("m3", "x")], messageId: "m1" }],
+    [
+      "edits and says what it shows",
+      { messages: [user("m1", "x")], messageId: "m1", basedOn: { turn: 1, messageId: "m1" } },
+    ],
+  ])("of a page that is behind is refused, and records nothing: it %s", async (_, body) => {
+    await using open = await serving(texts("A.", "B."));
+    await post(open, { messages: [user("m1", "one")] });
+    await post(open, { messages: [...one, user("m2", "two")] });
+    const position = await open.runtime.log.revision("c");
+    expect(await post(open, body)).toMatchObject([
+      409,
+      { code: "STALE", details: { head: { turn: 2, messageId: "m2" } } },
+    ]);
+    expect(await open.runtime.log.revision("c")).toBe(position);
+  });
+
+  it.each([
+    [
+      "the reply to the newest message",
+      { messages: [...both.slice(0, 2), both[3], user("m3", "x")] },
+    ],
+    ["the newest message alone", { messages: [...both.slice(0, 3), user("m3", "x")] }],
+    ["what it does not say", { messages: [user("m3", "x")] }],
+    ["the newest turn", { messages: [user("m1", "x")], messageId: "m1", basedOn: { turn: 2 } }],
+    [
+      "the newest message, whose turn it has not seen yet",
+      {
+        messages: [user("m1", "x")],
+        messageId: "m1",
+        basedOn: { turn: 1, messageId: "m2" },
+      },
+    ],
+  ])("is taken from a page that shows %s", async (_, body) => {
+    await using open = await serving(texts("A.", "B.", "C."));
+    await post(open, { messages: [user("m1", "one")] });
+    await post(open, { messages: [...one, user("m2", "two")] });
+    const [status, text] = await post(open, body);
+    expect([status, text]).toMatchObject([200, expect.stringContaining("C.")]);
+    // Repeated without an answer, it does nothing twice.
+    const position = await open.runtime.log.revision("c");
+    expect(await post(open, body)).toEqual([status, text]);
+    expect(await open.runtime.log.revision("c")).toBe(position);
+  });
+
+  it("regenerates for a page that shows the newest turn, once for each key", async () => {
+    await using open = await serving(texts("A.", "B.", "C."));
+    await post(open, { messages: [user("m1", "one")] });
+    await post(open, { messages: [...one, user("m2", "two")] });
+    const body = {
+      id: "c",
+      messages: one.slice(0, 1),
+      trigger: "regenerate-message",
+      basedOn: { turn: 2, messageId: "m2" },
+    };
+    for (const [key, status] of [
+      ["k1", 200],
+      ["k1", 200],
+      ["k2", 409],
+    ] as const) {
+      const answer = await open.ask("/api/chat", { body, headers: { "idempotency-key": key } });
+      expect([answer.status, await answer.text()]).toEqual([
+        status,
+        expect.stringContaining(status === 200 ? "C." : "STALE"),
+      ]);
+    }
+  });
+
   it("may name another message that it replaces", async () => {
     await using open = await serving(texts("A.", "B."));
     await post(open, { messages: [user("m1", "one")] });

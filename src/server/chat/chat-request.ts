@@ -5,7 +5,7 @@
 
 import { TurnlogError, defined } from "../../events/index.ts";
 import type { Session, StreamOptions } from "../../runtime/index.ts";
-import type { SendOptions } from "../../commands/index.ts";
+import type { Seen, SendOptions } from "../../commands/index.ts";
 import type { SessionView } from "../../state/index.ts";
 import type { Call } from "../route/route.ts";
 import { messageInput } from "../sessions/posted-message.ts";
@@ -41,12 +41,28 @@ export async function answerChat(call: ChatCall, body: PostedChat): Promise<Repl
   const active = new ActiveIds(view);
   active.assertAll(earlier);
   if (last.role !== "user") return await answered(call, session, view, active, last);
+  const isKnown = active.has(last) || (await wasAccepted(session, last.id));
+  const shown = earlier.filter(({ role }) => role !== "system");
+  const edited = body.messageId === undefined ? undefined : active.current(body.messageId);
+  if (edited !== undefined) shown.push({ id: edited, role: "user", parts: [] });
+  // A new message that comes alone says nothing about what its page shows.
+  const isCompared = !isKnown && (body.basedOn !== undefined || shown.length > 0);
+  const seen = isCompared ? active.seenBy(body.basedOn, shown) : undefined;
   const asked = earlier.at(-1);
   if (asked?.role === "assistant") await answerWaiting(call, session, view, active, asked);
-  const isKnown = active.has(last) || (await wasAccepted(session, last.id));
   if (body.trigger === "regenerate-message" && isKnown)
     return await regenerated(call, session, active, body, last);
-  return await sent(call, session, active, body, last, isKnown);
+  if (isKnown) return await sentAgain(call, session, active, body, last);
+  const input = await messageInput(call, partsOf(session.id, last));
+  if (body.messageId !== undefined && body.messageId !== last.id && edited === undefined)
+    throw active.stale(body.messageId);
+  if (edited !== undefined) await call.allow("rewind");
+  await session.send(input, {
+    ...sendOptions(call, body, seen),
+    id: last.id,
+    ...defined({ replaces: edited }),
+  });
+  return { session, stream: { messageId: last.id } };
 }
 
 async function firstMessage(
@@ -65,48 +81,47 @@ async function firstMessage(
   }
   const input = await messageInput(call, partsOf(call.session, last));
   const session = await call.open({ create: true, agent: body.agent });
-  await session.send(input, { id: last.id, ...sendOptions(call, body) });
+  await session.send(input, { id: last.id, ...sendOptions(call, body, seenIn(body)) });
   return { session, stream: { messageId: last.id } };
 }
 
-function sendOptions({ by }: ChatCall, { delivery, basedOn }: PostedChat): SendOptions {
+/** What the page says that it has shown, as a command takes it. */
+function seenIn({ basedOn: { turn, messageId } = {} }: PostedChat): Seen | undefined {
+  if (turn !== undefined) return { turn };
+  return messageId === undefined ? undefined : { messageId };
+}
+
+function sendOptions(
+  { by }: ChatCall,
+  { delivery }: PostedChat,
+  basedOn: Seen | undefined,
+): SendOptions {
   return defined({ delivery, basedOn, ...by });
 }
 
-async function sent(
+/** A message that the session has: the same once more, or its edit. */
+async function sentAgain(
   call: ChatCall,
   session: Session,
   active: ActiveIds,
   body: PostedChat,
   last: PostedMessage,
-  isKnown: boolean,
 ): Promise<Reply> {
   const input = await messageInput(call, partsOf(session.id, last));
-  const options = sendOptions(call, body);
-  const { messageId: edited } = body;
-  const id = active.current(last.id) ?? last.id;
-  const reply = (messageId: string): Reply => ({ session, stream: { messageId } });
-  if (isKnown) {
-    // A page that is behind another tab may show the message of a branch that was left.
-    if (active.current(last.id) === undefined) throw active.stale(last.id);
-    try {
-      await session.send(input, { id });
-      return reply(id);
-    } catch (error) {
-      if (!isConflict(error) || edited !== last.id) throw error;
-    }
-    await call.allow("rewind");
-    const revision = nextRevision(id);
-    await session.send(input, { ...options, id: revision, replaces: id });
-    return reply(revision);
+  const id = active.current(last.id);
+  // A page that is behind another tab may show the message of a branch that was left.
+  if (id === undefined) throw active.stale(last.id);
+  try {
+    await session.send(input, { id });
+    return { session, stream: { messageId: id } };
+  } catch (error) {
+    if (!isConflict(error) || body.messageId !== last.id) throw error;
   }
-  const replaced = edited === undefined ? undefined : active.current(edited);
-  if (edited !== undefined && edited !== last.id && replaced === undefined)
-    throw active.stale(edited);
-  if (replaced !== undefined) await call.allow("rewind");
-  const replaces = replaced === undefined ? {} : { replaces: replaced };
-  await session.send(input, { ...options, id: last.id, ...replaces });
-  return reply(last.id);
+  const seen = active.seenBy(body.basedOn, body.messages);
+  await call.allow("rewind");
+  const revision = nextRevision(id);
+  await session.send(input, { ...sendOptions(call, body, seen), id: revision, replaces: id });
+  return { session, stream: { messageId: revision } };
 }
 
 function isConflict(error: unknown): boolean {
@@ -117,7 +132,7 @@ async function regenerated(
   call: ChatCall,
   session: Session,
   active: ActiveIds,
-  { messageId: reply, basedOn }: PostedChat,
+  { messageId: reply, basedOn, messages }: PostedChat,
   last: PostedMessage,
 ): Promise<Reply> {
   const messageId = active.current(last.id);
@@ -126,12 +141,13 @@ async function regenerated(
   const isReply = reply !== undefined && reply.startsWith("reply-");
   // That reply was replaced before, by this request or in another tab.
   if (isReply && active.turnOf(reply) === undefined) return { session, stream };
+  const seen = active.seenBy(basedOn, messages);
   await call.allow("rewind");
   const key = call.request.headers.get("idempotency-key");
   await session.regenerate({
     messageId,
     ...(key === null || key === "" ? {} : { idempotencyKey: key }),
-    ...(basedOn === undefined ? {} : { basedOn }),
+    ...defined({ basedOn: seen }),
     ...call.by,
   });
   return { session, stream };

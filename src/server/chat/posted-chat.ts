@@ -3,7 +3,7 @@
 import { z } from "zod";
 import { TurnlogError } from "../../events/index.ts";
 import type { Session } from "../../runtime/index.ts";
-import { basedOn, type Seen } from "../../commands/index.ts";
+import type { Seen } from "../../commands/index.ts";
 import type { SessionView } from "../../state/index.ts";
 import { postedParts, type PostedPart } from "../sessions/posted-message.ts";
 
@@ -12,6 +12,12 @@ export interface PostedMessage {
   readonly id: string;
   readonly role: "system" | "user" | "assistant";
   readonly parts: readonly { readonly type: string }[];
+}
+
+/** One of them is enough: a page shows a message before its reply begins, and a reply may answer the message of another tab. */
+interface Shown {
+  readonly turn?: number;
+  readonly messageId?: string;
 }
 
 /** The body of `POST /api/chat`. */
@@ -23,7 +29,8 @@ export interface PostedChat {
   /** The message that is edited, or the reply that is run again. */
   readonly messageId?: string;
   readonly delivery?: "steer" | "follow-up";
-  readonly basedOn?: Seen;
+  /** The newest turn and message that the page has shown. */
+  readonly basedOn?: Shown;
   /** The name of the agent of a new session, in a runtime with several. */
   readonly agent?: string;
 }
@@ -43,7 +50,12 @@ export const postedChat: z.ZodType<PostedChat> = z.strictObject({
   trigger: z.enum(["submit-message", "regenerate-message"]).exactOptional(),
   messageId: z.string().min(1).exactOptional(),
   delivery: z.enum(["steer", "follow-up"]).exactOptional(),
-  basedOn: basedOn.exactOptional(),
+  basedOn: z
+    .strictObject({
+      turn: z.int().nonnegative().exactOptional(),
+      messageId: z.string().min(1).exactOptional(),
+    })
+    .exactOptional(),
   agent: z.string().min(1).exactOptional(),
 });
 
@@ -115,17 +127,25 @@ export class ActiveIds {
   /** The newest revision of each message, by the id without its revision. */
   readonly #newest = new Map<string, string>();
   readonly #session: string;
+  readonly #waiting: ReadonlySet<string>;
+  /** The newest message of the active branch. */
+  readonly #last: { readonly id: string; readonly turn: number } | undefined;
+  readonly #turn: number;
   readonly #head: object;
 
   constructor({ session, history, queue, position }: SessionView) {
     for (const { turn } of history) this.#turns.add(turn);
-    const delivered = history.flatMap((item) => (item.kind === "user" ? [item.id] : []));
-    const ids = [...delivered, ...queue.map(({ id }) => id)];
+    const delivered = history.filter((item) => item.kind === "user");
+    const waiting = queue.map(({ id }) => id);
+    const ids = [...delivered.map(({ id }) => id), ...waiting];
     this.#messages = new Set(ids);
     for (const id of ids) this.#newest.set(revisionOf(id).base, id);
     this.#session = session;
     const messageId = ids.at(-1);
-    this.#head = { turn: history.at(-1)?.turn ?? 0, position, ...(messageId && { messageId }) };
+    this.#waiting = new Set(waiting);
+    this.#last = delivered.at(-1);
+    this.#turn = history.at(-1)?.turn ?? 0;
+    this.#head = { turn: this.#turn, position, ...(messageId && { messageId }) };
   }
 
   /**
@@ -155,10 +175,39 @@ export class ActiveIds {
     if (foreign !== undefined) throw this.stale(foreign.id);
   }
 
+  /**
+   * What a command of the page is based on. A page that does not say what it has shown is compared by its messages;
+   * a message that still waits is not on the branch yet, so nobody needs to have shown it.
+   * @throws TurnlogError `STALE` if the page shows neither the newest message of the branch nor the reply to it
+   */
+  seenBy(shown: Shown | undefined, messages: readonly PostedMessage[]): Seen | undefined {
+    const last = this.#last;
+    const now = this.#waiting.size > 0 ? undefined : { turn: this.#turn };
+    if (shown !== undefined) {
+      const { turn = -1, messageId } = shown;
+      if (turn === this.#turn || (messageId !== undefined && this.#waiting.has(messageId)))
+        return now;
+      // The command notices another reply to that message, and a repeated one was not refused the first time.
+      const isLast = messageId !== undefined && messageId === last?.id;
+      if (isLast) return now && { messageId };
+      return turn === -1 && messageId !== undefined ? { messageId } : { turn };
+    }
+    const isLast = ({ id, role }: PostedMessage): boolean =>
+      role === "assistant" ? this.turnOf(id) === last?.turn : this.current(id) === last?.id;
+    if (last === undefined || messages.some(isLast)) return now;
+    throw this.#refusal(
+      `The page shows neither message ${last.id}, the newest of session ${this.#session}, nor the reply to it. If it shows them, send \`basedOn\` along.`,
+    );
+  }
+
   stale(id: string): TurnlogError {
+    return this.#refusal(`Message ${id} is not on the active branch of session ${this.#session}.`);
+  }
+
+  #refusal(why: string): TurnlogError {
     return new TurnlogError(
       "STALE",
-      `Message ${id} is not on the active branch of session ${this.#session}. Load its messages again (GET /api/chat/${this.#session}/messages), and repeat the request if it is still wanted. Nothing was recorded.`,
+      `${why} Load the messages again (GET /api/chat/${this.#session}/messages), and repeat the request if it is still wanted. Nothing was recorded.`,
       { session: this.#session, details: { head: this.#head } },
     );
   }
