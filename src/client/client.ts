@@ -2,6 +2,7 @@
 
 import { TurnlogError, type JsonObject } from "../events/index.ts";
 import type { ListedSession, SessionView } from "../state/index.ts";
+import { followChat, type FollowingChat } from "./follow-chat.ts";
 import { Http, type ClientOptions } from "./http.ts";
 import { serverCommands } from "./command-table.ts";
 import { methodsOf, sessionClient, type SessionClient } from "./session-client.ts";
@@ -48,6 +49,17 @@ export interface Client extends Pick<SessionClient, "approve" | "deny" | "answer
    * @throws TurnlogError `INVALID_INPUT` for the address of another server
    */
   blob(url: string): Promise<Blob>;
+  /**
+   * Shows in a page what other tabs, devices and programs do to its chat: the messages are loaded again after a
+   * change, and a reply that runs is shown as it is written. A page that streams a reply of its own shows the rest
+   * behind it.
+   * @param chat - A `Chat` of the AI SDK that was made outside of a component
+   * @returns what ends it
+   * @example
+   * const chat = new Chat({ id, messages, transport: chatTransport(client) });
+   * const leave = client.followChat(chat);
+   */
+  followChat(chat: FollowingChat): () => void;
   /** For transports: requests with the client's address, token and checks. */
   readonly http: Http;
 }
@@ -64,6 +76,14 @@ export function createClient(options: ClientOptions): Client {
   return {
     http,
     session: (id) => sessionClient(http, id),
+    followChat: (chat) => {
+      const left = new AbortController();
+      followChat(http, chat, left.signal).catch((error: unknown) => {
+        // A page has no place for it: its own requests are refused for the same reason.
+        if (!left.signal.aborted) console.error(error);
+      });
+      return () => left.abort();
+    },
     ...methodsOf<Pick<Client, keyof typeof routes>>(http, routes),
     blob: async (url) => {
       if (!url.startsWith("/api/sessions/"))

@@ -377,6 +377,26 @@ describe("a stream ends with the permission for it, before what comes then leave
     expect(heard).not.toContain("somebody else");
   });
 
+  it("the changes of a chat", async () => {
+    const agent: Agent = { model: scriptedModel([]) };
+    await using runtime = await createRuntime({ memory: true, agent });
+    const session = await runtime.session("s");
+    let may = true;
+    const server = createServer(runtime, { token: false, authorize: () => may });
+    let heard = "";
+    for await (const text of await answered(() => requestTo("GET", "/api/chat/s/changes"))(
+      server,
+    )) {
+      heard += text;
+      if (may) {
+        may = false;
+        await session.setMetadata({ owner: "somebody else" });
+      }
+      if (heard.includes("problem")) break;
+    }
+    expect(heard).toMatch(/^id: 1\ndata: 1\n\nevent: problem\ndata: .*FORBIDDEN/);
+  });
+
   it("and breaks off, to be resumed, where `authorize` fails, which the server reports", async () => {
     const paused = gate();
     const model = scriptedModel(() => saying("early", paused, "late"));

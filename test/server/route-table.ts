@@ -22,6 +22,7 @@ export const table: readonly (readonly [
 ])[] = [
   ["POST /api/chat", "user", "send", "session", chat],
   ["GET /api/chat/{session}/stream", "user", "read", "session"],
+  ["GET /api/chat/{session}/changes", "user", "read", "session"],
   ["POST /api/chat/{session}/stop", "user", "cancel", "session"],
   ["GET /api/chat/{session}/messages", "user", "read", "session"],
   ["GET /api/sessions", "user", "list", "all"],

@@ -9,9 +9,9 @@ import {
   lineRevisions,
   type LineRevisions,
 } from "../../state/index.ts";
-import { encodedEvents } from "../../runtime/index.ts";
+import { encodedEvents, type Session } from "../../runtime/index.ts";
 import { json, numberQuery, route, type Route, type Call } from "../route/route.ts";
-import { eventStream, type ServerSentEvent } from "../streams/event-stream.ts";
+import { eventStream, withProblem, type ServerSentEvent } from "../streams/event-stream.ts";
 import type { Gate } from "../streams/permitted-events.ts";
 import { answerChat, type Reply } from "./chat-request.ts";
 import { postedChat } from "./posted-chat.ts";
@@ -19,6 +19,7 @@ import {
   activeMessages,
   uiEncoder,
   uiMessages,
+  type EventEncoder,
   type SessionMessage,
   type UIMessagesState,
 } from "../../ui/index.ts";
@@ -69,6 +70,31 @@ export function chatRoutes(): readonly Route[] {
         if (untilRest && !hasReply(await session.view())) return nothing();
         const stream = defined({ untilRest, turn, after });
         return chunkStream({ session, stream }, call, "read");
+      },
+    }),
+    route({
+      name: "chatChanges",
+      method: "get",
+      path: "/api/chat/{session}/changes",
+      action: "read",
+      audience: "user",
+      absent: nothing,
+      summary:
+        "The position of each change after the position `after`, then live: all but the words of replies. 204 if there is no chat. A page that follows loads the messages again.",
+      query: z.strictObject({ after: numberQuery.optional() }),
+      answer: {
+        kind: "media",
+        mediaType: "text/event-stream",
+        words: "One event each: `id` and `data` are its position.",
+      },
+      handle: async (call) => {
+        const { runtime, session, query, stream, ended } = call;
+        const opened = await call.open();
+        const revision = await runtime.log.revision(session);
+        const each = Math.min(query.after ?? 0, revision) + 1;
+        const gate = call.gate("read");
+        const positions = (left: AbortSignal) => changes(opened, each, left, gate);
+        return eventStream((left) => withProblem(positions(left), call.problem), stream, {}, ended);
       },
     }),
     route({
@@ -165,6 +191,25 @@ async function* chunks(
     yield { data: JSON.stringify({ type: "error", errorText: detail }) };
   }
   yield { data: "[DONE]" };
+}
+
+/** Says when something changed, and nothing of it. */
+const changeEncoder: EventEncoder<undefined, true> = {
+  initial: () => undefined,
+  encode: (state, { type }) => ({
+    state,
+    chunks: type.startsWith("part.") || type === "tool.progressed" ? [] : [true],
+  }),
+};
+
+async function* changes(
+  session: Session,
+  each: number,
+  left: AbortSignal,
+  gate: Gate,
+): AsyncGenerator<ServerSentEvent, void, void> {
+  for await (const { position } of encodedEvents(session, { each }, changeEncoder, left, gate))
+    yield { id: String(position), data: String(position) };
 }
 
 // The UI messages of sessions for pages that load. Folds of the newest sessions are kept, so that a load

@@ -8,7 +8,7 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { patience, times } from "../../support/runs.ts";
 import { describeAll, describeHere } from "../in-browser.ts";
-import { answer, approvalOf, counted, say, textOf } from "../page-acts.ts";
+import { answer, approvalOf, counted, edit, say, textOf } from "../page-acts.ts";
 import { browserPath, expectLogged, settled, Stage, written } from "../stage.ts";
 
 vi.setConfig({ testTimeout: patience });
@@ -102,6 +102,24 @@ describeAll("a chat in Chromium", () => {
     await expectSame(other, id, 4);
     await stage.reload(page);
     await expectSame(page, id, 4);
+  });
+
+  it("shows in a tab that follows what another one sends, queues, edits and answers", async () => {
+    const [page, id] = await opened("follow");
+    const other = await tab(id, "follow");
+    await say(page, "tell 100");
+    await written(other, 50);
+    await say(page, "tell 7");
+    await expectSame(page, id, 4);
+    await expectSame(other, id, 4);
+    await edit(page, "pay 5");
+    const asked = await approvalOf(other);
+    await answer(page, asked, true);
+    await expectSame(other, id, 4);
+    expect(await textOf(other)).toContain("paid 5");
+    await say(other, "tell 9");
+    await expectSame(other, id, 6);
+    await expectSame(page, id, 6);
   });
 
   it("survives a kill of the server in the middle of a text", async () => {

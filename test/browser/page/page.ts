@@ -3,12 +3,13 @@
  * see what a user sees: messages, status, errors.
  */
 
-import { useChat } from "@ai-sdk/react";
+import { Chat, useChat, type UseChatOptions } from "@ai-sdk/react";
 import {
   DefaultChatTransport,
   lastAssistantMessageIsCompleteWithApprovalResponses,
   lastAssistantMessageIsCompleteWithToolCalls,
   WebSocketChatTransport,
+  type ChatInit,
   type ChatTransport,
   type UIMessage,
 } from "ai";
@@ -36,18 +37,21 @@ const transport = transports[search.get("transport") ?? ""]?.() ?? chatTransport
 /** Every error that the page showed. */
 const errors: string[] = [];
 
-function Chat({ messages: initial }: { readonly messages: UIMessage[] }): ReactNode {
-  const chat = useChat({
+function settings(messages: UIMessage[]): ChatInit<UIMessage> {
+  return {
     id,
-    messages: initial,
+    messages,
     transport,
-    resume: true,
     experimental_queue: search.has("queue"),
     onError: (error) => errors.push(String(error)),
     sendAutomaticallyWhen: (options) =>
       lastAssistantMessageIsCompleteWithApprovalResponses(options) ||
       (search.has("calls") && lastAssistantMessageIsCompleteWithToolCalls(options)),
-  });
+  };
+}
+
+function Page(options: UseChatOptions<UIMessage>): ReactNode {
+  const chat = useChat({ ...options, resume: true });
   Object.assign(globalThis, { chat, errors });
   return createElement("pre", undefined, JSON.stringify(chat.messages, undefined, 1));
 }
@@ -55,5 +59,9 @@ function Chat({ messages: initial }: { readonly messages: UIMessage[] }): ReactN
 const session = await client.createSession(id);
 const { messages } = await session.messages();
 const mode = search.has("strict") ? StrictMode : Fragment;
-const page = createElement(Chat, { messages });
+const options = settings(messages);
+/** A chat that is made outside of its component can be followed. */
+const followed = search.has("follow") ? new Chat(options) : undefined;
+if (followed !== undefined) client.followChat(followed);
+const page = createElement(Page, followed === undefined ? options : { chat: followed });
 createRoot(document.body).render(createElement(mode, undefined, page));
