@@ -52,7 +52,9 @@ export {
   type SessionRow,
   bothMetadata,
   differentKey,
+  inOrder,
   querySessions,
+  timeOf,
   withQuestions,
 } from "./list.ts";
 export {
@@ -61,6 +63,7 @@ export {
   type SessionView,
   absentSession,
   checkPosition,
+  listedSession,
   listSessions,
   outlineOf,
   problemOf,

@@ -320,7 +320,7 @@ const TOGETHER = 256;
  */
 export async function* withSnapshots<Session extends { readonly session: string }>(
   log: Pick<EventLog, "loadSnapshots">,
-  sessions: AsyncIterable<Session>,
+  sessions: AsyncIterable<Session> | Iterable<Session>,
   projection: string,
 ): AsyncGenerator<readonly [Session, Snapshot | undefined]> {
   let together: Session[] = [];

@@ -53,7 +53,7 @@ describeAll("an answer about another position", () => {
     const page = await stage.page(place(one));
     await page.waitForSelector(summaryAt(one - 1));
     const before = await page.textContent(".prompt-body");
-    const held = await hold(page, /\/prompt\?/u);
+    const held = await hold(page, /\/diff\?/u);
     await stage.go(page, place(other));
     await sent(held, 1);
     await page.waitForSelector(".switch >> text=Sent by step 2");

@@ -7,18 +7,15 @@ import { z } from "zod";
 import { verifySession } from "../../archive/verify/index.ts";
 import { readableEvents, TurnlogError, type EventLog } from "../../events/index.ts";
 import { promptDiff, promptMessages } from "../../projections/index.ts";
-import {
-  checkPosition,
-  outlineOf,
-  querySessions,
-  sessionBranches,
-  type ListedSession,
-} from "../../state/index.ts";
+import { checkPosition, differentKey, outlineOf, sessionBranches } from "../../state/index.ts";
 import { claimFork, json, numberQuery, route, type Call, type Route } from "../route/route.ts";
 import { eventsAnswer } from "../streams/permitted-events.ts";
+import { cutChange, cutMessage } from "./cut-messages.ts";
 import { figuresOf, listedCost, newestTurns } from "./figures.ts";
+import { ListedRows, type StudioRow } from "./listed-rows.ts";
 import { mergedEvents } from "./merged-events.ts";
 import { NearStates, replayed } from "./near-states.ts";
+import { sessionSearch } from "./session-search.ts";
 
 const atPosition = z.strictObject({ position: numberQuery.optional() });
 const anything = z.looseObject({});
@@ -32,6 +29,7 @@ const MOST_POSITIONS = 10_000;
 
 export function studioRoutes(canRun: boolean): readonly Route[] {
   const near = new NearStates();
+  const rows = new ListedRows();
   return [
     route({
       name: "studioAbout",
@@ -48,14 +46,13 @@ export function studioRoutes(canRun: boolean): readonly Route[] {
       path: "/api/studio/sessions",
       action: "list",
       summary:
-        "Sessions, newest first, with the calls that they wait for. `after` is the last one of the previous page; `search` matches words of their id, title, model, status or agent.",
+        "Sessions, newest first. `search` has words of their id, title, badge, error, model, agent or metadata, and filters like `status:failed user:ann since:2d`.",
       query: z.strictObject({
         limit: numberQuery.pipe(z.int().min(1).max(2_000)).optional(),
-        after: z.string().optional(),
         search: z.string().optional(),
       }),
       answer: z.object({ sessions: z.array(anything), more: z.boolean() }),
-      handle: async ({ query, ...call }) => json(await newest(call, query)),
+      handle: async ({ query, ...call }) => json(await newest(rows, call, query)),
     }),
     route({
       name: "studioLog",
@@ -124,13 +121,17 @@ export function studioRoutes(canRun: boolean): readonly Route[] {
       method: "get",
       path: "/api/studio/sessions/{session}/prompt",
       action: "read",
-      summary: "The messages that a step would send at a position.",
-      query: atPosition,
+      summary:
+        "The messages that a step would send at a position, long ones cut; with `message`, that one whole.",
+      query: z.strictObject({ position: numberQuery.optional(), message: numberQuery.optional() }),
       answer: z.object({ position: z.int(), messages: z.array(z.unknown()) }),
-      handle: async ({ query: { position: at }, session, runtime: { log } }) => {
+      handle: async ({ query: { position: at, message }, session, runtime: { log } }) => {
         const position = at ?? (await log.revision(session));
         const { history, view } = await near.at(log, session, position);
-        return json({ position, messages: promptMessages(history, view) });
+        const messages = promptMessages(history, view);
+        const shown =
+          message === undefined ? messages.map(cutMessage) : messages.slice(message, message + 1);
+        return json({ position, messages: shown });
       },
     }),
     route({
@@ -138,13 +139,23 @@ export function studioRoutes(canRun: boolean): readonly Route[] {
       method: "get",
       path: "/api/studio/sessions/{session}/diff",
       action: "read",
-      summary: "The difference between the prompts at two positions.",
-      query: z.strictObject({ before: numberQuery, after: numberQuery }),
+      summary:
+        "The difference between the prompts at two positions, long messages cut; with `change`, that one whole.",
+      query: z.strictObject({
+        before: numberQuery,
+        after: numberQuery,
+        change: numberQuery.optional(),
+      }),
       answer: anything,
-      handle: async ({ query: { before, after }, session, runtime: { log } }) => {
+      handle: async ({ query: { before, after, change }, session, runtime: { log } }) => {
         const one = await near.at(log, session, before);
         const other = await near.at(log, session, after);
-        return json({ session, before, after, ...promptDiff(one, other) });
+        const diff = promptDiff(one, other);
+        const changes =
+          change === undefined
+            ? diff.changes.map(cutChange)
+            : diff.changes.slice(change, change + 1);
+        return json({ session, before, after, ...diff, changes });
       },
     }),
     route({
@@ -189,38 +200,26 @@ export function studioRoutes(canRun: boolean): readonly Route[] {
 }
 
 /** `dollars`: the cost at the price of the last model; absent if that is not known. */
-type CostedSession = ListedSession & { readonly dollars?: number };
+type CostedRow = StudioRow & { readonly dollars?: number };
 
 async function newest(
+  rows: ListedRows,
   { runtime: { log }, mayRead, where }: Pick<Call, "runtime" | "mayRead" | "where">,
   {
     limit = 200,
-    after,
     search = "",
-  }: {
-    readonly limit?: number | undefined;
-    readonly after?: string | undefined;
-    readonly search?: string | undefined;
-  },
-): Promise<{ readonly sessions: readonly CostedSession[]; readonly more: boolean }> {
-  const sessions: CostedSession[] = [];
-  const words = search.toLowerCase().split(/\s+/u);
-  let isAfter = after === undefined;
-  for await (const row of querySessions(log, where === undefined ? {} : { where })) {
-    if (isAfter && isFound(row, words) && (where !== undefined || (await mayRead(row.session)))) {
-      if (sessions.length === limit) return { sessions, more: true };
-      const dollars = await listedCost(row);
-      sessions.push(dollars === undefined ? row : { ...row, dollars });
-    }
-    isAfter ||= row.session === after;
+  }: { readonly limit?: number | undefined; readonly search?: string | undefined },
+): Promise<{ readonly sessions: readonly CostedRow[]; readonly more: boolean }> {
+  const sessions: CostedRow[] = [];
+  const isFound = sessionSearch(search, Date.now());
+  for await (const row of rows.newest(log)) {
+    if (differentKey(row.metadata, where) !== undefined || !isFound(row)) continue;
+    if (where === undefined && !(await mayRead(row.session))) continue;
+    if (sessions.length === limit) return { sessions, more: true };
+    const dollars = await listedCost(row);
+    sessions.push(dollars === undefined ? row : { ...row, dollars });
   }
   return { sessions, more: false };
-}
-
-function isFound(row: ListedSession, words: readonly string[]): boolean {
-  const { session, title, model, status, agent } = row;
-  const text = [session, title, model, status, agent].join(" ").toLowerCase();
-  return words.every((word) => text.includes(word));
 }
 
 /** Events that cannot be read, and are left out. */

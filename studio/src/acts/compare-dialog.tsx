@@ -2,11 +2,13 @@
 
 import { useState } from "react";
 import { useSelector } from "@xstate/store-react";
-import { sessionsStore } from "../data/sessions.ts";
+import { findSessions, sessionsStore } from "../data/sessions.ts";
 import type { ListedSession } from "../data/types.ts";
+import { useAsked } from "../data/use-asked.ts";
 import { Dialog } from "../parts/dialog.tsx";
-import { matches } from "../sessions/session-tree.ts";
 import { go } from "../shell/place.ts";
+
+const MOST = 50;
 
 export function CompareDialog({
   session,
@@ -15,13 +17,15 @@ export function CompareDialog({
   readonly session: string;
   readonly onClose: () => void;
 }) {
-  const { sessions } = useSelector(sessionsStore, ({ context }) => context);
+  const listed = useSelector(sessionsStore, ({ context }) => context.sessions);
   const [search, setSearch] = useState("");
+  const found = useAsked(search.trim(), async () => findSessions(search.trim(), MOST));
+  const sessions = found.answer?.sessions ?? listed;
   const own = sessions.find((one) => one.session === session);
   const isRelated = (one: ListedSession): boolean =>
     one.forkedFrom?.session === session || own?.forkedFrom?.session === one.session;
   const others = sessions
-    .filter((one) => one.session !== session && matches(one, search))
+    .filter((one) => one.session !== session)
     .toSorted((one, other) => Number(isRelated(other)) - Number(isRelated(one)));
   return (
     <Dialog title="Compare with" onClose={onClose}>
@@ -33,7 +37,7 @@ export function CompareDialog({
         onChange={({ target }) => setSearch(target.value)}
       />
       <ul className="plain choices">
-        {others.slice(0, 50).map((one) => (
+        {others.slice(0, MOST).map((one) => (
           <li key={one.session}>
             <button
               type="button"

@@ -9,11 +9,13 @@ interface Sessions {
   readonly error?: string;
   readonly sessions: readonly ListedSession[];
   readonly hasMore: boolean;
+  /** What the sessions were searched for. */
+  readonly search: string;
   /** Undefined before the server said it. */
   readonly canRun?: boolean;
 }
 
-const initial: Sessions = { phase: "loading", sessions: [], hasMore: false };
+const initial: Sessions = { phase: "loading", sessions: [], hasMore: false, search: "" };
 const PAGE = 200;
 
 export const sessionsStore = createStore({
@@ -29,6 +31,11 @@ export const sessionsStore = createStore({
 interface Page {
   readonly sessions: readonly ListedSession[];
   readonly more: boolean;
+}
+
+export async function findSessions(text: string, most: number): Promise<Page> {
+  const query = text === "" ? { limit: most } : { limit: most, search: text };
+  return await client.http.json<Page>({ path: "/api/studio/sessions", query });
 }
 
 /** The server finds older sessions by a search. */
@@ -55,10 +62,9 @@ export async function loadSessions(): Promise<void> {
       known ??
       (await client.http.json<{ readonly canRun: boolean }>({ path: "/api/studio/about" })).canRun;
     const asked = search;
-    const query = asked === "" ? { limit } : { limit, search: asked };
-    const page = await client.http.json<Page>({ path: "/api/studio/sessions", query });
+    const page = await findSessions(asked, limit);
     if (asked !== search) return;
-    say({ phase: "ready", sessions: page.sessions, hasMore: page.more, canRun });
+    say({ phase: "ready", sessions: page.sessions, hasMore: page.more, search: asked, canRun });
   } catch (error) {
     const phase = codeOf(error) === "UNAUTHORIZED" ? "signed-out" : "offline";
     say({ phase, error: messageOf(error) });
@@ -70,9 +76,9 @@ export async function loadMoreSessions(): Promise<void> {
   await loadSessions();
 }
 
-const TYPING_MS = 150;
+const TYPING_MS = 80;
 
-/** Asks for the sessions that have all words of a text. The list shows those that it has at once. */
+/** Asks for the sessions that a search finds. The server says what its words mean. */
 export function searchSessions(text: string): void {
   search = text.trim();
   clearTimeout(searching);

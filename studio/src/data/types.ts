@@ -4,7 +4,8 @@ import type { SessionClient } from "../../../src/public/client.ts";
 import type { SessionEvent } from "../../../src/public/events.ts";
 
 type View = Awaited<ReturnType<SessionClient["view"]>>;
-export type Message = View["prompt"][number];
+/** A message of a prompt. `characters`: of its whole content, if it was cut. */
+export type Message = View["prompt"][number] & { readonly characters?: number };
 export type Diff = Awaited<ReturnType<SessionClient["diff"]>>;
 export type Preview = Awaited<ReturnType<SessionClient["preview"]>>;
 type Branch = Awaited<ReturnType<SessionClient["branches"]>>[number];
@@ -31,6 +32,8 @@ export type ListedSession = Omit<View["summary"], never> & {
     readonly position?: number;
   };
   readonly dollars?: number;
+  /** Why its last turn failed. */
+  readonly error?: string;
 };
 
 /** An event of the log, or several deltas of one block as one. */

@@ -1,17 +1,31 @@
-/** The list of sessions with forks below their origins: one tab stop, arrow keys within. */
+/**
+ * The list of sessions with forks below their origins, of which only those in sight are drawn: one tab stop, arrow
+ * keys within.
+ */
 
-import { memo, useId, useMemo, useState, type KeyboardEvent } from "react";
+import { memo, useEffect, useId, useMemo, useRef, useState, type KeyboardEvent } from "react";
+import { useVirtualizer } from "@tanstack/react-virtual";
 import { useSelector } from "@xstate/store-react";
 import { loadMoreSessions, searchSessions, sessionsStore } from "../data/sessions.ts";
+import type { ListedSession } from "../data/types.ts";
 import { ago, dollars, exactTime, plural, tokens } from "../data/words.ts";
 import { Blank, Loading } from "../parts/loading.tsx";
 import { go, placeStore } from "../shell/place.ts";
-import { matches, sessionTree, type TreeRow } from "./session-tree.ts";
+import { sessionTree, type TreeRow } from "./session-tree.ts";
 import { StatusPill } from "./status.tsx";
+
+const ROW_PX = 56;
+/** With the error of its last turn. */
+const ERROR_ROW_PX = 76;
 
 /** Does not follow the position in a session, which moves often. */
 export const SessionList = memo(function SessionList() {
-  const { phase, sessions, hasMore } = useSelector(sessionsStore, ({ context }) => context);
+  const {
+    phase,
+    sessions,
+    hasMore,
+    search: found,
+  } = useSelector(sessionsStore, ({ context }) => context);
   const chosen = useSelector(placeStore, ({ context: { place } }) =>
     place.page === "session" ? place.session : undefined,
   );
@@ -19,14 +33,26 @@ export const SessionList = memo(function SessionList() {
   const [waitingOnly, setWaitingOnly] = useState(false);
   const list = useId();
   const waiting = sessions.filter(isWaiting).length;
+  const isSearching = phase === "loading" || search.trim() !== found;
   const rows = useMemo(
-    () =>
-      sessionTree(
-        sessions.filter((one) => matches(one, search) && (!waitingOnly || isWaiting(one))),
-      ),
-    [sessions, search, waitingOnly],
+    () => sessionTree(waitingOnly ? sessions.filter(isWaiting) : sessions),
+    [sessions, waitingOnly],
   );
+  const scroller = useRef<HTMLDivElement>(null);
+  const virtualizer = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: (at) => (rows[at]?.session.error === undefined ? ROW_PX : ERROR_ROW_PX),
+    overscan: 8,
+  });
+  // Other rows have other heights.
+  useEffect(() => virtualizer.measure(), [virtualizer, rows]);
   const index = rows.findIndex(({ session }) => session.session === chosen);
+  const scroll = useRef(virtualizer);
+  scroll.current = virtualizer;
+  useEffect(() => {
+    if (index >= 0) scroll.current.scrollToIndex(index, { align: "auto" });
+  }, [index]);
   const open = (row: TreeRow | undefined): void => {
     if (row === undefined) return;
     const { place } = placeStore.getSnapshot().context;
@@ -47,8 +73,9 @@ export const SessionList = memo(function SessionList() {
         <input
           id="session-search"
           type="search"
-          placeholder="Search sessions"
+          placeholder="failed user:ann since:2d"
           aria-label="Search sessions"
+          title="Words of the id, title, badge, error, model, agent or metadata. One of them: status:failed, user:ann, tag:x, error:quota. Time: since:2d, until:2026-05-01."
           aria-controls={list}
           value={search}
           onChange={({ target: { value } }) => {
@@ -57,9 +84,10 @@ export const SessionList = memo(function SessionList() {
           }}
         />
         <div className="side-filter">
-          <span className="dim">
-            {plural(rows.length, "session")}
-            {hasMore ? "+" : ""}
+          <span className="dim" role="status">
+            {isSearching
+              ? "Searching…"
+              : `${plural(rows.length, "session")}${hasMore ? " and more" : ""}`}
           </span>
           {waiting > 0 && (
             <button
@@ -74,7 +102,7 @@ export const SessionList = memo(function SessionList() {
         </div>
       </div>
       {phase === "loading" && <Loading words="Reading the store…" />}
-      {phase === "ready" && sessions.length === 0 && search.trim() === "" && (
+      {phase === "ready" && !isSearching && sessions.length === 0 && found === "" && (
         <Blank title="No sessions yet">
           <p>
             <code>npx turnlog "hello"</code> makes one; <code>turnlog studio --demo</code> opens
@@ -82,27 +110,38 @@ export const SessionList = memo(function SessionList() {
           </p>
         </Blank>
       )}
-      {rows.length === 0 && (sessions.length > 0 || search.trim() !== "") && (
+      {!isSearching && rows.length === 0 && (sessions.length > 0 || found !== "") && (
         <Blank title="Nothing found" />
       )}
       <div
+        ref={scroller}
         id={list}
         className="session-rows"
+        aria-busy={isSearching}
         role="tree"
         aria-label="Sessions"
         tabIndex={rows.length === 0 ? -1 : 0}
         aria-activedescendant={index === -1 ? undefined : `${list}-${index}`}
         onKeyDown={onKeyDown}
       >
-        {rows.map((row, at) => (
-          <Row
-            key={row.session.session}
-            id={`${list}-${at}`}
-            row={row}
-            isChosen={at === index}
-            onOpen={open}
-          />
-        ))}
+        <div
+          role="presentation"
+          style={{ height: virtualizer.getTotalSize(), position: "relative" }}
+        >
+          {virtualizer.getVirtualItems().map(({ index: at, start }) => {
+            const row = rows[at];
+            return row === undefined ? null : (
+              <Row
+                key={row.session.session}
+                id={`${list}-${at}`}
+                row={row}
+                top={start}
+                isChosen={at === index}
+                onOpen={open}
+              />
+            );
+          })}
+        </div>
       </div>
       {hasMore && (
         <button type="button" className="link more" onClick={() => void loadMoreSessions()}>
@@ -120,16 +159,19 @@ function isWaiting({ status }: { readonly status: string }): boolean {
 function Row({
   id,
   row,
+  top,
   isChosen,
   onOpen,
 }: {
   readonly id: string;
   readonly row: TreeRow;
+  readonly top: number;
   readonly isChosen: boolean;
   readonly onOpen: (row: TreeRow) => void;
 }) {
   const { session, depth } = row;
-  const { title, total, dollars: cost, problem, forkedFrom, updatedAt } = session;
+  const { title, total, dollars: cost, problem, error, forkedFrom, updatedAt } = session;
+  const owner = ownerOf(session);
   return (
     <div
       id={id}
@@ -137,6 +179,7 @@ function Row({
       aria-level={depth + 1}
       aria-selected={isChosen}
       className={`session-row depth-${Math.min(depth, 4)}`}
+      style={{ transform: `translateY(${top}px)` }}
       onClick={() => onOpen(row)}
     >
       <div className="row-title" dir="auto">
@@ -155,6 +198,11 @@ function Row({
             ✕ {problem.code}
           </span>
         )}
+        {owner !== "" && (
+          <span className="owner" title={owner} dir="auto">
+            {owner}
+          </span>
+        )}
         <span className="id">{session.session}</span>
         <span className="grow" />
         <span className="num">
@@ -162,6 +210,20 @@ function Row({
         </span>
         <time title={exactTime(updatedAt)}>{ago(updatedAt, Date.now())}</time>
       </div>
+      {error !== undefined && (
+        <div className="row-error" title={error} dir="auto">
+          {error}
+        </div>
+      )}
     </div>
   );
+}
+
+/** Whose session it is: the tenant and the user that its metadata name. */
+function ownerOf({ metadata = {} }: ListedSession): string {
+  return Object.entries(metadata)
+    .flatMap(([key, value]) =>
+      /^(?:tenant|user)/iu.test(key) && typeof value === "string" ? [value] : [],
+    )
+    .join(" · ");
 }

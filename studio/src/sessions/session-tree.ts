@@ -22,14 +22,3 @@ export function sessionTree(sessions: readonly ListedSession[]): readonly TreeRo
     ]);
   return below("", 0);
 }
-
-/** Whether a session has all words of a search in its id, title, model or status. */
-export function matches(session: ListedSession, search: string): boolean {
-  const text = [session.session, session.title, session.model, session.status, session.agent]
-    .join(" ")
-    .toLowerCase();
-  return search
-    .toLowerCase()
-    .split(/\s+/u)
-    .every((word) => text.includes(word));
-}

@@ -1,6 +1,6 @@
 /** What changed between two prompts, message by message, with the reason. */
 
-import type { Diff } from "../data/types.ts";
+import type { Diff, Message } from "../data/types.ts";
 import { plural } from "../data/words.ts";
 import { Blank } from "../parts/loading.tsx";
 import { PromptMessage } from "./prompt-message.tsx";
@@ -23,7 +23,14 @@ const why: Readonly<Record<Change["why"], string>> = {
 
 const signs = { added: "+", removed: "−", changed: "~" } as const;
 
-export function PromptChanges({ diff }: { readonly diff: Diff }) {
+export function PromptChanges({
+  diff,
+  whole,
+}: {
+  readonly diff: Diff;
+  /** Reads all of a change, by its index in the list. */
+  readonly whole: (index: number) => Promise<Change | undefined>;
+}) {
   if (diff.changes.length === 0 && !diff.agentChanged)
     return <Blank title="Both prompts are the same" />;
   const first = Math.min(...diff.changes.map(({ index }) => index));
@@ -39,6 +46,7 @@ export function PromptChanges({ diff }: { readonly diff: Diff }) {
         <ChangeView
           key={index}
           change={change}
+          whole={async () => whole(index)}
           breaks={diff.cacheBreak === change.index && change.kind !== "removed"}
         />
       ))}
@@ -46,7 +54,19 @@ export function PromptChanges({ diff }: { readonly diff: Diff }) {
   );
 }
 
-function ChangeView({ change, breaks }: { readonly change: Change; readonly breaks: boolean }) {
+function ChangeView({
+  change,
+  whole,
+  breaks,
+}: {
+  readonly change: Change;
+  readonly whole: () => Promise<Change | undefined>;
+  readonly breaks: boolean;
+}) {
+  const read = async (side: "before" | "after"): Promise<Message | undefined> => {
+    const all = await whole();
+    return all?.kind === "changed" ? all[side] : all?.message;
+  };
   return (
     <section className={`change change-${change.kind}`}>
       <header>
@@ -57,12 +77,26 @@ function ChangeView({ change, breaks }: { readonly change: Change; readonly brea
         <>
           <details>
             <summary>Before</summary>
-            <PromptMessage message={change.before} index={change.index} />
+            <PromptMessage
+              message={change.before}
+              index={change.index}
+              whole={async () => read("before")}
+            />
           </details>
-          <PromptMessage message={change.after} index={change.index} breaks={breaks} />
+          <PromptMessage
+            message={change.after}
+            index={change.index}
+            whole={async () => read("after")}
+            breaks={breaks}
+          />
         </>
       ) : (
-        <PromptMessage message={change.message} index={change.index} breaks={breaks} />
+        <PromptMessage
+          message={change.message}
+          index={change.index}
+          whole={async () => read("after")}
+          breaks={breaks}
+        />
       )}
     </section>
   );

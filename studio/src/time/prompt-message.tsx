@@ -1,5 +1,7 @@
-/** A message of a prompt as the model gets it. */
+/** A message of a prompt as the model gets it. A long one is cut until a person asks for all of it. */
 
+import { useState } from "react";
+import { give } from "../data/give.ts";
 import type { Message } from "../data/types.ts";
 import { figure } from "../data/words.ts";
 import { JsonView } from "../parts/json-view.tsx";
@@ -7,16 +9,25 @@ import { JsonView } from "../parts/json-view.tsx";
 type Part = Exclude<Message["content"], string>[number];
 
 export function PromptMessage({
-  message,
+  message: given,
   index,
+  whole: readWhole,
   breaks = false,
 }: {
   readonly message: Message;
   readonly index: number;
+  /** Reads all of one that may be cut. */
+  readonly whole?: () => Promise<Message | undefined>;
   /** The provider's cache of the prompt before does not fit from here on. */
   readonly breaks?: boolean;
 }) {
-  const { role, content } = message;
+  const [whole, setWhole] = useState<{ readonly of: Message; readonly message: Message }>();
+  const message = whole?.of === given ? whole.message : given;
+  const { role, content, characters } = message;
+  const showAll = async (): Promise<void> => {
+    const read = await readWhole?.();
+    if (read !== undefined) setWhole({ of: given, message: read });
+  };
   return (
     <article className={`prompt-message role-${role}${breaks ? " breaks" : ""}`}>
       {breaks && <p className="cache-line">⚡ the provider's cache breaks here</p>}
@@ -24,7 +35,9 @@ export function PromptMessage({
         <b>{role}</b>
         <span className="num dim">{index + 1}</span>
         <span className="grow" />
-        <span className="num dim">{figure(JSON.stringify(content).length)} characters</span>
+        <span className="num dim">
+          {figure(characters ?? JSON.stringify(content).length)} characters
+        </span>
       </header>
       {typeof content === "string" ? (
         <p className="text" dir="auto">
@@ -32,6 +45,11 @@ export function PromptMessage({
         </p>
       ) : (
         content.map((part, at) => <PartOf key={at} part={part} />)
+      )}
+      {characters !== undefined && (
+        <button type="button" className="link" onClick={() => void give(showAll)}>
+          Only the beginning is shown. Show all {figure(characters)} characters
+        </button>
       )}
     </article>
   );

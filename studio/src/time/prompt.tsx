@@ -16,14 +16,23 @@ import { PromptMessage } from "./prompt-message.tsx";
 /** `sent`: by the step of the position. `next`: what a step would send at the position. */
 type Which = "sent" | "next";
 
+interface Messages {
+  readonly messages: readonly Message[];
+}
+
 /** All that is drawn of one prompt: the page may be at another position already. */
 interface Answer {
   /** The position whose prompt it is. */
   readonly at: number;
+  /** The position of the prompt before. */
+  readonly from?: number;
   /** The step that it was sent by; absent for the prompt of a next step. */
   readonly step?: Step;
   readonly before?: Step;
-  readonly messages: readonly Message[];
+  /** How many messages it has. */
+  readonly length: number;
+  /** Absent while the changes alone are shown. */
+  readonly messages?: readonly Message[];
   readonly diff?: Diff;
 }
 
@@ -38,22 +47,21 @@ export function Prompt({ seen }: { readonly seen: Seen }) {
   const before = isSent ? steps[steps.indexOf(step) - 1] : step;
   const from = before === undefined ? undefined : Math.max(1, before.position - 1);
   const { answer, error } = useAsked<Answer>(
-    `${at} ${from} ${isSent} ${reading}`,
+    `${at} ${from} ${isSent} ${isWhole} ${reading}`,
     async (signal) => {
-      const [{ messages }, diff] = await Promise.all([
-        read<{ readonly messages: readonly Message[] }>(
-          feed.id,
-          "prompt",
-          { position: at },
-          signal,
-        ),
+      const [whole, diff] = await Promise.all([
+        isWhole || from === undefined
+          ? read<Messages>(feed.id, "prompt", { position: at }, signal)
+          : undefined,
         from === undefined
           ? undefined
           : read<Diff>(feed.id, "diff", { before: from, after: at }, signal),
       ]);
       return {
         at,
-        messages,
+        length: whole?.messages.length ?? diff?.lengths.after ?? 0,
+        ...(whole === undefined ? {} : { messages: whole.messages }),
+        ...(from === undefined ? {} : { from }),
         ...(isSent ? { step } : {}),
         ...(before === undefined ? {} : { before }),
         ...(diff === undefined ? {} : { diff }),
@@ -94,22 +102,43 @@ export function Prompt({ seen }: { readonly seen: Seen }) {
       {answer !== undefined && (
         <div className="scroll prompt-body" data-prompt={answer.at}>
           <Summary answer={answer} />
-          {answer.messages.length === 0 && <Blank title="The prompt is empty here" />}
+          {answer.length === 0 && <Blank title="The prompt is empty here" />}
           {agent !== undefined && <PromptAgent agent={agent} />}
-          {isWhole || answer.diff === undefined ? (
+          {answer.messages !== undefined ? (
             <ol className="messages">
               {answer.messages.map((message, index) => (
                 <li key={index}>
                   <PromptMessage
                     message={message}
                     index={index}
+                    whole={async () =>
+                      (
+                        await read<Messages>(feed.id, "prompt", {
+                          position: answer.at,
+                          message: index,
+                        })
+                      ).messages[0]
+                    }
                     breaks={answer.diff?.cacheBreak === index}
                   />
                 </li>
               ))}
             </ol>
           ) : (
-            <PromptChanges diff={answer.diff} />
+            answer.diff !== undefined && (
+              <PromptChanges
+                diff={answer.diff}
+                whole={async (change) =>
+                  (
+                    await read<Diff>(feed.id, "diff", {
+                      before: answer.from,
+                      after: answer.at,
+                      change,
+                    })
+                  ).changes[0]
+                }
+              />
+            )
           )}
         </div>
       )}
@@ -146,13 +175,13 @@ function StepSwitch({ steps, step }: { readonly steps: readonly Step[]; readonly
   );
 }
 
-function Summary({ answer: { at, step, before, messages, diff } }: { readonly answer: Answer }) {
+function Summary({ answer: { at, step, before, length, diff } }: { readonly answer: Answer }) {
   const { usage } = step ?? {};
   const read = usage?.cacheReadTokens;
   return (
     <div className="prompt-summary">
       <span>
-        <b>{plural(messages.length, "message")}</b> at {figure(at)}
+        <b>{plural(length, "message")}</b> at {figure(at)}
       </span>
       {step !== undefined && (
         <span>
