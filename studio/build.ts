@@ -10,7 +10,13 @@ await build({
   root: path("."),
   base: "/",
   logLevel: "warn",
-  resolve: { alias: { "node:zlib": path("../src/events/rows/crc32.ts") } },
+  resolve: {
+    alias: {
+      "node:zlib": path("../src/events/rows/crc32.ts"),
+      "visible/jsx-runtime": path("src/shown/jsx-runtime.ts"),
+    },
+  },
+  oxc: { jsx: { runtime: "automatic", importSource: "visible", development: false } },
   build: {
     outDir: path("../dist/studio"),
     emptyOutDir: true,

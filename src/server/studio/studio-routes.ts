@@ -6,7 +6,7 @@
 import { z } from "zod";
 import { verifySession } from "../../archive/verify/index.ts";
 import { readableEvents, TurnlogError, type EventLog } from "../../events/index.ts";
-import { promptDiff, promptMessages } from "../../projections/index.ts";
+import { promptDiff, promptMessages, spansUpTo } from "../../projections/index.ts";
 import { checkPosition, differentKey, outlineOf, sessionBranches } from "../../state/index.ts";
 import { claimFork, json, numberQuery, route, type Call, type Route } from "../route/route.ts";
 import { eventsAnswer } from "../streams/permitted-events.ts";
@@ -112,7 +112,10 @@ export function studioRoutes(canRun: boolean): readonly Route[] {
       handle: async ({ query: { position: at }, session, runtime: { log } }) => {
         const position = at ?? (await log.revision(session));
         const state = await near.at(log, session, position);
-        const branches = sessionBranches(state);
+        const branches = sessionBranches(state).map((branch) => ({
+          ...branch,
+          spans: spansUpTo(state.branches, branch.head),
+        }));
         return json({ ...outlineOf(session, state), branches, ...(await figuresOf(state)) });
       },
     }),

@@ -61,7 +61,9 @@ export function Acts({ seen }: { readonly seen: Seen }) {
       {isOpen && (
         <div className="menu" role="group" aria-label={`Acts at position ${position}`}>
           <Group title="View" about="Reads the log. Nothing runs.">
-            <Act onAct={() => show({ kind: "compare" })}>Compare with another session…</Act>
+            <Act onAct={() => show({ kind: "compare" })}>
+              Compare with another session or branch…
+            </Act>
             <a
               className="act"
               href={`/api/sessions/${encodeURIComponent(feed.id)}/export`}
@@ -173,7 +175,11 @@ export function Acts({ seen }: { readonly seen: Seen }) {
       )}
       {shown?.kind === "rerun" && <RerunDialog seen={seen} onClose={() => setShown(undefined)} />}
       {shown?.kind === "compare" && (
-        <CompareDialog session={feed.id} onClose={() => setShown(undefined)} />
+        <CompareDialog
+          session={feed.id}
+          branches={seen.state?.branches ?? []}
+          onClose={() => setShown(undefined)}
+        />
       )}
     </div>
   );
@@ -190,7 +196,7 @@ function Group({
 }) {
   return (
     <section className={`act-group act-${title.toLowerCase()}`}>
-      <h3>{title}</h3>
+      <h2>{title}</h2>
       <p className="dim">{about}</p>
       {children}
     </section>

@@ -3,8 +3,9 @@
 import { useState } from "react";
 import { useSelector } from "@xstate/store-react";
 import { findSessions, sessionsStore } from "../data/sessions.ts";
-import type { ListedSession } from "../data/types.ts";
+import type { Branch, ListedSession } from "../data/types.ts";
 import { useAsked } from "../data/use-asked.ts";
+import { figure } from "../data/words.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { go } from "../shell/place.ts";
 
@@ -12,15 +13,18 @@ const MOST = 50;
 
 export function CompareDialog({
   session,
+  branches,
   onClose,
 }: {
   readonly session: string;
+  readonly branches: readonly Branch[];
   readonly onClose: () => void;
 }) {
   const listed = useSelector(sessionsStore, ({ context }) => context.sessions);
   const [search, setSearch] = useState("");
   const found = useAsked(search.trim(), async () => findSessions(search.trim(), MOST));
   const sessions = found.answer?.sessions ?? listed;
+  const active = branches.find((one) => one.active);
   const own = sessions.find((one) => one.session === session);
   const isRelated = (one: ListedSession): boolean =>
     one.forkedFrom?.session === session || own?.forkedFrom?.session === one.session;
@@ -37,6 +41,29 @@ export function CompareDialog({
         onChange={({ target }) => setSearch(target.value)}
       />
       <ul className="plain choices">
+        {active !== undefined &&
+          branches.map((branch) =>
+            branch.active ? null : (
+              <li key={branch.id}>
+                <button
+                  type="button"
+                  className="act"
+                  onClick={() => {
+                    onClose();
+                    go({
+                      page: "compare",
+                      left: session,
+                      leftBranch: branch.id,
+                      right: session,
+                      rightBranch: active.id,
+                    });
+                  }}
+                >
+                  ⑂ The active branch with the one up to position {figure(branch.head)}
+                </button>
+              </li>
+            ),
+          )}
         {others.slice(0, MOST).map((one) => (
           <li key={one.session}>
             <button

@@ -7,6 +7,7 @@ import {
 } from "../../../src/public/ui.ts";
 import { threadOf } from "../chat/thread.ts";
 import { exactTime, reducedTo } from "../data/words.ts";
+import { visible } from "../shown/visible.ts";
 
 export function saveTranscript(session: string, state: UIMessagesState): undefined {
   const messages = threadOf(readUIMessages(state)).map(({ message }) => message);
@@ -78,7 +79,7 @@ const entities: Readonly<Record<string, string>> = {
 };
 
 function escaped(text: string): string {
-  return text.replaceAll(/[&<>"']/gu, (sign) => entities[sign] ?? "");
+  return visible(text).replaceAll(/[&<>"']/gu, (sign) => entities[sign] ?? "");
 }
 
 const STYLE = `:root{color-scheme:light dark;font:15px/1.6 ui-sans-serif,system-ui,sans-serif}

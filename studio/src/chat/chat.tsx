@@ -7,6 +7,7 @@ import { client } from "../data/client.ts";
 import { give } from "../data/give.ts";
 import { plural } from "../data/words.ts";
 import { Blank, Loading } from "../parts/loading.tsx";
+import { go } from "../shell/place.ts";
 import type { Seen } from "../shell/seen.ts";
 import { Composer, useRefusal } from "./composer.tsx";
 import { Message, type MessageActs } from "./message.tsx";
@@ -56,6 +57,7 @@ export const Chat = memo(function Chat({ seen }: { readonly seen: Seen }) {
       {seen.isWhole || at === undefined ? (
         <Thread
           thread={thread}
+          failures={feed.failures}
           acts={acts}
           follows={at === undefined && !isLeft}
           isWhole={seen.isWhole}
@@ -70,11 +72,13 @@ export const Chat = memo(function Chat({ seen }: { readonly seen: Seen }) {
 
 const Thread = memo(function Thread({
   thread,
+  failures,
   acts,
   follows,
   isWhole,
 }: {
   readonly thread: readonly ThreadMessage[];
+  readonly failures: ReadonlyMap<number, string>;
   readonly acts: MessageActs;
   readonly follows: boolean;
   readonly isWhole: boolean;
@@ -113,7 +117,13 @@ const Thread = memo(function Thread({
           </button>
         )}
         {thread.slice(left).map(({ message, siblings }) => (
-          <Message key={message.id} message={message} siblings={siblings} acts={acts} />
+          <Message
+            key={message.id}
+            message={message}
+            siblings={siblings}
+            acts={acts}
+            failure={failures.get(message.metadata?.endPosition ?? 0)}
+          />
         ))}
       </div>
     </div>
@@ -132,6 +142,7 @@ function LeftBranch({
 }) {
   const { position = 0 } = thread.at(-1)?.message.metadata ?? {};
   const branch = state?.branches.findLast(({ id, head }) => id <= position && position <= head);
+  const active = state?.branches.find((one) => one.active);
   const canRun = useRefusal({ at: undefined }) === undefined;
   return (
     <div className="banner calm" role="status">
@@ -139,6 +150,23 @@ function LeftBranch({
       <button type="button" className="link" onClick={onBack}>
         Back to the active one
       </button>
+      {branch !== undefined && active !== undefined && (
+        <button
+          type="button"
+          className="link"
+          onClick={() =>
+            go({
+              page: "compare",
+              left: feed.id,
+              leftBranch: branch.id,
+              right: feed.id,
+              rightBranch: active.id,
+            })
+          }
+        >
+          Compare with the active one
+        </button>
+      )}
       {branch !== undefined && canRun && (
         <button
           type="button"

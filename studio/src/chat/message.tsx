@@ -21,16 +21,18 @@ interface Shown {
   readonly message: SessionMessage;
   readonly siblings: readonly string[];
   readonly acts: MessageActs;
+  /** Why its turn failed. */
+  readonly failure: string | undefined;
 }
 
-export const Message = memo(function Message({ message, siblings, acts }: Shown) {
+export const Message = memo(function Message({ message, siblings, acts, failure }: Shown) {
   const [isEditing, setEditing] = useState(false);
   const { role, parts, metadata, id } = message;
   const isUser = role === "user";
   return (
     <article className={`message message-${role}`} aria-label={isUser ? "You" : "Reply"}>
       <header className="message-head">
-        <b>{isUser ? "You" : "Reply"}</b>
+        <h2>{isUser ? "You" : "Reply"}</h2>
         {metadata !== undefined && (
           <button
             type="button"
@@ -70,7 +72,7 @@ export const Message = memo(function Message({ message, siblings, acts }: Shown)
           ),
         )
       )}
-      {!isUser && metadata !== undefined && <Foot metadata={metadata} />}
+      {!isUser && metadata !== undefined && <Foot metadata={metadata} failure={failure} />}
     </article>
   );
 }, isSame);
@@ -80,6 +82,7 @@ function isSame(one: Shown, other: Shown): boolean {
   return (
     one.message === other.message &&
     one.acts === other.acts &&
+    one.failure === other.failure &&
     one.siblings.length === other.siblings.length &&
     one.siblings.every((id, index) => id === other.siblings[index])
   );
@@ -136,12 +139,23 @@ function Branches({
   );
 }
 
-function Foot({ metadata }: { readonly metadata: NonNullable<SessionMessage["metadata"]> }) {
+function Foot({
+  metadata,
+  failure,
+}: {
+  readonly metadata: NonNullable<SessionMessage["metadata"]>;
+  readonly failure: string | undefined;
+}) {
   const { model, usage, startedAt, endedAt, reason, empty } = metadata;
   const odd = empty === true ? "said nothing" : reason === "stop" ? undefined : reason;
   return (
     <footer className="message-foot num">
       {odd !== undefined && <span className="pill status-troubled">△ {odd}</span>}
+      {failure !== undefined && (
+        <span className="error" dir="auto">
+          {failure}
+        </span>
+      )}
       {model !== undefined && <span>{model}</span>}
       {usage !== undefined && (
         <span>

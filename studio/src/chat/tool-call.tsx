@@ -52,17 +52,17 @@ export function ToolCall({
       </button>
       {isOpen && (
         <div className="call-body">
-          <h4>Input</h4>
+          <h3>Input</h3>
           <JsonView value={part.input ?? null} />
           {part.state === "output-available" && (
             <>
-              <h4>Output</h4>
+              <h3>Output</h3>
               <JsonView value={part.output ?? null} openTo={1} />
             </>
           )}
           {part.state === "output-error" && (
             <>
-              <h4>Error</h4>
+              <h3>Error</h3>
               <p className="error" dir="auto">
                 {part.errorText}
               </p>

@@ -1,29 +1,44 @@
-/** Two sessions, or a fork and its origin, aligned by step: prompts, calls, texts, tokens. */
+/** Two sessions, a fork and its origin, or two branches of a session, aligned by step: prompts, calls, texts, tokens. */
 
 import { useEffect, useMemo, useState } from "react";
 import { useSelector } from "@xstate/store-react";
 import { read } from "../data/client.ts";
 import { SessionFeed } from "../data/session-feed.ts";
 import type { Step } from "../data/steps.ts";
-import type { StateAt } from "../data/types.ts";
+import type { Branch, StateAt } from "../data/types.ts";
 import { useAsked } from "../data/use-asked.ts";
 import { dollars, duration, figure, plural, tokens } from "../data/words.ts";
 import { Failure, Loading } from "../parts/loading.tsx";
 import { Prose } from "../parts/prose.tsx";
 import { go } from "../shell/place.ts";
-import { pairsOf, type Pair } from "./align.ts";
+import { pairsOf, sharedBy, stepsOn, type Pair } from "./align.ts";
 
-export function Compare({ left, right }: { readonly left: string; readonly right: string }) {
-  const [feeds, setFeeds] = useState<readonly [SessionFeed, SessionFeed]>();
-  useEffect(() => {
-    const opened = [new SessionFeed(left), new SessionFeed(right)] as const;
-    setFeeds(opened);
-    return () => opened.forEach((feed) => feed.close());
-  }, [left, right]);
-  return feeds === undefined ? null : <Both left={feeds[0]} right={feeds[1]} />;
+interface Compared {
+  readonly session: string;
+  readonly branch: number | undefined;
 }
 
-function Both({ left, right }: { readonly left: SessionFeed; readonly right: SessionFeed }) {
+export function Compare({ left, right }: { readonly left: Compared; readonly right: Compared }) {
+  const [feeds, setFeeds] = useState<readonly [SessionFeed, SessionFeed]>();
+  useEffect(() => {
+    const opened = [new SessionFeed(left.session), new SessionFeed(right.session)] as const;
+    setFeeds(opened);
+    return () => opened.forEach((feed) => feed.close());
+  }, [left.session, right.session]);
+  return feeds === undefined ? null : (
+    <Both left={feeds[0]} right={feeds[1]} branches={[left.branch, right.branch]} />
+  );
+}
+
+function Both({
+  left,
+  right,
+  branches,
+}: {
+  readonly left: SessionFeed;
+  readonly right: SessionFeed;
+  readonly branches: readonly (number | undefined)[];
+}) {
   const one = useSelector(left.store, ({ context }) => context);
   const other = useSelector(right.store, ({ context }) => context);
   const [onlyDifferent, setOnlyDifferent] = useState(false);
@@ -32,21 +47,31 @@ function Both({ left, right }: { readonly left: SessionFeed; readonly right: Ses
     async (signal) =>
       Promise.all([left, right].map(({ id }) => read<StateAt>(id, "state", {}, signal))),
   ).answer;
-  const shared = sharedUpTo(left.id, right.id, states);
-  const pairs = useMemo(
-    () => pairsOf(left.steps.all, right.steps.all, shared),
-    [left, right, one.structure, other.structure, shared],
+  const [leftBranch, rightBranch] = branches.map((id, side) =>
+    states?.[side]?.branches.find((branch) => branch.id === id),
   );
+  const areBranches = left.id === right.id && leftBranch !== undefined && rightBranch !== undefined;
+  const shared = areBranches
+    ? sharedBy(leftBranch, rightBranch)
+    : sharedUpTo(left.id, right.id, states);
+  const pairs = useMemo(() => {
+    const [before, after] = [left.steps.all, right.steps.all];
+    return pairsOf(
+      leftBranch === undefined ? before : stepsOn(before, leftBranch),
+      rightBranch === undefined ? after : stepsOn(after, rightBranch),
+      shared,
+      areBranches,
+    );
+  }, [left, right, one.structure, other.structure, shared, states]);
   const failure = one.error ?? other.error;
   if (failure !== undefined)
-    return <Failure title="These cannot be compared" message={failure.message} />;
+    return <Failure title="These cannot be compared" message={failure.message} isPage />;
   if (one.connection === "loading" || other.connection === "loading")
     return <Loading words="Reading both sessions…" />;
   const shown = onlyDifferent
     ? pairs.filter(({ kind }) => kind === "prompt" || kind === "only")
     : pairs;
   const first = pairs.find(({ kind }) => kind === "prompt" || kind === "only");
-  const firstStep = first?.left?.step ?? first?.right?.step;
   return (
     <div className="compare">
       <header className="head">
@@ -55,9 +80,9 @@ function Both({ left, right }: { readonly left: SessionFeed; readonly right: Ses
           <p className="dim">
             {plural(pairs.length, "step")}
             {shared > 0 && `, the same events up to position ${figure(shared)}`}
-            {firstStep === undefined
+            {first === undefined
               ? ". Every prompt is the same."
-              : `. The first prompt that differs is that of step ${firstStep}.`}
+              : `. The first prompt that differs is that of step ${first.number}.`}
           </p>
         </div>
         <button
@@ -71,16 +96,11 @@ function Both({ left, right }: { readonly left: SessionFeed; readonly right: Ses
       </header>
       <div className="scroll compare-body">
         <div className="pair pair-head">
-          <Side feed={left} state={states?.[0]} />
-          <Side feed={right} state={states?.[1]} />
+          <Side feed={left} state={states?.[0]} branch={leftBranch} />
+          <Side feed={right} state={states?.[1]} branch={rightBranch} />
         </div>
         {shown.map((pair) => (
-          <PairView
-            key={pair.left?.step ?? pair.right?.step}
-            pair={pair}
-            left={left.id}
-            right={right.id}
-          />
+          <PairView key={pair.number} pair={pair} left={left.id} right={right.id} />
         ))}
       </div>
     </div>
@@ -100,23 +120,38 @@ function sharedUpTo(left: string, right: string, states: readonly StateAt[] | un
 function Side({
   feed,
   state,
+  branch,
 }: {
   readonly feed: SessionFeed;
   readonly state: StateAt | undefined;
+  readonly branch: Branch | undefined;
 }) {
   return (
     <div className="side-title">
       <button
         type="button"
         className="link"
-        onClick={() => go({ page: "session", session: feed.id, view: "chat" })}
+        onClick={() =>
+          go({
+            page: "session",
+            session: feed.id,
+            view: "chat",
+            ...(branch === undefined || branch.active ? {} : { position: branch.head }),
+          })
+        }
       >
         <b dir="auto">
           {state === undefined || state.summary.title === "" ? feed.id : state.summary.title}
         </b>
       </button>
       <code className="id">{feed.id}</code>
-      {state !== undefined && (
+      {branch !== undefined && (
+        <span className="num dim">
+          {branch.active ? "the active branch" : "a branch that was left"}, up to{" "}
+          {figure(branch.head)}
+        </span>
+      )}
+      {state !== undefined && branch === undefined && (
         <span className="num dim">
           {plural(state.summary.steps, "step")},{" "}
           {tokens(state.usage.total.inputTokens + (state.usage.inherited?.total.inputTokens ?? 0))}{" "}
@@ -131,7 +166,7 @@ const words: Readonly<Record<Pair["kind"], string>> = {
   shared: "shared events",
   same: "the same prompt",
   prompt: "another prompt",
-  only: "in one session only",
+  only: "on one side only",
 };
 
 function PairView({
@@ -144,12 +179,9 @@ function PairView({
   readonly right: string;
 }) {
   return (
-    <section
-      className={`pair pair-${pair.kind}`}
-      aria-label={`Step ${pair.left?.step ?? pair.right?.step}`}
-    >
+    <section className={`pair pair-${pair.kind}`} aria-label={`Step ${pair.number}`}>
       <h2 className="pair-title">
-        Step {pair.left?.step ?? pair.right?.step} <span className="pill">{words[pair.kind]}</span>
+        Step {pair.number} <span className="pill">{words[pair.kind]}</span>
       </h2>
       <StepCard step={pair.left} other={pair.right} session={left} />
       <StepCard step={pair.right} other={pair.left} session={right} />
@@ -167,7 +199,7 @@ function StepCard({
   readonly session: string;
 }) {
   if (step === undefined) return <div className="step-card absent">No such step</div>;
-  const { usage, estimate, text, calls, status, time, endTime, position } = step;
+  const { usage, estimate, text, calls, status, error, time, endTime, position } = step;
   return (
     <div className="step-card">
       <p className="num dim">
@@ -180,7 +212,12 @@ function StepCard({
         </button>{" "}
         {tokens(usage?.inputTokens ?? estimate)} in, {tokens(usage?.outputTokens ?? 0)} out
         {endTime !== undefined && `, ${duration(endTime - time)}`}
-        {status !== "finished" && <span className="pill status-troubled">△ {status}</span>}
+        {status !== "finished" && <span className="pill status-troubled">△ {status}</span>}{" "}
+        {error !== undefined && (
+          <span className="error" dir="auto">
+            {error}
+          </span>
+        )}
       </p>
       {text !== "" && (
         <div className={`text${text === other?.text ? " equal" : ""}`}>

@@ -82,6 +82,8 @@ export class SessionFeed {
   /** Grows, and its last row is replaced; `position` of the store says when. */
   readonly rows: Row[] = [];
   steps = new StepList();
+  /** Why turns failed, by the position of their end. */
+  readonly failures = new Map<number, string>();
   readonly store: ReturnType<typeof newStore>;
   readonly #fold: ReturnType<typeof uiMessages>;
   readonly #checkpoints: { readonly row: number; readonly state: UIMessagesState }[] = [];
@@ -121,6 +123,14 @@ export class SessionFeed {
 
   get isWhole(): boolean {
     return this.store.getSnapshot().context.isWhole;
+  }
+
+  /** Why the last turn before a position failed; undefined if it did not. */
+  failureAt(position: number): string | undefined {
+    // The newest turns are read first.
+    return this.failures.get(
+      Math.max(...[...this.failures.keys()].filter((end) => end <= position)),
+    );
   }
 
   /** The messages at a position, which may be within a block. */
@@ -170,6 +180,7 @@ export class SessionFeed {
   async #newest(): Promise<NewestTurns> {
     const newest = await read<NewestTurns>(this.id, "newest", {}, this.#signal);
     const { rows, revision } = newest;
+    for (const { event } of rows) this.#note(event);
     const messages = rows.reduce(
       (state, { event }) => this.#fold.fold(state, event),
       this.#fold.initial,
@@ -189,6 +200,7 @@ export class SessionFeed {
     for (const row of rows) {
       this.#state = this.#fold.fold(this.#state, row.event);
       this.steps.add(row.event);
+      this.#note(row.event);
       this.rows.push(row);
       this.#keep(this.#state);
     }
@@ -200,6 +212,11 @@ export class SessionFeed {
       position: last === undefined ? 0 : Math.max(endOf(last), problems.at(-1)?.position ?? 0),
       problems: [...this.store.getSnapshot().context.problems, ...problems],
     });
+  }
+
+  #note({ type, position, data }: SessionEvent): void {
+    if (type === "turn.ended" && data.error !== undefined)
+      this.failures.set(position, data.error.message);
   }
 
   #follow(): void {
@@ -238,6 +255,7 @@ export class SessionFeed {
     this.rows.length = 0;
     this.#checkpoints.length = 0;
     this.steps = new StepList();
+    this.failures.clear();
     this.#state = this.#fold.initial;
     const { reading } = this.store.getSnapshot().context;
     this.#change({
@@ -268,6 +286,7 @@ export class SessionFeed {
       if (event.position <= position) continue;
       this.#state = this.#fold.fold(this.#state, event);
       this.steps.add(event);
+      this.#note(event);
       position = event.position;
       const row = joined(this.rows.at(-1), event);
       if (row === undefined) {

@@ -25,6 +25,8 @@ export interface Step {
   readonly endPosition?: number;
   readonly endTime?: number;
   readonly usage?: Usage;
+  /** Why its attempt failed. */
+  readonly error?: string;
   readonly text: string;
   readonly calls: readonly StepCall[];
 }
@@ -107,6 +109,8 @@ function end(
   step.endPosition = event.position;
   step.endTime = event.time;
   if (event.data.usage !== undefined) step.usage = event.data.usage;
+  if ("error" in event.data && event.data.error !== undefined)
+    step.error = event.data.error.message;
 }
 
 /** The step that a position belongs to: the last one that began before it. */

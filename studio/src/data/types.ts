@@ -8,7 +8,10 @@ type View = Awaited<ReturnType<SessionClient["view"]>>;
 export type Message = View["prompt"][number] & { readonly characters?: number };
 export type Diff = Awaited<ReturnType<SessionClient["diff"]>>;
 export type Preview = Awaited<ReturnType<SessionClient["preview"]>>;
-type Branch = Awaited<ReturnType<SessionClient["branches"]>>[number];
+export type Branch = Awaited<ReturnType<SessionClient["branches"]>>[number] & {
+  /** The positions of its line, from the first event of the session to its head. */
+  readonly spans: readonly { readonly from: number; readonly to: number }[];
+};
 type Figures = Pick<Awaited<ReturnType<SessionClient["context"]>>, "cost">;
 
 /** The state at a position, as `/state` answers it. Its calls are those that run or wait. */

@@ -55,6 +55,16 @@ export function oneLine(text: string, most = 200): string {
   return line.length > most ? `${line.slice(0, most)}…` : line;
 }
 
+/** The beginning of a value's JSON: of megabytes, no more is written than a line shows. */
+export function shortJson(value: unknown): string {
+  if (typeof value === "string") return value.slice(0, 600);
+  const text = JSON.stringify(value, (_, inner: unknown) => {
+    if (typeof inner === "string") return inner.slice(0, 600);
+    return Array.isArray(inner) ? inner.slice(0, 50) : inner;
+  });
+  return text === undefined || text === "{}" ? "" : text.slice(0, 600);
+}
+
 /** How the conversation was sent again after a refusal. */
 export const reducedTo = {
   "without-media": "without some files",

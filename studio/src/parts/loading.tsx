@@ -13,24 +13,36 @@ export function Loading({ words }: { readonly words: string }) {
 
 export function Blank({
   title,
+  isPage = false,
   children,
 }: {
   readonly title: string;
+  /** Whether it is all that the page has. */
+  readonly isPage?: boolean;
   readonly children?: ReactNode;
 }) {
   return (
     <div className="blank">
-      <p className="blank-title">{title}</p>
+      {isPage ? <h1 className="blank-title">{title}</h1> : <p className="blank-title">{title}</p>}
       {children}
     </div>
   );
 }
 
-export function Failure({ title, message }: { readonly title: string; readonly message: string }) {
+export function Failure({
+  title,
+  message,
+  isPage = false,
+}: {
+  readonly title: string;
+  readonly message: string;
+  readonly isPage?: boolean;
+}) {
   return (
-    <div className="blank failure" role="alert">
-      <p className="blank-title">{title}</p>
-      <p>{message}</p>
+    <div className="failure" role="alert">
+      <Blank title={title} isPage={isPage}>
+        <p>{message}</p>
+      </Blank>
     </div>
   );
 }

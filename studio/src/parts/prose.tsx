@@ -46,7 +46,7 @@ function block(token: Token): ReactNode {
   if (!isDrawn(token)) return <p>{token.raw.trimEnd()}</p>;
   switch (token.type) {
     case "heading":
-      return <h4>{spans(token.tokens)}</h4>;
+      return <h3>{spans(token.tokens)}</h3>;
     case "code":
       return (
         <pre className="code" data-language={token.lang} tabIndex={0}>

@@ -2,8 +2,8 @@
 
 import { Acts } from "../acts/acts.tsx";
 import type { Connection } from "../data/session-feed.ts";
-import { dollars, figure, plural, tokens } from "../data/words.ts";
-import type { Seen } from "../shell/seen.ts";
+import { dollars, figure, oneLine, plural, tokens } from "../data/words.ts";
+import { positionOf, type Seen } from "../shell/seen.ts";
 import { go } from "../shell/place.ts";
 import { StatusPill } from "./status.tsx";
 
@@ -17,6 +17,8 @@ export function SessionHead({
   const { feed, state, at } = seen;
   const summary = state?.summary;
   const origin = summary?.forkedFrom;
+  const isFailed = summary?.status === "idle" && summary.lastEnd === "failed";
+  const failure = isFailed ? feed.failureAt(positionOf(seen)) : undefined;
   return (
     <header className="head">
       <div className="head-what">
@@ -26,6 +28,11 @@ export function SessionHead({
         <div className="head-about">
           {summary !== undefined && (
             <StatusPill status={summary.status} lastEnd={summary.lastEnd} />
+          )}
+          {failure !== undefined && (
+            <span className="error" title={failure} dir="auto">
+              {oneLine(failure, 120)}
+            </span>
           )}
           {connection !== "live" && (
             <span className="pill bad" role="status">

@@ -14,6 +14,7 @@ import { SignIn } from "./sign-in.tsx";
 import { keptTheme, nextTheme, setTheme } from "./theme.ts";
 import { moveBy, moveToEdge } from "../time/moving.ts";
 import { togglePlaying } from "../time/playing.ts";
+import { visible } from "../shown/visible.ts";
 import { Welcome } from "./welcome.tsx";
 
 const focus = (selector: string): void => document.querySelector<HTMLElement>(selector)?.focus();
@@ -26,7 +27,7 @@ export function App() {
   useEffect(followSessions, []);
   useEffect(() => {
     document.title =
-      place.page === "session" ? `${place.session} · turnlog studio` : "turnlog studio";
+      place.page === "session" ? `${visible(place.session)} · turnlog studio` : "turnlog studio";
   }, [place]);
 
   const keys: readonly Key[] = [
@@ -144,9 +145,9 @@ export function App() {
         {place.page === "session" && <SessionPage key={place.session} place={place} />}
         {place.page === "compare" && (
           <Compare
-            key={JSON.stringify([place.left, place.right])}
-            left={place.left}
-            right={place.right}
+            key={JSON.stringify(place)}
+            left={{ session: place.left, branch: place.leftBranch }}
+            right={{ session: place.right, branch: place.rightBranch }}
           />
         )}
       </main>

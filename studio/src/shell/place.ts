@@ -14,7 +14,14 @@ export type Place =
       readonly position?: number;
       readonly view: ViewName;
     }
-  | { readonly page: "compare"; readonly left: string; readonly right: string };
+  | {
+      readonly page: "compare";
+      readonly left: string;
+      readonly right: string;
+      /** Branches by their ids; absent: the whole session. */
+      readonly leftBranch?: number;
+      readonly rightBranch?: number;
+    };
 
 /** Pure. An address that means nothing is the home page. */
 function parsePlace(hash: string): Place {
@@ -22,15 +29,30 @@ function parsePlace(hash: string): Place {
   const query = new URLSearchParams(search);
   const [, area, id] = path.split("/");
   if (area === "sessions" && id !== undefined && id !== "") {
-    const position = Number(query.get("position") ?? "");
     const view = views.find((one) => one === query.get("view")) ?? "chat";
-    const at = Number.isInteger(position) && position > 0 ? { position } : {};
-    return { page: "session", session: decoded(id), view, ...at };
+    return { page: "session", session: decoded(id), view, ...numberOf(query, "position") };
   }
   const [left, right] = [query.get("left"), query.get("right")];
   if (area === "compare" && left !== null && right !== null)
-    return { page: "compare", left, right };
+    return {
+      page: "compare",
+      left,
+      right,
+      ...numberOf(query, "leftBranch"),
+      ...numberOf(query, "rightBranch"),
+    };
   return { page: "home" };
+}
+
+function numberOf<Name extends string>(
+  query: URLSearchParams,
+  name: Name,
+): { readonly [Key in Name]?: number } {
+  const value = Number(query.get(name) ?? "");
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  return (Number.isInteger(value) && value > 0 ? { [name]: value } : {}) as {
+    readonly [Key in Name]?: number;
+  };
 }
 
 function decoded(text: string): string {
@@ -45,8 +67,12 @@ function hashOf(place: Place): string {
   switch (place.page) {
     case "home":
       return "#/";
-    case "compare":
-      return `#/compare?${new URLSearchParams({ left: place.left, right: place.right })}`;
+    case "compare": {
+      const query = new URLSearchParams({ left: place.left, right: place.right });
+      for (const side of ["leftBranch", "rightBranch"] as const)
+        if (place[side] !== undefined) query.set(side, String(place[side]));
+      return `#/compare?${query}`;
+    }
     case "session": {
       const query = new URLSearchParams();
       if (place.position !== undefined) query.set("position", String(place.position));

@@ -73,7 +73,7 @@ function Opened({ feed, place }: { readonly feed: SessionFeed; readonly place: S
   // A person who moves fast through time waits for no conversation that is gone already.
   const chatSeen = useDeferredValue(seen);
   if (error !== undefined && end === 0)
-    return <Failure title={`${feed.id} cannot be shown`} message={error.message} />;
+    return <Failure title={`${feed.id} cannot be shown`} message={error.message} isPage />;
   if (!isReady) return <Loading words={`Reading ${feed.id}…`} />;
   return (
     <div className={`session view-${place.view}`}>

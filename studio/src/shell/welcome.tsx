@@ -56,7 +56,7 @@ export function Welcome() {
   const sessions = useSelector(sessionsStore, ({ context }) => context.sessions);
   const suggestions = suggestionsOf(sessions);
   return (
-    <Blank title="Choose a session">
+    <Blank title="Choose a session" isPage>
       <p>
         Each session is a log of events. Open one to read its conversation, walk through its time,
         and see exactly what the model was sent.

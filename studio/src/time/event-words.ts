@@ -2,7 +2,7 @@
 
 import type { SessionEvent } from "../../../src/public/events.ts";
 import type { Row } from "../data/types.ts";
-import { duration, figure, oneLine, tokens } from "../data/words.ts";
+import { duration, figure, oneLine, shortJson, tokens } from "../data/words.ts";
 
 export const families = [
   "session",
@@ -84,7 +84,7 @@ function wordsOf(event: SessionEvent): string {
     case "step.retrying":
       return `step ${event.data.step}: ${event.data.kind ?? "failed"}, ${event.data.error.message}`;
     case "part.tool-call":
-      return `${event.data.toolName} ${jsonOf(event.data.input)}`;
+      return `${event.data.toolName} ${shortJson(event.data.input)}`;
     case "tool.approval-requested":
     case "tool.output-requested":
     case "tool.started":
@@ -93,7 +93,7 @@ function wordsOf(event: SessionEvent): string {
       return event.data.approved ? `approved${by(event.data.by)}` : `denied${by(event.data.by)}`;
     case "tool.succeeded":
     case "tool.progressed":
-      return jsonOf(event.data.output);
+      return shortJson(event.data.output);
     case "tool.failed":
       return event.data.error.message;
     case "context.compacted": {
@@ -111,14 +111,8 @@ function wordsOf(event: SessionEvent): string {
     case "session.recovered":
       return `${event.data.inFlight.kind}, policy ${event.data.policy}`;
     default:
-      return jsonOf(event.data);
+      return shortJson(event.data);
   }
 }
 
 const by = (name: string | undefined): string => (name === undefined ? "" : ` by ${name}`);
-
-function jsonOf(value: unknown): string {
-  if (typeof value === "string") return value;
-  const text = JSON.stringify(value) ?? "";
-  return text === "{}" ? "" : text.slice(0, 600);
-}

@@ -1,4 +1,4 @@
-/** The log as a list: filters, failures only, search; the chosen event with its data beside it. */
+/** The log as a list: filters, failures only, search, calls as one row; the chosen event with its data beside it. */
 
 import { useDeferredValue, useMemo, useRef, useState } from "react";
 import { useSelector } from "@xstate/store-react";
@@ -10,6 +10,7 @@ import { JsonView } from "../parts/json-view.tsx";
 import { Blank } from "../parts/loading.tsx";
 import { moveIn } from "../shell/place.ts";
 import { positionOf, type Seen } from "../shell/seen.ts";
+import { listedRows, type CallRows } from "./call-rows.ts";
 import { EventRows } from "./event-rows.tsx";
 import { familyOf, families, isFailure, type Family } from "./event-words.ts";
 
@@ -38,6 +39,16 @@ export function Events({ seen }: { readonly seen: Seen }) {
     () => (isAll ? feed.rows.slice() : feed.rows.filter((row) => fits(row, filter))),
     [feed, structure, isAll, hidden, failuresOnly, filter.search],
   );
+  const [areGrouped, setGrouped] = useState(true);
+  const [opened, setOpened] = useState<ReadonlySet<string>>(new Set());
+  // Who looks for something sees the row that has it.
+  const groups = areGrouped && !failuresOnly && filter.search === "" ? opened : undefined;
+  const listed = useMemo(() => listedRows(rows, groups), [rows, groups]);
+  const toggleCall = (key: string): void => {
+    const next = new Set(opened);
+    if (!next.delete(key)) next.add(key);
+    setOpened(next);
+  };
   const toggle = (family: Family): void => {
     const next = new Set(hidden);
     if (!next.delete(family)) next.add(family);
@@ -64,6 +75,14 @@ export function Events({ seen }: { readonly seen: Seen }) {
         >
           ✕ failures only
         </button>
+        <button
+          type="button"
+          className="chip"
+          aria-pressed={areGrouped}
+          onClick={() => setGrouped(!areGrouped)}
+        >
+          ▸ calls as one row
+        </button>
         <span className="chips" role="group" aria-label="Families of events">
           {families.map((family) => (
             <button
@@ -87,9 +106,26 @@ export function Events({ seen }: { readonly seen: Seen }) {
         {rows.length === 0 ? (
           <Blank title="No event fits the filter" />
         ) : (
-          <EventRows rows={rows} position={position} follows={seen.at === undefined} />
+          <EventRows
+            listed={listed}
+            opened={opened}
+            position={position}
+            at={chosen}
+            follows={seen.at === undefined}
+            onToggle={toggleCall}
+          />
         )}
-        {chosen !== undefined && <Chosen feed={feed} row={chosen} position={position} />}
+        {chosen !== undefined && (
+          <Chosen
+            feed={feed}
+            row={chosen}
+            call={
+              listed.rows[listed.hidden.get(chosen.event.position) ?? -1]?.call ??
+              listed.rows.find(({ row }) => row === chosen)?.call
+            }
+            position={position}
+          />
+        )}
       </div>
     </div>
   );
@@ -98,10 +134,12 @@ export function Events({ seen }: { readonly seen: Seen }) {
 function Chosen({
   feed,
   row,
+  call,
   position,
 }: {
   readonly feed: Seen["feed"];
   readonly row: Row;
+  readonly call: CallRows | undefined;
   readonly position: number;
 }) {
   // While deltas come, the last row grows.
@@ -117,7 +155,7 @@ function Chosen({
   return (
     <aside className="event-detail" aria-label="The event" key={event.position}>
       <header>
-        <h3 className={`family-${familyOf(event.type)}`}>{event.type}</h3>
+        <h2 className={`family-${familyOf(event.type)}`}>{event.type}</h2>
         <span className="grow" />
         <button ref={copied} type="button" className="link" onClick={() => void give(copy)}>
           Copy JSON
@@ -133,6 +171,22 @@ function Chosen({
         <dt>Time</dt>
         <dd className="num">{exactTime(event.time)}</dd>
       </dl>
+      {call !== undefined && (
+        <ul className="call-rows" aria-label="Events of the call">
+          {call.rows.map((one) => (
+            <li key={one.event.position}>
+              <button
+                type="button"
+                className="link"
+                aria-current={one === row}
+                onClick={() => moveIn({ position: endOf(one) })}
+              >
+                {figure(one.event.position)} {one.event.type}
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
       {last !== undefined && position < last.position && (
         <p className="notice">
           Position {figure(position)} is within this block.{" "}

@@ -28,7 +28,7 @@ const StateOf = memo(function StateOf({
   return (
     <div className="state scroll" data-position={state.position}>
       <section className="machine">
-        <h3>Machine at {figure(state.position)}</h3>
+        <h2>Machine at {figure(state.position)}</h2>
         <p className="active-states" data-state={JSON.stringify(value)}>
           {pathOf(value).map((name, index) => (
             <span key={name} className="state-name">
@@ -107,11 +107,11 @@ const StateOf = memo(function StateOf({
         ))}
       </Part>
       <section>
-        <h3>Tokens</h3>
+        <h2>Tokens</h2>
         <TokenTable state={state} />
       </section>
       <section>
-        <h3>Context of the machine</h3>
+        <h2>Context of the machine</h2>
         <JsonView value={context} openTo={1} />
       </section>
     </div>
@@ -137,9 +137,9 @@ function Part({
 }) {
   return (
     <section>
-      <h3>
+      <h2>
         {title} <span className="count num">{count}</span>
-      </h3>
+      </h2>
       {count === 0 ? <p className="dim">{empty}</p> : <ul className="plain">{children}</ul>}
     </section>
   );

@@ -35,7 +35,7 @@ export function Steps({ seen }: { readonly seen: Seen }) {
   return (
     <div className="steps scroll">
       <section>
-        <h3>Tokens of each prompt</h3>
+        <h2>Tokens of each prompt</h2>
         <TokenChart
           steps={steps}
           compactions={compactions}
@@ -44,7 +44,7 @@ export function Steps({ seen }: { readonly seen: Seen }) {
         />
       </section>
       <section>
-        <h3>Time of each step</h3>
+        <h2>Time of each step</h2>
         {starts.length > MOST_DRAWN && (
           <p className="dim">
             Steps {figure(first + 1)} to {figure(first + timelines.length)} of{" "}
