@@ -193,13 +193,13 @@ describe("the published package", () => {
     },
   );
 
-  it("turnlog loads at most 1.3 MB of ours and builds at most 850 schemas, the rest when it is needed", async () => {
+  it("turnlog loads at most 1.35 MB of ours and builds at most 850 schemas, the rest when it is needed", async () => {
     const { files } = await loaded("turnlog");
     const ours = files.filter((file) => file.startsWith("node_modules/turnlog/"));
     const sizes = await Promise.all(
       ours.map(async (file) => (await stat(join(consumer, file))).size),
     );
-    expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(1_300_000);
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(1_350_000);
     const program = `
       let schemas = 0;
       globalThis.__zod_globalConfig = { postProcessor: () => { schemas += 1; } };

@@ -107,7 +107,7 @@ describe("the chunks of an event", () => {
           type: "tool-input-error",
           toolCallId: "a",
           input: 1,
-          errorText: "An error occurred. Reference: s@1.",
+          errorText: "An error occurred. Reference: s@100.",
         },
       ],
     ],
