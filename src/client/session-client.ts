@@ -117,6 +117,10 @@ export interface SessionClient {
   configure(changes: { readonly agent: string }): Promise<void>;
   /** Replaces the metadata. */
   setMetadata(metadata: JsonObject): Promise<void>;
+  /** Gives the session a title in lists. */
+  setTitle(title: string): Promise<void>;
+  /** Says that the actor of this client has seen all turns that have ended. */
+  markSeen(): Promise<void>;
   /** Permanently redacts the content at positions. Needs a store that is encrypted. */
   redact(
     what: Parameters<Session["redact"]>[0],

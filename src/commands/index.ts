@@ -75,6 +75,7 @@ export type {
   EventsOptions,
   ForkOptions,
   MoveOptions,
+  PersonOptions,
   PositionOptions,
   PreviewOptions,
   RegenerateOptions,

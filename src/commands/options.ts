@@ -130,6 +130,11 @@ export interface DeletionOptions extends DeleteOptions {
   readonly cancel?: boolean;
 }
 
+/** Options of `session.setTitle` and `session.markSeen`: the name of the person, for the log. */
+export interface PersonOptions {
+  readonly by?: string;
+}
+
 /** Options of `session.withdraw`. */
 export interface WithdrawOptions {
   readonly reason?: string;

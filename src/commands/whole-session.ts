@@ -2,10 +2,17 @@
 
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
-import { defined, isAppEvent, type JsonObject, type PositionRange } from "../events/index.ts";
+import {
+  defined,
+  isAppEvent,
+  TurnlogError,
+  type JsonObject,
+  type PositionRange,
+} from "../events/index.ts";
 import type { Redacted, RedactOptions } from "../archive/index.ts";
 import { deletedSchema } from "../media/index.ts";
 import { toJson } from "../shared/index.ts";
+import { isInTurn } from "../state/index.ts";
 import { flag, name, oneOf, optionsOf, position, text, thing } from "../validation/index.ts";
 import { eventCommand, runtimeCommand, type Command } from "./command.ts";
 import { assertIdle, assertNotClosed } from "./target.ts";
@@ -14,6 +21,7 @@ import type {
   AppendOptions,
   DeletionOptions,
   ForkOptions,
+  PersonOptions,
   RerunOptions,
 } from "./options.ts";
 import {
@@ -120,6 +128,60 @@ export const wholeSessionCommands: readonly Command[] = [
     },
     recorded: (event) =>
       event.type === "session.metadata-set" ? () => [event.data.metadata] : undefined,
+  }),
+  eventCommand({
+    name: "setTitle",
+    parameters: [
+      required<string>("title", shortText(200)),
+      options<PersonOptions>({ fields: { by } }),
+    ],
+    permission: "configure",
+    route: {
+      method: "post",
+      path: "/title",
+      audience: "user",
+      summary: "Gives the session a title.",
+    },
+    on: "any",
+    // No event if the session has this title.
+    decide: (target, title, about) => {
+      assertNotClosed(target, "setTitle");
+      if (target.state.summary.title === title) return [];
+      return [{ type: "session.titled", data: { title, ...about } }];
+    },
+    recorded: (event) =>
+      event.type === "session.titled"
+        ? () => [event.data.title, defined({ by: event.data.by })]
+        : undefined,
+  }),
+  eventCommand({
+    name: "markSeen",
+    parameters: [options<PersonOptions>({ fields: { by } })],
+    permission: "send",
+    route: {
+      method: "post",
+      path: "/seen",
+      audience: "user",
+      summary: "Says that the client's actor has seen all turns that have ended.",
+    },
+    on: "any",
+    // No event if nothing has ended since.
+    decide: (target, { by: who } = {}) => {
+      assertNotClosed(target, "markSeen");
+      const { session, state } = target;
+      const { turns, seen = {} } = state.summary;
+      if (who === undefined)
+        throw new TurnlogError(
+          "INVALID_INPUT",
+          `Nobody was named who has seen session ${session}. Give \`by\`; on a server, \`authorize\` names the actor.`,
+          { session, details: { option: "options.by" } },
+        );
+      const turn = isInTurn(state.machine) ? turns - 1 : turns;
+      if (turn <= (Object.hasOwn(seen, who) ? (seen[who] ?? 0) : 0)) return [];
+      return [{ type: "session.seen", data: { by: who, turn } }];
+    },
+    recorded: (event) =>
+      event.type === "session.seen" ? () => [{ by: event.data.by }] : undefined,
   }),
   runtimeCommand({
     name: "append",

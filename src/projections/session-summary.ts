@@ -39,7 +39,7 @@ interface OpenCall {
 const statuses = ["idle", "running", "awaiting-approval", "awaiting-output", "closed"] as const;
 
 export interface SessionSummary {
-  /** The beginning of the first user message; empty before there is one. */
+  /** As it was set, else the beginning of the first user message; empty before there is one. */
   readonly title: string;
   /** `awaiting-…`: the turn waits for people or clients only; if for both, `awaiting-approval`. */
   readonly status: (typeof statuses)[number];
@@ -65,6 +65,8 @@ export interface SessionSummary {
   /** Changes with model, instructions or tools. */
   readonly agentDigest?: string;
   readonly lastEnd?: TurnEndReason;
+  /** The last turn whose end each person has seen. Absent before anybody has. */
+  readonly seen?: Readonly<Record<string, number>>;
   /** Absent instead of empty. */
   readonly openCalls?: readonly OpenCall[];
   /** The messages that wait for delivery, oldest first. Absent instead of empty. */
@@ -169,7 +171,7 @@ function waitsNoLonger(
 /** Folds the row of a session in lists: title, status, times, counts. */
 export const sessionSummary: Projection<SessionSummary> = defineProjection<SessionSummary>({
   name: "session-summary",
-  version: 9,
+  version: 10,
   follows: "log",
   schema: z.lazy(() =>
     z.object({
@@ -189,6 +191,7 @@ export const sessionSummary: Projection<SessionSummary> = defineProjection<Sessi
       agent: z.string().exactOptional(),
       agentDigest: z.string().exactOptional(),
       lastEnd: turnEndReasonSchema.exactOptional(),
+      seen: z.record(z.string(), z.int()).exactOptional(),
       openCalls: z
         .array(z.object({ callId: z.string(), status: z.enum(callStatuses) }))
         .exactOptional(),
@@ -204,6 +207,11 @@ export const sessionSummary: Projection<SessionSummary> = defineProjection<Sessi
       ...defined({ parent, metadata }),
     }),
     "session.metadata-set": (state, { data: { metadata } }) => ({ ...state, metadata }),
+    "session.titled": (state, { data: { title } }) => ({ ...state, title }),
+    "session.seen": ({ seen, ...state }, { data: { by, turn } }) => ({
+      ...state,
+      seen: { ...seen, [by]: turn },
+    }),
     "session.forked": forked,
     "session.configured": (state, { data }) => ofAgent(state, data.agent),
     "message.queued": (state, { data }) => ({

@@ -210,6 +210,11 @@ describe("each method passes on all that it is given", () => {
       (client) => client.session("s").setMetadata({ a: 1 }),
       { metadata: { a: 1 } },
     ],
+    "POST /api/sessions/s/title": [
+      (client) => client.session("s").setTitle("A refund"),
+      { title: "A refund" },
+    ],
+    "POST /api/sessions/s/seen": [(client) => client.session("s").markSeen(), {}],
     "POST /api/sessions/s/redact": [
       (client) => client.session("s").redact([{ from: 1, to: 2 }, 4], { reason: "r" }),
       { what: [{ from: 1, to: 2 }, 4], reason: "r" },

@@ -255,6 +255,8 @@ const sessionActs: Acts<Exclude<keyof StageSession, "id">> = {
     ),
   ],
   configure: [act("configure", ({ session }) => session.configure({ instructions: "Be brief." }))],
+  setTitle: [act("set the title", ({ session }) => session.setTitle("A refund"))],
+  markSeen: [act("mark as seen", ({ session }) => session.markSeen({ by: "ann" }))],
   setMetadata: [act("set metadata", ({ session }) => session.setMetadata({ topic: "refund" }))],
   redact: [act("redact", redact, { ...ifSent, encrypted: true })],
   append: [act("append", ({ session }) => session.append("app.noted", { note: "Seen." }))],

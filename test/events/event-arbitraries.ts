@@ -215,6 +215,8 @@ export const eventData: { readonly [Type in KnownType]: Arbitrary<EventMap[Type]
     },
     { requiredKeys: ["to"] },
   ),
+  "session.titled": fc.record({ title: fc.string(), by: fc.string() }, { requiredKeys: ["title"] }),
+  "session.seen": fc.record({ by: fc.string(), turn: fc.nat() }),
   "session.metadata-set": fc.record({ metadata: object }),
   "session.approval-forgotten": fc.record({ toolName: text }),
   "session.closed": reason,

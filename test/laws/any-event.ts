@@ -161,6 +161,8 @@ const anyData: AnyData = {
     },
     { requiredKeys: ["to"] },
   ),
+  "session.titled": fc.record({ title: fc.string() }),
+  "session.seen": fc.record({ by: fc.string(), turn: fc.nat() }),
   "session.metadata-set": fc.record({ metadata: fc.dictionary(fc.string(), fc.string()) }),
   "session.approval-forgotten": fc.record({ toolName }),
   "session.closed": reason,

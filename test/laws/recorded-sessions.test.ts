@@ -44,7 +44,9 @@ const unrecorded: readonly string[] = [
   "session.metadata-set",
   "session.redacted",
   "session.rewound",
+  "session.seen",
   "session.thinned",
+  "session.titled",
   "step.prepared",
   "tool.output-requested",
 ];

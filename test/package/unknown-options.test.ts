@@ -239,6 +239,8 @@ const rows: readonly Row[] = [
   // @ts-expect-error -- unknown
   ["options.fork", "forks", () => runtime.delete("s", { fork: "copy" })],
   // @ts-expect-error -- unknown
+  ["options.person", undefined, () => session.markSeen({ person: "ann" })],
+  // @ts-expect-error -- unknown
   ["options.why", undefined, () => runtime.redact("s", [], { why: "asked" })],
   // @ts-expect-error -- unknown
   ["options.who", undefined, () => session.compact(undefined, { who: "ann" })],
@@ -499,6 +501,7 @@ const covered: Readonly<Record<string, string>> = {
   CutOptions: "agent.context.cut.shares",
   DeleteOptions: "options.fork",
   DeletionOptions: "options.fork",
+  PersonOptions: "options.person",
   DropMiddleOptions: "options.head",
   DropOldestOptions: "options.keepTurn",
   EncryptedLogOptions: "options.without",

@@ -172,6 +172,8 @@ const places: Readonly<Record<string, readonly Place[]>> = {
     first,
     ...["agent", "model", "instructions", "tools"].map((key) => program(firstIn(key))),
   ],
+  setTitle: [first, behind(1)("by")],
+  markSeen: [first, firstIn("by")],
   setMetadata: [first, firstIn("a"), firstIn("a", "b"), (value) => [{ a: [value] }]],
   append: [
     first,

@@ -36,6 +36,8 @@ export const table: readonly (readonly [
   ["GET /api/sessions/{session}/sub-agents", "operator", "read", "session"],
   ["POST /api/sessions/{session}/configure", "operator", "configure", "session"],
   ["POST /api/sessions/{session}/metadata", "operator", "configure", "session"],
+  ["POST /api/sessions/{session}/title", "user", "configure", "session", { title: "A refund" }],
+  ["POST /api/sessions/{session}/seen", "user", "send", "session"],
   ["POST /api/sessions/{session}/redact", "operator", "redact", "session"],
   ["POST /api/sessions/{session}/close", "operator", "close", "session"],
   ["POST /api/sessions/{session}/cancel", "user", "cancel", "session"],

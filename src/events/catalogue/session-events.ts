@@ -111,6 +111,10 @@ export interface SessionFamily {
   "session.configured": { readonly agent: AgentDescription };
   /** Replaces the metadata of the session. */
   "session.metadata-set": { readonly metadata: JsonObject };
+  /** Gives the session a title in place of the beginning of its first message. */
+  "session.titled": { readonly title: string; readonly by?: string };
+  /** Somebody has seen the session up to the end of that turn. */
+  "session.seen": { readonly by: string; readonly turn: number };
   "session.recovered": { readonly inFlight: InFlight; readonly policy: RecoveryPolicy };
   /** Releases messages that a cancelled, failed or interrupted turn held back. */
   "session.resumed": { readonly reason?: string };
@@ -241,6 +245,8 @@ export const sessionSchemas: FamilySchemas<SessionFamily> = {
     }),
   "session.configured": () => z.looseObject({ agent: agentSchema }),
   "session.metadata-set": () => z.looseObject({ metadata: jsonObjectSchema }),
+  "session.titled": () => z.looseObject({ title: z.string(), by: z.string().exactOptional() }),
+  "session.seen": () => z.looseObject({ by: z.string(), turn: z.int() }),
   "session.recovered": () =>
     z.looseObject({
       inFlight: inFlightSchema,

@@ -14,6 +14,7 @@ import type {
   EventsOptions,
   ForkOptions,
   MoveOptions,
+  PersonOptions,
   PositionOptions,
   PreviewOptions,
   RegenerateOptions,
@@ -207,6 +208,17 @@ export interface Session<Events extends EventSchemas = EventSchemas> extends Pro
    * await session.setMetadata({ ...summary.metadata, topic: "refund" });
    */
   setMetadata(metadata: JsonObject): Promise<void>;
+  /**
+   * Gives the session a title in lists, in place of the beginning of its first message. Rewinds do not change it.
+   * @throws TurnlogError `INVALID_INPUT`, `SESSION_CLOSED`
+   */
+  setTitle(title: string, options?: PersonOptions): Promise<void>;
+  /**
+   * Records that a person has seen all turns that have ended: `seen[by]` of the session's row in lists. A row at
+   * rest with more `turns` has something unread for them.
+   * @throws TurnlogError `INVALID_INPUT` without `by`, `SESSION_CLOSED`
+   */
+  markSeen(options?: PersonOptions): Promise<void>;
   /**
    * Permanently redacts the content at positions: records an event, then erases the keys of that content, here
    * and in all forks. A block is redacted with all its deltas, and a call with its input and outcome. The answer

@@ -65,6 +65,8 @@ const contentFields: ContentFields = {
   "session.forked": { from: clear, agent: clear },
   "session.configured": { agent: clear },
   "session.metadata-set": { metadata: object },
+  "session.titled": { title: text, by: out },
+  "session.seen": { by: text, turn: clear },
   "session.recovered": { inFlight: clear, policy: clear },
   "session.resumed": { reason: out },
   "session.thinned": { drop: clear, spans: clear, shown: clear },
