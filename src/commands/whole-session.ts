@@ -65,6 +65,9 @@ function isTarget(value: unknown): boolean {
 const agentChanges = { agent: anything, model: anything, instructions: anything, tools: anything };
 const localChanges = ["agent", "model", "instructions", "tools"] as const;
 
+const short = shortText(256);
+const person = options<PersonOptions>({ fields: { by } });
+
 const range = z.lazy(() => z.object({ from: z.int(), to: z.int() }));
 /** What a redaction answers. */
 export const redactionSchema: z.ZodType<Redacted> = z.lazy(() =>
@@ -131,10 +134,7 @@ export const wholeSessionCommands: readonly Command[] = [
   }),
   eventCommand({
     name: "setTitle",
-    parameters: [
-      required<string>("title", shortText(200)),
-      options<PersonOptions>({ fields: { by } }),
-    ],
+    parameters: [required<string>("title", short), person],
     permission: "configure",
     route: {
       method: "post",
@@ -156,7 +156,7 @@ export const wholeSessionCommands: readonly Command[] = [
   }),
   eventCommand({
     name: "markSeen",
-    parameters: [options<PersonOptions>({ fields: { by } })],
+    parameters: [person],
     permission: "send",
     route: {
       method: "post",
@@ -188,7 +188,7 @@ export const wholeSessionCommands: readonly Command[] = [
     parameters: [
       required<string>("type", text),
       unchecked("data"),
-      options<AppendOptions>({ fields: { id: shortText(256) } }),
+      options<AppendOptions>({ fields: { id: short } }),
     ],
     // No route: the events of a program are its own word.
     permission: "configure",
