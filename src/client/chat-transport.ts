@@ -124,11 +124,12 @@ function plainHeaders(headers: SendOptions["headers"]): Readonly<Record<string, 
  */
 function posted(
   messages: readonly UIMessage[],
-): readonly Pick<UIMessage, "id" | "role" | "parts">[] {
-  return messages.map(({ id, role, parts }, index) => ({
+): readonly Pick<UIMessage, "id" | "role" | "parts" | "metadata">[] {
+  return messages.map(({ id, role, parts, metadata }, index) => ({
     id,
     role,
     parts: index < messages.length - 2 ? [] : parts,
+    ...(index === messages.length - 1 && role === "user" ? { metadata } : {}),
   }));
 }
 

@@ -1,6 +1,7 @@
 /** The commands about a session's messages: `send`, `withdraw`, `reschedule`, `resume`. Pure. */
 
-import { defined, type SessionEvent } from "../events/index.ts";
+import { z } from "zod";
+import { defined, messageAboutSchema, type SessionEvent } from "../events/index.ts";
 import { allWaiting, type QueuedMessage } from "../projections/index.ts";
 import { moment, oneOf, shortName, text, thing } from "../validation/index.ts";
 import {
@@ -23,6 +24,16 @@ import {
   unchecked,
 } from "./parameters.ts";
 
+const ABOUT_BYTES = 65_536;
+
+const about = thing(
+  "JSON of at most 64 KB with `metadata`, `data`, `context` or `options`",
+  (value) =>
+    z.json().safeParse(value).success &&
+    messageAboutSchema.safeParse(value).success &&
+    Buffer.byteLength(JSON.stringify(value)) <= ABOUT_BYTES,
+);
+
 const delivery = oneOf("steer", "follow-up");
 const messageId = required<string>("messageId", shortName);
 
@@ -39,6 +50,7 @@ export const messageCommands: readonly Command[] = [
           replaces: shortName,
           basedOn,
           by,
+          about,
           ...turnFields,
         },
         local: turnFieldNames,
@@ -148,12 +160,13 @@ export const messageCommands: readonly Command[] = [
 ];
 
 function sent(
-  { data: { id, content, delivery: how, notBefore } }: SessionEvent<"message.queued">,
+  { data: { id, content, delivery: how, notBefore, about: said } }: SessionEvent<"message.queued">,
   edit: Pick<SendOptions, "replaces"> = {},
 ): (recording: Recording) => readonly unknown[] {
   const input = typeof content === "string" ? content : [...content];
   const later = notBefore === undefined ? {} : { notBefore: new Date(notBefore) };
-  return ({ output }) => [input, { id, delivery: how, ...later, ...edit, ...defined({ output }) }];
+  const more = { ...later, ...edit, ...defined({ about: said }) };
+  return ({ output }) => [input, { id, delivery: how, ...more, ...defined({ output }) }];
 }
 
 export function waitingMessage(

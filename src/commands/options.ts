@@ -1,7 +1,7 @@
 /** The options of a session's commands, as programs give them. The commands beside this file have the checks. */
 
 import type { OutputInterface } from "ai";
-import type { DeleteOptions, Delivery, FollowOptions } from "../events/index.ts";
+import type { DeleteOptions, Delivery, FollowOptions, MessageAbout } from "../events/index.ts";
 import type { RerunPlace } from "../state/index.ts";
 import type { Agent, TurnContext } from "../agent/index.ts";
 import type { CompactionStrategy } from "../context/index.ts";
@@ -70,6 +70,14 @@ export interface SendOptions<OUTPUT = unknown, PARTIAL = unknown> extends TurnVa
   readonly basedOn?: Seen;
   /** The name of the person who sends it, for the log. */
   readonly by?: string;
+  /**
+   * What the application says about the message, as JSON of at most 64 KB. It is recorded with the message, and no
+   * model gets it. `metadata` and `data` are shown again by pages. `context` and `options` are those of the turn that
+   * the message begins, in whichever process it runs: `contextFor` gets the context; without `contextFor` it is the
+   * `runtimeContext`, and the context of each tool that has a `contextSchema` and no context of the agent's. The
+   * option `context` of this call comes first. Ignored if a message of that id was accepted before.
+   */
+  readonly about?: MessageAbout;
 }
 
 /** Options of `session.reschedule`. Absent options stay as they are. */

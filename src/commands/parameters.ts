@@ -4,6 +4,7 @@
  * HTTP. Values that belong to a program stay as they are: models, schemas, contexts.
  */
 
+import { toJson } from "../shared/index.ts";
 import { z } from "zod";
 import { byId } from "../events/index.ts";
 import { outputSchema, turnContextSchema } from "../agent/index.ts";
@@ -163,6 +164,7 @@ export function ownOptions(option: unknown): unknown {
 const ownFields: Readonly<Record<string, (value: unknown) => unknown>> = {
   notBefore: (time) => (time instanceof Date ? time.toISOString() : time),
   basedOn: ownOptions,
+  about: toJson,
 };
 
 /** A value that the command checks itself. */

@@ -165,6 +165,8 @@ export {
   type StoredUserContent,
   type StoredUserPart,
   userContentSchema,
+  messageAboutSchema,
+  type MessageAbout,
 } from "./catalogue/message-events.ts";
 export { allReadableEvents, readableEvents } from "./checks/readable-events.ts";
 export { replayableEvents, renumbered, unchained } from "./checks/renumbered.ts";

@@ -25,6 +25,7 @@ import {
   type Grant,
 } from "./permissions.ts";
 import type { ServerSettings } from "./server-options.ts";
+import { requestedTurn } from "./route/requested-turn.ts";
 
 type PathParameters = Call["params"];
 
@@ -227,7 +228,8 @@ export class RouteHandler {
     admitted: Admitted,
   ): Call {
     const { heartbeatMs, stallMs, limits, users } = this.#settings;
-    const { session, actor, where } = grant;
+    const { session, ...permission } = grant;
+    const { actor, where } = permission;
     const isOperator = grant.audience === "operator";
     const of = async (action: Permission, other: string): Promise<Grant> =>
       await this.#permissions.of(request, { action, session: other, audience });
@@ -254,6 +256,7 @@ export class RouteHandler {
         }),
       allow,
       gate: (action, other = session) => gateOf(() => of(action, other)),
+      turnOf: (own, known) => requestedTurn(this.#settings.request, permission, own, known),
       where,
       blob: async (other, digest) =>
         await readSessionBlob(this.#runtime, await allow("read", other), digest),

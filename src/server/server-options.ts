@@ -15,6 +15,7 @@ import {
   thing,
 } from "../validation/index.ts";
 import { TurnlogError, type JsonObject } from "../events/index.ts";
+import type { RequestedTurn } from "./route/requested-turn.ts";
 import { isLoopbackName, newToken } from "./security/access.ts";
 import type { Permission } from "../commands/index.ts";
 import type { Audience } from "./route/route.ts";
@@ -155,6 +156,19 @@ export interface ServerOptions {
   ) => Authorization | Promise<Authorization>;
   /** What clients of the audience `user` are shown. */
   readonly users?: UserView;
+  /**
+   * Reads the fields that a page sends with a message beside those of the AI SDK, as by `sendMessage(message,
+   * { body })`. What it returns is recorded with the message, so the turn has it in every process and after a
+   * restart. Default: such fields are refused.
+   * @param body - The fields of the page: check them, and take nothing about the user from them
+   * @param permission - What `authorize` answered
+   * @example
+   * const request = ({ style }, { actor }) => ({ options: { style: style === "brief" ? "brief" : "full" } });
+   */
+  readonly request?: (
+    body: Readonly<Record<string, unknown>>,
+    permission: Granted,
+  ) => RequestedTurn | Promise<RequestedTurn>;
   readonly limits?: ServerLimits;
   /**
    * Whether to serve the studio at `/`. `read-only`: nobody can run or change anything through this server.
@@ -180,6 +194,7 @@ export interface ServerSettings {
   readonly allowHeaders: readonly string[];
   readonly authorize: NonNullable<ServerOptions["authorize"]> | undefined;
   readonly users: Pick<UserView, "errorText"> & Required<Pick<UserView, "hide">>;
+  readonly request: ServerOptions["request"];
   readonly limits: Required<ServerLimits>;
   readonly studio: boolean;
   readonly isReadOnly: boolean;
@@ -203,6 +218,7 @@ export const serverFields: Readonly<Record<keyof ServerOptions, z.ZodType>> = {
   allowHeaders: names,
   authorize: code,
   users: optionsOf<UserView>({ hide: hiddenSchema, errorText: code }, {}),
+  request: code,
   limits: optionsOf<ServerLimits>(
     { bodyBytes: amount, frameBytes: amount, openAnswers: several, requestsPerMinute: many },
     {},
@@ -246,6 +262,7 @@ export function serverSettings(options: ServerOptions): ServerSettings {
     allowHeaders,
     authorize,
     users: { hide: ["usage", "model"], ...options.users },
+    request: options.request,
     limits: {
       bodyBytes: 25_000_000,
       frameBytes: 1_000_000,

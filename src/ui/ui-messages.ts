@@ -1,6 +1,12 @@
 /** The messages of a session as a page shows them: a pure fold. The replies of a turn are one message. */
 
-import { entryOf, type SessionEvent } from "../events/index.ts";
+import {
+  entryOf,
+  withEntry,
+  type ChunkedRecord,
+  type MessageAbout,
+  type SessionEvent,
+} from "../events/index.ts";
 import { messageOf, openMessage, withChunk } from "./open-message.ts";
 import { initialEncoder, type EncoderState } from "./encoder-state.ts";
 import { encodeEvent, replyId } from "./reply-encoder.ts";
@@ -39,6 +45,8 @@ export interface UIMessagesState {
   /** The head at each boundary and after each rewind, to find it again. */
   readonly heads: readonly { readonly position: number; readonly head: number }[];
   readonly reply?: OpenMessage;
+  /** What pages show of accepted messages beside their content, by id. */
+  readonly about: ChunkedRecord<MessageAbout>;
 }
 
 interface DoneMessage {
@@ -68,7 +76,7 @@ export interface UIMessagesFold {
  */
 export function uiMessages(options: UIOptions): UIMessagesFold {
   return {
-    initial: { encoder: initialEncoder, done: [], head: -1, heads: [] },
+    initial: { encoder: initialEncoder, done: [], head: -1, heads: [], about: [] },
     fold: (state, event) => foldEvent(state, event, options),
   };
 }
@@ -93,6 +101,11 @@ function foldEvent(
     case "session.rewound": {
       const there = state.heads.findLast(({ position }) => position <= event.data.to);
       return atBoundary({ ...state, encoder, head: there?.head ?? -1 }, event.position);
+    }
+    case "message.queued": {
+      const { id, about } = event.data;
+      const known = about === undefined ? state.about : withEntry(state.about, id, about);
+      return { ...state, encoder, about: known };
     }
     case "message.delivered":
       return withReply(withDelivered(state, event, options), chunks, encoder);
@@ -133,7 +146,13 @@ function withDelivered(
     const content = entryOf(state.encoder.contents, id) ?? "";
     return withMessage(
       before,
-      userMessage(id, content, { turn, position, startedAt: time }, options),
+      userMessage(
+        id,
+        content,
+        { turn, position, startedAt: time },
+        entryOf(state.about, id) ?? {},
+        options,
+      ),
     );
   }, state);
 }

@@ -1,7 +1,12 @@
 /** Messages of users, as a page has them and as a session accepts them. Pure. */
 
 import type { FileUIPart, TextUIPart, UIMessage, UserContent } from "ai";
-import { type StoredUserContent, type StoredUserPart, referredBlob } from "../events/index.ts";
+import {
+  type MessageAbout,
+  type StoredUserContent,
+  type StoredUserPart,
+  referredBlob,
+} from "../events/index.ts";
 import type { SessionMessage, SessionMetadata, UIOptions } from "./ui-types.ts";
 
 type Metadata = NonNullable<TextUIPart["providerMetadata"]>;
@@ -11,9 +16,15 @@ export function userMessage(
   id: string,
   content: StoredUserContent,
   metadata: SessionMetadata,
+  { metadata: own, data = [] }: MessageAbout,
   options: UIOptions,
 ): SessionMessage {
-  return { id, role: "user", metadata, parts: steeredParts(content, options) };
+  const parts: SessionMessage["parts"] = steeredParts(content, options);
+  for (const { at, ...part } of data)
+    // A page's data part has any name; those of `SessionData` are the session's own.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+    parts.splice(at, 0, part as (typeof parts)[number]);
+  return { id, role: "user", metadata: { ...own, ...metadata }, parts };
 }
 
 /** The text and the files of a message. */

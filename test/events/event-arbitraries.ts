@@ -102,6 +102,20 @@ function joined<One extends object, Other extends object>(
 }
 
 const by: fc.Arbitrary<{ readonly by?: string }> = fc.record({ by: text }, { requiredKeys: [] });
+const withAbout = fc.record(
+  {
+    about: fc.record(
+      {
+        metadata: object,
+        data: fc.array(fc.record({ at: fc.nat(9), type: fc.constant("data-x"), data: json })),
+        context: object,
+        options: json,
+      },
+      { requiredKeys: [] },
+    ),
+  },
+  { requiredKeys: [] },
+);
 const notBefore: fc.Arbitrary<{ readonly notBefore?: number }> = fc.record(
   { notBefore: fc.integer({ min: 0, max: 2 ** 50 }) },
   { requiredKeys: [] },
@@ -226,7 +240,7 @@ export const eventData: { readonly [Type in KnownType]: Arbitrary<EventMap[Type]
       content: fc.oneof(text, fc.array(userPart, { maxLength: 3 })),
       delivery: fc.constantFrom("steer" as const, "follow-up" as const),
     }),
-    joined(notBefore, by),
+    joined(joined(notBefore, by), withAbout),
   ),
   "message.delivered": fc.record({
     ids: fc.array(text, { maxLength: 3 }),

@@ -40,6 +40,10 @@ const metadata: fc.Arbitrary<{ readonly providerMetadata?: ProviderMetadata }> =
   { providerMetadata: {} },
 );
 const by: fc.Arbitrary<{ readonly by?: string }> = fc.constantFrom({}, { by: "ann" });
+const about = fc.constantFrom<Pick<EventBody<"message.queued">["data"], "about">>(
+  {},
+  { about: { metadata: { page: "/" }, data: [{ at: 0, type: "data-x", data: 1 }] } },
+);
 const notBefore: fc.Arbitrary<{ readonly notBefore?: number }> = fc.constantFrom(
   {},
   { notBefore: 1 },
@@ -183,7 +187,7 @@ const anyData: AnyData = {
       ),
       delivery: fc.constantFrom("steer" as const, "follow-up" as const),
     }),
-    merged(notBefore, by),
+    merged(merged(notBefore, by), about),
   ),
   "message.delivered": fc.record({ ids, turn: few, boundary: fc.constantFrom("turn", "step") }),
   "message.rescheduled": merged(

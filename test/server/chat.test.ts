@@ -449,6 +449,64 @@ describe("a posted chat", () => {
     expect(JSON.stringify(model.calls[1]?.prompt)).toContain("No signal.");
   });
 
+  it("keeps its metadata and data parts, which no model gets, and may come alone", async () => {
+    const model = scriptedModel(["A.", "B."]);
+    await using open = await serving({ model });
+    const text = (words: string) => ({ type: "text", text: words });
+    const parts = [text("one"), { type: "data-quote", id: "q", data: { page: 7 } }, text("two")];
+    const message = { id: "m1", role: "user", parts, metadata: { replyTo: 3, turn: 99 } };
+    expect((await post(open, { message }))[0]).toBe(200);
+    expect((await post(open, { message: user("m2", "three") }))[0]).toBe(200);
+    const { messages } = await page(open);
+    expect(messages[0]).toMatchObject({ parts, metadata: { replyTo: 3, turn: 1 } });
+    expect(messages.map(textOf)).toEqual([expect.anything(), "A.", "three", "B."]);
+    expect(JSON.stringify(model.calls)).not.toMatch(/quote|replyTo/);
+    const queued = await Array.fromAsync(open.runtime.log.read("c"));
+    expect(queued.filter(({ data }) => "about" in data)).toHaveLength(1);
+  });
+
+  it("asks the server's `request` about other fields, and its turn gets what that says", async () => {
+    const seen: unknown[] = [];
+    const contextSchema = z.object({ tenant: z.string(), by: z.string() });
+    const look = tool({
+      inputSchema: z.object({}),
+      contextSchema,
+      execute: (_, { context }) => void seen.push(context),
+    });
+    const prepareCall: NonNullable<Agent["prepareCall"]> = ({ options, ...settings }) => {
+      seen.push(options);
+      return settings;
+    };
+    const model = scriptedModel([calling(call("look", "1")), "Done."]);
+    await using open = await serving(
+      { model, tools: { look }, prepareCall, callOptionsSchema: z.object({ style: z.string() }) },
+      {
+        authorize: () => ({ actor: "ann" }),
+        request: ({ style, tenant }, { actor = "" }) => ({
+          options: { style: String(style) },
+          context: { tenant: String(tenant), by: actor },
+        }),
+      },
+    );
+    const body = { message: user("m1", "go"), style: "brief", tenant: "acme" };
+    expect((await post(open, body))[0]).toBe(200);
+    expect(seen).toContainEqual({ style: "brief" });
+    expect(seen).toContainEqual({ tenant: "acme", by: "ann" });
+  });
+
+  it.each([
+    ["both forms", { message: user("m1", "x"), messages: [user("m1", "x")] }, "either"],
+    ["neither form", {}, "either"],
+    ["fields that nothing reads", { message: user("m1", "x"), model: "gpt" }, "`request`"],
+    ["metadata that are a text", { message: { ...user("m1", "x"), metadata: "x" } }, "metadata"],
+  ])("is refused with a sentence: %s", async (_, body, words) => {
+    await using open = await serving(texts("x"));
+    expect(await post(open, body)).toMatchObject([
+      400,
+      { code: "INVALID_INPUT", detail: expect.stringContaining(words) as unknown },
+    ]);
+  });
+
   it("that never arrived is sent by a retry", async () => {
     await using open = await serving(texts("A.", "B."));
     await post(open, { messages: [user("m1", "one")] });

@@ -3,7 +3,14 @@
 import { z } from "zod";
 import { blobMeasuresSchema, type BlobMeasures } from "../values/blob-measures.ts";
 import type { FamilySchemas } from "./family.ts";
-import { providerMetadataSchema, type ProviderMetadata } from "../values/json.ts";
+import {
+  jsonObjectSchema,
+  jsonSchema,
+  providerMetadataSchema,
+  type JsonObject,
+  type JsonValue,
+  type ProviderMetadata,
+} from "../values/json.ts";
 import { fileReferenceSchema, type FileReference } from "../values/file-reference.ts";
 
 /** Content of a user message: the AI SDK's user content with binary data as base64 and URLs as text. */
@@ -27,6 +34,25 @@ export type StoredUserPart =
       readonly providerOptions?: ProviderMetadata;
     };
 
+/** What an application says about a message. No model gets it. */
+export interface MessageAbout {
+  /** Shown again by pages. */
+  readonly metadata?: JsonObject;
+  /** The `data-*` parts of a page's message, each with its place among the parts. Shown again by pages. */
+  readonly data?: readonly MessageData[];
+  /** The context of the turn that the message begins. */
+  readonly context?: JsonObject;
+  /** The options of that turn for the agent's `prepareCall`. */
+  readonly options?: JsonValue;
+}
+
+interface MessageData {
+  readonly at: number;
+  readonly type: string;
+  readonly id?: string;
+  readonly data: JsonValue;
+}
+
 /** `steer` is delivered at the next step boundary, `follow-up` when the turn has ended. */
 export type Delivery = "steer" | "follow-up";
 
@@ -39,6 +65,7 @@ export interface MessageFamily {
     readonly notBefore?: number;
     /** The name of the person who sent it. */
     readonly by?: string;
+    readonly about?: MessageAbout;
   };
   /** The messages leave the queue and enter the history, in one event. */
   "message.delivered": {
@@ -88,6 +115,24 @@ export const userContentSchema: z.ZodType<StoredUserContent> = z.lazy(() =>
   ]),
 );
 
+export const messageAboutSchema: z.ZodType<MessageAbout> = z.lazy(() =>
+  z.looseObject({
+    metadata: jsonObjectSchema.exactOptional(),
+    data: z
+      .array(
+        z.looseObject({
+          at: z.int().nonnegative(),
+          type: z.string().regex(/^data-./),
+          id: z.string().exactOptional(),
+          data: jsonSchema,
+        }),
+      )
+      .exactOptional(),
+    context: jsonObjectSchema.exactOptional(),
+    options: jsonSchema.exactOptional(),
+  }),
+);
+
 export const messageSchemas: FamilySchemas<MessageFamily> = {
   "message.queued": () =>
     z.looseObject({
@@ -96,6 +141,7 @@ export const messageSchemas: FamilySchemas<MessageFamily> = {
       delivery: z.enum(["steer", "follow-up"]),
       notBefore: z.number().exactOptional(),
       by: z.string().exactOptional(),
+      about: messageAboutSchema.exactOptional(),
     }),
   "message.delivered": () =>
     z.looseObject({

@@ -154,8 +154,8 @@ interface RunOptions {
   readonly stepSource?: StepSource["name"];
   /**
    * Returns the context of a turn whose message has none: after a restart, in a fork, or without `context` in
-   * `send`. If it throws or returns no context, the step fails (`CALLBACK_FAILED`), and the next message calls it
-   * again. Default: the agent's context.
+   * `send`. Its third argument is what was recorded with the message (`about.context` of `send`). If it throws or returns no context, the step fails (`CALLBACK_FAILED`), and the next message calls it
+   * again. Default: the recorded context, else the agent's.
    */
   readonly contextFor?: ContextFor;
   /** Milliseconds after which an idle session is passivated. Default 60,000. */

@@ -75,7 +75,16 @@ export function sessionSending(
   return {
     async send(
       given,
-      { id: messageId = newId(), delivery, notBefore: time, replaces, basedOn, by, ...values } = {},
+      {
+        id: messageId = newId(),
+        delivery,
+        notBefore: time,
+        replaces,
+        basedOn,
+        by,
+        about,
+        ...values
+      } = {},
     ) {
       const input = heldInput(id, given);
       const notBefore = time === undefined ? undefined : laterThan(clock(), time);
@@ -104,7 +113,7 @@ export function sessionSending(
         id: messageId,
         content,
         delivery: delivery ?? "follow-up",
-        ...defined({ notBefore, by }),
+        ...defined({ notBefore, by, about }),
       };
       const accept = (on: SessionActor): ReturnType<typeof queueMessage> =>
         queueMessage(on, { data, stored, values });
@@ -137,7 +146,7 @@ function queueMessage(
   if (acceptedAt(actor.state.queue, data.id) !== undefined) return undefined;
   const queued = !actor.isIdle || data.notBefore !== undefined;
   actor.blobs.assertWithinQuota(stored);
-  actor.turn.hold(data.id, values);
+  actor.turn.hold(data.id, { ...values, about: data.about ?? {} });
   recordOffloaded(actor, stored, { type: "message.queued", data });
   return {
     actor,

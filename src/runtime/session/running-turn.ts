@@ -1,6 +1,6 @@
 /** The turn that runs: the message that began it, that message's values, and the async context of its `send`. */
 
-import { defined } from "../../events/index.ts";
+import { defined, type EventLog, type JsonObject, type MessageAbout } from "../../events/index.ts";
 import type { OutputInterface } from "ai";
 import {
   assertToolContexts,
@@ -13,15 +13,22 @@ import {
   type TurnContext,
 } from "../../agent/index.ts";
 import type { Effect } from "../../machines/index.ts";
-import { allWaiting, type HistoryState } from "../../projections/index.ts";
+import { acceptedAt, allWaiting, type HistoryState } from "../../projections/index.ts";
 import { isInTurn, type SessionRecorder } from "../../state/index.ts";
 import type { TurnValues } from "../../commands/index.ts";
-import { unknownMessage, type HeldMessage, type HeldValues } from "./turn-values.ts";
+import {
+  unknownMessage,
+  type HeldMessage,
+  type HeldValues,
+  type MessageValues,
+} from "./turn-values.ts";
 
 /** Gives the context of a turn whose message has none, as after a restart. */
 export type ContextFor = (
   session: string,
   messageId: string,
+  /** What was recorded with the message: `about.context` of `send`. */
+  context: JsonObject | undefined,
 ) => TurnAnswer | undefined | PromiseLike<TurnAnswer | undefined>;
 
 export interface RunningTurnOptions {
@@ -30,6 +37,7 @@ export interface RunningTurnOptions {
   readonly agent: () => Agent;
   readonly held: HeldValues;
   readonly contextFor: ContextFor | undefined;
+  readonly log: EventLog;
 }
 
 export class RunningTurn {
@@ -74,8 +82,11 @@ export class RunningTurn {
 
   /** @throws TurnlogError `CALLBACK_FAILED` of `contextFor` */
   async context(): Promise<Required<TurnContext>> {
+    const agent = this.#options.agent();
     const given = this.values.context ?? (await this.#asked());
-    return contextOf(this.#options.agent(), given);
+    if (given !== undefined) return contextOf(agent, given);
+    const { context } = await this.#about();
+    return contextOf(agent, context === undefined ? {} : recordedContext(agent, context));
   }
 
   /** Replaces the turn's context, in this process only. */
@@ -99,12 +110,13 @@ export class RunningTurn {
 
   /** The message's options, as the agent's schema returns them. @throws TurnlogError `CALLBACK_FAILED` */
   async options(): Promise<unknown> {
-    const given = this.values.options ?? (await this.#asked())?.options;
+    const given =
+      this.values.options ?? (await this.#asked())?.options ?? (await this.#about()).options;
     return await callOptions(this.#options.agent(), given, "send");
   }
 
   /** Holds the values of a message that is about to be accepted. */
-  hold(messageId: string, values: TurnValues): void {
+  hold(messageId: string, values: MessageValues): void {
     const { recorder, held } = this.#options;
     // A message that runs again begins another turn, for which `contextFor` is called again.
     if (this.#asking?.id === messageId) this.#asking = undefined;
@@ -127,6 +139,23 @@ export class RunningTurn {
     return known ?? unknownMessage;
   }
 
+  /** What is recorded about the message that began the turn. Read where the message was accepted elsewhere. */
+  async #about(): Promise<MessageAbout> {
+    const { recorder, held, log } = this.#options;
+    const { messageId } = this;
+    if (messageId === undefined) return {};
+    const known = this.#message.values.about;
+    if (known !== undefined) return known;
+    const { session, state } = recorder;
+    const at = acceptedAt(state.queue, messageId);
+    let about: MessageAbout = {};
+    if (at !== undefined)
+      for await (const { type, data } of log.read(session, { from: at, to: at }))
+        if (type === "message.queued") about = data.about ?? about;
+    if (this.messageId === messageId) held.add(session, messageId, { about });
+    return about;
+  }
+
   /** The result of `contextFor`, which is called once per turn. */
   async #asked(): Promise<TurnAnswer | undefined> {
     const { contextFor } = this.#options;
@@ -147,7 +176,9 @@ export class RunningTurn {
   async #ask(contextFor: ContextFor, messageId: string): Promise<TurnAnswer> {
     const { recorder, held, agent } = this.#options;
     const answer = await awaited("contextFor", async () => {
-      const given = await returnedContext(agent(), await contextFor(recorder.session, messageId));
+      const { context: recorded } = await this.#about();
+      const returned = await contextFor(recorder.session, messageId, recorded);
+      const given = await returnedContext(agent(), returned);
       await callOptions(agent(), given.options, "its answer");
       return given;
     });
@@ -156,6 +187,13 @@ export class RunningTurn {
       held.add(recorder.session, messageId, defined({ context, options }));
     return answer;
   }
+}
+
+/** The context of a message for an agent, without `contextFor`. */
+function recordedContext({ tools = {}, toolsContext }: Agent, context: JsonObject): TurnContext {
+  const taking = Object.entries(tools).filter(([, tool]) => tool.contextSchema !== undefined);
+  const ofTools = Object.fromEntries(taking.map(([name]) => [name, context]));
+  return { runtimeContext: context, toolsContext: { ...ofTools, ...toolsContext } };
 }
 
 /** The first message of a turn. Its items are the last ones. */

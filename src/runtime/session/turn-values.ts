@@ -4,13 +4,19 @@
  */
 
 import { AsyncLocalStorage } from "node:async_hooks";
+import type { MessageAbout } from "../../events/index.ts";
 import type { TurnValues } from "../../commands/index.ts";
 import { allWaiting } from "../../projections/index.ts";
 import type { SessionRecorder } from "../../state/index.ts";
 
+/** The values of a message, and what is recorded about it. */
+export interface MessageValues extends TurnValues {
+  readonly about?: MessageAbout;
+}
+
 /** The values of one message, and the async context of the `send` that gave them. */
 export interface HeldMessage {
-  readonly values: TurnValues;
+  readonly values: MessageValues;
   readonly run: <Result>(work: () => Result) => Result;
 }
 
@@ -29,12 +35,12 @@ export class HeldValues {
   }
 
   /** Holds the values of a message together with the caller's async context. */
-  hold(session: string, messageId: string, values: TurnValues): void {
+  hold(session: string, messageId: string, values: MessageValues): void {
     this.#set(session, messageId, { values, run: AsyncLocalStorage.snapshot() });
   }
 
   /** Adds values to those of a message; its async context stays. */
-  add(session: string, messageId: string, values: TurnValues): void {
+  add(session: string, messageId: string, values: MessageValues): void {
     const { run, values: before } = this.of(session, messageId) ?? unknownMessage;
     this.#set(session, messageId, { values: { ...before, ...values }, run });
   }

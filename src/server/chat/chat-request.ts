@@ -3,7 +3,8 @@
  * twice and returns the same reply.
  */
 
-import { TurnlogError, defined } from "../../events/index.ts";
+import type { UserContent } from "ai";
+import { TurnlogError, defined, type MessageAbout } from "../../events/index.ts";
 import type { Session, StreamOptions } from "../../runtime/index.ts";
 import type { Seen, SendOptions } from "../../commands/index.ts";
 import type { SessionView } from "../../state/index.ts";
@@ -13,7 +14,7 @@ import {
   ActiveIds,
   answersIn,
   nextRevision,
-  partsOf,
+  contentOf,
   wasAccepted,
   type PostedAnswer,
   type PostedChat,
@@ -28,15 +29,18 @@ export interface Reply {
 
 type ChatCall = Pick<Call, "runtime" | "session" | "request" | "by" | "open" | "allow" | "blob">;
 
+/** What the server's option `request` makes of the application's fields. */
+type Turn = Awaited<ReturnType<Call["turnOf"]>>;
+
 /** Does what a posted chat asks for. @throws TurnlogError `STALE`, `MESSAGE_CONFLICT`, as `Session.send` */
-export async function answerChat(call: ChatCall, body: PostedChat): Promise<Reply> {
+export async function answerChat(call: ChatCall, body: PostedChat, turn: Turn): Promise<Reply> {
   const last = body.messages.at(-1);
   const earlier = body.messages.slice(0, -1);
   if (last === undefined) throw nothingToDo(call.session);
   if (last.role === "system") throw noInstructions(call.session);
   if ((await call.runtime.log.revision(call.session)) === 0)
-    return await firstMessage(call, body, earlier, last);
-  const session = await call.open({ agent: body.agent });
+    return await firstMessage(call, body, turn, earlier, last);
+  const session = await call.open({ agent: agentOf(body, turn) });
   const view = await session.view();
   const active = new ActiveIds(view);
   active.assertAll(earlier);
@@ -52,13 +56,14 @@ export async function answerChat(call: ChatCall, body: PostedChat): Promise<Repl
   if (asked?.role === "assistant") await answerWaiting(call, session, view, active, asked);
   if (body.trigger === "regenerate-message" && isKnown)
     return await regenerated(call, session, active, body, last);
-  if (isKnown) return await sentAgain(call, session, active, body, last);
-  const input = await messageInput(call, partsOf(session.id, last));
+  if (isKnown) return await sentAgain(call, session, active, body, turn, last);
+  const { input, about } = await contentFor(call, last, turn);
   if (body.messageId !== undefined && body.messageId !== last.id && edited === undefined)
     throw active.stale(body.messageId);
   if (edited !== undefined) await call.allow("rewind");
   await session.send(input, {
     ...sendOptions(call, body, seen),
+    ...about,
     id: last.id,
     ...defined({ replaces: edited }),
   });
@@ -68,6 +73,7 @@ export async function answerChat(call: ChatCall, body: PostedChat): Promise<Repl
 async function firstMessage(
   call: ChatCall,
   body: PostedChat,
+  turn: Turn,
   earlier: readonly PostedMessage[],
   last: PostedMessage,
 ): Promise<Reply> {
@@ -79,10 +85,26 @@ async function firstMessage(
       { session: call.session, details: { head: { turn: 0, position: 0 } } },
     );
   }
-  const input = await messageInput(call, partsOf(call.session, last));
-  const session = await call.open({ create: true, agent: body.agent });
-  await session.send(input, { id: last.id, ...sendOptions(call, body, seenIn(body)) });
+  const { input, about } = await contentFor(call, last, turn);
+  const session = await call.open({ create: true, agent: agentOf(body, turn) });
+  await session.send(input, { id: last.id, ...about, ...sendOptions(call, body, seenIn(body)) });
   return { session, stream: { messageId: last.id } };
+}
+
+function agentOf({ agent }: PostedChat, turn: Turn): string | undefined {
+  return turn.agent ?? agent;
+}
+
+/** What the model gets of a message, and what is recorded about it. */
+async function contentFor(
+  { session, ...call }: ChatCall,
+  message: PostedMessage,
+  { context, options }: Turn,
+): Promise<{ readonly input: UserContent; readonly about: { readonly about?: MessageAbout } }> {
+  const { parts, about } = contentOf(session, message);
+  const input = await messageInput(call, parts);
+  const all = { ...about, ...defined({ context, options }) };
+  return { input, about: Object.keys(all).length === 0 ? {} : { about: all } };
 }
 
 /** What the page says that it has shown, as a command takes it. */
@@ -105,9 +127,10 @@ async function sentAgain(
   session: Session,
   active: ActiveIds,
   body: PostedChat,
+  turn: Turn,
   last: PostedMessage,
 ): Promise<Reply> {
-  const input = await messageInput(call, partsOf(session.id, last));
+  const { input, about } = await contentFor(call, last, turn);
   const id = active.current(last.id);
   // A page that is behind another tab may show the message of a branch that was left.
   if (id === undefined) throw active.stale(last.id);
@@ -120,7 +143,12 @@ async function sentAgain(
   const seen = active.seenBy(body.basedOn, body.messages);
   await call.allow("rewind");
   const revision = nextRevision(id);
-  await session.send(input, { ...sendOptions(call, body, seen), id: revision, replaces: id });
+  await session.send(input, {
+    ...sendOptions(call, body, seen),
+    ...about,
+    id: revision,
+    replaces: id,
+  });
   return { session, stream: { messageId: revision } };
 }
 

@@ -14,7 +14,7 @@ import { json, numberQuery, route, type Route, type Call } from "../route/route.
 import { eventStream, withProblem, type ServerSentEvent } from "../streams/event-stream.ts";
 import type { Gate } from "../streams/permitted-events.ts";
 import { answerChat, type Reply } from "./chat-request.ts";
-import { postedChat } from "./posted-chat.ts";
+import { chatFields, chatOf, postedChat } from "./posted-chat.ts";
 import {
   activeMessages,
   uiEncoder,
@@ -46,7 +46,11 @@ export function chatRoutes(): readonly Route[] {
       body: postedChat,
       answer: chunkAnswer,
       sessionOf: ({ body }) => body.id,
-      handle: async (call) => chunkStream(await answerChat(call, call.body), call, "send"),
+      handle: async (call) => {
+        const { chat, own } = chatOf(call.body);
+        const turn = await call.turnOf(own, chatFields);
+        return chunkStream(await answerChat(call, chat, turn), call, "send");
+      },
     }),
     route({
       name: "followChat",

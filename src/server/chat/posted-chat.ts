@@ -1,7 +1,7 @@
 /** The body that `useChat` posts, and the parts of it that count: the last message, and answers in a reply. */
 
 import { z } from "zod";
-import { TurnlogError } from "../../events/index.ts";
+import { defined, TurnlogError, type MessageAbout } from "../../events/index.ts";
 import type { Session } from "../../runtime/index.ts";
 import type { Seen } from "../../commands/index.ts";
 import type { SessionView } from "../../state/index.ts";
@@ -12,6 +12,7 @@ export interface PostedMessage {
   readonly id: string;
   readonly role: "system" | "user" | "assistant";
   readonly parts: readonly { readonly type: string }[];
+  readonly metadata?: unknown;
 }
 
 /** One of them is enough: a page shows a message before its reply begins, and a reply may answer the message of another tab. */
@@ -20,10 +21,11 @@ interface Shown {
   readonly messageId?: string;
 }
 
-/** The body of `POST /api/chat`. */
+/** What a page asks for. */
 export interface PostedChat {
   /** The session. */
   readonly id: string;
+  /** The newest one last. */
   readonly messages: readonly PostedMessage[];
   readonly trigger?: "submit-message" | "regenerate-message";
   /** The message that is edited, or the reply that is run again. */
@@ -35,18 +37,25 @@ export interface PostedChat {
   readonly agent?: string;
 }
 
-/** Other fields are refused: nothing here would read them. */
-export const postedChat: z.ZodType<PostedChat> = z.strictObject({
+/** The body of `POST /api/chat`. */
+interface ChatBody extends Omit<PostedChat, "messages"> {
+  readonly messages?: readonly PostedMessage[];
+  /** In place of `messages`: the newest one alone. */
+  readonly message?: PostedMessage;
+  readonly [field: string]: unknown;
+}
+
+const message = z.looseObject({
+  id: z.string().min(1),
+  role: z.enum(["system", "user", "assistant"]),
+  parts: z.array(z.looseObject({ type: z.string() })),
+  metadata: z.unknown().optional(),
+});
+
+const fields = {
   id: z.string(),
-  messages: z
-    .array(
-      z.looseObject({
-        id: z.string().min(1),
-        role: z.enum(["system", "user", "assistant"]),
-        parts: z.array(z.looseObject({ type: z.string() })),
-      }),
-    )
-    .min(1),
+  messages: z.array(message).min(1).exactOptional(),
+  message: message.exactOptional(),
   trigger: z.enum(["submit-message", "regenerate-message"]).exactOptional(),
   messageId: z.string().min(1).exactOptional(),
   delivery: z.enum(["steer", "follow-up"]).exactOptional(),
@@ -57,20 +66,69 @@ export const postedChat: z.ZodType<PostedChat> = z.strictObject({
     })
     .exactOptional(),
   agent: z.string().min(1).exactOptional(),
-});
+};
+
+export const postedChat: z.ZodType<ChatBody> = z.looseObject(fields);
 
 /**
- * The text and files of a user's message.
- * @throws TurnlogError `INVALID_INPUT` for parts of other kinds, which no model would get
+ * The fields of the protocol, and those of the application.
+ * @throws TurnlogError `INVALID_INPUT` without messages
  */
-export function partsOf(session: string, { id, parts }: PostedMessage): readonly PostedPart[] {
-  const parsed = postedParts.safeParse(parts);
-  if (parsed.success) return parsed.data;
-  throw new TurnlogError(
-    "INVALID_INPUT",
-    `Message ${id} to session ${session} must consist of text and files by URL: ${z.prettifyError(parsed.error)}`,
-    { session, cause: parsed.error, details: { option: "messages" } },
-  );
+export function chatOf({ message: only, ...body }: ChatBody): {
+  readonly chat: PostedChat;
+  readonly own: Readonly<Record<string, unknown>>;
+} {
+  const messages = body.messages ?? (only === undefined ? undefined : [only]);
+  if (messages === undefined || (body.messages !== undefined && only !== undefined))
+    throw new TurnlogError(
+      "INVALID_INPUT",
+      "POST /api/chat takes either `messages`, or `message`: the newest one alone.",
+      { session: body.id, details: { option: "messages" } },
+    );
+  const own = Object.entries(body).filter(([name]) => !Object.hasOwn(fields, name));
+  return { chat: { ...body, messages }, own: Object.fromEntries(own) };
+}
+
+export const chatFields: readonly string[] = Object.keys(fields);
+
+const dataPart = z.looseObject({
+  type: z.string().regex(/^data-./),
+  id: z.string().exactOptional(),
+  data: z.json(),
+});
+const metadataOf = z.record(z.string(), z.json()).nullish();
+
+/**
+ * The text and files of a user's message, and what pages show beside them.
+ * @throws TurnlogError `INVALID_INPUT` for parts of other kinds
+ */
+export function contentOf(
+  session: string,
+  { id, parts, metadata }: PostedMessage,
+): { readonly parts: readonly PostedPart[]; readonly about: MessageAbout } {
+  const refused = (why: string, error: z.ZodError): TurnlogError =>
+    new TurnlogError(
+      "INVALID_INPUT",
+      `Message ${id} to session ${session} must ${why}: ${z.prettifyError(error)}`,
+      { session, cause: error, details: { option: "messages" } },
+    );
+  const data = parts.flatMap((part, at) => {
+    const parsed = dataPart.safeParse(part).data;
+    if (parsed === undefined) return [];
+    return [{ at, ...defined({ type: parsed.type, id: parsed.id, data: parsed.data }) }];
+  });
+  const content = postedParts.safeParse(parts.filter((part) => !dataPart.safeParse(part).success));
+  if (!content.success)
+    throw refused("consist of text, files by URL and `data-*` parts", content.error);
+  const own = metadataOf.safeParse(metadata);
+  if (!own.success) throw refused("have an object of JSON as its metadata", own.error);
+  return {
+    parts: content.data,
+    about: {
+      ...(own.data === undefined || own.data === null ? {} : { metadata: own.data }),
+      ...(data.length === 0 ? {} : { data }),
+    },
+  };
 }
 
 const toolPart = z.looseObject({

@@ -12,6 +12,7 @@ import { invalidInput } from "../../validation/index.ts";
 import type { Hidden, UIOptions } from "../../ui/index.ts";
 import type { Problem } from "../problems/problem.ts";
 import type { StreamSettings } from "../streams/event-stream.ts";
+import type { RequestedTurn } from "./requested-turn.ts";
 import type { Gate } from "../streams/permitted-events.ts";
 
 /** Whom an answer is for: the page of an end user, or who runs the agent. */
@@ -59,6 +60,15 @@ export interface Call {
   readonly allow: (action: Permission, session?: string) => Promise<string>;
   /** Asks it again and again while a stream of the session goes on. */
   readonly gate: (action: Permission, session?: string) => Gate;
+  /**
+   * What the server's option `request` makes of fields of the application.
+   * @param known - The fields of the route
+   * @throws TurnlogError `INVALID_INPUT` for fields that nothing reads; `CALLBACK_FAILED`
+   */
+  readonly turnOf: (
+    own: Readonly<Record<string, unknown>>,
+    known: readonly string[],
+  ) => Promise<RequestedTurn>;
   /** The metadata of all sessions that the client may see. Undefined: `mayRead` tells for each. */
   readonly where: JsonObject | undefined;
   /** A file that a session refers to, if the client may read that session. @throws TurnlogError `BLOB_MISSING` */

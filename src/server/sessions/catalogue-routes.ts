@@ -96,8 +96,8 @@ function fieldsOfOne(
   const sent = (field: z.ZodType): z.ZodType =>
     method !== "post" && field.safeParse(1).success ? numberQuery : field;
   if (fields !== undefined) {
-    // `authorize` says who it is.
-    const { by: _, ...rest } = fields;
+    // The server says who it is, and what its tools are told.
+    const { by: _, about: __, ...rest } = fields;
     return Object.fromEntries(
       Object.entries(rest).map(([key, field]) => [key, sent(field).exactOptional()]),
     );

@@ -84,7 +84,14 @@ const contentFields: ContentFields = {
   "session.approval-forgotten": { toolName: clear },
   "session.closed": { reason: out, digest: clear },
 
-  "message.queued": { id: clear, content: text, delivery: clear, notBefore: clear, by: out },
+  "message.queued": {
+    id: clear,
+    content: text,
+    delivery: clear,
+    notBefore: clear,
+    by: out,
+    about: out,
+  },
   "message.delivered": { ids: clear, turn: clear, boundary: clear },
   "message.rescheduled": { id: clear, delivery: clear, notBefore: clear },
   "message.withdrawn": { ids: clear, reason: out, by: out },
