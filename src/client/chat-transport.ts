@@ -17,23 +17,40 @@ interface Shown {
   readonly messageId?: string;
 }
 
+/** A transport of `useChat` with the act of stopping. */
+interface SessionTransport<Message extends UIMessage> extends ChatTransport<Message> {
+  /**
+   * Cancels the running turn of a chat: the act of a user. The page shows how its reply ends. A message that the
+   * server does not have yet is not sent again.
+   * @throws TurnlogError the server's refusal; `SERVER_UNREACHABLE`
+   */
+  readonly stop: (chatId: string) => Promise<void>;
+}
+
+/** A message on its way. */
+interface Sending {
+  /** Resolves once the server has answered, or the request is over. */
+  readonly answered: Promise<void>;
+  /** A request that got no answer is not repeated. */
+  readonly giveUp: () => void;
+}
+
 /**
  * Connects `useChat` with sessions: the id of the chat is the id of the session. Lost connections and a
- * restarted server do not disturb the page. `stop` cancels the turn. A message that is sent while a turn runs
- * waits in the server's queue.
+ * restarted server do not disturb the page. A message that is sent while a turn runs waits in the server's queue.
  *
- * `useChat` also calls `stop` when its component unmounts. To keep turns running then, create the `Chat` outside
- * the component and pass it as `useChat({ chat })`.
+ * Leaving is not stopping. `useChat` calls its `stop` also when its component unmounts, so that only leaves the
+ * stream, and the turn goes on. A button that stops calls the `stop` of this transport.
  * @example
  * const client = createClient({ baseUrl: "" });
- * const { messages, sendMessage } = useChat({ id, transport: chatTransport(client), resume: true });
+ * const transport = chatTransport(client);
+ * const chat = { ...useChat({ id, transport, resume: true }), stop: () => transport.stop(id) };
  */
 export function chatTransport<Message extends UIMessage = UIMessage>({
   http,
-}: Client): ChatTransport<Message> {
-  /** The newest resumed stream of each chat: it takes over from the one before. */
-  const resumed = new Map<string, AbortSignal>();
+}: Client): SessionTransport<Message> {
   const shown = new ShownHeads();
+  const sending = new Map<string, Set<Sending>>();
   return {
     resumeStreamIsReplay: true,
 
@@ -52,60 +69,62 @@ export function chatTransport<Message extends UIMessage = UIMessage>({
           ...body,
         },
       };
+      const given = new AbortController();
       const over = new AbortController();
       const answered = Promise.withResolvers<void>();
       const ask = (): Asked => {
-        abortSignal?.throwIfAborted();
+        given.signal.throwIfAborted();
         return request;
       };
-      const stop = async (): Promise<void> => {
-        // There is no turn to stop before the server has the message.
-        await answered.promise;
-        over.abort(abortSignal?.reason);
-        await stopTurn(http, chatId);
+      const leave = (): void => {
+        given.abort();
+        // The message still arrives.
+        void answered.promise.then(() => over.abort());
       };
-      const release = whenAborted(abortSignal, () => void stop());
+      const one: Sending = { answered: answered.promise, giveUp: () => given.abort() };
+      const ofChat = sending.get(chatId) ?? new Set();
+      sending.set(chatId, ofChat.add(one));
+      const sent = (): void => {
+        answered.resolve();
+        ofChat.delete(one);
+        if (ofChat.size === 0) sending.delete(chatId);
+      };
+      const release = whenAborted(abortSignal, leave);
       const begun = (turn: number): void => shown.begun(chatId, turn);
-      const reply = replyChunks(http, chatId, ask, over.signal, begun, answered.resolve);
-      const chunks = until(reply, release);
+      const reply = replyChunks(http, chatId, ask, over.signal, begun, sent);
+      const chunks = until(reply, () => {
+        release();
+        sent();
+      });
       // The message is sent now, not when its reply is read.
       const first = chunks.next();
       first.catch(() => {});
-      return streamOf(chunks, first, () => {
-        if (abortSignal?.aborted !== true) over.abort();
-      });
+      return streamOf(chunks, first, leave);
     },
 
     async reconnectToStream({ chatId, abortSignal, headers }) {
       const request: Asked = { path: streamPath(chatId), headers: plainHeaders(headers) };
       const left = new AbortController();
-      const { signal } = left;
-      const releases = [whenAborted(abortSignal, () => left.abort(abortSignal?.reason))];
-      resumed.set(chatId, signal);
-      const forget = (): boolean => resumed.get(chatId) === signal && resumed.delete(chatId);
+      const release = whenAborted(abortSignal, () => left.abort(abortSignal?.reason));
       const begun = (turn: number): void => shown.begun(chatId, turn);
-      const reply = replyChunks(http, chatId, () => request, signal, begun);
-      const chunks = until(reply, () => {
-        for (const release of releases) release();
-        // After an abort, the turn is stopped unless another stream has replaced this one.
-        if (abortSignal?.aborted !== true) forget();
-      });
+      const reply = replyChunks(http, chatId, () => request, left.signal, begun);
+      const chunks = until(reply, release);
       const first = chunks.next();
       try {
         if ((await first).done === true) return null;
       } catch (error) {
-        forget();
         if (TurnlogError.isInstance(error) && error.code === "SESSION_NOT_FOUND") return null;
         throw error;
       }
-      const stopUnlessReplaced = (): void => {
-        // `useChat` also aborts a resumed stream when it resumes again, in the same moment.
-        queueMicrotask(() => {
-          if (forget()) void stopTurn(http, chatId);
-        });
-      };
-      releases.push(whenAborted(abortSignal, stopUnlessReplaced));
       return streamOf(chunks, first, () => left.abort());
+    },
+
+    async stop(chatId) {
+      // There is no turn to stop before the server has the message.
+      const all = [...(sending.get(chatId) ?? [])];
+      for (const { giveUp } of all) giveUp();
+      await Promise.all(all.map(({ answered }) => answered));
+      await stopTurn(http, chatId);
     },
   };
 }
@@ -227,11 +246,7 @@ async function stopTurn(http: Http, chatId: string): Promise<void> {
       await http.open({ method: "POST", path, body: {}, keepalive: true });
       return;
     } catch (error) {
-      if (!isTemporary(error) || Date.now() - since >= http.patienceMs) {
-        // `useChat` cannot report that a stop failed.
-        console.error(error);
-        return;
-      }
+      if (!isTemporary(error) || Date.now() - since >= http.patienceMs) throw error;
       await waitFor(wait, undefined);
     }
   }

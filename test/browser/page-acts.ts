@@ -38,13 +38,16 @@ export async function answer(page: Page, id: string, approved: boolean): Promise
 export const counted = (count: number): string =>
   Array.from({ length: count }, (_, index) => `w${index} `).join("");
 
-/** Waits until a call of the page's own tool wants its output. */
-export async function outputAsked(page: Page): Promise<void> {
-  await page.waitForFunction(() => {
+/** Waits until a call has no output yet: of the page's own tool, or while one of the server's runs. */
+export async function outputAsked(
+  page: Page,
+  status: "ready" | "streaming" = "ready",
+): Promise<void> {
+  await page.waitForFunction((wanted) => {
     const parts = chat.messages.at(-1)?.parts ?? [];
     const isAsked = parts.some((part) => "state" in part && part.state === "input-available");
-    return isAsked && chat.status === "ready";
-  });
+    return isAsked && chat.status === wanted;
+  }, status);
 }
 
 export const giveOutput = (page: Page, output: string): Promise<void> =>

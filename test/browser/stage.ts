@@ -30,6 +30,8 @@ export const browserAbsent =
 declare global {
   var chat: Chat<UIMessage>;
   var errors: readonly string[];
+  var stop: () => Promise<void>;
+  var unmount: () => void;
 }
 
 export class Stage {

@@ -25,7 +25,10 @@ const startStep: SessionChunk = { type: "start-step" };
 const finish: SessionChunk = { type: "finish", finishReason: "stop" };
 const done = "data: [DONE]\n\n";
 
-function transportOf(server: ScriptedServer, options: object = {}): ChatTransport<UIMessage> {
+function transportOf(
+  server: ScriptedServer,
+  options: object = {},
+): ReturnType<typeof chatTransport> {
   return chatTransport(createClient({ baseUrl: "http://x", fetch: server.fetch, ...options }));
 }
 
@@ -173,27 +176,40 @@ it("a page that has resumed a reply edits on its basis", async () => {
 });
 
 describe("a stop", () => {
-  it("stops the turn once the server has the message", async () => {
+  it("stops the turn once the server has the message, and the page gets the end of the reply", async () => {
     const answered = Promise.withResolvers<void>();
+    const stopped = Promise.withResolvers<void>();
     const server = new ScriptedServer(
-      async (request) => {
+      async () => {
         await answered.promise;
-        return await stream([frame(start, 9)], { end: "hang" })(request);
+        const body = new ReadableStream<Uint8Array>({
+          async start(controller) {
+            const write = (text: string): void =>
+              controller.enqueue(new TextEncoder().encode(text));
+            write(frame(start, 9));
+            await stopped.promise;
+            write(frame(finish, 10) + done);
+            controller.close();
+          },
+        });
+        const headers = { ...protocol, "content-type": "text/event-stream" };
+        return new Response(body, { headers });
       },
-      json({ was: "running" }),
+      (request) => {
+        stopped.resolve();
+        return json({ was: "running" })(request);
+      },
     );
-    const stop = new AbortController();
-    const reader = (await send(transportOf(server), { abortSignal: stop.signal })).getReader();
-    const reading = reader.read();
-    reading.catch(() => {});
+    const transport = transportOf(server);
+    const chunks = chunksOf(send(transport));
     await eventually(() => {
       expect(server.paths).toEqual(["POST /api/chat"]);
     });
-    stop.abort();
+    const stopping = transport.stop("s");
     answered.resolve();
-    await eventually(() => {
-      expect(server.paths).toEqual(["POST /api/chat", "POST /api/chat/s/stop"]);
-    });
+    await stopping;
+    expect(server.paths).toEqual(["POST /api/chat", "POST /api/chat/s/stop"]);
+    expect(await chunks).toEqual([start, finish]);
   });
 
   it("is repeated until the server is there, and a message without an answer is not", async () => {
@@ -202,22 +218,54 @@ describe("a stop", () => {
       unreachable,
       json({ was: "running" }),
     );
-    const stop = new AbortController();
     const transport = transportOf(server);
-    const reader = (await send(transport, { abortSignal: stop.signal })).getReader();
-    await reader.read();
-    stop.abort();
-    await eventually(() => {
-      expect(server.paths.slice(1)).toEqual(["POST /api/chat/s/stop", "POST /api/chat/s/stop"]);
-    });
+    await (await send(transport)).getReader().read();
+    await transport.stop("s");
+    expect(server.paths.slice(1)).toEqual(["POST /api/chat/s/stop", "POST /api/chat/s/stop"]);
 
-    const away = new ScriptedServer(unreachable);
-    const given = new AbortController();
-    const sending = chunksOf(send(transportOf(away), { abortSignal: given.signal }));
-    given.abort();
+    const away = new ScriptedServer(unreachable, json({ was: "idle" }));
+    const gone = transportOf(away);
+    const sending = chunksOf(send(gone));
+    sending.catch(() => {});
+    await gone.stop("s");
     await expect(sending).rejects.toMatchObject({ name: "AbortError" });
-    expect(away.paths).toEqual(["POST /api/chat"]);
+    expect(away.paths).toEqual(["POST /api/chat", "POST /api/chat/s/stop"]);
   });
+
+  it("that the server refuses is an error", async () => {
+    const server = new ScriptedServer(problem(403, "FORBIDDEN"));
+    await expect(transportOf(server).stop("s")).rejects.toMatchObject({ code: "FORBIDDEN" });
+  });
+});
+
+it("a component that unmounts leaves the stream, once the server has the message, and stops nothing", async () => {
+  const answered = Promise.withResolvers<void>();
+  const left: AbortSignal[] = [];
+  const server = new ScriptedServer(
+    async (request) => {
+      left.push(request.signal);
+      await answered.promise;
+      return await stream([frame(start, 9)], { end: "hang" })(request);
+    },
+    (request) => {
+      left.push(request.signal);
+      return stream([frame(start, 9)], { end: "hang" })(request);
+    },
+  );
+  const transport = transportOf(server);
+  const unmounted = new AbortController();
+  const sent = chunksOf(send(transport, { abortSignal: unmounted.signal }));
+  sent.catch(() => {});
+  await eventually(() => expect(server.paths).toHaveLength(1));
+  unmounted.abort();
+  expect(left[0]?.aborted).toBe(false);
+  answered.resolve();
+  await eventually(() => expect(left[0]?.aborted).toBe(true));
+  const resumed = new AbortController();
+  await transport.reconnectToStream({ chatId: "s", abortSignal: resumed.signal });
+  resumed.abort();
+  await eventually(() => expect(left[1]?.aborted).toBe(true));
+  expect(server.paths).toEqual(["POST /api/chat", "GET /api/chat/s/stream"]);
 });
 
 it("a reply that nobody reads any more is left, and its turn goes on", async () => {
@@ -258,21 +306,5 @@ describe("a page that loads", () => {
   ] as const)("gets nothing of %s", async (_, answer) => {
     const transport = transportOf(new ScriptedServer(answer));
     expect(await transport.reconnectToStream({ chatId: "s" })).toBeNull();
-  });
-
-  it("stops the turn by its stop, and not by a stream that replaces the one before", async () => {
-    const running = stream([frame(start, 9)], { end: "hang" });
-    const server = new ScriptedServer(running, running, running, json({ was: "running" }));
-    const transport = transportOf(server);
-    const [one, other] = [new AbortController(), new AbortController()];
-    await transport.reconnectToStream({ chatId: "s", abortSignal: one.signal });
-    one.abort();
-    await transport.reconnectToStream({ chatId: "s", abortSignal: other.signal });
-    expect(server.paths).toEqual(["GET /api/chat/s/stream", "GET /api/chat/s/stream"]);
-    await transport.reconnectToStream({ chatId: "another" });
-    other.abort();
-    await eventually(() => {
-      expect(server.paths.at(-1)).toBe("POST /api/chat/s/stop");
-    });
   });
 });

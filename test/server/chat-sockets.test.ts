@@ -4,8 +4,7 @@
  */
 
 import { once } from "node:events";
-import { setTimeout as wait } from "node:timers/promises";
-import { tool, WebSocketChatTransport, type UIMessage } from "ai";
+import { WebSocketChatTransport, type UIMessage } from "ai";
 import { describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { z } from "zod";
@@ -17,15 +16,6 @@ import { page, PlainChat, shown } from "./plain-chat.ts";
 import { serving, type Serving } from "./serving.ts";
 
 const agent = (): Agent => ({ model: scriptedModel(() => "Hello.") });
-
-/** Asks whether it may pay. */
-const asking = (): Agent => ({
-  model: scriptedModel(() => ({
-    parts: [{ type: "tool-call", toolCallId: "p", toolName: "pay", input: {} }],
-  })),
-  tools: { pay: tool({ inputSchema: z.object({}), execute: () => "paid" }) },
-  toolApproval: { pay: "user-approval" },
-});
 
 function socketUrl({ server: { url } }: Serving): string {
   return `${url.replace("http", "ws")}/api/chat`;
@@ -82,15 +72,17 @@ describe("`WebSocketChatTransport`", () => {
     expect(second.errors).toEqual([]);
   });
 
-  it("stops the turn that it waits for", async () => {
-    await using open = await serving({ model: scriptedModel(() => saying("Hel", gate())) });
+  it("leaves a reply by its stop, and its turn goes on", async () => {
+    const more = gate();
+    await using open = await serving({ model: scriptedModel(() => saying("Hel", more, "lo.")) });
     using here = opened(open);
     void here.chat.sendMessage({ text: "Hi" });
     await eventually(() => expect(JSON.stringify(here.chat.messages)).toContain("Hel"));
     await here.chat.stop();
-    const session = await open.runtime.session("c");
-    await session.idle();
-    expect((await session.view()).history.at(-1)).toMatchObject({ reason: "cancelled" });
+    more.open();
+    await here.chat.resumeStream();
+    expect(shown(here.chat.messages)).toEqual(shown((await page(open)).messages));
+    expect(JSON.stringify(here.chat.messages)).toContain("Hello.");
   });
 
   it("finds nothing to resume in a chat without a reply", async () => {
@@ -175,52 +167,6 @@ describe("a frame of a chat", () => {
     expect(await ann.heard()).toMatchObject({ type: "chunk", sequence: 0 });
     expect(new Set(seen)).toEqual(new Set(["connection"]));
     expect(await open.runtime.log.revision("bob-1")).toBe(0);
-  });
-
-  it("that aborts a resumed reply stops the turn, unless the page resumes once more", async () => {
-    await using open = await serving({ model: scriptedModel(() => saying("Hel", gate())) });
-    const session = await open.runtime.session("c");
-    const turn = await session.send("Hi");
-    const resume = (requestId: string): object => ({
-      type: "resume",
-      requestId,
-      id: "c",
-      headers: {},
-      body: {},
-    });
-    await using twice = await line(open);
-    twice.say(resume("r1"));
-    expect(await twice.heard()).toEqual({ type: "start", requestId: "r1" });
-    twice.say({ type: "abort", requestId: "r1" });
-    twice.say(resume("r2"));
-    await eventually(async () => {
-      expect(await twice.heard()).toEqual({ type: "start", requestId: "r2" });
-    });
-    // Longer than the server waits for a request that replaces an aborted one.
-    await wait(400);
-    expect((await session.view()).summary.status).toBe("running");
-    twice.say({ type: "abort", requestId: "r2" });
-    expect((await turn.result).finishReason).toBe("cancelled");
-  });
-
-  it("that aborts a resumed reply leaves the question that the replacing one has shown to its end", async () => {
-    await using open = await serving(asking());
-    const session = await open.runtime.session("c");
-    await session.send("Hi");
-    await eventually(async () =>
-      expect((await session.view()).summary.status).toBe("awaiting-approval"),
-    );
-    await using twice = await line(open);
-    const resume = { type: "resume", id: "c", headers: {}, body: {} };
-    twice.say({ ...resume, requestId: "r1" });
-    twice.say({ type: "abort", requestId: "r1" });
-    twice.say({ ...resume, requestId: "r2" });
-    await eventually(async () => {
-      expect(await twice.heard()).toEqual({ type: "end", requestId: "r2" });
-    });
-    // Longer than the server waits for a request that replaces an aborted one.
-    await wait(400);
-    expect((await session.view()).summary.status).toBe("awaiting-approval");
   });
 
   it("holds no answer open when its connection has gone, and the turn goes on", async () => {

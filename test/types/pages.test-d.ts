@@ -30,10 +30,9 @@ test("a client's session answers as the runtime's does", async () => {
 });
 
 test("`useChat` takes the transport, for messages of any type", () => {
-  expectTypeOf(chatTransport(client)).toEqualTypeOf<ChatTransport<UIMessage>>();
-  expectTypeOf(chatTransport<SessionMessage>(client)).toEqualTypeOf<
-    ChatTransport<SessionMessage>
-  >();
+  expectTypeOf(chatTransport(client)).toExtend<ChatTransport<UIMessage>>();
+  expectTypeOf(chatTransport<SessionMessage>(client)).toExtend<ChatTransport<SessionMessage>>();
+  expectTypeOf(chatTransport(client).stop("s")).toEqualTypeOf<Promise<void>>();
 });
 
 test("messages have the metadata and the data parts of turnlog", async () => {

@@ -30,7 +30,9 @@ function Chat({ id, initial }: { readonly id: string; readonly initial: UIMessag
         />
         <button>Send</button>
       </form>
-      {chat.status === "ready" ? null : <button onClick={() => void chat.stop()}>Stop</button>}
+      {chat.status === "ready" ? null : (
+        <button onClick={() => void transport.stop(id)}>Stop</button>
+      )}
       {chat.error === undefined ? null : <p role="alert">{chat.error.message}</p>}
     </main>
   );

@@ -4,7 +4,6 @@
  * are frames.
  */
 
-import { setTimeout as wait } from "node:timers/promises";
 import { z } from "zod";
 import { TurnlogError } from "../../events/index.ts";
 import { firstAbort } from "../../shared/index.ts";
@@ -37,14 +36,9 @@ const frame = z.discriminatedUnion("type", [
 type Frame = z.output<typeof frame>;
 type Asked = Exclude<Frame, { readonly type: "abort" }>;
 
-/** A page that resumes again aborts its former request first. */
-const REPLACED_WITHIN_MS = 250;
-
 /** @param handshake - The request that was upgraded. Its headers win over those of frames. */
 export function serveChatSocket(socket: Socket, handshake: Request, ask: Ask): FrameReader {
-  const running = new Map<string, { readonly asked: Asked; readonly left: AbortController }>();
-  /** The last resume that was aborted, by its chat, until another request for that chat comes. */
-  const unreplaced = new Map<string, string>();
+  const running = new Map<string, AbortController>();
   const say = (type: string, id: string, more: object = {}): Promise<void> =>
     socket.send(JSON.stringify({ type, requestId: id, ...more }));
 
@@ -52,8 +46,7 @@ export function serveChatSocket(socket: Socket, handshake: Request, ask: Ask): F
     const left = new AbortController();
     using ends = firstAbort(left.signal, socket.closed);
     const { signal } = ends;
-    running.set(asked.requestId, { asked, left });
-    unreplaced.delete(asked.id);
+    running.set(asked.requestId, left);
     try {
       const answer = await ask(requestOf(asked, handshake, signal));
       if (answer.status === 204) return await say("no-active", asked.requestId);
@@ -74,28 +67,8 @@ export function serveChatSocket(socket: Socket, handshake: Request, ask: Ask): F
     } catch (error) {
       if (!signal.aborted) throw error;
     } finally {
-      if (running.get(asked.requestId)?.left === left) running.delete(asked.requestId);
+      if (running.get(asked.requestId) === left) running.delete(asked.requestId);
     }
-  }
-
-  async function abort(id: string): Promise<void> {
-    const known = running.get(id);
-    if (known === undefined) return;
-    const { asked, left } = known;
-    running.delete(id);
-    left.abort();
-    if (asked.type === "resume") {
-      if ([...running.values()].some((one) => one.asked.id === asked.id)) return;
-      unreplaced.set(asked.id, id);
-      await wait(REPLACED_WITHIN_MS);
-      // The request that replaced it may be over by now.
-      if (unreplaced.get(asked.id) !== id) return;
-      unreplaced.delete(asked.id);
-    }
-    const url = new URL(`/api/chat/${encodeURIComponent(asked.id)}/stop`, handshake.url);
-    await ask(
-      new Request(url, { method: "POST", headers: headersOf(asked, handshake), body: "{}" }),
-    );
   }
 
   return async (text) => {
@@ -105,7 +78,8 @@ export function serveChatSocket(socket: Socket, handshake: Request, ask: Ask): F
       ({ requestId: id } = z.looseObject({ requestId }).parse(given));
       const read = frame.safeParse(given);
       if (!read.success) throw unreadable(z.prettifyError(read.error));
-      if (read.data.type === "abort") await abort(id);
+      // Leaving is not stopping: a page also aborts when a component unmounts.
+      if (read.data.type === "abort") running.get(id)?.abort();
       else await handle(read.data);
     } catch (error) {
       if (socket.closed.aborted) return;

@@ -8,7 +8,7 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { patience, times } from "../../support/runs.ts";
 import { describeAll, describeHere } from "../in-browser.ts";
-import { answer, approvalOf, counted, edit, say, textOf } from "../page-acts.ts";
+import { answer, approvalOf, counted, edit, outputAsked, say, textOf } from "../page-acts.ts";
 import { browserPath, expectLogged, settled, Stage, written } from "../stage.ts";
 
 vi.setConfig({ testTimeout: patience });
@@ -186,13 +186,29 @@ describeAll("a chat in Chromium", () => {
     const [page, id] = await opened();
     await say(page, "tell 2000");
     await written(page, 100);
-    await page.evaluate(() => void chat.stop());
+    await page.evaluate(() => stop());
     await logs(id, '"cancelled"');
+    await expectSame(page, id, 2);
+    await say(page, "work");
+    await outputAsked(page, "streaming");
+    await page.evaluate(() => stop());
+    const shown = await expectSame(page, id, 4);
+    expect(shown.at(-1)?.metadata).toMatchObject({ reason: "cancelled" });
+    expect(JSON.stringify(shown.at(-1))).not.toContain('"input-available"');
     await say(page, "tell 3");
-    await settled(page, 4);
+    await expectSame(page, id, 6);
     expect(await textOf(page)).toBe(counted(3));
+  });
+
+  it("goes on with a reply when its component unmounts", async () => {
+    const [page, id] = await opened();
+    await say(page, "tell 150");
+    await written(page, 100);
+    await page.evaluate(() => unmount());
+    await logs(id, '"endPosition"');
     await stage.reload(page);
-    await expectSame(page, id, 4);
+    await expectSame(page, id, 2);
+    expect(await textOf(page)).toBe(counted(150));
   });
 
   it("queues what is sent while a turn runs", async () => {
@@ -244,7 +260,7 @@ describeAll("the transport of the AI SDK over a WebSocket in Chromium", () => {
     await expectResumedAndRegenerated(page, id);
     await say(page, "tell 10000");
     await written(page, 10);
-    await page.evaluate(() => void chat.stop());
+    await page.evaluate(() => stop());
     await page.waitForFunction(() => chat.status === "ready");
     await stage.reload(page);
     await expectSame(page, id, 4);

@@ -32,7 +32,9 @@ const transports: Readonly<Record<string, () => ChatTransport<UIMessage>>> = {
       protocols: ["turnlog", "turnlog.token.token"],
     }),
 };
-const transport = transports[search.get("transport") ?? ""]?.() ?? chatTransport(client);
+const own = chatTransport(client);
+const transport = transports[search.get("transport") ?? ""]?.() ?? own;
+const stop = (): Promise<void> => own.stop(id);
 
 /** Every error that the page showed. */
 const errors: string[] = [];
@@ -52,7 +54,7 @@ function settings(messages: UIMessage[]): ChatInit<UIMessage> {
 
 function Page(options: UseChatOptions<UIMessage>): ReactNode {
   const chat = useChat({ ...options, resume: true });
-  Object.assign(globalThis, { chat, errors });
+  Object.assign(globalThis, { chat, errors, stop });
   return createElement("pre", undefined, JSON.stringify(chat.messages, undefined, 1));
 }
 
@@ -64,4 +66,6 @@ const options = settings(messages);
 const followed = search.has("follow") ? new Chat(options) : undefined;
 if (followed !== undefined) client.followChat(followed);
 const page = createElement(Page, followed === undefined ? options : { chat: followed });
-createRoot(document.body).render(createElement(mode, undefined, page));
+const root = createRoot(document.body);
+root.render(createElement(mode, undefined, page));
+Object.assign(globalThis, { unmount: () => root.unmount() });
