@@ -44,7 +44,8 @@ interface Sending {
  * @example
  * const client = createClient({ baseUrl: "" });
  * const transport = chatTransport(client);
- * const chat = { ...useChat({ id, transport, resume: true }), stop: () => transport.stop(id) };
+ * const { messages, sendMessage } = useChat({ id, transport, resume: true });
+ * const stop = () => transport.stop(id);
  */
 export function chatTransport<Message extends UIMessage = UIMessage>({
   http,

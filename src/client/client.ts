@@ -56,7 +56,9 @@ export interface Client extends Pick<SessionClient, "approve" | "deny" | "answer
    * @param chat - A `Chat` of the AI SDK that was made outside of a component
    * @returns what ends it
    * @example
-   * const chat = new Chat({ id, messages, transport: chatTransport(client) });
+   * import { Chat } from "@ai-sdk/react";
+   *
+   * const chat = new Chat({ id: "s-1", transport: chatTransport(client) });
    * const leave = client.followChat(chat);
    */
   followChat(chat: FollowingChat): () => void;

@@ -163,7 +163,9 @@ export interface ServerOptions {
    * @param body - The fields of the page: check them, and take nothing about the user from them
    * @param permission - What `authorize` answered
    * @example
-   * const request = ({ style }, { actor }) => ({ options: { style: style === "brief" ? "brief" : "full" } });
+   * const request: ServerOptions["request"] = ({ style }) => ({
+   *   options: { style: style === "brief" ? "brief" : "full" },
+   * });
    */
   readonly request?: (
     body: Readonly<Record<string, unknown>>,
