@@ -1,4 +1,7 @@
-/** The store that `npm run bench:studio` opens: two sessions of 100,000 events, one of deltas and one of calls. */
+/**
+ * The stores that `npm run bench:studio` opens: two sessions of 100,000 events, one of deltas and one of calls; and
+ * 2,000 sessions, with one whose prompt has two results of 3 MB.
+ */
 
 import { tool } from "ai";
 import { z } from "zod";
@@ -11,6 +14,48 @@ const DELTAS = 390;
 /** Of the session of calls, before now. */
 const TURNS = 2_000;
 const TURN_MS = 9_000;
+
+const SESSIONS = 2_000;
+const RESULT = 3_000_000;
+
+export async function makeManySessions(dir: string): Promise<void> {
+  let calls = 0;
+  // Some turns fail, as the badges and the search of the list should say.
+  const model = scriptedModel(() =>
+    ++calls % 7 === 0 ? { failure: new Error("The provider is away") } : "It is on its way.",
+  );
+  {
+    await using runtime = await createRuntime({
+      dir,
+      durability: "os",
+      agent: { model, maxRetries: 0 },
+    });
+    for (let index = 0; index < SESSIONS; index++) {
+      const metadata = { tenant: `t-${index % 10}`, user: `u-${index % 100}` };
+      const session = await runtime.session(`many-${index}`, { metadata });
+      const turn = await session.send(`Where is my order ${index}?`);
+      await turn.untilRest().catch(() => {});
+    }
+  }
+  await makeLarge(dir);
+}
+
+async function makeLarge(dir: string): Promise<void> {
+  const call = (id: string) =>
+    ({ type: "tool-call", toolCallId: id, toolName: "read", input: {} }) as const;
+  const read = tool({
+    inputSchema: z.object({}),
+    execute: () =>
+      Array.from({ length: RESULT / 100 }, (_, row) => `Row ${row} `.padEnd(97, "abc ")),
+  });
+  const model = scriptedModel([{ parts: [call("a"), call("b")] }, "Both are there."]);
+  const context = { compact: false, prune: false, cut: false } as const;
+  await using runtime = await createRuntime({ dir, agent: { model, tools: { read }, context } });
+  const session = await runtime.session("large");
+  await (
+    await session.send("Read both.")
+  ).result;
+}
 
 export async function makeStore(dir: string): Promise<void> {
   await makeStreamed(dir);

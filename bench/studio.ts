@@ -1,7 +1,8 @@
 /**
- * `npm run bench:studio`: how soon the studio shows sessions of 100,000 events in Chromium, how fast one moves
- * through them, and what following a stream of 200 deltas a second costs. Times on a clock need an idle
- * machine; beside them is the CPU time of the page's thread, which other programs change less.
+ * `npm run bench:studio`: how soon the studio lists and searches 2,000 sessions, shows a prompt of megabytes and
+ * sessions of 100,000 events in Chromium, how fast one moves through them, and what following a stream of 200 deltas
+ * a second costs. With `-- many`, the first two alone. Times on a clock need an idle machine; beside them is the CPU
+ * time of the page's thread, which other programs change less.
  */
 
 import { execFileSync, spawn, type ChildProcess } from "node:child_process";
@@ -13,7 +14,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { chromium, type CDPSession, type Page } from "playwright-core";
-import { makeStore } from "./studio-store.ts";
+import { makeManySessions, makeStore } from "./studio-store.ts";
 
 const POSITIONS = 100;
 const FRAMES = 120;
@@ -22,37 +23,83 @@ const PATIENCE_MS = 180_000;
 
 const root = fileURLToPath(new URL("../", import.meta.url));
 execFileSync(process.execPath, [join(root, "studio/build.ts")], { cwd: root });
-const dir = await mkdtemp(join(tmpdir(), "turnlog-bench-studio-"));
-await makeStore(dir);
-const child = spawn(process.execPath, [join(root, "bench/studio-child.ts"), dir], {
-  stdio: ["pipe", "pipe", "inherit"],
-});
 let address = "";
-for await (const line of createInterface({ input: child.stdout })) {
-  address = line;
-  break;
+
+await withStudio(makeManySessions, manySessions);
+if (process.argv[2] !== "many")
+  await withStudio(makeStore, async (page, debug, child) => {
+    for (const session of ["streamed", "calls"]) await measure(page, debug, session);
+    await follow(page, debug, child);
+    say("the page, gzipped", (await gzipped()) / 1_000, "kB", 250);
+  });
+
+async function withStudio(
+  make: (dir: string) => Promise<void>,
+  run: (page: Page, debug: CDPSession, child: ChildProcess) => Promise<void>,
+): Promise<void> {
+  const dir = await mkdtemp(join(tmpdir(), "turnlog-bench-studio-"));
+  await make(dir);
+  const child = spawn(process.execPath, [join(root, "bench/studio-child.ts"), dir], {
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  for await (const line of createInterface({ input: child.stdout })) {
+    address = line;
+    break;
+  }
+  const browser = await chromium.launch({
+    executablePath: process.env["TURNLOG_CHROMIUM"] ?? "/usr/bin/chromium",
+    args: ["--headless", "--no-sandbox", "--disable-gpu"],
+  });
+  try {
+    const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
+    page.setDefaultTimeout(PATIENCE_MS);
+    const debug = await page.context().newCDPSession(page);
+    await debug.send("Performance.enable", { timeDomain: "threadTicks" });
+    console.log(`load of the machine ${loadavg()[0]?.toFixed(1)}`);
+    await page.goto(address);
+    await page.waitForSelector(".session-row");
+    await run(page, debug, child);
+    console.log(`load of the machine ${loadavg()[0]?.toFixed(1)}`);
+  } finally {
+    await browser.close();
+    child.stdin.end();
+    await once(child, "exit");
+    await rm(dir, { recursive: true, force: true });
+  }
 }
-const browser = await chromium.launch({
-  executablePath: process.env["TURNLOG_CHROMIUM"] ?? "/usr/bin/chromium",
-  args: ["--headless", "--no-sandbox", "--disable-gpu"],
-});
-try {
-  const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
-  page.setDefaultTimeout(PATIENCE_MS);
-  const debug = await page.context().newCDPSession(page);
-  await debug.send("Performance.enable", { timeDomain: "threadTicks" });
-  console.log(`load of the machine ${loadavg()[0]?.toFixed(1)}`);
-  await page.goto(address);
-  await page.waitForSelector(".session-row");
-  for (const session of ["streamed", "calls"]) await measure(page, debug, session);
-  await follow(page, debug, child);
-  say("the page, gzipped", (await gzipped()) / 1_000, "kB", 250);
-  console.log(`load of the machine ${loadavg()[0]?.toFixed(1)}`);
-} finally {
-  await browser.close();
-  child.stdin?.end();
-  await once(child, "exit");
-  await rm(dir, { recursive: true, force: true });
+
+async function manySessions(page: Page): Promise<void> {
+  console.log("\n2,000 sessions");
+  const took = async (act: () => Promise<unknown>): Promise<number> => {
+    const from = performance.now();
+    await act();
+    return performance.now() - from;
+  };
+  const home = await took(async () => {
+    await page.reload({ waitUntil: "commit" });
+    await page.waitForSelector(".session-row");
+  });
+  say("  home", home, "ms", 1_000);
+  // The server has read the rest of the list by then.
+  await page.waitForTimeout(3_000);
+  for (const [search, count] of [
+    ["failed user:u-42", "3 sessions"],
+    ["order 1999", "1 session"],
+  ] as const) {
+    const found = await took(async () => {
+      await page.fill("#session-search", search);
+      await page.waitForSelector(`.side-filter >> text=/^${count}$/`);
+    });
+    say(`  search ${search}`, found, "ms", 300);
+  }
+  await page.goto(`${new URL(address).origin}/#/sessions/large?view=state`);
+  await page.waitForSelector(".state[data-position]");
+  await page.waitForTimeout(1_000);
+  const prompt = await took(async () => {
+    await page.getByRole("tab", { name: "Prompt" }).click();
+    await page.waitForSelector(".prompt-body[data-prompt]");
+  });
+  say("  a prompt of 6 MB", prompt, "ms", 500);
 }
 
 async function measure(page: Page, debug: CDPSession, session: string): Promise<void> {

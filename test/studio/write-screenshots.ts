@@ -10,6 +10,7 @@ const isWhole = process.argv[2] !== undefined;
 await mkdir(folder, { recursive: true });
 
 const shots = [
+  { name: "home", hash: "#/", ready: ".session-row" },
   { name: "prompt", hash: "#/sessions/fix-flaky-test?view=prompt&position=197", ready: ".change" },
   { name: "steps", hash: "#/sessions/fix-flaky-test", ready: ".waterfall" },
   {
@@ -34,9 +35,9 @@ async function picture(page: Page): Promise<Buffer> {
 const stage = await StudioStage.open();
 try {
   for (const dark of isWhole ? [false, true] : [false])
-    for (const width of isWhole ? [360, 1280, 2560] : [1280]) {
+    for (const width of isWhole ? [390, 1280, 2560] : [1280]) {
       const page = await stage.page("", { width, dark });
-      for (const { name, hash, ready } of isWhole ? shots : shots.slice(0, 1)) {
+      for (const { name, hash, ready } of isWhole ? shots : shots.slice(1, 2)) {
         await stage.go(page, hash);
         await page.waitForSelector(ready, { state: "attached" });
         await page.waitForTimeout(600);

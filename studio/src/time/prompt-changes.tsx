@@ -40,7 +40,9 @@ export function PromptChanges({
         <p className="notice">The model, the instructions or the tools differ.</p>
       )}
       {first > 0 && first < Infinity && (
-        <p className="unchanged">{plural(first, "message")} before stay the same</p>
+        <p className="unchanged">
+          {plural(first, "message")} before {first === 1 ? "stays" : "stay"} the same
+        </p>
       )}
       {diff.changes.map((change, index) => (
         <ChangeView
