@@ -31,6 +31,7 @@ const schema: z.ZodType<Authorization> = z.union([
     actor: z.string().exactOptional(),
     tenant: tenantName.exactOptional(),
     where: jsonObjectSchema.exactOptional(),
+    context: jsonObjectSchema.exactOptional(),
     audience: z.enum(["user", "operator"]).exactOptional(),
   }),
 ]);
@@ -50,6 +51,7 @@ export interface Grant {
   readonly tenant?: string;
   /** That of the tenant too. */
   readonly where?: JsonObject;
+  readonly context?: JsonObject;
   readonly audience: Audience;
   /** The id in the store. */
   readonly session: string;
@@ -141,9 +143,10 @@ export class Permissions {
   }
 }
 
-function grantOf({ actor, tenant, where, audience = "user" }: Granted): Omit<Grant, "session"> {
+function grantOf({ where, audience = "user", ...granted }: Granted): Omit<Grant, "session"> {
+  const { tenant } = granted;
   const all = tenant === undefined ? where : { ...where, tenant };
-  return { ...defined({ actor, tenant, where: all }), audience };
+  return { ...granted, ...defined({ where: all }), audience };
 }
 
 /** The id in the store of a session that a client of a tenant names: by its own id, or by that in the store. */
@@ -183,6 +186,6 @@ function forOperators(action: Permission): TurnlogError {
 function wrongAnswer(): TurnlogError {
   return new TurnlogError(
     "CALLBACK_FAILED",
-    'The server\'s `authorize` must return true, false, undefined, or an object with some of `actor`, `tenant` (begins with a letter or a digit), `where`, and `audience` ("user" or "operator").',
+    'The server\'s `authorize` must return true, false, undefined, or an object with some of `actor`, `tenant` (begins with a letter or a digit), `where`, `context`, and `audience` ("user" or "operator").',
   );
 }

@@ -119,6 +119,7 @@ export class RouteHandler {
         call: {
           runtime: this.#runtime,
           by: named(grant.actor),
+          sender: senderOf(grant),
           audience: grant.audience,
           allow: async (action, audience) => void (await allow(action, audience)),
           gate: (action) => gateOf(() => allow(action, "operator")),
@@ -246,6 +247,7 @@ export class RouteHandler {
       hide: isOperator ? [] : users.hide,
       params,
       by: named(actor),
+      sender: senderOf(grant),
       stream: { heartbeatMs, stallMs, closing: admitted.ends },
       bodyBytes: limits.bodyBytes,
       ended: () => admitted[Symbol.dispose](),
@@ -292,6 +294,10 @@ function queryOf({ url }: Request): Readonly<Record<string, string>> {
 
 function named(actor: string | undefined): Call["by"] {
   return actor === undefined ? {} : { by: actor };
+}
+
+function senderOf({ actor, context }: Grant): Call["sender"] {
+  return { ...named(actor), ...(context === undefined ? {} : { about: { context } }) };
 }
 
 /** A client for the limits: tenants may have actors of the same name. */

@@ -70,6 +70,11 @@ export interface Granted {
    */
   readonly where?: JsonObject;
   /**
+   * What the turns of the client's messages know about it, such as `{ locale: "de" }`: for `contextFor` and the
+   * tools, as `about.context` of `session.send`, and recorded with each message.
+   */
+  readonly context?: JsonObject;
+  /**
    * `user`: a page of an end user, without raw events, prompts, states and exports, and with the words of failures
    * masked. `operator`: everything, as the studio and `turnlog --server` need it. Default: `user`.
    */

@@ -242,3 +242,37 @@ describe("limits", () => {
     expect(await ask("bolt")).toBe(status);
   });
 });
+
+describe("the context that `authorize` answers", () => {
+  it.each<[what: string, request: () => Request]>([
+    ["a posted chat", () => post("/api/chat", chat)],
+    ["the queue", () => post("/api/sessions/s/queue", { message: "Hi" })],
+    ["the message stream", () => post("/api/message-stream", { sessionId: "s", message: "Hi" })],
+  ])("reaches `contextFor` and the tools, and is recorded: by %s", async (_, request) => {
+    const seen: unknown[] = [];
+    const agent: Agent = {
+      model: scriptedModel(({ prompt }) =>
+        prompt.at(-1)?.role === "user" ? { parts: [call("where", "c")] } : saying("There."),
+      ),
+      tools: {
+        where: tool({
+          inputSchema: z.object({}),
+          contextSchema: z.object({ locale: z.string() }),
+          execute: (__, { context }) => seen.push(context),
+        }),
+      },
+    };
+    await using runtime = await createRuntime({ memory: true, agent });
+    const session = await runtime.session("s");
+    const context = { locale: "de" };
+    const { fetch } = createServer(runtime, { token: false, authorize: () => ({ context }) });
+    await (await fetch(request())).text();
+    await session.atRest();
+    expect(seen).toEqual([context]);
+    const events = await Array.fromAsync(runtime.log.read("s"));
+    const about = events.flatMap(({ type, data }) =>
+      type === "message.queued" ? [data.about] : [],
+    );
+    expect(about).toEqual([{ context }]);
+  });
+});

@@ -27,7 +27,10 @@ export interface Reply {
   readonly stream: StreamOptions;
 }
 
-type ChatCall = Pick<Call, "runtime" | "session" | "request" | "by" | "open" | "allow" | "blob">;
+type ChatCall = Pick<
+  Call,
+  "runtime" | "session" | "request" | "by" | "sender" | "open" | "allow" | "blob"
+>;
 
 /** What the server's option `request` makes of the application's fields. */
 type Turn = Awaited<ReturnType<Call["turnOf"]>>;
@@ -103,7 +106,9 @@ async function contentFor(
 ): Promise<{ readonly input: UserContent; readonly about: { readonly about?: MessageAbout } }> {
   const { parts, about } = contentOf(session, message);
   const input = await messageInput(call, parts);
-  const all = { ...about, ...defined({ context, options }) };
+  const known = call.sender.about?.context;
+  const both = (known ?? context) && { ...known, ...context };
+  const all = { ...about, ...defined({ context: both, options }) };
   return { input, about: Object.keys(all).length === 0 ? {} : { about: all } };
 }
 

@@ -124,11 +124,11 @@ interface Accepted {
 }
 
 async function accepted(
-  call: Pick<Call, "open" | "by" | "blob">,
+  call: Pick<Call, "open" | "sender" | "blob">,
   message: string | readonly PostedPart[],
 ): Promise<Accepted> {
   const session = await call.open({ create: true });
-  const turn = await session.send(await messageInput(call, message), call.by);
+  const turn = await session.send(await messageInput(call, message), call.sender);
   const { queue } = await session.view();
   // Delivered by now: it was the first.
   const waiting = Math.max(

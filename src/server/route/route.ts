@@ -4,7 +4,7 @@
  */
 
 import { z } from "zod";
-import type { Permission } from "../../commands/index.ts";
+import type { Permission, SendOptions } from "../../commands/index.ts";
 import { type JsonObject, TurnlogError } from "../../events/index.ts";
 import type { Runtime, Session } from "../../runtime/index.ts";
 import { bothMetadata, differentKey } from "../../state/index.ts";
@@ -45,6 +45,8 @@ export interface Call {
   readonly params: Readonly<Record<string, string>>;
   /** The name that `authorize` gave, as commands record it. */
   readonly by: { readonly by?: string };
+  /** What a message of the client records about it. */
+  readonly sender: Pick<SendOptions, "by" | "about">;
   readonly stream: StreamSettings;
   /** The most bytes of a body. */
   readonly bodyBytes: number;

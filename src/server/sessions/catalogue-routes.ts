@@ -141,7 +141,7 @@ async function argumentOf(
   { name, fields, isLocal, isMessage, isMetadata }: Parameter,
   path: string,
   given: Given,
-  { params, by, where, blob, request }: Call,
+  { params, by, sender, where, blob, request }: Call,
 ): Promise<unknown> {
   if (isLocal === true) return undefined;
   if (path.includes(`{${name}}`)) return params[name];
@@ -150,6 +150,7 @@ async function argumentOf(
     const sent = Object.keys(fields).filter((field) => field in given);
     return {
       ...("by" in fields ? by : {}),
+      ...("about" in fields ? sender : {}),
       ...("idempotencyKey" in fields && key !== null ? { idempotencyKey: key } : {}),
       ...Object.fromEntries(sent.map((field) => [field, given[field]])),
     };

@@ -13,7 +13,7 @@ import type { Gate } from "../streams/permitted-events.ts";
 import { messageInput, postedMessage, type BlobReader } from "../sessions/posted-message.ts";
 import type { FrameReader, Socket } from "./server-socket.ts";
 
-export type SocketCall = Pick<Call, "runtime" | "by" | "problem"> &
+export type SocketCall = Pick<Call, "runtime" | "by" | "sender" | "problem"> &
   BlobReader & {
     /** @throws TurnlogError `FORBIDDEN` */
     readonly allow: (action: Permission, audience?: Audience) => Promise<void>;
@@ -99,7 +99,7 @@ export function serveSocket(session: Session, call: SocketCall, socket: Socket):
         await call.allow("send");
         const { message, ...options } = payload;
         const input = await messageInput(call, message);
-        const turn = await session.send(input, { ...options, ...call.by });
+        const turn = await session.send(input, { ...options, ...call.sender });
         const { messageId, queued, queuePosition: position } = turn;
         return await answer(id, "sent", { messageId, queued, position });
       }
