@@ -17,16 +17,6 @@ interface Shown {
   readonly messageId?: string;
 }
 
-/** A transport of `useChat` with the act of stopping. */
-interface SessionTransport<Message extends UIMessage> extends ChatTransport<Message> {
-  /**
-   * Cancels the running turn of a chat: the act of a user. The page shows how its reply ends. A message that the
-   * server does not have yet is not sent again.
-   * @throws TurnlogError the server's refusal; `SERVER_UNREACHABLE`
-   */
-  readonly stop: (chatId: string) => Promise<void>;
-}
-
 /** A message on its way. */
 interface Sending {
   /** Resolves once the server has answered, or the request is over. */
@@ -49,7 +39,14 @@ interface Sending {
  */
 export function chatTransport<Message extends UIMessage = UIMessage>({
   http,
-}: Client): SessionTransport<Message> {
+}: Client): ChatTransport<Message> & {
+  /**
+   * Cancels the running turn of a chat: the act of a user. The page shows how its reply ends. A message that the
+   * server does not have yet is not sent again.
+   * @throws TurnlogError the server's refusal; `SERVER_UNREACHABLE`
+   */
+  readonly stop: (chatId: string) => Promise<void>;
+} {
   const shown = new ShownHeads();
   const sending = new Map<string, Set<Sending>>();
   return {

@@ -136,6 +136,8 @@ describe("each command that records who gave it", () => {
     rewind: { path: "/rewind", body: { beforeTurn: 2 } },
     checkout: { path: "/checkout", body: { branch: 1 } },
     regenerate: { path: "/regenerate", body: {} },
+    setTitle: { path: "/title", body: { title: "A refund" } },
+    markSeen: { path: "/seen", body: {} },
     redact: { path: "/redact", body: { what: 2 } },
   };
   interface Row {
