@@ -7,6 +7,7 @@ import type { Permission } from "../commands/index.ts";
 import {
   defined,
   jsonObjectSchema,
+  jsonSchema,
   parseSessionId,
   segmentOf,
   TurnlogError,
@@ -30,7 +31,7 @@ const schema: z.ZodType<Authorization> = z.union([
   z.strictObject({
     actor: z.string().exactOptional(),
     tenant: tenantName.exactOptional(),
-    where: jsonObjectSchema.exactOptional(),
+    where: z.record(z.string(), jsonSchema).exactOptional(),
     context: jsonObjectSchema.exactOptional(),
     audience: z.enum(["user", "operator"]).exactOptional(),
   }),

@@ -316,9 +316,20 @@ describe("the tenants of an application", () => {
 
   it("are refused where `authorize` answers what the server does not know", async () => {
     const onError = (): void => {};
-    // @ts-expect-error A key that has no meaning.
-    await using open = await serving(agent(), { authorize: () => ({ tenants: "a" }), onError });
-    expect((await open.ask(list)).status).toBe(500);
+    const nobody: { readonly tenant?: string } = {};
+    for (const answer of [
+      // A key that has no meaning.
+      { tenants: "a" },
+      // What is missing must not mean everybody's.
+      { tenant: nobody.tenant },
+      { where: { tenant: nobody.tenant } },
+      { tenant: "/" },
+    ]) {
+      // @ts-expect-error The types refuse most of them.
+      const options: ServeOptions = { authorize: () => answer, onError };
+      await using open = await serving(agent(), options);
+      expect((await open.ask(list)).status).toBe(500);
+    }
   });
 });
 
