@@ -149,8 +149,16 @@ export function answerLines(
   log: ReadableLog,
   asked: LogCall,
   ends: readonly AbortSignal[],
+  ended: () => void = () => {},
 ): ReadableStream<Uint8Array> {
-  return ReadableStream.from(answerTexts(log, asked, ends)).pipeThrough(new TextEncoderStream());
+  const texts = async function* (): AsyncGenerator<string, void, void> {
+    try {
+      yield* answerTexts(log, asked, ends);
+    } finally {
+      ended();
+    }
+  };
+  return ReadableStream.from(texts()).pipeThrough(new TextEncoderStream());
 }
 
 /** The same, as texts of whole lines. */

@@ -4,7 +4,7 @@ import { z } from "zod";
 import type { EventLog, SessionEvent } from "../../events/index.ts";
 import type { StoreLog } from "../../store/leveldb/index.ts";
 import { json, route, type Call, type Route } from "../route/route.ts";
-import { lineStream } from "../streams/event-stream.ts";
+import { lineStream, openStream } from "../streams/event-stream.ts";
 import { newestPermission, permittedEvents } from "../streams/permitted-events.ts";
 import {
   answerLines,
@@ -78,10 +78,8 @@ export function storeRoutes(store: StoreLog): readonly Route[] {
       summary: "One call of the log's port: its items, one per line.",
       body: logCall,
       answer: lines,
-      handle: async ({ body, request: { signal }, stream: { closing } }) =>
-        new Response(answerLines(store, body, [signal, closing]), {
-          headers: { "content-type": lines.mediaType },
-        }),
+      handle: async ({ body, request: { signal }, stream: { closing }, ended }) =>
+        openStream(answerLines(store, body, [signal, closing], ended), lines.mediaType),
     }),
     route({
       name: "storeBackup",

@@ -182,7 +182,12 @@ function stalled(stallMs: number): TurnlogError {
   );
 }
 
-/** Whether an answer is one of {@link eventStream} or {@link lineStream}, which end by themselves. */
+/** The answer with a body that says itself when it has ended. */
+export function openStream(body: ReadableStream<Uint8Array>, mediaType: string): Response {
+  return new Response(body, { headers: { "content-type": mediaType, "x-accel-buffering": "no" } });
+}
+
+/** Whether an answer is one of {@link eventStream}, {@link lineStream} or {@link openStream}, which end by themselves. */
 export function isEventStream({ headers }: Response): boolean {
   return headers.get("x-accel-buffering") === "no";
 }
