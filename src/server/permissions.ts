@@ -44,6 +44,8 @@ export interface AskedOf {
   readonly session: string;
   /** Whom the answer is for. */
   readonly audience: Audience;
+  /** The id in the store of a session that is served already: another one that has that name by now is not meant. */
+  readonly served?: string;
 }
 
 /** A request that may be served. */
@@ -71,7 +73,7 @@ export class Permissions {
 
   /** @throws TurnlogError `UNAUTHORIZED`, `FORBIDDEN`, `SESSION_NOT_FOUND`, `CALLBACK_FAILED` */
   async of(request: Request, asked: AskedOf): Promise<Grant> {
-    const { action, session, audience } = asked;
+    const { action, session, audience, served } = asked;
     if (this.#settings.isReadOnly && !readingActions.has(action)) {
       throw new TurnlogError(
         "FORBIDDEN",
@@ -83,15 +85,16 @@ export class Permissions {
     // An imported session has the metadata of its file.
     if (action === "import" && granted.where !== undefined) throw refused(action, session);
     const stored = await this.#stored(granted, session);
-    if (stored === undefined) throw absentSession(session);
+    const isMeant = served === undefined || served === stored;
+    if (stored === undefined || !isMeant) throw absentSession(session);
     return { ...granted, session: stored };
   }
 
   /** Whether a session of the store may be read. With `where` only one that exists. */
-  async mayRead(request: Request, session: string, audience: Audience): Promise<boolean> {
+  async mayRead(request: Request, asked: Omit<Required<AskedOf>, "action">): Promise<boolean> {
     try {
-      const { where } = await this.of(request, { action: "read", session, audience });
-      return where === undefined || (await this.#metadataOf(session)) !== undefined;
+      const { where } = await this.of(request, { action: "read", ...asked });
+      return where === undefined || (await this.#metadataOf(asked.served)) !== undefined;
     } catch (error) {
       if (isRefusal(error)) return false;
       throw error;
@@ -164,7 +167,15 @@ export function storedPrefix({ tenant }: Pick<Grant, "tenant">, prefix: string):
 /** The id of a session as a client of a tenant knows it. */
 export function shownSession({ tenant }: Pick<Grant, "tenant">, stored: string): string {
   const own = tenant === undefined ? "" : beginningOf(tenant);
-  return stored.startsWith(own) ? stored.slice(own.length) : stored;
+  // What begins as the tenant's ids of the store is taken for one of them.
+  return stored.startsWith(own) && !stored.startsWith(own, own.length)
+    ? stored.slice(own.length)
+    : stored;
+}
+
+/** Whether a client learns that a session was deleted: that may have been another's, since its metadata are gone. */
+export function seesDeleted({ tenant, where = {} }: Pick<Grant, "tenant" | "where">): boolean {
+  return Object.keys(where).length === (tenant === undefined ? 0 : 1);
 }
 
 /** What the ids of a tenant's sessions begin with in the store. */

@@ -19,6 +19,7 @@ import { gateOf } from "./streams/permitted-events.ts";
 import type { SocketCall } from "./sockets/session-socket.ts";
 import {
   Permissions,
+  seesDeleted,
   shownSession,
   storedPrefix,
   type AskedOf,
@@ -103,12 +104,9 @@ export class RouteHandler {
     const session = parseSessionId(new URL(request.url).searchParams.get("sessionId"));
     const grant = await this.#granted(request, { action: "read", session, audience: "user" });
     const name = nameOf(grant, request);
-    const allow = async (
-      action: Permission,
-      audience: Audience = "user",
-      other = session,
-    ): Promise<string> =>
-      (await this.#permissions.of(request, { action, session: other, audience })).session;
+    const allow = async (action: Permission, audience: Audience = "user"): Promise<string> =>
+      (await this.#permissions.of(request, { action, session, audience, served: grant.session }))
+        .session;
     const answer = this.#admit(grant, name, () => allow("read"));
     try {
       const opened = await this.#runtime.session(grant.session, { createIfMissing: false });
@@ -123,8 +121,7 @@ export class RouteHandler {
           audience: grant.audience,
           allow: async (action, audience) => void (await allow(action, audience)),
           gate: (action) => gateOf(() => allow(action, "operator")),
-          blob: async (other, digest) =>
-            await readSessionBlob(this.#runtime, await allow("read", "user", other), digest),
+          blob: async (other, digest) => await this.#blob(request, other, digest),
           enter: () => this.#rate.enter(name),
           problem: (error) => this.#problem(error, reader),
         },
@@ -169,12 +166,13 @@ export class RouteHandler {
     asked: AskedOf,
     handle: (call: Call) => Promise<Response>,
   ): Promise<Response> {
+    const served = { ...asked, served: grant.session };
     const admitted = this.#admit(grant, nameOf(grant, request), () =>
-      this.#permissions.of(request, asked),
+      this.#permissions.of(request, served),
     );
     let isStream = false;
     try {
-      const answer = await handle(this.#call(request, params, grant, asked.audience, admitted));
+      const answer = await handle(this.#call(request, params, grant, served, admitted));
       isStream = isEventStream(answer);
       return answer;
     } finally {
@@ -203,6 +201,17 @@ export class RouteHandler {
     };
   }
 
+  /** A file of a session that a request names beside its own. */
+  async #blob(request: Request, session: string, digest: string): Promise<Uint8Array> {
+    const asked = { action: "read", session, audience: "user" } as const;
+    const grant = await this.#permissions.of(request, asked);
+    try {
+      return await readSessionBlob(this.#runtime, grant.session, digest);
+    } catch (error) {
+      throw isAbsent(error, session, grant) ? absentSession(session) : error;
+    }
+  }
+
   #problem(error: unknown, reader: Reader): Problem {
     const problem = problemOf(error, reader);
     const { status, code, reference } = problem;
@@ -225,17 +234,19 @@ export class RouteHandler {
     request: Request,
     params: Readonly<Record<string, string>>,
     grant: Grant,
-    audience: Audience,
+    served: Required<AskedOf>,
     admitted: Admitted,
   ): Call {
     const { heartbeatMs, stallMs, limits, users } = this.#settings;
     const { session, ...permission } = grant;
     const { actor, where } = permission;
     const isOperator = grant.audience === "operator";
-    const of = async (action: Permission, other: string): Promise<Grant> =>
-      await this.#permissions.of(request, { action, session: other, audience });
-    const allow: Call["allow"] = async (action, other = session) =>
-      (await of(action, other)).session;
+    const { audience } = served;
+    const allow: Call["allow"] = async (action, other) => {
+      const asked =
+        other === undefined ? { ...served, action } : { action, session: other, audience };
+      return (await this.#permissions.of(request, asked)).session;
+    };
     return {
       runtime: this.#runtime,
       request,
@@ -257,12 +268,17 @@ export class RouteHandler {
           ...defined({ agent, metadata: create ? ownMetadata(where, metadata) : metadata }),
         }),
       allow,
-      gate: (action, other = session) => gateOf(() => of(action, other)),
+      gate: (action) => gateOf(() => allow(action)),
       turnOf: (own, known) => requestedTurn(this.#settings.request, permission, own, known),
       where,
-      blob: async (other, digest) =>
-        await readSessionBlob(this.#runtime, await allow("read", other), digest),
-      mayRead: (other) => this.#permissions.mayRead(request, other, audience),
+      seesDeleted: seesDeleted(grant),
+      blob: async (other, digest) => await this.#blob(request, other, digest),
+      mayRead: (other) =>
+        this.#permissions.mayRead(request, {
+          session: shownSession(grant, other),
+          audience,
+          served: other,
+        }),
       problem: (error) => this.#problem(error, readerOf(grant)),
     };
   }
@@ -316,7 +332,7 @@ function loginOf({ headers }: Request): string {
 /** Sessions that a client may not see answer as those that do not exist; so do deleted ones, which may be another's. */
 function isAbsent(error: unknown, session: string, grant: Grant | undefined): boolean {
   if (!TurnlogError.isInstance(error)) return false;
-  const hidesDeleted = grant?.where !== undefined && grant.tenant === undefined;
+  const hidesDeleted = grant !== undefined && !seesDeleted(grant);
   const isGone =
     error.code === "SESSION_NOT_FOUND" || (error.code === "SESSION_DELETED" && hidesDeleted);
   return isGone && (error.session === session || error.session === grant?.session);

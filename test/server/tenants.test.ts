@@ -223,6 +223,109 @@ describe("a tenant learns nothing of another's session", () => {
   });
 });
 
+describe("a tenant learns nothing more", () => {
+  it("from the log of all sessions, also by a session of its own that has the name of another's", async () => {
+    await using open = await product();
+    const login = "bolt bob operator";
+    const read = async (): Promise<string> => {
+      const asked = [
+        { call: "readAll", from: 1 },
+        { call: "subscribeAll", from: 1 },
+        { call: "list", prefix: "" },
+      ];
+      const answers = asked.map(async (one) => answerOf(open, as(login, post("/api/log", one))));
+      return (await Promise.all(answers)).map(({ text }) => text).join("");
+    };
+    const before = await read();
+    expect(before).toContain('{"end":true}');
+    expect(before).not.toContain("acme/s");
+    const own = await answerOf(open, as(login, post("/api/sessions", { id: "acme/s" })));
+    expect(own.status).toBe(201);
+    const after = await read();
+    expect(after).toContain('"bolt/acme/s"');
+    expect(after).not.toContain('"acme/s"');
+    expect(after).not.toContain(SECRET);
+  });
+
+  it("of a session from before that is another's now: its streams and its WebSocket end", async () => {
+    await using open = await product();
+    const old = await open.runtime.session("old", { metadata: { tenant: "acme" } });
+    const follow = async (path: string): Promise<ReadableStreamDefaultReader<string>> => {
+      const { body } = await open.server.fetch(as("acme ann", requestTo("GET", path)));
+      if (body === null) throw new Error("No stream.");
+      return body.pipeThrough(new TextDecoderStream()).getReader();
+    };
+    const readers = await Promise.all(
+      ["/api/chat/old/stream?follow=true", "/api/chat/old/changes"].map(follow),
+    );
+    const socket = await open.server.upgrade(as("acme ann", requestTo("GET", "/ws?sessionId=old")));
+    if (socket instanceof Response) throw new Error(await socket.text());
+    const frames: string[] = [];
+    socket.open({ send: (text) => frames.push(text), close: () => frames.push("closed") });
+    await old.setMetadata({ tenant: "bolt" });
+    await old.send("Of bolt.", { id: "bolts" });
+    for (const reader of readers) {
+      let text = "";
+      for (let next = await reader.read(); !next.done; next = await reader.read())
+        text += next.value;
+      expect(text).toContain("There is no session old");
+      expect(text).not.toContain("reply-");
+    }
+    socket.message(JSON.stringify({ id: 1, type: "send", payload: { message: "x" } }));
+    await eventually(() => expect(frames.join("")).toContain("SESSION_NOT_FOUND"));
+    await open.server.revoke({ tenant: "acme" });
+    expect(frames.at(-1)).toBe("closed");
+  });
+
+  it.each([
+    ["with ids of the tenant", "acme"],
+    ["with the ids of all", undefined],
+  ])("%s, a user of those that others have or had", async (_, tenant) => {
+    await using open = await product({
+      authorize: () => ({ actor: "ann", where: { user: "ann" }, ...(tenant && { tenant }) }),
+    });
+    const beginning = tenant === undefined ? "" : `${tenant}/`;
+    for (const id of ["there", "gone"]) {
+      const metadata = { user: "bob", ...(tenant && { tenant }) };
+      await open.runtime.session(`${beginning}${id}`, { metadata });
+    }
+    await open.runtime.delete(`${beginning}gone`);
+    const url = (id: string) => `/api/sessions/${id}/blobs/${open.params["digest"]}`;
+    const file = (id: string) => ({ type: "file", mediaType: "image/png", url: url(id) });
+    const requests = [
+      (id: string) => requestTo("GET", `/api/sessions/${id}/queue`),
+      (id: string) => requestTo("DELETE", `/api/sessions/${id}`),
+      (id: string) => requestTo("GET", url(id)),
+      (id: string) => post("/api/sessions/mine/queue", { message: [file(id)] }),
+    ];
+    await answerOf(open, post("/api/sessions", { id: "mine" }));
+    for (const request of requests) {
+      const answer = async (id: string): Promise<string> =>
+        JSON.stringify(await answerOf(open, request(id))).replaceAll(id, "<session>");
+      const absent = await answer("none");
+      expect(absent).toContain("404");
+      expect(await answer("there")).toBe(absent);
+      expect(await answer("gone")).toBe(absent);
+    }
+  });
+
+  it("but authorize is always asked by the id that the client gave", async () => {
+    const names = new Set<string | undefined>();
+    await using open = await product({
+      authorize: (_, { session }) => {
+        names.add(session);
+        return { tenant: "acme", audience: "operator" };
+      },
+    });
+    const text = { type: "text", text: "Changed." };
+    const message = { id: "m", role: "user", parts: [text] };
+    await answerOf(open, post("/api/chat", { id: "s", messageId: "m", message }));
+    await answerOf(open, requestTo("GET", "/api/sessions/s/events"));
+    await answerOf(open, requestTo("DELETE", "/api/sessions/s?cancel=true"));
+    expect([...names]).toEqual(["s"]);
+  });
+});
+
 describe("an audience is told", () => {
   it("by each route who may call it: the rest is 401, 403 and 404", async () => {
     const rows: string[] = [];

@@ -61,7 +61,7 @@ export interface Call {
    */
   readonly allow: (action: Permission, session?: string) => Promise<string>;
   /** Asks it again and again while a stream of the session goes on. */
-  readonly gate: (action: Permission, session?: string) => Gate;
+  readonly gate: (action: Permission) => Gate;
   /**
    * What the server's option `request` makes of fields of the application.
    * @param known - The fields of the route
@@ -73,6 +73,8 @@ export interface Call {
   ) => Promise<RequestedTurn>;
   /** The metadata of all sessions that the client may see. Undefined: `mayRead` tells for each. */
   readonly where: JsonObject | undefined;
+  /** Whether the client learns that a session was deleted. */
+  readonly seesDeleted: boolean;
   /** A file that a session refers to, if the client may read that session. @throws TurnlogError `BLOB_MISSING` */
   readonly blob: (session: string, digest: string) => Promise<Uint8Array>;
   /** Whether the client may read another session, by its id in the store. */

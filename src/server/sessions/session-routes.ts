@@ -3,6 +3,7 @@
 import { z } from "zod";
 import { jsonObjectSchema, type JsonObject, defined } from "../../events/index.ts";
 import {
+  absentSession,
   bothMetadata,
   type ListedSession,
   type SessionQuery,
@@ -141,8 +142,12 @@ export function sessionRoutes(): readonly Route[] {
         cancel: z.enum(["true", "false"]).exactOptional(),
       }),
       answer: z.looseObject({ session: z.string() }),
-      handle: async ({ query: { forks, cancel }, runtime, session, by, allow, shownSession }) => {
+      handle: async ({ query: { forks, cancel }, ...call }) => {
+        const { runtime, session, by, allow, shownSession } = call;
         if (cancel === "true") await allow("cancel");
+        // Repeating a deletion says that there was one.
+        if (!call.seesDeleted && (await runtime.log.revision(session)) === 0)
+          throw absentSession(session);
         const options = defined({ forks, ...(cancel === "true" && { cancel: true }) });
         const deleted = await runtime.delete(session, { ...options, ...by });
         return json({ ...deleted, session: shownSession(session) });

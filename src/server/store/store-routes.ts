@@ -52,7 +52,7 @@ function permitted(log: EventLog, { mayRead, gate }: Pick<Call, "mayRead" | "gat
     read: (...asked) => log.read(...asked),
     readAt: (...asked) => log.readAt(...asked),
     subscribe: (session, options) =>
-      permittedEvents(log.subscribe(session, options), gate("read", session), (event) => event),
+      permittedEvents(log.subscribe(session, options), gate("read"), (event) => event),
     revision: (...asked) => log.revision(...asked),
     loadSnapshot: (...asked) => log.loadSnapshot(...asked),
     readAll: (...asked) => only(log.readAll(...asked)),
