@@ -6,8 +6,6 @@ import { z } from "zod";
 import type { Permission } from "../commands/index.ts";
 import {
   defined,
-  jsonObjectSchema,
-  jsonSchema,
   parseSessionId,
   segmentOf,
   TurnlogError,
@@ -24,6 +22,8 @@ const readingActions: ReadonlySet<Permission> = new Set(["list", "read", "export
 /** The name of a tenant begins an id of the store, so it begins as one. */
 const tenantName = z.string().regex(/^[A-Za-z0-9]/, "a text that begins with a letter or a digit");
 
+const jsonFields = z.record(z.string(), z.json());
+
 const schema: z.ZodType<Authorization> = z.union([
   z.boolean(),
   z.null(),
@@ -31,8 +31,9 @@ const schema: z.ZodType<Authorization> = z.union([
   z.strictObject({
     actor: z.string().exactOptional(),
     tenant: tenantName.exactOptional(),
-    where: z.record(z.string(), jsonSchema).exactOptional(),
-    context: jsonObjectSchema.exactOptional(),
+    // A key whose value is undefined would fit each session without that key.
+    where: jsonFields.exactOptional(),
+    context: jsonFields.exactOptional(),
     audience: z.enum(["user", "operator"]).exactOptional(),
   }),
 ]);
@@ -198,6 +199,6 @@ function forOperators(action: Permission): TurnlogError {
 function wrongAnswer(): TurnlogError {
   return new TurnlogError(
     "CALLBACK_FAILED",
-    'The server\'s `authorize` must return true, false, undefined, or an object with some of `actor`, `tenant` (begins with a letter or a digit), `where`, `context`, and `audience` ("user" or "operator").',
+    'The server\'s `authorize` must return true, false, undefined, or an object with some of `actor`, `tenant` (begins with a letter or a digit), `where` and `context` (of JSON, without undefined), and `audience` ("user" or "operator").',
   );
 }

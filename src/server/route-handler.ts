@@ -119,6 +119,7 @@ export class RouteHandler {
           by: named(grant.actor),
           sender: senderOf(grant),
           audience: grant.audience,
+          hide: reader.isOperator ? [] : this.#settings.users.hide,
           allow: async (action, audience) => void (await allow(action, audience)),
           gate: (action) => gateOf(() => allow(action, "operator")),
           blob: async (other, digest) => await this.#blob(request, other, digest),

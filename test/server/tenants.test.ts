@@ -309,6 +309,58 @@ describe("a tenant learns nothing more", () => {
     }
   });
 
+  it("of forks that others have made, when it deletes", async () => {
+    await using open = await product();
+    await answerOf(open, as("acme ann", post("/api/chat/s/stop", {})));
+    const fork = await (await open.runtime.session("acme/s")).fork({ id: "acme/incident" });
+    await fork.setMetadata({ tenant: "acme", user: "eve" });
+    const remove = async (query: string): Promise<Answered> =>
+      await answerOf(open, as("acme ann", requestTo("DELETE", `/api/sessions/s${query}`)));
+    const refused = await remove("");
+    expect(refused.text).toContain("SESSION_HAS_FORKS");
+    const deleted = await remove("?forks=copy");
+    expect(deleted.status).toBe(200);
+    expect(refused.text + deleted.text).not.toContain("incident");
+  });
+
+  it("where authorize names a user who is undefined", async () => {
+    const odd: object = { where: { user: undefined } };
+    await using open = await product({ authorize: () => odd, onError: () => {} });
+    const answer = await answerOf(open, requestTo("GET", "/api/chat/acme%2Fs/messages"));
+    expect(answer.text).toContain("CALLBACK_FAILED");
+  });
+
+  it("of inputs of tools that are hidden, in questions and their answers", async () => {
+    await using runtime = await createRuntime({
+      memory: true,
+      agent: {
+        model: scriptedModel(() => calling(call("pay", "c", { card: SECRET }))),
+        tools: { pay: tool({ inputSchema: z.object({ card: z.string() }), execute: () => 1 }) },
+        toolApproval: { pay: "user-approval" },
+      },
+    });
+    const server = createServer(runtime, {
+      token: false,
+      authorize: () => ({ actor: "ann" }),
+      users: { hide: ["tool-data"] },
+    });
+    const session = await runtime.session("s");
+    await session.send("x");
+    await session.atRest();
+    const id = (await session.view()).approvals[0]?.approvalId ?? "";
+    const requests = [
+      ...["/api/sessions", "/api/approvals", "/api/sessions/s/approvals"].map((path) =>
+        requestTo("GET", path),
+      ),
+      post(`/api/approvals/${id}`, { approved: false }),
+    ];
+    for (const request of requests) {
+      const text = await (await server.fetch(request)).text();
+      expect(text).toContain('"input":{}');
+      expect(text).not.toContain(SECRET);
+    }
+  });
+
   it("but authorize is always asked by the id that the client gave", async () => {
     const names = new Set<string | undefined>();
     await using open = await product({

@@ -13,6 +13,7 @@ export class RateLimit {
   readonly #limits: { readonly requestsPerMinute: number; readonly openAnswers: number };
   readonly #clock: () => number;
   readonly #clients = new Map<string, Client>();
+  #minute = 0;
 
   constructor(
     limits: { readonly requestsPerMinute: number; readonly openAnswers: number },
@@ -61,13 +62,19 @@ export class RateLimit {
   #client(name: string, minute: number): Client {
     const known = this.#clients.get(name);
     if (known?.minute === minute) return known;
-    for (const [other, { minute: last, open }] of this.#clients)
-      if (last !== minute && open === 0) this.#clients.delete(other);
+    if (this.#minute !== minute) this.#forget(minute);
     const client = known ?? { minute, requests: 0, open: 0 };
     client.minute = minute;
     client.requests = 0;
     this.#clients.set(name, client);
     return client;
+  }
+
+  /** Once a minute: many new names must not cost a look at all of them each. */
+  #forget(minute: number): void {
+    this.#minute = minute;
+    for (const [other, { minute: last, open }] of this.#clients)
+      if (last !== minute && open === 0) this.#clients.delete(other);
   }
 }
 

@@ -1,8 +1,8 @@
 /** The approvals and output requests of one session and of all. */
 
 import { z } from "zod";
-import type { SessionView } from "../../state/index.ts";
 import { json, route, type Call, type Route } from "../route/route.ts";
+import { withShownQuestions } from "./shown-questions.ts";
 
 const approval = z.looseObject({ approvalId: z.string(), toolName: z.string() });
 const asked = z.object({
@@ -30,9 +30,9 @@ export function approvalRoutes(): readonly Route[] {
       audience: "user",
       summary: "Every approval and output request of the session, oldest first, with its answer.",
       answer: asked,
-      handle: async ({ open }) => {
+      handle: async ({ open, hide }) => {
         const { approvals, outputRequests } = await (await open()).view();
-        return json({ approvals, outputRequests });
+        return json(withShownQuestions({ approvals, outputRequests }, hide));
       },
     }),
   ];
@@ -43,21 +43,22 @@ async function inbox({
   mayRead,
   where,
   shownSession,
-}: Pick<Call, "runtime" | "mayRead" | "where" | "shownSession">): Promise<readonly Waiting[]> {
-  const waiting: Waiting[] = [];
-  const questions = Map.groupBy(
+  hide,
+}: Pick<Call, "runtime" | "mayRead" | "where" | "shownSession" | "hide">): Promise<
+  readonly object[]
+> {
+  const waiting: object[] = [];
+  const all = Map.groupBy(
     await runtime.approvals(where === undefined ? {} : { where }),
     ({ session }) => session,
   );
-  for (const [session, asked] of questions) {
+  for (const [session, asked] of all) {
     if (where === undefined && !(await mayRead(session))) continue;
-    waiting.push({
-      session: shownSession(session),
+    const questions = {
       approvals: asked.flatMap((one) => (one.kind === "approval" ? [one.approval] : [])),
       outputRequests: asked.flatMap((one) => (one.kind === "output" ? [one.request] : [])),
-    });
+    };
+    waiting.push({ session: shownSession(session), ...withShownQuestions(questions, hide) });
   }
   return waiting;
 }
-
-type Waiting = Pick<SessionView, "session" | "approvals" | "outputRequests">;

@@ -21,6 +21,7 @@ import {
   type Route,
 } from "../route/route.ts";
 import { messageInput, postedMessage } from "./posted-message.ts";
+import { withShownQuestions } from "./shown-questions.ts";
 
 type Served = Command & { readonly route: NonNullable<Command["route"]> };
 /** The fields of a body or a query by name. */
@@ -197,7 +198,7 @@ async function answered(
   const status = statuses[kind];
   switch (kind) {
     case "json":
-      return json(withoutFigures(value, hide));
+      return json(withoutHidden(value, hide));
     case "list":
       return json({ [command.name]: value });
     case "turn": {
@@ -207,10 +208,7 @@ async function answered(
       const replaced = rewinds ? await turn.replaced : undefined;
       // The page follows the new reply: a regeneration begins at the rewind.
       const position = Math.max(queuePosition, replaced?.position ?? 0);
-      return json(
-        { messageId, queued, position, replaced: withoutFigures(replaced, hide) },
-        status,
-      );
+      return json({ messageId, queued, position, replaced: withoutHidden(replaced, hide) }, status);
     }
     case "session": {
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as above
@@ -229,8 +227,9 @@ async function answered(
   }
 }
 
-/** What a rewind left has a cost. */
-function withoutFigures(value: unknown, hide: Call["hide"]): unknown {
-  if (!hide.includes("usage") || typeof value !== "object" || value === null) return value;
-  return "usage" in value ? { ...value, usage: undefined } : value;
+/** What a rewind left has a cost, and what was answered an input. */
+function withoutHidden(value: unknown, hide: Call["hide"]): unknown {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  const shown = withShownQuestions(value, hide);
+  return hide.includes("usage") && "usage" in shown ? { ...shown, usage: undefined } : shown;
 }

@@ -1,7 +1,13 @@
 /** Routes that read sessions: the list, views, prompts, differences, figures, branches. */
 
 import { z } from "zod";
-import { jsonObjectSchema, type JsonObject, defined } from "../../events/index.ts";
+import {
+  defined,
+  hasCode,
+  jsonObjectSchema,
+  TurnlogError,
+  type JsonObject,
+} from "../../events/index.ts";
 import {
   absentSession,
   bothMetadata,
@@ -10,6 +16,7 @@ import {
   type SessionRow,
 } from "../../state/index.ts";
 import { json, numberQuery, route, type Call, type Route } from "../route/route.ts";
+import { withShownQuestions } from "./shown-questions.ts";
 
 const statuses = ["idle", "running", "awaiting-approval", "awaiting-output", "closed"] as const;
 const row = z.looseObject({
@@ -149,11 +156,25 @@ export function sessionRoutes(): readonly Route[] {
         if (!call.seesDeleted && (await runtime.log.revision(session)) === 0)
           throw absentSession(session);
         const options = defined({ forks, ...(cancel === "true" && { cancel: true }) });
-        const deleted = await runtime.delete(session, { ...options, ...by });
-        return json({ ...deleted, session: shownSession(session) });
+        const deleted = await runtime.delete(session, { ...options, ...by }).catch((error) => {
+          throw call.audience === "user" ? withoutForks(error, session) : error;
+        });
+        const { forks: _, children: __, ...rest } = deleted;
+        const shown = call.audience === "user" ? rest : deleted;
+        return json({ ...shown, session: shownSession(session) });
       },
     }),
   ];
+}
+
+/** Forks may be those of others. */
+function withoutForks(error: unknown, session: string): unknown {
+  if (!hasCode(error, "SESSION_HAS_FORKS")) return error;
+  return new TurnlogError(
+    "SESSION_HAS_FORKS",
+    `Session ${session} was not deleted: forks share its events. Give them copies (\`forks: "copy"\`).`,
+    { session, cause: error },
+  );
 }
 
 interface Page {
@@ -211,7 +232,7 @@ function shownRow(
     ...rest
   } = named;
   return {
-    ...rest,
+    ...withShownQuestions(rest, hide),
     ...(hide.includes("usage") ? {} : { total }),
     ...(hide.includes("model") ? {} : defined({ model })),
     ...(problem === undefined ? {} : { problem: { code: problem.code } }),

@@ -11,9 +11,10 @@ import { isRefusal } from "../problems/problem.ts";
 import type { Audience, Call } from "../route/route.ts";
 import type { Gate } from "../streams/permitted-events.ts";
 import { messageInput, postedMessage, type BlobReader } from "../sessions/posted-message.ts";
+import { withShownQuestions } from "../sessions/shown-questions.ts";
 import type { FrameReader, Socket } from "./server-socket.ts";
 
-export type SocketCall = Pick<Call, "runtime" | "by" | "sender" | "problem"> &
+export type SocketCall = Pick<Call, "runtime" | "by" | "sender" | "hide" | "problem"> &
   BlobReader & {
     /** @throws TurnlogError `FORBIDDEN` */
     readonly allow: (action: Permission, audience?: Audience) => Promise<void>;
@@ -112,7 +113,7 @@ export function serveSocket(session: Session, call: SocketCall, socket: Socket):
         const recorded = await (approved
           ? session.approve(approvalId, { ...given, ...call.by })
           : session.deny(approvalId, { ...given, ...call.by }));
-        return await answer(id, "approved", recorded);
+        return await answer(id, "approved", withShownQuestions(recorded, call.hide));
       }
       case "subscribe": {
         await call.allow("read", "operator");
