@@ -369,12 +369,12 @@ describe("a tenant learns nothing more", () => {
         return { tenant: "acme", audience: "operator" };
       },
     });
-    const text = { type: "text", text: "Changed." };
+    const text = { type: "text", text: "Hello." };
     const message = { id: "m", role: "user", parts: [text] };
-    await answerOf(open, post("/api/chat", { id: "s", messageId: "m", message }));
-    await answerOf(open, requestTo("GET", "/api/sessions/s/events"));
-    await answerOf(open, requestTo("DELETE", "/api/sessions/s?cancel=true"));
-    expect([...names]).toEqual(["s"]);
+    await answerOf(open, post("/api/chat", { id: "new", message }));
+    await answerOf(open, requestTo("GET", "/api/sessions/new/events"));
+    await answerOf(open, requestTo("DELETE", "/api/sessions/new?cancel=true"));
+    expect([...names]).toEqual(["new"]);
   });
 });
 
