@@ -234,6 +234,39 @@ describe("basedOn", () => {
   });
 });
 
+it("a command that is refused cancels no turn, a quicker tab's neither", async () => {
+  const held = gate();
+  const slow = { parts: [{ type: "text", deltas: ["One", held, "."] }] } as const;
+  const model = scriptedModel([slow, "Two.", "Edited.", "Again."]);
+  await using open = await openSession({ model });
+  const { session } = open;
+  const first = await session.send("a", { id: "a" });
+  await held.reached;
+  const second = await session.send("b", { id: "b" });
+  await expect(session.send("b2", { id: "b2", replaces: "b" })).rejects.toMatchObject({
+    code: "COMMAND_REFUSED",
+  });
+  await expect(session.rewind({ to: 10_000 })).rejects.toMatchObject({ code: "COMMAND_REFUSED" });
+  held.open();
+  await Promise.all([first.result, second.result]);
+
+  const edits = ["x", "y"].map((text) =>
+    session.send(text, { id: "b~2", replaces: "b", basedOn: { turn: 2 } }),
+  );
+  const [edited, conflict] = await Promise.allSettled(edits);
+  expect(conflict).toMatchObject({ reason: { code: "MESSAGE_CONFLICT" } });
+  expect(edited).toMatchObject({ status: "fulfilled" });
+  await session.idle();
+  const again = ["k1", "k2"].map((idempotencyKey) =>
+    session.regenerate({ messageId: "b~2", idempotencyKey, basedOn: { turn: 3 } }),
+  );
+  const [, stale] = await Promise.allSettled(again);
+  expect(stale).toMatchObject({ reason: { code: "STALE" } });
+  await session.idle();
+  const ends = (await open.events()).filter(({ type }) => type === "turn.ended");
+  expect(ends.map(({ data }) => data)).toMatchObject([1, 2, 3, 4].map(() => ({ reason: "stop" })));
+});
+
 it("approvals given for good hold on every branch", async () => {
   const ran: string[] = [];
   const deploy = tool({

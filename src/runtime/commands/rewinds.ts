@@ -83,14 +83,17 @@ export function sessionRewinds(host: RewindHost): Rewinds {
   /**
    * Acts between two turns, cancelling one that runs. In the same moment as the look: other commands may
    * begin a turn in any other.
+   * @param isDone - Whether nothing is left to cancel a turn for. It throws what the command is refused for: a refused
+   *   command cancels no turn.
    */
   async function atRest<Found>(
     command: string,
+    isDone: (actor: SessionActor) => boolean,
     act: (actor: SessionActor) => Found,
   ): Promise<Found> {
     for (;;) {
       const actor = await openActor(command);
-      if (isAtBoundary(actor.state)) return act(actor);
+      if (isAtBoundary(actor.state) || isDone(actor)) return act(actor);
       const cancelling = (state: SessionState): readonly EventBody[] =>
         cancel(state, { reason: `the session is told to ${command}` }).events;
       for (const body of cancelling(actor.state)) actor.record(body);
@@ -122,9 +125,12 @@ export function sessionRewinds(host: RewindHost): Rewinds {
       const { before, rewound } = await recordedRewind(log, id, done);
       return priced(await live.actor(id), before, rewound);
     }
-    // A refused command cancels no turn.
-    assertBasedOn(await openActor(command), basedOn);
-    const { actor, rewound } = await atRest(command, (resting) => {
+    const isDone = (running: SessionActor): boolean => {
+      assertBasedOn(running, basedOn);
+      decide(running);
+      return false;
+    };
+    const { actor, rewound } = await atRest(command, isDone, (resting) => {
       const { state } = resting;
       assertBasedOn(resting, basedOn);
       const moved = moveHead(resting, decide, { eventId });
@@ -163,7 +169,13 @@ export function sessionRewinds(host: RewindHost): Rewinds {
       if (message === undefined) throw refusal(actor, "regenerate", "it has no turn yet");
       const decide = (target: CommandTarget): RewindDecision =>
         runAgain(target, message, idempotencyKey, { by });
-      const { resting, from } = await atRest("regenerate", (at) => {
+      const isDone = (running: SessionActor): boolean => {
+        if (joined(running.state, messageId, idempotencyKey) !== undefined) return true;
+        assertBasedOn(running, basedOn);
+        decide(running);
+        return false;
+      };
+      const { resting, from } = await atRest("regenerate", isDone, (at) => {
         const begun = joined(at.state, messageId, idempotencyKey);
         // Another command with this key was quicker.
         if (begun !== undefined) return { resting: at, from: begun.from };
@@ -174,17 +186,21 @@ export function sessionRewinds(host: RewindHost): Rewinds {
       return turnAgain(resting, message, from, output);
     },
 
-    edit: ({ replaces, newId, basedOn, by, stored, values }, accept) =>
-      atRest("edit", (actor) => {
-        if (acceptedAt(actor.state.queue, newId) === undefined && !isEditing(actor.state, newId)) {
-          assertBasedOn(actor, basedOn);
-          actor.blobs.assertWithinQuota(stored);
-          const decide = (target: CommandTarget): RewindDecision =>
-            replaceMessage(target, replaces, newId, { by });
-          moveHead(actor, decide, { values });
-        }
+    async edit({ replaces, newId, basedOn, by, stored, values }, accept) {
+      const decide = (target: CommandTarget): RewindDecision =>
+        replaceMessage(target, replaces, newId, { by });
+      const isDone = (actor: SessionActor): boolean => {
+        if (acceptedAt(actor.state.queue, newId) !== undefined) return true;
+        assertBasedOn(actor, basedOn);
+        actor.blobs.assertWithinQuota(stored);
+        decide(actor);
+        return false;
+      };
+      return await atRest("edit", isDone, (actor) => {
+        if (!isEditing(actor.state, newId) && !isDone(actor)) moveHead(actor, decide, { values });
         return accept(actor);
-      }),
+      });
+    },
 
     async replaced(messageId, from) {
       const actor = await live.actor(id);
