@@ -24,12 +24,11 @@ export async function followChat(
   const session = sessionClient(http, chat.id);
   const path = `/api/chat/${encodeURIComponent(chat.id)}/changes`;
   /** The position that the page shows, and the newest change. */
-  let shown = Math.max(0, ...chat.messages.map(({ metadata }) => positionIn(metadata)));
+  let shown = Math.max(0, ...chat.messages.map(positionIn));
   let changed = shown;
   let loading: Promise<void> | undefined;
 
-  const isBehind = (): boolean =>
-    changed > Math.max(shown, ...chat.messages.map(({ metadata }) => positionIn(metadata)));
+  const isBehind = (): boolean => changed > Math.max(shown, ...chat.messages.map(positionIn));
   const load = async (): Promise<void> => {
     while (isBehind()) {
       if (isBusy(chat)) {
@@ -100,9 +99,9 @@ function isBusy({ status }: FollowingChat): boolean {
   return status === "submitted" || status === "streaming";
 }
 
-/** The newest position that a message shows. */
-function positionIn(metadata: unknown): number {
-  if (typeof metadata !== "object" || metadata === null) return 0;
+/** The newest position that a reply shows. The metadata of a user's message are the page's own. */
+function positionIn({ role, metadata }: UIMessage): number {
+  if (role !== "assistant" || typeof metadata !== "object" || metadata === null) return 0;
   const { endPosition, position }: { endPosition?: unknown; position?: unknown } = metadata;
   return Number(endPosition ?? position ?? 0);
 }

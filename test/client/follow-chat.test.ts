@@ -60,6 +60,15 @@ it("a tab shows a message and its reply while another tab gets them, and sends o
   expect(textOf(second)).toEqual(["Hi", "Hello.", "How are you?", "Fine."]);
 });
 
+it("a tab follows whatever the metadata of users' messages say about positions", async () => {
+  await using open = await tabs({ model: scriptedModel(["A.", "B."]) });
+  const { first, second } = open;
+  await second.sendMessage({ text: "one", metadata: { position: 1e9, endPosition: 1e9 } });
+  await first.resumeStream();
+  await first.sendMessage({ text: "two" });
+  await eventually(() => expect(textOf(second)).toEqual(["one", "A.", "two", "B."]));
+});
+
 it("a tab shows what another program withdraws, and leaves an answer that is not sent yet", async () => {
   const pay = tool({ inputSchema: z.object({}), execute: () => "paid" });
   const model = scriptedModel([calling(call("pay", "1"), call("pay", "2")), "Done."]);

@@ -426,6 +426,21 @@ describe("a posted chat", () => {
     }
   });
 
+  it("that two tabs edit at once is edited by one of them, whose reply is whole", async () => {
+    await using open = await serving(texts("A.", "B."));
+    await post(open, { messages: [user("m1", "one")] });
+    const server = createServer(open.runtime, { token: false });
+    const edit = async (text: string): Promise<string> => {
+      const body = { id: "c", messages: [user("m1", text)], messageId: "m1", basedOn: { turn: 1 } };
+      const headers = { "content-type": "application/json" };
+      const init = { method: "POST", headers, body: JSON.stringify(body) };
+      return await (await server.fetch(new Request("http://localhost/api/chat", init))).text();
+    };
+    const [first, second] = await Promise.all([edit("x"), edit("y")]);
+    expect(first).toContain("B.");
+    expect(second).toContain('"STALE"');
+  });
+
   it("may name another message that it replaces", async () => {
     await using open = await serving(texts("A.", "B."));
     await post(open, { messages: [user("m1", "one")] });

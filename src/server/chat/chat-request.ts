@@ -148,13 +148,14 @@ async function sentAgain(
   const seen = active.seenBy(body.basedOn, body.messages);
   await call.allow("rewind");
   const revision = nextRevision(id);
-  await session.send(input, {
-    ...sendOptions(call, body, seen),
-    ...about,
-    id: revision,
-    replaces: id,
-  });
-  return { session, stream: { messageId: revision } };
+  try {
+    const options = { ...sendOptions(call, body, seen), ...about, id: revision, replaces: id };
+    await session.send(input, options);
+    return { session, stream: { messageId: revision } };
+  } catch (error) {
+    // Another tab has edited the message in the same moment.
+    throw isConflict(error) ? active.stale(id) : error;
+  }
 }
 
 function isConflict(error: unknown): boolean {
