@@ -39,14 +39,34 @@ export interface UIMessages {
 export interface UIMessagesState {
   readonly encoder: EncoderState;
   /** Finished messages of all branches, oldest first. A message may follow another one on each branch. */
-  readonly done: readonly DoneMessage[];
+  readonly done: Pieces<DoneMessage>;
   /** The index of the last finished message of the active branch; -1 before the first. */
   readonly head: number;
   /** The head at each boundary and after each rewind, to find it again. */
-  readonly heads: readonly { readonly position: number; readonly head: number }[];
+  readonly heads: Pieces<{ readonly position: number; readonly head: number }>;
   readonly reply?: OpenMessage;
   /** What pages show of accepted messages beside their content, by id. */
   readonly about: ChunkedRecord<MessageAbout>;
+}
+
+/** A list that grows by an item without a copy of all: the last piece alone is copied. */
+type Pieces<Item> = readonly (readonly Item[])[];
+
+const PIECE = 128;
+
+function withItem<Item>(pieces: Pieces<Item>, item: Item): Pieces<Item> {
+  const last = pieces.at(-1);
+  return last === undefined || last.length === PIECE
+    ? [...pieces, [item]]
+    : pieces.with(pieces.length - 1, [...last, item]);
+}
+
+function itemAt<Item>(pieces: Pieces<Item>, index: number): Item | undefined {
+  return pieces[Math.floor(index / PIECE)]?.[index % PIECE];
+}
+
+function lengthOf(pieces: Pieces<unknown>): number {
+  return Math.max(0, pieces.length - 1) * PIECE + (pieces.at(-1)?.length ?? 0);
 }
 
 interface DoneMessage {
@@ -99,7 +119,7 @@ function foldEvent(
       return atBoundary({ ...settled(ended), encoder }, event.position);
     }
     case "session.rewound": {
-      const there = state.heads.findLast(({ position }) => position <= event.data.to);
+      const there = state.heads.flat().findLast(({ position }) => position <= event.data.to);
       return atBoundary({ ...state, encoder, head: there?.head ?? -1 }, event.position);
     }
     case "message.queued": {
@@ -127,7 +147,7 @@ function withReply(
 
 function atBoundary(state: UIMessagesState, position: number): UIMessagesState {
   const { head, heads } = state;
-  return { ...state, heads: [...heads, { position, head }] };
+  return { ...state, heads: withItem(heads, { position, head }) };
 }
 
 /** Messages that begin a turn come before its reply, which has begun already. */
@@ -139,9 +159,7 @@ function withDelivered(
   if (boundary !== "turn") return state;
   return ids.reduce((before, id) => {
     // Delivered again after a rewind: the same message gets another reply.
-    const known = before.done.findIndex(
-      ({ message, parent }) => message.id === id && parent === before.head,
-    );
+    const known = followerOf(before, id);
     if (known !== -1) return { ...before, head: known };
     const content = entryOf(state.encoder.contents, id) ?? "";
     return withMessage(
@@ -157,6 +175,15 @@ function withDelivered(
   }, state);
 }
 
+/** The index of a message right behind the head; -1 if there is none. It is newer than the head. */
+function followerOf({ done, head }: UIMessagesState, id: string): number {
+  for (let index = head + 1, length = lengthOf(done); index < length; index++) {
+    const placed = itemAt(done, index);
+    if (placed?.parent === head && placed.message.id === id) return index;
+  }
+  return -1;
+}
+
 /** The reply that was written joins the finished messages. */
 function settled({ reply, ...state }: UIMessagesState): UIMessagesState {
   return reply === undefined ? state : withMessage(state, messageOf(reply));
@@ -164,7 +191,7 @@ function settled({ reply, ...state }: UIMessagesState): UIMessagesState {
 
 function withMessage(state: UIMessagesState, message: SessionMessage): UIMessagesState {
   const { done, head: parent } = state;
-  return { ...state, done: [...done, { message, parent }], head: done.length };
+  return { ...state, done: withItem(done, { message, parent }), head: lengthOf(done) };
 }
 
 /**
@@ -174,7 +201,8 @@ function withMessage(state: UIMessagesState, message: SessionMessage): UIMessage
  * const { messages } = readUIMessages(events.reduce(fold, initial));
  */
 export function readUIMessages(state: UIMessagesState): UIMessages {
-  const { done, head } = settled(state);
+  const { done: pieces, head } = settled(state);
+  const done = pieces.flat();
   const idAt = (index: number): string | undefined => done[index]?.message.id;
   // A message that follows another one on each branch is shown where the active branch has it.
   const shown = new Map(done.map(({ message }, index) => [message.id, index]));
@@ -195,7 +223,7 @@ export function readUIMessages(state: UIMessagesState): UIMessages {
 export function activeMessages(state: UIMessagesState): readonly SessionMessage[] {
   const { done, head } = settled(state);
   const messages: SessionMessage[] = [];
-  for (let placed = done[head]; placed !== undefined; placed = done[placed.parent])
+  for (let placed = itemAt(done, head); placed !== undefined; placed = itemAt(done, placed.parent))
     messages.push(placed.message);
   return messages.toReversed();
 }

@@ -9,6 +9,7 @@ import {
   uiMessageChunks,
   uiMessages,
   type UIMessages,
+  type UIMessagesState,
 } from "../../src/public/ui.ts";
 import { readUIMessageStream, tool } from "ai";
 import { z } from "zod";
@@ -28,6 +29,23 @@ const pay = tool({
 function agentOf(steps: Parameters<typeof scriptedModel>[0]): Agent {
   return { model: scriptedModel(steps), tools: { pay }, toolApproval: () => "user-approval" };
 }
+
+it("a message of a long chat is added without a copy of those before", () => {
+  const { initial, fold } = uiMessages({ session: "s" });
+  const turn = (state: UIMessagesState, number: number): UIMessagesState =>
+    fold(
+      fold(state, { ...at(number), type: "turn.started", data: { turn: number, maxSteps: 1 } }),
+      { ...at(number), type: "turn.ended", data: { turn: number, reason: "stop" } },
+    );
+  const at = (position: number) => ({ position, time: 0 });
+  const turns = Array.from({ length: 1_000 }, (_, index) => index + 1);
+  const before = turns.reduce(turn, initial);
+  const after = turn(before, 1_001);
+  const kept = new Set<unknown>([...before.done, ...before.heads]);
+  const copied = [...after.done, ...after.heads].filter((piece) => !kept.has(piece)).flat();
+  expect(copied.length).toBeLessThan(300);
+  expect(readUIMessages(after).messages.length).toBe(1_001);
+});
 
 describe("the messages of a session", () => {
   it("are the user's under their own ids, and one reply a turn, each after the one before", async () => {

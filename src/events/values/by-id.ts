@@ -3,7 +3,7 @@
 /** Chunks, oldest first. Each id is in one chunk only. */
 export type ChunkedRecord<Value> = readonly Readonly<Record<string, Value>>[];
 
-const CHUNK = 256;
+const CHUNK = 64;
 
 export function entryOf<Value>(chunks: ChunkedRecord<Value>, id: string): Value | undefined {
   for (let index = chunks.length - 1; index >= 0; index--) {
