@@ -19,7 +19,7 @@ import type {
   WithdrawOptions,
 } from "../commands/index.ts";
 import type { SessionBranch, SessionDiff, SessionView, SubAgents } from "../state/index.ts";
-import type { SessionMessage } from "../ui/index.ts";
+import type { MessageVersions, SessionMessage } from "../ui/index.ts";
 import { serverCommands, sessionCommands } from "./command-table.ts";
 import { followEvents } from "./server-events.ts";
 import type { Http } from "./http.ts";
@@ -51,6 +51,8 @@ interface Accepted {
 
 interface MessagePage {
   readonly messages: SessionMessage[];
+  /** Those of which an edit or a regeneration left others: the page shows "2 of 3", and checks out a branch. */
+  readonly versions: readonly MessageVersions[];
   /** Whether there are earlier messages. */
   readonly more: boolean;
   /** The position in the log up to which the messages are complete. */

@@ -6,6 +6,8 @@ export { encodeEvent, uiEncoder } from "./reply-encoder.ts";
 export { errorTextOf, errorWords, isHidden, maskedError, toolErrorText } from "./shown.ts";
 export {
   activeMessages,
+  messageVersions,
+  type MessageVersions,
   readUIMessages,
   uiMessageChunks,
   uiMessages,

@@ -45,6 +45,8 @@ export interface UIMessagesState {
   /** The head at each boundary and after each rewind, to find it again. */
   readonly heads: Pieces<{ readonly position: number; readonly head: number }>;
   readonly reply?: OpenMessage;
+  /** The active branch, by its id. */
+  readonly branch: number;
   /** What pages show of accepted messages beside their content, by id. */
   readonly about: ChunkedRecord<MessageAbout>;
 }
@@ -73,6 +75,8 @@ interface DoneMessage {
   readonly message: SessionMessage;
   /** The index of the message that it follows; -1 for the first. */
   readonly parent: number;
+  /** The branch that it came on. */
+  readonly branch: number;
 }
 
 /**
@@ -96,7 +100,7 @@ export interface UIMessagesFold {
  */
 export function uiMessages(options: UIOptions): UIMessagesFold {
   return {
-    initial: { encoder: initialEncoder, done: [], head: -1, heads: [], about: [] },
+    initial: { encoder: initialEncoder, done: [], head: -1, heads: [], branch: 1, about: [] },
     fold: (state, event) => foldEvent(state, event, options),
   };
 }
@@ -120,7 +124,8 @@ function foldEvent(
     }
     case "session.rewound": {
       const there = state.heads.flat().findLast(({ position }) => position <= event.data.to);
-      return atBoundary({ ...state, encoder, head: there?.head ?? -1 }, event.position);
+      const { branch = event.position } = event.data;
+      return atBoundary({ ...state, encoder, branch, head: there?.head ?? -1 }, event.position);
     }
     case "message.queued": {
       const { id, about } = event.data;
@@ -190,8 +195,8 @@ function settled({ reply, ...state }: UIMessagesState): UIMessagesState {
 }
 
 function withMessage(state: UIMessagesState, message: SessionMessage): UIMessagesState {
-  const { done, head: parent } = state;
-  return { ...state, done: withItem(done, { message, parent }), head: lengthOf(done) };
+  const { done, head: parent, branch } = state;
+  return { ...state, done: withItem(done, { message, parent, branch }), head: lengthOf(done) };
 }
 
 /**
@@ -226,6 +231,29 @@ export function activeMessages(state: UIMessagesState): readonly SessionMessage[
   for (let placed = itemAt(done, head); placed !== undefined; placed = itemAt(done, placed.parent))
     messages.push(placed.message);
   return messages.toReversed();
+}
+
+/** A message of the active branch of which there are others: an edit or a regeneration replaced one by another. */
+export interface MessageVersions {
+  readonly id: string;
+  /** Which of `branches` has this message. */
+  readonly index: number;
+  /** A branch for each version, oldest first: its checkout shows the version. */
+  readonly branches: readonly number[];
+}
+
+/** The messages of the active branch that have other versions, oldest first. */
+export function messageVersions(state: UIMessagesState): readonly MessageVersions[] {
+  const { done: pieces, head } = settled(state);
+  const done = pieces.flat();
+  const followers = Map.groupBy(done, ({ parent }) => parent);
+  const found: MessageVersions[] = [];
+  for (let placed = done[head]; placed !== undefined; placed = done[placed.parent]) {
+    const all = followers.get(placed.parent) ?? [];
+    const branches = all.map(({ branch }) => branch);
+    if (all.length > 1) found.push({ id: placed.message.id, index: all.indexOf(placed), branches });
+  }
+  return found.toReversed();
 }
 
 /**

@@ -65,6 +65,7 @@ describe("sessions over HTTP", () => {
         .sessions.map(({ session }) => session);
     expect(await open.json("/api/chat/new/messages")).toEqual({
       messages: [],
+      versions: [],
       more: false,
       position: 0,
       queue: [],

@@ -12,7 +12,7 @@ import { filledRequest, post, requestTo, table, type Authorize } from "./route-t
 
 const SECRET = "SECRET-ANN";
 /** What a chat answers that does not exist. */
-const NO_MESSAGES = '{"messages":[],"more":false,"position":0,"queue":[]}';
+const NO_MESSAGES = '{"messages":[],"versions":[],"more":false,"position":0,"queue":[]}';
 
 /** Who asks, by a header as a cookie would say it: `tenant user audience`. */
 const authorize: Authorize = ({ headers }) => {

@@ -17,10 +17,10 @@ import { answerChat, type Reply } from "./chat-request.ts";
 import { chatFields, chatOf, postedChat } from "./posted-chat.ts";
 import {
   activeMessages,
+  messageVersions,
   uiEncoder,
   uiMessages,
   type EventEncoder,
-  type SessionMessage,
   type UIMessagesState,
 } from "../../ui/index.ts";
 
@@ -118,13 +118,14 @@ export function chatRoutes(): readonly Route[] {
       action: "read",
       audience: "user",
       summary:
-        "The newest messages of the active branch, oldest first, for `useChat({ messages })`; `before` asks for an earlier page. A chat before its first message has none.",
+        "The newest messages of the active branch, oldest first, for `useChat({ messages })`; `before` asks for an earlier page. `versions` has those of which an edit or a regeneration left others: a branch for each, and which one this is. A chat before its first message has none.",
       query: z.strictObject({
         limit: numberQuery.pipe(z.int().min(1).max(MOST_MESSAGES)).optional(),
         before: z.string().min(1).optional(),
       }),
       answer: z.object({
         messages: z.array(z.looseObject({ id: z.string(), role: z.string() })),
+        versions: z.array(z.object({ id: z.string(), index: z.int(), branches: z.array(z.int()) })),
         more: z.boolean(),
         position: z.int(),
         queue: z.array(z.looseObject({ id: z.string() })),
@@ -132,11 +133,15 @@ export function chatRoutes(): readonly Route[] {
       absent: noMessages,
       handle: async ({ query: { limit = 50, before }, open, runtime, session, ...call }) => {
         const { position, queue } = await (await open()).view();
-        const all = await folds.messages(runtime.log, call, position);
+        const state = await folds.at(runtime.log, call, position);
+        const all = activeMessages(state);
         const end = before === undefined ? all.length : all.findIndex(({ id }) => id === before);
         if (end < 0) throw unknownMessage(session, before);
         const from = Math.max(0, end - limit);
-        return json({ messages: all.slice(from, end), more: from > 0, position, queue });
+        const messages = all.slice(from, end);
+        const ids = new Set(messages.map(({ id }) => id));
+        const versions = messageVersions(state).filter(({ id }) => ids.has(id));
+        return json({ messages, versions, more: from > 0, position, queue });
       },
     }),
   ];
@@ -149,7 +154,7 @@ function nothing(): Response {
 
 /** A page that loads creates no session: its first message does. */
 function noMessages(): Response {
-  return json({ messages: [], more: false, position: 0, queue: [] });
+  return json({ messages: [], versions: [], more: false, position: 0, queue: [] });
 }
 
 function hasReply({ history, state: { value } }: SessionView): boolean {
@@ -231,12 +236,11 @@ class MessageFolds {
   /** By audience and session: they are shown different things. */
   readonly #kept = new Map<string, Kept>();
 
-  /** The messages of the active branch up to a position, oldest first. */
-  async messages(
+  async at(
     log: EventLog,
     { ui, audience }: Pick<Call, "ui" | "audience">,
     position: number,
-  ): Promise<readonly SessionMessage[]> {
+  ): Promise<UIMessagesState> {
     const { session } = ui;
     const { initial, fold } = uiMessages(ui);
     const key = `${audience} ${session}`;
@@ -253,7 +257,7 @@ class MessageFolds {
     for await (const event of log.read(session, { from: kept.position + 1, to: position }))
       state = fold(state, event);
     this.#keep(key, { revisions, state, position });
-    return activeMessages(state);
+    return state;
   }
 
   #keep(key: string, kept: Kept): void {
