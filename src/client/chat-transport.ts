@@ -8,14 +8,9 @@ import type { ChatTransport, UIMessage, UIMessageChunk } from "ai";
 import { TurnlogError } from "../events/index.ts";
 import type { Client } from "./client.ts";
 import { followEvents, waitFor } from "./server-events.ts";
+import { shownHeads, turnOf } from "./shown-heads.ts";
 
 type SendOptions = Parameters<ChatTransport<UIMessage>["sendMessages"]>[0];
-
-/** The newest turn and message that a page has shown. */
-interface Shown {
-  readonly turn?: number;
-  readonly messageId?: string;
-}
 
 /** A message on its way. */
 interface Sending {
@@ -47,7 +42,7 @@ export function chatTransport<Message extends UIMessage = UIMessage>({
    */
   readonly stop: (chatId: string) => Promise<void>;
 } {
-  const shown = new ShownHeads();
+  const shown = shownHeads(http);
   const sending = new Map<string, Set<Sending>>();
   return {
     resumeStreamIsReplay: true,
@@ -191,48 +186,6 @@ async function* replyChunks(
       since = skip = 0;
     }
   }
-}
-
-function turnOf(metadata: unknown): number | undefined {
-  if (typeof metadata !== "object" || metadata === null || !("turn" in metadata)) return undefined;
-  return typeof metadata.turn === "number" ? metadata.turn : undefined;
-}
-
-/**
- * What each chat has shown, which its requests are based on. `useChat` takes away what follows an edited message or a
- * reply that is run again before it asks the transport, so the newest of it is kept here.
- */
-class ShownHeads {
-  /** Without a value from an edit or another reply until that reply begins: nothing newer is shown. */
-  readonly #heads = new Map<string, Shown | undefined>();
-
-  /** What the page has shown before a request; undefined lets the server compare the messages. */
-  before({
-    chatId,
-    messages,
-    trigger,
-    messageId,
-  }: Pick<SendOptions, "chatId" | "messages" | "trigger" | "messageId">): Shown | undefined {
-    if (messages.at(-1)?.role !== "user") return undefined;
-    const known = this.#heads.get(chatId);
-    if (trigger === "regenerate-message" || messageId !== undefined) {
-      this.#heads.set(chatId, undefined);
-      return known;
-    }
-    const isReplaced = this.#heads.has(chatId) && known === undefined;
-    this.#heads.set(chatId, newestOf(messages));
-    return isReplaced ? undefined : newestOf(messages.slice(0, -1));
-  }
-
-  begun(chatId: string, turn: number): void {
-    this.#heads.set(chatId, { ...this.#heads.get(chatId), turn });
-  }
-}
-
-function newestOf(messages: readonly UIMessage[]): Shown {
-  const turn = turnOf(messages.findLast(({ role }) => role === "assistant")?.metadata) ?? 0;
-  const messageId = messages.findLast(({ role }) => role === "user")?.id;
-  return { turn, ...(messageId === undefined ? {} : { messageId }) };
 }
 
 /** Cancels the running turn, even if the server is unreachable at the moment. */

@@ -4,6 +4,7 @@ import type { AbstractChat, UIMessage } from "ai";
 import { isTemporary, type Http } from "./http.ts";
 import { followEvents, waitFor } from "./server-events.ts";
 import { sessionClient } from "./session-client.ts";
+import { shownHeads } from "./shown-heads.ts";
 
 /** Milliseconds between two looks at a page that is busy, or whose chat does not exist yet. */
 const BUSY_MS = 200;
@@ -43,6 +44,7 @@ export async function followChat(
 
       const older = chat.messages.findIndex(({ id }) => id === messages[0]?.id);
       chat.messages = [...chat.messages.slice(0, Math.max(0, older)), ...messages];
+      shownHeads(http).loaded(chat.id, chat.messages);
       const last = messages.at(-1);
       if (last?.role === "assistant" && last.metadata?.endPosition === undefined)
         void chat.resumeStream();

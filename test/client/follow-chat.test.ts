@@ -60,6 +60,27 @@ it("a tab shows a message and its reply while another tab gets them, and sends o
   expect(textOf(second)).toEqual(["Hi", "Hello.", "How are you?", "Fine."]);
 });
 
+it.each(["edits", "regenerates"] as const)(
+  "a tab %s what it has loaded of another tab",
+  async (act) => {
+    await using open = await tabs({ model: scriptedModel(["A.", "B.", "C."]) });
+    const { first, second } = open;
+    await second.sendMessage({ text: "one" });
+    await first.resumeStream();
+    await first.sendMessage({ text: "two" });
+    await eventually(() => {
+      expect(textOf(second)).toEqual(["one", "A.", "two", "B."]);
+      expect(second.status).toBe("ready");
+    });
+    const messageId = second.messages[2]?.id ?? "";
+    if (act === "edits") await second.sendMessage({ text: "three", messageId });
+    else await second.regenerate();
+    expect(second.error).toBe(undefined);
+    const asked = act === "edits" ? "three" : "two";
+    expect(textOf(second)).toEqual(["one", "A.", asked, "C."]);
+  },
+);
+
 it("a tab follows whatever the metadata of users' messages say about positions", async () => {
   await using open = await tabs({ model: scriptedModel(["A.", "B."]) });
   const { first, second } = open;
