@@ -13,6 +13,8 @@ import { RouteHandler } from "./route-handler.ts";
 import { addStudioPages } from "./studio-pages.ts";
 import { problemResponse } from "./problems/problem.ts";
 import type { Route } from "./route/route.ts";
+import { check, optionsOf, text } from "../validation/index.ts";
+import type { Revoked } from "./streams/open-answers.ts";
 import { serveChatSocket, type Ask } from "./sockets/chat-socket.ts";
 import { serverSocket, type ServerSocket } from "./sockets/server-socket.ts";
 import { serveSocket } from "./sockets/session-socket.ts";
@@ -82,6 +84,8 @@ export function createServer(runtime: Runtime, options: ServerOptions = {}): Ser
   return serverCore(runtime, options).server;
 }
 
+const revokedSchema = optionsOf<Revoked>({ actor: text, tenant: text }, {});
+
 /** A server with its settings, for the code that listens. */
 export interface ServerCore {
   readonly server: Server;
@@ -101,7 +105,10 @@ export function serverCore(
   const server: Server = {
     token: settings.token,
     studioPath: () => handler.guard.studioPath(),
-    revoke: (filter = {}) => handler.answers.revoke(filter),
+    revoke: async (filter = {}) => {
+      check(revokedSchema, filter, "revoke", { name: "filter" });
+      await handler.answers.revoke(filter);
+    },
     fetch: async (request) => {
       try {
         app ??= application(handler, settings, more);
@@ -130,10 +137,13 @@ export function serverCore(
   return { server, settings };
 }
 
+/** What a frame of a chat may add to the headers of its connection, in small letters. */
+const frameHeaders = ["authorization", "idempotency-key"];
+
 async function admitted(
   request: Request,
   handler: RouteHandler,
-  { stallMs }: ServerSettings,
+  { stallMs, allowHeaders }: ServerSettings,
   closing: AbortSignal,
   ask: Ask,
 ): Promise<ServerSocket> {
@@ -150,7 +160,7 @@ async function admitted(
     case "/api/chat":
       handler.assertMayConnect(request);
       return serverSocket({
-        read: (socket) => serveChatSocket(socket, request, ask),
+        read: (socket) => serveChatSocket(socket, request, [...frameHeaders, ...allowHeaders], ask),
         ended: () => {},
         closing,
         stallMs,

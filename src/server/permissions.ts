@@ -192,7 +192,7 @@ function refused(action: Permission, session: string): TurnlogError {
 function forOperators(action: Permission): TurnlogError {
   return new TurnlogError(
     "FORBIDDEN",
-    `You may not ${action} this: it is for operators. The server's \`authorize\` lets one in by \`audience: "operator"\`.`,
+    `You may not ${action} this: it is for operators (\`audience\`).`,
   );
 }
 

@@ -1,6 +1,6 @@
 /** Answers requests by the routes, after the guard, the body, `authorize` and the limits. */
 
-import { createHash } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import type { Permission } from "../commands/index.ts";
 import { defined, hasCode, parseSessionId, readBlob, TurnlogError } from "../events/index.ts";
 import type { Runtime, Session } from "../runtime/index.ts";
@@ -263,8 +263,9 @@ export class RouteHandler {
       stream: { heartbeatMs, stallMs, closing: admitted.ends },
       bodyBytes: limits.bodyBytes,
       ended: () => admitted[Symbol.dispose](),
-      open: async ({ create = false, agent, metadata } = {}) =>
-        await this.#runtime.session(session === "" ? undefined : session, {
+      newId: () => (grant.tenant === undefined ? undefined : storedPrefix(grant, randomUUID())),
+      open: async ({ create = false, agent, metadata, id } = {}) =>
+        await this.#runtime.session(session === "" ? id : session, {
           createIfMissing: create,
           ...defined({ agent, metadata: create ? ownMetadata(where, metadata) : metadata }),
         }),

@@ -150,7 +150,7 @@ function error(requestId: string, words: string): unknown {
 }
 
 describe("a frame of a chat", () => {
-  it("is asked about by `authorize`, with its headers, which never replace those of the connection", async () => {
+  it("is asked about by `authorize` with the headers of its connection, to which a frame adds none that a proxy may set", async () => {
     const seen: (string | null)[] = [];
     await using open = await serving(agent(), {
       authorize: ({ headers }, { session }) => {
@@ -158,12 +158,13 @@ describe("a frame of a chat", () => {
         return session === `${headers.get("x-user")}-1`;
       },
     });
-    await using ann = await line(open, { "x-via": "connection" });
-    ann.say(sending("bob-1", { "x-user": "ann", "x-via": "frame" }));
+    await using nobody = await line(open, { "x-via": "connection" });
+    nobody.say(sending("ann-1", { "x-user": "ann" }));
+    expect(await nobody.heard()).toEqual(error("r1", "may not"));
+    await using ann = await line(open, { "x-via": "connection", "x-user": "ann" });
+    ann.say(sending("bob-1", { "x-user": "bob", "x-via": "frame" }));
     expect(await ann.heard()).toEqual(error("r1", "may not"));
-    ann.say(sending("ann-1", { "x-user": "ann", host: "evil.example", origin: "https://evil" }));
-    expect(await ann.heard()).toMatchObject({ type: "error", requestId: "r1" });
-    ann.say(sending("ann-1", { "x-user": "ann" }));
+    ann.say(sending("ann-1", { host: "evil.example", origin: "https://evil" }));
     expect(await ann.heard()).toMatchObject({ type: "chunk", sequence: 0 });
     expect(new Set(seen)).toEqual(new Set(["connection"]));
     expect(await open.runtime.log.revision("bob-1")).toBe(0);

@@ -182,6 +182,8 @@ describe("a permission that ends", () => {
       socket.open({ send: () => {}, close: () => ended.push(`${name} /ws`) });
     }
     dismissed.add("ann").add("bob");
+    // @ts-expect-error A mistyped filter must not look like a success.
+    await expect(server.revoke({ user: "ann" })).rejects.toMatchObject({ code: "INVALID_INPUT" });
     await server.revoke({ actor: "ann" });
     await eventually(() => expect(ended).toHaveLength(3));
     expect(ended.toSorted()).toEqual([...paths, "/ws"].map((path) => `ann ${path}`).toSorted());

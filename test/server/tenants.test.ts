@@ -213,6 +213,16 @@ describe("a tenant learns nothing of another's session", () => {
     expect((await read("cora cid")).text).toBe(NO_MESSAGES);
   });
 
+  it("under ids that the server makes, of sessions and of forks", async () => {
+    await using open = await product();
+    const made = z.object({ session: z.string() });
+    for (const path of ["/api/sessions", "/api/sessions/s/fork"]) {
+      const { text } = await answerOf(open, as("acme ann", post(path, {})));
+      const { session } = made.parse(JSON.parse(text));
+      expect(await open.runtime.log.revision(`acme/${session}`), path).toBeGreaterThan(0);
+    }
+  });
+
   it("and keeps the sessions that it had before ids were its own", async () => {
     await using open = await product();
     await (await open.runtime.session("old", { metadata: { tenant: "acme" } })).send("Before.");

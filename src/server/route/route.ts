@@ -24,6 +24,8 @@ interface OpenOptions {
   readonly agent?: string | undefined;
   /** Of a new session. */
   readonly metadata?: JsonObject | undefined;
+  /** The id in the store, where the client gives none. */
+  readonly id?: string | undefined;
 }
 
 /** A request that may be served. */
@@ -34,6 +36,8 @@ export interface Call {
   readonly session: string;
   /** The id of a session as the client knows it. */
   readonly shownSession: (stored: string) => string;
+  /** An id in the store for a session of the client's tenant; undefined without one: the runtime makes it. */
+  readonly newId: () => string | undefined;
   /** The beginning of ids in the store, of the beginning of ids as the client knows them. */
   readonly storedPrefix: (prefix: string) => string;
   readonly audience: Audience;

@@ -120,13 +120,14 @@ function isMeant({ parameters, route: { path, fixed = {} } }: Served, given: Giv
 async function carryOut(command: Served, given: Given, call: Call): Promise<Response> {
   const { name, also, parameters, route: of } = command;
   const named = also === undefined ? undefined : given[also.option];
-  let stored: string | undefined;
+  let stored = also?.isSession === true ? call.newId() : undefined;
   if (also !== undefined && named !== undefined)
     stored = await call.allow(
       also.permission,
       also.isSession === true ? parseSessionId(named) : undefined,
     );
-  const own = also?.isSession === true && named !== undefined ? { [also.option]: stored } : {};
+  const isNamed = also?.isSession === true && stored !== undefined;
+  const own = isNamed ? { [also.option]: stored } : {};
   const args = await Promise.all(
     parameters.map((one) => argumentOf(one, of.path, { ...given, ...own }, call)),
   );

@@ -103,7 +103,9 @@ export function sessionRoutes(): readonly Route[] {
       status: 201,
       sessionOf: ({ body }) => body?.id,
       handle: async (call) => {
-        const { id } = await call.open({ ...call.body, create: true });
+        const { id: given, ...fields } = call.body ?? {};
+        const made = given === undefined ? call.newId() : undefined;
+        const { id } = await call.open({ ...fields, create: true, id: made });
         const position = await call.runtime.log.revision(id);
         return json({ session: call.shownSession(id), position }, 201);
       },
@@ -188,10 +190,7 @@ interface Page {
 
 /** Sessions that the client may not read are left out, and later ones fill the page. */
 async function page(
-  call: Pick<
-    Call,
-    "runtime" | "mayRead" | "where" | "storedPrefix" | "shownSession" | "hide" | "audience"
-  >,
+  call: Pick<Call, ShownBy | "runtime" | "mayRead" | "where" | "storedPrefix">,
   { after, prefix, status, where: asked, empty, limit = 50 }: Page,
 ): Promise<{ readonly sessions: readonly object[]; readonly next?: string }> {
   const { runtime, mayRead, where: permitted } = call;
@@ -211,10 +210,12 @@ async function page(
   return { sessions: shown() };
 }
 
+type ShownBy = "shownSession" | "hide" | "audience" | "by";
+
 /** A row with its sessions as the client knows them, and for a user without figures and the inner workings. */
 function shownRow(
   { session, forkedFrom, parent, ...row }: SessionRow,
-  { shownSession, hide, audience }: Pick<Call, "shownSession" | "hide" | "audience">,
+  { shownSession, hide, audience, by: { by = "" } }: Pick<Call, ShownBy>,
 ): object {
   const origins = defined({
     forkedFrom: forkedFrom && { ...forkedFrom, session: shownSession(forkedFrom.session) },
@@ -229,10 +230,13 @@ function shownRow(
     agentDigest: _digest,
     agentFrom: _from,
     problem,
+    seen = {},
     ...rest
   } = named;
+  const own = Object.entries(seen).filter(([actor]) => actor === by);
   return {
     ...withShownQuestions(rest, hide),
+    ...(own.length === 0 ? {} : { seen: Object.fromEntries(own) }),
     ...(hide.includes("usage") ? {} : { total }),
     ...(hide.includes("model") ? {} : defined({ model })),
     ...(problem === undefined ? {} : { problem: { code: problem.code } }),

@@ -37,7 +37,12 @@ type Frame = z.output<typeof frame>;
 type Asked = Exclude<Frame, { readonly type: "abort" }>;
 
 /** @param handshake - The request that was upgraded. Its headers win over those of frames. */
-export function serveChatSocket(socket: Socket, handshake: Request, ask: Ask): FrameReader {
+export function serveChatSocket(
+  socket: Socket,
+  handshake: Request,
+  allowed: readonly string[],
+  ask: Ask,
+): FrameReader {
   const running = new Map<string, AbortController>();
   const say = (type: string, id: string, more: object = {}): Promise<void> =>
     socket.send(JSON.stringify({ type, requestId: id, ...more }));
@@ -48,7 +53,9 @@ export function serveChatSocket(socket: Socket, handshake: Request, ask: Ask): F
     const { signal } = ends;
     running.set(asked.requestId, left);
     try {
-      const answer = await ask(requestOf(asked, handshake, signal));
+      const answer = await ask(
+        requestOf(asked, headersOf(asked, handshake, allowed), handshake, signal),
+      );
       if (answer.status === 204) return await say("no-active", asked.requestId);
       if (!answer.ok || answer.body === null)
         return await say("error", asked.requestId, { errorText: await refusal(answer) });
@@ -89,20 +96,26 @@ export function serveChatSocket(socket: Socket, handshake: Request, ask: Ask): F
   };
 }
 
-function headersOf({ headers: given }: Asked, handshake: Request): Headers {
-  const all = new Headers(given);
+/** @param allowed - What a frame may give: a proxy sees no frame, so it takes no header of a user from one. */
+function headersOf(
+  { headers: given }: Asked,
+  handshake: Request,
+  allowed: readonly string[],
+): Headers {
+  const all = new Headers(
+    Object.entries(given).filter(([name]) => allowed.includes(name.toLowerCase())),
+  );
   for (const [name, value] of handshake.headers) all.set(name, value);
   all.set("content-type", "application/json");
   return all;
 }
 
-function requestOf(asked: Asked, handshake: Request, signal: AbortSignal): Request {
+function requestOf(asked: Asked, given: Headers, handshake: Request, signal: AbortSignal): Request {
   if (asked.type === "resume") {
     const url = new URL(`/api/chat/${encodeURIComponent(asked.id)}/stream`, handshake.url);
-    return new Request(url, { headers: headersOf(asked, handshake), signal });
+    return new Request(url, { headers: given, signal });
   }
   const { id, messages, trigger, messageId, requestId: key } = asked;
-  const given = headersOf(asked, handshake);
   if (!given.has("idempotency-key")) given.set("idempotency-key", key);
   const posted = JSON.stringify({ ...asked.body, id, messages, trigger, messageId });
   const url = new URL("/api/chat", handshake.url);

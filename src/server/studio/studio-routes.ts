@@ -173,10 +173,10 @@ export function studioRoutes(canRun: boolean): readonly Route[] {
         instructions: z.string().min(1).exactOptional(),
       }),
       answer: z.object({ session: z.string() }),
-      handle: async ({ body, open, where }) => {
+      handle: async ({ body, open, where, shownSession }) => {
         const { session: fork } = await (await open()).rerun(body);
         await claimFork({ where }, fork);
-        return json({ session: fork.id }, 201);
+        return json({ session: shownSession(fork.id) }, 201);
       },
     }),
     route({
