@@ -91,7 +91,7 @@ export function chatTransport<Message extends UIMessage = UIMessage>({
       });
       // The message is sent now, not when its reply is read.
       const first = chunks.next();
-      first.catch(() => {});
+      first.catch(() => shown.forget(chatId));
       return streamOf(chunks, first, leave);
     },
 

@@ -46,6 +46,11 @@ class ShownHeads {
     return isReplaced ? undefined : newestOf(messages.slice(0, -1));
   }
 
+  /** A request was refused: what it would have shown is not there, and its page may load the messages again. */
+  forget(chatId: string): void {
+    this.#heads.delete(chatId);
+  }
+
   /** The page shows messages that it has not streamed. */
   loaded(chatId: string, messages: readonly UIMessage[]): void {
     this.#heads.set(chatId, newestOf(messages));

@@ -6,7 +6,7 @@ import { createClient } from "../../src/public/client.ts";
 import { createRuntime } from "../../src/public/index.ts";
 import { createServer } from "../../src/public/server.ts";
 
-it("edits and regenerations are versions, and the branch of each shows it, also while a reply runs", async () => {
+it("edits and regenerations are versions, and the branch of each shows it", async () => {
   let calls = 0;
   await using runtime = await createRuntime({
     memory: true,
