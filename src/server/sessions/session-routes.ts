@@ -158,9 +158,11 @@ export function sessionRoutes(): readonly Route[] {
         if (!call.seesDeleted && (await runtime.log.revision(session)) === 0)
           throw absentSession(session);
         const options = defined({ forks, ...(cancel === "true" && { cancel: true }) });
-        const deleted = await runtime.delete(session, { ...options, ...by }).catch((error) => {
-          throw call.audience === "user" ? withoutForks(error, session) : error;
-        });
+        const deleted = await runtime
+          .delete(session, { ...options, ...by })
+          .catch((error: unknown) => {
+            throw call.audience === "user" ? withoutForks(error, session) : error;
+          });
         const { forks: _, children: __, ...rest } = deleted;
         const shown = call.audience === "user" ? rest : deleted;
         return json({ ...shown, session: shownSession(session) });
