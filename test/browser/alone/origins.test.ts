@@ -70,7 +70,8 @@ describeAll("a page of another site", () => {
       credentials: true,
       allowHeaders: ["x-csrf"],
       authorize: ({ headers }) =>
-        headers.get("x-csrf") === "1" && headers.get("cookie") === "user=ann" && { actor: "ann" },
+        headers.get("x-csrf") === "1" &&
+        headers.get("cookie") === "user=ann" && { actor: "ann", audience: "operator" },
     });
     const baseUrl = `http://localhost:${server.port}`;
     const browser = await chromium.launch({
