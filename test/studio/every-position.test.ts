@@ -71,7 +71,9 @@ describeAll("the studio over the demo's and the recorded sessions", () => {
       await stage.go(page, `#/sessions/${session}?view=prompt&position=${position}`);
       await page.click(`text=Next at ${shown(position)}`);
       await page.click("text=Whole prompt");
-      await page.waitForSelector(`.prompt-body[data-prompt="${position}"]`);
+      // The changes have stood there for the same position.
+      const messages = `.prompt-body[data-prompt="${position}"] .messages`;
+      await page.waitForSelector(messages, { state: "attached" });
       const heads = await page.locator(".messages .prompt-message header").allTextContents();
       const prompt = z.array(shownMessage).parse(await printed(session, position, "prompt"));
       const expected = prompt.map(
