@@ -96,19 +96,5 @@ const runtime = await (store.startsWith("postgres:")
       log: await openPostgresLog({ connectionString: store, leaseMs: 2000 }),
     })
   : createRuntime({ ...settings, dir: store }));
-/** Tenants that are not let in, as the parent says. */
-let shut: readonly string[] = [];
-const server = await serveNode(runtime, {
-  port: Number(port),
-  token: "token",
-  authorize: ({ headers }) => {
-    const tenant = /tenant=(\w+)/.exec(headers.get("cookie") ?? "")?.[1];
-    if (tenant === undefined) return { audience: "operator" };
-    return shut.includes(tenant) ? undefined : { actor: "ann", tenant };
-  },
-});
-process.on("message", (tenants) => {
-  shut = z.array(z.string()).parse(tenants);
-  for (const tenant of shut) void server.revoke({ tenant });
-});
+const server = await serveNode(runtime, { port: Number(port), token: "token" });
 process.send?.({ port: server.port });

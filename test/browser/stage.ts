@@ -42,7 +42,6 @@ export class Stage {
   readonly #program: string;
   readonly #browser: Browser;
   #server: ChildProcess | undefined;
-  #shut: readonly string[] = [];
 
   private constructor(
     { dir, store, program }: { dir: string; store: string; program: string },
@@ -93,13 +92,6 @@ export class Stage {
     const { server, port } = await this.#launch(this.front.target);
     this.#server = server;
     this.front.target = port;
-    server.send(this.#shut);
-  }
-
-  /** Lets in all tenants but these, whose streams end. */
-  shutOut(...tenants: readonly string[]): void {
-    this.#shut = tenants;
-    this.#server?.send(tenants);
   }
 
   /** Starts another server on the database, and returns what kills the first one and leads the front to the other. */
@@ -134,19 +126,9 @@ export class Stage {
     return page;
   }
 
-  /** A page with a chat, loaded. Without a tenant, an operator's. `onText` gets all that it shows. */
-  async page(
-    id: string,
-    settings = "",
-    { tenant, onText }: { tenant?: string; onText?: (text: string) => void } = {},
-  ): Promise<Page> {
+  /** A page with a chat, loaded. */
+  async page(id: string, settings = ""): Promise<Page> {
     const page = await this.#browser.newPage();
-    if (tenant !== undefined)
-      await page.context().addCookies([{ name: "tenant", value: tenant, url: this.front.url }]);
-    if (onText !== undefined) {
-      await page.exposeFunction("onText", onText);
-      await page.addInitScript({ content: tellTexts });
-    }
     await page.goto(`${this.front.url}/?id=${id}&${settings}`);
     await page.waitForFunction(() => "chat" in globalThis);
     return page;
@@ -158,9 +140,8 @@ export class Stage {
   }
 
   /** The messages that the server folds from its log. */
-  async logged(id: string, tenant = ""): Promise<readonly UIMessage[]> {
-    const cookie = tenant === "" ? {} : { cookie: `tenant=${tenant}` };
-    const headers = { authorization: "Bearer token", ...cookie };
+  async logged(id: string): Promise<readonly UIMessage[]> {
+    const headers = { authorization: "Bearer token" };
     const at = `http://127.0.0.1:${this.front.target}/api/chat/${id}/messages?limit=500`;
     const { messages } = (await (await fetch(at, { headers })).json()) as { messages: UIMessage[] };
     return messages;
@@ -222,12 +203,8 @@ export async function expectLogged(
   });
 }
 
-/** In the page: tells all texts that it shows. */
-const tellTexts = `new MutationObserver(() => onText(document.body?.textContent ?? ""))
-  .observe(document, { subtree: true, childList: true, characterData: true });`;
-
 /** A page adds no metadata to a user's message, and gives another id to none of ours. */
-export function comparable({ id, role, parts, metadata }: UIMessage): object {
+function comparable({ id, role, parts, metadata }: UIMessage): object {
   return role === "user" ? { id, role, parts } : { id, role, parts, metadata };
 }
 

@@ -94,9 +94,12 @@ for (const transport of transports)
       await open();
       await say(page, "tell 2000");
       await written(page, 100);
-      await page.evaluate(() => void chat.stop());
-      // It only leaves the stream, as a lost connection does.
-      if (transport === "default") await page.evaluate(stopTurn, id);
+      if (transport === "ours") await page.evaluate(() => void stop());
+      else {
+        // It only leaves the stream, as a lost connection does.
+        await page.evaluate(() => void chat.stop());
+        await page.evaluate(stopTurn, id);
+      }
       await page.waitForFunction(() => chat.status === "ready");
       await eventually(async () =>
         expect(JSON.stringify(await stage.logged(id))).toContain('"cancelled"'),
