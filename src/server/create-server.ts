@@ -220,7 +220,7 @@ async function application(
 function refuseOtherMethods(app: Hono, handler: RouteHandler): void {
   const known = Map.groupBy(app.routes, ({ path }) => path);
   for (const [path, routes] of known) {
-    // Everything, and names of files: nobody knows whether there is such an address.
+    // These match every path, so they do not show that the address exists.
     if (path === "/*" || path.includes("/:file")) continue;
     const methods = new Set(routes.map(({ method }) => method));
     const allow = [...methods, ...(methods.has("GET") ? ["HEAD"] : []), "OPTIONS"].join(", ");

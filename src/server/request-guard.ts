@@ -99,7 +99,7 @@ export class RequestGuard {
   /** The answer of a handler, or the problem that it threw, with the headers of all answers. */
   async answered(request: Request, handle: (about: About) => Promise<Response>): Promise<Response> {
     const startedAt = performance.now();
-    // Nobody knows who it is yet, and with `authorize` it may be an end user.
+    // The client is unknown so far; with `authorize` it may be an end user.
     const isOperator = this.#settings.authorize === undefined;
     const about: About = { session: "", actor: undefined, reader: { ...operator, isOperator } };
     let origin: string | undefined;

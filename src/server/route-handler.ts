@@ -147,7 +147,7 @@ export class RouteHandler {
     return Response.json({ status: "ready" });
   }
 
-  /** Counts the requests that `authorize` refuses: by then nobody knows whose they are, so by what they log in with. */
+  /** Counts the requests that `authorize` refuses. The client is unknown then, so its headers identify it. */
   async #granted(request: Request, asked: AskedOf): Promise<Grant> {
     const name = `refused ${loginOf(request)}`;
     this.#rate.assertMay(name);
@@ -325,7 +325,7 @@ function nameOf({ tenant, actor, where, audience }: Grant, request: Request): st
   return audience === "operator" ? "" : loginOf(request);
 }
 
-/** What a request logs in with: nobody knows in which header. Others with the same headers count as one client. */
+/** Identifies a client by its headers, since any header may hold its login. */
 function loginOf({ headers }: Request): string {
   const all = [...headers].filter(([name]) => name !== "content-length");
   return createHash("sha256").update(JSON.stringify(all)).digest("base64url");

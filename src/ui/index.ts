@@ -3,7 +3,14 @@
 export { blobPath, fromUIMessage } from "./user-message.ts";
 export { initialEncoder, type EncoderState } from "./encoder-state.ts";
 export { encodeEvent, uiEncoder } from "./reply-encoder.ts";
-export { errorTextOf, errorWords, isHidden, maskedError, toolErrorText } from "./shown.ts";
+export {
+  errorTextOf,
+  errorWords,
+  isHidden,
+  maskedError,
+  maskedText,
+  toolErrorText,
+} from "./shown.ts";
 export {
   activeMessages,
   messageVersions,

@@ -6,9 +6,14 @@
 import type { JsonValue, SessionEvent } from "../events/index.ts";
 import type { Failure, Hidden, SessionChunk, SessionMetadata, UIOptions } from "./ui-types.ts";
 
+/** What an end user reads in place of an error. @param reference - By which an operator finds the error. */
+export function maskedText(reference: string): string {
+  return `An error occurred. Reference: ${reference}.`;
+}
+
 /** What a page says of a failure, unless `errorText` says something else. */
 export function maskedError({ session, position }: Pick<Failure, "session" | "position">): string {
-  return `An error occurred. Reference: ${session}@${position}.`;
+  return maskedText(`${session}@${position}`);
 }
 
 const hideable: ReadonlySet<unknown> = new Set<Hidden>([

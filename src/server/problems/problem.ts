@@ -8,6 +8,7 @@ import {
   defined,
 } from "../../events/index.ts";
 import { toJson } from "../../shared/index.ts";
+import { maskedText } from "../../ui/index.ts";
 
 /** An error as an answer: RFC 9457 with the code of {@link TurnlogError}. */
 export interface Problem {
@@ -116,7 +117,9 @@ export function problemOf(error: unknown, reader: Reader = operator): Problem {
       status: 500,
       code: "SERVER_FAILED",
       detail:
-        reference === undefined ? "The server failed. Its log has the error." : masked(reference),
+        reference === undefined
+          ? "The server failed. Its log has the error."
+          : maskedText(reference),
       ...defined({ reference }),
     };
   }
@@ -132,7 +135,7 @@ export function problemOf(error: unknown, reader: Reader = operator): Problem {
   if (status >= 500 && !reader.isOperator) {
     const isLogged = session !== undefined && position !== undefined;
     const reference = isLogged ? `${session}@${position}` : newReference();
-    return { ...about, detail: masked(reference), reference };
+    return { ...about, detail: maskedText(reference), reference };
   }
   const detail = reader.shown(message);
   return {
@@ -140,10 +143,6 @@ export function problemOf(error: unknown, reader: Reader = operator): Problem {
     detail,
     ...(Object.keys(details).length === 0 ? {} : { details: toJson(details) }),
   };
-}
-
-function masked(reference: string): string {
-  return `An error occurred. Reference: ${reference}.`;
 }
 
 function newReference(): string {
@@ -180,7 +179,7 @@ function isRefusedMedia({ code, details }: TurnlogError): boolean {
 
 const refusals: ReadonlySet<string> = new Set(["UNAUTHORIZED", "FORBIDDEN", "SESSION_NOT_FOUND"]);
 
-/** Whether `authorize` refused, or the session is none of the client's. */
+/** Whether the client may not make the request, or may not see the session. */
 export function isRefusal(error: unknown): boolean {
   return TurnlogError.isInstance(error) && refusals.has(error.code);
 }
