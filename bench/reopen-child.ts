@@ -37,7 +37,7 @@ function finish(): void {
     readyCpuMs: ready.cpuMs - start.cpuMs,
     calledMs: called.wallMs - start.wallMs,
     events: position,
-    messages: prompt.length,
+    messages: prompt.messages.length,
   };
   process.stdout.write(`${JSON.stringify(measured)}\n`, () => process.exit(0));
 }

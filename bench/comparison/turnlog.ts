@@ -55,7 +55,7 @@ export async function open({ dir, script, variant }: Setting): Promise<OpenSessi
       }
       await turn.result;
     },
-    kept: async () => (await session.view()).prompt,
+    kept: async () => (await session.view()).prompt.messages,
     close: () => runtime.close(),
   };
 }

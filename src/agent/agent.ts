@@ -21,13 +21,21 @@ import type {
 import { type CacheLifetime, type LoopLimits, nameRefusal } from "../context/index.ts";
 import {
   byId,
+  defined,
+  jsonObjectSchema,
   ownCopy,
   TurnlogError,
   type AgentDescription,
+  type JsonObject,
   type ModelName,
 } from "../events/index.ts";
 import type { TurnContext } from "./turn-context.ts";
-import type { UnsupportedSetting, Bivariant, PrepareCall } from "./call-settings.ts";
+import {
+  callSettings,
+  type UnsupportedSetting,
+  type Bivariant,
+  type PrepareCall,
+} from "./call-settings.ts";
 import type { LifecycleSettings } from "../telemetry/index.ts";
 import type { StopWhen } from "./stop-conditions.ts";
 import type { AgentTimeout, TimeLimits } from "./agent-limits.ts";
@@ -151,6 +159,9 @@ export interface PreparedAgent {
   /** Includes `read_tool_output`, if the agent can use it. */
   readonly agent: Agent;
   readonly description: AgentDescription;
+  /** The texts of `description.parts` by their digests: instructions, definitions of tools. */
+  readonly texts: ReadonlyMap<string, string>;
+  readonly settings: JsonObject;
   /** The constant parts of every prompt: the instructions, and the tool definitions as JSON. */
   readonly instructions: string;
   readonly tools: string;
@@ -195,6 +206,7 @@ export async function prepareAgent(given: Agent, named?: ModelName): Promise<Pre
       // A description that is computed for each call is not part of the agent.
       description: typeof tool.description === "string" ? tool.description : null,
       inputSchema: await jsonSchemaOf(name, tool),
+      ...sentBeside(tool),
     })),
   );
   // What a search finds later is in the bills then.
@@ -203,6 +215,13 @@ export async function prepareAgent(given: Agent, named?: ModelName): Promise<Pre
   const { id, toolChoice } = agent;
   const instructions = instructionsText(agent.instructions);
   const choice = toolChoice === undefined ? {} : { toolChoice };
+  const definitions = tools.map((tool) => [tool.name, JSON.stringify(toJson(tool))] as const);
+  const texts = new Map<string, string>();
+  const digestOf = (text: string): string => {
+    const digest = hash("sha256", text);
+    texts.set(digest, text);
+    return digest;
+  };
   const definition = JSON.stringify(toJson({ model, instructions, tools, ...choice }));
   return {
     agent: converted,
@@ -212,16 +231,39 @@ export async function prepareAgent(given: Agent, named?: ModelName): Promise<Pre
       tools: tools.map((tool) => tool.name),
       ...(id === undefined ? {} : { id }),
       parts: {
-        instructions: hash("sha256", instructions),
-        tools: Object.fromEntries(
-          tools.map((tool) => [tool.name, hash("sha256", JSON.stringify(toJson(tool)))]),
-        ),
+        instructions: digestOf(instructions),
+        tools: Object.fromEntries(definitions.map(([name, text]) => [name, digestOf(text)])),
         ...choice,
       },
     },
+    texts,
+    settings: await sentSettings(agent),
     instructions,
     tools: first.length === 0 ? "" : JSON.stringify(first),
   };
+}
+
+/** What a request says of a tool beside its name, description and input schema. */
+function sentBeside(tool: ToolSet[string]): object {
+  const { strict, inputExamples, providerOptions, deferLoading } = tool;
+  const provided = tool.type === "provider" ? { id: tool.id, args: tool.args } : {};
+  return defined({ strict, inputExamples, providerOptions, deferLoading, ...provided });
+}
+
+/** The settings that shape a request, without headers and keys of the user's, which are secrets. */
+async function sentSettings(agent: Agent): Promise<JsonObject> {
+  const { providerOptions = {}, output, toolChoice } = agent;
+  const { byok: _, ...gateway } = providerOptions["gateway"] ?? {};
+  const options = { ...providerOptions, ...(Object.keys(gateway).length > 0 && { gateway }) };
+  const format = output === undefined ? undefined : await output.responseFormat;
+  return jsonObjectSchema.parse(
+    toJson({
+      ...callSettings(agent),
+      ...defined({ toolChoice }),
+      ...(Object.keys(options).length === 0 ? {} : { providerOptions: options }),
+      ...(format?.type === "json" ? { responseFormat: format } : {}),
+    }),
+  );
 }
 
 /** One text for the estimate and the digest. Messages appear as JSON, with their options. */

@@ -6,9 +6,8 @@
 import { asSchema, tool, type Schema, type Tool, type ToolSet } from "@ai-sdk/provider-utils";
 import { z } from "zod";
 import { byId } from "../events/index.ts";
+import { READER } from "../folds/index.ts";
 import type { ContextOptions } from "./context-options.ts";
-
-const READER = "read_tool_output";
 
 interface Equipment {
   readonly tools?: ToolSet;

@@ -72,9 +72,7 @@ export interface SessionClient {
   /** The session now, or as it was at a position. */
   view(position?: number): Promise<SessionView>;
   at(position: number): Promise<SessionView>;
-  prompt(
-    position?: number,
-  ): Promise<Pick<SessionView, "position"> & { readonly messages: SessionView["prompt"] }>;
+  prompt(position?: number): Promise<Pick<SessionView, "position"> & SessionView["prompt"]>;
   diff(before: number, after: number): Promise<SessionDiff>;
   context(position?: number | PositionOptions): Promise<ContextFigures>;
   branches(): Promise<readonly SessionBranch[]>;

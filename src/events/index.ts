@@ -170,8 +170,11 @@ export {
 } from "./catalogue/message-events.ts";
 export { allReadableEvents, readableEvents } from "./checks/readable-events.ts";
 export { replayableEvents, renumbered, unchained } from "./checks/renumbered.ts";
+export { likenessSchema, type TextLikeness } from "./catalogue/prompt-events.ts";
 export {
   type AgentDescription,
+  type AgentParts,
+  agentPartsSchema,
   type ForkPoint,
   type ParentCall,
   type InFlight,

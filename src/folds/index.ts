@@ -12,4 +12,5 @@ export {
   openStatuses,
   statusAfter,
 } from "./call-status.ts";
+export { READER, sentNames } from "./sent-names.ts";
 export { withAgain, withMessage, withMoved, withoutMessages } from "./waiting-messages.ts";

@@ -6,7 +6,9 @@ import {
   cutInputSchema,
   omittedMediaSchema,
   reductionSchema,
+  agentPartsSchema,
   type AgentDescription,
+  type AgentParts,
   jsonSchema,
   stepOverridesSchema,
   type CutCall,
@@ -82,6 +84,8 @@ export interface ContextView {
   readonly edit?: PromptEdit;
   /** The instructions that `prepareStep` gave this turn. */
   readonly instructions?: JsonValue;
+  /** Their digest, where `prompt.text` has them. */
+  readonly instructionsDigest?: string;
   /** The step that was prepared last, until it ends. */
   readonly prepared?: PreparedStep;
 }
@@ -90,6 +94,7 @@ interface PreparedStep {
   readonly step: number;
   readonly overrides?: StepOverrides;
   readonly agentDigest?: string;
+  readonly parts?: AgentParts;
   /** The binding of the agent's own model, if the step has another model. */
   readonly ownBinding?: string;
 }
@@ -97,9 +102,10 @@ interface PreparedStep {
 function prepared(
   view: ContextView,
   position: number,
-  { step, messages, instructions, overrides, agentDigest }: EventMap["step.prepared"],
+  { step, overrides, agentDigest, parts, ...data }: EventMap["step.prepared"],
 ): ContextView {
   const { model } = overrides ?? {};
+  const { messages, instructions, instructionsDigest } = data;
   const own = view.binding;
   const changes = messages !== undefined || agentDigest !== undefined;
   return {
@@ -107,11 +113,11 @@ function prepared(
     ...(messages === undefined
       ? {}
       : { edit: withChange(view.edit ?? noEdit, position, messages) }),
-    ...(instructions === undefined ? {} : { instructions }),
+    ...defined({ instructions, instructionsDigest }),
     ...(model === undefined ? {} : { binding: bindingOf(model) }),
     prepared: {
       step,
-      ...defined({ overrides, agentDigest }),
+      ...defined({ overrides, agentDigest, parts }),
       ...(model === undefined || own === undefined ? {} : { ownBinding: own }),
     },
     ...(changes ? { changed: position } : {}),
@@ -130,8 +136,9 @@ function stepEnded(view: ContextView, position: number): ContextView {
 
 /** The next turn has all messages and the agent's own instructions again. */
 function turnEnded(view: ContextView, position: number): ContextView {
-  const { edit, instructions, ...rest } = stepEnded(view, position);
-  if (edit === undefined && instructions === undefined) return stepEnded(view, position);
+  const { edit, instructions, instructionsDigest, ...rest } = stepEnded(view, position);
+  if (edit === undefined && (instructions ?? instructionsDigest) === undefined)
+    return stepEnded(view, position);
   return { ...rest, changed: position };
 }
 
@@ -186,7 +193,7 @@ const positionSchema = z.int().positive();
  */
 export const contextView: Projection<ContextView> = defineProjection<ContextView>({
   name: "context-view",
-  version: 7,
+  version: 8,
   follows: "branch",
   schema: z.lazy(() =>
     z.object({
@@ -227,11 +234,13 @@ export const contextView: Projection<ContextView> = defineProjection<ContextView
       bindings: z.array(z.string()),
       edit: promptEditSchema.exactOptional(),
       instructions: jsonSchema.exactOptional(),
+      instructionsDigest: z.string().exactOptional(),
       prepared: z
         .object({
           step: positionSchema,
           overrides: stepOverridesSchema.exactOptional(),
           agentDigest: z.string().exactOptional(),
+          parts: agentPartsSchema.exactOptional(),
           ownBinding: z.string().exactOptional(),
         })
         .exactOptional(),

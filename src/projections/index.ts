@@ -54,6 +54,30 @@ export {
   withoutCount,
 } from "./prompt-counts.ts";
 export type { PlacedEntry } from "./prompt-edit.ts";
+export {
+  type StandingState,
+  settingsEvent,
+  standing,
+  standingText,
+  textDigest,
+  textEvent,
+} from "./standing.ts";
+export {
+  type PromptText,
+  type PromptTool,
+  type SentPrompt,
+  type StandingPrompt,
+  sentPrompt,
+  standingPrompt,
+  turnInstructions,
+} from "./sent-prompt.ts";
+export {
+  type ChangedLines,
+  type StandingChange,
+  changedLines,
+  indentedText,
+  standingChanges,
+} from "./standing-diff.ts";
 export { type PromptChange, type PromptDiff, promptDiff } from "./prompt-diff.ts";
 export { isSamePrompt, messageChange } from "./message-change.ts";
 export { nextDigest, promptDigest } from "./prompt-digest.ts";

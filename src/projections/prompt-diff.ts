@@ -12,10 +12,14 @@ import type { PromptEntry, PromptOrigin } from "./prompt-step.ts";
 import { refusedMedia } from "./shown-item.ts";
 import { isHidden } from "./prompt-edit.ts";
 import { plainEntries, promptEntries } from "./prompt.ts";
+import { standingPrompt } from "./sent-prompt.ts";
+import type { StandingState } from "./standing.ts";
+import { standingChanges, type StandingChange } from "./standing-diff.ts";
 
 export interface PromptSource {
   readonly history: HistoryState;
   readonly view: ContextView;
+  readonly standing: StandingState;
   readonly summary: { readonly agentDigest?: string };
 }
 
@@ -72,6 +76,8 @@ export interface PromptDiff {
   readonly changes: readonly PromptChange[];
   /** Whether model, instructions or tool definitions differ. */
   readonly agentChanged: boolean;
+  /** What differs beside the messages. */
+  readonly standing: readonly StandingChange[];
   /** The first message, by its index in `after`, that a cache of `before` does not fit; absent if all fits. */
   readonly cacheBreak?: number;
 }
@@ -92,12 +98,16 @@ interface Prompt extends PromptSource {
 /** Compares the prompts that a step would send at two positions. */
 export function promptDiff(before: PromptSource, after: PromptSource): PromptDiff {
   const [one, other] = [promptOf(before), promptOf(after)];
-  const agentChanged = before.summary.agentDigest !== after.summary.agentDigest;
+  const standing = standingChanges(standingPrompt(before), standingPrompt(after));
+  const agentChanged =
+    before.summary.agentDigest !== after.summary.agentDigest ||
+    standing.some(({ part }) => part !== "settings");
   const cacheBreak = agentChanged ? 0 : firstDifference(one.entries, other.entries);
   return {
     lengths: { before: one.entries.length, after: other.entries.length },
     changes: changesBetween(one, other),
     agentChanged,
+    standing,
     ...(cacheBreak === undefined ? {} : { cacheBreak }),
   };
 }

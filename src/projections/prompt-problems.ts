@@ -50,7 +50,7 @@ interface Checked {
 /**
  * All breaches in the messages of a prompt, in order. Empty if the prompt is valid.
  * @example
- * const { prompt } = await session.view();
+ * const { messages: prompt } = (await session.view()).prompt;
  * expect(promptProblems(prompt)).toEqual([]);
  */
 export function promptProblems(messages: readonly ModelMessage[]): readonly PromptProblem[] {

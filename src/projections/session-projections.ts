@@ -18,6 +18,7 @@ import type { Projection } from "./projection.ts";
 import { promptCounts, type PromptCounts } from "./prompt-counts.ts";
 import { queue, type QueueState } from "./queue.ts";
 import { sessionSummary, type SessionSummary } from "./session-summary.ts";
+import { standing, type StandingState } from "./standing.ts";
 import { toolCalls, type ToolCallsState } from "./tool-calls.ts";
 import { usage, type UsageState } from "./usage.ts";
 
@@ -36,6 +37,7 @@ export interface ProjectedState {
   readonly blobs: BlobsState;
   readonly branches: BranchesState;
   readonly appended: AppendedState;
+  readonly standing: StandingState;
 }
 
 /** The order is part of the version of stored snapshots. */
@@ -56,6 +58,7 @@ export const sessionProjections: {
   blobs,
   branches,
   appended,
+  standing,
 };
 
 export const projectionNames: readonly (keyof ProjectedState)[] = Object.keys(
@@ -77,6 +80,7 @@ export const initialProjectedState: ProjectedState = {
   blobs: blobs.initial,
   branches: branches.initial,
   appended: appended.initial,
+  standing: standing.initial,
 };
 
 /** The states that follow the branch, without the history: a rewind brings them back. */
@@ -121,5 +125,6 @@ export function foldedByLog(
     blobs: blobs.fold(state.blobs, event),
     branches: branches.fold(state.branches, event),
     appended: appended.fold(state.appended, event),
+    standing: standing.fold(state.standing, event),
   };
 }

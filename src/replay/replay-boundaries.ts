@@ -57,12 +57,16 @@ export function recordedPreparations(
     const next = boundaryEnd(events, pacer.position);
     if (next === undefined) return await new Promise<never>(() => {});
     await pacer.due(next.position);
-    const fault = faultAt(next, events);
+    const fault = faultAt(events.slice(next.position - 1).find(isNoText) ?? next, events);
     if (fault !== undefined) throw fault;
     const rest = events.slice(next.position - 1);
-    const end = rest.findIndex(({ type }) => type !== "blob.stored");
+    const end = rest.findIndex(({ type }) => type !== "blob.stored" && type !== "prompt.text");
     return rest[end]?.type === "step.prepared" ? rest.slice(0, end + 1).map(bodyOf) : [];
   };
+}
+
+function isNoText({ type }: SessionEvent): boolean {
+  return !type.startsWith("prompt.");
 }
 
 /** The error of a function that was called before a step and failed it: no model was called. */
@@ -90,6 +94,8 @@ const answers: ReadonlySet<EventType> = new Set<EventType>([
   "message.delivered",
   "blob.stored",
   "step.prepared",
+  "prompt.text",
+  "prompt.configured",
   "step.started",
   "context.cut",
   "context.pruned",
@@ -113,6 +119,22 @@ function boundaryEnd(events: readonly SessionEvent[], position: number): Session
     if (answers.has(event.type) && !isTimeUp) return event;
   }
   return undefined;
+}
+
+/**
+ * What a prompt has beside its messages, if it comes next: earlier releases recorded none, and the agent may have
+ * others.
+ */
+export function recordedTexts(
+  events: readonly SessionEvent[],
+  position: number,
+): readonly EventBody<"prompt.text" | "prompt.configured">[] {
+  const found: EventBody<"prompt.text" | "prompt.configured">[] = [];
+  for (let index = position; ; index += 1) {
+    const event = events[index];
+    if (event?.type !== "prompt.text" && event?.type !== "prompt.configured") return found;
+    found.push(event);
+  }
 }
 
 /** The recorded end of a turn at a limit of spending, if it is the next event. */

@@ -10,7 +10,7 @@ import {
   type NewEvent,
 } from "../events/index.ts";
 import { z } from "zod";
-import { nextDigest } from "../projections/index.ts";
+import { nextDigest, type StandingChange } from "../projections/index.ts";
 import { foldSession, initialSessionState } from "../state/index.ts";
 import type { ReplayPacer } from "./replay-pacer.ts";
 
@@ -19,6 +19,8 @@ export interface ReplayDifference {
   readonly position: number;
   readonly recorded: SessionEvent | undefined;
   readonly replayed: SessionEvent | undefined;
+  /** Which parts of the agent differ and in which lines, if both events name one and the log has its texts. */
+  readonly standing?: readonly StandingChange[];
 }
 
 /**
@@ -94,9 +96,10 @@ export function differenceText(difference: ReplayDifference): string {
 }
 
 /** Says what differs first. */
-export function differenceSentence({ position, recorded, replayed }: ReplayDifference): string {
+export function differenceSentence(difference: ReplayDifference): string {
+  const { position, recorded, replayed, standing = [] } = difference;
   const agents = agentDifference(recorded, replayed);
-  if (agents.length > 0) return agents.join(" ");
+  if (agents.length > 0) return [...agents, ...standing.flatMap(lineSentences)].join(" ");
   if (recorded === undefined)
     return `The session ended before position ${position}, but the replay continues with ${named(replayed)}.`;
   if (replayed === undefined)
@@ -201,6 +204,20 @@ function agentDifference(
   return before.parts === undefined
     ? ["Its instructions, or a tool's description or input schema, have changed."]
     : ["The order of its tools has changed."];
+}
+
+/** The lines that differ, the first of them in words. */
+function lineSentences(change: StandingChange): readonly string[] {
+  if (change.part === "tools" || change.lines === undefined) return [];
+  const { part, name } = change;
+  const { from, removed, added } = change.lines;
+  const of = name === undefined ? `the ${part}` : `the tool ${shown(name)}`;
+  const [was, is] = [removed, added].map(([first]) =>
+    first === undefined ? "absent" : excerpt(first),
+  );
+  const more = Math.max(removed.length, added.length) - 1;
+  const rest = more > 0 ? `, and ${more} more lines differ` : "";
+  return [`Line ${from} of ${of} was ${was} and is ${is}${rest}.`];
 }
 
 export function agentOf(event: SessionEvent | undefined): AgentDescription | undefined {

@@ -11,7 +11,12 @@ import type { Timer } from "../shared/index.ts";
 import { replayModel } from "../models/index.ts";
 import { isGone, recordedBlobs, endingAt, isNextBelieved, waitEnd } from "./recorded-endings.ts";
 import { recordedAppEvents } from "./replay-command.ts";
-import { recordedLimit, recordedPreparations, withRecordedStops } from "./replay-boundaries.ts";
+import {
+  recordedLimit,
+  recordedPreparations,
+  recordedTexts,
+  withRecordedStops,
+} from "./replay-boundaries.ts";
 import type { ReplayComparison } from "./replay-difference.ts";
 import type { ReplayPacer } from "./replay-pacer.ts";
 import { replayedContext } from "./replay-summaries.ts";
@@ -64,6 +69,7 @@ export class ReplayProcess {
         timer: this.#timer,
         random: () => 0,
         recordedLimit: (position) => recordedLimit(events, position),
+        recordedTexts: (position) => recordedTexts(events, position),
         ...defined({ recordedPreparation: preparations, recordedParent: parent }),
         believesBill: () => isNextBelieved(events, pacer.position),
         replayGate: async (ending) => {

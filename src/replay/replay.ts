@@ -19,12 +19,20 @@ import {
   optionsOf,
   thing,
 } from "../validation/index.ts";
-import { agentSchema, type Agent } from "../agent/index.ts";
+import { agentSchema, prepareAgent, type Agent } from "../agent/index.ts";
 import { openMemoryLog } from "../store/leveldb/index.ts";
 import { recordedPace, type Pace, type PaceTime } from "../models/index.ts";
-import { isPromptTrimmed } from "../projections/index.ts";
+import {
+  contextView,
+  isPromptTrimmed,
+  standing,
+  standingChanges,
+  standingPrompt,
+  type StandingState,
+} from "../projections/index.ts";
 import { foldSession, initialSessionState } from "../state/index.ts";
 import {
+  agentOf as describedBy,
   parseAllowed,
   type AllowedDifference,
   type ReplayDifference,
@@ -139,7 +147,32 @@ export async function replay(
   const difference = await stage.play();
   if (difference === undefined) return { events: events.length };
   const position = positionOf(difference.position);
-  return { events: position - 1, difference: { ...difference, position } };
+  const changes = await changedParts(difference, events, agentOf);
+  return { events: position - 1, difference: { ...difference, ...changes, position } };
+}
+
+/** What differs between two agents, by the texts that the log has of one and the program of the other. */
+async function changedParts(
+  { recorded, replayed }: ReplayDifference,
+  events: readonly SessionEvent[],
+  agentFor: (description: AgentDescription) => Agent,
+): Promise<Pick<ReplayDifference, "standing">> {
+  const [before, after] = [describedBy(recorded), describedBy(replayed)];
+  if (before === undefined || after === undefined) return {};
+  const { texts } = await prepareAgent(agentFor(before), after.model);
+  const logged = events.reduce(
+    (state, event) => (event.type === "prompt.text" ? standing.fold(state, event) : state),
+    standing.initial,
+  );
+  const own = Object.fromEntries([...texts].map(([digest, text]) => [digest, { text }]));
+  const promptOf = (agent: AgentDescription, state: StandingState) =>
+    standingPrompt({
+      view: contextView.initial,
+      standing: { ...state, agent: { ...agent, position: 1 } },
+    });
+  return {
+    standing: standingChanges(promptOf(before, logged), promptOf(after, { texts: own })),
+  };
 }
 
 /** The steps whose prompts had reasoning that was trimmed. */

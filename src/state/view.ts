@@ -1,6 +1,5 @@
 /** Read-only views: a session at a position, and the list of all sessions. Runs and writes nothing. */
 
-import type { ModelMessage } from "ai";
 import {
   deepFreeze,
   readableEvents,
@@ -15,10 +14,11 @@ import type { MachineState } from "../machines/index.ts";
 import { toJson } from "../shared/index.ts";
 import {
   allWaiting,
-  promptMessages,
+  sentPrompt,
   sessionSummary,
   type HistoryItem,
   type QueuedMessage,
+  type SentPrompt,
   type SessionSummary,
   type UsageState,
   type CallApproval,
@@ -40,8 +40,8 @@ export interface SessionView {
   readonly state: MachineState;
   /** The whole history, including what the prompt leaves out. */
   readonly history: readonly HistoryItem[];
-  /** The messages that a step would send here. */
-  readonly prompt: readonly ModelMessage[];
+  /** What a step would send here. A step sent the prompt of the position before its `step.started`. */
+  readonly prompt: SentPrompt;
   readonly usage: UsageState;
   readonly toolCalls: readonly DescribedCall[];
   /** Every question whether a call may run, oldest first, with its answer. */
@@ -66,11 +66,11 @@ export function viewOf(session: string, state: SessionState): SessionView {
 }
 
 function newView(session: string, state: SessionState): SessionView {
-  const { history, view, usage, toolCalls } = state;
+  const { history, usage, toolCalls } = state;
   return deepFreeze({
     ...outlineOf(session, state),
     history: history.open === undefined ? history.items : [...history.items, history.open],
-    prompt: promptMessages(history, view),
+    prompt: sentPrompt(state),
     usage,
     toolCalls: describedCalls([...toolCalls.ended, ...toolCalls.open], history),
   });

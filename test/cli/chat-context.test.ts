@@ -118,7 +118,7 @@ describe("the prompt in a chat", () => {
     await using chat = await stage(worker(byHand));
     await talk(chat, 4);
     const { bytes } = await chat.session.context();
-    const { prompt } = await chat.session.view();
+    const { messages: prompt } = (await chat.session.view()).prompt;
     const large = figure(await drawn(chat), "messages");
     chat.type(`/compact drop-oldest${ENTER}`);
     await chat.until(/^Compacting by drop-oldest: on request\.$/m);
@@ -136,7 +136,7 @@ describe("the prompt in a chat", () => {
     expect(await drawn(chat)).toEqual(half);
     chat.type(`/restore${ENTER}`);
     await chat.until(/(?:^Undone: what was left out at position \d+ [^]*?){2}/m);
-    expect((await chat.session.view()).prompt).toEqual(prompt);
+    expect((await chat.session.view()).prompt.messages).toEqual(prompt);
     expect((await chat.session.context()).bytes).toBe(bytes);
     chat.type(`/restore${ENTER}`);
     await chat.until(
@@ -181,7 +181,7 @@ describe("the prompt in a chat", () => {
     chat.type(`/preview checkpoint${ENTER}`);
     await chat.until(/^checkpoint at \d+: /m);
     expect(await positionOf(chat)).toBe(before);
-    expect((await chat.session.view()).prompt).toHaveLength(12);
+    expect((await chat.session.view()).prompt.messages).toHaveLength(12);
   });
 
   it("is looked at and not touched while a turn runs: that is refused, and said when it can be done", async () => {
@@ -227,7 +227,7 @@ describe("the prompt in a chat", () => {
       await chat.until(new RegExp(`(?:^tokens: [^]*?){${turn}}`, "m"));
       await chat.session.idle();
     }
-    const { prompt } = await chat.session.view();
+    const { messages: prompt } = (await chat.session.view()).prompt;
     for (const cancelled of [1, 2]) {
       chat.type(`/compact${ENTER}`);
       await chat.until(/^Compacting · /m);
@@ -241,7 +241,7 @@ describe("the prompt in a chat", () => {
       );
       await chat.until(/^Ask about this folder/m);
     }
-    expect((await chat.session.view()).prompt).toEqual(prompt);
+    expect((await chat.session.view()).prompt.messages).toEqual(prompt);
     chat.type(`go${ENTER}`);
     await chat.until(/^one$/m);
     chat.type(ESCAPE);
@@ -294,6 +294,6 @@ describe("the prompt in a chat", () => {
     await chat.until(
       /^Compacted by summarize: ~.* shown as a summary by \S+:billing \([\d,]+ in.*\d out.*\)\. \/restore \d+ undoes it\.$/m,
     );
-    expect(JSON.stringify((await chat.session.view()).prompt)).toContain("FACT-one");
+    expect(JSON.stringify((await chat.session.view()).prompt.messages)).toContain("FACT-one");
   });
 });

@@ -96,7 +96,7 @@ describe("a chat that travels", () => {
     await talk(chat, "other", "Other\\.");
     expect(await said()).toEqual(["other"]);
     // The model sees nothing of what was undone, but for the effects that remain.
-    const prompt = JSON.stringify((await chat.session.view()).prompt);
+    const prompt = JSON.stringify((await chat.session.view()).prompt.messages);
     expect(prompt).not.toMatch(/first|second|One|Two/);
     chat.type(`/branches${ENTER}`);
     await chat.until(/^ {2}1: 2 turns, last .*$/m);

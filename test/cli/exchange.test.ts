@@ -112,9 +112,13 @@ describe("messages of the AI SDK", () => {
     expect(ended).toMatchObject({ code: 0, stdout: "" });
     expect(ended.stderr).toContain("Be brief.");
     const shown = await run(["show", "talk", "--view", "prompt", "--json"], { cwd: folder.path });
-    expect(jsonLines(shown.stdout)).toEqual([
-      { role: "user", content: "Hello." },
-      { role: "assistant", content: [{ type: "text", text: "Hello yourself." }] },
+    expect(jsonLines(shown.stdout)).toMatchObject([
+      {
+        messages: [
+          { role: "user", content: "Hello." },
+          { role: "assistant", content: [{ type: "text", text: "Hello yourself." }] },
+        ],
+      },
     ]);
     expect(await run(["verify"], { cwd: folder.path })).toMatchObject({ code: 0 });
   });

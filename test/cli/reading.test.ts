@@ -111,10 +111,21 @@ describe("show", () => {
     const { stdout } = await show("--view", "prompt");
     expect(stdout).toMatch(/^user\n {2}which files mention zod\?/m);
     expect(stdout).toMatch(/^tool\n {2}\(result /m);
-    const messages = z
-      .array(z.looseObject({ role: z.string() }))
-      .parse(await showJson("--view", "prompt"));
-    expect(messages.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "assistant"]);
+    expect(stdout).toMatch(/^instructions\n/m);
+    expect(stdout).toMatch(/^tool read_file\n {2}\{/m);
+    const roles = async (...given: readonly string[]): Promise<readonly string[]> => {
+      const [prompt] = z
+        .array(z.looseObject({ messages: z.array(z.looseObject({ role: z.string() })) }))
+        .parse(await showJson("--view", "prompt", ...given));
+      return prompt?.messages.map(({ role }) => role) ?? [];
+    };
+    expect(await roles()).toEqual(["user", "assistant", "tool", "assistant"]);
+    expect(await roles("--step", "1")).toEqual(["user"]);
+    expect(await roles("--step", "2")).toEqual(["user", "assistant", "tool"]);
+    const absent = await run(["show", session, "--view", "prompt", "--step", "9"], {
+      cwd: folder.path,
+    });
+    expect(absent.stderr).toContain("has no step 9: its steps are 1 to 2");
   });
 
   it("shows the machine's state", async () => {

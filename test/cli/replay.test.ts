@@ -115,7 +115,9 @@ describe("replay --check", () => {
     const edited = { cwd: folder.path, env: { INSTRUCTIONS: "Be brief." } };
     const differs = await run(["replay", session, "--check"], edited);
     expect(differs.code).toBe(1);
-    expect(differs.stdout).toMatch(/^The instructions have changed\.\n/);
+    expect(differs.stdout).toMatch(
+      /^The instructions have changed\. Line 1 of the instructions was .+ and is "Be brief\."\.\n/,
+    );
     const allowed = await run(["replay", session, "--check", "--allow", "instructions"], edited);
     expect(allowed).toMatchObject({ code: 0 });
     expect(await replay(session, "--allow", "instructions")).toMatchObject({ code: 2 });

@@ -13,7 +13,7 @@ import {
 } from "../../src/context/shortening/media-budget.ts";
 import { meter } from "../../src/context/estimate/message-size.ts";
 import { blobReference, type StoredUserPart } from "../../src/events/index.ts";
-import { promptDiff, promptMessages } from "../../src/projections/index.ts";
+import { promptDiff, promptMessages, standing } from "../../src/projections/index.ts";
 import { problems } from "./next-prompt.ts";
 import { gpt, Session } from "./session.ts";
 
@@ -118,7 +118,10 @@ describe("media beyond what a request may have", () => {
     expect(omit(session, { pictures: 1 })).toMatchObject({ before: session.position - 1, there });
     expect(shownIn(prompt(session))).toEqual([four.data]);
     const { history, view } = session;
-    const diff = promptDiff({ history, view: before, summary: {} }, { history, view, summary: {} });
+    const diff = promptDiff(
+      { history, view: before, summary: {}, standing: standing.initial },
+      { history, view, summary: {}, standing: standing.initial },
+    );
     const places = diff.changes.map(({ index, why }) => [index, why]);
     expect(places).toEqual([
       [1, "media-omitted"],

@@ -172,7 +172,7 @@ async function secondPrompt(
   if (second === undefined) return undefined;
   const log = await openMemoryLog();
   await log.append("recorded", "none", events.slice(0, second.position - 1));
-  const { prompt } = await viewSession(log, "recorded");
+  const { messages: prompt } = (await viewSession(log, "recorded")).prompt;
   await log.close();
   return prompt;
 }

@@ -77,7 +77,7 @@ describeWithCorpus("the request of a rewound session", () => {
         // As if nothing had been left.
         expect((await asked(() => say(session, next)))[0]).toEqual(straight.next);
         await session.checkout(branch);
-        expect(JSON.stringify((await session.view()).prompt)).not.toContain(next);
+        expect(JSON.stringify((await session.view()).prompt.messages)).not.toContain(next);
       });
     });
   }

@@ -46,9 +46,9 @@ describeWithCorpus("a recorded session, played through the runtime", () => {
       {
         await using runtime = await createRuntime({ log, agent: { model } });
         const live = await runtime.session("s");
-        prompts.push(JSON.stringify((await live.view()).prompt));
+        prompts.push(JSON.stringify((await live.view()).prompt.messages));
         const { to } = await live.rewind({ beforeTurn: middle });
-        expect((await live.view()).prompt).toEqual((await live.at(to)).prompt);
+        expect((await live.view()).prompt.messages).toEqual((await live.at(to)).prompt.messages);
         await (
           await live.send("And otherwise?")
         ).result;
@@ -56,7 +56,7 @@ describeWithCorpus("a recorded session, played through the runtime", () => {
       await using runtime = await createRuntime({ log, agent: { model } });
       const again = await runtime.session("s");
       await again.checkout(1);
-      expect(JSON.stringify((await again.view()).prompt)).toBe(prompts[0]);
+      expect(JSON.stringify((await again.view()).prompt.messages)).toBe(prompts[0]);
       expect((await verifySession(log, "s")).problems).toEqual([]);
     },
     patience,

@@ -2,7 +2,7 @@
 
 import { experimental_streamLanguageModelCall as streamLanguageModelCall } from "ai";
 import { withCallIds } from "../support/call-ids.ts";
-import { promptMessages } from "../../src/projections/index.ts";
+import { sentPrompt } from "../../src/projections/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
 import { callRecords } from "../support/call-problems.ts";
 import { outputProblems } from "../support/output-problems.ts";
@@ -115,14 +115,14 @@ async function callProblems(log: Replay, calls: readonly string[]): Promise<read
 
 /** The digest of the prompt as the SDK hands it to a model, made from the log alone. */
 async function announcedDigest(log: Replay, position: number): Promise<string> {
-  const { history, view } = stateAt(log, position - 1);
-  const { instructions, tools } = crashAgent({ works: "/dev/null" });
+  const { instructions, messages } = sentPrompt(stateAt(log, position - 1));
+  const { tools } = crashAgent({ works: "/dev/null" });
   const model = scriptedModel([""]);
   await streamLanguageModelCall({
     model,
-    instructions: typeof view.instructions === "string" ? view.instructions : (instructions ?? ""),
+    instructions: instructions.text ?? "",
     tools: tools ?? {},
-    messages: [...withCallIds(promptMessages(history, view), model)],
+    messages: [...withCallIds(messages, model)],
   });
   const [call] = model.calls;
   if (call === undefined) throw new Error("The model was not called.");

@@ -239,7 +239,8 @@ async function reopeningProblems({ stage, session: { id } }: Scene): Promise<rea
     try {
       const session = await stage.runtime.session(id, { createIfMissing: false });
       const { history, prompt, queue, approvals, toolCalls } = await session.view();
-      return { history, prompt, queue, approvals, toolCalls };
+      // Another process may have another agent.
+      return { history, prompt: prompt.messages, queue, approvals, toolCalls };
     } catch (error) {
       return TurnlogError.isInstance(error) ? error.code : String(error);
     }

@@ -321,6 +321,15 @@ export const eventData: { readonly [Type in KnownType]: Arbitrary<EventMap[Type]
     },
     { requiredKeys: ["turn", "step"] },
   ),
+  "prompt.text": fc.record(
+    {
+      digest: fc.constant("a".repeat(64)),
+      text,
+      like: fc.record({ digest: fc.constant("b".repeat(64)), head: count, tail: count }),
+    },
+    { requiredKeys: ["digest", "text"] },
+  ),
+  "prompt.configured": fc.record({ settings: object }),
   "step.retrying": fc.record(
     { step: position, attempt: position, delayMs: count, kind: failureKind, error, usage },
     { requiredKeys: ["step", "attempt", "delayMs", "error"] },

@@ -242,6 +242,11 @@ const anyData: AnyData = {
     },
     { requiredKeys: ["turn", "step"] },
   ),
+  "prompt.text": fc.record({
+    digest: fc.constantFrom("a".repeat(64), "b".repeat(64)),
+    text,
+  }),
+  "prompt.configured": fc.record({ settings: fc.constantFrom({}, { temperature: 1 }) }),
   "step.retrying": fc.record(
     { step: few, attempt: few, delayMs: tokens, error, usage },
     { requiredKeys: ["step", "attempt", "delayMs", "error"] },

@@ -50,7 +50,7 @@ describe("the offline model", () => {
     ).result;
     await session.rewind({ beforeTurn: 1, tell: true });
     const { text } = await (await session.send("which files mention zod?")).result;
-    expect(JSON.stringify((await session.view()).prompt)).toContain("The user took back");
+    expect(JSON.stringify((await session.view()).prompt.messages)).toContain("The user took back");
     expect(text).toMatch(/^3 files mention/);
     const over =
       "[The time for this turn is up. Conclude now, in this reply: tools are not run any more.]";

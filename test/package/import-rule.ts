@@ -64,7 +64,7 @@ const mayImport: Modules = {
   ],
   models: ["events", "validation", "shared"],
   telemetry: [],
-  agent: ["events", "validation", "shared", "context", "telemetry"],
+  agent: ["events", "folds", "validation", "shared", "context", "telemetry"],
   "store/folder": ["events"],
   "store/blobs": ["events", "validation", "store/folder"],
   "store/encryption": ["events", "validation", "shared", "store/folder"],

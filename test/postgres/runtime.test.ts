@@ -47,7 +47,7 @@ it("runs a turn, and the next process goes on from the database", async () => {
     const session = await runtime.session("team/1");
     const { text } = await (await session.send("Go on")).result;
     expect(text).toBe("And you?");
-    expect((await session.view()).prompt).toHaveLength(4);
+    expect((await session.view()).prompt.messages).toHaveLength(4);
     expect((await verifySession(second, "team/1")).problems).toEqual([]);
   }
   await second.close();

@@ -1,5 +1,6 @@
 /** What is read of a long history does not grow with it, where a compaction covers all but its end. */
 
+import { standing } from "../../src/projections/standing.ts";
 import { expect, it } from "vitest";
 import { acceptedAt, queue } from "../../src/projections/queue.ts";
 import { contextView } from "../../src/projections/context-view.ts";
@@ -48,8 +49,8 @@ it("two prompts are compared by what is shown alone", () => {
   const [before, after] = [counted(STEPS - 5), counted(STEPS)];
   const summary = {};
   const diff = promptDiff(
-    { history: before.state, view, summary },
-    { history: after.state, view, summary },
+    { history: before.state, view, summary, standing: standing.initial },
+    { history: after.state, view, summary, standing: standing.initial },
   );
   expect(diff.changes.map(({ why }) => why)).toEqual(Array<string>(5).fill("new"));
   expect(before.reads() + after.reads()).toBeLessThan(300);

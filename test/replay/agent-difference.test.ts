@@ -42,9 +42,12 @@ async function said(events: readonly SessionEvent[], agent: Agent): Promise<stri
 describe("an agent that is another one", () => {
   it.each<[string, Partial<Agent>]>([
     ["The model was turnlog:scripted and is now gateway:gpt-x.", { model: "gpt-x" }],
-    ["The instructions have changed.", { instructions: "You listen." }],
     [
-      "The tool look has a different description or input schema.",
+      'The instructions have changed. Line 1 of the instructions was "You look." and is "You listen.".',
+      { instructions: "You listen." },
+    ],
+    [
+      String.raw`The tool look has a different description or input schema. Line 3 of the tool look was "  \"description\": \"Looks.\"," and is "  \"description\": \"Looks again.\",".`,
       { tools: { look: looking("Looks again."), ask } },
     ],
     ["The tool ask is gone. The tool tell is new.", { tools: { look, tell: ask } }],

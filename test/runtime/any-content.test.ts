@@ -129,7 +129,7 @@ async function say(log: EventLog, agent: Agent, turns: number, name = "s"): Prom
       ),
     );
     expect(
-      promptProblems((await session.view()).prompt).filter(
+      promptProblems((await session.view()).prompt.messages).filter(
         ({ rule }) => rule !== "ends-with-input",
       ),
     ).toEqual([]);

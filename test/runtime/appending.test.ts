@@ -148,7 +148,7 @@ describe("an event of a program", () => {
       "rest",
     ]);
     expect(lawProblems(events)).toEqual([]);
-    const prompts = JSON.stringify((await session.view()).prompt);
+    const prompts = JSON.stringify((await session.view()).prompt.messages);
     expect(prompts).not.toContain("ticket");
   });
 

@@ -88,7 +88,7 @@ describe.each(["language-model-call", "stream-text"] as const)(
           await (
             await first.session.send(words)
           ).result;
-        const { prompt } = await first.session.view();
+        const { messages: prompt } = (await first.session.view()).prompt;
         await first[Symbol.asyncDispose]();
         const model = client.model(server.url);
         await using open = await openSession({ model, tools }, { log, stepSource });
@@ -101,7 +101,7 @@ describe.each(["language-model-call", "stream-text"] as const)(
         expect(calls.filter((id) => !form.test(id))).toEqual([]);
         expect(results).toEqual(calls);
         expect(calls[1] === "call_1").toBe(isKept);
-        expect((await open.session.view()).prompt.slice(0, prompt.length)).toEqual(prompt);
+        expect((await open.session.view()).prompt.messages.slice(0, prompt.length)).toEqual(prompt);
         expect(JSON.stringify(prompt)).toContain(kimiId);
         expect((await verifySession(log, "s")).problems).toEqual([]);
         // To be looked at as it was sent.

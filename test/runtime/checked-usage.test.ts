@@ -109,7 +109,7 @@ describe("a bill of more tokens than the request has bytes", () => {
     expect(cost.total).toMatchObject({ basis: "estimated", unpriced: 0 });
     expect(cost.total.dollars).toBeLessThan(0.01);
     expect(spending.total.inputTokens).toBeLessThan(4000);
-    const prompt = JSON.stringify((await session.view()).prompt);
+    const prompt = JSON.stringify((await session.view()).prompt.messages);
     expect(prompt.match(/W\d/g)).toHaveLength(8);
   });
 

@@ -28,8 +28,8 @@ describe("compaction", () => {
     expect(event.data.afterTokens).toBeLessThan(0.9 * event.data.beforeTokens);
     const after = await open.session.view();
     expect(after.history).toEqual(before.history);
-    expect(after.prompt).toEqual(before.prompt.slice(4));
-    expect(promptProblems(after.prompt.slice(0, -1))).toEqual([]);
+    expect(after.prompt.messages).toEqual(before.prompt.messages.slice(4));
+    expect(promptProblems(after.prompt.messages.slice(0, -1))).toEqual([]);
     await (
       await open.session.send("Third.")
     ).result;
@@ -67,10 +67,10 @@ describe("compaction", () => {
     await (
       await open.session.send("First.")
     ).result;
-    const { prompt } = await open.session.view();
+    const { messages: prompt } = (await open.session.view()).prompt;
     const event = await open.session.compact(strategy);
     expect(event).toMatchObject({ type: "context.compaction-rejected", data });
-    expect((await open.session.view()).prompt).toEqual(prompt);
+    expect((await open.session.view()).prompt.messages).toEqual(prompt);
   });
 
   it("takes a message that comes while it is under way at the limit, though no model is asked", async () => {

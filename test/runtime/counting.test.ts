@@ -57,7 +57,9 @@ describe("a compaction that the estimate wants", () => {
       type: "step.started",
       data: { estimate: { tokens: 700, basis: "counted" } },
     });
-    expect(JSON.stringify((await open.session.view()).prompt).split("Tale: ")).toHaveLength(5);
+    expect(
+      JSON.stringify((await open.session.view()).prompt.messages).split("Tale: "),
+    ).toHaveLength(5);
     const [request] = clerk.asked;
     expect(request?.instructions).toBe("You listen.");
     expect(request?.messages).toHaveLength(7);

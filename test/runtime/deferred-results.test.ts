@@ -85,7 +85,7 @@ describe.each(["language-model-call", "stream-text"] as const)("by %s, a turn", 
     expect(ours.calls.map(({ prompt }) => prompt)).toEqual(
       theirs.calls.map(({ prompt }) => prompt),
     );
-    expect(promptProblems((await open.session.view()).prompt.slice(0, -1))).toEqual([]);
+    expect(promptProblems((await open.session.view()).prompt.messages.slice(0, -1))).toEqual([]);
   });
 });
 
@@ -99,7 +99,9 @@ it("a later prompt has the call with its result, and so has the history", async 
   await (
     await session.send("And?")
   ).result;
-  const { prompt, history, summary } = await session.view();
+  const view = await session.view();
+  const { history, summary } = view;
+  const { messages: prompt } = view.prompt;
   expect(promptProblems(prompt).map(({ rule }) => rule)).toEqual(["ends-with-input"]);
   const sent = prompt.flatMap(({ role, content }: ModelMessage) =>
     role === "assistant" && typeof content !== "string" ? content.map(({ type }) => type) : [],
@@ -186,7 +188,7 @@ it("has a valid prompt at every position, and goes on from each after a crash", 
   ).result;
   const events = await open.events();
   for (const { position } of events) {
-    const { prompt } = await viewSession(open.log, "s", position);
+    const { messages: prompt } = (await viewSession(open.log, "s", position)).prompt;
     const rules = promptProblems(prompt).map(({ rule }) => rule);
     expect(rules.filter((rule) => rule !== "ends-with-input")).toEqual([]);
   }

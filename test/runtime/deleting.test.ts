@@ -115,7 +115,9 @@ it("lets a fork finish the turn that it is in when the session that it branches 
   expect(await runtime.delete("s", { forks: "copy" })).toMatchObject({ forks: ["f"] });
   hold.open();
   expect(await turn.result).toMatchObject({ text: "Two and on.", finishReason: "stop" });
-  expect(JSON.stringify((await fork.view()).prompt)).toMatch(/Go\..*One\..*And you.*Two and on\./);
+  expect(JSON.stringify((await fork.view()).prompt.messages)).toMatch(
+    /Go\..*One\..*And you.*Two and on\./,
+  );
   const { sessions, problems } = await verifyLog(runtime.log);
   expect([...problems, ...sessions.flatMap((one) => one.problems)]).toEqual([]);
 });

@@ -213,8 +213,8 @@ describe("what users' code is lent", () => {
       expect(JSON.stringify(view)).not.toMatch(/Edited|Pushed|Appended|spoilt/);
       const { p } = inner.calls[2]?.providerOptions ?? {};
       expect(p?.["list"]).toEqual(["one spoilt", "spoilt"]);
-      const { prompt } = await open.session.view();
-      expect(prompt.slice(0, view.prompt.length)).toEqual(view.prompt);
+      const { messages: prompt } = (await open.session.view()).prompt;
+      expect(prompt.slice(0, view.prompt.messages.length)).toEqual(view.prompt.messages);
     },
   );
 

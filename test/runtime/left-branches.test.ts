@@ -16,7 +16,7 @@ async function say({ session }: OpenSession, ...ids: readonly string[]): Promise
 }
 
 const promptOf = async ({ session }: OpenSession): Promise<string> =>
-  JSON.stringify((await session.view()).prompt);
+  JSON.stringify((await session.view()).prompt.messages);
 
 describe("a left branch", () => {
   it("does not use up the idempotency key of a payment that the new branch makes", async () => {

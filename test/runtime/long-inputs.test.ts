@@ -62,9 +62,9 @@ describe("a file of 17 KB that a model writes in a window of 8,000 tokens", () =
       expect(Math.abs(estimated - billed)).toBeLessThan(0.15 * billed);
       const called = events.find((event) => event.type === "part.tool-call");
       expect(called?.data.input).toEqual({ path: "a.md", content: file });
-      expect(promptProblems((await open.session.view()).prompt).map(({ rule }) => rule)).toEqual([
-        "ends-with-input",
-      ]);
+      expect(
+        promptProblems((await open.session.view()).prompt.messages).map(({ rule }) => rule),
+      ).toEqual(["ends-with-input"]);
       expect((await verifySession(log, "s")).problems).toEqual([]);
     },
   );
@@ -85,11 +85,11 @@ describe("a file of 17 KB that a model writes in a window of 8,000 tokens", () =
     const model = billingModel([writing(), "Written.", "Fine."], { window: WINDOW });
     const first = await openSession(agentOf(model));
     await turn(first);
-    const { prompt } = await first.session.view();
+    const { messages: prompt } = (await first.session.view()).prompt;
     await using open = await reopen(first, agentOf(model));
-    expect((await open.session.view()).prompt).toEqual(prompt);
+    expect((await open.session.view()).prompt.messages).toEqual(prompt);
     await open.session.restore();
-    expect(JSON.stringify((await open.session.view()).prompt)).toContain(
+    expect(JSON.stringify((await open.session.view()).prompt.messages)).toContain(
       JSON.stringify(file).slice(1, -1),
     );
   });

@@ -51,7 +51,7 @@ describe("a result of 400 KB in a window of 8,000 tokens", () => {
     const types = events.map(({ type }) => type);
     expect(types.filter((type) => type.startsWith("context."))).toEqual(["context.cut"]);
     const [cut] = events.filter(({ type }) => type === "context.cut");
-    expect(promptProblems((await open.session.at(cut?.position ?? 0)).prompt)).toEqual([]);
+    expect(promptProblems((await open.session.at(cut?.position ?? 0)).prompt.messages)).toEqual([]);
   });
 
   it("is counted as it is shown: the estimate of the next prompt is near its bill", async () => {
@@ -159,11 +159,11 @@ describe("a result of 400 KB in a window of 8,000 tokens", () => {
     await turn(open);
     const cut = (await open.events()).find(({ type }) => type === "context.cut");
     if (cut === undefined) throw new Error("Nothing was cut.");
-    const before = (await open.session.at(cut.position - 1)).prompt;
+    const before = (await open.session.at(cut.position - 1)).prompt.messages;
     const diff = await open.session.diff(cut.position - 1, cut.position);
     expect(diff.changes).toMatchObject([{ kind: "changed", why: "cut", after: { role: "tool" } }]);
     await open.session.restore(cut.position);
-    const { prompt } = await open.session.view();
+    const { messages: prompt } = (await open.session.view()).prompt;
     expect(JSON.stringify(prompt.slice(0, before.length))).toBe(JSON.stringify(before));
     const back = await open.session.diff(cut.position, (await open.session.view()).position);
     expect(back.changes.filter(({ kind }) => kind === "changed")).toMatchObject([

@@ -36,7 +36,7 @@ async function show(open: OpenSession, pictures: number, seed = 0): Promise<stri
 }
 
 async function promptOf(open: OpenSession): Promise<string> {
-  return JSON.stringify((await open.session.view()).prompt);
+  return JSON.stringify((await open.session.view()).prompt.messages);
 }
 
 function shown(prompt: string): number {

@@ -23,7 +23,7 @@ it("opens an existing session by its name, live or not, and refuses a deleted on
   await using runtime = await createRuntime({ log, agent });
   for (const state of ["passivated", "live"]) {
     const session = await runtime.session("release", { createIfMissing: false });
-    expect((await session.view()).prompt, state).toHaveLength(2);
+    expect((await session.view()).prompt.messages, state).toHaveLength(2);
   }
   await runtime.delete("release");
   const again = runtime.session("release", { createIfMissing: false });

@@ -66,9 +66,9 @@ it("the next prompt is without the call that has no result, and with all else; t
   expect(sent).toContain("Let me look.");
   expect(sent).toContain("srv1");
   expect(sent).not.toContain("srv2");
-  expect(promptProblems((await open.session.view()).prompt).map(({ rule }) => rule)).toEqual([
-    "ends-with-input",
-  ]);
+  expect(
+    promptProblems((await open.session.view()).prompt.messages).map(({ rule }) => rule),
+  ).toEqual(["ends-with-input"]);
   // The history has it: nothing is lost.
   expect(JSON.stringify((await open.session.view()).history)).toContain("srv2");
   expect((await verifySession(open.log, "s")).problems).toEqual([]);

@@ -64,7 +64,7 @@ async function prompts(log: EventLog, session = "s"): Promise<readonly ModelMess
   expect(await verifySession(log, session, { every: 1 })).toMatchObject({ problems: [] });
   const started = (await storedEvents(log, session)).filter(({ type }) => type === "step.started");
   const views = started.map(({ position }) => viewSession(log, session, position - 1));
-  return (await Promise.all(views)).map(({ prompt }) => [...prompt]);
+  return (await Promise.all(views)).map(({ prompt }) => [...prompt.messages]);
 }
 
 const has = (prompt: readonly ModelMessage[] | undefined, text: string): boolean =>
@@ -77,9 +77,13 @@ describe("a redaction", () => {
     await using open = await openSession(agentOf(), { log });
     await say(open.session, "One.", "Two.");
     const position = await find(log, "step.prepared");
-    await open.session.redact(position);
+    // Its text is an event of its own.
+    await open.session.redact([position - 1, position]);
     const events = await open.events();
-    expect(events.filter(isRedacted).map((event) => event.position)).toEqual([position]);
+    expect(events.filter(isRedacted).map((event) => event.position)).toEqual([
+      position - 1,
+      position,
+    ]);
     expect(JSON.stringify(events.slice(0, position))).not.toContain(SECRET);
     const [first, second, third] = await prompts(log);
     expect([first, second, third].map((prompt) => has(prompt, SECRET))).toEqual([
@@ -139,7 +143,9 @@ describe("a fork", () => {
     await fork.idle();
     await fork.resume();
     await say(fork, "Three.");
-    expect((await fork.view()).prompt.filter(({ role }) => role === "user")).toHaveLength(3);
+    expect((await fork.view()).prompt.messages.filter(({ role }) => role === "user")).toHaveLength(
+      3,
+    );
     await prompts(open.log, "f");
   });
 });

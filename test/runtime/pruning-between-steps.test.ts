@@ -42,12 +42,14 @@ describe("pruning between steps", () => {
     expect(more).toEqual([]);
     if (pruned?.type !== "context.pruned") throw new Error("Nothing was pruned.");
     expect(pruned.data.calls).toContainEqual({ step: 1, callId: "0" });
-    const prompt = JSON.stringify((await open.session.view()).prompt);
+    const prompt = JSON.stringify((await open.session.view()).prompt.messages);
     expect(prompt).toContain("[Old tool result content cleared]");
     // The newest results stay.
     expect(prompt).toContain(`10 ${long}`.slice(0, 40));
     await open.session.restore(pruned.position);
-    expect(JSON.stringify((await open.session.view()).prompt)).not.toContain("content cleared");
+    expect(JSON.stringify((await open.session.view()).prompt.messages)).not.toContain(
+      "content cleared",
+    );
   });
 
   it("is not done for those who do not want it", async () => {

@@ -28,8 +28,8 @@ describe("a session at a position", () => {
     }
     const sent = events.filter(({ type }) => type === "step.started");
     const prompts = await Promise.all(sent.map(({ position }) => open.session.at(position - 1)));
-    expect(prompts.map(({ prompt }) => prompt.length)).toEqual([1, 3]);
-    expect(prompts.flatMap(({ prompt }) => promptProblems(prompt))).toEqual([]);
+    expect(prompts.map(({ prompt }) => prompt.messages.length)).toEqual([1, 3]);
+    expect(prompts.flatMap(({ prompt }) => promptProblems(prompt.messages))).toEqual([]);
     expect(await open.session.at(events.length)).toStrictEqual(await open.session.view());
     expect(await open.events()).toEqual(events);
   });

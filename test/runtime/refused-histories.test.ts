@@ -53,7 +53,7 @@ describe.each(["language-model-call", "stream-text"] as const)(
       await (
         await first.session.send(`cut ${half}`)
       ).result;
-      const { prompt } = await first.session.view();
+      const { messages: prompt } = (await first.session.view()).prompt;
       await first[Symbol.asyncDispose]();
       const model = client.model(server.url);
       await using open = await openSession(
@@ -71,7 +71,7 @@ describe.each(["language-model-call", "stream-text"] as const)(
       expect(texts).toContain("(no output)");
       expect(texts).not.toContain(name);
       expect(texts).toContainEqual(expect.stringMatching(/^browser_tabs_open_[0-9a-f]{8}$/));
-      expect((await open.session.view()).prompt.slice(0, prompt.length)).toEqual(prompt);
+      expect((await open.session.view()).prompt.messages.slice(0, prompt.length)).toEqual(prompt);
       expect(JSON.stringify(prompt)).toContain(name);
       expect((await verifySession(log, "s")).problems).toEqual([]);
       const shown = textsIn(await promptWithMedia(log, "s"));

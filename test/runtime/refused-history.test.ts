@@ -203,7 +203,7 @@ describe.each(ways)("a conversation that its provider refuses, by way of %s", (s
     });
     await using open = await openSession({ model, tools, maxRetries: 0 }, { stepSource });
     expect(await say(open, "Look around.")).toBe("Done.");
-    const prompt = (await open.session.view()).prompt;
+    const prompt = (await open.session.view()).prompt.messages;
     expect(prompt.map(({ role }) => role)).toEqual(["user", "user", "assistant"]);
     expect(prompt[0]).toEqual({ role: "user", content: "Look around." });
     expect(prompt[1]?.content).toContain("Assistant called look with {}");
@@ -239,7 +239,7 @@ describe("a conversation that its provider refuses", () => {
   it("is sent in its own form again when that is undone, byte for byte", async () => {
     const picky = { now: true };
     await using open = await talked({ model: provider(signature, picky), tools }, {}, picky);
-    const before = JSON.stringify((await open.session.view()).prompt);
+    const before = JSON.stringify((await open.session.view()).prompt.messages);
     await say(open, "And now?");
     const [reduced] = await reductions(open);
     const diff = await open.session.diff(reduced?.position ?? 0, (reduced?.position ?? 0) - 1);
@@ -247,7 +247,7 @@ describe("a conversation that its provider refuses", () => {
     const back = await open.session.diff((reduced?.position ?? 0) - 1, reduced?.position ?? 0);
     expect(new Set(back.changes.map(({ why }) => why))).toEqual(new Set(["reduced"]));
     await open.session.restore();
-    const after = JSON.stringify((await open.session.view()).prompt);
+    const after = JSON.stringify((await open.session.view()).prompt.messages);
     expect(after.startsWith(before.slice(0, -1))).toBe(true);
     expect(after).not.toContain("as plain text");
   });
@@ -255,14 +255,14 @@ describe("a conversation that its provider refuses", () => {
   it("has its own form again before a rewind, and keeps the other one in a fork", async () => {
     const picky = { now: true };
     await using open = await talked({ model: provider(signature, picky), tools }, {}, picky);
-    const whole = JSON.stringify((await open.session.view()).prompt);
+    const whole = JSON.stringify((await open.session.view()).prompt.messages);
     const boundary = (await open.session.view()).position;
     await say(open, "And now?");
     const fork = await open.session.fork({ id: "f" });
-    expect(JSON.stringify((await fork.view()).prompt)).toContain("as plain text");
+    expect(JSON.stringify((await fork.view()).prompt.messages)).toContain("as plain text");
     expect(await (await fork.send("Hi.")).result).toMatchObject({ text: "Fine." });
     await open.session.rewind({ to: boundary });
-    expect(JSON.stringify((await open.session.view()).prompt)).toBe(whole);
+    expect(JSON.stringify((await open.session.view()).prompt.messages)).toBe(whole);
   });
 
   it("keeps the picture that the error does not name", async () => {
@@ -293,7 +293,7 @@ describe("a conversation that its provider refuses", () => {
     expect(await reductions(open)).toMatchObject([
       { data: { rung: "without-media", media: [{ index: 1 }] } },
     ]);
-    const prompt = JSON.stringify((await open.session.view()).prompt);
+    const prompt = JSON.stringify((await open.session.view()).prompt.messages);
     expect(prompt).toContain('The file \\"bad.png\\" (image/png');
     expect(prompt).toContain("the provider refused it");
     expect(prompt.match(/"filename":/g)).toHaveLength(2);
@@ -325,13 +325,13 @@ describe("a conversation that its provider refuses", () => {
       picky,
     );
     await using open = await talked({ model, tools }, {}, picky);
-    const before = JSON.stringify((await open.session.view()).prompt);
+    const before = JSON.stringify((await open.session.view()).prompt.messages);
     expect(await say(open, "And now?")).toContain("failed");
     expect((await reductions(open)).map(({ data }) => data.rung)).toEqual([
       "as-text",
       "newest-only",
     ]);
-    const after = JSON.stringify((await open.session.view()).prompt);
+    const after = JSON.stringify((await open.session.view()).prompt.messages);
     expect(after.startsWith(before.slice(0, -1))).toBe(true);
     await expect(open.session.restore()).rejects.toMatchObject({ code: "COMMAND_REFUSED" });
   });

@@ -72,7 +72,7 @@ describe.each(["language-model-call", "stream-text"] as const)(
       ).result;
       expect(JSON.stringify(server.posted[0]?.body)).toContain('"properties":{"filter_id_":');
       expect(inputs).toEqual([{ "filter[id]": "x" }]);
-      const { prompt } = await open.session.view();
+      const { messages: prompt } = (await open.session.view()).prompt;
       expect(JSON.stringify(prompt)).toContain(JSON.stringify({ "filter[id]": "x" }));
     });
   },

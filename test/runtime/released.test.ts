@@ -4,6 +4,7 @@ import { APICallError, tool } from "ai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import type { Agent, Session } from "../../src/public/index.ts";
+import { systemTimer, type Timer } from "../../src/shared/index.ts";
 import { gate, scriptedModel, type ScriptedStep } from "../../src/models/index.ts";
 import { call, calling, saying } from "../support/script.ts";
 import { seen } from "../support/seen.ts";
@@ -39,6 +40,7 @@ interface Ending {
   readonly steps: readonly ScriptedStep[];
   readonly agent?: Partial<Agent>;
   readonly meddle?: (session: Session) => Promise<unknown>;
+  readonly timer?: Timer;
   readonly ends: string;
 }
 
@@ -104,6 +106,7 @@ const endings: Readonly<Record<string, Ending>> = {
       await seen(session, "step.retrying");
       await session.cancel();
     },
+    timer: systemTimer,
     ends: "cancelled",
   },
   "a tool's time is up": {
@@ -131,10 +134,13 @@ describe.each(["language-model-call", "stream-text"] as const)("By way of %s", (
 
   it.each(Object.entries(endings))(
     "no listener, timer or stream of a turn is left when %s",
-    async (_, { steps, agent, meddle, ends }) => {
+    async (_, { steps, agent, meddle, timer, ends }) => {
       using things = openedThings();
       const model = things.counted(scriptedModel(steps));
-      await using open = await openSession({ model, tools, ...agent }, options);
+      await using open = await openSession(
+        { model, tools, ...agent },
+        { ...options, ...(timer && { timer }) },
+      );
       await expect.poll(() => things.count()).toEqual(atRest);
       const turn = await open.session.send("Go.");
       await meddle?.(open.session);

@@ -56,7 +56,7 @@ const ways: readonly [string, CompactionStrategy][] = [
 ];
 
 async function prompt({ session }: OpenSession): Promise<string> {
-  return JSON.stringify((await session.view()).prompt);
+  return JSON.stringify((await session.view()).prompt.messages);
 }
 
 describe("undoing", () => {
@@ -93,7 +93,7 @@ describe("undoing", () => {
           }
           for (const { position, before } of prompts.toReversed()) {
             await open.session.restore(position);
-            const now = (await open.session.view()).prompt;
+            const now = (await open.session.view()).prompt.messages;
             // New messages come behind those from before.
             expect(JSON.stringify(now).startsWith(before.slice(0, -1))).toBe(true);
             expect(promptProblems(now).filter(({ rule }) => rule !== "ends-with-input")).toEqual(

@@ -16,7 +16,7 @@ import { openSession, reopen, type OpenSession } from "../support/with-runtime.t
 
 /** The text of each message of the next prompt. */
 async function prompted({ session }: OpenSession): Promise<readonly string[]> {
-  return (await session.view()).prompt.map(textOf);
+  return (await session.view()).prompt.messages.map(textOf);
 }
 
 /** The text of each message of the last request. */

@@ -14,7 +14,7 @@ async function say({ session }: OpenSession, ...texts: readonly string[]): Promi
 }
 
 const promptOf = async ({ session }: OpenSession): Promise<string> =>
-  JSON.stringify((await session.view()).prompt);
+  JSON.stringify((await session.view()).prompt.messages);
 
 const pay = tool({ inputSchema: z.object({}), execute: () => "paid" });
 
@@ -110,7 +110,7 @@ describe("rewind", () => {
       { turn: 1, step: 1, callId: "1", toolName: "pay", status: "succeeded" },
     ]);
     expect(usage.inputTokens).toBeGreaterThan(0);
-    expect(before.prompt).toEqual([]);
+    expect(before.prompt.messages).toEqual([]);
     await say(open, "why");
     expect(JSON.stringify(model.calls.at(-1)?.prompt)).toContain("- pay (succeeded)");
     await open.session.rewind({ beforeTurn: 2 });

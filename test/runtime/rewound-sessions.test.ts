@@ -81,13 +81,13 @@ describe("a rewound session", () => {
     await importSession(other, lines, { as: "copy" });
     expect((await verifySession(other, "copy")).problems).toEqual([]);
     const there = await viewSession(other, "copy");
-    expect(there.prompt).toEqual((await viewSession(log, "s")).prompt);
+    expect(there.prompt.messages).toEqual((await viewSession(log, "s")).prompt.messages);
     const { boundaries } = await readSessionState(log, "s");
     await using runtime = await createRuntime({ log, agent: { model: scriptedModel([]) } });
     const session = await runtime.session("s");
     for (const { to } of boundaries.passed) {
       const fork = await session.fork({ position: to });
-      expect((await fork.view()).prompt).toEqual((await session.at(to)).prompt);
+      expect((await fork.view()).prompt.messages).toEqual((await session.at(to)).prompt.messages);
       expect((await verifySession(log, fork.id)).problems).toEqual([]);
     }
   });
@@ -97,7 +97,7 @@ describe("a rewound session", () => {
     await using open = await openSession({ model });
     const { session } = open;
     for (const text of ["a", "b"]) await (await session.send(text)).result;
-    const before = (await session.view()).prompt;
+    const before = (await session.view()).prompt.messages;
     await session.rewind({ beforeTurn: 2 });
     await (
       await session.send("c")
@@ -106,7 +106,7 @@ describe("a rewound session", () => {
     const asked = JSON.stringify(model.calls.map(({ prompt }) => prompt).slice(2));
     expect(asked).not.toContain("Secret");
     await session.checkout(1);
-    expect((await session.view()).prompt).toEqual(before);
+    expect((await session.view()).prompt.messages).toEqual(before);
   });
 
   it("is redacted on left branches too", async () => {

@@ -78,7 +78,7 @@ describe.each([
     expect(strategies).toEqual(["unsent-messages"]);
     // Had back, it is left out again before the prompt is sent.
     await again.session.restore();
-    expect(JSON.stringify((await again.session.view()).prompt)).toContain(long(20_000));
+    expect(JSON.stringify((await again.session.view()).prompt.messages)).toContain(long(20_000));
     expect(await tell(again, "And where does it lie?")).toBe("Answer 2.");
   });
 });

@@ -69,7 +69,7 @@ describe("a session with files that lie with a provider", () => {
     expect(new Set(started.map(({ data }) => data.promptDigest)).size).toBe(3);
     const named = await Promise.all(
       started.map(async ({ position }) => {
-        const { prompt } = await viewSession(log, "s", position);
+        const { messages: prompt } = (await viewSession(log, "s", position)).prompt;
         return JSON.stringify(prompt).match(/file-1/g)?.length;
       }),
     );
@@ -109,7 +109,7 @@ describe("a session with files that lie with a provider", () => {
     await importSession(other, lines);
     expect(await storedEvents(other, "s")).toEqual(events);
     expect((await verifySession(other, "s")).problems).toEqual([]);
-    const { prompt } = await viewSession(log, "s");
+    const { messages: prompt } = (await viewSession(log, "s")).prompt;
     expect(await promptWithMedia(other, "s")).toEqual(prompt);
     const { provider, modelId } = claude();
     const [first] = await promptWithMedia(other, "s", { model: { provider, modelId } });
@@ -221,7 +221,7 @@ describe("messages of the AI SDK that are imported", () => {
       { role: "assistant", content: [{ type: "text", text: "So:" }, picture] },
     ];
     await importModelMessages(log, messages, { as: "s" });
-    expect((await viewSession(log, "s")).prompt).toEqual([
+    expect((await viewSession(log, "s")).prompt.messages).toEqual([
       {
         role: "user",
         content: [ask, picture, { ...picture, mediaType: "image/*" }],
@@ -250,7 +250,7 @@ describe("messages of the AI SDK that are imported", () => {
       ],
       { as: "s" },
     );
-    expect((await viewSession(log, "s")).prompt[0]).toEqual({
+    expect((await viewSession(log, "s")).prompt.messages[0]).toEqual({
       role: "user",
       content: [ask, picture],
     });

@@ -66,7 +66,7 @@ describe("a replay of the studio", () => {
       difference: {
         step: 1,
         sentence:
-          "At position 12 the session has tool.started (add), but the replay has tool.approval-requested (add).",
+          "At position 15 the session has tool.started (add), but the replay has tool.approval-requested (add).",
         recorded: { type: "tool.started" },
         replayed: { type: "tool.approval-requested" },
       },

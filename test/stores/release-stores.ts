@@ -75,7 +75,7 @@ export async function meaningsOf(log: EventLog): Promise<Record<string, Meaning>
     const stored = await Array.fromAsync(log.read(session));
     meanings[session] = {
       stored: hash("sha256", stored.map(storedLine).join("\n")),
-      prompt: z.array(jsonSchema).parse(plain(prompt)),
+      prompt: z.array(jsonSchema).parse(plain(prompt.messages)),
       shown: plain({ listed, view }),
     };
   }

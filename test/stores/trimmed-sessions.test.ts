@@ -89,7 +89,7 @@ describe.each(sampled(kept, 1))("what release %s trimmed", (release) => {
     await using runtime = await createRuntime({ log: other, agent });
     const session = await runtime.session(THOUGHTS);
     expect(await session.context()).toMatchObject({ basis: "estimated" });
-    const { prompt } = await session.view();
+    const { messages: prompt } = (await session.view()).prompt;
     expect(JSON.stringify(prompt)).toContain("I say 59.");
     // Only the last turn's was kept.
     expect(JSON.stringify(prompt).match(/I think 0\./g)).toHaveLength(1);

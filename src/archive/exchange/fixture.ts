@@ -16,7 +16,7 @@ import {
   type JsonValue,
   type SessionEvent,
 } from "../../events/index.ts";
-import { nextDigest } from "../../projections/index.ts";
+import { nextDigest, standing, standingText, textDigest } from "../../projections/index.ts";
 import { foldSession, initialSessionState, checkPosition } from "../../state/index.ts";
 import { readSessionFile } from "./file-reader.ts";
 import { redactedValue, Redaction } from "./redaction.ts";
@@ -45,11 +45,11 @@ export async function exportFixture(
   const recorded = unchained(await Array.fromAsync(log.read(session)));
   const { secretRules } = await import("./secrets/index.ts");
   const redaction = new Redaction({ rules: await secretRules(), own: redact, home });
-  const renamed = withShortNames(recorded);
+  const renamed = withShortNames(withWholeTexts(recorded));
   // Two passes: a secret that the first finds by its name may occur elsewhere without one.
   redacted(renamed, redaction);
   redaction.rememberFound();
-  const events = withDigests(placed(redacted(renamed, redaction)));
+  const events = withDigests(withTextDigests(placed(redacted(renamed, redaction))));
   const fixture = { redacted: [...redaction.applied].toSorted() };
   const header = headerLine({ session: FIXTURE, events: events.length, fixture });
   const lines = [header, ...events.map(eventLine)];
@@ -162,6 +162,39 @@ function placed(events: readonly (SessionEvent | undefined)[]): readonly Session
     if (timestamp === undefined) return moved;
     const response = { ...moved.data.response, timestamp: Math.max(0, timestamp + shift) };
     return withData(moved, { ...moved.data, response });
+  });
+}
+
+/** A redaction changes lengths, so no text is told by another one. */
+function withWholeTexts(events: readonly SessionEvent[]): readonly SessionEvent[] {
+  let state = standing.initial;
+  return events.map((event) => {
+    if (event.type !== "prompt.text") return event;
+    state = standing.fold(state, event);
+    const { digest } = event.data;
+    return withData(event, { digest, text: standingText(state, digest) });
+  });
+}
+
+/** Recomputes the digests of texts, and changes them where an event names one. */
+function withTextDigests(events: readonly SessionEvent[]): readonly SessionEvent[] {
+  const digests = new Map(
+    events.flatMap(({ type, data }) =>
+      type === "prompt.text" ? [[data.digest, textDigest(data.text)] as const] : [],
+    ),
+  );
+  const rename = (text: string): string => digests.get(text) ?? text;
+  return events.map((event) => {
+    switch (event.type) {
+      case "session.created":
+      case "session.configured":
+      case "session.forked":
+      case "step.prepared":
+      case "prompt.text":
+        return withData(event, mapped(event.data, rename));
+      default:
+        return event;
+    }
   });
 }
 

@@ -1,10 +1,19 @@
 /**
- * Law 11: the prompt of every step can be rebuilt from the log, with the recorded digest. Prompts that differ
- * after a redaction are only counted.
+ * Law 11: the prompt of every step can be rebuilt from the log, with the recorded digest, and has its texts. Prompts
+ * that differ after a redaction are only counted.
  */
 
-import { isRedacted } from "../../events/index.ts";
-import { hasUnanswered, isPromptTrimmed, nextDigest } from "../../projections/index.ts";
+import { isRedacted, REDACTED, type SessionEvent } from "../../events/index.ts";
+import {
+  hasUnanswered,
+  isPromptTrimmed,
+  nextDigest,
+  standing,
+  standingPrompt,
+  standingText,
+  textDigest,
+} from "../../projections/index.ts";
+import type { SessionState } from "../../state/index.ts";
 import { noFaults, type Check } from "./check.ts";
 
 export interface RedactedContent {
@@ -29,9 +38,16 @@ export function promptCheck(isReplaced: () => boolean): PromptCheck {
     get trimmed() {
       return trimmed;
     },
-    onEvent(event, { history, view, summary }) {
+    onEvent(event, state) {
+      const { history, view, summary } = state;
       if (isRedacted(event)) redacted.events += 1;
+      if (event.type === "prompt.text") return textFaults(state, event);
       if (event.type !== "step.started") return noFaults;
+      const missing = missingTexts(state);
+      if (missing.length > 0)
+        return [
+          `step ${event.data.step} was sent ${missing.join(" and ")}, whose text the log lacks`,
+        ];
       const { step, promptDigest: sent } = event.data;
       const rebuilt = nextDigest({ history, view }, summary);
       if (rebuilt === sent) return noFaults;
@@ -52,4 +68,29 @@ export function promptCheck(isReplaced: () => boolean): PromptCheck {
     },
     onEnd: () => noFaults,
   };
+}
+
+/** A text that is told by another one must come out as the one that was sent. */
+function textFaults(
+  { standing: before }: SessionState,
+  event: SessionEvent<"prompt.text">,
+): readonly string[] {
+  const { digest } = event.data;
+  const text = standingText(standing.fold(before, event), digest);
+  if (text === undefined || text === REDACTED || textDigest(text) === digest) return noFaults;
+  return [`the text ${digest} is another one: ${textDigest(text)}`];
+}
+
+/** What a step was sent without its text in the log. Earlier releases stored no texts at all. */
+function missingTexts(state: SessionState): readonly string[] {
+  if (Object.keys(state.standing.texts).length === 0) return [];
+  const { instructions, tools } = standingPrompt(state);
+  return [
+    ...(instructions.digest !== undefined && instructions.text === undefined
+      ? ["instructions"]
+      : []),
+    ...tools.flatMap(({ name, digest, text }) =>
+      digest !== undefined && text === undefined ? [`the tool ${name}`] : [],
+    ),
+  ];
 }

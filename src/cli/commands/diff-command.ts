@@ -1,9 +1,9 @@
 /** `turnlog diff`: the difference between the prompts at two positions of a session. */
 
-import type { PromptChange } from "../../projections/index.ts";
+import type { PromptChange, StandingChange } from "../../projections/index.ts";
 import { diffSession, type SessionDiff } from "../../state/index.ts";
 import { writeLines, type Channel, type Output, type Style } from "../output/output.ts";
-import { jsonText } from "../output/visible-text.ts";
+import { jsonText, visibleName, visibleText } from "../output/visible-text.ts";
 import { messageLines } from "../show/show-view.ts";
 import { openSessions } from "../settings/store-folder.ts";
 import { amount } from "../wording/wording.ts";
@@ -22,11 +22,12 @@ export async function diff(
 }
 
 function diffLines(found: SessionDiff, data: Channel): readonly string[] {
-  const { session, before, after, lengths, changes } = found;
+  const { session, before, after, lengths, changes, standing } = found;
   const from = `${before} (${amount(lengths.before, "message")})`;
   const to = `${after} (${amount(lengths.after, "message")})`;
   return [
     `${session} from ${from} to ${to}`,
+    ...standing.flatMap((change) => standingLines(change, data)),
     ...changes.flatMap((change) => changeLines(change, data)),
     "",
     data.style("dim", cacheLine(found)),
@@ -38,6 +39,20 @@ const signs: Readonly<Record<PromptChange["kind"], readonly [string, Style]>> = 
   removed: ["-", "red"],
   changed: ["~", "yellow"],
 };
+
+/** What differs beside the messages, with the lines that do. */
+function standingLines(change: StandingChange, data: Channel): readonly string[] {
+  if (change.part === "tools") return ["", data.style("yellow", "~ the order of the tools")];
+  const { part, kind, name, lines } = change;
+  const [sign, style] = signs[kind];
+  const head = `${sign} ${part}${name === undefined ? "" : ` ${visibleName(name)}`}`;
+  return [
+    "",
+    data.style(style, lines === undefined ? head : `${head}, from line ${lines.from}`),
+    ...(lines?.removed ?? []).map((line) => data.style("red", `-  ${visibleText(line)}`)),
+    ...(lines?.added ?? []).map((line) => data.style("green", `+  ${visibleText(line)}`)),
+  ];
+}
 
 /** Numbers messages from 1. */
 function changeLines(change: PromptChange, data: Channel): readonly string[] {

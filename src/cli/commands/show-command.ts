@@ -1,6 +1,6 @@
 /** `turnlog show`: shows a session now or at a position. Runs nothing and activates no session. */
 
-import { TurnlogError, type EventLog } from "../../events/index.ts";
+import { defined, TurnlogError, type EventLog, type ReadRange } from "../../events/index.ts";
 import { leftBranches, stepTimelines, type StepTimeline } from "../../projections/index.ts";
 import { stateAt, subAgentsOf, viewOf, type SessionView } from "../../state/index.ts";
 import { fullLengths, usualLengths } from "../wording/wording.ts";
@@ -33,10 +33,11 @@ export async function show(
   { position, view: shown, json, step, full, ...place }: Given<typeof showOptions>,
   { data }: Output,
 ): Promise<void> {
-  if (step !== undefined && shown !== "timeline")
-    throw new UsageError("--step is for the timeline: add --view timeline.");
+  if (step !== undefined && shown !== "timeline" && shown !== "prompt")
+    throw new UsageError("--step is for steps and prompts: add --view timeline or --view prompt.");
   await using log = await openSessions(place, { readOnly: true });
-  const state = await stateAt(log, session, position);
+  const at = shown === "prompt" ? await startOf(log, session, step, position) : position;
+  const state = await stateAt(log, session, at);
   const view = viewOf(session, state);
   const leftAt = leftBranches(state.branches);
   if (shown === "timeline") {
@@ -71,8 +72,44 @@ export async function show(
   }
   if (shown === "state")
     return await writeLines(data, json ? [jsonText(stateValue(view))] : stateLines(view));
-  const prompt = view.prompt.map((message) => jsonText(message));
-  await writeLines(data, json ? prompt : promptLines(view, data, lengths));
+  await writeLines(data, json ? [jsonText(view.prompt)] : promptLines(view, data, lengths));
+}
+
+/** The position before the last attempt at a step, whose prompt it sent; without a step, the given one. */
+async function startOf(
+  log: EventLog,
+  session: string,
+  step: number | undefined,
+  position: number | undefined,
+): Promise<number | undefined> {
+  if (step === undefined) return position;
+  let start: number | undefined;
+  let last = 0;
+  for await (const { type, data, position: at } of log.read(session, toRange(position))) {
+    if (type !== "step.started") continue;
+    last = data.step;
+    if (last === step) start = at - 1;
+  }
+  if (start === undefined) throw absentStep(session, step, last, position);
+  return start;
+}
+
+function toRange(position: number | undefined): ReadRange {
+  return position === undefined ? {} : { to: position };
+}
+
+function absentStep(
+  session: string,
+  step: number,
+  last: number,
+  position: number | undefined,
+): TurnlogError {
+  const until = position === undefined ? "" : ` up to position ${position}`;
+  return new TurnlogError(
+    "INVALID_INPUT",
+    `Session ${session} has no step ${step}${until}: its steps are 1 to ${last}.`,
+    { session, ...defined({ position }) },
+  );
 }
 
 async function timelinesOf(
@@ -84,11 +121,7 @@ async function timelinesOf(
   if (step === undefined) return timelines;
   const found = timelines.filter((timeline) => timeline.step === step);
   if (found.length > 0) return found;
-  throw new TurnlogError(
-    "INVALID_INPUT",
-    `Session ${session} has no step ${step} up to position ${position}: its steps are 1 to ${timelines.length}.`,
-    { session, position },
-  );
+  throw absentStep(session, step, timelines.length, position);
 }
 
 /** @param data - The channel for text; undefined for JSON. */

@@ -91,10 +91,10 @@ async function secondHalf(tour: Tour, runtime: Runtime, revision: number): Promi
   const rewound = await session.view();
   const branches = await session.branches();
   await tour.tell(
-    `The prompt has ${rewound.prompt.length} messages; there are ${branches.length} branches.`,
+    `The prompt has ${rewound.prompt.messages.length} messages; there are ${branches.length} branches.`,
   );
   await session.checkout(branches[0]?.id ?? 1);
-  await tour.tell(`Back on the first: ${(await session.view()).prompt.length} messages.`);
+  await tour.tell(`Back on the first: ${(await session.view()).prompt.messages.length} messages.`);
   await tour.say("7. Compaction makes the prompt shorter. It is an event too, and can be undone.");
   const before = (await session.context()).tokens;
   await session.compact();
@@ -107,7 +107,7 @@ async function secondHalf(tour: Tour, runtime: Runtime, revision: number): Promi
   await tour.say("8. Time travel: the session as it was at any position.");
   for (const at of [5, Math.floor(position / 2), position]) {
     const { prompt, summary } = await session.at(at);
-    const messages = amount(prompt.length, "message");
+    const messages = amount(prompt.messages.length, "message");
     await tour.tell(`at ${at}: ${amount(summary.turns, "turn")}, a prompt of ${messages}`);
   }
   await session.idle();

@@ -16,7 +16,7 @@ import {
 } from "../wording/wording.ts";
 import { visibleName, visibleText } from "../output/visible-text.ts";
 import type { Channel } from "../output/output.ts";
-import { ownSteps } from "../../projections/index.ts";
+import { indentedText, ownSteps, type PromptText } from "../../projections/index.ts";
 
 /** The state with its waiting messages and open calls, as a JSON value. */
 export function stateValue({ session, position, state, queue, toolCalls }: SessionView): object {
@@ -73,22 +73,42 @@ function nameOf(value: SessionView["state"]["value"]): string {
   return typeof value === "string" ? value : Object.entries(value).flat().join(".");
 }
 
-type Message = SessionView["prompt"][number];
+type Message = SessionView["prompt"]["messages"][number];
 type Part = Exclude<Message["content"], string>[number];
 
-/** The messages that the next step would send. */
+/** What the next step would send. */
 export function promptLines(
-  { prompt }: SessionView,
+  { prompt: { instructions, tools, settings, messages } }: SessionView,
   data: Channel,
   lengths: Lengths = usualLengths,
 ): readonly string[] {
-  const lines = prompt.flatMap((message) => [
+  const part = (name: string, text: string): readonly string[] => [
+    data.style("bold", name),
+    ...indented(visibleText(shortened(text, lengths.text))),
+    "",
+  ];
+  const beside = [
+    ...(instructions.text === "" ? [] : part("instructions", wordsOf(instructions))),
+    ...tools.flatMap((tool) => part(`tool ${visibleName(tool.name)}`, wordsOf(tool))),
+    ...(settings === undefined || Object.keys(settings).length === 0
+      ? []
+      : part("settings", JSON.stringify(settings, undefined, 2))),
+  ];
+  const lines = messages.flatMap((message) => [
     data.style("bold", message.role),
     ...messageLines(message, data, lengths),
     "",
   ]);
-  const size = amount(JSON.stringify(prompt).length, "character");
-  return [...lines, data.style("dim", `${amount(prompt.length, "message")}, ${size} of JSON`)];
+  const size = amount(JSON.stringify(messages).length, "character");
+  const count = `${amount(tools.length, "tool")}, ${amount(messages.length, "message")}`;
+  return [...beside, ...lines, data.style("dim", `${count}, ${size} of JSON`)];
+}
+
+function wordsOf({ digest, text }: PromptText): string {
+  if (text !== undefined) return indentedText(text);
+  return digest === undefined
+    ? "not recorded: an earlier release ran the session"
+    : `digest only: ${digest}, as an earlier release ran the session`;
 }
 
 export function messageLines(

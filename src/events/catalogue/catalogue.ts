@@ -8,6 +8,7 @@ import { atFirstUse } from "./family.ts";
 import type { JsonValue } from "../values/json.ts";
 import { messageSchemas, type MessageFamily } from "./message-events.ts";
 import { partSchemas, type PartFamily } from "./part-events.ts";
+import { promptSchemas, type PromptFamily } from "./prompt-events.ts";
 import { preparedSchemas, type PreparedFamily } from "./prepared-events.ts";
 import { sessionSchemas, type SessionFamily } from "./session-events.ts";
 import { stepSchemas, type StepFamily } from "./step-events.ts";
@@ -22,6 +23,7 @@ export interface EventMap
     TurnFamily,
     StepFamily,
     PreparedFamily,
+    PromptFamily,
     PartFamily,
     ToolFamily,
     ContextFamily,
@@ -78,6 +80,7 @@ export const eventSchemas: EventSchemaMap = atFirstUse<EventSchemaMap>({
   ...turnSchemas,
   ...stepSchemas,
   ...preparedSchemas,
+  ...promptSchemas,
   ...partSchemas,
   ...toolSchemas,
   ...contextSchemas,

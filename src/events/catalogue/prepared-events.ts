@@ -3,7 +3,12 @@
 import { z } from "zod";
 import type { FamilySchemas } from "./family.ts";
 import { jsonObjectSchema, jsonSchema, type JsonObject, type JsonValue } from "../values/json.ts";
-import { modelNameSchema, type ModelName } from "./session-events.ts";
+import {
+  agentPartsSchema,
+  modelNameSchema,
+  type AgentParts,
+  type ModelName,
+} from "./session-events.ts";
 
 /**
  * The place of a message in a prompt: the position of its item, and its number there. Of a step, 0 is the
@@ -60,11 +65,15 @@ export interface PreparedFamily {
     readonly turn: number;
     readonly step: number;
     readonly messages?: MessageChange;
-    /** The instructions from here on, if they changed: a text or system messages. */
+    /** The instructions from here on, if they changed: system messages. Earlier releases: a text, too. */
     readonly instructions?: JsonValue;
+    /** The digest of the instructions from here on, if they changed and are a text, which `prompt.text` has. */
+    readonly instructionsDigest?: string;
     readonly overrides?: StepOverrides;
     /** The digest of the step's agent (`AgentDescription.digest`), if it is another one. */
     readonly agentDigest?: string;
+    /** The parts of the step's agent, if it has definitions of tools that the session's agent has not. */
+    readonly parts?: AgentParts;
   };
 }
 
@@ -117,7 +126,9 @@ export const preparedSchemas: FamilySchemas<PreparedFamily> = {
       step: z.int().positive(),
       messages: messageChangeSchema.exactOptional(),
       instructions: jsonSchema.exactOptional(),
+      instructionsDigest: z.string().exactOptional(),
       overrides: stepOverridesSchema.exactOptional(),
       agentDigest: z.string().exactOptional(),
+      parts: agentPartsSchema.exactOptional(),
     }),
 };

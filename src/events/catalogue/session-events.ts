@@ -21,9 +21,10 @@ export interface AgentDescription {
   readonly mcp?: McpOffer;
 }
 
-interface AgentParts {
+/** Digests of the texts that `prompt.text` holds, and what is too short for one. */
+export interface AgentParts {
   readonly instructions: string;
-  /** Digest of description and input schema, by tool name. */
+  /** Digest of the definition, by tool name. */
   readonly tools: Readonly<Record<string, string>>;
   /** Whole, not a digest. Absent if the agent has none. */
   readonly toolChoice?: JsonValue;
@@ -170,20 +171,22 @@ const offeredToolSchema: z.ZodType<OfferedTool> = z.lazy(() =>
   }),
 );
 
-const agentSchema: z.ZodType<AgentDescription> = z.lazy(() =>
+export const agentPartsSchema: z.ZodType<AgentParts> = z.lazy(() =>
+  z.looseObject({
+    instructions: z.string(),
+    tools: byIdSchema(z.string()),
+    toolChoice: jsonSchema.exactOptional(),
+  }),
+);
+
+export const agentSchema: z.ZodType<AgentDescription> = z.lazy(() =>
   z.looseObject({
     digest: z.string(),
     model: modelNameSchema,
     tools: z.array(z.string()),
     id: z.string().exactOptional(),
     name: z.string().exactOptional(),
-    parts: z
-      .looseObject({
-        instructions: z.string(),
-        tools: byIdSchema(z.string()),
-        toolChoice: jsonSchema.exactOptional(),
-      })
-      .exactOptional(),
+    parts: agentPartsSchema.exactOptional(),
     mcp: z
       .looseObject({ tools: z.array(offeredToolSchema), missing: z.array(z.string()) })
       .exactOptional(),

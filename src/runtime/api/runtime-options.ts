@@ -23,6 +23,7 @@ import type { ContextFor } from "../session/running-turn.ts";
 import type { McpServers } from "../../mcp/index.ts";
 import type { ReplayGate } from "../../state/index.ts";
 import type { RuntimeMeter } from "../figures/runtime-metrics.ts";
+import type { RecordedTexts } from "../session/effects.ts";
 import type { RecordedPreparation } from "../session/step-preparation.ts";
 import type { SpendingLimits } from "../figures/spending-ledger.ts";
 import { type Timer, toStoredError } from "../../shared/index.ts";
@@ -203,6 +204,8 @@ export interface TestingOptions {
   readonly believesBill?: () => boolean;
   /** For replays: the recorded events of `prepareStep` before a step, instead of a call. */
   readonly recordedPreparation?: RecordedPreparation;
+  /** The texts of prompts that a recording has after a position. */
+  readonly recordedTexts?: RecordedTexts;
   /** For replays: the recorded end of a turn at a limit of spending, if it comes after a position. */
   readonly recordedLimit?: (position: number) => EventBody<"turn.limit-reached"> | undefined;
   /** For replays of a sub-agent: the call that created its session. */

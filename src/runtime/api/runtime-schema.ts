@@ -229,6 +229,7 @@ const schema = optionsOf<AnyRuntime>(
         replayGate: code,
         believesBill: code,
         recordedPreparation: code,
+        recordedTexts: code,
         recordedLimit: code,
         recordedParent: parentCallSchema,
       },

@@ -199,6 +199,7 @@ async function activateClaimed(
       replayGate: options.replayGate,
       believesBill: options.believesBill,
       recordedPreparation: options.recordedPreparation,
+      recordedTexts: options.recordedTexts,
       limitReached: limitReached(agent, host),
       onFailure: (error) => {
         host.onFailure(actor, claim);

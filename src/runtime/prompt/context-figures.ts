@@ -35,7 +35,7 @@ export interface PromptSetup {
 }
 
 export interface FiguresSetup extends Pick<PromptSetup, "catalogue"> {
-  readonly prepared: Omit<PreparedAgent, "agent"> & {
+  readonly prepared: Omit<PreparedAgent, "agent" | "texts" | "settings"> & {
     readonly agent: Pick<Agent, "context" | "maxOutputTokens" | "promptCache" | "toolChoice">;
   };
   /** Tokens of instructions and tools, if their texts are not available. */

@@ -32,7 +32,7 @@ import {
   type SessionState,
 } from "../../state/index.ts";
 import { type SessionChain, SessionWriter } from "./writer.ts";
-import { SessionEffects, type LimitReached } from "./effects.ts";
+import { SessionEffects, type LimitReached, type RecordedTexts } from "./effects.ts";
 import type { RecordedPreparation } from "./step-preparation.ts";
 import type { SessionPrompts } from "../prompt/prompts.ts";
 import type { ContextFor, RunningTurn } from "./running-turn.ts";
@@ -62,6 +62,7 @@ export interface SessionActorOptions {
   readonly replayGate: ReplayGate | undefined;
   readonly believesBill: (() => boolean) | undefined;
   readonly recordedPreparation: RecordedPreparation | undefined;
+  readonly recordedTexts: RecordedTexts | undefined;
   /** The event that ends the turn if its next call would pass a limit of spending. */
   readonly limitReached: LimitReached | undefined;
   readonly blobs: SessionBlobs;

@@ -5,7 +5,7 @@
 
 import type { EventBody, ModelName, SessionEvent, StoredError } from "../../events/index.ts";
 import type { Effect } from "../../machines/index.ts";
-import { promptDigest } from "../../projections/index.ts";
+import { promptDigest, settingsEvent, textEvent } from "../../projections/index.ts";
 import { type Agent, type PreparedAgent, isCallbackFailure, stepLimit } from "../../agent/index.ts";
 import type { Place } from "../prompt/context-figures.ts";
 import { SessionPrompts, type PromptContext } from "../prompt/prompts.ts";
@@ -30,9 +30,15 @@ export interface SessionEffectsOptions
     Pick<RunningAgentOptions, "catalogue">,
     Pick<StepBoundaryOptions, "recordedPreparation"> {
   readonly limitReached: LimitReached | undefined;
+  /** Given in a replay: the recorded texts that follow a position. */
+  readonly recordedTexts: RecordedTexts | undefined;
   /** Given in a replay, which calls no callbacks. */
   readonly replayGate: ReplayGate | undefined;
 }
+
+export type RecordedTexts = (
+  position: number,
+) => readonly EventBody<"prompt.text" | "prompt.configured">[];
 
 /** @param promptTokens - The estimate of the next prompt; undefined before it is made */
 export type LimitReached = (
@@ -178,6 +184,7 @@ export class SessionEffects implements Disposable {
     const { machine, view } = this.#options.recorder.state;
     const { turn } = machine.context;
     if (attempt === 1) this.#clock.beginStep(turn);
+    this.#recordTexts();
     this.#stop = new AbortController();
     this.#attempt = new StepAttempt(this.#attemptOptions(), messages);
     this.#record({
@@ -191,6 +198,22 @@ export class SessionEffects implements Disposable {
         estimate: estimate.recorded,
       },
     });
+  }
+
+  /** The log has every text and setting of a prompt before the step that sends it. */
+  #recordTexts(): void {
+    const { recorder, recordedTexts } = this.#options;
+    if (recordedTexts !== undefined) {
+      for (const event of recordedTexts(recorder.state.position)) this.#record(event);
+      return;
+    }
+    const { texts, settings } = this.#agent.step;
+    for (const [digest, text] of texts) {
+      const event = textEvent(recorder.state.standing, text, digest);
+      if (event !== undefined) this.#record(event);
+    }
+    const configured = settingsEvent(recorder.state.standing, settings);
+    if (configured !== undefined) this.#record(configured);
   }
 
   async #callModel(): Promise<void> {

@@ -9,7 +9,7 @@ import {
   turnOverrides,
 } from "../../agent/index.ts";
 import { byId, type EventMap, type StepOverrides } from "../../events/index.ts";
-import { promptMessages, plainEntries } from "../../projections/index.ts";
+import { promptMessages, plainEntries, turnInstructions } from "../../projections/index.ts";
 import type { SessionBlobs } from "../../media/index.ts";
 import { stepResults, type SessionRecorder, type SessionState } from "../../state/index.ts";
 import type { StepSetup } from "../lifecycle/turn-lifecycle.ts";
@@ -17,6 +17,8 @@ import { nextMessages } from "./next-messages.ts";
 import type { RunningTurn } from "./running-turn.ts";
 import {
   fromRecord,
+  namedInstructions,
+  otherParts,
   prepareStep,
   type Preparation,
   type RecordedPreparation,
@@ -176,7 +178,7 @@ export class StepBoundary {
       // After a compaction, or in a process that found the step prepared.
       return this.#atOnePlace(async () => {
         if (made?.step === known.step) return () => made.prepared;
-        const { instructions } = state.view;
+        const instructions = turnInstructions(state);
         const isReplay = recorded !== undefined;
         const agent = await fromRecord(own, { ...known.overrides }, instructions, isReplay);
         return () => agent;
@@ -271,20 +273,25 @@ async function prepareTurn(
   const instructions = toJson(agent.instructions ?? "");
   const isNew = JSON.stringify(instructions) !== JSON.stringify(prepared.agent.instructions ?? "");
   const { digest } = made.description;
+  const named = namedInstructions(state, isNew && isFirst ? instructions : undefined);
   const data: EventMap["step.prepared"] = {
     turn: machine.context.turn,
     step: machine.context.step + 1,
     ...(offloaded === undefined ? {} : { messages: offloaded.content }),
-    ...(isNew && isFirst ? { instructions } : {}),
+    ...named.data,
     ...(overrides === undefined ? {} : { overrides }),
-    ...(digest === prepared.description.digest ? {} : { agentDigest: digest }),
+    ...(digest === prepared.description.digest
+      ? {}
+      : { agentDigest: digest, ...otherParts(prepared, made) }),
   };
   const isChanged = Object.keys(data).length > 2;
   return {
     prepared: made,
     step: data.step,
     overrides,
-    events: isChanged ? [...(offloaded?.stored ?? []), { type: "step.prepared", data }] : [],
+    events: isChanged
+      ? [...(offloaded?.stored ?? []), ...named.events, { type: "step.prepared", data }]
+      : [],
     apply: () => {
       offloaded?.[Symbol.dispose]();
       turn.change({ ...call.context, ...context });

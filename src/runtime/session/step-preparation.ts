@@ -12,6 +12,7 @@ import {
   type StepOptions,
 } from "../../agent/index.ts";
 import {
+  byId,
   ownCopy,
   TurnlogError,
   type EventBody,
@@ -23,7 +24,15 @@ import {
   defined,
 } from "../../events/index.ts";
 import type { Offloaded, SessionBlobs } from "../../media/index.ts";
-import { plainEntries, promptMessages, type PlacedEntry } from "../../projections/index.ts";
+import {
+  plainEntries,
+  promptMessages,
+  standing,
+  textDigest,
+  textEvent,
+  turnInstructions,
+  type PlacedEntry,
+} from "../../projections/index.ts";
 import { toJson } from "../../shared/index.ts";
 import { stepResults, type SessionState } from "../../state/index.ts";
 import { offloadedChange, returnedMessages } from "./returned-messages.ts";
@@ -67,7 +76,7 @@ export async function prepareStep(
   const instructions = newInstructions(state, prepared, changes);
   const chosen = stepOverrides(changes);
   const overrides = allOverrides(options.overrides, chosen);
-  const held = instructions ?? state.view.instructions;
+  const held = instructions ?? turnInstructions(state);
   const made =
     chosen === undefined && held === undefined
       ? prepared
@@ -78,14 +87,17 @@ export async function prepareStep(
   const isOwn = digest === options.own.description.digest;
   const changed: Omit<Data, "turn" | "step"> = {
     ...(offloaded?.content === undefined ? {} : { messages: offloaded.content }),
-    ...defined({ instructions, overrides }),
-    ...(isOwn ? {} : { agentDigest: digest }),
+    ...defined({ overrides }),
+    ...(isOwn ? {} : { agentDigest: digest, ...otherParts(options.own, made) }),
   };
-  const isChanged = Object.keys(changed).length > 0;
-  const data: Data = { turn: number, step: step + 1, ...changed };
+  const named = namedInstructions(state, instructions);
+  const isChanged = Object.keys({ ...changed, ...named.data }).length > 0;
+  const data: Data = { turn: number, step: step + 1, ...changed, ...named.data };
   return {
     prepared: made,
-    events: isChanged ? [...(offloaded?.stored ?? []), { type: "step.prepared", data }] : [],
+    events: isChanged
+      ? [...(offloaded?.stored ?? []), ...named.events, { type: "step.prepared", data }]
+      : [],
     apply: () => {
       offloaded?.[Symbol.dispose]();
       if (runtimeContext !== undefined || toolsContext !== undefined)
@@ -98,13 +110,15 @@ export async function prepareStep(
 }
 
 async function recordedPreparation(
-  { view, machine }: SessionState,
+  state: SessionState,
   prepared: PreparedAgent,
   recorded: RecordedPreparation,
 ): Promise<Preparation> {
-  const events = await recorded(machine.context.step + 1);
+  const events = await recorded(state.machine.context.step + 1);
   const found = events.find((event) => event.type === "step.prepared");
-  const instructions = found?.data.instructions ?? view.instructions;
+  const texts = events.filter((event) => event.type === "prompt.text");
+  const instructions =
+    found === undefined ? turnInstructions(state) : instructionsAfter(state, texts, found.data);
   return {
     prepared: await fromRecord(prepared, { ...found?.data.overrides }, instructions, true),
     events,
@@ -142,7 +156,7 @@ async function asked(
 
 /** The returned instructions; undefined if they are the ones that hold already. */
 function newInstructions(
-  { view }: SessionState,
+  state: SessionState,
   { agent }: PreparedAgent,
   changes: Changes,
 ): JsonValue | undefined {
@@ -151,8 +165,53 @@ function newInstructions(
   const { system, instructions = system } = changes;
   if (instructions === undefined) return undefined;
   const wanted = toJson(instructions);
-  const current = view.instructions ?? toJson(agent.instructions ?? "");
+  const current = turnInstructions(state) ?? toJson(agent.instructions ?? "");
   return JSON.stringify(wanted) === JSON.stringify(current) ? undefined : wanted;
+}
+
+/**
+ * New instructions as events: a text has an event of its own, which tells only what changed. Its base, the agent's
+ * own, comes first.
+ */
+export function namedInstructions(
+  { standing }: SessionState,
+  instructions: JsonValue | undefined,
+): {
+  readonly events: readonly EventBody<"prompt.text">[];
+  readonly data: Pick<Data, "instructions" | "instructionsDigest">;
+} {
+  if (typeof instructions !== "string") return { events: [], data: defined({ instructions }) };
+  const stored = textEvent(standing, instructions);
+  const data = { instructionsDigest: textDigest(instructions) };
+  return { events: stored === undefined ? [] : [stored], data };
+}
+
+/** The instructions that hold after recorded events. */
+function instructionsAfter(
+  state: SessionState,
+  texts: readonly EventBody<"prompt.text">[],
+  { instructions, instructionsDigest }: Data,
+): JsonValue | undefined {
+  const after = texts.reduce(
+    (held, { type, data }) =>
+      standing.fold(held, { type, data, time: 0, position: state.position + 1 }),
+    state.standing,
+  );
+  const view = { ...state.view, ...defined({ instructions, instructionsDigest }) };
+  return turnInstructions({ view, standing: after });
+}
+
+/** The parts of an agent with definitions of tools that the session's has not, which no override says. */
+export function otherParts(
+  own: PreparedAgent,
+  { description: { parts } }: PreparedAgent,
+): Pick<Data, "parts"> {
+  if (parts === undefined) return {};
+  const known = own.description.parts?.tools ?? {};
+  const isKnown = Object.entries(parts.tools).every(
+    ([name, digest]) => byId(known, name) === digest,
+  );
+  return isKnown ? {} : { parts };
 }
 
 /** Those of the turn, with those of the step in their place. */
@@ -203,12 +262,13 @@ type StepValues = Parameters<typeof stepResults>[1];
 
 /** As the AI SDK gives them. Messages are the session's own, which are frozen. */
 function stepOptions(
-  { history, view, machine }: SessionState,
+  state: SessionState,
   { agent }: PreparedAgent,
   plain: readonly PlacedEntry[],
   given: readonly ModelMessage[],
   values: StepValues,
 ): StepOptions {
+  const { history, machine } = state;
   const steps = stepResults(history, values);
   const { turn } = machine.context;
   const begin =
@@ -219,7 +279,7 @@ function stepOptions(
   const isSteering = ({ origin }: PlacedEntry): boolean =>
     steps.length > 0 && origin.kind === "user" && origin.position > (last?.position ?? 0);
   const steering = plain.filter(isSteering).flatMap(({ message }) => roleOf(message, "user"));
-  const current = view.instructions ?? agent.instructions;
+  const current = turnInstructions(state) ?? agent.instructions;
   // The SDK types these by the agent's tools, which are not known here.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   return {

@@ -115,13 +115,14 @@ export function sessionRoutes(): readonly Route[] {
       method: "get",
       path: "/api/sessions/{session}/prompt",
       action: "read",
-      summary: "The messages that the next step would send, now or at a position.",
+      summary:
+        "What the next step would send, now or at a position: instructions, tools, settings, messages.",
       query: atPosition,
-      answer: z.object({ position: z.int(), messages: z.array(z.unknown()) }),
+      answer: z.looseObject({ position: z.int(), messages: z.array(z.unknown()) }),
       handle: async ({ query: { position }, open }) => {
         const session = await open();
         const seen = await (position === undefined ? session.view() : session.at(position));
-        return json({ position: seen.position, messages: seen.prompt });
+        return json({ position: seen.position, ...seen.prompt });
       },
     }),
     route({

@@ -6,7 +6,7 @@
 import { z } from "zod";
 import { verifySession } from "../../archive/verify/index.ts";
 import { readableEvents, TurnlogError, type EventLog } from "../../events/index.ts";
-import { promptDiff, promptMessages, spansUpTo } from "../../projections/index.ts";
+import { promptDiff, sentPrompt, spansUpTo, standingPrompt } from "../../projections/index.ts";
 import { checkPosition, differentKey, outlineOf, sessionBranches } from "../../state/index.ts";
 import { claimFork, json, numberQuery, route, type Call, type Route } from "../route/route.ts";
 import { eventsAnswer } from "../streams/permitted-events.ts";
@@ -125,16 +125,15 @@ export function studioRoutes(canRun: boolean): readonly Route[] {
       path: "/api/studio/sessions/{session}/prompt",
       action: "read",
       summary:
-        "The messages that a step would send at a position, long ones cut; with `message`, that one whole.",
+        "What a step would send at a position, long messages cut; with `message`, that one whole.",
       query: z.strictObject({ position: numberQuery.optional(), message: numberQuery.optional() }),
-      answer: z.object({ position: z.int(), messages: z.array(z.unknown()) }),
+      answer: z.looseObject({ position: z.int(), messages: z.array(z.unknown()) }),
       handle: async ({ query: { position: at, message }, session, runtime: { log } }) => {
         const position = at ?? (await log.revision(session));
-        const { history, view } = await near.at(log, session, position);
-        const messages = promptMessages(history, view);
+        const { messages, ...standing } = sentPrompt(await near.at(log, session, position));
         const shown =
           message === undefined ? messages.map(cutMessage) : messages.slice(message, message + 1);
-        return json({ position, messages: shown });
+        return json({ position, ...standing, messages: shown });
       },
     }),
     route({
@@ -143,7 +142,7 @@ export function studioRoutes(canRun: boolean): readonly Route[] {
       path: "/api/studio/sessions/{session}/diff",
       action: "read",
       summary:
-        "The difference between the prompts at two positions, long messages cut; with `change`, that one whole.",
+        "The difference between the prompts at two positions, long messages cut, and what the second has beside them; with `change`, that one whole.",
       query: z.strictObject({
         before: numberQuery,
         after: numberQuery,
@@ -158,7 +157,7 @@ export function studioRoutes(canRun: boolean): readonly Route[] {
           change === undefined
             ? diff.changes.map(cutChange)
             : diff.changes.slice(change, change + 1);
-        return json({ session, before, after, ...diff, changes });
+        return json({ session, before, after, ...diff, changes, beside: standingPrompt(other) });
       },
     }),
     route({

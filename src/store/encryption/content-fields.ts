@@ -120,9 +120,13 @@ const contentFields: ContentFields = {
     step: clear,
     messages: out,
     instructions: out,
+    instructionsDigest: clear,
     overrides: out,
     agentDigest: clear,
+    parts: clear,
   },
+  "prompt.text": { digest: clear, text, like: clear },
+  "prompt.configured": { settings: object },
   "step.retrying": {
     step: clear,
     attempt: clear,

@@ -80,6 +80,7 @@ export function Acts({ seen }: { readonly seen: Seen }) {
                     at === undefined
                       ? feed.store.getSnapshot().context.messages
                       : feed.messagesAt(at),
+                    positionOf(seen),
                   ),
                 )
               }

@@ -5,13 +5,23 @@ import {
   type SessionMessage,
   type UIMessagesState,
 } from "../../../src/public/ui.ts";
+import { indentedText } from "../../../src/projections/index.ts";
+import { read } from "../data/client.ts";
+import type { Standing } from "../data/types.ts";
 import { threadOf } from "../chat/thread.ts";
 import { exactTime, reducedTo } from "../data/words.ts";
 import { visible } from "../shown/visible.ts";
 
-export function saveTranscript(session: string, state: UIMessagesState): undefined {
+/** With what the model was sent beside the messages, where the reader may see that. */
+export async function saveTranscript(
+  session: string,
+  state: UIMessagesState,
+  position: number,
+): Promise<undefined> {
   const messages = threadOf(readUIMessages(state)).map(({ message }) => message);
-  const url = URL.createObjectURL(new Blob([transcript(session, messages)], { type: "text/html" }));
+  const beside = await read<Standing>(session, "prompt", { position }).catch(() => undefined);
+  const page = transcript(session, messages, beside);
+  const url = URL.createObjectURL(new Blob([page], { type: "text/html" }));
   const link = document.createElement("a");
   link.href = url;
   link.download = `${session.replaceAll(/[^\w.-]/gu, "_")}.html`;
@@ -20,7 +30,11 @@ export function saveTranscript(session: string, state: UIMessagesState): undefin
 }
 
 /** Pure. */
-function transcript(session: string, messages: readonly SessionMessage[]): string {
+function transcript(
+  session: string,
+  messages: readonly SessionMessage[],
+  beside: Standing | undefined,
+): string {
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -28,9 +42,24 @@ function transcript(session: string, messages: readonly SessionMessage[]): strin
 <title>${escaped(session)}</title>
 <style>${STYLE}</style></head>
 <body><h1>${escaped(session)}</h1>
+${beside === undefined ? "" : standingHtml(beside)}
 ${messages.map(messageHtml).join("\n")}
 </body></html>
 `;
+}
+
+function standingHtml({ instructions, tools, settings }: Standing): string {
+  const part = (name: string, { digest, text }: Standing["instructions"]): string =>
+    text === ""
+      ? ""
+      : `<details><summary>${escaped(name)}</summary>${block(text === undefined ? `Digest only: ${digest ?? "not recorded"}` : indentedText(text))}</details>`;
+  return [
+    part("Instructions", instructions),
+    ...tools.map((tool) => part(`Tool ${tool.name}`, tool)),
+    settings === undefined || Object.keys(settings).length === 0
+      ? ""
+      : `<details><summary>Settings</summary>${block(settings)}</details>`,
+  ].join("\n");
 }
 
 function messageHtml({ role, parts, metadata }: SessionMessage): string {

@@ -5,8 +5,13 @@ import type { SessionEvent } from "../../../src/public/events.ts";
 
 type View = Awaited<ReturnType<SessionClient["view"]>>;
 /** A message of a prompt. `characters`: of its whole content, if it was cut. */
-export type Message = View["prompt"][number] & { readonly characters?: number };
-export type Diff = Awaited<ReturnType<SessionClient["diff"]>>;
+export type Message = View["prompt"]["messages"][number] & { readonly characters?: number };
+type SentPrompt = View["prompt"];
+export type Standing = Omit<SentPrompt, "messages">;
+export type Diff = Awaited<ReturnType<SessionClient["diff"]>> & {
+  /** What the second prompt has beside its messages. */
+  readonly beside: Standing;
+};
 export type Preview = Awaited<ReturnType<SessionClient["preview"]>>;
 export type Branch = Awaited<ReturnType<SessionClient["branches"]>>[number] & {
   /** The positions of its line, from the first event of the session to its head. */

@@ -1,57 +1,105 @@
-/** What a step is sent beside its messages. */
+/** What a step is sent beside its messages: instructions, tools and settings. */
 
-import type { SessionEvent } from "../../../src/public/events.ts";
-import { indexAt } from "../data/rows.ts";
-import type { Row } from "../data/types.ts";
+import type { Diff, Standing } from "../data/types.ts";
 import { plural } from "../data/words.ts";
+import { JsonView } from "../parts/json-view.tsx";
 
-type Agent = SessionEvent<"session.created">["data"]["agent"];
+type Text = Standing["instructions"];
 
-/** The agent that was recorded last before a position. */
-export function agentAt(rows: readonly Row[], position: number): Agent | undefined {
-  for (let index = indexAt(rows, position); index >= 0; index--) {
-    const event = rows[index]?.event;
-    switch (event?.type) {
-      case "session.created":
-      case "session.forked":
-      case "session.configured":
-        if (event.data.agent !== undefined) return event.data.agent;
-        break;
-      default:
-    }
-  }
-  return undefined;
-}
-
-/** The log has digests of instructions and tools: their text is in the program of the agent. */
-export function PromptAgent({ agent: { tools, parts } }: { readonly agent: Agent }) {
+export function PromptAgent({
+  agent: { instructions, tools, settings },
+}: {
+  readonly agent: Standing;
+}) {
   return (
     <details className="prompt-agent">
       <summary>
-        With instructions and {plural(tools.length, "tool")}; the log has their digests
+        With {instructions.text === "" ? "no instructions" : "instructions"} and{" "}
+        {plural(tools.length, "tool")}
       </summary>
-      <dl className="facts">
-        <dt>Instructions</dt>
-        <dd>
-          <Digest of={parts?.instructions} />
-        </dd>
-        {tools.map((tool) => (
-          <div key={tool} className="fact">
-            <dt>{tool}</dt>
-            <dd>
-              <Digest of={parts?.tools[tool]} />
-            </dd>
-          </div>
-        ))}
-      </dl>
+      {instructions.text !== "" && (
+        <details open>
+          <summary>Instructions</summary>
+          <TextOf of={instructions} />
+        </details>
+      )}
+      {tools.map((tool) => (
+        <details key={tool.name}>
+          <summary>
+            Tool <code>{tool.name}</code>
+          </summary>
+          <TextOf of={tool} />
+        </details>
+      ))}
+      {settings !== undefined && Object.keys(settings).length > 0 && (
+        <details>
+          <summary>Settings</summary>
+          <JsonView value={settings} />
+        </details>
+      )}
     </details>
   );
 }
 
-function Digest({ of }: { readonly of: string | undefined }) {
-  return of === undefined ? (
-    <span className="dim">not recorded</span>
+/** Of a log of an earlier release, there are digests only. */
+function TextOf({ of: { digest, text } }: { readonly of: Text }) {
+  if (text === undefined)
+    return (
+      <p className="dim">
+        Digest only:{" "}
+        {digest === undefined ? "not recorded" : <code title={digest}>{digest.slice(0, 12)}</code>}
+      </p>
+    );
+  const value = jsonIn(text);
+  return value === undefined ? (
+    <p className="text" dir="auto">
+      {text}
+    </p>
   ) : (
-    <code title={of}>{of.slice(0, 12)}</code>
+    <JsonView value={value} />
+  );
+}
+
+function jsonIn(text: string): object | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const signs = { added: "+", removed: "−", changed: "~" } as const;
+
+/** Which of them differ between two prompts, and in which lines. */
+export function StandingChanges({ changes }: { readonly changes: Diff["standing"] }) {
+  return changes.map((change, index) =>
+    change.part === "tools" ? (
+      <section key={index} className="change change-changed">
+        <header>
+          <b className="sign">~</b> the order of the tools
+        </header>
+      </section>
+    ) : (
+      <section key={index} className={`change change-${change.kind}`}>
+        <header>
+          <b className="sign">{signs[change.kind]}</b> {change.part}
+          {change.name !== undefined && <code> {change.name}</code>} {change.kind}
+          {change.lines !== undefined && (
+            <span className="dim"> from line {change.lines.from}</span>
+          )}
+        </header>
+        {change.lines !== undefined && (
+          <pre className="lines">
+            {change.lines.removed.map((line, at) => (
+              <del key={at}>{`− ${line}\n`}</del>
+            ))}
+            {change.lines.added.map((line, at) => (
+              <ins key={at}>{`+ ${line}\n`}</ins>
+            ))}
+          </pre>
+        )}
+      </section>
+    ),
   );
 }

@@ -3,6 +3,7 @@
 import type { Diff, Message } from "../data/types.ts";
 import { plural } from "../data/words.ts";
 import { Blank } from "../parts/loading.tsx";
+import { StandingChanges } from "./prompt-agent.tsx";
 import { PromptMessage } from "./prompt-message.tsx";
 
 type Change = Diff["changes"][number];
@@ -31,14 +32,15 @@ export function PromptChanges({
   /** Reads all of a change, by its index in the list. */
   readonly whole: (index: number) => Promise<Change | undefined>;
 }) {
-  if (diff.changes.length === 0 && !diff.agentChanged)
+  if (diff.changes.length === 0 && !diff.agentChanged && diff.standing.length === 0)
     return <Blank title="Both prompts are the same" />;
   const first = Math.min(...diff.changes.map(({ index }) => index));
   return (
     <div className="changes">
-      {diff.agentChanged && (
+      {diff.agentChanged && diff.standing.length === 0 && (
         <p className="notice">The model, the instructions or the tools differ.</p>
       )}
+      <StandingChanges changes={diff.standing} />
       {first > 0 && first < Infinity && (
         <p className="unchanged">
           {plural(first, "message")} before {first === 1 ? "stays" : "stay"} the same

@@ -1,22 +1,22 @@
 /** The exact prompt of a step, and what changed since the one before. */
 
-import { useMemo, useState } from "react";
+import { useState } from "react";
 import { read } from "../data/client.ts";
 import { stepAt, type Step } from "../data/steps.ts";
-import type { Diff, Message } from "../data/types.ts";
+import type { Diff, Message, Standing } from "../data/types.ts";
 import { useAsked } from "../data/use-asked.ts";
 import { figure, plural, tokens } from "../data/words.ts";
 import { Blank, Failure, Loading } from "../parts/loading.tsx";
 import { moveIn } from "../shell/place.ts";
 import { positionOf, type Seen } from "../shell/seen.ts";
-import { agentAt, PromptAgent } from "./prompt-agent.tsx";
+import { PromptAgent } from "./prompt-agent.tsx";
 import { PromptChanges } from "./prompt-changes.tsx";
 import { PromptMessage } from "./prompt-message.tsx";
 
 /** `sent`: by the step of the position. `next`: what a step would send at the position. */
 type Which = "sent" | "next";
 
-interface Messages {
+interface Shown extends Standing {
   readonly messages: readonly Message[];
 }
 
@@ -32,7 +32,7 @@ interface Answer {
   /** How many messages it has. */
   readonly length: number;
   /** Absent while the changes alone are shown. */
-  readonly messages?: readonly Message[];
+  readonly whole?: Shown;
   readonly diff?: Diff;
 }
 
@@ -51,7 +51,7 @@ export function Prompt({ seen }: { readonly seen: Seen }) {
     async (signal) => {
       const [whole, diff] = await Promise.all([
         isWhole || from === undefined
-          ? read<Messages>(feed.id, "prompt", { position: at }, signal)
+          ? read<Shown>(feed.id, "prompt", { position: at }, signal)
           : undefined,
         from === undefined
           ? undefined
@@ -60,7 +60,7 @@ export function Prompt({ seen }: { readonly seen: Seen }) {
       return {
         at,
         length: whole?.messages.length ?? diff?.lengths.after ?? 0,
-        ...(whole === undefined ? {} : { messages: whole.messages }),
+        ...(whole === undefined ? {} : { whole }),
         ...(from === undefined ? {} : { from }),
         ...(isSent ? { step } : {}),
         ...(before === undefined ? {} : { before }),
@@ -68,8 +68,7 @@ export function Prompt({ seen }: { readonly seen: Seen }) {
       };
     },
   );
-  const drawn = answer?.at ?? at;
-  const agent = useMemo(() => agentAt(feed.rows, drawn), [feed, drawn, seen.structure]);
+  const beside = answer?.whole ?? answer?.diff?.beside;
   return (
     <div className="prompt">
       <div className="toolbar">
@@ -103,17 +102,17 @@ export function Prompt({ seen }: { readonly seen: Seen }) {
         <div className="scroll prompt-body" data-prompt={answer.at}>
           <Summary answer={answer} />
           {answer.length === 0 && <Blank title="The prompt is empty here" />}
-          {agent !== undefined && <PromptAgent agent={agent} />}
-          {answer.messages !== undefined ? (
+          {beside !== undefined && <PromptAgent agent={beside} />}
+          {answer.whole !== undefined ? (
             <ol className="messages">
-              {answer.messages.map((message, index) => (
+              {answer.whole.messages.map((message, index) => (
                 <li key={index}>
                   <PromptMessage
                     message={message}
                     index={index}
                     whole={async () =>
                       (
-                        await read<Messages>(feed.id, "prompt", {
+                        await read<Shown>(feed.id, "prompt", {
                           position: answer.at,
                           message: index,
                         })

@@ -50,7 +50,11 @@ const HOME = "/home/somebody";
 function leakingAgent(): Agent {
   const letters = (text: string): readonly string[] => text.split("");
   return {
-    instructions: "You leak.",
+    // The second text is told by what differs from the first, and both have the key.
+    instructions: `You leak ${KEY}.`,
+    prepareStep: ({ stepNumber }) => ({
+      instructions: `You leak ${KEY}. ${"Slowly. ".repeat(20)}Step ${stepNumber} of ${KEY}.`,
+    }),
     model: scriptedModel([
       {
         responseId: "resp_0123456789abcdef",

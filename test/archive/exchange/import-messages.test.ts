@@ -90,7 +90,7 @@ function withNextMessage(state: SessionState): SessionState {
 describe("imported messages", () => {
   it("are the prompt of the session, message for message", async () => {
     const { view, log, found } = await imported(talk);
-    expect(view.prompt).toEqual(talk);
+    expect(view.prompt.messages).toEqual(talk);
     expect(view).toMatchObject({ state: { value: { idle: "waiting" } }, queue: [] });
     expect(view.toolCalls.map(({ status }) => status)).toEqual(["succeeded", "failed"]);
     expect(found).toEqual({ session: "s", events: view.position, instructions: "", dropped: [] });
@@ -133,16 +133,16 @@ describe("imported messages", () => {
   it("give their system messages back, which only an agent can hold", async () => {
     const { found, view } = await imported([{ role: "system", content: "Be brief." }, ...talk]);
     expect(found.instructions).toBe("Be brief.");
-    expect(view.prompt).toEqual(talk);
+    expect(view.prompt.messages).toEqual(talk);
   });
 
   it("have an unknown outcome for a call without a result, and a note before a reply without a question", async () => {
     const { view } = await imported(talk.slice(1, 2));
     expect(view.toolCalls.map(({ status }) => status)).toEqual(["unknown", "unknown"]);
-    const [note, reply] = view.prompt;
+    const [note, reply] = view.prompt.messages;
     expect([note?.role, reply?.role]).toEqual(["user", "assistant"]);
     expect(note?.content).toMatch(/^\[The talk began/);
-    expect(JSON.stringify(view.prompt.at(-1))).toContain("Check before you repeat it.");
+    expect(JSON.stringify(view.prompt.messages.at(-1))).toContain("Check before you repeat it.");
   });
 
   it("keep the answers to approvals, and skip unanswered calls", async () => {
@@ -180,16 +180,21 @@ describe("imported messages", () => {
     const { view, log } = await imported(messages);
     const told = order.filter((one) => typeof one === "string");
     const roles = told.map((one) => (one === "user" ? "user" : "assistant"));
-    expect(view.prompt.map(({ role }) => role)).toEqual(["user", "assistant", "tool", ...roles]);
-    const callIds = view.prompt.flatMap((message) =>
+    expect(view.prompt.messages.map(({ role }) => role)).toEqual([
+      "user",
+      "assistant",
+      "tool",
+      ...roles,
+    ]);
+    const callIds = view.prompt.messages.flatMap((message) =>
       message.role === "tool"
         ? message.content.map((part) => (part.type === "tool-result" ? part.toolCallId : ""))
         : [],
     );
     expect(callIds).toEqual(["1", "2"]);
-    expect(promptProblems(view.prompt).filter(({ rule }) => rule !== "ends-with-input")).toEqual(
-      [],
-    );
+    expect(
+      promptProblems(view.prompt.messages).filter(({ rule }) => rule !== "ends-with-input"),
+    ).toEqual([]);
     expect((await verifySession(log, "s", { every: 1 })).problems).toEqual([]);
   });
 
@@ -286,7 +291,7 @@ describe("imported messages", () => {
     ];
     await using log = await openMemoryLog();
     await importUIMessages(log, messages, { as: "chat" });
-    const { prompt } = await viewSession(log, "chat");
+    const { messages: prompt } = (await viewSession(log, "chat")).prompt;
     expect(prompt.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "assistant"]);
     expect(JSON.stringify(prompt)).toContain("a.ts");
     expect((await verifySession(log, "chat")).problems).toEqual([]);
@@ -303,7 +308,7 @@ describe("imported messages", () => {
     ];
     await using log = await openMemoryLog();
     await importUIMessages(log, messages, { as: "chat" });
-    const { prompt } = await viewSession(log, "chat");
+    const { messages: prompt } = (await viewSession(log, "chat")).prompt;
     const kept = { type: "file", mediaType: "image/png", data: url };
     expect(prompt).toMatchObject([
       {
