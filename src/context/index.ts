@@ -66,8 +66,14 @@ export {
   shownMedia,
 } from "./shortening/media-budget.ts";
 export { mediaMeasures } from "./estimate/media-tokens.ts";
-export { meter } from "./estimate/message-size.ts";
-export { modelFamily } from "./models/model-family.ts";
+export { type Meter, meter } from "./estimate/message-size.ts";
+export {
+  type CacheLifetime,
+  type CacheReads,
+  cacheRule,
+  SHORTEST_LIFETIME_MS,
+} from "./models/cache-rules.ts";
+export { type ModelFamily, modelFamily } from "./models/model-family.ts";
 export { modelCatalogue } from "./models/model-catalogue.ts";
 export {
   type KnownLimits,
@@ -75,6 +81,7 @@ export {
   type ModelLimits,
   type ModelPrices,
   callCost,
+  uncheckedCallCost,
   modelLimits,
 } from "./models/model-limits.ts";
 export {
@@ -86,8 +93,6 @@ export {
   uploadRefusal,
 } from "./models/model-media.ts";
 export {
-  type CacheLifetime,
-  SHORTEST_LIFETIME_MS,
   marksPay,
   type PromptCache,
   promptCache,
@@ -108,4 +113,9 @@ export {
 export { withRunningRequest } from "./compaction/running-request.ts";
 export { SentMessages, nameRefusal } from "./sent/messages.ts";
 export { summarize } from "./compaction/summarize.ts";
-export { type TokenEstimator, defaultEstimator, tokenizer } from "./estimate/token-estimator.ts";
+export {
+  type TokenEstimator,
+  defaultEstimator,
+  factorPrior,
+  tokenizer,
+} from "./estimate/token-estimator.ts";

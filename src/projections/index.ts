@@ -78,9 +78,14 @@ export {
   indentedText,
   standingChanges,
 } from "./standing-diff.ts";
-export { type PromptChange, type PromptDiff, promptDiff } from "./prompt-diff.ts";
+export {
+  type PromptChange,
+  type PromptDiff,
+  type PromptSource,
+  promptDiff,
+} from "./prompt-diff.ts";
 export { isSamePrompt, messageChange } from "./message-change.ts";
-export { nextDigest, promptDigest } from "./prompt-digest.ts";
+export { digestOf, nextDigest, promptDigest } from "./prompt-digest.ts";
 export {
   CUT_OFF_NOTE,
   hasUnanswered,
@@ -92,7 +97,7 @@ export {
   promptEntries,
   promptMessages,
 } from "./prompt.ts";
-export { EMPTY_STOP, isSilent } from "./prompt-step.ts";
+export { EMPTY_STOP, isSilent, type PromptEntry } from "./prompt-step.ts";
 export {
   type PromptProblem,
   type PromptRule,

@@ -28,7 +28,14 @@ export interface RecordedMessage {
   /** What the harness did, and nobody said. */
   readonly mark?: string | undefined;
   readonly isError?: boolean | undefined;
-  readonly usage?: { readonly input: number; readonly output: number } | undefined;
+  readonly usage?:
+    | {
+        readonly input: number;
+        readonly output: number;
+        readonly cacheRead?: number | undefined;
+        readonly cacheWrite?: number | undefined;
+      }
+    | undefined;
 }
 
 interface RecordedConversation {
@@ -55,7 +62,14 @@ const message = z.looseObject({
   reasoning: z.string().optional(),
   mark: z.string().optional(),
   isError: z.boolean().optional(),
-  usage: z.object({ input: tokens, output: tokens }).optional(),
+  usage: z
+    .object({
+      input: tokens,
+      output: tokens,
+      cacheRead: tokens.optional(),
+      cacheWrite: tokens.optional(),
+    })
+    .optional(),
 });
 const session: z.ZodType<RecordedConversation> = z.looseObject({
   id: z.string(),

@@ -1,5 +1,10 @@
 // A recorded session as the events of a log: what was said, called and answered, and what was billed.
-import type { EventBody, ModelName, SessionEvent } from "../../src/events/index.ts";
+import {
+  defined,
+  type EventBody,
+  type ModelName,
+  type SessionEvent,
+} from "../../src/events/index.ts";
 import {
   calibration,
   contextView,
@@ -49,6 +54,7 @@ export function modelOf({ model }: RecordedSession): ModelName {
 /** Folds a session message by message; `onStep` sees the state before each step and says its estimate. */
 export class SessionReplay {
   state: Folded = nothing;
+  readonly events: SessionEvent[] = [];
   readonly #model: ModelName;
   #position = 0;
   #turn = 0;
@@ -61,7 +67,9 @@ export class SessionReplay {
 
   record(body: EventBody): void {
     this.#position++;
-    this.state = fold(this.state, { position: this.#position, time: this.#position, ...body });
+    const event = { position: this.#position, time: this.#position, ...body };
+    this.events.push(event);
+    this.state = fold(this.state, event);
   }
 
   user(content: string): void {
@@ -108,6 +116,7 @@ export class SessionReplay {
           basis: measured ? "measured" : "estimated",
           inputTokens: billed?.input ?? 0,
           outputTokens: billed?.output ?? 0,
+          ...defined({ cacheReadTokens: billed?.cacheRead, cacheWriteTokens: billed?.cacheWrite }),
         },
         response: {},
       },

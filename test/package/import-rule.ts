@@ -174,6 +174,7 @@ const mayImport: Modules = {
     "store/leveldb/write",
   ],
   state: ["events", "projections", "machines", "shared", "context", "agent", "store/encryption"],
+  bill: ["events", "projections", "context", "state"],
   media: ["events", "validation", "projections", "shared", "context", "agent", "state"],
   mcp: ["events", "shared", "agent", "media"],
   archive: ["events", "validation", "projections", "store/encryption", "state"],

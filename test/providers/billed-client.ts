@@ -26,8 +26,12 @@ export interface BilledClient {
   readonly bills: readonly RequestBill[];
 }
 
-/** `clock`: epoch milliseconds. */
-export function billedClient(provider: CachingProvider, clock: () => number): BilledClient {
+/** `clock`: epoch milliseconds. `isWhole`: bills have the ledger's tokens, not the script's. */
+export function billedClient(
+  provider: CachingProvider,
+  clock: () => number,
+  isWhole = false,
+): BilledClient {
   const ledger = new CacheLedger(provider);
   const bills: RequestBill[] = [];
   let posted: RequestBill | undefined;
@@ -51,7 +55,7 @@ export function billedClient(provider: CachingProvider, clock: () => number): Bi
           const answer = await doStream();
           if (bill === undefined) throw new Error("The client posted nothing.");
           bills.push(bill);
-          return { ...answer, stream: answer.stream.pipeThrough(billing(bill)) };
+          return { ...answer, stream: answer.stream.pipeThrough(billing(bill, isWhole)) };
         },
       },
     });
@@ -63,11 +67,11 @@ function pick({ provider, modelId }: LanguageModelV4) {
 }
 
 /** The share of the prompt that was read and written, of the tokens that the script bills. */
-function billing({ input, cacheRead, cacheWrite }: RequestBill) {
+function billing({ input, cacheRead, cacheWrite }: RequestBill, isWhole: boolean) {
   return new TransformStream<LanguageModelV4StreamPart, LanguageModelV4StreamPart>({
     transform(part, controller) {
       if (part.type !== "finish") return controller.enqueue(part);
-      const whole = part.usage.inputTokens.total ?? 0;
+      const whole = isWhole ? input : (part.usage.inputTokens.total ?? 0);
       const read = Math.round((whole * cacheRead) / input);
       const written = Math.round((whole * cacheWrite) / input);
       const inputTokens = {

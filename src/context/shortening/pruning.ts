@@ -24,7 +24,7 @@ import {
 } from "../estimate/message-size.ts";
 import { shownUnits, type ShownUnit } from "../compaction/shown-units.ts";
 import type { ModelName } from "../../events/index.ts";
-import { modelFamily } from "../models/model-family.ts";
+import { type CacheLifetime, cacheRule, MARKED } from "../models/cache-rules.ts";
 import type { ModelLimits } from "../models/model-limits.ts";
 
 export interface PruneOptions {
@@ -201,31 +201,6 @@ export interface PromptCache {
   readonly expectedSteps: number;
 }
 
-/**
- * Milliseconds for which a prompt is cached after its last use. Anthropic: 5 minutes; OpenAI: 5 to 10
- * minutes; Google: minutes, not promised; DeepSeek: hours ("Prompt caching" of each).
- */
-const LIFETIMES = {
-  anthropic: 300_000,
-  openai: 600_000,
-  google: 300_000,
-  deepseek: 7_200_000,
-  xai: 300_000,
-  zai: 300_000,
-  mistral: 300_000,
-  other: 300_000,
-} as const;
-
-/** How long Anthropic keeps what was marked, in its own words, and what the writes cost. Reads cost a tenth. */
-export type CacheLifetime = "5m" | "1h";
-
-const MARKED: Readonly<Record<CacheLifetime, { readonly ms: number; readonly write: number }>> = {
-  "5m": { ms: 300_000, write: 1.25 },
-  "1h": { ms: 3_600_000, write: 2 },
-};
-
-export const SHORTEST_LIFETIME_MS: number = Math.min(...Object.values(LIFETIMES));
-
 /** Relative prices if none are known: those of the most expensive providers. */
 const USUAL = { read: 0.1, write: 1.25 };
 
@@ -251,8 +226,8 @@ export function promptCache(
   now: number,
   ttl: CacheLifetime = "5m",
 ): PromptCache {
-  const { name } = modelFamily(model);
-  const usual = name === "anthropic" ? MARKED[ttl].ms : LIFETIMES[name];
+  const { lifetimeMs, reads } = cacheRule(model);
+  const usual = reads?.at === "marks" ? MARKED[ttl].ms : lifetimeMs;
   const lifetime = limits.cacheLifetimeMs ?? usual;
   const last = usage.steps.at(-1);
   const bills = usage.steps.slice(-BILLS);

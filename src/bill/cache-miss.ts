@@ -1,0 +1,100 @@
+/** Why the cache did not read what the call before had sent: the first difference of the two prompts. Pure. */
+
+import type { SessionEvent } from "../events/index.ts";
+import { modelKey, promptDiff, type PromptChange } from "../projections/index.ts";
+import type { Block, PartName } from "./blocks.ts";
+import type { BilledRequest } from "./request.ts";
+
+/**
+ * Why a prompt was not read from the cache. `edit`: other messages, by `prepareStep`, a refusal or a restore;
+ * `cut`: shorter results or left out media; `reasoning`: that of an ended turn is not sent again; `expired`: the pause was longer than the cache's lifetime.
+ */
+export type MissCause =
+  | "tools"
+  | "instructions"
+  | "edit"
+  | "pruning"
+  | "compaction"
+  | "cut"
+  | "reasoning"
+  | "model"
+  | "settings"
+  | "expired"
+  | "unexplained";
+
+type EventType = SessionEvent["type"];
+
+/** The events that may be behind each cause. */
+const behind: Readonly<Partial<Record<MissCause, readonly EventType[]>>> = {
+  tools: ["session.configured", "session.forked", "step.prepared"],
+  instructions: ["session.configured", "session.forked", "step.prepared", "turn.ended"],
+  edit: [
+    "step.prepared",
+    "context.reduced",
+    "context.restored",
+    "turn.limit-reached",
+    "session.rewound",
+    "session.thinned",
+    "turn.ended",
+  ],
+  pruning: ["context.pruned"],
+  compaction: ["context.compacted"],
+  cut: ["context.cut", "context.media-omitted"],
+  reasoning: ["turn.ended"],
+  model: ["session.configured", "session.forked", "step.prepared"],
+  settings: ["session.configured", "step.prepared"],
+};
+
+/** The last event behind a cause between two calls. */
+function eventBehind(
+  cause: MissCause,
+  { position: after }: BilledRequest,
+  { position: before }: BilledRequest,
+  events: readonly SessionEvent[],
+): number | undefined {
+  return events.findLast(
+    ({ type, position }) =>
+      position > after && position < before && behind[cause]?.includes(type) === true,
+  )?.position;
+}
+
+const causes: Readonly<Partial<Record<PromptChange["why"], MissCause>>> = {
+  compacted: "compaction",
+  pruned: "pruning",
+  cut: "cut",
+  "media-omitted": "cut",
+};
+
+interface Found {
+  readonly cause: MissCause;
+  readonly changedAt: number;
+  readonly first?: PartName;
+}
+
+/** `isUnexplained`: the prompt begins as one that should still be kept; `isExpired`: as one that was. */
+export function causeOf(
+  before: BilledRequest,
+  now: BilledRequest,
+  /** Those since the first of the two, without deltas. */
+  events: readonly SessionEvent[],
+  { isUnexplained, isExpired }: { readonly isUnexplained: boolean; readonly isExpired: boolean },
+): Found {
+  const at = (cause: MissCause, first?: Block): Found => ({
+    cause,
+    changedAt: eventBehind(cause, before, now, events) ?? now.position,
+    ...(first === undefined ? {} : { first: first.name }),
+  });
+  if (isUnexplained)
+    return at(before.standing.settings === now.standing.settings ? "unexplained" : "settings");
+  if (isExpired) return at("expired");
+  if (modelKey(before.model) !== modelKey(now.model)) return at("model", now.blocks[0]);
+  for (const part of ["tools", "instructions"] as const)
+    if (before.standing[part] !== now.standing[part]) return at(part, now.blocks[0]);
+  const first = now.blocks.find(({ key }, index) => before.blocks[index]?.key !== key);
+  const change = promptDiff(before.state, now.state).changes.find(
+    ({ index, why }) => index <= (first?.index ?? -1) && why !== "new",
+  );
+  // The message is the same, and only its place in the turns is another.
+  const otherwise = first?.key.endsWith(" alone") === true ? "reasoning" : "edit";
+  return at(change === undefined ? otherwise : (causes[change.why] ?? "edit"), first);
+}

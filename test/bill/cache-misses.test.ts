@@ -1,0 +1,49 @@
+/** Generated sessions whose prompts are broken in one way: the bill names what broke them, and nothing else. */
+
+import { expect, it, vi } from "vitest";
+import { sessionBill } from "../../src/bill/index.ts";
+import { modelCatalogue } from "../../src/context/index.ts";
+import { seededRandom } from "../support/random.ts";
+import { all, lot, patience, times } from "../support/runs.ts";
+import { breaks, plantedSession, type Plan } from "./planted-session.ts";
+
+vi.setConfig({ testTimeout: patience });
+
+const providers = ["anthropic", "openai", "google", "deepseek"] as const;
+
+/** Sessions of each break with each provider: 512 in all tests. */
+const SESSIONS = all ? times(16) : 1;
+
+function planOf(what: Plan["what"], provider: Plan["provider"], seed: number): Plan {
+  const random = seededRandom(`${what} ${provider} ${seed} ${lot}`);
+  // What is pruned has a result behind it that stays.
+  const least = what === "pruning" ? 2100 : 1000;
+  const results = () =>
+    Array.from({ length: 1 + random.below(3) }, () => least + random.below(2000));
+  const turns = Array.from({ length: 3 + random.below(3) }, results);
+  return { provider, what, turns, at: 2 + random.below(turns.length - 2) };
+}
+
+it.each(breaks)("a prompt that is broken by: %s", async (what) => {
+  const known = { catalogue: await modelCatalogue() };
+  const wrong: unknown[] = [];
+  let broken = 0;
+  for (const provider of providers)
+    for (let seed = 0; seed < SESSIONS; seed++) {
+      const plan = planOf(what, provider, seed);
+      const events = await plantedSession(plan);
+      const { misses } = sessionBill(events, { known });
+      const causes = [...new Set(misses.map(({ cause }) => cause))];
+      const isAtEvent = misses.every(({ position, changedAt, cause }) =>
+        cause === "expired" ? changedAt === position : changedAt < position,
+      );
+      // The planner decides whether a pruning pays.
+      const isBroken =
+        what !== "none" &&
+        (what !== "pruning" || events.some(({ type }) => type === "context.pruned"));
+      broken += isBroken ? 1 : 0;
+      if (causes.join() !== (isBroken ? what : "") || !isAtEvent) wrong.push({ ...plan, misses });
+    }
+  expect(wrong).toEqual([]);
+  expect(broken > 0).toBe(what !== "none");
+});
