@@ -20,6 +20,7 @@ import {
   type ModelName,
   type SessionEvent,
   type TokenUsage,
+  TurnlogError,
 } from "../events/index.ts";
 import { modelKey, promptEntries, type ContextView } from "../projections/index.ts";
 import { foldSession, initialSessionState, type SessionState } from "../state/index.ts";
@@ -73,7 +74,7 @@ export interface CacheMiss {
   readonly dollars?: number;
 }
 
-/** What is otherwise in a computed bill. */
+/** What is otherwise in a computed bill. All that is left out stays as it was. */
 export interface WhatIf {
   /** Positions of compactions and prunings that are left out. */
   readonly without?: readonly number[];
@@ -95,7 +96,12 @@ export interface ComputedBill {
   readonly tooLong: number;
 }
 
-/** The bill of a session. A fork has what it paid itself; `cost.inherited` is what its source paid for the rest. */
+/**
+ * The bill of a session. A fork has what it paid itself; `cost.inherited` is what its source paid for the rest.
+ * @example
+ * const { cost, parts, misses }: SessionBill = await session.bill();
+ * console.log(cost.total.dollars, parts[0], misses.map(({ cause }) => cause));
+ */
 export interface SessionBill {
   /** The last position. */
   readonly position: number;
@@ -154,6 +160,8 @@ export class BillFold {
   /** The caches of the computed bill. */
   readonly #others = new Map<string, CacheTree>();
   #computed: Computed = { input: 0, read: 0, output: 0, dollars: 0, tooLong: 0 };
+  /** Positions that a computed bill may leave out. */
+  readonly #leavable = new Set<number>();
   /** The last shared step of a fork. */
   #shared = 0;
 
@@ -193,7 +201,13 @@ export class BillFold {
         if (this.#open?.step === data.step) this.#billed("answer", data.usage, time);
         this.#open = undefined;
         return;
+      case "context.pruned":
+        this.#leavable.add(position);
+        return;
       case "context.compacted":
+        this.#leavable.add(position);
+        if (data.usage !== undefined) this.#summarized(event, data.usage, data.model);
+        return;
       case "context.compaction-rejected":
       case "context.summary-rejected":
         if (data.usage !== undefined) this.#summarized(event, data.usage, data.model);
@@ -202,7 +216,15 @@ export class BillFold {
     }
   }
 
+  /** @throws TurnlogError `INVALID_INPUT` if `without` names something else than a compaction or a pruning */
   result(): SessionBill {
+    const strange = this.#whatIf?.without?.find((position) => !this.#leavable.has(position));
+    if (strange !== undefined)
+      throw new TurnlogError(
+        "INVALID_INPUT",
+        `At position ${strange} there is no compaction and no pruning. The events \`context.compacted\` and \`context.pruned\` have their positions.`,
+        { position: strange, details: { option: "whatIf.without" } },
+      );
     const { input, read, output, dollars, tooLong } = this.#computed;
     return {
       position: this.#state.position,
@@ -435,7 +457,8 @@ export class BillFold {
     if (request.step <= this.#shared) return;
     const payer = whatIf.model ?? model;
     this.#count(paid, callPrice(paid, payer, time, this.#known));
-    const { contextWindow = Infinity } = modelLimits(payer, time, this.#known);
+    const known = { ...this.#known, learned: state.learnedLimits };
+    const { contextWindow = Infinity } = modelLimits(payer, time, known);
     if (inputTokens > contextWindow) this.#computed.tooLong += 1;
   }
 

@@ -2,6 +2,7 @@
 
 import { z } from "zod";
 import { strategySchema } from "../agent/index.ts";
+import { type BillOptions, whatIfSchema } from "../bill/index.ts";
 import {
   code,
   flag,
@@ -67,6 +68,12 @@ export const reads: readonly Command[] = [
       "/context",
       "The size of the next prompt, its parts, the limits, and what was spent.",
     ),
+    answer: { kind: "json", schema: anything },
+    isForwarded: true,
+  }),
+  read({
+    name: "bill",
+    parameters: [options<BillOptions>({ fields: { position, whatIf: whatIfSchema } })],
     answer: { kind: "json", schema: anything },
     isForwarded: true,
   }),

@@ -154,6 +154,15 @@ export const promptWithMedia: typeof stored.promptWithMedia = async (log, ...giv
   await (await load()).promptWithMedia(withPlainEvents(log), ...given);
 
 /**
+ * Reads what a session paid and for what, as {@link Session.bill}, with `limits` for prices that no catalogue knows.
+ * @example
+ * const { calls, parts, misses } = await readBill(log, "s-1");
+ * @throws TurnlogError `SESSION_NOT_FOUND`, `INVALID_INPUT`, and the errors of `EventLog.read`
+ */
+export const readBill: typeof stored.readBill = async (log, ...given) =>
+  await (await load()).readBill(withPlainEvents(log), ...given);
+
+/**
  * Reads a session's figures.
  * @example
  * const { cost } = await readContext(log, "s-1", { position: 120 });

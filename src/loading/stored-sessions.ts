@@ -8,6 +8,7 @@ export {
   importUIMessages,
   readSessionFile,
 } from "../archive/exchange/index.ts";
+export { readBill } from "../bill/index.ts";
 export { redactSession } from "../archive/index.ts";
 export { verifyLog, verifySession } from "../archive/verify/index.ts";
 export { collectBlobs, promptWithMedia } from "../media/index.ts";

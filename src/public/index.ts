@@ -10,6 +10,7 @@ export {
   isCallOf,
 } from "../agent/index.ts";
 export type { SessionVerification } from "../archive/verify/index.ts";
+export type { SessionBill } from "../bill/index.ts";
 export {
   type CompactionStrategy,
   type CompactionWhen,
@@ -82,6 +83,7 @@ export {
   importModelMessages,
   importUIMessages,
   promptWithMedia,
+  readBill,
   readContext,
   viewSession,
 } from "../loading/index.ts";

@@ -234,6 +234,7 @@ const sessionActs: Acts<Exclude<keyof StageSession, "id">> = {
     ),
   ],
   preview: [act("preview", ({ session }) => session.preview())],
+  bill: [act("bill", ({ session }) => session.bill())],
   context: [act("context", ({ session }) => session.context())],
   view: [act("view", ({ session }) => session.view())],
   at: [act("at", ({ session, view }) => session.at(Math.ceil(view.position / 2)))],

@@ -20,11 +20,11 @@ export const publicNames: Readonly<Record<string, string>> = {
     createRuntime Consumer dropMiddle dropOldest encryptedLog eventIdentity everyTurns exportFixture exportSession
     folderBlobs folderKeys idle importModelMessages importSession importUIMessages isCallOf isRedacted manual
     masterKeys memoryBlobs memoryKeys mirrorSession offlineModel openLog openMemoryLog overflow
-    promptWithMedia providerCounter readContext readSessionFile redactSession sessionAttributes
+    promptWithMedia providerCounter readBill readContext readSessionFile redactSession sessionAttributes
     sessionCost sessionMachine slidingWindow streamEvents summarize threshold tokenizer tokens uiStream
     verifyLog verifySession viewSession Agent Approval BlobStore CompactionStrategy
     CompactionWhen ContextFigures ContextOptions EncryptedLog EventEncoder EventLog HistoryItem InferAgentUIMessage
-    JsonValue KeyStore ListedSession MasterKeys Runtime RuntimeOptions SendOptions Session
+    JsonValue KeyStore ListedSession MasterKeys Runtime RuntimeOptions SendOptions Session SessionBill
     SessionEvent SessionQuery SessionVerification SessionView WaitingQuestion StoreLog TokenCounter
     TokenEstimator TokenUsage ToolPolicy Turn TurnResult TurnlogError UserInput
   `,

@@ -39,6 +39,7 @@ import {
   overflow,
   promptWithMedia,
   providerCounter,
+  readBill,
   readContext,
   readSessionFile,
   redactSession,
@@ -261,6 +262,12 @@ const rows: readonly Row[] = [
   // @ts-expect-error -- unknown
   ["options.at", undefined, () => session.context({ at: 3 })],
   // @ts-expect-error -- unknown
+  ["options.whatif", "whatIf", () => session.bill({ whatif: { caching: false } })],
+  // @ts-expect-error -- unknown
+  ["options.whatIf.cachin", "caching", () => session.bill({ whatIf: { cachin: false } })],
+  // @ts-expect-error -- unknown
+  ["options.prices", undefined, () => readBill(log, "s", { prices: {} })],
+  // @ts-expect-error -- unknown
   ["options.beforeTurns", "beforeTurn", () => session.rewind({ beforeTurns: 2 })],
   // @ts-expect-error -- unknown
   ["options.compaction", "compact", () => session.preview({ compaction: slidingWindow() })],
@@ -476,6 +483,9 @@ const covered: Readonly<Record<string, string>> = {
   AgentChanges: "options.positions",
   CompactOptions: "options.who",
   PositionOptions: "options.at",
+  BillOptions: "options.whatif",
+  WhatIf: "options.whatIf.cachin",
+  ReadBillOptions: "options.prices",
   RewindOptions: "options.beforeTurns",
   WithdrawOptions: "reasonOrOptions.why",
   AgentToolOptions: "options.maxDeep",

@@ -1,5 +1,6 @@
 /** The public interface of a session. `commands/handle.ts` makes it from the catalogue of commands. */
 
+import type { BillOptions, SessionBill } from "../../bill/index.ts";
 import type { CompactionStrategy } from "../../context/index.ts";
 import type { Delivery, EventSchemas, JsonObject, SessionEvent } from "../../events/index.ts";
 import type {
@@ -164,6 +165,13 @@ export interface Session<Events extends EventSchemas = EventSchemas> extends Pro
    * @throws TurnlogError `INVALID_INPUT` if the position does not exist
    */
   context(options?: PositionOptions): Promise<ContextFigures>;
+  /**
+   * What the session paid and for what: every call, each part of its prompts over its life, what the provider's
+   * cache did not read and why; with `whatIf`, also what it would have cost otherwise. By the prices of the agent
+   * that runs the session now.
+   * @throws TurnlogError `INVALID_INPUT` if a position does not exist, or is no compaction or pruning
+   */
+  bill(options?: BillOptions): Promise<SessionBill>;
   view(): Promise<SessionView>;
   /** The session at a position. @throws TurnlogError `INVALID_INPUT` */
   at(position: number): Promise<SessionView>;

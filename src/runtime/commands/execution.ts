@@ -32,6 +32,7 @@ import {
 import { commandEventId, executedAt } from "../session/command-outcome.ts";
 import { createTurn, type Turn } from "../session/turn.ts";
 import { outcomeOf, restOf, startOf, turnRemains } from "../session/turn-outcome.ts";
+import { billOf } from "../../bill/index.ts";
 import type { SessionActor } from "../session/actor.ts";
 import type { Watched } from "../session/watchers.ts";
 import type { AttachmentOptions, DeletedWithBlobs } from "../../media/index.ts";
@@ -342,7 +343,7 @@ interface ContextHost {
 function sessionContext(
   id: string,
   { log, live, openActor, command, executed }: ContextHost,
-): Pick<Session, "compact" | "preview" | "context"> {
+): Pick<Session, "compact" | "preview" | "context" | "bill"> {
   return {
     async compact(strategy, options) {
       let from = await executed();
@@ -374,6 +375,14 @@ function sessionContext(
       await actor.durable();
       if (position === undefined) return actor.prompts.preview(state, compact);
       return actor.prompts.preview(await stateAt(log, id, position), compact);
+    },
+
+    async bill(options) {
+      const actor = await readyActor(live, id);
+      const { state } = actor;
+      await actor.durable();
+      const { position = state.position, ...asked } = options ?? {};
+      return await billOf(log, id, actor.prompts.known(state), { position, ...asked });
     },
 
     async context({ position } = {}) {

@@ -8,6 +8,7 @@ import {
   pageLimit,
   resultPage,
   resultShare,
+  type KnownLimits,
 } from "../../context/index.ts";
 import {
   type EventBody,
@@ -82,9 +83,14 @@ export class SessionPrompts {
     return contextFigures(this.next(state));
   }
 
+  /** Windows and prices by the agent, in some state of the session. */
+  known(state: SessionState): KnownLimits {
+    return knownLimits(state, this.#setup);
+  }
+
   /** What some turns of the session cost, by the prices that the agent has. */
   costOf(state: SessionState, turns: readonly number[]): Cost {
-    return turnsCost(state.usage, knownLimits(state, this.#setup), new Set(turns));
+    return turnsCost(state.usage, this.known(state), new Set(turns));
   }
 
   /** The next prompt, now or in an earlier state. */

@@ -249,7 +249,7 @@ export class SessionActor implements SessionRecorder {
     if (this.#passivated === undefined) this.#fail(why);
   }
 
-  get prompts(): Pick<SessionPrompts, "costOf" | "figures" | "preview" | "request"> {
+  get prompts(): Pick<SessionPrompts, "costOf" | "known" | "figures" | "preview" | "request"> {
     return this.#effects.prompts;
   }
 

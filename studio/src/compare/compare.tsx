@@ -153,9 +153,10 @@ function Side({
       )}
       {state !== undefined && branch === undefined && (
         <span className="num dim">
-          {plural(state.summary.steps, "step")},{" "}
-          {tokens(state.usage.total.inputTokens + (state.usage.inherited?.total.inputTokens ?? 0))}{" "}
-          in, {dollars(state.cost.total.dollars + (state.cost.inherited?.dollars ?? 0))}
+          {plural(state.summary.steps, "step")}, {tokens(state.usage.total.inputTokens)} in,{" "}
+          {dollars(state.cost.total.dollars)}
+          {state.cost.inherited !== undefined &&
+            `, inherited ${dollars(state.cost.inherited.dollars)}`}
         </span>
       )}
     </div>
