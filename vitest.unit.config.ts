@@ -18,6 +18,7 @@ const config: ViteUserConfig = mergeConfig(
         "test/archive/exchange/{fixture,secrets,session-file}.test.ts",
         "test/**/alone/**",
         "test/context/{compaction,cut-sessions}.test.ts",
+        "test/bill/{cache-misses,sums,what-if}.test.ts",
         "test/providers/{billing,sweep}.test.ts",
         "test/laws/{every-position,imagined-sessions,prompt-diff,recorded-sessions,retractions,rewinds,thinned-sessions}.test.ts",
         "test/runtime/{any-content,any-window,approval-ids,background-outages,broken-replies,call-ids-sent,checked-usage,closing-as-a-kill,compacting,every-method-fails,external-results,files-of-every-kind,hash-chain,hostile-values,long-result-sessions,long-results,redacting,refused-history,repeated-ids,restoring,session-snapshot,small-windows,steps,tool-answers,unsent-messages,who-runs-a-session,wild-models}.test.ts",

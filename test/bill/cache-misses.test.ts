@@ -24,6 +24,32 @@ function planOf(what: Plan["what"], provider: Plan["provider"], seed: number): P
   return { provider, what, turns, at: 2 + random.below(turns.length - 2) };
 }
 
+it("a prompt without the reasoning of an ended turn", async () => {
+  const known = { catalogue: await modelCatalogue() };
+  const events = await plantedSession({ ...planOf("reasoning", "deepseek", 0), at: 2 });
+  const { misses } = sessionBill(events, { known });
+  expect(new Set(misses.map(({ cause }) => cause))).toEqual(new Set(["reasoning"]));
+  for (const { changedAt } of misses) expect(events[changedAt - 1]?.type).toBe("turn.ended");
+});
+
+it.each([
+  ["settings", "settings"],
+  ["none", "unexplained"],
+] as const)("a provider that read nothing: %s changed", async (what, cause) => {
+  const known = { catalogue: await modelCatalogue() };
+  const plan = { ...planOf(what, "openai", 0), at: 2 };
+  const events = await plantedSession(plan);
+  const starts = events.flatMap((event) => (event.type === "step.started" ? [event.data] : []));
+  const lost = starts.find(({ turn }) => turn === 3)?.step;
+  const unread = events.map((event) =>
+    event.type === "step.finished" && event.data.step === lost
+      ? { ...event, data: { ...event.data, usage: { ...event.data.usage, cacheReadTokens: 0 } } }
+      : event,
+  );
+  expect(sessionBill(events, { known }).misses).toEqual([]);
+  expect(sessionBill(unread, { known }).misses).toMatchObject([{ cause }]);
+});
+
 it.each(breaks)("a prompt that is broken by: %s", async (what) => {
   const known = { catalogue: await modelCatalogue() };
   const wrong: unknown[] = [];

@@ -24,7 +24,11 @@ export const breaks = [
   "compaction",
   "model",
 ] as const;
-type Break = (typeof breaks)[number];
+/**
+ * `reasoning`: in replies of a provider that does not get it again after their turn; `settings`: others, which leave
+ * the cache as it is by the published rules.
+ */
+type Break = (typeof breaks)[number] | "reasoning" | "settings";
 
 export interface Plan {
   readonly provider: CachingProvider;
@@ -56,7 +60,14 @@ export async function plantedSession({
   const tick = (): number => (now += SECOND * 20);
   const script = scriptedModel(
     turns.flatMap((results, turn) => [
-      ...results.map((_, index) => calling(call("look", `${turn}.${index}`, {}))),
+      ...results.map((_, index) =>
+        calling(
+          ...(what === "reasoning"
+            ? [{ type: "reasoning", deltas: [words(50, "hm")] } as const]
+            : []),
+          call("look", `${turn}.${index}`, {}),
+        ),
+      ),
       "Done.",
     ]),
   );
@@ -90,6 +101,8 @@ export async function plantedSession({
           };
         case "model":
           return { model: small };
+        case "settings":
+          return { toolChoice: "auto" };
         case "tools":
           return { toolOrder: ["find", "look"] };
         default:
