@@ -18,6 +18,8 @@ export interface DeletionQuery {
   readonly forks?: "refuse" | "copy";
   /** Cancel turns that run or wait, and withdraw messages that wait. Default: false, such sessions stay. */
   readonly cancel?: boolean;
+  /** Whether their spending stays in `runtime.bill`. Default: `keep`. */
+  readonly bill?: "keep" | "forget";
   /** Tell what would be deleted, and delete nothing. Default: false. */
   readonly dryRun?: boolean;
 }

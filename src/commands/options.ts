@@ -133,9 +133,14 @@ export interface RerunOptions extends RerunPlace, AgentChanges {
   readonly id?: string;
 }
 
-export interface DeletionOptions extends DeleteOptions {
+export interface DeletionOptions extends Omit<DeleteOptions, "spent"> {
   /** Cancel its turn first, whatever it does or waits for, and withdraw its messages. Default: false. */
   readonly cancel?: boolean;
+  /**
+   * Whether its spending stays in `runtime.bill` and the limits. `forget` makes all sums again from the log.
+   * Default: `keep`.
+   */
+  readonly bill?: "keep" | "forget";
 }
 
 /** Options of `session.setTitle` and `session.markSeen`: the name of the person, for the log. */

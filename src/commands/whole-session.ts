@@ -268,7 +268,14 @@ export const wholeSessionCommands: readonly Command[] = [
 export const deletion: Command = runtimeCommand({
   name: "delete",
   parameters: [
-    options<DeletionOptions>({ fields: { forks: oneOf("refuse", "copy"), cancel: flag, by } }),
+    options<DeletionOptions>({
+      fields: {
+        forks: oneOf("refuse", "copy"),
+        cancel: flag,
+        bill: oneOf("keep", "forget"),
+        by,
+      },
+    }),
   ],
   permission: "delete",
   answer: { kind: "json", schema: deletedSchema },

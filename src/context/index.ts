@@ -4,15 +4,29 @@ export {
   add,
   type Amount,
   type Budget,
+  callsSince,
+  dayOf,
   leastCost,
-  nothingSpent,
+  nothing,
   passedLimit,
-  type Spent,
-  spentBy,
-  spentSince,
-  spentSchema,
-  spentWithin,
+  periodOf,
+  type PricedCall,
 } from "./spending/spending.ts";
+export {
+  addCell,
+  type BillCell,
+  billCellSchema,
+  type BillCells,
+  billDimensions,
+  type BillQuery,
+  type BillRow,
+  billRows,
+  type BillSums,
+  noPayer,
+  paid,
+  type Payer,
+  payerSchema,
+} from "./spending/who-pays.ts";
 export { byImportance } from "./compaction/by-importance.ts";
 export { checkpoint } from "./compaction/checkpoint.ts";
 export type {

@@ -152,5 +152,6 @@ export {
   ownSteps,
   spending,
   turnUsage,
+  runningStepSchema,
   usage,
 } from "./usage.ts";

@@ -193,6 +193,14 @@ function spentBeside(
 
 const stepSchema = { turn: z.int(), step: z.int(), model: modelNameSchema };
 
+export const runningStepSchema: z.ZodType<RunningStep> = z.lazy(() =>
+  z.object({
+    ...stepSchema,
+    estimate: estimateSchema,
+    isTold: z.literal(true).exactOptional(),
+  }),
+);
+
 /**
  * Folds the tokens of each step and of what was spent besides, such as summaries.
  * @example
@@ -217,13 +225,7 @@ export const usage: Projection<UsageState> = defineProjection<UsageState>({
       ),
       inherited: z.object({ step: z.int(), beside: z.int(), total: usageSchema }).exactOptional(),
       turn: z.int(),
-      running: z
-        .object({
-          ...stepSchema,
-          estimate: estimateSchema,
-          isTold: z.literal(true).exactOptional(),
-        })
-        .exactOptional(),
+      running: runningStepSchema.exactOptional(),
     }),
   ),
   initial: { steps: [], total: noUsage, beside: [], turn: 0 },

@@ -67,6 +67,7 @@ import { check, code, name } from "../validation/index.ts";
 import { SessionLists, summaryKeeper } from "./reading/lists.ts";
 import {
   approvalsSchema,
+  billQuerySchema,
   consumeSchema,
   consumerNameSchema,
   deletionSchema,
@@ -76,11 +77,9 @@ import {
 import { subAgentRunner } from "./live/sub-agents.ts";
 import { SessionInbox } from "./elsewhere/inbox.ts";
 import type { Session } from "./api/session.ts";
-import {
-  SpendingLedger,
-  type LedgerOptions,
-  type SpendingLimits,
-} from "./figures/spending-ledger.ts";
+import { BillModel } from "./figures/bill-model.ts";
+import { SpendingLedger } from "./figures/spending-ledger.ts";
+import { billRows, type BillQuery, type BillRow } from "../context/index.ts";
 
 export class OpenRuntime implements Runtime {
   readonly log: EventLog;
@@ -90,12 +89,13 @@ export class OpenRuntime implements Runtime {
   readonly #options: RuntimeSettings;
   readonly #blobs: OpenedBlobs;
   readonly #mcp: OpenMcpServers | undefined;
+  readonly #bill: BillModel;
   readonly #liveSessions: LiveSessions;
   readonly #background: Background;
   readonly #resumes: Background;
   readonly #later: LaterMessages;
   /** `close` waits for it: it reads the log. */
-  readonly #resuming = new Unfinished();
+  readonly #reading = new Unfinished();
   #inbox: SessionInbox | undefined;
   readonly #closed = new AbortController();
   #unshare: () => Promise<void> = async () => {};
@@ -114,7 +114,17 @@ export class OpenRuntime implements Runtime {
     const { toolNames: taken } = agents;
     this.#mcp = openMcpServers(options.mcp, { clock: Date.now, ...options, onWarning, taken });
     const { clock = Date.now, timer = systemTimer, replayGate, limits } = options;
-    const ledger = openLedger({ log, agents, limits, clock });
+    const keys = ["tenant", ...(options.bill?.keys ?? []), ...Object.keys(limits?.perKey ?? {})];
+    const ready = (): Promise<void> => agents.ready();
+    this.#bill = new BillModel({
+      log,
+      keys: [...new Set(keys)].toSorted(),
+      prices: ({ agent }) => agents.prices(agent),
+      ready,
+      onWarning,
+    });
+    const spending = { log, bill: this.#bill, clock, ready, prices: agents.prices.bind(agents) };
+    const ledger = limits && new SpendingLedger({ ...spending, limits });
     const background = (this.#background = new Background({ timer, onWarning }));
     this.#resumes = new Background({ timer, onWarning, concurrency: RESUMED_AT_ONCE });
     this.#later = new LaterMessages({ live: () => this.#liveSessions, clock, timer, onWarning });
@@ -193,10 +203,20 @@ export class OpenRuntime implements Runtime {
     return await inbox(this.log, { where, now, onUnreadable: this.#warn });
   }
 
+  async bill(query: BillQuery = {}): Promise<readonly BillRow[]> {
+    check(billQuerySchema, query, "bill", { name: "query" });
+    const own = ownCopy(query);
+    this.#bill.assertNames("by", [own.by ?? []].flat());
+    this.#bill.assertNames("where", Object.keys(own.where ?? {}));
+    this.#liveSessions.assertOpen("any");
+    await this.#reading.add(this.#bill.caughtUp());
+    return billRows(this.#bill.cells(), own);
+  }
+
   async resumeAll(options: ResumeOptions = {}): Promise<ResumedSessions> {
     check(resumeSchema, options, "resumeAll", { name: "options" });
     this.#liveSessions.assertOpen("any");
-    return await this.#resuming.add(resumeSessions(this.#resumeHost(), ownCopy(options)));
+    return await this.#reading.add(resumeSessions(this.#resumeHost(), ownCopy(options)));
   }
 
   async delete(id: string, options: DeletionOptions = {}): Promise<DeletedWithBlobs> {
@@ -207,9 +227,9 @@ export class OpenRuntime implements Runtime {
   async deleteSessions(query: DeletionQuery): Promise<DeletedSessions> {
     check(deletionSchema, query, "deleteSessions", { name: "query" });
     const own = ownCopy(query);
-    const { forks, cancel } = own;
+    const { forks, cancel, bill } = own;
     return await deleteSessions(this.log, own, (session) =>
-      this.delete(session, defined({ forks, cancel })),
+      this.delete(session, defined({ forks, cancel, bill })),
     );
   }
 
@@ -267,6 +287,7 @@ export class OpenRuntime implements Runtime {
       log: this.log,
       blobs: this.#blobs.store,
       live: this.#liveSessions,
+      bill: this.#bill,
       background: this.#background,
       onWarning: this.#warn,
       give: (...given) => this.#sessions.give(...given),
@@ -283,34 +304,9 @@ export class OpenRuntime implements Runtime {
     this.#closed.abort(closed("any"));
     await this.#liveSessions.close();
     await this.#inbox?.settled();
-    for (const one of [this.#resuming, this.#resumes, this.#background]) await one.settled();
+    for (const one of [this.#reading, this.#resumes, this.#background]) await one.settled();
     await this.#consumers.close();
     await this.#mcp?.close();
     if (!hasLog(this.#options)) await this.log.close();
   }
-}
-
-// Opens the ledger of a runtime, with the prices of its agents.
-
-/** Undefined without limits. */
-function openLedger({
-  log,
-  agents,
-  limits,
-  clock,
-}: Pick<LedgerOptions, "log" | "clock"> & {
-  readonly agents: AgentRegistry;
-  readonly limits: SpendingLimits | undefined;
-}): SpendingLedger | undefined {
-  if (limits === undefined) return undefined;
-  return new SpendingLedger({
-    log,
-    limits,
-    clock,
-    prices: async ({ agent }) => {
-      const known = agents.known(agent);
-      await known?.catalogue.ready();
-      return known?.prices ?? {};
-    },
-  });
 }

@@ -56,13 +56,14 @@ export const deleteContract: readonly Promised[] = [
     async (log) => {
       await log.append("s", "none", [numbered(1)]);
       await log.append("t", "none", [numbered(1), numbered(2)]);
-      await log.delete("s", { by: "ann" });
+      const spent = { dollars: 0.5, of: [{ agent: "é", calls: 2 }] };
+      await log.delete("s", { by: "ann", spent });
       await log.delete("t");
       await log.delete("t", { by: "bob" });
       for (const by of ["a\0b", "\ud800"])
         await fails("INVALID_INPUT", () => log.delete("t", { by }));
       assert.deepEqual(await Array.fromAsync(log.deleted()), [
-        { session: "s", revision: 1, by: "ann" },
+        { session: "s", revision: 1, by: "ann", spent },
         { session: "t", revision: 2 },
       ]);
     },

@@ -83,6 +83,20 @@ export const lifetimeContract: readonly Promised[] = [
     },
   ],
   [
+    "keeps the latest snapshot over all sessions, and never an earlier one",
+    async (log) => {
+      const at = (position: number, state: string): Snapshot => ({ ...snapshot, position, state });
+      assert.equal(await log.loadSnapshot("", "history"), undefined);
+      await log.saveSnapshot("", at(7, "first"));
+      await Promise.all([log.saveSnapshot("", at(9, "é")), log.saveSnapshot("", at(8, "late"))]);
+      assert.deepEqual(await log.loadSnapshot("", "history"), at(9, "é"));
+      await log.saveSnapshot("", at(9, "again"));
+      assert.deepEqual(await log.loadSnapshot("", "history"), at(9, "again"));
+      assert.equal(await log.loadSnapshot("", "usage"), undefined);
+      assert.deepEqual(await Array.fromAsync(log.list()), []);
+    },
+  ],
+  [
     "keeps the last position of each consumer, if it keeps any",
     async ({ cursors }) => {
       if (cursors === undefined) return;

@@ -2,13 +2,10 @@
 
 import { describe, expect, it } from "vitest";
 import {
+  callsSince,
   leastCost,
-  nothingSpent,
   passedLimit,
-  spentBy,
-  spentSchema,
-  spentSince,
-  spentWithin,
+  periodOf,
 } from "../../src/context/spending/spending.ts";
 import { noUsage, type UsageState } from "../../src/projections/index.ts";
 
@@ -34,52 +31,36 @@ const usage: UsageState = {
     { kind: "compaction", turn: 0, time: first + DAY, usage: { ...noUsage, inputTokens: 5e6 } },
   ],
 };
-const spent = spentBy(usage, known);
 
 describe("what was spent", () => {
-  it("is all of steps, retries and summaries, by the day of each call, in order", () => {
-    expect(spent).toEqual({
-      total: { tokens: 14e6, dollars: 12 },
-      days: [
-        { day: "2026-01-31", tokens: 5e6, dollars: 7 },
-        { day: "2026-02-01", tokens: 9e6, dollars: 5 },
-      ],
-    });
-    expect(spentSchema.parse(structuredClone(spent))).toEqual(spent);
-    expect(spentBy(none, known)).toEqual(nothingSpent);
-    expect(nothingSpent).toEqual({ total: { tokens: 0, dollars: 0 }, days: [] });
+  it("is all of steps, retries and summaries, each at its time and price", () => {
+    expect(callsSince(undefined, usage, known)).toEqual([
+      { time: first, tokens: 2e6, dollars: 3 },
+      { time: first + DAY, tokens: 4e6, dollars: 5 },
+      { time: first + 1000, tokens: 3e6, dollars: 4 },
+      { time: first + DAY, tokens: 5e6, dollars: 0 },
+    ]);
+    expect(callsSince(undefined, none, known)).toEqual([]);
   });
 
   it("is the session's own: what a fork shares belongs to its source", () => {
     const fork = { ...usage, inherited: { step: 1, beside: 1, total: noUsage } };
-    expect(spentBy(fork, known).total).toEqual({ tokens: 9e6, dollars: 5 });
+    const tokens = callsSince(undefined, fork, known).map((call) => call.tokens);
+    expect(tokens).toEqual([4e6, 5e6]);
   });
 
-  it("is the same when it goes on from what was spent before, and each call is priced once", () => {
+  it("since an earlier usage is that of the later calls", () => {
     const before = { ...usage, steps: usage.steps.slice(0, 1), beside: usage.beside.slice(0, 1) };
-    const earlier = { usage: before, spent: spentBy(before, known) };
-    expect(spentSince(earlier, usage, known)).toEqual(spent);
-    expect(spentSince({ usage, spent }, usage, known)).toEqual(spent);
+    const tokens = callsSince(before, usage, known).map((call) => call.tokens);
+    expect(tokens).toEqual([4e6, 5e6]);
+    expect(callsSince(usage, usage, known)).toEqual([]);
   });
 
   it("is within a day or a month of UTC, or ever", () => {
-    expect(spentWithin(spent, undefined, 0)).toEqual(spent.total);
-    expect(spentWithin(spent, "day", first)).toEqual({ tokens: 5e6, dollars: 7 });
-    expect(spentWithin(spent, "day", first + 11 * 3_600_000)).toEqual({ tokens: 5e6, dollars: 7 });
-    expect(spentWithin(spent, "day", first + 2 * DAY)).toEqual({ tokens: 0, dollars: 0 });
-    expect(spentWithin(spent, "month", first + 20 * DAY)).toEqual({ tokens: 9e6, dollars: 5 });
-    expect(spentWithin(spent, "month", first)).toEqual({ tokens: 5e6, dollars: 7 });
-  });
-
-  it("has its last 62 days, so that a month is whole, and the total of all", () => {
-    const steps = Array.from({ length: 70 }, (_, day) => ({
-      step: day + 1,
-      ...entry(first + day * DAY, 0),
-    }));
-    const long = spentBy({ ...none, steps }, known);
-    expect(long.days).toHaveLength(62);
-    expect(long.days.at(-1)?.day).toBe("2026-04-10");
-    expect(long.total.tokens).toBe(70e6);
+    expect(periodOf("day", first)).toBe("2026-01-31");
+    expect(periodOf("day", first + 11 * 3_600_000)).toBe("2026-01-31");
+    expect(periodOf("month", first + DAY)).toBe("2026-02");
+    expect(periodOf(undefined, first)).toBe("");
   });
 });
 

@@ -12,7 +12,7 @@ import { openPostgresLog } from "../../src/store/postgres/index.ts";
 import { gate, scriptedModel } from "../../src/models/index.ts";
 import { verifySession } from "../../src/archive/verify/index.ts";
 import { nothing } from "../runtime/tools.ts";
-import { call } from "../support/script.ts";
+import { call, saying } from "../support/script.ts";
 import { installedPostgres, startPglite, startPostgres } from "../support/postgres-server.ts";
 import { runSql } from "../support/run-sql.ts";
 
@@ -96,6 +96,39 @@ it("sends the commands of an encrypted session to the process that runs it, and 
   expect(JSON.stringify((await fork.view()).history)).toContain("Again.");
   expect((await verifySession(second.log, "s")).problems).toEqual([]);
   await second.close();
+  await Promise.all([one.close(), two.close()]);
+});
+
+it("keeps a limit over the sessions of a key for two processes together, up to one call of each", async () => {
+  const schema = `r${schemas++}`;
+  const [one, two] = [await open(schema), await open(schema)];
+  const usage = {
+    inputTokens: { total: 1000, noCache: 1000, cacheRead: 0, cacheWrite: 0 },
+    outputTokens: { total: 100, text: 100, reasoning: 0 },
+  };
+  const model = scriptedModel(() => ({ ...saying("Done."), usage }));
+  const limits = { perKey: { tenant: { tokens: 5500 } } };
+  const spends = async (log: EventLog, name: string): Promise<void> => {
+    await using runtime = await createRuntime({ log, agent: { model }, limits });
+    for (let turn = 1; ; turn++) {
+      const session = await runtime.session(`${name}${turn}`, { metadata: { tenant: "t" } });
+      const { finishReason } = await (await session.send("Go.")).result;
+      if (finishReason === "out-of-budget") return;
+    }
+  };
+  await Promise.all([spends(one, "a"), spends(two, "b")]);
+  expect(model.calls.length).toBeGreaterThanOrEqual(5);
+  expect(model.calls.length).toBeLessThanOrEqual(7);
+  await using asks = await createRuntime({ log: two, agent: { model } });
+  const [{ calls } = { calls: 0 }] = await asks.bill({ where: { tenant: "t" } });
+  expect(calls).toBe(model.calls.length);
+  await asks.delete("a1");
+  await using again = await createRuntime({
+    log: one,
+    agent: { model },
+    bill: { keys: ["other"] },
+  });
+  expect((await again.bill({ by: "tenant" }))[0]?.calls).toBe(calls);
   await Promise.all([one.close(), two.close()]);
 });
 

@@ -4,6 +4,7 @@
  */
 
 import {
+  defined,
   eventLine,
   TurnlogError,
   type EventLog,
@@ -88,9 +89,22 @@ class Copying {
   }
 
   async #deletions(): Promise<void> {
-    for await (const { session, by } of this.#from.deleted()) {
-      if ((await this.#to.revision(session)) === 0) continue;
-      await this.#to.delete(session, { forks: "copy", ...(by === undefined ? {} : { by }) });
+    for await (const { session, by, spent } of this.#from.deleted()) {
+      const isThere = (await this.#to.revision(session)) > 0;
+      if (!isThere && (spent === undefined || !(await this.#named(session)))) continue;
+      await this.#to.delete(session, { forks: "copy", ...defined({ by, spent }) });
+    }
+  }
+
+  /** Creates a session to delete it: what it had spent stays with its name. False if it is deleted already. */
+  async #named(session: string): Promise<boolean> {
+    try {
+      const event = { type: "session.closed", time: 0, data: {} } as const;
+      await this.#to.append(session, "none", [event], { origin: "copied" });
+      return true;
+    } catch (error) {
+      if (TurnlogError.isInstance(error) && error.code === "SESSION_DELETED") return false;
+      throw error;
     }
   }
 

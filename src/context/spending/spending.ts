@@ -1,7 +1,6 @@
 /** The spending of sessions by day, and its limits. Pure. */
 
-import { z } from "zod";
-import type { EventBody, ModelName, TokenUsage } from "../../events/index.ts";
+import type { EventBody, ModelName } from "../../events/index.ts";
 import { ownBeside, ownSteps, type UsageState } from "../../projections/index.ts";
 import { callCost, type KnownLimits } from "../models/model-limits.ts";
 
@@ -20,84 +19,41 @@ export interface Amount {
   readonly dollars: number;
 }
 
-/** What a session has spent itself: in total, and on its last days. */
-export interface Spent {
-  readonly total: Amount;
-  /** By UTC day (`2026-01-31`), ascending. */
-  readonly days: readonly (Amount & { readonly day: string })[];
-}
-
-/** Enough for a month, whichever day it is. */
-const DAYS_KEPT = 62;
-
-interface Call {
-  readonly model?: ModelName;
+/** A call with what it cost; a price that is not known counts as 0. */
+export interface PricedCall extends Amount {
   readonly time: number;
-  readonly usage: TokenUsage;
 }
 
-export const nothingSpent: Spent = { total: { tokens: 0, dollars: 0 }, days: [] };
+export const nothing: Amount = { tokens: 0, dollars: 0 };
 
-export const spentSchema: z.ZodType<Spent> = z.object({
-  total: z.object({ tokens: z.number(), dollars: z.number() }),
-  days: z.array(z.object({ day: z.string(), tokens: z.number(), dollars: z.number() })),
-});
-
-/** What a session has spent by its usage, with the prices at the time of each call. */
-export function spentBy(usage: UsageState, known: KnownLimits): Spent {
-  const calls = [...ownSteps(usage), ...ownBeside(usage)];
-  return withCalls(
-    nothingSpent,
-    calls.toSorted((one, other) => one.time - other.time),
-    known,
-  );
-}
-
-/** The same, from what was spent at an earlier usage of the session: each call is priced once. */
-export function spentSince(
-  before: { readonly usage: UsageState; readonly spent: Spent },
+/** What a session itself has spent since an earlier usage, with the prices at the time of each call. */
+export function callsSince(
+  before: UsageState | undefined,
   usage: UsageState,
   known: KnownLimits,
-): Spent {
-  const { steps, beside } = before.usage;
-  const calls = [...usage.steps.slice(steps.length), ...usage.beside.slice(beside.length)];
-  return withCalls(before.spent, calls, known);
+): readonly PricedCall[] {
+  const calls =
+    before === undefined
+      ? [...ownSteps(usage), ...ownBeside(usage)]
+      : [...usage.steps.slice(before.steps.length), ...usage.beside.slice(before.beside.length)];
+  return calls.map(({ model, time, usage: used }) => ({
+    time,
+    tokens: used.inputTokens + used.outputTokens,
+    dollars: (model && callCost(model, used, time, known)) ?? 0,
+  }));
 }
 
-function withCalls(spent: Spent, calls: readonly Call[], known: KnownLimits): Spent {
-  return calls.reduce((sum, { model, time, usage: used }) => {
-    const dollars = model === undefined ? undefined : callCost(model, used, time, known);
-    return withCall(sum, time, { tokens: tokensOf(used), dollars: dollars ?? 0 });
-  }, spent);
-}
-
-function withCall({ total, days }: Spent, time: number, call: Amount): Spent {
-  const day = dayOf(time);
-  const last = days.at(-1);
-  const kept = last?.day === day ? days.slice(0, -1) : days;
-  const today = { day, ...add(last?.day === day ? last : nothingSpent.total, call) };
-  return { total: add(total, call), days: [...kept, today].slice(-DAYS_KEPT) };
-}
-
-/** What was spent in the period of a time. */
-export function spentWithin({ total, days }: Spent, per: Budget["per"], time: number): Amount {
-  if (per === undefined) return total;
-  const period = dayOf(time).slice(0, per === "day" ? 10 : 7);
-  return days.reduce(
-    (sum, { day, ...amount }) => (day.startsWith(period) ? add(sum, amount) : sum),
-    nothingSpent.total,
-  );
+/** What the days of the period of a time begin with: nothing for all time. */
+export function periodOf(per: Budget["per"], time: number): string {
+  return per === undefined ? "" : dayOf(time).slice(0, per === "day" ? 10 : 7);
 }
 
 export function add(one: Amount, other: Amount): Amount {
   return { tokens: one.tokens + other.tokens, dollars: one.dollars + other.dollars };
 }
 
-function tokensOf({ inputTokens, outputTokens }: TokenUsage): number {
-  return inputTokens + outputTokens;
-}
-
-function dayOf(time: number): string {
+/** The UTC day of a time, as `2026-01-31`. */
+export function dayOf(time: number): string {
   return new Date(time).toISOString().slice(0, 10);
 }
 
@@ -122,7 +78,7 @@ export function leastCost(
 type Reached = NonNullable<EventBody<"turn.limit-reached">["data"]["budget"]>;
 
 /**
- * The limit that a call would exceed; undefined if it may be made. `of`: `session`, or a key of the metadata.
+ * The limit that a call would exceed; undefined if it may be made. `of`: `turn`, `session`, or a key of the metadata.
  */
 export function passedLimit(
   of: string,

@@ -77,6 +77,8 @@ export interface DeleteOptions {
   readonly forks?: "refuse" | "copy";
   /** The name of the person who deletes it. {@link EventLog.deleted} tells it. */
   readonly by?: string;
+  /** What the session had spent. {@link EventLog.deleted} tells it. */
+  readonly spent?: JsonValue;
 }
 
 /** The result of a deletion. */
@@ -91,11 +93,12 @@ export interface Deleted {
   readonly erased: boolean;
 }
 
-/** A deleted session. Only its name and length are kept, and the name of the person who deleted it. */
+/** A deleted session. Only its name and length are kept, who deleted it, and what it had spent. */
 export interface DeletedSession {
   readonly session: string;
   readonly revision: number;
   readonly by?: string;
+  readonly spent?: JsonValue;
 }
 
 /** Options of {@link EventLog.append}. */
@@ -221,6 +224,10 @@ export interface EventLog extends AsyncDisposable {
    */
   onChange?(listener: (session: string) => void): Disposable;
 
+  /**
+   * With an empty name instead of a session's, the snapshot is one over all sessions at a global position. One of
+   * these with an earlier position never replaces one with a later.
+   */
   saveSnapshot(session: string, snapshot: Snapshot): Promise<void>;
   /** The stored snapshot of a projection, if it can be read. A fork may get its source's. */
   loadSnapshot(session: string, projection: string): Promise<Snapshot | undefined>;

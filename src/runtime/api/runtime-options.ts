@@ -119,13 +119,19 @@ interface RunOptions {
    */
   readonly resume?: "all";
   /**
-   * Limits on spending: for each session, and for all sessions together that share a value in their metadata.
+   * Limits on spending: for each turn, for each session, and for all sessions together that share a value in their
+   * metadata.
    * They are checked before each model call against the tokens of its prompt, so one reply may exceed a limit.
    * Default: no limits.
    * @example
    * const limits = { session: { tokens: 2_000_000 }, perKey: { userId: { dollars: 5, per: "day" } } };
    */
   readonly limits?: SpendingLimits;
+  /**
+   * Keys of the metadata that `runtime.bill` sums by, besides `tenant` and those of `limits.perKey`. Their values stay
+   * in the store in plain text, of encrypted and of deleted sessions too, as do the names of senders.
+   */
+  readonly bill?: { readonly keys: readonly string[] };
   /** How often one turn may continue after its process died, with `continue`. Default 3. */
   readonly maxRecoveries?: number;
   /**

@@ -33,7 +33,7 @@ import {
   nameOf,
   schemaOfSdk,
 } from "../../agent/index.ts";
-import type { Budget } from "../../context/index.ts";
+import type { BillQuery, Budget } from "../../context/index.ts";
 import type { AttachmentOptions, BlobOptions } from "../../media/index.ts";
 import type { HttpMcpServer, McpServers, StdioMcpServer } from "../../mcp/index.ts";
 import type {
@@ -81,6 +81,21 @@ export const resumeSchema: z.ZodType = optionsOf<ResumeOptions>(
   { concurrency: several, where: metadataSchema },
   {},
 );
+const day = thing(
+  "a UTC day, as 2026-01-31",
+  (value) => typeof value === "string" && /^\d{4}-\d\d-\d\d$/.test(value),
+);
+export const billQuerySchema: z.ZodType = optionsOf<BillQuery>(
+  {
+    by: thing("a name or a list of them", (value) =>
+      [value].flat().every((one) => typeof one === "string"),
+    ),
+    from: day,
+    to: day,
+    where: metadataSchema,
+  },
+  {},
+);
 const globalPosition = thing(
   "a global position, which is a whole number from 1 on",
   (value) => z.int().min(1).safeParse(value).success,
@@ -96,6 +111,7 @@ export const deletionSchema: z.ZodType = optionsOf<DeletionQuery>(
     where: metadataSchema,
     forks: oneOf("refuse", "copy"),
     cancel: flag,
+    bill: oneOf("keep", "forget"),
     dryRun: flag,
   },
   {},
@@ -145,6 +161,10 @@ const budgetSchema = optionsOf<Budget>(
 
 const limitsSchema = optionsOf<SpendingLimits>(
   {
+    turn: optionsOf<NonNullable<SpendingLimits["turn"]>>(
+      { tokens: amount, dollars: amount },
+      {},
+    ).and(withOneOf("tokens", "dollars")),
     session: budgetSchema,
     perKey: named(budgetSchema).and(
       thing(
@@ -157,7 +177,12 @@ const limitsSchema = optionsOf<SpendingLimits>(
     ),
   },
   {},
-).and(withOneOf("session", "perKey"));
+).and(withOneOf("turn", "session", "perKey"));
+
+const keysOfMetadata = thing(
+  "a list of keys of metadata",
+  (value) => Array.isArray(value) && value.every((key) => typeof key === "string" && key !== ""),
+);
 
 const schema = optionsOf<AnyRuntime>(
   {
@@ -191,11 +216,8 @@ const schema = optionsOf<AnyRuntime>(
     limits: limitsSchema,
     maxRecoveries: many,
     hashChain: flag,
-    indexed: thing(
-      "a list of keys of metadata",
-      (value) =>
-        Array.isArray(value) && value.every((key) => typeof key === "string" && key !== ""),
-    ),
+    bill: optionsOf<NonNullable<RuntimeSettings["bill"]>>({}, { keys: keysOfMetadata }),
+    indexed: keysOfMetadata,
     metadataSchema: schemaOfSdk,
     attachments: optionsOf<AttachmentOptions>(
       {
@@ -254,9 +276,11 @@ function isEvents(value: unknown): boolean {
 }
 
 /** An object without both has no effect. */
-function withOneOf(one: string, other: string): z.ZodType {
-  return thing(`an object with \`${one}\` or \`${other}\``, (value) =>
-    [one, other].some((key) => Reflect.get(Object(value), key) !== undefined),
+function withOneOf(...keys: readonly string[]): z.ZodType {
+  const named = keys.map((key) => `\`${key}\``);
+  const last = named.pop();
+  return thing(`an object with ${named.join(", ")} or ${last}`, (value) =>
+    keys.some((key) => Reflect.get(Object(value), key) !== undefined),
   );
 }
 
@@ -269,7 +293,7 @@ export function checkedOptions(options: RuntimeOptions): RuntimeSettings {
   check(schema, options, "createRuntime");
   const { testing = {}, agent: _agent, agents: _agents, ...given } = options;
   checkPlace(given);
-  const { attachments, blobs, limits, mcp } = given;
+  const { attachments, bill, blobs, limits, mcp } = given;
   const { clock, random, newId } = testing;
   return {
     ...given,
@@ -279,6 +303,7 @@ export function checkedOptions(options: RuntimeOptions): RuntimeSettings {
     ...(blobs && { blobs: { ...blobs } }),
     ...(mcp && { mcp: ownCopy(mcp) }),
     ...(limits && { limits: ownCopy(limits) }),
+    ...(bill && { bill: ownCopy(bill) }),
     ...(clock && {
       clock: answering("testing.clock", clock, Number.isFinite, "a number of epoch milliseconds"),
     }),

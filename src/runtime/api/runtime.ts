@@ -19,6 +19,7 @@ import type {
   RedactOptions,
 } from "../../archive/index.ts";
 import type { DeletionOptions } from "../../commands/index.ts";
+import type { BillQuery, BillRow } from "../../context/index.ts";
 import type { Consumer, ConsumeOptions, ConsumerHandler } from "./consumers.ts";
 import type { Session } from "./session.ts";
 import type {
@@ -130,9 +131,19 @@ export interface Runtime<Events extends EventSchemas = EventSchemas> extends Asy
    */
   approvals(options?: ApprovalsOptions): Promise<readonly WaitingQuestion[]>;
   /**
+   * What all sessions of the store have spent, those of sub-agents and deleted ones included, the dearest first. It
+   * reads stored sums and the events behind them. A fork pays its own part.
+   * @example
+   * const [dearest] = await runtime.bill({ by: "model", from: "2026-11-01" });
+   * console.log(dearest?.of["model"], dearest?.dollars);
+   * @throws TurnlogError `INVALID_INPUT`, `RUNTIME_CLOSED`
+   */
+  bill(query?: BillQuery): Promise<readonly BillRow[]>;
+  /**
    * Deletes a session permanently: events, snapshots, its row in the list, and the blobs that no other session
    * uses. Its name cannot be used again. `forks: "copy"` first copies the shared events into its forks;
-   * `cancel: true` first ends its turn, in whatever process it runs and whatever it waits for.
+   * `cancel: true` first ends its turn, in whatever process it runs and whatever it waits for. What it spent stays in
+   * `bill`, by day, agent, model and the other values, unless you pass `bill: "forget"`.
    * @throws TurnlogError `SESSION_NOT_FOUND`, `SESSION_HAS_FORKS` (`details.forks` names them),
    * `COMMAND_REFUSED` while a turn runs or waits and `cancel` is not set, `RUNTIME_CLOSED`, and what
    * `EventLog.delete` throws

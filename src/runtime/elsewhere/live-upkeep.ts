@@ -11,6 +11,7 @@ import {
 import { deletedSchema, deleteSession, type DeletedWithBlobs } from "../../media/index.ts";
 import { childrenOf, waitsForAnswer } from "../../state/index.ts";
 import type { Background } from "../../shared/index.ts";
+import type { BillModel } from "../figures/bill-model.ts";
 import type { LiveSession } from "../live/live-session.ts";
 import type { LiveSessions } from "../live/live-sessions.ts";
 
@@ -18,6 +19,7 @@ export interface UpkeepHost {
   readonly log: EventLog;
   readonly blobs: BlobStore | undefined;
   readonly live: LiveSessions;
+  readonly bill: BillModel;
   readonly background: Background;
   readonly onWarning: (error: TurnlogError) => void;
   /** Gives a command to a session, wherever it runs. */
@@ -67,7 +69,7 @@ export async function deleteLive(
 async function deletePassive(
   session: string,
   options: DeletionOptions,
-  { log, blobs, live, background, onWarning, give }: UpkeepHost,
+  { log, blobs, live, bill, background, onWarning, give }: UpkeepHost,
   tell?: (deleted: DeletedWithBlobs) => Promise<void>,
 ): Promise<DeletedWithBlobs> {
   live.forget(session);
@@ -76,12 +78,15 @@ async function deletePassive(
     const deleted = deletedSchema.parse(await give(child, deletion, [options]));
     children.push(...deleted.children, child);
   }
-  const { cancel: _, ...stored } = options;
+  const { forks, by, bill: kept = "keep" } = options;
+  const spent = kept === "keep" ? await bill.left(session) : undefined;
+  const stored = defined({ forks, by, spent });
   const deleted = await deleteSession(log, blobs, session, stored, (why, collect) => {
     if (collect === undefined) return onWarning(why);
     const work = async (): Promise<void> => void (await collect());
     void background.run(work, () => why);
   });
+  if (kept === "forget") await bill.forget();
   const result = { ...deleted, children };
   await tell?.(result);
   return result;

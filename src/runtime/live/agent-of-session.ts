@@ -51,7 +51,8 @@ function withName(prepared: PreparedAgent, name: string | undefined): PreparedAg
   return { ...prepared, description: { ...prepared.description, name } };
 }
 
-function lateCatalogue(own: ModelCatalogue | undefined): LateCatalogue {
+/** The shipped catalogue, unless there is another. */
+export function lateCatalogue(own?: ModelCatalogue): LateCatalogue {
   let loaded = own && guardedCatalogue(own);
   let loading: Promise<void> | undefined;
   return {

@@ -15,7 +15,8 @@ import { check, nearestName } from "../../validation/index.ts";
 import type { AgentChanges } from "../../commands/index.ts";
 import { checkToolNames } from "../api/named-tools.ts";
 import type { AgentFor, AgentOptions, SessionIdentity } from "../api/runtime-options.ts";
-import { SessionAgent } from "./agent-of-session.ts";
+import type { KnownLimits, ModelLimits } from "../../context/index.ts";
+import { lateCatalogue, SessionAgent } from "./agent-of-session.ts";
 
 /** The names that a session's agent is found by. */
 export interface AgentNames {
@@ -72,9 +73,39 @@ export class AgentRegistry {
   /** A cache: the agent of a tool is prepared once for all its sessions. */
   readonly #ofTools = new WeakMap<Agent, Promise<SessionAgent>>();
 
+  /** What the agents so far say of prices, by model. */
+  readonly #limits: Record<string, ModelLimits> = {};
+  #catalogue = lateCatalogue();
+
   constructor(agents: Agents, servers: McpServers | undefined) {
     this.#agents = agents;
     this.#servers = servers;
+    if (agents.kind === "one") this.#met(agents.agent);
+    if (agents.kind === "named") for (const agent of agents.agents.values()) this.#met(agent);
+  }
+
+  /** The prices for sessions that are not live, by the name of their agent, after {@link ready}. */
+  prices(name: string | undefined): KnownLimits {
+    const own = this.known(name)?.prices;
+    const overrides = { ...this.#limits, ...own?.overrides };
+    return { catalogue: own?.catalogue ?? this.#catalogue, overrides };
+  }
+
+  /** Resolves when the catalogues are loaded. */
+  async ready(): Promise<void> {
+    const agents = this.#agents;
+    const one = agents.kind === "one" ? [agents.agent] : [];
+    const all = agents.kind === "named" ? [...agents.agents.values()] : one;
+    await Promise.all(
+      [this.#catalogue, ...all.map((own) => own.catalogue)].map((own) => own.ready()),
+    );
+  }
+
+  /** A session that is not live may have had any agent, such as that of a tool. */
+  #met(agent: SessionAgent): SessionAgent {
+    Object.assign(this.#limits, agent.prices.overrides);
+    if (agent.given.context?.catalogue !== undefined) this.#catalogue = agent.catalogue;
+    return agent;
   }
 
   /** The names of the tools of all agents that are known before a session is opened. */
@@ -96,7 +127,9 @@ export class AgentRegistry {
     const known = this.#ofTools.get(agent);
     if (known !== undefined) return await known;
     checkToolNames(agent, this.#servers, who);
-    const made = prepareAgent(agent).then((prepared) => new SessionAgent(agent, prepared));
+    const made = prepareAgent(agent).then((prepared) =>
+      this.#met(new SessionAgent(agent, prepared)),
+    );
     this.#ofTools.set(agent, made);
     return await made;
   }
@@ -160,7 +193,7 @@ export class AgentRegistry {
     check(agentSchema, given, who, { name: "agent" });
     // With new tools alone the policies stay: calls in the shared history may need them.
     if (other !== undefined) checkToolNames(given, this.#servers, who);
-    return new SessionAgent(given, await prepareAgent(given), base.name);
+    return this.#met(new SessionAgent(given, await prepareAgent(given), base.name));
   }
 
   /** Runs a session by this agent while the runtime is open. */
@@ -182,7 +215,7 @@ export class AgentRegistry {
     check(agentSchema, answer, who, { name: "agent", session: session.id });
     checkToolNames(answer, this.#servers, who);
     const given = heldAgent(answer);
-    return new SessionAgent(given, await prepareAgent(given));
+    return this.#met(new SessionAgent(given, await prepareAgent(given)));
   }
 }
 

@@ -161,7 +161,7 @@ async function activateClaimed(
     parent ?? summary.agentFrom,
     continues,
   );
-  await host.ledger?.load(session, parent);
+  await ledger?.load(session, parent);
   const { prepared, catalogue } = agent;
   const watchers = new Watchers();
   const blobs = new SessionBlobs({
@@ -201,6 +201,7 @@ async function activateClaimed(
       recordedPreparation: options.recordedPreparation,
       recordedTexts: options.recordedTexts,
       limitReached: limitReached(agent, host),
+      readSpending: () => readSpending(actor, host),
       onFailure: (error) => {
         host.onFailure(actor, claim);
         watchers.fail(error);
@@ -220,7 +221,6 @@ async function activateClaimed(
       kept,
       due,
       onWarning,
-      ...(ledger && { others: (position) => ledger.save(session, position) }),
     }),
     isActive: false,
   };
@@ -251,6 +251,23 @@ function limitReached(
   if (ledger === undefined) return undefined;
   return (recorder, model, promptTokens) =>
     ledger.limitReached(recorder, { model, promptTokens }, agent.prices);
+}
+
+/** What other sessions have spent, if a limit counts them. Undefined: none does. */
+function readSpending(
+  actor: SessionActor,
+  { ledger, onWarning, options: { recordedLimit } }: ActivationHost,
+): Promise<void> | undefined {
+  if (recordedLimit !== undefined || ledger?.readsOthers !== true) return undefined;
+  // The session's own calls are read from the log too.
+  return actor
+    .durable()
+    .then(() => ledger.read())
+    .catch((cause: unknown) => {
+      if (actor.failure !== undefined) return;
+      const what = `What other sessions have spent could not be read: the limits of session ${actor.session} count what was known before.`;
+      onWarning(new TurnlogError("LOG_FAILED", what, { session: actor.session, cause }));
+    });
 }
 
 /** Records the agent: of a new session always, of an old one only if the agent or its name has changed. */

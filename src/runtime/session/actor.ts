@@ -65,6 +65,7 @@ export interface SessionActorOptions {
   readonly recordedTexts: RecordedTexts | undefined;
   /** The event that ends the turn if its next call would pass a limit of spending. */
   readonly limitReached: LimitReached | undefined;
+  readonly readSpending: () => Promise<void> | undefined;
   readonly blobs: SessionBlobs;
   readonly chain: SessionChain | undefined;
   /** Called once when the log refuses an event. The actor cannot be used afterwards. */

@@ -28,7 +28,7 @@ export interface SessionEffectsOptions
     AttemptOptions,
     Omit<RunningTurnOptions, "agent">,
     Pick<RunningAgentOptions, "catalogue">,
-    Pick<StepBoundaryOptions, "recordedPreparation"> {
+    Pick<StepBoundaryOptions, "recordedPreparation" | "readSpending"> {
   readonly limitReached: LimitReached | undefined;
   /** Given in a replay: the recorded texts that follow a position. */
   readonly recordedTexts: RecordedTexts | undefined;

@@ -31,8 +31,6 @@ export interface SnapshotWriterOptions {
   /** Later states to store, oldest first: the activation folded past them. */
   readonly due: readonly SessionState[];
   readonly onWarning: (error: TurnlogError) => void;
-  /** Stores what others keep of the session up to a position. */
-  readonly others?: (position: number) => Promise<void>;
 }
 
 export class SnapshotWriter {
@@ -81,7 +79,6 @@ export class SnapshotWriter {
       if (moment === "step.started") return;
       const { name: projection, version } = sessionSummary;
       await log.saveSnapshot(session, { projection, version, position, state: toJson(summary) });
-      await this.#options.others?.(position);
     });
   }
 

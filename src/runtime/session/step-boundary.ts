@@ -33,6 +33,8 @@ export interface StepBoundaryOptions {
   readonly turn: RunningTurn;
   readonly prepared: () => PreparedAgent;
   readonly recordedPreparation: RecordedPreparation | undefined;
+  /** Reads what limits of spending count besides the session itself. Undefined if none does. */
+  readonly readSpending: () => Promise<void> | undefined;
   /** Resolves when the callbacks of the steps before have answered. */
   readonly callbacks: () => Promise<void>;
   /** Calls `onStart` if the turn has not begun for the callbacks. */
@@ -99,11 +101,27 @@ export class StepBoundary {
     this.#deliver();
     const preparing = this.#prepare();
     if (preparing !== undefined)
-      return preparing.then((prepared) => {
-        if (prepared !== undefined) begin(prepared);
-      });
-    begin(this.#agent);
-    return undefined;
+      return preparing.then((prepared) =>
+        prepared === undefined ? undefined : this.#begin(begin, prepared),
+      );
+    return this.#begin(begin, this.#agent);
+  }
+
+  #begin(
+    begin: (prepared: PreparedAgent) => void,
+    prepared: PreparedAgent,
+  ): Promise<void> | undefined {
+    const reading = this.#options.readSpending();
+    if (reading === undefined) {
+      begin(prepared);
+      return undefined;
+    }
+    return this.#atOnePlace(async () => {
+      await reading;
+      return () => {
+        begin(prepared);
+      };
+    });
   }
 
   /**

@@ -78,7 +78,15 @@ const whoever = thing<string>(
   "a text that is not empty, without characters that are half of a pair or zero",
   (value) => typeof value === "string" && /^[^\0]+$/.test(value) && value.isWellFormed(),
 );
-const deleteSchema = optionsOf<DeleteOptions>({ forks: oneOf("refuse", "copy"), by: whoever }, {});
+const deleteSchema = optionsOf<DeleteOptions>(
+  { forks: oneOf("refuse", "copy"), by: whoever, spent: anything },
+  {},
+);
+
+/** Those over all sessions have an empty name. */
+function snapshotName(session: string): string {
+  return session === "" ? "" : parseSessionId(session);
+}
 
 /** Makes a log of an engine. */
 export function checkedLog(engine: Engine): EventLog {
@@ -217,12 +225,12 @@ export class CheckedLog implements EventLog {
     const { snapshots } = this.#engine;
     if (snapshots === undefined) return;
     check(snapshotSchema, snapshot, "saveSnapshot", { name: "snapshot", session });
-    await this.#work(snapshots.save(parseSessionId(session), snapshot));
+    await this.#work(snapshots.save(snapshotName(session), snapshot));
   }
 
   async loadSnapshot(session: string, projection: string): Promise<Snapshot | undefined> {
     this.assertOpen();
-    return await this.#engine.snapshots?.load(parseSessionId(session), projection);
+    return await this.#engine.snapshots?.load(snapshotName(session), projection);
   }
 
   async loadSnapshots(

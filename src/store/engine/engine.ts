@@ -91,7 +91,7 @@ export interface Others {
   watch(changed: (sessions?: readonly string[]) => Promise<void>): Disposable;
 }
 
-/** Stored states of projections: a cache. */
+/** Stored states of projections: a cache. Those over all sessions come under an empty name. */
 export interface Snapshots {
   save(session: string, snapshot: Snapshot): Promise<void>;
   load(session: string, projection: string): Promise<Snapshot | undefined>;

@@ -181,8 +181,21 @@ export class LevelEngine implements Engine {
 
   #storedSnapshots(): Snapshots {
     const reader = new SnapshotReader(this.database);
+    let saving: Promise<unknown> = Promise.resolve();
+    const saveOfAll = async (snapshot: Snapshot): Promise<void> => {
+      const stored = await reader.read("", snapshot.projection);
+      if (stored !== undefined && stored.position > snapshot.position) return;
+      const { key, row } = snapshotRow("", snapshot);
+      await this.committer.write((rows) => rows.put(key, row));
+    };
     return {
       save: async (session, snapshot) => {
+        if (session === "") {
+          // One after another: each looks at what the one before has written.
+          const saved = saving.then(() => saveOfAll(snapshot));
+          saving = saved.catch(() => {});
+          return await saved;
+        }
         const { key, row } = snapshotRow(session, snapshot);
         let head = this.#heads.unlocked(session);
         for (; head === undefined; head = this.#heads.unlocked(session)) {
@@ -193,6 +206,7 @@ export class LevelEngine implements Engine {
         await this.committer.write((rows) => rows.put(key, row));
       },
       load: async (session, projection) => {
+        if (session === "") return await reader.read("", projection);
         const { committed, link } = await this.#heads.load(session);
         for await (const { owner, to } of this.#lineage.of(session, link, committed)) {
           const snapshot = await reader.read(owner, projection, to);

@@ -32,7 +32,7 @@ import { PostgresBlobs } from "./blobs/postgres-blobs.ts";
 import { databaseFailure, retrying } from "./database/failures.ts";
 import { parseRows, position, type Sql, type SqlPool } from "./database/rows.ts";
 import { Heads } from "./heads/heads.ts";
-import type { Head } from "./heads/stored-sessions.ts";
+import { unknownSession, type Head } from "./heads/stored-sessions.ts";
 import { Claims } from "./nodes/claims.ts";
 import { Hints } from "./nodes/hints.ts";
 import { Commands } from "./nodes/inbox.ts";
@@ -265,14 +265,14 @@ export class PostgresEngine implements Engine {
     const [sql, schema] = [this.#sql, this.#schema];
     return {
       save: async (session, snapshot) => {
-        const stored = await this.#heads.stored(session);
+        const stored = session === "" ? unknownSession : await this.#heads.stored(session);
         await this.#try(`Saving a snapshot of ${session}`, () =>
           saveSnapshot(sql, schema, session, stored, snapshot),
         );
       },
       load: async (session, projection) => {
-        const stored = await this.#heads.stored(session);
-        if (stored.revision === 0) return undefined;
+        const stored = session === "" ? unknownSession : await this.#heads.stored(session);
+        if (stored.revision === 0 && session !== "") return undefined;
         return await this.#try(`Reading a snapshot of ${session}`, () =>
           loadSnapshot(sql, schema, session, stored, projection),
         );

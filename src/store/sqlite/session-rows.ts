@@ -205,8 +205,8 @@ export class SessionRows {
     return { ...row, events };
   }
 
-  /** Removes a session; its name and length stay. `copies`: give forks what they share with it. */
-  remove(session: string, copies: boolean, by: string | undefined) {
+  /** Removes a session; its name and length stay. */
+  remove(session: string, { forks: mode, by, spent }: Parameters<Engine["delete"]>[1]) {
     const sql = this.#sql;
     const { number, revision, isDeleted } = this.known(session);
     if (number === 0) throw notFound(session);
@@ -214,7 +214,7 @@ export class SessionRows {
     if (isDeleted) return { ...deleted, forks: [], repeated: true };
     const forks = sql.forksOf(number).map((fork) => ({ ...fork, isDeleted: false }));
     const names = forks.map((fork) => fork.session);
-    if (!copies && names.length > 0) throw hasForks(session, names);
+    if (mode !== "copy" && names.length > 0) throw hasForks(session, names);
     // A damaged row refuses the deletion: all is read before anything is written.
     const parts = forks.map((fork) => this.#partOf(fork, number));
     for (const { fork, copied, rows, rest } of parts) {
@@ -226,7 +226,7 @@ export class SessionRows {
     sql.removeRows(number);
     sql.removeIds(number);
     sql.removeSnapshots(number);
-    sql.bury(by ?? null, number);
+    sql.bury(by ?? null, spent === undefined ? null : JSON.stringify(spent), number);
     this.#open.delete(number);
     return { ...deleted, forks: names, repeated: false };
   }

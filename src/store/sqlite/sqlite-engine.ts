@@ -6,6 +6,7 @@
 
 import type { DatabaseSync } from "node:sqlite";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { z } from "zod";
 import { createCodec, TurnlogError } from "../../events/index.ts";
 import {
   checkForkPoint,
@@ -23,6 +24,7 @@ import { failureOf, inPlace } from "./sqlite-file.ts";
 import { statementsOf, type Statements } from "./statements.ts";
 
 const codec = createCodec();
+const spentSchema = z.json();
 
 /** `file`: its name in messages. */
 export function sqliteEngine(database: DatabaseSync, file: string): Engine {
@@ -94,8 +96,8 @@ export function sqliteEngine(database: DatabaseSync, file: string): Engine {
         return rows.add(known, base, added, events, link.session);
       }),
 
-    async delete(session, { forks = "refuse", by }) {
-      const deleted = await changes.add(() => rows.remove(session, forks === "copy", by));
+    async delete(session, options) {
+      const deleted = await changes.add(() => rows.remove(session, options));
       erase();
       return deleted;
     },
@@ -140,8 +142,13 @@ export function sqliteEngine(database: DatabaseSync, file: string): Engine {
     },
 
     async *deleted() {
-      for await (const { session, revision, deleted_by: by } of pages("", [1, 2]))
-        yield by === null ? { session, revision } : { session, revision, by };
+      for await (const { session, revision, deleted_by: by, spent } of pages("", [1, 2]))
+        yield {
+          session,
+          revision,
+          ...(by === null ? {} : { by }),
+          ...(spent === null ? {} : { spent: spentSchema.parse(JSON.parse(spent)) }),
+        };
     },
 
     snapshots: {
@@ -149,15 +156,19 @@ export function sqliteEngine(database: DatabaseSync, file: string): Engine {
         const { projection, position } = snapshot;
         const row = snapshotRow(snapshot);
         await changes.add(() => {
+          const name = JSON.stringify(projection);
           const { number, isDeleted } = rows.known(session);
           if (isDeleted) throw deletedError(session);
           // No session, no state.
-          if (number !== 0) sql.saveSnapshot(number, JSON.stringify(projection), position, row);
+          if (number !== 0 || session === "") sql.saveSnapshot(number, name, position, row);
         });
       },
       load: async (session, projection) =>
         asked(() => {
-          for (const { number, last } of rows.shares(rows.known(session))) {
+          const ofAll = [{ number: 0, last: Number.MAX_SAFE_INTEGER }];
+          for (const { number, last } of session === ""
+            ? ofAll
+            : rows.shares(rows.known(session))) {
             const [found] = sql.snapshot(number, JSON.stringify(projection), last);
             if (found !== undefined) return snapshotIn(found.text);
           }

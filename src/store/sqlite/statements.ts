@@ -5,7 +5,7 @@
  *   events     rows of events (`store/event-rows`) by session and last position
  *   runs       the global order: events of one session that follow each other in it
  *   ids        the places of events with an id
- *   snapshots  folded states
+ *   snapshots  folded states; those over all sessions have the number 0
  *   cursors    the positions of consumers
  */
 
@@ -15,7 +15,8 @@ import { z } from "zod";
 export const tables = `
 CREATE TABLE sessions (
   number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, revision INTEGER NOT NULL, created REAL NOT NULL,
-  updated REAL NOT NULL, parent INTEGER, parent_position INTEGER, is_deleted INTEGER NOT NULL DEFAULT 0, deleted_by TEXT
+  updated REAL NOT NULL, parent INTEGER, parent_position INTEGER, is_deleted INTEGER NOT NULL DEFAULT 0, deleted_by TEXT,
+  spent TEXT
 ) STRICT;
 CREATE INDEX forks ON sessions (parent) WHERE parent IS NOT NULL;
 CREATE TABLE events (
@@ -52,6 +53,8 @@ const sessionSchema = z.object({
   /** 2 while its bytes may be in the file. */
   is_deleted: z.literal([0, 1, 2]),
   deleted_by: z.string().nullable(),
+  /** Of a deleted session: JSON. */
+  spent: z.string().nullable(),
 });
 /** Events of a session that are stored under one session's number: its own, or what a fork shares. */
 const shareSchema = z.object({
@@ -87,7 +90,7 @@ export function statementsOf(database: DatabaseSync) {
     return (...values: SQLInputValue[]): void => void statement.run(...values);
   };
   const sessions = `SELECT s.number, s.id AS session, s.revision, s.created, s.updated, p.id AS parent,
-    s.parent_position, s.is_deleted, s.deleted_by FROM sessions s LEFT JOIN sessions p ON p.number = s.parent`;
+    s.parent_position, s.is_deleted, s.deleted_by, s.spent FROM sessions s LEFT JOIN sessions p ON p.number = s.parent`;
   const grown = ask(
     numberSchema,
     `INSERT INTO sessions (id, revision, created, updated, parent, parent_position)
@@ -121,7 +124,7 @@ export function statementsOf(database: DatabaseSync) {
          created = coalesce((SELECT created FROM sessions WHERE number = ?), created) WHERE number = ?`,
     ),
     bury: run(
-      `UPDATE sessions SET is_deleted = 2, deleted_by = ?, parent = NULL, parent_position = NULL WHERE number = ?`,
+      `UPDATE sessions SET is_deleted = 2, deleted_by = ?, spent = ?, parent = NULL, parent_position = NULL WHERE number = ?`,
     ),
     /** Newest first, up to a position. */
     shares: ask(
@@ -170,7 +173,10 @@ export function statementsOf(database: DatabaseSync) {
       textSchema,
       `SELECT text FROM snapshots WHERE session = ? AND projection = ? AND position <= ?`,
     ),
-    saveSnapshot: run("INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?)"),
+    saveSnapshot: run(
+      `INSERT INTO snapshots VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET position = excluded.position, text = excluded.text
+       WHERE session <> 0 OR position <= excluded.position`,
+    ),
     removeSnapshots: run("DELETE FROM snapshots WHERE session = ?"),
     copySnapshots: run(
       `INSERT OR IGNORE INTO snapshots SELECT ?, projection, position, text FROM snapshots

@@ -304,7 +304,8 @@ export class StoreCopy {
   async #others(sameUpTo: number): Promise<void> {
     for await (const [key, row] of allRows(this.#source, under("n/"))) {
       const found = snapshotIn(key, row);
-      const kept = found && this.sessions.get(found.session)?.kept;
+      // Those over all sessions hold as long as the global order does.
+      const kept = found?.session === "" ? sameUpTo : this.sessions.get(found?.session ?? "")?.kept;
       if (found !== undefined && found.snapshot.position <= (kept ?? 0))
         await this.#writer.put(key, row);
       else this.badSnapshots++;

@@ -6,7 +6,7 @@
  *   e/<session>/<position>    an event; under a fork's name only those that the fork owns
  *   s/<session>               the session's index row
  *   i/<session>/<event id>    the positions of an event with an id
- *   n/<session>/<projection>  a snapshot
+ *   n/<session>/<projection>  a snapshot; one over all sessions has an empty name
  *   c/<global position>       a commit record, by the global position of its first event
  *   m/…                       the store's own marks
  *   r/<name>                  the position of a consumer

@@ -5,7 +5,13 @@
  */
 
 import { damagedAt } from "../../log-rules/log-errors.ts";
-import type { SessionEntry, ForkPoint } from "../../../events/index.ts";
+import {
+  defined,
+  jsonSchema,
+  type DeletedSession,
+  type ForkPoint,
+  type SessionEntry,
+} from "../../../events/index.ts";
 import { z } from "zod";
 import { allRows, rowAt, type Database } from "./database.ts";
 import { readFailure } from "./failures.ts";
@@ -58,27 +64,28 @@ export function atLeast(entry: IndexEntry, known: NewerEnd | undefined): IndexEn
 }
 
 /** The session's last position, and the name of the person who deleted it. */
-const tombstoneSchema = z.tuple([z.int().positive()]).or(z.tuple([z.int().positive(), z.string()]));
+const tombstoneSchema = z.tuple([z.int().positive(), z.string().nullish(), jsonSchema.optional()]);
 
-interface Tombstone {
-  readonly revision: number;
-  readonly by?: string;
-}
+type Tombstone = Omit<DeletedSession, "session">;
 
 export function tombstoneRow(
   session: string,
-  { revision, by }: Tombstone,
+  { revision, by, spent }: Tombstone,
 ): { readonly key: string; readonly row: string } {
   const key = tombstoneKey(session);
-  return { key, row: withChecksum(key, by === undefined ? [revision] : [revision, by]) };
+  const told = by === undefined ? [revision] : [revision, by];
+  return {
+    key,
+    row: withChecksum(key, spent === undefined ? told : [revision, by ?? null, spent]),
+  };
 }
 
 /** Undefined if the row is damaged. */
 export function readTombstone(session: string, row: string): Tombstone | undefined {
   const stored = checkedRow(tombstoneKey(session), row, tombstoneSchema);
   if (stored === undefined) return undefined;
-  const [revision, by] = stored;
-  return { revision, ...(by === undefined ? {} : { by }) };
+  const [revision, by, spent] = stored;
+  return { revision, ...defined({ by: by ?? undefined, spent }) };
 }
 
 /** Whether a session was deleted. A damaged tombstone counts too: it brings no session back. */

@@ -4,7 +4,12 @@
  */
 
 import { damagedAt, deletedError, hasForks, notFound } from "../../log-rules/log-errors.ts";
-import type { Deleted, DeletedSession, DeleteOptions } from "../../../events/index.ts";
+import {
+  defined,
+  type Deleted,
+  type DeletedSession,
+  type DeleteOptions,
+} from "../../../events/index.ts";
 import type { Appender } from "../write/appender.ts";
 import type { Committer } from "../write/committer.ts";
 import { forkCopy } from "../write/fork-copy.ts";
@@ -33,7 +38,7 @@ export class Deletion {
   }
 
   /** @throws TurnlogError as `EventLog.delete` */
-  async delete(session: string, { forks = "refuse", by }: DeleteOptions): Promise<Deleted> {
+  async delete(session: string, { forks = "refuse", by, spent }: DeleteOptions): Promise<Deleted> {
     const { heads, appender, erasure } = this.#options;
     const head = heads.of(session);
     const done = await appender.alone(head, async () => {
@@ -42,7 +47,7 @@ export class Deletion {
       if (head.revision === 0) throw notFound(session);
       head.isLocked = true;
       try {
-        return await this.#deleteAlone(head, forks, by);
+        return await this.#deleteAlone(head, forks, defined({ by, spent }));
       } finally {
         head.isLocked = false;
       }
@@ -66,7 +71,7 @@ export class Deletion {
   async #deleteAlone(
     head: Head,
     mode: "refuse" | "copy",
-    by: string | undefined,
+    told: Pick<DeletedSession, "by" | "spent">,
   ): Promise<Pick<Deleted, "revision" | "forks" | "repeated">> {
     const { committer, erasure, source } = this.#options;
     const { session, revision } = head;
@@ -81,7 +86,7 @@ export class Deletion {
     }
     await committer.write((rows) => {
       for (const key of keys) rows.del(key);
-      const { key, row } = tombstoneRow(session, { revision, ...(by === undefined ? {} : { by }) });
+      const { key, row } = tombstoneRow(session, { revision, ...told });
       rows.put(key, row);
       const note = erasure.note(session);
       if (note !== undefined) rows.put(...note);

@@ -12,7 +12,7 @@ const versionSchema = z.object({ version: z.int().nullable() });
  * The version of the tables. Earlier ones belong to no release. A release that changes the tables only adds, so that
  * processes of the release before work on them too.
  */
-const VERSION = 5;
+const VERSION = 6;
 
 /** The SQL that makes the tables, for a database role that may not make them itself. */
 export function schemaSql(schema: string): string {

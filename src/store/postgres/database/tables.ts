@@ -6,7 +6,7 @@
  *   open_rows  part of events: the row of each session's newest deltas, while it grows
  *   batches    the global order: runs of events of a session that follow each other in it
  *   event_ids  the positions of events with an id
- *   snapshots  folded states
+ *   snapshots  folded states; those over all sessions have the number 0
  *   nodes      the processes that run sessions, each with the end of its lease
  *   cursors    the positions of consumers
  *   commands   what sessions are asked to do, for the process that runs them
@@ -36,6 +36,7 @@ CREATE TABLE ${schema}.sessions (
   parent_position bigint,
   is_deleted boolean NOT NULL DEFAULT false,
   deleted_by text COLLATE "C",
+  spent text COLLATE "C",
   owner text,
   epoch bigint NOT NULL DEFAULT 0
 ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);

@@ -36,7 +36,7 @@ export async function deleteSession(
   schema: string,
   codec: Codec,
   session: string,
-  { forks = "refuse", by }: DeleteOptions,
+  { forks = "refuse", by, spent }: DeleteOptions,
 ): Promise<Deleted> {
   const [stored] = parseRows(
     sessionSchema,
@@ -69,8 +69,8 @@ export async function deleteSession(
     [session, JSON.stringify({ error: { code, message } })],
   );
   await sql.query(
-    `UPDATE ${schema}.sessions SET is_deleted = true, deleted_by = $2, parent = NULL, parent_position = NULL WHERE number = $1`,
-    [number, by ?? null],
+    `UPDATE ${schema}.sessions SET is_deleted = true, deleted_by = $2, spent = $3, parent = NULL, parent_position = NULL WHERE number = $1`,
+    [number, by ?? null, spent === undefined ? null : JSON.stringify(spent)],
   );
   return { ...deleted, forks: names, repeated: false };
 }

@@ -1,7 +1,12 @@
 /** The list of sessions, and of deleted ones, page by page. */
 
 import { z } from "zod";
-import type { DeletedSession, SessionEntry } from "../../../events/index.ts";
+import {
+  defined,
+  jsonSchema,
+  type DeletedSession,
+  type SessionEntry,
+} from "../../../events/index.ts";
 import { databaseFailure } from "../database/failures.ts";
 import { parseRows, position, type Sql } from "../database/rows.ts";
 import { linkOf } from "../heads/stored-sessions.ts";
@@ -16,6 +21,7 @@ const entrySchema = z.object({
   parent: z.string().nullable(),
   parent_position: position.nullable(),
   deleted_by: z.string().nullable(),
+  spent: z.string().nullable(),
 });
 
 /** By name, in the order of their characters. */
@@ -37,8 +43,11 @@ export async function* listSessions(
 }
 
 export async function* deletedSessions(sql: Sql, schema: string): AsyncGenerator<DeletedSession> {
-  for await (const { id, revision, deleted_by: by } of pages(sql, schema, "", true))
-    yield { session: id, revision, ...(by === null ? {} : { by }) };
+  for await (const { id: session, revision, deleted_by, spent } of pages(sql, schema, "", true)) {
+    const told = defined({ by: deleted_by ?? undefined });
+    if (spent === null) yield { session, revision, ...told };
+    else yield { session, revision, ...told, spent: jsonSchema.parse(JSON.parse(spent)) };
+  }
 }
 
 async function* pages(
@@ -54,7 +63,7 @@ async function* pages(
       rows = parseRows(
         entrySchema,
         await sql.query(
-          `SELECT id, revision, created_at, updated_at, parent, parent_position, deleted_by FROM ${schema}.sessions
+          `SELECT id, revision, created_at, updated_at, parent, parent_position, deleted_by, spent FROM ${schema}.sessions
            WHERE id > $1 AND starts_with(id, $2) AND is_deleted = $3 AND revision > 0
            ORDER BY id LIMIT ${PAGE}`,
           [after, prefix, isDeleted],

@@ -1,4 +1,4 @@
-/** Snapshots: a cache. One that cannot be read counts as missing. */
+/** Snapshots: a cache. One that cannot be read counts as missing. Those over all sessions have the number 0. */
 
 import { z } from "zod";
 import type { Snapshot } from "../../../events/index.ts";
@@ -18,10 +18,13 @@ export async function saveSnapshot(
   snapshot: Snapshot,
 ): Promise<void> {
   if (isDeleted) throw deletedError(session);
+  // No session, no state.
+  if (number === 0 && session !== "") return;
   // JSON writes no character that a text of PostgreSQL cannot hold.
   await sql.query(
     `INSERT INTO ${schema}.snapshots (session, projection, position, snapshot) VALUES ($1, $2, $3, $4)
-     ON CONFLICT (session, projection) DO UPDATE SET position = $3, snapshot = $4`,
+     ON CONFLICT (session, projection) DO UPDATE SET position = $3, snapshot = $4
+     WHERE snapshots.session <> 0 OR snapshots.position <= $3`,
     [number, JSON.stringify(snapshot.projection), snapshot.position, JSON.stringify(snapshot)],
   );
 }
@@ -34,7 +37,10 @@ export async function loadSnapshot(
   stored: StoredSession,
   projection: string,
 ): Promise<Snapshot | undefined> {
-  const ranges = await ancestors(sql, schema, { session, ...stored }, stored.revision);
+  const ranges =
+    session === ""
+      ? [{ number: 0, to: Number.MAX_SAFE_INTEGER }]
+      : await ancestors(sql, schema, { session, ...stored }, stored.revision);
   const rows = parseRows(
     rowSchema,
     await sql.query(

@@ -1,0 +1,287 @@
+/**
+ * Who pays for the calls of all sessions. A payer is what a session's bill needs of its events; a cell sums the calls
+ * of one day that have the same payer, model and purpose. Pure.
+ */
+
+import { z } from "zod";
+import {
+  defined,
+  jsonObjectSchema,
+  type AgentDescription,
+  type JsonObject,
+  type JsonValue,
+  type SessionEvent,
+} from "../../events/index.ts";
+import { runningStepSchema, usage, type UsageState } from "../../projections/index.ts";
+import { uncheckedCallCost, type KnownLimits } from "../models/model-limits.ts";
+import { dayOf } from "./spending.ts";
+
+/** What calls cost together. */
+export interface BillSums {
+  readonly calls: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  /** Of the input: read from the provider's cache, and written to it. */
+  readonly cacheReadTokens: number;
+  readonly cacheWriteTokens: number;
+  /** US dollars, by the prices at the time of each call, as far as they are known. */
+  readonly dollars: number;
+  /** Calls without a known price. */
+  readonly unpriced: number;
+}
+
+/** What was spent by calls of one day, model, purpose and payer. */
+export interface BillCell extends BillSums {
+  /** UTC, as `2026-01-31`. */
+  readonly day: string;
+  readonly actor?: string;
+  readonly agent?: string;
+  readonly model?: string;
+  readonly purpose: "answer" | "retry" | "summary";
+  readonly subAgent: boolean;
+  /** The values of the declared keys. */
+  readonly metadata: JsonObject;
+}
+
+/** Which calls are summed, and by what. */
+export interface BillQuery {
+  /**
+   * One or more of `day`, `actor`, `agent`, `model`, `purpose`, `subAgent`, and keys of the metadata: `tenant` and
+   * those of the runtime's `bill.keys` and `limits.perKey`. Default: one row for all.
+   */
+  readonly by?: string | readonly string[];
+  /** The first and the last UTC day, as `2026-01-31`. */
+  readonly from?: string;
+  readonly to?: string;
+  /** Values that the calls must have, by the same names as `by`. */
+  readonly where?: JsonObject;
+}
+
+/** The sums of the calls that have the same values. */
+export interface BillRow extends BillSums {
+  /** By the names of `by`. A value that the calls do not have is left out. */
+  readonly of: JsonObject;
+}
+
+export const billCellSchema: z.ZodType<BillCell> = z.lazy(() =>
+  z.object({
+    day: z.string(),
+    actor: z.string().exactOptional(),
+    agent: z.string().exactOptional(),
+    model: z.string().exactOptional(),
+    purpose: z.enum(["answer", "retry", "summary"]),
+    subAgent: z.boolean(),
+    metadata: jsonObjectSchema,
+    calls: z.number(),
+    inputTokens: z.number(),
+    outputTokens: z.number(),
+    cacheReadTokens: z.number(),
+    cacheWriteTokens: z.number(),
+    dollars: z.number(),
+    unpriced: z.number(),
+  }),
+);
+
+/** A session at a position, as far as later calls need it. */
+export interface Payer {
+  readonly agent?: string | undefined;
+  readonly subAgent: boolean;
+  readonly metadata: JsonObject;
+  /** Who began its turn; of a sub-agent, who began the turn that called it. */
+  readonly actor?: string | undefined;
+  /** The senders of waiting messages, by the ids of these. */
+  readonly senders: readonly (readonly [message: string, by: string])[];
+  readonly turn: number;
+  readonly running?: UsageState["running"];
+}
+
+export const payerSchema: z.ZodType<Payer> = z.lazy(() =>
+  z.object({
+    agent: z.string().optional(),
+    subAgent: z.boolean(),
+    metadata: jsonObjectSchema,
+    actor: z.string().optional(),
+    senders: z.array(z.tuple([z.string(), z.string()])),
+    turn: z.int(),
+    running: runningStepSchema.exactOptional(),
+  }),
+);
+
+export const noPayer: Payer = { subAgent: false, metadata: {}, senders: [], turn: 0 };
+
+interface PayerOptions {
+  /** The keys of the metadata that calls are summed by. */
+  readonly keys: readonly string[];
+  /** For a new sub-agent: who began the turn that calls it. */
+  readonly caller: string | undefined;
+  readonly prices: (payer: Payer) => KnownLimits;
+}
+
+/** The payer after an event, and what the event says was spent. */
+export function paid(
+  before: Payer,
+  event: SessionEvent,
+  options: PayerOptions,
+): { readonly payer: Payer; readonly cells: readonly BillCell[] } {
+  const payer = payerAfter(before, event, options);
+  const { turn, running } = payer;
+  const state = usage.fold({ ...usage.initial, turn, ...defined({ running }) }, event);
+  const { running: _, ...rest } = payer;
+  const after = { ...rest, turn: state.turn, ...defined({ running: state.running }) };
+  const spent: readonly SpentBy[] = [
+    ...state.steps.map((call) => ({ ...call, purpose: "answer" as const })),
+    ...state.beside.map((call) => ({ ...call, purpose: besides[call.kind] })),
+  ];
+  if (spent.length === 0) return { payer: after, cells: [] };
+  const known = options.prices(payer);
+  return { payer: after, cells: spent.map((call) => cellOf(payer, call, known)) };
+}
+
+const besides = { retry: "retry", compaction: "summary" } as const;
+
+type SpentBy = Pick<UsageState["beside"][number], "time" | "usage" | "model"> &
+  Pick<BillCell, "purpose">;
+
+function payerAfter(payer: Payer, event: SessionEvent, { keys, caller }: PayerOptions): Payer {
+  const picked = (metadata: JsonObject = {}): JsonObject =>
+    Object.fromEntries(
+      keys.flatMap((key) => (Object.hasOwn(metadata, key) ? [[key, metadata[key] ?? null]] : [])),
+    );
+  switch (event.type) {
+    case "session.created": {
+      const { agent, metadata, parent } = event.data;
+      const subAgent = parent !== undefined;
+      const named = agentName(agent) ?? parent?.toolName;
+      const actor = parent && caller;
+      return { ...noPayer, agent: named, subAgent, metadata: picked(metadata), actor };
+    }
+    case "session.forked": {
+      // The source pays for what runs at that moment.
+      const { running: _, actor: __, ...shared } = payer;
+      const agent = event.data.agent ? agentName(event.data.agent) : payer.agent;
+      return { ...shared, agent, subAgent: false, turn: 0 };
+    }
+    case "session.configured":
+      return { ...payer, agent: agentName(event.data.agent) ?? payer.agent };
+    case "session.metadata-set":
+      return { ...payer, metadata: picked(event.data.metadata) };
+    case "message.queued": {
+      const { id, by } = event.data;
+      return by === undefined ? payer : { ...payer, senders: [...payer.senders, [id, by]] };
+    }
+    case "message.delivered": {
+      const { ids, boundary } = event.data;
+      const sender = payer.senders.find(([id]) => id === ids[0])?.[1];
+      const senders = payer.senders.filter(([id]) => !ids.includes(id));
+      return boundary === "turn" && !payer.subAgent
+        ? { ...payer, senders, actor: sender }
+        : { ...payer, senders };
+    }
+    case "message.withdrawn": {
+      const { ids } = event.data;
+      return { ...payer, senders: payer.senders.filter(([id]) => !ids.includes(id)) };
+    }
+    case "session.rewound": {
+      const { again = [], by } = event.data;
+      if (by === undefined || again.length === 0) return payer;
+      return { ...payer, senders: [...payer.senders, ...again.map((id) => [id, by] as const)] };
+    }
+    default:
+      return payer;
+  }
+}
+
+function agentName({ name, id }: AgentDescription): string | undefined {
+  return name ?? id;
+}
+
+function cellOf(
+  { agent, actor, subAgent, metadata }: Payer,
+  { time, usage: used, model, purpose }: SpentBy,
+  known: KnownLimits,
+): BillCell {
+  const dollars = model === undefined ? undefined : uncheckedCallCost(model, used, time, known);
+  return {
+    day: dayOf(time),
+    ...defined({ actor, agent, model: model && `${model.provider}:${model.modelId}` }),
+    purpose,
+    subAgent,
+    metadata,
+    calls: 1,
+    inputTokens: used.inputTokens,
+    outputTokens: used.outputTokens,
+    cacheReadTokens: used.cacheReadTokens ?? 0,
+    cacheWriteTokens: used.cacheWriteTokens ?? 0,
+    dollars: dollars ?? 0,
+    unpriced: dollars === undefined ? 1 : 0,
+  };
+}
+
+/** Cells by what they are of. */
+export type BillCells = Map<string, BillCell>;
+
+export function addCell(cells: BillCells, cell: BillCell): void {
+  const { day, actor, agent, model, purpose, subAgent, metadata } = cell;
+  const key = JSON.stringify([day, actor, agent, model, purpose, subAgent, metadata]);
+  const before = cells.get(key);
+  cells.set(key, before === undefined ? cell : { ...cell, ...added(before, cell) });
+}
+
+function added(one: BillSums, other: BillSums): BillSums {
+  return {
+    calls: one.calls + other.calls,
+    inputTokens: one.inputTokens + other.inputTokens,
+    outputTokens: one.outputTokens + other.outputTokens,
+    cacheReadTokens: one.cacheReadTokens + other.cacheReadTokens,
+    cacheWriteTokens: one.cacheWriteTokens + other.cacheWriteTokens,
+    dollars: one.dollars + other.dollars,
+    unpriced: one.unpriced + other.unpriced,
+  };
+}
+
+/** The rows of a query, the dearest first. */
+export function billRows(cells: Iterable<BillCell>, query: BillQuery): readonly BillRow[] {
+  const { by = [], from = "", to = "9999", where = {} } = query;
+  const names = [by].flat();
+  const wanted = Object.entries(where).map(
+    ([name, value]) => [name, JSON.stringify(value)] as const,
+  );
+  const rows = new Map<string, BillRow>();
+  for (const cell of cells) {
+    if (cell.day < from || cell.day > to) continue;
+    if (wanted.some(([name, value]) => JSON.stringify(valueOf(cell, name)) !== value)) continue;
+    const values = names.map((name) => valueOf(cell, name));
+    const key = JSON.stringify(values);
+    const row = rows.get(key);
+    if (row !== undefined) {
+      rows.set(key, { of: row.of, ...added(row, cell) });
+      continue;
+    }
+    const of = names.flatMap((name, index) => {
+      const value = values[index];
+      return value === undefined ? [] : [[name, value] as const];
+    });
+    rows.set(key, { of: Object.fromEntries(of), ...added(nothing, cell) });
+  }
+  return [...rows.values()].toSorted(
+    (one, other) => other.dollars - one.dollars || other.inputTokens - one.inputTokens,
+  );
+}
+
+const nothing: BillSums = {
+  calls: 0,
+  inputTokens: 0,
+  outputTokens: 0,
+  cacheReadTokens: 0,
+  cacheWriteTokens: 0,
+  dollars: 0,
+  unpriced: 0,
+};
+
+export const billDimensions = ["day", "actor", "agent", "model", "purpose", "subAgent"] as const;
+
+function valueOf(cell: BillCell, name: string): JsonValue | undefined {
+  const own = billDimensions.find((dimension) => dimension === name);
+  if (own !== undefined) return cell[own];
+  return Object.hasOwn(cell.metadata, name) ? cell.metadata[name] : undefined;
+}
