@@ -5,12 +5,15 @@ import { describe, expect, it } from "vitest";
 import {
   agentTool,
   createRuntime,
+  memoryKeys,
   openMemoryLog,
   sessionCost,
+  TurnlogError,
   type Agent,
   type EventLog,
   type Runtime,
 } from "../../src/public/index.ts";
+import { copyLog } from "../../src/archive/exchange/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
 import { runs } from "../support/runs.ts";
 import { call, calling, saying } from "../support/script.ts";
@@ -47,6 +50,20 @@ async function run(runtime: Runtime, id: string, metadata = {}, by?: string): Pr
   await (
     await session.send("Go.", by === undefined ? {} : { by })
   ).result;
+}
+
+/** Makes the events of a session unreadable in the order of all. */
+function damage(log: EventLog, session: string): void {
+  const readAll = log.readAll.bind(log);
+  Object.assign(log, {
+    async *readAll(options: Parameters<EventLog["readAll"]>[0]) {
+      for await (const entry of readAll(options)) {
+        if (entry.session === session)
+          throw new TurnlogError("LOG_DAMAGED", "The event is missing.", { session });
+        yield entry;
+      }
+    },
+  });
 }
 
 function shown(rows: Awaited<ReturnType<Runtime["bill"]>>, name: string) {
@@ -130,6 +147,52 @@ describe("the bill of a runtime", () => {
     const keys = ["userId", "other"];
     await using other = await createRuntime({ log, agent: agent(), bill: { keys } });
     expect(shown(await other.bill({ by: "userId" }), "userId")).toEqual(kept);
+  });
+
+  it("has the same sums in a copy of the store, of deleted sessions too", async () => {
+    const [log, copy] = [await openMemoryLog(), await openMemoryLog()];
+    await using runtime = await open(log);
+    for (const id of ["a", "b"]) await run(runtime, id, { userId: id });
+    await runtime.delete("a");
+    const { signal } = new AbortController();
+    const options = { signal, follow: false, onProgress: () => {}, onLost: () => {} };
+    for (const _ of ["once", "again"]) await copyLog(log, copy, options);
+    await using other = await open(copy);
+    expect(await other.bill({ by: "userId" })).toEqual(await runtime.bill({ by: "userId" }));
+    await expect(other.session("a")).rejects.toThrow("was deleted");
+  });
+
+  it("has the sums of encrypted sessions, and of those whose content is redacted", async () => {
+    const log = await openMemoryLog();
+    const encryption = { keys: memoryKeys() };
+    await using runtime = await createRuntime({ log, agent: agent(), encryption });
+    await run(runtime, "s", { tenant: "t" }, "ann");
+    const before = await runtime.bill({ by: ["tenant", "actor"] });
+    expect(before).toMatchObject([{ of: { tenant: "t", actor: "ann" }, calls: 1 }]);
+    await runtime.redact("s", [{ from: 1, to: await log.revision("s") }]);
+    expect(await runtime.bill({ by: ["tenant", "actor"] })).toEqual(before);
+    // Made again, they have what is left: the call, and not for whom.
+    const bill = { keys: ["other"] };
+    await using other = await createRuntime({ log, agent: agent(), encryption, bill });
+    const [left] = await other.bill({ by: "actor" });
+    expect(left).toMatchObject({ of: {}, calls: 1, inputTokens: 1000 });
+  });
+
+  it("has the sums of what can be read, and warns of the rest", async () => {
+    const log = await openMemoryLog();
+    {
+      await using runtime = await open(log);
+      for (const id of ["a", "b"]) await run(runtime, id);
+    }
+    damage(log, "a");
+    const warnings: string[] = [];
+    await using runtime = await createRuntime({
+      log,
+      agent: agent(),
+      onWarning: ({ code }) => void warnings.push(code),
+    });
+    expect((await runtime.bill())[0]?.calls).toBe(1);
+    expect(new Set(warnings)).toEqual(new Set(["LOG_DAMAGED"]));
   });
 
   it("has the sums of the log for each of several processes, whatever they do and when they ask", async () => {

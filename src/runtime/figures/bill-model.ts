@@ -50,6 +50,7 @@ const VERSION = 1;
 const EVENTS_PER_STORE = 2000;
 /** The sessions whose payers stay in memory. */
 const PAYERS_KEPT = 1000;
+const WRITES_AT_ONCE = 100;
 /** How often the sums of deleted sessions were removed: all that was stored before counts no longer. */
 const FORGOTTEN = "bill-forgotten";
 
@@ -340,8 +341,13 @@ export class BillModel {
   /** The payers first, and which days there are last: it never says more than is stored. */
   async #store(): Promise<void> {
     const position = this.#position;
-    for (const [session, known] of this.#payers)
-      if (known.isChanged) await this.#storePayer(session, known);
+    const changed = [...this.#payers].filter(([, { isChanged }]) => isChanged);
+    for (let first = 0; first < changed.length; first += WRITES_AT_ONCE)
+      await Promise.all(
+        changed
+          .slice(first, first + WRITES_AT_ONCE)
+          .map(([session, known]) => this.#storePayer(session, known)),
+      );
     for (const [day, own] of this.#days) {
       if (!own.isChanged) continue;
       await this.#save(this.#name(day), position, toJson([...own.cells.values()]));
