@@ -1,6 +1,7 @@
 /** The client of a turnlog server: sessions, approvals, blobs. */
 
 import { TurnlogError, type JsonObject } from "../events/index.ts";
+import type { BillQuery, BillRow } from "../context/index.ts";
 import type { ListedSession, SessionView } from "../state/index.ts";
 import { followChat, type FollowingChat } from "./follow-chat.ts";
 import { Http, type ClientOptions } from "./http.ts";
@@ -43,6 +44,8 @@ export interface Client extends Pick<SessionClient, "approve" | "deny" | "answer
   ): Promise<{ readonly sessions: readonly ListedSession[]; readonly next?: string }>;
   /** The approvals and outputs that wait for people and clients, in all sessions. */
   approvals(): Promise<readonly Pick<SessionView, "session" | "approvals" | "outputRequests">[]>;
+  /** What all sessions have spent, the dearest first; those of its tenant, for an operator of one. */
+  bill(query?: BillQuery): Promise<readonly BillRow[]>;
   /**
    * The content of a file by its `url` in a message. A page whose requests need a token shows an image so:
    * `URL.createObjectURL(await client.blob(url))`.
@@ -87,6 +90,15 @@ export function createClient(options: ClientOptions): Client {
       return () => left.abort();
     },
     ...methodsOf<Pick<Client, keyof typeof routes>>(http, routes),
+    bill: async ({ by, ...query } = {}) => {
+      const sums = by === undefined ? {} : { by: [by].flat().join(",") };
+      const path = "/api/bill";
+      const { bill } = await http.json<{ bill: readonly BillRow[] }>({
+        path,
+        query: { ...query, ...sums },
+      });
+      return bill;
+    },
     blob: async (url) => {
       if (!url.startsWith("/api/sessions/"))
         throw new TurnlogError("INVALID_INPUT", `The server has no file ${url.slice(0, 100)}.`);

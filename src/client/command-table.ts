@@ -37,6 +37,7 @@ export const sessionCommands = {
   at: "json GET  position",
   diff: "json GET /diff before after",
   context: "json GET /context ...position",
+  bill: "json GET /bill ...",
   preview: "json GET /compact ...position",
   branches: "branches GET /branches",
   subAgents: "json GET /sub-agents",

@@ -1,6 +1,7 @@
 /** The commands and views of one session over HTTP, and its events. */
 
 import type { Delivery, FollowOptions, JsonObject, SessionEvent } from "../events/index.ts";
+import type { BillOptions, SessionBill } from "../bill/index.ts";
 import type { CompactionPreview, ContextFigures, Session } from "../runtime/index.ts";
 import type {
   ApprovalAnswer,
@@ -75,6 +76,7 @@ export interface SessionClient {
   prompt(position?: number): Promise<Pick<SessionView, "position"> & SessionView["prompt"]>;
   diff(before: number, after: number): Promise<SessionDiff>;
   context(position?: number | PositionOptions): Promise<ContextFigures>;
+  bill(options?: BillOptions): Promise<SessionBill>;
   branches(): Promise<readonly SessionBranch[]>;
   subAgents(): Promise<SubAgents>;
   approvals(): Promise<Pick<SessionView, "approvals" | "outputRequests">>;

@@ -74,6 +74,7 @@ export const reads: readonly Command[] = [
   read({
     name: "bill",
     parameters: [options<BillOptions>({ fields: { position, whatIf: whatIfSchema } })],
+    route: get("/bill", "What the session paid, for what, and why the cache missed."),
     answer: { kind: "json", schema: anything },
     isForwarded: true,
   }),

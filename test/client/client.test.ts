@@ -140,6 +140,12 @@ describe("each method passes on all that it is given", () => {
     "GET /api/sessions/s/sub-agents": [(client) => client.session("s").subAgents()],
     "GET /api/sessions/s/diff?before=1&after=4": [(client) => client.session("s").diff(1, 4)],
     "GET /api/sessions/s/context?position=4": [(client) => client.session("s").context(4)],
+    [`GET /api/sessions/s/bill?position=4&whatIf=${encodeURIComponent('{"caching":false}')}`]: [
+      (client) => client.session("s").bill({ position: 4, whatIf: { caching: false } }),
+    ],
+    "GET /api/bill?from=2026-11-01&by=tenant%2Cday": [
+      (client) => client.bill({ by: ["tenant", "day"], from: "2026-11-01" }),
+    ],
     "GET /api/sessions/s/context?position=5": [
       (client) => client.session("s").context({ position: 5 }),
     ],

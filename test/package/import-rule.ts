@@ -513,7 +513,7 @@ const mayImport: Modules = {
   ],
   sharing: ["events", "shared", "runtime", "server"],
   // Types only, which `client-bundle.test.ts` checks.
-  client: ["events", "ui", "state", "commands", "runtime"],
+  client: ["events", "ui", "context", "bill", "state", "commands", "runtime"],
   testing: ["events", "projections", "store/encryption", "replay"],
   loading: [
     "shared",

@@ -32,6 +32,8 @@ export const table: readonly (readonly [
   ["GET /api/sessions/{session}/prompt", "operator", "read", "session"],
   ["GET /api/sessions/{session}/diff", "operator", "read", "session"],
   ["GET /api/sessions/{session}/context", "operator", "read", "session"],
+  ["GET /api/sessions/{session}/bill", "operator", "read", "session"],
+  ["GET /api/bill", "operator", "list", "all"],
   ["GET /api/sessions/{session}/branches", "user", "read", "session"],
   ["GET /api/sessions/{session}/sub-agents", "operator", "read", "session"],
   ["POST /api/sessions/{session}/configure", "operator", "configure", "session"],

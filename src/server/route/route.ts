@@ -5,7 +5,7 @@
 
 import { z } from "zod";
 import type { Permission, SendOptions } from "../../commands/index.ts";
-import { type JsonObject, TurnlogError } from "../../events/index.ts";
+import { type JsonObject, jsonSchema, TurnlogError } from "../../events/index.ts";
 import type { Runtime, Session } from "../../runtime/index.ts";
 import { bothMetadata, differentKey } from "../../state/index.ts";
 import { invalidInput } from "../../validation/index.ts";
@@ -229,6 +229,16 @@ export const numberQuery: z.ZodType<number, string> = z
   .string()
   .regex(/^\d{1,15}$/, "a whole number")
   .transform(Number);
+
+/** A JSON value in a query, for instance `{"userId":"u-1"}`. */
+export const jsonQuery: z.ZodType<unknown, string> = z.string().transform((text, context) => {
+  try {
+    return jsonSchema.parse(JSON.parse(text));
+  } catch {
+    context.addIssue({ code: "custom", message: "a JSON value" });
+    return z.NEVER;
+  }
+});
 
 /**
  * The parsed value.

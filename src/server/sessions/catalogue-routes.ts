@@ -14,6 +14,7 @@ import { flag } from "../../validation/index.ts";
 import {
   claimFork,
   json,
+  jsonQuery,
   numberQuery,
   ownMetadata,
   route,
@@ -93,9 +94,11 @@ function fieldsOfOne(
   { name, fields, schema, isOptional, isMessage }: Parameter,
   method: Route["method"],
 ): Fields {
-  // Numbers are texts in a query.
-  const sent = (field: z.ZodType): z.ZodType =>
-    method !== "post" && field.safeParse(1).success ? numberQuery : field;
+  // All is text in a query.
+  const sent = (field: z.ZodType): z.ZodType => {
+    if (method === "post" || field.safeParse("text").success) return field;
+    return field.safeParse(1).success ? numberQuery : jsonQuery.pipe(field);
+  };
   if (fields !== undefined) {
     // The server says who it is, and what its tools are told.
     const { by: _, about: __, ...rest } = fields;

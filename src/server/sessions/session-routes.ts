@@ -15,7 +15,7 @@ import {
   type SessionQuery,
   type SessionRow,
 } from "../../state/index.ts";
-import { json, numberQuery, route, type Call, type Route } from "../route/route.ts";
+import { json, jsonQuery, numberQuery, route, type Call, type Route } from "../route/route.ts";
 import { withShownQuestions } from "./shown-questions.ts";
 
 const statuses = ["idle", "running", "awaiting-approval", "awaiting-output", "closed"] as const;
@@ -30,15 +30,7 @@ const row = z.looseObject({
 const view = z.looseObject({ session: z.string(), position: z.int() });
 const atPosition = z.strictObject({ position: numberQuery.optional() });
 
-/** An object as JSON, for instance `{"userId":"u-1"}`. */
-const metadataQuery = z.string().transform((text, context): JsonObject => {
-  try {
-    return jsonObjectSchema.parse(JSON.parse(text));
-  } catch {
-    context.addIssue({ code: "custom", message: "a JSON object" });
-    return z.NEVER;
-  }
-});
+const metadataQuery = jsonQuery.pipe(jsonObjectSchema);
 
 type After = NonNullable<SessionQuery["after"]>;
 
@@ -83,6 +75,29 @@ export function sessionRoutes(): readonly Route[] {
       }),
       answer: z.object({ sessions: z.array(row), next: z.string().optional() }),
       handle: async ({ query, ...call }) => json(await page(call, query)),
+    }),
+    route({
+      name: "bill",
+      method: "get",
+      path: "/api/bill",
+      action: "list",
+      summary:
+        "What all sessions have spent, the dearest first, sums of deleted ones included. `by` names what they are summed by, with commas: `day`, `actor`, `agent`, `model`, `purpose`, `subAgent`, `tenant`, and declared keys of the metadata. `from` and `to` are UTC days; `where` is a JSON object of the same names.",
+      query: z.strictObject({
+        by: z.string().optional(),
+        from: z.string().optional(),
+        to: z.string().optional(),
+        where: metadataQuery.optional(),
+      }),
+      answer: z.object({
+        bill: z.array(z.looseObject({ of: z.looseObject({}), dollars: z.number() })),
+      }),
+      handle: async ({ query: { by, where: asked, ...days }, where: permitted, runtime }) => {
+        const where = permitted === undefined ? asked : bothMetadata(asked, permitted);
+        if (permitted !== undefined && where === undefined) return json({ bill: [] });
+        const query = defined({ ...days, where, by: by?.split(",") });
+        return json({ bill: await runtime.bill(query) });
+      },
     }),
     route({
       name: "createSession",
