@@ -48,17 +48,21 @@ export class BlockSizes {
     const standing = unknown === undefined ? 0 : Math.max(1, rest - estimate);
     const whole = estimate + standing;
     const isLikely =
-      rest > 0 && rest <= whole * MOST_TIMES + SLACK && whole <= rest * MOST_TIMES + SLACK;
-    const scale = isLikely && whole > 0 ? rest / whole : 1;
-    const weights = blocks.map(
-      (block, index) => sure[index] ?? (block === unknown ? standing : block.tokens) * scale,
-    );
-    if (basis === "measured" && isLikely)
-      for (const [index, { key }] of blocks.entries()) {
-        const weight = weights[index];
-        if (weight !== undefined) this.#known.set(key, weight);
-      }
-    return shares(weights, inputTokens);
+      rest >= 0 &&
+      (guessed.length > 0 || rest === 0) &&
+      rest <= whole * MOST_TIMES + SLACK &&
+      whole <= rest * MOST_TIMES + SLACK;
+    const weights = guessed.map((block) => (block === unknown ? standing : block.tokens));
+    if (!isLikely)
+      return shares(
+        sure.map((size, index) => size ?? blocks[index]?.tokens ?? 0),
+        inputTokens,
+      );
+    const sizes = shares(weights, rest).values();
+    const tokens = sure.map((size) => size ?? sizes.next().value ?? 0);
+    if (basis === "measured")
+      for (const [index, { key }] of blocks.entries()) this.#known.set(key, tokens[index] ?? 0);
+    return tokens;
   }
 }
 

@@ -4,7 +4,7 @@
  */
 
 import type { ModelMessage } from "ai";
-import type { AgentDescription } from "../events/index.ts";
+import { defined, type AgentDescription } from "../events/index.ts";
 import { type Meter, type ModelFamily, factorPrior, modelFamily } from "../context/index.ts";
 import { digestOf, type ContextView, type PromptEntry } from "../projections/index.ts";
 
@@ -35,9 +35,9 @@ export interface Block {
   readonly name: PartName;
   /** Estimated; 0 if its content is not known. */
   readonly tokens: number;
-  /** The index of its message in the prompt; -1 for what stands before. */
-  readonly index: number;
+  /** The message that it is of, and the part of it that it is if that has a text. */
   readonly message?: ModelMessage;
+  readonly text?: ModelMessage;
 }
 
 /** What a request has before its messages, as far as the log tells it. Equal texts are sent alike. */
@@ -65,21 +65,10 @@ export function standingParts(
   };
 }
 
-interface Piece extends Pick<Block, "key" | "tokens" | "message"> {
+interface Piece extends Pick<Block, "key" | "tokens" | "text"> {
   readonly kind: "media" | "result" | "text";
   readonly callId?: string;
   readonly toolName?: string;
-}
-
-const pieces = new WeakMap<Meter, WeakMap<ModelMessage, readonly Piece[]>>();
-
-/** Made once for each message. */
-function piecesOf(message: ModelMessage, meter: Meter): readonly Piece[] {
-  const known = pieces.get(meter) ?? new WeakMap<ModelMessage, readonly Piece[]>();
-  pieces.set(meter, known);
-  const made = known.get(message) ?? makePieces(message, meter);
-  known.set(message, made);
-  return made;
 }
 
 function makePieces(message: ModelMessage, meter: Meter): readonly Piece[] {
@@ -92,12 +81,10 @@ function makePieces(message: ModelMessage, meter: Meter): readonly Piece[] {
       const { text, media, around } = meter.result(part);
       const tokens = text * factor + media + around;
       const { toolCallId: callId, toolName } = part;
-      return [
-        { key: digestOf(one), kind: "result" as const, tokens, callId, toolName, message: one },
-      ];
+      return [{ key: digestOf(one), kind: "result" as const, tokens, callId, toolName, text: one }];
     });
   const { text, media, around } = meter.message(message);
-  const said: Piece = { key, kind: "text", tokens: text * factor + around, message };
+  const said: Piece = { key, kind: "text", tokens: text * factor + around, text: message };
   if (media === 0 || message.role !== "user") return [{ ...said, tokens: said.tokens + media }];
   return [said, { key: `media ${key}`, kind: "media", tokens: media }];
 }
@@ -117,6 +104,9 @@ export interface StepPlace {
   readonly step: number;
   readonly turn: number;
 }
+
+/** At the end of the key of a reply without its reasoning. */
+export const ALONE = " alone";
 
 /** Whether the reasoning of an earlier reply is left out, since its turn has ended. */
 function isThoughtless(
@@ -143,21 +133,46 @@ export function blocksOf(
     key: `${tools}\n${instructions}`,
     name: { kind: "standing", position },
     tokens: 0,
-    index: -1,
   };
-  const said = entries.flatMap(({ message, origin }, index) =>
-    piecesOf(message, meter).map(({ kind, callId, toolName, ...piece }): Block => {
-      const place = origin.kind === "step" ? steps.get(origin.position) : undefined;
-      const key = isThoughtless(message, place, turn, family) ? `${piece.key} alone` : piece.key;
-      const name: PartName = {
-        kind: kind === "text" ? kinds[origin.kind] : kind,
-        position: origin.position,
-        ...(place === undefined ? {} : { step: place.step }),
-        ...(callId === undefined ? {} : { callId }),
-        ...(toolName === undefined ? {} : { toolName }),
-      };
-      return { ...piece, key, name, index };
+  const said = entries.flatMap((entry) => {
+    const place = entry.origin.kind === "step" ? steps.get(entry.origin.position) : undefined;
+    return messageBlocks(entry, meter, place, isThoughtless(entry.message, place, turn, family));
+  });
+  return [standing, ...said];
+}
+
+interface Made extends Pick<PromptEntry["origin"], "kind" | "position"> {
+  readonly isAlone: boolean;
+  readonly blocks: readonly Block[];
+}
+
+const made = new WeakMap<Meter, WeakMap<ModelMessage, Made>>();
+
+/** Made once for each message: a long session sends each of them often. */
+function messageBlocks(
+  { message, origin: { kind, position } }: PromptEntry,
+  meter: Meter,
+  place: StepPlace | undefined,
+  isAlone: boolean,
+): readonly Block[] {
+  const ofMeter = made.get(meter) ?? new WeakMap<ModelMessage, Made>();
+  made.set(meter, ofMeter);
+  const known = ofMeter.get(message);
+  if (known?.position === position && known.kind === kind && known.isAlone === isAlone)
+    return known.blocks;
+  const blocks = makePieces(message, meter).map(
+    ({ kind: piece, callId, toolName, key, tokens, text }): Block => ({
+      key: isAlone ? `${key}${ALONE}` : key,
+      tokens,
+      message,
+      ...(text === undefined ? {} : { text }),
+      name: {
+        kind: piece === "text" ? kinds[kind] : piece,
+        position,
+        ...defined({ step: place?.step, callId, toolName }),
+      },
     }),
   );
-  return [standing, ...said];
+  ofMeter.set(message, { kind, position, isAlone, blocks });
+  return blocks;
 }

@@ -1,8 +1,8 @@
 /** Why the cache did not read what the call before had sent: the first difference of the two prompts. Pure. */
 
 import type { SessionEvent } from "../events/index.ts";
-import { modelKey, promptDiff, type PromptChange } from "../projections/index.ts";
-import type { Block, PartName } from "./blocks.ts";
+import { modelKey, promptDiff, promptEntries, type PromptChange } from "../projections/index.ts";
+import { ALONE, type Block, type PartName } from "./blocks.ts";
 import type { BilledRequest } from "./request.ts";
 
 /**
@@ -79,22 +79,24 @@ export function causeOf(
   events: readonly SessionEvent[],
   { isUnexplained, isExpired }: { readonly isUnexplained: boolean; readonly isExpired: boolean },
 ): Found {
-  const at = (cause: MissCause, first?: Block): Found => ({
+  const found = (cause: MissCause, first?: Block): Found => ({
     cause,
     changedAt: eventBehind(cause, before, now, events) ?? now.position,
     ...(first === undefined ? {} : { first: first.name }),
   });
   if (isUnexplained)
-    return at(before.standing.settings === now.standing.settings ? "unexplained" : "settings");
-  if (isExpired) return at("expired");
-  if (modelKey(before.model) !== modelKey(now.model)) return at("model", now.blocks[0]);
+    return found(before.standing.settings === now.standing.settings ? "unexplained" : "settings");
+  if (isExpired) return found("expired");
+  if (modelKey(before.model) !== modelKey(now.model)) return found("model", now.blocks[0]);
   for (const part of ["tools", "instructions"] as const)
-    if (before.standing[part] !== now.standing[part]) return at(part, now.blocks[0]);
+    if (before.standing[part] !== now.standing[part]) return found(part, now.blocks[0]);
   const first = now.blocks.find(({ key }, index) => before.blocks[index]?.key !== key);
+  const { history, view } = now.state;
+  const at = promptEntries(history, view).findIndex(({ message }) => message === first?.message);
   const change = promptDiff(before.state, now.state).changes.find(
-    ({ index, why }) => index <= (first?.index ?? -1) && why !== "new",
+    ({ index, why }) => index <= at && why !== "new",
   );
   // The message is the same, and only its place in the turns is another.
-  const otherwise = first?.key.endsWith(" alone") === true ? "reasoning" : "edit";
-  return at(change === undefined ? otherwise : (causes[change.why] ?? "edit"), first);
+  const otherwise = first?.key.endsWith(ALONE) === true ? "reasoning" : "edit";
+  return found(change === undefined ? otherwise : (causes[change.why] ?? "edit"), first);
 }

@@ -85,9 +85,9 @@ export class CacheTree {
 }
 
 /** The share of a block's text with which the other begins too. */
-function commonShare({ message }: Block, other: Block | undefined): number {
-  if (message === undefined || other?.message === undefined) return 0;
-  const [one, two] = [JSON.stringify(message), JSON.stringify(other.message)];
+function commonShare({ text }: Block, other: Block | undefined): number {
+  if (text === undefined || other?.text === undefined) return 0;
+  const [one, two] = [JSON.stringify(text), JSON.stringify(other.text)];
   let same = 0;
   while (same < one.length && one[same] === two[same]) same++;
   return one.length === 0 ? 0 : same / one.length;

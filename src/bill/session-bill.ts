@@ -150,6 +150,8 @@ export class BillFold {
   #open: Request | undefined;
   #calls: BilledCall[] = [];
   #parts = new Map<string, Summed<BilledPart>>();
+  /** The same by their names, which most blocks share. */
+  #named = new WeakMap<PartName, Summed<BilledPart>>();
   #misses: CacheMiss[] = [];
   #before: BilledRequest | undefined;
   readonly #steps = new Map<number, StepPlace>();
@@ -186,6 +188,7 @@ export class BillFold {
         this.#calls = [];
         this.#misses = [];
         this.#parts.clear();
+        this.#named = new WeakMap();
         this.#computed = { input: 0, read: 0, output: 0, dollars: 0, tooLong: 0 };
         return;
       case "step.started":
@@ -318,7 +321,7 @@ export class BillFold {
       ...defined({ model, dollars: price?.dollars }),
     });
     const name: PartName = { kind: "summarizing", position };
-    const block = { key: "", name, tokens: 0, index: 0 };
+    const block = { key: "", name, tokens: 0 };
     this.#spread({ blocks: [block], tokens: [usage.inputTokens], usage }, price);
     if (this.#whatIf === undefined || this.#whatIf.without?.includes(position) === true) return;
     const other = this.#whatIf.model ?? model;
@@ -341,12 +344,20 @@ export class BillFold {
         rest -= taken;
         dollars += taken * (price?.rates[kind] ?? 0);
       }
-      const key = `${name.kind} ${name.position} ${name.callId ?? ""}`;
-      const part = made(this.#parts, key, () => ({ ...name, tokens: 0, calls: 0, dollars: 0 }));
+      const part = this.#part(name);
       part.tokens += whole;
       part.calls += 1;
       part.dollars += dollars;
     }
+  }
+
+  #part(name: PartName): Summed<BilledPart> {
+    const known = this.#named.get(name);
+    if (known !== undefined) return known;
+    const key = `${name.kind} ${name.position} ${name.callId ?? ""}`;
+    const part = made(this.#parts, key, () => ({ ...name, tokens: 0, calls: 0, dollars: 0 }));
+    this.#named.set(name, part);
+    return part;
   }
 
   /** The predicted reads; records a miss. */
