@@ -110,7 +110,7 @@ it("keeps a limit over the sessions of a key for two processes together, up to o
   const limits = { perKey: { tenant: { tokens: 5500 } } };
   const spends = async (log: EventLog, name: string): Promise<void> => {
     await using runtime = await createRuntime({ log, agent: { model }, limits });
-    for (let turn = 1; ; turn++) {
+    for (let turn = 1; turn <= 6; turn++) {
       const session = await runtime.session(`${name}${turn}`, { metadata: { tenant: "t" } });
       const { finishReason } = await (await session.send("Go.")).result;
       if (finishReason === "out-of-budget") return;

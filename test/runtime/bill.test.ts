@@ -178,6 +178,56 @@ describe("the bill of a runtime", () => {
     expect(left).toMatchObject({ of: {}, calls: 1, inputTokens: 1000 });
   });
 
+  it("has what a session spent that another process deletes while it is read", async () => {
+    const log = await openMemoryLog();
+    await using one = await open(log);
+    let meanwhile: (() => Promise<unknown>) | undefined;
+    const readAll = async function* (options: Parameters<EventLog["readAll"]>[0]) {
+      const act = meanwhile;
+      meanwhile = undefined;
+      await act?.();
+      yield* log.readAll(options);
+    };
+    await using two = await open(
+      new Proxy(log, {
+        get: (target, key) => {
+          const value: unknown = key === "readAll" ? readAll : Reflect.get(target, key);
+          return typeof value === "function" ? value.bind(target) : value;
+        },
+      }),
+    );
+    const shownNow = async () => shown(await two.bill({ by: "userId" }), "userId");
+    await run(one, "a", { userId: 1 });
+    // Nobody has asked before: the sums are made from what deleted sessions left.
+    meanwhile = () => one.delete("a");
+    expect(await shownNow()).toEqual([[1, 1]]);
+    await run(one, "b", { userId: 1 });
+    meanwhile = () => one.delete("b");
+    expect(await shownNow()).toEqual([[1, 2]]);
+    await run(one, "c", { userId: 1 });
+    meanwhile = () => one.delete("c", { bill: "forget" });
+    expect(await shownNow()).toEqual([[1, 2]]);
+  });
+
+  it("goes on from the log after it could not be read", async () => {
+    const log = await openMemoryLog();
+    await using runtime = await open(log);
+    await run(runtime, "a");
+    await run(runtime, "b");
+    await runtime.delete("a");
+    const readAll = log.readAll.bind(log);
+    const broken = async function* () {
+      for await (const entry of readAll()) {
+        yield entry;
+        if (entry.event.type === "turn.started") throw new TurnlogError("LOG_FAILED", "Away.");
+      }
+    };
+    Object.assign(log, { readAll: broken });
+    await expect(runtime.bill()).rejects.toThrow("Away.");
+    Object.assign(log, { readAll });
+    expect((await runtime.bill())[0]?.calls).toBe(2);
+  });
+
   it("has the sums of what can be read, and warns of the rest", async () => {
     const log = await openMemoryLog();
     {

@@ -224,15 +224,14 @@ export class BillModel {
   }
 
   async #make(): Promise<void> {
-    for (;;) {
+    while (!this.#isMade) {
+      this.#clear();
       const deleted = await Array.fromAsync(this.#options.log.deleted());
       for (const { spent } of deleted)
         for (const cell of cellsSchema.safeParse(spent).data ?? []) this.#add(cell, 1);
       await this.#fold();
       const since = await Array.fromAsync(this.#options.log.deleted());
       this.#isMade = since.length === deleted.length;
-      if (this.#isMade) return;
-      this.#clear();
     }
   }
 
