@@ -192,7 +192,8 @@ describe("the bill of a runtime", () => {
       new Proxy(log, {
         get: (target, key) => {
           const value: unknown = key === "readAll" ? readAll : Reflect.get(target, key);
-          return typeof value === "function" ? value.bind(target) : value;
+          const bound: unknown = typeof value === "function" ? value.bind(target) : value;
+          return bound;
         },
       }),
     );
