@@ -122,6 +122,7 @@ const uses: Readonly<Record<string, readonly Use[]>> = {
   ],
   checkout: [use("s", "1"), use(unknown, "1")],
   context: [use("s"), use(unknown)],
+  bill: [use("s"), use("--by", "model,agent,day"), use("--by", "model", "--csv"), use(unknown)],
   diff: [use("s", "2", "30"), use(unknown, "1", "2")],
   log: [use(), use("--session", unknown)],
   verify: [use(), use("s"), use(unknown)],

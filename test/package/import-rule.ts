@@ -540,7 +540,7 @@ const mayImport: Modules = {
     "runtime",
     "cli/owner",
   ],
-  "cli/wording": ["events", "projections", "cli/terminal", "cli/output", "runtime"],
+  "cli/wording": ["events", "projections", "bill", "cli/terminal", "cli/output", "runtime"],
   "cli/show": ["events", "projections", "state", "cli/output", "cli/wording"],
   "cli/chat/host": [
     "events",
@@ -662,6 +662,7 @@ const mayImport: Modules = {
     "store/blobs",
     "store/encryption",
     "state",
+    "bill",
     "media",
     "archive",
     "archive/verify",

@@ -49,6 +49,12 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
   ],
   branches: ["turnlog branches <id>"],
   context: ["turnlog context <id>", "turnlog context <id> --position 120 --json"],
+  bill: [
+    ["turnlog bill <id>", "its dearest parts, and why the cache missed"],
+    ["turnlog bill <id> --without 120 --caching on", "what it would have cost otherwise"],
+    ["turnlog bill --by tenant --since 2026-11-01", "who pays"],
+    "turnlog bill --by day,model --since 30d --csv",
+  ],
   diff: [["turnlog diff <id> 40 120", "what the prompt gained and lost in between"]],
   log: [
     "turnlog log --from 1000 --json",

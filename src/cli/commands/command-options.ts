@@ -7,6 +7,7 @@ import {
   metadataValue,
   option,
   position,
+  positions,
   pace,
   positiveNumber,
   someText,
@@ -105,6 +106,28 @@ export const at = option(
   "the position, counted from 1 (default: the last)",
   position,
 );
+export const billOptions = [
+  option(
+    "--by <names>",
+    "what to sum by: day, actor, agent, model, purpose, subAgent, tenant or keys of the metadata, with commas",
+  ),
+  option("--since <date|days>", "the first UTC day: 2026-10-01, or 30d for 30 days ago"),
+  option("--until <date|days>", "the last UTC day"),
+  option(
+    "--where <key=value>",
+    "only calls with this value; key:=json for other values than texts (repeatable)",
+    metadataValue,
+  ),
+  option("--csv", "print the sums as CSV"),
+  option("--position <n>", "of one session: up to this position (default: the last)", position),
+  option(
+    "--without <n>",
+    "what if: without the compaction or pruning at a position (repeatable)",
+    positions,
+  ),
+  option("--caching <how>", "what if: with the provider's cache on, or off", ["on", "off"]),
+  option("--as <model>", "what if: at the prices of another model, provider:model"),
+] as const;
 export const showOptions = [
   at,
   option(
@@ -113,7 +136,7 @@ export const showOptions = [
     ["events", "history", "prompt", "state", "usage", "timeline"],
     "history",
   ),
-  option("--step <n>", "one step of the timeline", step),
+  option("--step <n>", "one step of the timeline, or the prompt that it sent", step),
   option("--full", "show long values in full"),
 ] as const;
 export const logOptions = [

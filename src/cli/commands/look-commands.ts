@@ -3,6 +3,7 @@
 import type { LoadedCommand } from "./loaded-command.ts";
 import {
   at,
+  billOptions,
   limit,
   logOptions,
   replayOptions,
@@ -34,6 +35,12 @@ export function addLookCommands(program: LoadedCommand): void {
     .description("show the size and the parts of a session's next prompt")
     .argument("<session>", "its id")
     .does([at], async () => (await import("./context-command.ts")).context);
+
+  program
+    .command("bill")
+    .description("show what a session paid and for what, or what all sessions paid")
+    .argument("[session]", "its id (default: all sessions of the store)")
+    .does(billOptions, async () => (await import("./bill-command.ts")).bill);
 
   program
     .command("diff")

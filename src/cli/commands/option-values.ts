@@ -66,6 +66,10 @@ export function position(text: string): number {
   return counted(text, "Positions are counted from 1.");
 }
 
+export function positions(text: string, before: readonly number[] = []): readonly number[] {
+  return [...before, position(text)];
+}
+
 export function step(text: string): number {
   return counted(text, "Steps are counted from 1.");
 }

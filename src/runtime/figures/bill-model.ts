@@ -41,6 +41,8 @@ export interface BillModelOptions {
   readonly prices: (payer: Payer) => KnownLimits;
   readonly ready: () => Promise<void>;
   readonly onWarning: (error: TurnlogError) => void;
+  /** Whether nothing is stored: for a reader of a log that others write. */
+  readonly isReadOnly?: boolean;
 }
 
 /** The name of snapshots over all sessions. */
@@ -132,7 +134,8 @@ export class BillModel {
     this.#next ??= this.#alone(async () => {
       this.#next = undefined;
       await this.#catchUp();
-      if (this.#position - this.#stored < EVENTS_PER_STORE) return;
+      const { isReadOnly = false } = this.#options;
+      if (isReadOnly || this.#position - this.#stored < EVENTS_PER_STORE) return;
       await this.#store().catch((cause: unknown) => {
         const what =
           "The sums of what sessions spent could not be stored. They are right, and are stored later.";

@@ -2,7 +2,7 @@
 
 import { TurnlogError, type Delivery } from "../../../events/index.ts";
 import type { ChatSession, ChatStore } from "../host/chat-session.ts";
-import { contentText, excerpt, amount, dateAndTime, tokens } from "../../wording/wording.ts";
+import { contentText, excerpt, amount, dateAndTime } from "../../wording/wording.ts";
 import { settle } from "./approval-settlement.ts";
 import { type ChatLine, type ContextLine, type StoreLine, strategyOf } from "../line/chat-line.ts";
 import { whenDelivered } from "../screen/conversation-panel.ts";
@@ -15,8 +15,9 @@ import {
 import { mentionedFiles } from "../line/mentioned-files.ts";
 import { hint, type Outcome } from "./command-outcome.ts";
 import { carryOutTravel } from "./time-travel-commands.ts";
-import type { CompactionPreview, ContextFigures } from "../../../runtime/index.ts";
+import type { CompactionPreview } from "../../../runtime/index.ts";
 import { contextLines } from "../../wording/context-drawing.ts";
+import { costLines, partLines } from "../../wording/bill-words.ts";
 import { fromTo } from "../../wording/context-words.ts";
 import { UsageError, meantName } from "../../output/error-report.ts";
 import { visibleText } from "../../output/visible-text.ts";
@@ -229,7 +230,7 @@ async function carryOutStore(
   store: ChatStore,
   columns: number,
 ): Promise<Outcome> {
-  if (line.kind === "cost") return { kind: "lines", lines: costLines(await session.context()) };
+  if (line.kind === "cost") return { kind: "lines", lines: await sessionCost(session) };
   if (line.kind === "sessions")
     return { kind: "lines", lines: await sessionLines(store, session.id, columns) };
   if (line.kind === "model" && line.model === undefined) return modelHint(store);
@@ -305,25 +306,22 @@ async function changeModel({ models }: ChatStore, session: string, name: string)
   return { kind: "lines", lines: [`From now on ${models.current} answers.`] };
 }
 
-function costLines({ model, spending, cost }: ContextFigures): readonly string[] {
-  const part = (
-    name: string,
-    usage: typeof spending.steps,
-    { dollars, basis, unpriced }: typeof cost.total,
-  ) => {
-    const about = basis === "estimated" ? "~" : "";
-    const missing = unpriced === 0 ? "" : ` and ${amount(unpriced, "call")} without a known price`;
-    return `  ${name.padEnd(12)} ${tokens(usage)} · ${about}$${dollars.toFixed(4)}${missing}`;
-  };
+const DEAREST = 3;
+
+/** What the session has cost, and the three dearest parts of its prompts. */
+async function sessionCost(session: ChatSession): Promise<readonly string[]> {
+  const { model, spending } = await session.context();
+  const bill = await session.bill();
+  const dearest = partLines(bill.parts, DEAREST);
+  const { id } = session;
   return [
     `This session so far, by ${model.provider}:${model.modelId}:`,
-    part("replies", spending.steps, cost.steps),
-    ...(spending.retries.inputTokens === 0
+    ...costLines(bill, spending),
+    ...(dearest.length === 0 ? [] : ["The dearest, over all calls that carried them:", ...dearest]),
+    ...(bill.misses.length === 0
       ? []
-      : [part("retries", spending.retries, cost.retries)]),
-    ...(spending.compactions.inputTokens === 0
-      ? []
-      : [part("compactions", spending.compactions, cost.compactions)]),
-    part("together", spending.total, cost.total),
+      : [
+          `The provider's cache missed in ${amount(bill.misses.length, "call")}: turnlog bill ${id}`,
+        ]),
   ];
 }

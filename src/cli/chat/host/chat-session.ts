@@ -32,6 +32,7 @@ type SharedPart = Pick<
   | "checkout"
   | "branches"
   | "cancel"
+  | "bill"
   | "context"
   | "preview"
   | "view"

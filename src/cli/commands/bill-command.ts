@@ -1,0 +1,188 @@
+/** `turnlog bill`: what a session paid and for what, or what all sessions paid by day, tenant, model, … Calls no model. */
+
+import { readBill } from "../../bill/index.ts";
+import { defined, type JsonValue, type ModelName } from "../../events/index.ts";
+import { subAgentsOf, viewSession } from "../../state/index.ts";
+import { readStoreBill } from "../../runtime/index.ts";
+import { spending } from "../../projections/index.ts";
+import { costLines, missLines, money, partLines } from "../wording/bill-words.ts";
+import { UsageError } from "../output/error-report.ts";
+import { writeLines, type Channel, type Output } from "../output/output.ts";
+import { jsonText, visibleName } from "../output/visible-text.ts";
+import { openSessions } from "../settings/store-folder.ts";
+import { subAgentLines } from "../show/show-view.ts";
+import { amount, figure, percent } from "../wording/wording.ts";
+import { momentBefore, type Given } from "./option-values.ts";
+import type { billOptions } from "./command-options.ts";
+
+type Options = Given<typeof billOptions>;
+type Bill = Awaited<ReturnType<typeof readBill>>;
+type Row = Awaited<ReturnType<typeof readStoreBill>>[number];
+
+const DEAREST = 10;
+
+export async function bill(
+  session: string | undefined,
+  options: Options,
+  { data, progress }: Output,
+): Promise<void> {
+  const { by, since, until, where, csv, position, without, caching, as, json, ...place } = options;
+  const ofStore = [by, since, until, where, csv || undefined].some((one) => one !== undefined);
+  const ofSession = [position, without, caching, as].some((one) => one !== undefined);
+  if (session === undefined ? ofSession : ofStore)
+    throw new UsageError(
+      session === undefined
+        ? "--position, --without, --caching and --as are for one session: name it."
+        : "--by, --since, --until, --where and --csv are for all sessions: leave the name of the session out.",
+    );
+  await using log = await openSessions(place, { readOnly: true, withoutKey: "redact" });
+  if (session !== undefined) {
+    const asked = defined({ without, caching: caching && caching === "on", model: modelOf(as) });
+    const whatIf = Object.keys(asked).length === 0 ? {} : { whatIf: asked };
+    const found = await readBill(log, session, { ...defined({ position }), ...whatIf });
+    if (json) return await writeLines(data, [jsonText({ session, ...found })]);
+    const { usage } = await viewSession(log, session, position);
+    const below = subAgentLines(await subAgentsOf(log, session));
+    return await writeLines(data, [
+      data.style("bold", `${session} at ${found.position}`),
+      ...costLines(found, sumsOf(usage)),
+      ...turnLines(found),
+      ...section(
+        "The dearest parts, over all calls that carried them:",
+        partLines(found.parts, DEAREST),
+      ),
+      ...section("What the provider's cache did not read:", missLines(found.misses)),
+      ...section(
+        "Sub-agents have bills of their own:",
+        below.map((line) => `  ${line}`),
+      ),
+      ...whatIfLines(found),
+    ]);
+  }
+  const now = Date.now();
+  const query = defined({
+    by: by?.split(",").filter((name) => name !== ""),
+    from: since && dayOf("--since", since, now),
+    to: until && dayOf("--until", until, now),
+    where,
+  });
+  const warned = (error: Error): void => void progress.write(`${error.message}\n`);
+  const rows = await readStoreBill(log, query, warned);
+  if (json)
+    return await writeLines(
+      data,
+      rows.map((row) => jsonText(row)),
+    );
+  await writeLines(
+    data,
+    csv ? csvLines(rows, query.by ?? []) : tableLines(rows, query.by ?? [], data),
+  );
+}
+
+function sumsOf(usage: Parameters<typeof spending>[0]): Parameters<typeof costLines>[1] {
+  const { steps, retries, compactions, total } = spending(usage);
+  return { steps, retries, compactions, total };
+}
+
+/** `openai:gpt-5`; a gateway's name has a slash. */
+function modelOf(name: string | undefined): ModelName | undefined {
+  if (name === undefined) return undefined;
+  const [provider = "", ...rest] = name.split(":");
+  if (rest.length === 0)
+    throw new UsageError("--as takes provider:model, for instance openai:gpt-5.");
+  return { provider, modelId: rest.join(":") };
+}
+
+function dayOf(option: string, text: string, now: number): string {
+  return new Date(momentBefore(option, text, now)).toISOString().slice(0, 10);
+}
+
+function section(title: string, lines: readonly string[]): readonly string[] {
+  return lines.length === 0 ? [] : ["", title, ...lines];
+}
+
+/** Each turn that called a model; between turns, only compactions do. */
+function turnLines({ calls }: Bill): readonly string[] {
+  const turns = [...Map.groupBy(calls, ({ turn }) => turn)];
+  if (turns.length < 2) return [];
+  return section(
+    "By turn:",
+    turns.map(([turn, own]) => {
+      const sum = own.reduce((before, { dollars }) => before + (dollars?.total ?? 0), 0);
+      const input = own.reduce((before, { usage }) => before + usage.inputTokens, 0);
+      const name = turn === 0 ? "between turns" : `turn ${turn}`;
+      return `  ${money(sum)}  ${name}: ${amount(own.length, "call")}, ${figure(input)} tokens in`;
+    }),
+  );
+}
+
+function whatIfLines({ whatIf, cost }: Bill): readonly string[] {
+  if (whatIf === undefined) return [];
+  const { dollars, inputTokens, cacheReadTokens, tooLong } = whatIf;
+  const long = tooLong === 0 ? "" : `; ${amount(tooLong, "prompt")} would not have fitted`;
+  return section("What if (computed):", [
+    `  ${money(dollars)} instead of ${money(cost.total.dollars)}: ${figure(inputTokens)} tokens in, ${figure(cacheReadTokens)} of them read from the cache${long}`,
+  ]);
+}
+
+const figures = [
+  "dollars",
+  "calls",
+  "inputTokens",
+  "cacheReadTokens",
+  "outputTokens",
+  "unpriced",
+] as const;
+
+function tableLines(rows: readonly Row[], by: readonly string[], data: Channel): readonly string[] {
+  if (rows.length === 0) return ["No model was called."];
+  const head = [...by, "dollars", "calls", "tokens in", "cached", "tokens out"];
+  const cells = rows.map((row) => [
+    ...by.map((name) => visibleName(textOf(row.of[name]) || "-")),
+    `${money(row.dollars)}${row.unpriced === 0 ? "" : "+"}`,
+    figure(row.calls),
+    figure(row.inputTokens),
+    row.inputTokens === 0 ? "" : percent(row.cacheReadTokens / row.inputTokens),
+    figure(row.outputTokens),
+  ]);
+  const widths = head.map((name, column) =>
+    Math.max(name.length, ...cells.map((line) => line[column]?.length ?? 0)),
+  );
+  const padded = (line: readonly string[]): string =>
+    line
+      .map((cell, column) =>
+        column < by.length ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0),
+      )
+      .join("  ")
+      .trimEnd();
+  const unpriced = rows.reduce((sum, row) => sum + row.unpriced, 0);
+  return [
+    data.style("bold", padded(head)),
+    ...cells.map(padded),
+    ...(unpriced === 0 ? [] : [`+ without ${amount(unpriced, "call")} that have no known price`]),
+  ];
+}
+
+function csvLines(rows: readonly Row[], by: readonly string[]): readonly string[] {
+  const line = (cells: readonly string[]): string => cells.map(csvCell).join(",");
+  return [
+    line([...by, ...figures]),
+    ...rows.map((row) =>
+      line([
+        ...by.map((name) => visibleName(textOf(row.of[name]))),
+        ...figures.map((name) => String(row[name])),
+      ]),
+    ),
+  ];
+}
+
+/** A program for tables must not take a name for a formula. */
+function csvCell(text: string): string {
+  const plain = /^[=+\-@\t\r]/.test(text) && !/^-?[\d.e-]+$/.test(text) ? `'${text}` : text;
+  return /[",\n\r]/.test(plain) ? `"${plain.replaceAll('"', '""')}"` : plain;
+}
+
+function textOf(value: JsonValue | undefined): string {
+  if (value === undefined) return "";
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
