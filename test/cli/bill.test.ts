@@ -103,3 +103,18 @@ it("says which options are for a session, and which for all", async () => {
   expect((await bill("one", "--without", "3")).stderr).toContain("no compaction and no pruning");
   expect((await bill("none")).stderr).toContain("There is no session none");
 });
+
+it("keeps what a deleted session spent", async () => {
+  await using other = await temporaryFolder({});
+  await run(["What is here?"], { cwd: other.path });
+  const sums = async (): Promise<string> =>
+    (await run(["bill", "--by", "day,model,purpose"], { cwd: other.path })).stdout;
+  const before = await sums();
+  const [row] = z
+    .array(z.looseObject({ session: z.string() }))
+    .parse(jsonLines((await run(["sessions", "--json"], { cwd: other.path })).stdout));
+  const deleted = await run(["delete", row?.session ?? "", "--yes"], { cwd: other.path });
+  expect(deleted).toMatchObject({ code: 0, stderr: "" });
+  expect(await sums()).toBe(before);
+  expect(before).toContain("turnlog:offline");
+});

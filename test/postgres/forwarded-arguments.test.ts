@@ -168,6 +168,11 @@ const places: Readonly<Record<string, readonly Place[]>> = {
   checkout: [first, ...[[], ["tell"], ["basedOn"], ["by"]].map((keys) => behind(1)(...keys))],
   preview: [first, firstIn("position"), program(firstIn("compact"))],
   context: [first, firstIn("position")],
+  bill: [
+    first,
+    firstIn("position"),
+    ...[["without"], ["caching"], ["model"]].map((keys) => firstIn("whatIf", ...keys)),
+  ],
   configure: [
     first,
     ...["agent", "model", "instructions", "tools"].map((key) => program(firstIn(key))),

@@ -3,10 +3,10 @@
  * another process of its folder or database, or on a server. The command line does not know which.
  */
 
-import type { EventLog, TurnlogError } from "../../events/index.ts";
+import { defined, type EventLog, type TurnlogError } from "../../events/index.ts";
 import { deletedSchema, deleteSession, type DeletedWithBlobs } from "../../media/index.ts";
 import { encryptedLog } from "../../store/encryption/index.ts";
-import { changeStored, giveStored, readAnswer } from "../../runtime/index.ts";
+import { changeStored, giveStored, keepingBill, readAnswer } from "../../runtime/index.ts";
 import {
   keysIn,
   openSessions,
@@ -70,7 +70,10 @@ export async function openPort(
           args: [cancel ? { forks, cancel } : { forks }],
           read: (answer) => readAnswer(deletedSchema, session, "delete", answer),
         },
-        () => deleteSession(log, log.blobs, session, { forks }, warn),
+        () =>
+          keepingBill(log, session, warn, (spent) =>
+            deleteSession(log, log.blobs, session, defined({ forks, spent }), warn),
+          ),
       ),
     [Symbol.asyncDispose]: () => log.close(),
   };

@@ -167,8 +167,11 @@ export class BillModel {
       const names = [this.#name(), ...days.map((day) => this.#name(day))];
       this.#clear(this.#forgotten + 1);
       await this.#save(FORGOTTEN, this.#forgotten, null);
-      // At the last position: a slow process cannot bring them back.
-      for (const name of names) await this.#save(name, Number.MAX_SAFE_INTEGER, null);
+      // Nobody reads these names again.
+      for (const name of names) {
+        const kept = await this.#options.log.loadSnapshot(ALL, name);
+        if (kept !== undefined) await this.#save(name, kept.position, null);
+      }
     });
   }
 

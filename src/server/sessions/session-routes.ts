@@ -77,7 +77,7 @@ export function sessionRoutes(): readonly Route[] {
       handle: async ({ query, ...call }) => json(await page(call, query)),
     }),
     route({
-      name: "bill",
+      name: "storeBill",
       method: "get",
       path: "/api/bill",
       action: "list",
