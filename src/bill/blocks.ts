@@ -4,16 +4,18 @@
  */
 
 import type { ModelMessage } from "ai";
-import { defined, type AgentDescription } from "../events/index.ts";
+import { defined } from "../events/index.ts";
 import { type Meter, type ModelFamily, factorPrior, modelFamily } from "../context/index.ts";
-import { digestOf, type ContextView, type PromptEntry } from "../projections/index.ts";
+import { digestOf, type PromptEntry } from "../projections/index.ts";
 
 export interface PartName {
   /**
-   * `standing`: instructions and tool definitions, where the log has their digests only; `other`: notes and what
-   * `prepareStep` added; `summarizing`: the whole prompt of a call for a summary.
+   * `tool`: a tool's definition; `standing`: all definitions and the instructions, where the log has their digests
+   * only; `other`: notes and what `prepareStep` added; `summarizing`: the whole prompt of a call for a summary.
    */
   readonly kind:
+    | "instructions"
+    | "tool"
     | "standing"
     | "message"
     | "media"
@@ -35,34 +37,9 @@ export interface Block {
   readonly name: PartName;
   /** Estimated; 0 if its content is not known. */
   readonly tokens: number;
-  /** The message that it is of, and the part of it that it is if that has a text. */
+  /** The message that it is of, and its own part of it or its text, if it has one. */
   readonly message?: ModelMessage;
-  readonly text?: ModelMessage;
-}
-
-/** What a request has before its messages, as far as the log tells it. Equal texts are sent alike. */
-export interface Standing {
-  readonly tools: string;
-  readonly instructions: string;
-  readonly settings: string;
-  readonly position: number;
-}
-
-/** Digests, since logs have no texts of instructions and tools. */
-export function standingParts(
-  { digest, tools, parts }: AgentDescription,
-  { prepared, instructions }: ContextView,
-  position: number,
-): Standing {
-  const { activeTools, toolOrder, toolChoice, settings, providerOptions } =
-    prepared?.overrides ?? {};
-  const text = JSON.stringify;
-  return {
-    tools: text([tools.map((name) => [name, parts?.tools[name]]), activeTools, toolOrder]),
-    instructions: text(instructions ?? parts?.instructions ?? digest),
-    settings: text([toolChoice ?? parts?.toolChoice, settings, providerOptions]),
-    position,
-  };
+  readonly text?: ModelMessage | string;
 }
 
 interface Piece extends Pick<Block, "key" | "tokens" | "text"> {
@@ -121,24 +98,17 @@ function isThoughtless(
 }
 
 /** `turn`: that of the request. `steps`: by position. */
-export function blocksOf(
+export function messagesBlocks(
   entries: readonly PromptEntry[],
-  { tools, instructions, position }: Standing,
   meter: Meter,
   turn: number,
   steps: ReadonlyMap<number, StepPlace>,
 ): readonly Block[] {
   const family = modelFamily(meter.model);
-  const standing: Block = {
-    key: `${tools}\n${instructions}`,
-    name: { kind: "standing", position },
-    tokens: 0,
-  };
-  const said = entries.flatMap((entry) => {
+  return entries.flatMap((entry) => {
     const place = entry.origin.kind === "step" ? steps.get(entry.origin.position) : undefined;
     return messageBlocks(entry, meter, place, isThoughtless(entry.message, place, turn, family));
   });
-  return [standing, ...said];
 }
 
 interface Made extends Pick<PromptEntry["origin"], "kind" | "position"> {

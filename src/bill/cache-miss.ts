@@ -4,6 +4,7 @@ import type { SessionEvent } from "../events/index.ts";
 import { modelKey, promptDiff, promptEntries, type PromptChange } from "../projections/index.ts";
 import { ALONE, type Block, type PartName } from "./blocks.ts";
 import type { BilledRequest } from "./request.ts";
+import type { Standing } from "./standing.ts";
 
 /**
  * Why a prompt was not read from the cache. `edit`: other messages, by `prepareStep`, a refusal or a restore;
@@ -26,8 +27,6 @@ type EventType = SessionEvent["type"];
 
 /** The events that may be behind each cause. */
 const behind: Readonly<Partial<Record<MissCause, readonly EventType[]>>> = {
-  tools: ["session.configured", "session.forked", "step.prepared"],
-  instructions: ["session.configured", "session.forked", "step.prepared", "turn.ended"],
   edit: [
     "step.prepared",
     "context.reduced",
@@ -42,7 +41,6 @@ const behind: Readonly<Partial<Record<MissCause, readonly EventType[]>>> = {
   cut: ["context.cut", "context.media-omitted"],
   reasoning: ["turn.ended"],
   model: ["session.configured", "session.forked", "step.prepared"],
-  settings: ["session.configured", "step.prepared"],
 };
 
 /** The last event behind a cause between two calls. */
@@ -79,18 +77,31 @@ export function causeOf(
   events: readonly SessionEvent[],
   { isUnexplained, isExpired }: { readonly isUnexplained: boolean; readonly isExpired: boolean },
 ): Found {
-  const found = (cause: MissCause, first?: Block): Found => ({
+  const found = (cause: MissCause, first?: Block, since?: number): Found => ({
     cause,
-    changedAt: eventBehind(cause, before, now, events) ?? now.position,
+    changedAt: since ?? eventBehind(cause, before, now, events) ?? now.position,
     ...(first === undefined ? {} : { first: first.name }),
   });
+  const isChanged = (part: keyof Standing): boolean =>
+    before.standing[part].text !== now.standing[part].text;
   if (isUnexplained)
-    return found(before.standing.settings === now.standing.settings ? "unexplained" : "settings");
+    return isChanged("settings")
+      ? found("settings", undefined, now.standing.settings.since)
+      : found("unexplained");
   if (isExpired) return found("expired");
   if (modelKey(before.model) !== modelKey(now.model)) return found("model", now.blocks[0]);
-  for (const part of ["tools", "instructions"] as const)
-    if (before.standing[part] !== now.standing[part]) return found(part, now.blocks[0]);
-  const first = now.blocks.find(({ key }, index) => before.blocks[index]?.key !== key);
+  const index = now.blocks.findIndex(({ key }, at) => before.blocks[at]?.key !== key);
+  for (const [part, kind] of [
+    ["tools", "tool"],
+    ["instructions", "instructions"],
+  ] as const) {
+    if (!isChanged(part)) continue;
+    // A tool may have been removed.
+    const [one, other] = [now.blocks[index], before.blocks[index]];
+    const first = other?.name.kind === kind && one?.name.kind !== kind ? other : one;
+    return found(part, first, now.standing[part].since);
+  }
+  const first = now.blocks[index];
   const { history, view } = now.state;
   const at = promptEntries(history, view).findIndex(({ message }) => message === first?.message);
   const change = promptDiff(before.state, now.state).changes.find(

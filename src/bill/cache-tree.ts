@@ -6,6 +6,7 @@
 import type { CacheReads } from "../context/index.ts";
 import type { Block } from "./blocks.ts";
 import type { SizedPrompt } from "./request.ts";
+import { isStanding } from "./standing.ts";
 
 interface Node {
   readonly block?: Block;
@@ -59,7 +60,7 @@ export class CacheTree {
 
   /**
    * Adds a request. `marked`: the tokens up to its last mark, 0 without marks. Each request of ours with marks has
-   * them after what stands before the messages, and at its end.
+   * them after its tools, after its instructions, and at its end.
    */
   add(
     { blocks, tokens }: SizedPrompt,
@@ -70,6 +71,8 @@ export class CacheTree {
     let node = this.#root;
     let common = 0;
     const end = blocks.findLastIndex(({ name }) => name.kind !== "reply");
+    const tools = blocks.findLastIndex(({ name }) => name.kind === "tool");
+    const standing = blocks.findLastIndex(isStanding);
     for (const [index, block] of blocks.entries()) {
       const next: Node = node.after.get(block.key) ?? { block, after: new Map(), used: time };
       node.after.set(block.key, next);
@@ -77,7 +80,7 @@ export class CacheTree {
       node = next;
       node.used = Math.max(node.used, time);
       common += tokens[index] ?? 0;
-      if (marked > 0 && (index === 0 || index === end))
+      if (marked > 0 && [tools, standing, end].includes(index))
         node.marked = index === end ? marked : common;
     }
     node.reply = reply;

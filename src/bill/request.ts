@@ -2,7 +2,8 @@
 
 import type { ModelName, TokenUsage } from "../events/index.ts";
 import type { SessionState } from "../state/index.ts";
-import type { Block, Standing } from "./blocks.ts";
+import type { Block } from "./blocks.ts";
+import type { Standing } from "./standing.ts";
 
 export interface Request {
   /** Of its `step.started`. */

@@ -16,7 +16,6 @@ import {
 } from "../context/index.ts";
 import {
   defined,
-  type AgentDescription,
   type ModelName,
   type SessionEvent,
   type TokenUsage,
@@ -24,11 +23,12 @@ import {
 } from "../events/index.ts";
 import { modelKey, promptEntries, type ContextView } from "../projections/index.ts";
 import { foldSession, initialSessionState, type SessionState } from "../state/index.ts";
-import { blocksOf, standingParts, type PartName, type Standing, type StepPlace } from "./blocks.ts";
+import { messagesBlocks, type PartName, type StepPlace } from "./blocks.ts";
 import type { BilledRequest, Request, SizedPrompt } from "./request.ts";
 import { BlockSizes, sum } from "./block-sizes.ts";
 import { causeOf, type MissCause } from "./cache-miss.ts";
 import { CacheTree } from "./cache-tree.ts";
+import { isStanding, standingAt, StandingBlocks, type Standing } from "./standing.ts";
 import { callPrice, inputOf, type CallDollars, type CallPrice } from "./call-price.ts";
 
 /** One call of a model, as it was billed. */
@@ -146,7 +146,9 @@ export class BillFold {
   readonly #known: KnownLimits;
   readonly #whatIf: WhatIf | undefined;
   #state = initialSessionState;
-  #agent: { readonly described: AgentDescription; readonly position: number } | undefined;
+  #standing: Standing | undefined;
+  #isTold = true;
+  readonly #standingBlocks = new StandingBlocks();
   #open: Request | undefined;
   #calls: BilledCall[] = [];
   #parts = new Map<string, Summed<BilledPart>>();
@@ -180,10 +182,16 @@ export class BillFold {
     switch (type) {
       case "session.created":
       case "session.configured":
-        this.#agent = { described: data.agent, position };
+      case "step.prepared":
+      case "prompt.configured":
+      case "turn.ended":
+        this.#standing = standingAt(this.#state, this.#standing);
+        return;
+      case "prompt.text":
+        this.#standingBlocks.store(data.digest, position);
         return;
       case "session.forked":
-        if (data.agent !== undefined) this.#agent = { described: data.agent, position };
+        this.#standing = standingAt(this.#state, this.#standing);
         this.#shared = this.#open?.step ?? before.usage.steps.at(-1)?.step ?? 0;
         this.#calls = [];
         this.#misses = [];
@@ -252,26 +260,35 @@ export class BillFold {
     };
   }
 
-  #request(
-    { position, time, data }: SessionEvent<"step.started">,
-    state: SessionState,
-  ): Request | undefined {
-    if (this.#agent === undefined) return undefined;
+  #request({ position, time, data }: SessionEvent<"step.started">, state: SessionState): Request {
     const { turn, step, attempt, model } = data;
-    const standing = standingParts(this.#agent.described, state.view, this.#agent.position);
+    const standing = standingAt({ ...state, position }, this.#standing);
+    this.#standing = standing;
     const blocks = this.#blocks(state, state.view, standing, model, turn);
+    const isTold = blocks[0]?.name.kind !== "standing";
+    // In a log of an earlier release, texts come late: what stood before cannot be compared with them.
+    if (isTold !== this.#isTold) {
+      this.#before = undefined;
+      this.#caches.clear();
+      this.#others.clear();
+    }
+    this.#isTold = isTold;
     return { position, turn, step, attempt, model, sent: time, state, standing, blocks };
   }
 
   #blocks(
-    { history }: SessionState,
+    state: SessionState,
     view: ContextView,
     standing: Standing,
     model: ModelName,
     turn: number,
   ): SizedPrompt["blocks"] {
-    const entries = promptEntries(history, view);
-    return blocksOf(entries, standing, meter(defaultEstimator, model), turn, this.#steps);
+    const measure = meter(defaultEstimator, model);
+    const entries = promptEntries(state.history, view);
+    return [
+      ...this.#standingBlocks.of(state, standing, measure),
+      ...messagesBlocks(entries, measure, turn, this.#steps),
+    ];
   }
 
   #billed(purpose: "answer" | "retry", usage: TokenUsage, time: number): void {
@@ -376,7 +393,9 @@ export class BillFold {
     const missed = this.#missed(request, reads);
     if (step > this.#shared && this.#before !== undefined && isMiss(missed, billed.read, reads)) {
       const lastingReads = tree.read(request, 0);
-      const isMore = (tokens: number): boolean => isMiss(tokens - billed.read, billed.read, reads);
+      const unsure = uncertainReads(this.#before, request);
+      const isMore = (tokens: number): boolean =>
+        tokens > unsure && isMiss(tokens - billed.read, billed.read, reads);
       const found = causeOf(this.#before, request, this.#since, {
         isUnexplained: isMore(predicted),
         isExpired: isMore(lastingReads),
@@ -479,6 +498,16 @@ export class BillFold {
     this.#computed.output += usage.outputTokens;
     this.#computed.dollars += price?.dollars.total ?? 0;
   }
+}
+
+/** Providers may compare definitions and instructions that changed as a whole: then reads of them are not expected. */
+function uncertainReads(
+  { standing }: BilledRequest,
+  { standing: now, blocks, tokens }: BilledRequest,
+): number {
+  const isSame =
+    standing.tools.text === now.tools.text && standing.instructions.text === now.instructions.text;
+  return isSame ? 0 : sum(tokens.slice(0, blocks.filter(isStanding).length));
 }
 
 function isMiss(missed: number, read: number, { unit }: CacheReads): boolean {

@@ -55,6 +55,7 @@ export {
   planBudget,
 } from "./compaction/compaction-when.ts";
 export { type ContextEstimate, estimateContext, resized } from "./estimate/context-estimate.ts";
+export { toolsText } from "./estimate/tools-text.ts";
 export {
   type Cost,
   type SessionCost,

@@ -3,6 +3,7 @@
 import { expect, it, vi } from "vitest";
 import { sessionBill } from "../../src/bill/index.ts";
 import { modelCatalogue } from "../../src/context/index.ts";
+import { renumbered } from "../../src/events/index.ts";
 import { seededRandom } from "../support/random.ts";
 import { all, lot, patience, times } from "../support/runs.ts";
 import { breaks, plantedSession, type Plan } from "./planted-session.ts";
@@ -48,6 +49,49 @@ it.each([
   );
   expect(sessionBill(events, { known }).misses).toEqual([]);
   expect(sessionBill(unread, { known }).misses).toMatchObject([{ cause }]);
+});
+
+it.each([
+  ["definition", "tools", { kind: "tool", toolName: "find" }, ["session.configured"]],
+  ["tools", "tools", { kind: "tool", toolName: "find" }, ["step.prepared"]],
+  ["instructions", "instructions", { kind: "instructions" }, ["step.prepared"]],
+] as const)(
+  "the first text that differs, and what lies behind it: %s",
+  async (what, cause, first, by) => {
+    const known = { catalogue: await modelCatalogue() };
+    for (const provider of providers) {
+      const plan = { ...planOf(what, provider, 0), at: 2 };
+      const events = await plantedSession(plan);
+      const { misses, parts } = sessionBill(events, { known });
+      expect(misses[0]).toMatchObject({ cause, first });
+      expect(by).toContain(events[(misses[0]?.changedAt ?? 0) - 1]?.type);
+      // Of those that the first call had, each has 1,200 or 1,500 tokens; one tool is built in.
+      const { position: start = 0 } = events.find(({ type }) => type === "step.started") ?? {};
+      const sizes = parts.flatMap(({ kind, toolName, position, tokens, calls }) => {
+        if (position > start || toolName === "read_tool_output") return [];
+        if (kind === "tool") return [tokens / calls / 1200];
+        return kind === "instructions" ? [tokens / calls / 1500] : [];
+      });
+      expect(sizes).toHaveLength(3);
+      for (const size of sizes) expect(Math.abs(size - 1)).toBeLessThan(0.15);
+    }
+  },
+);
+
+it("a log of an earlier release has one part; no cause is made up where its texts begin", async () => {
+  const known = { catalogue: await modelCatalogue() };
+  const events = await plantedSession({ ...planOf("expired", "openai", 0), at: 2 });
+  const texts = events.filter(({ type }) => type === "prompt.text");
+  const old = events.filter((event) => !texts.includes(event));
+  const bill = sessionBill(renumbered(old), { known });
+  expect(bill.misses).toMatchObject([{ cause: "expired" }]);
+  const kinds = bill.parts.map(({ kind }) => kind);
+  expect(kinds.filter((kind) => ["standing", "tool", "instructions"].includes(kind))).toEqual([
+    "standing",
+  ]);
+  const third = old.findIndex(({ type, data }) => type === "step.started" && data.turn === 3);
+  const both = renumbered([...old.slice(0, third), ...texts, ...old.slice(third)]);
+  expect(sessionBill(both, { known }).misses).toEqual([]);
 });
 
 it.each(breaks)("a prompt that is broken by: %s", async (what) => {

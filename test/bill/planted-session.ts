@@ -8,7 +8,7 @@ import { jsonSchema, tool } from "ai";
 import { scriptedModel } from "../../src/models/index.ts";
 import { dropOldest, manual, unsentMessages } from "../../src/context/index.ts";
 import type { SessionEvent } from "../../src/events/index.ts";
-import type { Agent } from "../../src/public/index.ts";
+import { openMemoryLog, type Agent } from "../../src/public/index.ts";
 import { billedClient } from "../providers/billed-client.ts";
 import type { CachingProvider } from "../providers/billing.ts";
 import { call, calling } from "../support/script.ts";
@@ -25,10 +25,10 @@ export const breaks = [
   "model",
 ] as const;
 /**
- * `reasoning`: in replies of a provider that does not get it again after their turn; `settings`: others, which leave
+ * `definition`: a deployment changes that of one tool; `reasoning`: in replies of a provider that does not get it again after their turn; `settings`: others, which leave
  * the cache as it is by the published rules.
  */
-type Break = (typeof breaks)[number] | "reasoning" | "settings";
+type Break = (typeof breaks)[number] | "definition" | "reasoning" | "settings";
 
 export interface Plan {
   readonly provider: CachingProvider;
@@ -77,18 +77,19 @@ export async function plantedSession({
     inputSchema: jsonSchema(schema),
     execute: () => words(lengths.shift() ?? 0, `r${lengths.length}`),
   });
-  const find = tool({
-    description: words(1200, "find"),
-    inputSchema: jsonSchema(schema),
-    execute: () => "",
-  });
+  const finding = (word: string) =>
+    tool({
+      description: words(1200, word),
+      inputSchema: jsonSchema(schema),
+      execute: () => "",
+    });
   const model = billedClient(provider, tick, true).model(script);
   const small = { ...billedClient(provider, tick, true).model(script), modelId: other[provider] };
   const agent: Agent = {
     model,
     promptCache,
     instructions: words(1500, "rule"),
-    tools: { look, find },
+    tools: { look, find: finding("find") },
     loopGuard: false,
     prepareStep: ({ messages }) => {
       if (!isBroken) return {};
@@ -120,16 +121,24 @@ export async function plantedSession({
         : {}),
     },
   };
-  await using open = await openSession(agent, { clock });
+  const log = await openMemoryLog();
+  const options = { clock, log };
+  let open = await openSession(agent, options);
   for (const index of turns.keys()) {
     isBroken = index >= at;
     if (what === "expired" && index === at) now += 3 * HOUR;
     if (what === "compaction" && index === at)
       await open.session.compact(dropOldest({ keepTurns: 1 }));
+    if (what === "definition" && index === at) {
+      await open[Symbol.asyncDispose]();
+      open = await openSession({ ...agent, tools: { look, find: finding("seek") } }, options);
+    }
     const turn = await open.session.send(`Question ${index}.`);
     await turn.result;
   }
-  return await open.events();
+  const events = await open.events();
+  await open[Symbol.asyncDispose]();
+  return events;
 }
 
 const other: Readonly<Record<CachingProvider, string>> = {
