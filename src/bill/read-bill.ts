@@ -2,11 +2,22 @@
 
 import { z } from "zod";
 import { contextSchema } from "../agent/index.ts";
-import { modelCatalogue, type KnownLimits, type ModelCatalogue } from "../context/index.ts";
+import {
+  modelCatalogue,
+  sessionCost,
+  type KnownLimits,
+  type ModelCatalogue,
+} from "../context/index.ts";
 import { defined, type EventLog, type ModelName } from "../events/index.ts";
-import { checkPosition } from "../state/index.ts";
+import {
+  checkPosition,
+  readSessionState,
+  subAgentsOf,
+  type SubAgent,
+  type SubAgents,
+} from "../state/index.ts";
 import { check, flag, name, optionsOf, position } from "../validation/index.ts";
-import { BillFold, type SessionBill, type WhatIf } from "./session-bill.ts";
+import { BillFold, type BilledSubAgent, type SessionBill, type WhatIf } from "./session-bill.ts";
 
 export interface BillOptions {
   /** The last position that counts. Default: now. */
@@ -62,5 +73,18 @@ export async function billOf(
   await checkPosition(log, session, to);
   const bill = new BillFold({ known, ...defined({ whatIf }) });
   for await (const event of log.read(session, defined({ to }))) bill.add(event);
-  return bill.result();
+  const subAgents: BilledSubAgent[] = [];
+  for (const one of below(await subAgentsOf(log, session, bill.state))) {
+    const { usage } = await readSessionState(log, one.session);
+    const { session: id, step, callId, toolName } = one;
+    subAgents.push({ session: id, step, callId, toolName, cost: sessionCost(usage, known).total });
+  }
+  return { ...bill.result(), ...(subAgents.length > 0 && { subAgents }) };
+}
+
+function* below({ subAgents }: SubAgents): Iterable<SubAgent> {
+  for (const one of subAgents) {
+    yield one;
+    yield* below(one);
+  }
 }

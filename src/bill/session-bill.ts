@@ -11,6 +11,7 @@ import {
   modelLimits,
   sessionCost,
   type CacheReads,
+  type Cost,
   type KnownLimits,
   type SessionCost,
 } from "../context/index.ts";
@@ -22,7 +23,12 @@ import {
   TurnlogError,
 } from "../events/index.ts";
 import { modelKey, promptEntries, type ContextView } from "../projections/index.ts";
-import { foldSession, initialSessionState, type SessionState } from "../state/index.ts";
+import {
+  foldSession,
+  initialSessionState,
+  type SessionState,
+  type SubAgent,
+} from "../state/index.ts";
 import { messagesBlocks, type PartName, type StepPlace } from "./blocks.ts";
 import type { BilledRequest, Request, SizedPrompt } from "./request.ts";
 import { BlockSizes, sum } from "./block-sizes.ts";
@@ -74,6 +80,12 @@ export interface CacheMiss {
   readonly dollars?: number;
 }
 
+/** A sub-agent, by the call that ran it. */
+export interface BilledSubAgent extends Pick<SubAgent, "session" | "step" | "callId" | "toolName"> {
+  /** What it has paid itself until now. */
+  readonly cost: Cost;
+}
+
 /** What is otherwise in a computed bill. All that is left out stays as it was. */
 export interface WhatIf {
   /** Positions of compactions and prunings that are left out. */
@@ -110,6 +122,8 @@ export interface SessionBill {
   /** The dearest first. Their tokens sum to those of all prompts. */
   readonly parts: readonly BilledPart[];
   readonly misses: readonly CacheMiss[];
+  /** All below this session, with costs that are not in the bill's own; absent if there are none. */
+  readonly subAgents?: readonly BilledSubAgent[];
   readonly whatIf?: ComputedBill;
 }
 
@@ -172,6 +186,10 @@ export class BillFold {
   constructor({ known, whatIf }: BillSetup) {
     this.#known = known;
     this.#whatIf = whatIf;
+  }
+
+  get state(): SessionState {
+    return this.#state;
   }
 
   add(event: SessionEvent): void {

@@ -77,5 +77,5 @@ export {
   describedCalls,
   withSnapshots,
 } from "./view.ts";
-export { childrenOf, subAgentsOf, type SubAgents } from "./sub-agents.ts";
+export { childrenOf, subAgentsOf, type SubAgent, type SubAgents } from "./sub-agents.ts";
 export { SessionIndex } from "./session-index.ts";

@@ -5,6 +5,7 @@
 
 import type { EventLog, TokenUsage } from "../events/index.ts";
 import { addUsage, type SessionSummary, type ToolCall } from "../projections/index.ts";
+import type { SessionState } from "./session-state.ts";
 import { readSessionState, readSummary } from "./view.ts";
 
 /** Usage of a session apart from that of its sub-agents, and both together. */
@@ -18,22 +19,28 @@ export interface SubAgents {
 }
 
 /** A session that runs a call. */
-interface SubAgent extends SubAgents, Pick<ToolCall, "step" | "callId" | "toolName" | "status"> {
+export interface SubAgent
+  extends SubAgents, Pick<ToolCall, "step" | "callId" | "toolName" | "status"> {
   readonly session: string;
   readonly summary: SessionSummary;
 }
 
 /** A call that a fork shares belongs to the session that made it; a deleted sub-agent is left out. */
-export async function subAgentsOf(log: EventLog, session: string): Promise<SubAgents> {
-  const { toolCalls, summary } = await readSessionState(log, session);
+export async function subAgentsOf(
+  log: EventLog,
+  session: string,
+  state?: SessionState,
+): Promise<SubAgents> {
+  const { toolCalls, summary } = state ?? (await readSessionState(log, session));
   const subAgents: SubAgent[] = [];
   for (const call of [...toolCalls.ended, ...toolCalls.open]) {
     const { step, callId, toolName, status, child, origin } = call;
     const isOwn = origin === undefined && step > (summary.inherited?.step ?? 0);
     if (child === undefined || !isOwn || (await log.revision(child)) === 0) continue;
-    const below = await subAgentsOf(log, child);
-    const { summary: its } = await readSessionState(log, child);
-    subAgents.push({ session: child, step, callId, toolName, status, summary: its, ...below });
+    const its = await readSessionState(log, child);
+    const below = await subAgentsOf(log, child, its);
+    const run = { session: child, step, callId, toolName, status };
+    subAgents.push({ ...run, summary: its.summary, ...below });
   }
   const own = summary.total;
   const total = subAgents.reduce((sum, one) => addUsage(sum, one.total), own);

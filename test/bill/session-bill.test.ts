@@ -1,10 +1,11 @@
 /** `session.bill()`, and the same of a stored session. */
 
 import { expect, it } from "vitest";
-import { readBill } from "../../src/public/index.ts";
+import { agentTool, readBill, type Agent } from "../../src/public/index.ts";
 import { dropOldest } from "../../src/context/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
 import { ask } from "../support/asking.ts";
+import { call, calling } from "../support/script.ts";
 import { openSession } from "../support/with-runtime.ts";
 
 const word = "word ".repeat(400);
@@ -44,4 +45,32 @@ it("is computed without a compaction, and only without one that is there", async
   const wrong = session.bill({ whatIf: { without: [1] } });
   await expect(wrong).rejects.toMatchObject({ code: "INVALID_INPUT", position: 1 });
   await expect(session.bill({ position: 9999 })).rejects.toMatchObject({ code: "INVALID_INPUT" });
+});
+
+it("lists what sub-agents of any depth paid, beside its own, once they were called", async () => {
+  const limits = { [scriptedModel([]).modelId]: { prices: { input: 3, output: 15 } } };
+  const agent = (calls: string, tools: Agent["tools"] = {}): Agent => ({
+    model: scriptedModel([calling(call(calls, calls, { task: "Go on." })), word]),
+    tools,
+    context: { limits },
+  });
+  const leaf: Agent = { model: scriptedModel([word]), context: { limits } };
+  const description = "Helps.";
+  const middle = agent("dig", { dig: agentTool({ agent: leaf, description }) });
+  const top = agent("look", { look: agentTool({ agent: middle, description }) });
+  await using open = await openSession(top);
+  await ask(open.session, "Look.");
+  const { cost, calls, subAgents = [] } = await open.session.bill();
+  expect(calls).toHaveLength(2);
+  expect(cost).toEqual((await open.session.context()).cost);
+  const bills = await Promise.all(
+    subAgents.map(({ session }) => readBill(open.log, session, { limits })),
+  );
+  expect(subAgents.map(({ toolName, callId, cost: its }) => [toolName, callId, its])).toEqual([
+    ["look", "look", bills[0]?.cost.total],
+    ["dig", "dig", bills[1]?.cost.total],
+  ]);
+  expect(bills[1]?.cost.total.dollars).toBeGreaterThan(0);
+  const started = (await open.events()).find(({ type }) => type === "tool.started")?.position ?? 0;
+  expect(await open.session.bill({ position: started - 1 })).not.toHaveProperty("subAgents");
 });
