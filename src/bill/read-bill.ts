@@ -7,8 +7,10 @@ import {
   sessionCost,
   type KnownLimits,
   type ModelCatalogue,
+  type WhatIf,
+  whatIfSchema,
 } from "../context/index.ts";
-import { defined, type EventLog, type ModelName } from "../events/index.ts";
+import { defined, type EventLog } from "../events/index.ts";
 import {
   checkPosition,
   readSessionState,
@@ -16,8 +18,8 @@ import {
   type SubAgent,
   type SubAgents,
 } from "../state/index.ts";
-import { check, flag, name, optionsOf, position } from "../validation/index.ts";
-import { BillFold, type BilledSubAgent, type SessionBill, type WhatIf } from "./session-bill.ts";
+import { check, optionsOf, position } from "../validation/index.ts";
+import { BillFold, type BilledSubAgent, type SessionBill } from "./session-bill.ts";
 
 export interface BillOptions {
   /** The last position that counts. Default: now. */
@@ -32,17 +34,6 @@ export interface ReadBillOptions extends BillOptions {
   /** The source of windows and prices. Default: `modelCatalogue()`. */
   readonly catalogue?: ModelCatalogue;
 }
-
-export const whatIfSchema: z.ZodType = z.lazy(() =>
-  optionsOf<WhatIf>(
-    {
-      without: z.array(position, "a list of positions"),
-      caching: flag,
-      model: optionsOf<ModelName>({}, { provider: name, modelId: name }),
-    },
-    {},
-  ),
-);
 
 const schema = optionsOf<ReadBillOptions>(
   { position, whatIf: whatIfSchema, limits: z.unknown(), catalogue: z.unknown() },

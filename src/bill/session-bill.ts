@@ -14,6 +14,7 @@ import {
   type Cost,
   type KnownLimits,
   type SessionCost,
+  type WhatIf,
 } from "../context/index.ts";
 import {
   defined,
@@ -84,16 +85,6 @@ export interface CacheMiss {
 export interface BilledSubAgent extends Pick<SubAgent, "session" | "step" | "callId" | "toolName"> {
   /** What it has paid itself until now. */
   readonly cost: Cost;
-}
-
-/** What is otherwise in a computed bill. All that is left out stays as it was. */
-export interface WhatIf {
-  /** Positions of compactions and prunings that are left out. */
-  readonly without?: readonly number[];
-  /** Whether prompts are cached. Default: as they were. */
-  readonly caching?: boolean;
-  /** The model whose prices are paid. */
-  readonly model?: ModelName;
 }
 
 /** A bill that nobody sent: the same calls, with other prompts or prices. */

@@ -2,7 +2,8 @@
 
 import { z } from "zod";
 import { strategySchema } from "../agent/index.ts";
-import { type BillOptions, whatIfSchema } from "../bill/index.ts";
+import type { BillOptions } from "../bill/index.ts";
+import { whatIfSchema } from "../context/index.ts";
 import {
   code,
   flag,

@@ -27,6 +27,7 @@ export {
   type Payer,
   payerSchema,
 } from "./spending/who-pays.ts";
+export { type WhatIf, whatIfSchema } from "./spending/what-if.ts";
 export { byImportance } from "./compaction/by-importance.ts";
 export { checkpoint } from "./compaction/checkpoint.ts";
 export type {

@@ -1,8 +1,8 @@
 /** A computed bill is the one of the same session that was really run so. */
 
 import { expect, it, vi } from "vitest";
-import { sessionBill, type WhatIf } from "../../src/bill/index.ts";
-import { modelCatalogue } from "../../src/context/index.ts";
+import { sessionBill } from "../../src/bill/index.ts";
+import { modelCatalogue, type WhatIf } from "../../src/context/index.ts";
 import type { SessionEvent } from "../../src/events/index.ts";
 import { seededRandom } from "../support/random.ts";
 import { all, lot, patience, times } from "../support/runs.ts";

@@ -52,7 +52,7 @@ const mayImport: Modules = {
     "context/estimate",
     "context/compaction",
   ],
-  "context/spending": ["events", "projections", "context/models", "context/estimate"],
+  "context/spending": ["events", "validation", "projections", "context/models", "context/estimate"],
   context: [
     "projections",
     "context/models",

@@ -2,15 +2,14 @@
 
 import { readBill } from "../../bill/index.ts";
 import { defined, type JsonValue, type ModelName } from "../../events/index.ts";
-import { subAgentsOf, viewSession } from "../../state/index.ts";
+import { viewSession } from "../../state/index.ts";
 import { readStoreBill } from "../../runtime/index.ts";
 import { spending } from "../../projections/index.ts";
-import { costLines, missLines, money, partLines } from "../wording/bill-words.ts";
+import { costLines, dollars, missLines, money, partLines } from "../wording/bill-words.ts";
 import { UsageError } from "../output/error-report.ts";
 import { writeLines, type Channel, type Output } from "../output/output.ts";
 import { jsonText, visibleName } from "../output/visible-text.ts";
 import { openSessions } from "../settings/store-folder.ts";
-import { subAgentLines } from "../show/show-view.ts";
 import { amount, figure, percent } from "../wording/wording.ts";
 import { momentBefore, type Given } from "./option-values.ts";
 import type { billOptions } from "./command-options.ts";
@@ -42,7 +41,6 @@ export async function bill(
     const found = await readBill(log, session, { ...defined({ position }), ...whatIf });
     if (json) return await writeLines(data, [jsonText({ session, ...found })]);
     const { usage } = await viewSession(log, session, position);
-    const below = subAgentLines(await subAgentsOf(log, session));
     return await writeLines(data, [
       data.style("bold", `${session} at ${found.position}`),
       ...costLines(found, sumsOf(usage)),
@@ -52,10 +50,7 @@ export async function bill(
         partLines(found.parts, DEAREST),
       ),
       ...section("What the provider's cache did not read:", missLines(found.misses)),
-      ...section(
-        "Sub-agents have bills of their own:",
-        below.map((line) => `  ${line}`),
-      ),
+      ...section("Sub-agents, which pay themselves:", (found.subAgents ?? []).map(subAgentLine)),
       ...whatIfLines(found),
     ]);
   }
@@ -77,6 +72,15 @@ export async function bill(
     data,
     csv ? csvLines(rows, query.by ?? []) : tableLines(rows, query.by ?? [], data),
   );
+}
+
+function subAgentLine({
+  session,
+  step,
+  toolName,
+  cost,
+}: NonNullable<Bill["subAgents"]>[number]): string {
+  return `  ${dollars(cost)}  ${session}: ${visibleName(toolName)}, step ${step}`;
 }
 
 function sumsOf(usage: Parameters<typeof spending>[0]): Parameters<typeof costLines>[1] {

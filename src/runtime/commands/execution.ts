@@ -32,7 +32,6 @@ import {
 import { commandEventId, executedAt } from "../session/command-outcome.ts";
 import { createTurn, type Turn } from "../session/turn.ts";
 import { outcomeOf, restOf, startOf, turnRemains } from "../session/turn-outcome.ts";
-import { billOf } from "../../bill/index.ts";
 import type { SessionActor } from "../session/actor.ts";
 import type { Watched } from "../session/watchers.ts";
 import type { AttachmentOptions, DeletedWithBlobs } from "../../media/index.ts";
@@ -382,6 +381,7 @@ function sessionContext(
       const { state } = actor;
       await actor.durable();
       const { position = state.position, ...asked } = options ?? {};
+      const { billOf } = await import("../../bill/index.ts");
       return await billOf(log, id, actor.prompts.known(state), { position, ...asked });
     },
 
