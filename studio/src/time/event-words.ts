@@ -8,6 +8,7 @@ export const families = [
   "session",
   "message",
   "turn",
+  "prompt",
   "step",
   "part",
   "tool",
@@ -72,6 +73,10 @@ function wordsOf(event: SessionEvent): string {
       return `turn ${event.data.turn}`;
     case "turn.ended":
       return `turn ${event.data.turn}: ${event.data.reason}${event.data.error === undefined ? "" : `, ${event.data.error.message}`}`;
+    case "prompt.text":
+      return event.data.text;
+    case "prompt.configured":
+      return shortJson(event.data.settings);
     case "step.started": {
       const { step, attempt, model, estimate } = event.data;
       return `step ${step}${attempt > 1 ? `, attempt ${attempt}` : ""} · ${model.modelId} · ≈ ${tokens(estimate.tokens)} tokens`;
