@@ -194,7 +194,7 @@ const mayImport: Modules = {
     "archive/verify",
   ],
   "runtime/model": ["events", "projections", "shared", "context", "agent", "state", "media"],
-  "runtime/figures": ["events", "machines", "shared", "context", "state"],
+  "runtime/figures": ["events", "projections", "machines", "shared", "context", "state"],
   "server/problems": ["events", "shared", "ui"],
   "server/security": ["events", "shared", "server/problems"],
   "server/streams": ["events", "shared", "server/problems"],

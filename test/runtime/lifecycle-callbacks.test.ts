@@ -240,6 +240,36 @@ describe("a meter", () => {
     expect(figures.get("turnlog.events")).toHaveLength((await open.events()).length);
   });
 
+  it("gets what calls cost, with their tokens and summaries, as the bill has it", async () => {
+    const { meter, figures, attributes } = figuresInMemory();
+    const model = scriptedModel(["One.", "Two.", ...Array.from({ length: 5 }, () => "A summary.")]);
+    const limits = { [model.modelId]: { prices: { input: 3, output: 15 } } };
+    await using open = await openSession({ model, context: { limits } }, { meter });
+    await (
+      await open.session.send("One?")
+    ).result;
+    await (
+      await open.session.send("Two?")
+    ).result;
+    await open.session.compact();
+    await (
+      await open.session.send("Three?")
+    ).result;
+    const { cost, calls } = await open.session.bill();
+    const sum = (name: string): number =>
+      (figures.get(name) ?? []).reduce((one, other) => one + other, 0);
+    expect(cost.total.dollars).toBeGreaterThan(0);
+    expect(sum("turnlog.cost")).toBeCloseTo(cost.total.dollars, 12);
+    const input = calls.map(({ usage }) => usage.inputTokens);
+    expect(figures.get("turnlog.cache.input_tokens")).toEqual(input);
+    expect(figures.get("turnlog.cache.read_tokens")).toHaveLength(calls.length);
+    expect(figures.get("turnlog.cache.written_tokens")).toHaveLength(calls.length);
+    expect(attributes.get("turnlog.cost")).toEqual(
+      calls.map(({ purpose }) => ({ model: `${model.provider}:${model.modelId}`, purpose })),
+    );
+    expect(calls.map(({ purpose }) => purpose)).toContain("summary");
+  });
+
   it("is one of OpenTelemetry's API", () => {
     const accepts = (meter: Meter): RuntimeOptions["meter"] => meter;
     expect(accepts).toBeTypeOf("function");
@@ -249,15 +279,18 @@ describe("a meter", () => {
 interface Figures {
   readonly meter: NonNullable<RuntimeOptions["meter"]>;
   readonly figures: ReadonlyMap<string, readonly number[]>;
+  readonly attributes: ReadonlyMap<string, readonly object[]>;
   readonly look: () => Readonly<Record<string, number>>;
 }
 
 function figuresInMemory(): Figures {
   const figures = new Map<string, number[]>();
+  const attributes = new Map<string, object[]>();
   const gauges = new Map<string, (result: { observe(value: number): void }) => void>();
   const add =
     (name: string) =>
-    (value: number): void => {
+    (value: number, of: object = {}): void => {
+      attributes.set(name, [...(attributes.get(name) ?? []), of]);
       figures.set(name, [...(figures.get(name) ?? []), value]);
     };
   const meter: NonNullable<RuntimeOptions["meter"]> = {
@@ -272,7 +305,7 @@ function figuresInMemory(): Figures {
     for (const [name, gauge] of gauges) gauge({ observe: (value) => void (seen[name] = value) });
     return seen;
   };
-  return { meter, figures, look };
+  return { meter, figures, attributes, look };
 }
 
 it.each(["language-model-call", "stream-text"] as const)(

@@ -1,7 +1,9 @@
 /** Figures for operators by OpenTelemetry's API, taken from the events that live sessions record. */
 
 import type { SessionEvent } from "../../events/index.ts";
+import { type KnownLimits, uncheckedCallCost } from "../../context/index.ts";
 import { openCalls } from "../../machines/index.ts";
+import { ownSteps } from "../../projections/index.ts";
 import type { SessionState } from "../../state/index.ts";
 
 interface Counter {
@@ -43,6 +45,10 @@ export class RuntimeMetrics {
   readonly #compactions: Counter;
   readonly #recoveries: Counter;
   readonly #firstToken: Recorder;
+  readonly #cost: Counter;
+  readonly #input: Counter;
+  readonly #read: Counter;
+  readonly #written: Counter;
 
   constructor(meter: RuntimeMeter, liveSessions: () => number) {
     const counter = (name: string, unit: string, description: string): Counter =>
@@ -55,6 +61,15 @@ export class RuntimeMetrics {
       "recovery",
       "Turns found unfinished, by their outcome",
     );
+    const tokens = (name: string, description: string): Counter =>
+      counter(name, "token", description);
+    this.#cost = meter.createCounter("turnlog.cost", {
+      unit: "USD",
+      description: "US dollars of model calls with a known price",
+    });
+    this.#input = tokens("cache.input_tokens", "Tokens of prompts");
+    this.#read = tokens("cache.read_tokens", "Of these, read from the provider's cache");
+    this.#written = tokens("cache.written_tokens", "Of these, written to it");
     this.#firstToken = meter.createHistogram("turnlog.time_to_first_token", {
       unit: "s",
       description: "From the start of a model call to its first part",
@@ -72,10 +87,13 @@ export class RuntimeMetrics {
     gauge("calls.waiting", "call", "Calls that wait for people", () => this.#sum("people"));
   }
 
-  recorded(session: string, event: SessionEvent, { queue, machine }: SessionState): void {
+  /** `known`: the prices of the session's agent. */
+  recorded(session: string, event: SessionEvent, state: SessionState, known: KnownLimits): void {
+    const { queue, machine } = state;
     this.#events.add(1, { family: event.type.slice(0, event.type.indexOf(".")) });
     if (event.type.startsWith("part.") && event.type !== "part.start-step")
       this.#heard(session, event);
+    this.#spent(event, state, known);
     const people = machine.matches("tools") ? openCalls(machine.context).asking : 0;
     const messages = queue.waiting.length;
     if (people + messages > 0) this.#waiting.set(session, { messages, people });
@@ -103,6 +121,22 @@ export class RuntimeMetrics {
   forget(session: string): void {
     this.ended(session);
     this.#waiting.delete(session);
+  }
+
+  #spent(event: SessionEvent, { usage }: SessionState, known: KnownLimits): void {
+    if (!("usage" in event.data) || event.data.usage === undefined) return;
+    const isStep = event.type !== "step.retrying" && event.type.startsWith("step.");
+    // A fork does not pay for the step that its source began.
+    const call = isStep ? ownSteps(usage).at(-1) : usage.beside.at(-1);
+    if (call === undefined) return;
+    const { model, time, usage: used } = call;
+    const purpose = isStep ? "answer" : event.type === "step.retrying" ? "retry" : "summary";
+    const of = { purpose, ...(model && { model: `${model.provider}:${model.modelId}` }) };
+    const dollars = model && uncheckedCallCost(model, used, time, known);
+    if (dollars !== undefined) this.#cost.add(dollars, of);
+    this.#input.add(used.inputTokens, of);
+    this.#read.add(used.cacheReadTokens ?? 0, of);
+    this.#written.add(used.cacheWriteTokens ?? 0, of);
   }
 
   #heard(session: string, { time }: SessionEvent): void {

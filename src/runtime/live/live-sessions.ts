@@ -282,7 +282,7 @@ export class LiveSessions {
 
   #recorded(live: LiveSession, event: SessionEvent): void {
     const { session, state } = live.actor;
-    this.#metrics?.recorded(session, event, state);
+    this.#metrics?.recorded(session, event, state, live.agent.prices);
     if (event.type.startsWith("part.")) return;
     this.#onRecorded(live.actor, event);
     live.watchers.look();
