@@ -64,7 +64,7 @@ async function known(): Promise<{ readonly catalogue?: ModelCatalogue }> {
   return await loaded;
 }
 
-/** US dollars for all tokens of a listed session at the price of its last model; undefined if not known. */
+/** An estimate without its calls: all tokens of a listed session at the price of its last model; undefined if not known. */
 export async function listedCost({
   model,
   total,
