@@ -465,6 +465,7 @@ const mayImport: Modules = {
     "context",
     "agent",
     "state",
+    "bill",
     "archive/verify",
     "server/security",
     "server/streams",

@@ -81,6 +81,7 @@ export const table: readonly (readonly [
   ["GET /api/studio/sessions/{session}/state", "operator", "read", "session"],
   ["GET /api/studio/sessions/{session}/prompt", "operator", "read", "session"],
   ["GET /api/studio/sessions/{session}/diff", "operator", "read", "session"],
+  ["GET /api/studio/sessions/{session}/bill", "operator", "read", "session"],
   ["POST /api/studio/sessions/{session}/rerun", "operator", "fork", "session"],
   ["POST /api/studio/sessions/{session}/replay", "operator", "fork", "session"],
   ["GET /api/studio/sessions/{session}/verify", "operator", "read", "session"],

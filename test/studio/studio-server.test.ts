@@ -94,7 +94,7 @@ describe("reading", () => {
       await session.send("Hi")
     ).result;
     const before = await open.runtime.log.revision("s");
-    for (const path of ["state", "prompt", "log", "diff?before=1&after=5", "verify"])
+    for (const path of ["state", "prompt", "log", "diff?before=1&after=5", "bill", "verify"])
       expect((await open.ask(`/api/studio/sessions/s/${path}`)).status).toBe(200);
     expect(await open.json("/api/studio/about")).toEqual({ canRun: false });
     const refused = await open.ask("/api/sessions/s/queue", { body: { message: "Run" } });

@@ -201,7 +201,7 @@ describeAll("everybody", () => {
       "utf8",
     );
     expect(await axeFaults(page, axe), "home").toEqual([]);
-    for (const view of ["chat", "events", "prompt", "state", "steps"]) {
+    for (const view of ["chat", "events", "prompt", "state", "steps", "bill"]) {
       await stage.go(page, at("fix-flaky-test", `?position=150&view=${view}`));
       await page.waitForSelector(".figures");
       await page.waitForSelector(".panel-time .spinner", { state: "detached" });
@@ -244,7 +244,7 @@ describeAll("everybody", () => {
     await (await session.send(words)).untilRest();
     const page = await stage.page("", { width });
     for (const id of ["fix-flaky-test", "long-words"])
-      for (const view of ["chat", "events", "prompt", "state", "steps"]) {
+      for (const view of ["chat", "events", "prompt", "state", "steps", "bill"]) {
         await stage.go(page, at(id, `?view=${view}`));
         await page.waitForSelector(`.figures >> text=Turns`);
         const widest = await page.evaluate(() => document.documentElement.scrollWidth);
@@ -292,7 +292,7 @@ describeAll("a session made of attacks", () => {
     stage.faults.length = 0;
     const page = await stage.page();
     for (const session of ["attacks", "attacks-in-reply"])
-      for (const view of ["chat", "events", "prompt", "state", "steps"]) {
+      for (const view of ["chat", "events", "prompt", "state", "steps", "bill"]) {
         await stage.go(page, at(session, `?view=${view}`));
         await page.waitForSelector(".figures");
         await page.waitForTimeout(100);

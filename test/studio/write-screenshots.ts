@@ -12,6 +12,7 @@ await mkdir(folder, { recursive: true });
 const shots = [
   { name: "home", hash: "#/", ready: ".session-row" },
   { name: "prompt", hash: "#/sessions/fix-flaky-test?view=prompt&position=197", ready: ".change" },
+  { name: "bill", hash: "#/sessions/fix-flaky-test?view=bill", ready: ".bill-call" },
   { name: "steps", hash: "#/sessions/fix-flaky-test", ready: ".waterfall" },
   {
     name: "events",

@@ -1,5 +1,6 @@
 /** The cost and the window of a session at a position, by the catalogue of models. */
 
+import { billOf, type BillOptions, type SessionBill } from "../../bill/index.ts";
 import {
   callCost,
   modelCatalogue,
@@ -83,6 +84,14 @@ export async function figuresOf({ usage, learnedLimits }: SessionState): Promise
   if (model === undefined) return { cost };
   const { contextWindow } = modelLimits(model, last?.time ?? 0, limits);
   return contextWindow === undefined ? { cost } : { cost, window: contextWindow };
+}
+
+export async function billAt(
+  log: EventLog,
+  session: string,
+  options: BillOptions,
+): Promise<SessionBill> {
+  return await billOf(log, session, await known(), options);
 }
 
 // The last turns of a long log, which the page shows while it loads the rest.

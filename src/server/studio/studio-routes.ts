@@ -5,13 +5,21 @@
 
 import { z } from "zod";
 import { verifySession } from "../../archive/verify/index.ts";
-import { readableEvents, TurnlogError, type EventLog } from "../../events/index.ts";
+import { defined, readableEvents, TurnlogError, type EventLog } from "../../events/index.ts";
 import { promptDiff, sentPrompt, spansUpTo, standingPrompt } from "../../projections/index.ts";
 import { checkPosition, differentKey, outlineOf, sessionBranches } from "../../state/index.ts";
-import { claimFork, json, numberQuery, route, type Call, type Route } from "../route/route.ts";
+import {
+  claimFork,
+  json,
+  jsonQuery,
+  numberQuery,
+  route,
+  type Call,
+  type Route,
+} from "../route/route.ts";
 import { eventsAnswer } from "../streams/permitted-events.ts";
 import { cutChange, cutMessage } from "./cut-messages.ts";
-import { figuresOf, listedCost, newestTurns } from "./figures.ts";
+import { billAt, figuresOf, listedCost, newestTurns } from "./figures.ts";
 import { ListedRows, type StudioRow } from "./listed-rows.ts";
 import { mergedEvents } from "./merged-events.ts";
 import { NearStates, replayed } from "./near-states.ts";
@@ -19,6 +27,11 @@ import { sessionSearch } from "./session-search.ts";
 
 const atPosition = z.strictObject({ position: numberQuery.optional() });
 const anything = z.looseObject({});
+const whatIf = z.strictObject({
+  without: z.array(z.int()).exactOptional(),
+  caching: z.boolean().exactOptional(),
+  model: z.strictObject({ provider: z.string(), modelId: z.string() }).exactOptional(),
+});
 
 /** The most rows of an answer with events. */
 const MOST_EVENTS = 4_000;
@@ -159,6 +172,21 @@ export function studioRoutes(canRun: boolean): readonly Route[] {
             : diff.changes.slice(change, change + 1);
         return json({ session, before, after, ...diff, changes, beside: standingPrompt(other) });
       },
+    }),
+    route({
+      name: "studioBill",
+      method: "get",
+      path: "/api/studio/sessions/{session}/bill",
+      action: "read",
+      summary:
+        "The bill at a position, with `whatIf` a computed one too, and what the sub-agents cost.",
+      query: z.strictObject({
+        position: numberQuery.optional(),
+        whatIf: jsonQuery.pipe(whatIf).optional(),
+      }),
+      answer: anything,
+      handle: async ({ query, session, runtime: { log } }) =>
+        json(await billAt(log, session, defined(query))),
     }),
     route({
       name: "studioRerun",

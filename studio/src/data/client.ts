@@ -17,7 +17,7 @@ const base = "/api/studio/sessions/";
 export async function read<Answer>(
   session: string,
   path: string,
-  query: Readonly<Record<string, number | undefined>> = {},
+  query: Readonly<Record<string, number | string | undefined>> = {},
   signal?: AbortSignal,
 ): Promise<Answer> {
   return await client.http.json<Answer>({

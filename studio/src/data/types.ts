@@ -19,6 +19,11 @@ export type Branch = Awaited<ReturnType<SessionClient["branches"]>>[number] & {
 };
 type Figures = Pick<Awaited<ReturnType<SessionClient["context"]>>, "cost">;
 
+export type Bill = Awaited<ReturnType<SessionClient["bill"]>>;
+export type BilledCall = Bill["calls"][number];
+export type BilledPart = Bill["parts"][number];
+export type CacheMiss = Bill["misses"][number];
+
 /** The state at a position, as `/state` answers it. Its calls are those that run or wait. */
 export type StateAt = Omit<View, "history" | "prompt" | "usage"> &
   Figures & {

@@ -11,7 +11,8 @@ export function tokens(value: number): string {
 
 export function dollars(value: number): string {
   if (value === 0) return "$0";
-  return value < 0.01 ? `$${value.toFixed(4)}` : `$${value.toFixed(2)}`;
+  if (value < 0.0001) return "< $0.0001";
+  return `$${value.toFixed(value < 0.01 ? 4 : value < 1 ? 3 : 2)}`;
 }
 
 export function duration(ms: number): string {

@@ -2,7 +2,7 @@
 
 import { createStore } from "@xstate/store";
 
-export const views = ["chat", "events", "prompt", "state", "steps"] as const;
+export const views = ["chat", "events", "prompt", "state", "steps", "bill"] as const;
 export type ViewName = (typeof views)[number];
 
 export type Place =

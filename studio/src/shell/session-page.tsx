@@ -10,6 +10,7 @@ import { useAsked } from "../data/use-asked.ts";
 import { figure } from "../data/words.ts";
 import { Failure, Loading } from "../parts/loading.tsx";
 import { SessionHead } from "../sessions/session-head.tsx";
+import { Bill } from "../time/bill.tsx";
 import { Events } from "../time/events.tsx";
 import { openedFeed } from "../time/moving.ts";
 import { Prompt } from "../time/prompt.tsx";
@@ -111,6 +112,8 @@ function TimePanel({ view, seen }: { readonly view: ViewName; readonly seen: See
       return <Prompt seen={seen} />;
     case "state":
       return <State seen={seen} />;
+    case "bill":
+      return <Bill seen={seen} />;
     case "steps":
     case "chat":
       return <Steps seen={seen} />;
@@ -129,6 +132,7 @@ const labels: Readonly<Record<ViewName, string>> = {
   prompt: "Prompt",
   state: "State",
   steps: "Steps",
+  bill: "Bill",
 };
 
 /** On a wide page the conversation is always there, beside the panel of another view. */

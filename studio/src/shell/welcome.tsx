@@ -4,6 +4,7 @@ import { useSelector } from "@xstate/store-react";
 import { sessionsStore } from "../data/sessions.ts";
 import type { ListedSession } from "../data/types.ts";
 import { Blank } from "../parts/loading.tsx";
+import { WhoPays } from "../sessions/who-pays.tsx";
 import { go, type Place } from "./place.ts";
 
 interface Suggestion {
@@ -75,6 +76,7 @@ export function Welcome() {
           ))}
         </ul>
       )}
+      <WhoPays />
       <p>
         <kbd>/</kbd> searches, <kbd>?</kbd> lists all keys.
       </p>

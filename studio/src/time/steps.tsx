@@ -2,9 +2,11 @@
 
 import { useMemo } from "react";
 import { stepTimelines } from "../../../src/projections/index.ts";
+import { turnName, turnsOf, useBill } from "../data/bill.ts";
 import { indexAt } from "../data/rows.ts";
-import { figure } from "../data/words.ts";
+import { dollars, figure } from "../data/words.ts";
 import { Blank } from "../parts/loading.tsx";
+import { moveIn } from "../shell/place.ts";
 import { positionOf, type Seen } from "../shell/seen.ts";
 import { TokenChart } from "./token-chart.tsx";
 import { Waterfall } from "./waterfall.tsx";
@@ -31,6 +33,14 @@ export function Steps({ seen }: { readonly seen: Seen }) {
       ),
     [feed, structure],
   );
+  const { answer: bill } = useBill(seen);
+  const prices = useMemo(() => {
+    const sums = new Map<number, number>();
+    for (const { step, dollars: paid } of bill?.calls ?? [])
+      if (step !== undefined && paid !== undefined)
+        sums.set(step, (sums.get(step) ?? 0) + paid.total);
+    return sums;
+  }, [bill]);
   if (steps.length === 0) return <Blank title="No step was run yet" />;
   return (
     <div className="steps scroll">
@@ -44,15 +54,36 @@ export function Steps({ seen }: { readonly seen: Seen }) {
         />
       </section>
       <section>
-        <h2>Time of each step</h2>
+        <h2>Time and dollars of each step</h2>
         {starts.length > MOST_DRAWN && (
           <p className="dim">
             Steps {figure(first + 1)} to {figure(first + timelines.length)} of{" "}
             {figure(starts.length)}, around the position.
           </p>
         )}
-        <Waterfall timelines={timelines} position={position} />
+        <Waterfall timelines={timelines} prices={prices} position={position} />
       </section>
+      {prices.size > 0 && bill !== undefined && (
+        <section>
+          <h2>Dollars of each turn</h2>
+          <ul className="turn-dollars">
+            {turnsOf(bill)
+              .slice(-MOST_DRAWN)
+              .map(({ turn, calls: [first], dollars: paid }) => (
+                <li key={turn}>
+                  <button
+                    type="button"
+                    className="link"
+                    onClick={() => moveIn({ position: first?.position })}
+                  >
+                    {turnName(turn)}
+                  </button>{" "}
+                  <b className="num">{dollars(paid)}</b>
+                </li>
+              ))}
+          </ul>
+        </section>
+      )}
     </div>
   );
 }

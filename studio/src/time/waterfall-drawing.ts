@@ -1,13 +1,13 @@
 /** Draws the waterfall: a row a step, its label on the left, its spans on the common time line. */
 
 import type { StepTimeline } from "../../../src/projections/index.ts";
-import { duration } from "../data/words.ts";
+import { dollars, duration } from "../data/words.ts";
 import type { Scale } from "./waterfall-layout.ts";
 
 export const ROW_PX = 24;
 export const TOP_PX = 6;
 const LABEL_PX = 76;
-const END_PX = 64;
+const END_PX = 116;
 
 export function rowAt(y: number): number {
   return Math.floor((y - TOP_PX) / ROW_PX);
@@ -16,6 +16,7 @@ export function rowAt(y: number): number {
 export function drawWaterfall(
   canvas: HTMLCanvasElement,
   timelines: readonly StepTimeline[],
+  prices: ReadonlyMap<number, number>,
   scale: Scale,
   chosen: number,
 ): void {
@@ -66,6 +67,8 @@ export function drawWaterfall(
     const end = x(one.startedAt + one.totalMs);
     context.fillStyle = colour(one.outcome === "failed" ? "--bad" : "--dim");
     const failed = one.outcome === "failed" ? "✕ " : "";
-    context.fillText(`${failed}${duration(one.totalMs)}`, end + 6, middle);
+    const price = prices.get(one.step);
+    const paid = price === undefined ? "" : ` · ${dollars(price)}`;
+    context.fillText(`${failed}${duration(one.totalMs)}${paid}`, end + 6, middle);
   });
 }

@@ -2,7 +2,7 @@
 
 import { useEffect, useMemo, useRef, type KeyboardEvent } from "react";
 import type { StepTimeline } from "../../../src/projections/index.ts";
-import { duration, figure } from "../data/words.ts";
+import { dollars, duration, figure } from "../data/words.ts";
 import { moveIn } from "../shell/place.ts";
 import { timeScale } from "./waterfall-layout.ts";
 import { drawWaterfall, rowAt, ROW_PX, TOP_PX } from "./waterfall-drawing.ts";
@@ -19,9 +19,12 @@ const legend = [
 
 export function Waterfall({
   timelines,
+  prices,
   position,
 }: {
   readonly timelines: readonly StepTimeline[];
+  /** US dollars by step, as far as they are known. */
+  readonly prices: ReadonlyMap<number, number>;
   readonly position: number;
 }) {
   const canvas = useRef<HTMLCanvasElement>(null);
@@ -30,7 +33,7 @@ export function Waterfall({
   useEffect(() => {
     const element = canvas.current;
     if (element === null) return undefined;
-    const draw = (): void => drawWaterfall(element, timelines, scale, chosen);
+    const draw = (): void => drawWaterfall(element, timelines, prices, scale, chosen);
     draw();
     const observer = new ResizeObserver(draw);
     observer.observe(element);
@@ -40,7 +43,7 @@ export function Waterfall({
       observer.disconnect();
       scheme.removeEventListener("change", draw);
     };
-  }, [timelines, scale, chosen]);
+  }, [timelines, prices, scale, chosen]);
   const choose = (index: number): void => {
     const found = timelines[Math.max(0, Math.min(timelines.length - 1, index))];
     if (found !== undefined) moveIn({ position: found.position });
@@ -71,30 +74,25 @@ export function Waterfall({
         aria-valuemin={1}
         aria-valuemax={timelines.length}
         aria-valuenow={chosen + 1}
-        aria-valuetext={step === undefined ? "before the first step" : wordsOf(step)}
+        aria-valuetext={step === undefined ? "before the first step" : wordsOf(step, prices)}
         style={{ height: timelines.length * ROW_PX + TOP_PX }}
         onKeyDown={onKeyDown}
         onClick={({ nativeEvent }) => choose(rowAt(nativeEvent.offsetY))}
       />
       <p className="step-words" aria-live="polite">
-        {step === undefined ? "" : wordsOf(step)}
+        {step === undefined ? "" : wordsOf(step, prices)}
       </p>
     </>
   );
 }
 
-function wordsOf({
-  step,
-  turn,
-  outcome,
-  totalMs,
-  firstTokenMs,
-  tokensPerSecond,
-  spans,
-}: StepTimeline): string {
+function wordsOf(timeline: StepTimeline, prices: ReadonlyMap<number, number>): string {
+  const { step, turn, outcome, totalMs, firstTokenMs, tokensPerSecond, spans } = timeline;
+  const price = prices.get(step);
   const tools = spans.filter(({ kind }) => kind === "tool");
   return [
     `Step ${step} of turn ${turn}: ${outcome ?? "running"}, ${duration(totalMs)}`,
+    ...(price === undefined ? [] : [dollars(price)]),
     ...(firstTokenMs === undefined ? [] : [`first token after ${duration(firstTokenMs)}`]),
     ...(tokensPerSecond === undefined
       ? []
