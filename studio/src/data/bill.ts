@@ -22,9 +22,12 @@ function lastPaid(rows: readonly Row[], position: number): number | undefined {
 }
 
 /** Undefined before the first call was paid for. */
-export function useBill(seen: Seen, whatIf?: WhatIf): Asked<Bill> & { readonly at?: number } {
+export function useBill(
+  seen: Seen,
+  { whatIf, isAsked = true }: { readonly whatIf?: WhatIf; readonly isAsked?: boolean } = {},
+): Asked<Bill> & { readonly at?: number } {
   const { feed, reading, isWhole } = seen;
-  const at = isWhole ? lastPaid(feed.rows, positionOf(seen)) : undefined;
+  const at = isWhole && isAsked ? lastPaid(feed.rows, positionOf(seen)) : undefined;
   const asked = whatIf === undefined ? undefined : JSON.stringify(whatIf);
   const key = at === undefined ? undefined : `${at} ${reading} ${asked}`;
   const bill = useAsked(key, (signal) =>

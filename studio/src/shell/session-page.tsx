@@ -116,7 +116,7 @@ function TimePanel({ view, seen }: { readonly view: ViewName; readonly seen: See
       return <Bill seen={seen} />;
     case "steps":
     case "chat":
-      return <Steps seen={seen} />;
+      return <Steps seen={seen} isPriced={view === "steps"} />;
   }
 }
 

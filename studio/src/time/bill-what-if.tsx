@@ -98,7 +98,7 @@ function Computed({
   readonly seen: Seen;
   readonly asked: WhatIf;
 }) {
-  const { answer, error } = useBill(seen, asked);
+  const { answer, error } = useBill(seen, { whatIf: asked });
   if (error !== undefined) return <Failure title="Not computed" message={error} />;
   if (answer?.whatIf === undefined) return <Loading words="Computing…" />;
   const { dollars: computed, inputTokens, cacheReadTokens, outputTokens, tooLong } = answer.whatIf;

@@ -14,7 +14,14 @@ import { Waterfall } from "./waterfall.tsx";
 /** Of the waterfall: a canvas may not be higher than browsers allow. */
 const MOST_DRAWN = 600;
 
-export function Steps({ seen }: { readonly seen: Seen }) {
+export function Steps({
+  seen,
+  isPriced,
+}: {
+  readonly seen: Seen;
+  /** Prices take the server a fold of the whole log: only whoever chose this view waits for them. */
+  readonly isPriced: boolean;
+}) {
   const { feed, structure, steps, state } = seen;
   const position = positionOf(seen);
   const starts = useMemo(() => steps.filter(({ attempt }) => attempt === 1), [steps]);
@@ -33,7 +40,7 @@ export function Steps({ seen }: { readonly seen: Seen }) {
       ),
     [feed, structure],
   );
-  const { answer: bill } = useBill(seen);
+  const { answer: bill } = useBill(seen, { isAsked: isPriced });
   const prices = useMemo(() => {
     const sums = new Map<number, number>();
     for (const { step, dollars: paid } of bill?.calls ?? [])
