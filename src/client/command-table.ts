@@ -19,6 +19,7 @@ export const sessionCommands = {
   reschedule: "void POST /queue/* ...delivery",
   resume: "void POST /resume",
   cancel: "json POST /cancel ...",
+  allow: "void POST /allow ...",
   forgetApproval: "void DELETE /approvals/*",
   compact: "json POST /compact",
   restore: "void POST /restore position",

@@ -4,6 +4,7 @@ import type { Delivery, FollowOptions, JsonObject, SessionEvent } from "../event
 import type { BillOptions, SessionBill } from "../bill/index.ts";
 import type { CompactionPreview, ContextFigures, Session } from "../runtime/index.ts";
 import type {
+  Allowance,
   ApprovalAnswer,
   ApprovalRecorded,
   CallAnswer,
@@ -97,6 +98,8 @@ export interface SessionClient {
   answerCall(requestId: string, answer: CallAnswer): Promise<CallAnswered>;
   /** Removes the answer with `always` for a tool, so that its next call asks again. */
   forgetApproval(toolName: string): Promise<void>;
+  /** Lets a turn go on that a limit of spending holds. */
+  allow(more: Sent<Allowance>): Promise<void>;
   cancel(options?: Sent<CancelOptions>): Promise<Cancelled>;
   compact(): Promise<SessionEvent>;
   preview(position?: number | PositionOptions): Promise<CompactionPreview>;

@@ -5,13 +5,14 @@ import { branchCommands } from "./branches.ts";
 import type { Command } from "./command.ts";
 import { contextCommands } from "./context.ts";
 import { messageCommands } from "./messages.ts";
-import { cancellation } from "./turns.ts";
+import { allowance, cancellation } from "./turns.ts";
 import { wholeSessionCommands } from "./whole-session.ts";
 
 /** All commands. */
 export const commands: readonly Command[] = [
   ...messageCommands,
   cancellation,
+  allowance,
   ...answerCommands,
   ...contextCommands,
   ...branchCommands,
@@ -54,6 +55,8 @@ export {
 } from "./branches.ts";
 export { type RewindDecision, type RewindPlace, type Rewound, rewoundSchema } from "./rewound.ts";
 export {
+  allow,
+  type Allowance,
   cancel,
   cancellation,
   type Cancellation,

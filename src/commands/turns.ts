@@ -1,11 +1,12 @@
-/** The command that ends a turn: `cancel`. Pure. */
+/** The commands about a running turn: `cancel`, and `allow` if a limit of spending holds it. Pure. */
 
 import { z } from "zod";
 import { defined, type CancelMode, type EventBody, type TurnEndReason } from "../events/index.ts";
-import type { DescribedCall, SessionState } from "../state/index.ts";
-import { flag, oneOf, text } from "../validation/index.ts";
+import { heldBudget, type DescribedCall, type SessionState } from "../state/index.ts";
+import { flag, oneOf, text, thing } from "../validation/index.ts";
 import { runtimeCommand, type Command } from "./command.ts";
-import { by, options } from "./parameters.ts";
+import { by, options, requiredOptions } from "./parameters.ts";
+import { refusal, type CommandTarget } from "./target.ts";
 
 export const cancellation: Command = runtimeCommand({
   name: "cancel",
@@ -34,6 +35,50 @@ export const cancellation: Command = runtimeCommand({
     return () => [{ ...defined({ mode, reason, by: who }), withdraw: true }];
   },
 });
+
+const more = thing<number>(
+  "a number greater than 0",
+  (value) => typeof value === "number" && Number.isFinite(value) && value > 0,
+);
+
+export const allowance: Command = runtimeCommand({
+  name: "allow",
+  parameters: [
+    requiredOptions<Allowance>({ name: "more", fields: { tokens: more, dollars: more, by } }),
+  ],
+  permission: "approve",
+  route: {
+    method: "post",
+    path: "/allow",
+    summary: "Lets a turn go on that a limit of spending holds, with so much more than the limit.",
+  },
+  answer: { kind: "nothing" },
+  recorded: (event) => {
+    if (event.type !== "turn.allowed") return undefined;
+    const { tokens, dollars, by: who } = event.data;
+    return () => [defined({ tokens, dollars, by: who })];
+  },
+});
+
+/** How much more a turn may spend, in the unit of the limit that holds it. */
+export interface Allowance {
+  readonly tokens?: number;
+  readonly dollars?: number;
+  /** The name of the person who allows it: recorded with it. */
+  readonly by?: string;
+}
+
+/** @throws TurnlogError `COMMAND_REFUSED` */
+export function allow(target: CommandTarget, given: Allowance): EventBody<"turn.allowed"> {
+  const budget = heldBudget(target.state);
+  if (budget === undefined)
+    throw refusal(target, "allow more", "no limit of spending holds its turn");
+  const { unit } = budget;
+  if (given[unit] === undefined)
+    throw refusal(target, "allow more", `its turn waits at a limit of ${unit}: name \`${unit}\``);
+  const { turn } = target.state.machine.context;
+  return { type: "turn.allowed", data: { turn, ...defined({ ...given }) } };
+}
 
 export interface CancelOptions {
   /**

@@ -78,6 +78,7 @@ export function beginTurn({ event }: Moved): Changes {
     finishReason: undefined,
     stopping: undefined,
     lastStep: undefined,
+    allowed: undefined,
     recoveries: 0,
   };
 }
@@ -142,6 +143,21 @@ export function limit({ context, event }: Moved): Changes {
     : { stopping: context.stopping ?? reason, skipCalls: true };
 }
 
+export function holdTurn({ event }: Moved): Changes {
+  assertEvent(event, "turn.held");
+  const { position, time, data } = event;
+  return { budget: { ...data.budget, position, askedAt: time } };
+}
+
+export function allow({ context: { budget, allowed = [] }, event }: Moved): Changes {
+  assertEvent(event, "turn.allowed");
+  const { tokens = 0, dollars = 0 } = event.data;
+  const { of } = budget ?? {};
+  return of === undefined
+    ? {}
+    : { budget: undefined, allowed: [...allowed, { of, tokens, dollars }] };
+}
+
 export function stopAsFailed({ context }: Moved): Changes {
   return {
     stopping: context.stopping ?? "failed",
@@ -175,6 +191,7 @@ export function finishTurn({ event }: Moved): Changes {
   const { reason } = event.data;
   return {
     held: holdsQueue(reason),
+    budget: undefined,
     calls: [],
     skipCalls: false,
     stopping: undefined,

@@ -8,12 +8,19 @@ export {
   type MachineStep,
   initialMachineState,
   isBetweenTurns,
+  isHeld,
   isWaiting,
   machineFold,
   resolveMachineState,
   type MachineState,
 } from "./machine-fold.ts";
-export { type CallState, type SessionContext, endReason, openCalls } from "./session-context.ts";
+export {
+  type CallState,
+  type HeldBudget,
+  type SessionContext,
+  endReason,
+  openCalls,
+} from "./session-context.ts";
 export { sessionMachine } from "./session-machine.ts";
 export {
   type StructuralEvent,

@@ -57,6 +57,11 @@ export function isWaiting({ value }: MachineStep["snapshot"]): boolean {
   return typeof value === "object" && "idle" in value && value.idle === "waiting";
 }
 
+/** Whether the turn waits until a person allows it to spend more. Asked after each event. */
+export function isHeld({ value }: Pick<MachineStep["snapshot"], "value">): boolean {
+  return typeof value === "object" && "streaming" in value && value.streaming === "held";
+}
+
 /** Whether the last turn has ended and the next one has not started, though it may be due. Asked after each event. */
 export function isBetweenTurns({ value }: MachineStep["snapshot"]): boolean {
   return typeof value === "object" && "idle" in value;

@@ -7,6 +7,7 @@ import {
   withEntry,
   type ChunkedRecord,
   type Delivery,
+  type EventMap,
   type FinishReason,
   type TurnEndReason,
 } from "../events/index.ts";
@@ -14,6 +15,14 @@ import type { CallStatus, EndedStatus } from "../folds/index.ts";
 
 /** The state of a tool call of the running step. The result of an `ended` call is in the log. */
 export type CallState = Exclude<CallStatus, EndedStatus> | "ended";
+
+/** A limit of spending that holds a turn until a person allows more. */
+export type HeldBudget = EventMap["turn.held"]["budget"] & {
+  /** The position of `turn.held`. */
+  readonly position: number;
+  /** Epoch milliseconds. */
+  readonly askedAt: number;
+};
 
 export interface SessionContext {
   /** Numbers of the last turn, the last step (over the session) and its last attempt. */
@@ -40,6 +49,12 @@ export interface SessionContext {
   readonly stopping: TurnEndReason | undefined;
   /** The turn may have one more step without tools and then ends for this reason. */
   readonly lastStep: { readonly reason: TurnEndReason; readonly begun: boolean } | undefined;
+  /** The limit that holds the turn. */
+  readonly budget: HeldBudget | undefined;
+  /** What the last turn was allowed on top of limits. */
+  readonly allowed:
+    | readonly { readonly of: string; readonly tokens: number; readonly dollars: number }[]
+    | undefined;
   /** The number of recoveries since the turn began. */
   readonly recoveries: number;
   /** The state to which a compaction returns. */
@@ -61,6 +76,8 @@ export const initialContext: SessionContext = deepFreeze({
   awaitsResults: undefined,
   stopping: undefined,
   lastStep: undefined,
+  budget: undefined,
+  allowed: undefined,
   recoveries: 0,
   compactingFrom: "idle",
 });

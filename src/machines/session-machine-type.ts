@@ -22,6 +22,7 @@ export type SessionStateValue =
       streaming:
         | "deciding"
         | "boundary"
+        | "held"
         | "calling"
         | "backingOff"
         | "overflowed"

@@ -55,6 +55,8 @@ export const sessionMachine: SessionMachine = setup({
     skipCalls: assign({ skipCalls: true }),
     cancel: assign(changes.cancel),
     limit: assign(changes.limit),
+    holdTurn: assign(changes.holdTurn),
+    allow: assign(changes.allow),
     stopAsFailed: assign(changes.stopAsFailed),
     stopAtLimit: assign({ stopping: "max-steps" }),
     recover: assign(changes.recover),
@@ -136,7 +138,14 @@ export const sessionMachine: SessionMachine = setup({
             },
             "turn.cancel-requested": { target: "deciding", actions: "cancel" },
             "turn.limit-reached": { target: "deciding", actions: "limit" },
+            "turn.held": { target: "held", actions: "holdTurn" },
             "session.recovered": { target: "deciding", actions: "recover" },
+          },
+        },
+        held: {
+          on: {
+            "turn.allowed": { target: "deciding", actions: "allow" },
+            "turn.cancel-requested": { target: "deciding", actions: "cancel" },
           },
         },
         calling: {

@@ -15,6 +15,8 @@ export const structuralTypes = [
   "turn.started",
   "turn.cancel-requested",
   "turn.limit-reached",
+  "turn.held",
+  "turn.allowed",
   "turn.ended",
   "step.started",
   "step.retrying",

@@ -36,7 +36,14 @@ interface OpenCall {
   readonly status: (typeof callStatuses)[number];
 }
 
-const statuses = ["idle", "running", "awaiting-approval", "awaiting-output", "closed"] as const;
+const statuses = [
+  "idle",
+  "running",
+  "awaiting-approval",
+  "awaiting-output",
+  "awaiting-budget",
+  "closed",
+] as const;
 
 export interface SessionSummary {
   /** As it was set, else the beginning of the first user message; empty before there is one. */
@@ -171,7 +178,7 @@ function waitsNoLonger(
 /** Folds the row of a session in lists: title, status, times, counts. */
 export const sessionSummary: Projection<SessionSummary> = defineProjection<SessionSummary>({
   name: "session-summary",
-  version: 10,
+  version: 11,
   follows: "log",
   schema: z.lazy(() =>
     z.object({
@@ -233,6 +240,8 @@ export const sessionSummary: Projection<SessionSummary> = defineProjection<Sessi
       turns: data.turn,
       lastTurnAt: time,
     }),
+    "turn.held": (state) => ({ ...state, status: "awaiting-budget" }),
+    "turn.allowed": (state) => ({ ...state, status: "running" }),
     "turn.ended": ({ openCalls: _, ...state }, { data }) => ({
       ...state,
       status: "idle",

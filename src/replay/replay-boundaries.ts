@@ -91,6 +91,7 @@ function bodyOf(event: SessionEvent): EventBody {
 /** Events that follow from the answers. Of a failed function, it is the step that fails. */
 const answers: ReadonlySet<EventType> = new Set<EventType>([
   "turn.limit-reached",
+  "turn.held",
   "message.delivered",
   "blob.stored",
   "step.prepared",
@@ -137,12 +138,13 @@ export function recordedTexts(
   }
 }
 
-/** The recorded end of a turn at a limit of spending, if it is the next event. */
+/** The recorded end or wait of a turn at a limit of spending, if it is the next event. */
 export function recordedLimit(
   events: readonly SessionEvent[],
   position: number,
-): EventBody<"turn.limit-reached"> | undefined {
+): EventBody<"turn.limit-reached" | "turn.held"> | undefined {
   const next = events[position];
+  if (next?.type === "turn.held") return { type: next.type, data: next.data };
   if (next?.type !== "turn.limit-reached" || next.data.limit !== "budget") return undefined;
   return { type: next.type, data: next.data };
 }

@@ -1,19 +1,21 @@
 /**
- * The approvals and outputs that wait for people and clients in all sessions. Reads the list, and then only the
+ * The approvals, outputs and limits of spending that wait for people and clients in all sessions. Reads the list, and then only the
  * sessions that wait.
  */
 
 import { TurnlogError, type EventLog, type JsonObject } from "../events/index.ts";
 import { waitingOutputs, type OutputRequest } from "./output-requests.ts";
 import { waitingApprovals, type Approval } from "./approvals.ts";
+import { heldBudget } from "./recovery.ts";
+import type { HeldBudget } from "../machines/index.ts";
 import { differentKey } from "./list.ts";
 import { listSessions, problemOf, readSessionState, type ListedSession } from "./view.ts";
 
 /**
- * A question to a person whether a call may run, or a call that a client runs.
+ * A question to a person whether a call may run, a call that a client runs, or a limit of spending that holds a turn.
  * @example
- * const about = (question: WaitingQuestion): string =>
- *   question.kind === "approval" ? question.approval.toolName : question.request.toolName;
+ * const waits = ({ kind }: WaitingQuestion): boolean => kind === "approval";
+ * console.log((await runtime.approvals()).filter(waits));
  */
 export type WaitingQuestion = {
   readonly session: string;
@@ -26,6 +28,7 @@ export type WaitingQuestion = {
 } & (
   | { readonly kind: "approval"; readonly approval: Approval }
   | { readonly kind: "output"; readonly request: OutputRequest }
+  | { readonly kind: "budget"; readonly budget: HeldBudget }
 );
 
 export interface InboxOptions {
@@ -56,6 +59,7 @@ export async function inbox(
 
 function mayAsk({ status, openCalls = [], problem }: ListedSession): boolean {
   if (problem !== undefined) return true;
+  if (status === "awaiting-budget") return true;
   return status !== "closed" && openCalls.some((call) => call.status !== "open");
 }
 
@@ -65,6 +69,7 @@ async function questionsOf(
   now: number,
 ): Promise<readonly WaitingQuestion[]> {
   const state = await readSessionState(log, session);
+  const budget = heldBudget(state);
   const about = { session, ...(metadata === undefined ? {} : { metadata }) };
   const since = (askedAt: number): Pick<WaitingQuestion, "askedAt" | "ageMs"> => ({
     askedAt,
@@ -83,5 +88,8 @@ async function questionsOf(
       ...since(request.requestedAt),
       request,
     })),
+    ...(budget === undefined
+      ? []
+      : [{ kind: "budget" as const, ...about, ...since(budget.askedAt), budget }]),
   ];
 }

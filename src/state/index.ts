@@ -15,10 +15,12 @@ export {
 } from "./snapshot.ts";
 export { isUnerased, lineRevisions, type LineRevisions } from "./erased-content.ts";
 export { linkOf, type SessionBranch, sessionBranches } from "./branches.ts";
+export type { HeldBudget } from "../machines/index.ts";
 export { type WaitingQuestion, inbox } from "./inbox.ts";
 export {
   attemptsAt,
   effectIdOf,
+  heldBudget,
   inFlight,
   isAtRest,
   isIdle,

@@ -2,14 +2,14 @@
 
 import { entriesOf, entryOf, segmentOf, type EventBody, type InFlight } from "../events/index.ts";
 import { estimateSpent } from "../context/index.ts";
-import { isWaiting, openCalls } from "../machines/index.ts";
+import { isHeld, isWaiting, openCalls, type HeldBudget } from "../machines/index.ts";
 import { standingAnswer } from "../projections/index.ts";
 import { interruptedPolicy, type Agent } from "../agent/index.ts";
 import type { SessionState } from "./session-state.ts";
 
 /**
  * Whether nothing runs or is about to. A turn whose open calls all wait for approval or for a client's
- * output is at rest too: the answer may come after a restart.
+ * output, or that is held by a limit of spending, is at rest too: the answer may come after a restart.
  */
 export function isAtRest(state: SessionState): boolean {
   const { machine } = state;
@@ -20,7 +20,12 @@ export function isAtRest(state: SessionState): boolean {
     const { calls } = machine.context;
     return entriesOf(calls).every(([id, call]) => call === "ended" || isAwaited(state, id));
   }
-  return isIdle(state);
+  return isIdle(state) || isHeld(machine);
+}
+
+/** The limit of spending that holds the turn. */
+export function heldBudget({ machine }: SessionState): HeldBudget | undefined {
+  return isHeld(machine) ? machine.context.budget : undefined;
 }
 
 /** Whether a call of the running step waits for an answer that a person or a client can still give. */

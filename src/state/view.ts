@@ -2,6 +2,7 @@
 
 import {
   deepFreeze,
+  defined,
   readableEvents,
   TurnlogError,
   type EventLog,
@@ -10,7 +11,7 @@ import {
   type TurnlogErrorCode,
   type JsonValue,
 } from "../events/index.ts";
-import type { MachineState } from "../machines/index.ts";
+import type { HeldBudget, MachineState } from "../machines/index.ts";
 import { toJson } from "../shared/index.ts";
 import {
   allWaiting,
@@ -27,7 +28,7 @@ import {
   type StepItem,
   type ToolCall,
 } from "../projections/index.ts";
-import { isAtRest, isInTurn } from "./recovery.ts";
+import { heldBudget, isAtRest, isInTurn } from "./recovery.ts";
 import { outputRequests, type OutputRequest } from "./output-requests.ts";
 import { sessionApprovals, type Approval } from "./approvals.ts";
 import { loadSessionSnapshot } from "./snapshot.ts";
@@ -48,6 +49,8 @@ export interface SessionView {
   readonly approvals: readonly Approval[];
   /** Every call that a client runs, oldest first. */
   readonly outputRequests: readonly OutputRequest[];
+  /** The limit of spending that holds the turn. Absent if none does. */
+  readonly budget?: HeldBudget;
   /** The messages that wait: those that may be delivered now in their order, then those for later. */
   readonly queue: readonly QueuedMessage[];
   readonly summary: SessionSummary;
@@ -95,6 +98,7 @@ export function outlineOf(session: string, state: SessionState): SessionOutline 
     toolCalls: describedCalls(toolCalls.open, history),
     approvals: sessionApprovals(session, state),
     outputRequests: outputRequests(session, state),
+    ...defined({ budget: heldBudget(state) }),
     queue: allWaiting(queue),
     summary,
   };

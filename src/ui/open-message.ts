@@ -130,6 +130,7 @@ export function withChunk(message: OpenMessage, chunk: SessionChunk): OpenMessag
     case "data-context":
     case "data-compaction":
     case "data-reduction":
+    case "data-budget":
       return withData(message, chunk);
     // Transient, or of no part.
     case "data-notice":
@@ -207,7 +208,7 @@ function withData(
   message: OpenMessage,
   chunk: Extract<
     SessionChunk,
-    { readonly type: "data-context" | "data-compaction" | "data-reduction" }
+    { readonly type: "data-context" | "data-compaction" | "data-reduction" | "data-budget" }
   >,
 ): OpenMessage {
   const { before, current } = message;

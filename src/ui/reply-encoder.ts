@@ -115,6 +115,14 @@ function encodedWhole(state: EncoderState, event: SessionEvent, options: UIOptio
         ],
       };
     }
+    case "turn.held":
+    case "turn.allowed":
+      if (state.turn === 0) return quiet(state);
+      return said(state, {
+        type: "data-budget",
+        id: "budget",
+        data: { waits: event.type === "turn.held" },
+      });
     case "turn.ended":
       return turnEnded(state, event, options);
     default:

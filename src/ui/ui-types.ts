@@ -42,6 +42,8 @@ export type SessionData = {
   };
   /** The provider refused the conversation: the step was tried again with less of it. */
   reduction: { readonly rung: ReductionRung };
+  /** Whether the turn waits for a person who allows it to spend more. */
+  budget: { readonly waits: boolean };
   /** What the session is doing. Transient: it is part of the stream, never of a message. */
   notice:
     | { readonly kind: "retrying"; readonly attempt: number; readonly delayMs: number }

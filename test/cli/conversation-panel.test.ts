@@ -31,6 +31,15 @@ function waiting(
   });
 }
 
+const held = {
+  of: "session",
+  unit: "dollars",
+  limit: 5,
+  spent: 4.99,
+  position: 9,
+  askedAt: 0,
+} as const;
+
 const asked = {
   callId: "c1",
   toolName: "write_file",
@@ -114,6 +123,7 @@ describe("the panel of a chat", () => {
     [{ activity: "retrying" }, /^Waiting to try again · /],
     [{ activity: "turn", stopping: "after-tools" }, /^Stopping after the tools · Esc stops them/],
     [{ activity: "turn", stopping: "now" }, /^Stopping · Ctrl-C leaves immediately/],
+    [{ activity: "turn", budget: held }, /^\/allow <dollars> lets it go on · Esc cancels/],
   ])("says what is going on: %j", (state, said) => {
     expect(rows(state).at(-2)).toMatch(said);
   });
@@ -139,6 +149,10 @@ describe("the panel of a chat", () => {
         .map((texts) =>
           texts.map((of, index) => ({ ...asked, callId: `c${index}`, input: { of } })),
         ),
+      budget: fc.option(
+        text.map((of) => ({ ...held, of })),
+        { nil: undefined },
+      ),
       folds: fc.constant(newConversation.folds),
     }) satisfies fc.Arbitrary<ConversationState>;
     const options = fc.record({

@@ -7,6 +7,7 @@ export const newConversation: ConversationState = {
   queue: [],
   held: false,
   calls: [],
+  budget: undefined,
   stopping: undefined,
   folds: { machine: initialMachineState, history: history.initial },
 };

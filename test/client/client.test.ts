@@ -205,6 +205,10 @@ describe("each method passes on all that it is given", () => {
       (client) => client.session("s").answerCall("s~7", { output: [1] }),
       { output: [1] },
     ],
+    "POST /api/sessions/s/allow": [
+      (client) => client.session("s").allow({ dollars: 2 }),
+      { dollars: 2 },
+    ],
     "DELETE /api/sessions/s/approvals/pay%20out": [
       (client) => client.session("s").forgetApproval("pay out"),
     ],

@@ -188,6 +188,12 @@ const sessionActs: Acts<Exclude<keyof StageSession, "id">> = {
     act("answer a call", answering({ output: "Answered." }), ifRequested),
     act("answer a call by an error", answering({ error: "No." }), ifRequested),
   ],
+  allow: [
+    act("allow more", ({ session }) => session.allow({ tokens: 1_000_000 }), {
+      impossible: ({ view }) =>
+        view.budget === undefined ? "No limit of spending holds its turn." : undefined,
+    }),
+  ],
   forgetApproval: [act("forget approval", ({ session }) => session.forgetApproval("guarded"))],
   withdraw: [act("withdraw", (scene) => scene.session.withdraw(firstWaiting(scene)), ifWaiting)],
   reschedule: [

@@ -269,6 +269,19 @@ export const eventData: { readonly [Type in KnownType]: Arbitrary<EventMap[Type]
     },
     { requiredKeys: ["turn", "limit", "lastStep"] },
   ),
+  "turn.held": fc.record({
+    turn: position,
+    budget: fc.record({
+      of: text,
+      unit: fc.constantFrom("tokens", "dollars"),
+      limit: position,
+      spent: position,
+    }),
+  }),
+  "turn.allowed": joined(
+    fc.record({ turn: position, dollars: position, tokens: position }, { requiredKeys: ["turn"] }),
+    by,
+  ),
   "turn.ended": fc.record(
     {
       turn: position,

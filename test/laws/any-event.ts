@@ -211,6 +211,16 @@ const anyData: AnyData = {
     limit: fc.constantFrom("time", "repetition", "stop-condition", "budget"),
     lastStep: fc.boolean(),
   }),
+  "turn.held": fc.record({
+    turn: few,
+    budget: fc.record({
+      of: fc.constantFrom("turn", "session", "tenant"),
+      unit: fc.constantFrom("tokens", "dollars"),
+      limit: few,
+      spent: few,
+    }),
+  }),
+  "turn.allowed": fc.record({ turn: few, tokens: few, dollars: few }, { requiredKeys: ["turn"] }),
   "turn.ended": fc.record({ turn: few, reason: end, error }, { requiredKeys: ["turn", "reason"] }),
   "step.started": fc.record({
     turn: few,

@@ -12,7 +12,7 @@ import {
   type SessionEvent,
   type TokenUsage,
 } from "../../src/events/index.ts";
-import type { Effect } from "../../src/machines/index.ts";
+import { isHeld, type Effect } from "../../src/machines/index.ts";
 import { allWaiting, noUsage, promptDigest, promptMessages } from "../../src/projections/index.ts";
 import type { Agent } from "../../src/agent/index.ts";
 import { afterOverflow, compaction } from "../../src/runtime/index.ts";
@@ -93,18 +93,20 @@ export class ImaginedSession {
   }
 
   #interpret(effect: Effect): void {
-    const { turn, step, stepsInTurn } = this.#state.machine.context;
+    const { turn, step, stepsInTurn, allowed } = this.#state.machine.context;
     switch (effect.type) {
       case "startTurn":
         return this.#record({ type: "turn.started", data: { turn: turn + 1, maxSteps: 4 } });
       case "startStep": {
         const ids = this.#state.queue.waiting
-          .filter(({ delivery }) => stepsInTurn === 0 || delivery === "steer")
+          .filter(
+            ({ delivery }) => (stepsInTurn === 0 && allowed === undefined) || delivery === "steer",
+          )
           .map(({ id }) => id);
         const boundary = stepsInTurn === 0 ? "turn" : "step";
         if (ids.length > 0)
           this.#record({ type: "message.delivered", data: { ids, turn, boundary } });
-        return this.#attempt(step + 1, 1);
+        return this.#choices.below(12) === 0 ? this.#hold() : this.#attempt(step + 1, 1);
       }
       case "callModel":
         this.#model = new ImaginedModel(this.#choices);
@@ -173,6 +175,7 @@ export class ImaginedSession {
     if (machine.matches({ streaming: "calling" })) return this.#callingMoves();
     if (machine.matches({ streaming: "backingOff" })) return this.#backOffMoves();
     if (machine.matches("tools")) return this.#toolMoves();
+    if (isHeld(machine)) return this.#heldMoves();
     return this.#restMoves();
   }
 
@@ -218,6 +221,21 @@ export class ImaginedSession {
         ? [() => this.#record({ type: "turn.cancel-requested", data: { turn, mode } })]
         : []),
       () => this.#record({ type: "turn.limit-reached", data: { turn, limit, lastStep: grant } }),
+    ];
+  }
+
+  #hold(): void {
+    const { turn } = this.#state.machine.context;
+    const budget = { of: "turn", unit: "tokens", limit: 1, spent: 1 } as const;
+    this.#record({ type: "turn.held", data: { turn, budget } });
+  }
+
+  #heldMoves(): readonly Move[] {
+    const { turn } = this.#state.machine.context;
+    return [
+      () => this.#record({ type: "turn.allowed", data: { turn, tokens: 1 } }),
+      () => this.#record({ type: "turn.cancel-requested", data: { turn, mode: "now" } }),
+      () => this.#send(),
     ];
   }
 

@@ -52,6 +52,8 @@ const unrecorded: readonly string[] = [
   "session.titled",
   "step.prepared",
   "tool.output-requested",
+  "turn.allowed",
+  "turn.held",
 ];
 
 describe.each(fixtureNames)("the session %s, played", (name) => {

@@ -118,6 +118,12 @@ function bodyOf(move: Move, situation: Situation, world: World): EventBody<Struc
         type: move.type,
         data: { turn, limit: "time", lastStep: world.lastStep && mayConclude(context) },
       };
+    case "turn.held": {
+      const budget = { of: "session", unit: "tokens", limit: 0, spent: 0 } as const;
+      return { type: move.type, data: { turn, budget } };
+    }
+    case "turn.allowed":
+      return { type: move.type, data: { turn, tokens: 1 } };
     case "turn.ended":
       return { type: move.type, data: { turn, reason: endReason(context) } };
     case "step.started":

@@ -30,6 +30,7 @@ export const foreignEvents: Readonly<Record<string, string>> = {
 const compactsWithoutModel =
   "a compaction without a model is over before a walk's next move; what comes between all the same is tested in compacting.test.ts";
 const deliversAtBoundary = "messages are delivered only where a step begins";
+const noLimits = "the walks have no limits of spending: spending.test.ts has some";
 const endsWhereItEnds = "a turn is ended only when nothing of it runs";
 
 /** Walked nowhere: the chart says these for a whole group of states, and means others of the group. */
@@ -48,6 +49,14 @@ export const unheardEvents: Readonly<Record<string, string>> = {
   "streaming.boundary message.withdrawn": atOnce,
   "streaming.boundary message.rescheduled": atOnce,
   "streaming.boundary turn.ended": endsWhereItEnds,
+  "streaming.boundary turn.held": noLimits,
+  "streaming.held message.queued": noLimits,
+  "streaming.held message.delivered": noLimits,
+  "streaming.held message.withdrawn": noLimits,
+  "streaming.held message.rescheduled": noLimits,
+  "streaming.held turn.allowed": noLimits,
+  "streaming.held turn.cancel-requested": noLimits,
+  "streaming.held turn.ended": noLimits,
   "streaming.calling message.delivered": deliversAtBoundary,
   "streaming.calling turn.ended": endsWhereItEnds,
   "streaming.backingOff message.delivered": deliversAtBoundary,
@@ -70,6 +79,9 @@ export const unheardEvents: Readonly<Record<string, string>> = {
 
 /** Taken nowhere on the paths. */
 export const untakenTransitions: Readonly<Record<string, string>> = {
+  "streaming.boundary turn.held": noLimits,
+  "streaming.held turn.allowed": noLimits,
+  "streaming.held turn.cancel-requested": noLimits,
   "streaming.stepped at once [awaitsResults]":
     "a provider answers its own calls by itself: deferred-results.test.ts kills the process at every event",
 };

@@ -131,7 +131,8 @@ async function answerAll(runtime: Runtime): Promise<void> {
     for (const question of await runtime.approvals()) {
       const session = await runtime.session(question.session);
       if (question.kind === "approval") await session.approve(question.approval.approvalId);
-      else await session.answerCall(question.request.requestId, { output: "seen" });
+      if (question.kind === "output")
+        await session.answerCall(question.request.requestId, { output: "seen" });
     }
     for await (const { status } of runtime.sessions()) expect(status).toBe("idle");
   });

@@ -57,7 +57,7 @@ it("has every question of every session that waits, oldest first, with its age",
   const session = await runtime.session("a");
   for (const one of mine) {
     if (one.kind === "approval") await session.approve(one.approval.approvalId);
-    else await session.answerCall(one.request.requestId, { output: "here" });
+    if (one.kind === "output") await session.answerCall(one.request.requestId, { output: "here" });
   }
   await session.idle();
   expect((await runtime.approvals()).map((one) => one.session)).toEqual(["b", "b"]);

@@ -10,6 +10,7 @@ import {
   type EventLog,
   type Runtime,
   type RuntimeOptions,
+  type Session,
 } from "../../src/public/index.ts";
 import { verifySession } from "../../src/archive/verify/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
@@ -20,6 +21,7 @@ import { replay } from "../../src/replay/index.ts";
 import { runs } from "../support/runs.ts";
 import { storedEvents } from "../support/replay.ts";
 import { call, calling, saying } from "../support/script.ts";
+import { testTime } from "../support/test-time.ts";
 import { severableLog } from "../support/severed-log.ts";
 
 const DAY = 86_400_000;
@@ -270,6 +272,151 @@ describe("a limit of a key", () => {
     const reasons = await Promise.all(turns.map(async (turn) => (await turn.result).finishReason));
     expect(calls).toBeLessThan(4);
     expect(reasons).toContain("out-of-budget");
+  });
+});
+
+describe("a limit that holds", () => {
+  const limits: Limits = { session: { tokens: 1500, hold: true } };
+
+  /** A session that waits at its limit, before the call of its second turn. */
+  async function held(runtime: Runtime, id = "s"): Promise<Session> {
+    expect(await ends(runtime, id)).toBe("stop");
+    const session = await runtime.session(id);
+    await session.send("Go on.", { id: "m" });
+    await session.atRest();
+    return session;
+  }
+
+  async function reasonOf(session: Session, messageId = "m"): Promise<string> {
+    return (await (await session.turn(messageId)).result).finishReason;
+  }
+
+  async function types(log: EventLog, id: string): Promise<readonly string[]> {
+    return (await storedEvents(log, id)).flatMap(({ type }) =>
+      type.startsWith("turn.") ? [type] : [],
+    );
+  }
+
+  it("asks a person, who lets the turn go on with so much more, in the limit's own unit", async () => {
+    const log = await openMemoryLog();
+    await using runtime = await open(log, limits);
+    const session = await held(runtime);
+    const budget = { of: "session", unit: "tokens", limit: 1500, spent: 1100 };
+    expect((await session.view()).budget).toMatchObject(budget);
+    expect(await (await session.turn("m")).untilRest()).toMatchObject({ kind: "waiting", budget });
+    expect(await runtime.approvals()).toMatchObject([{ kind: "budget", session: "s", budget }]);
+    const rows = await Array.fromAsync(runtime.sessions({ status: "awaiting-budget" }));
+    expect(rows).toMatchObject([{ session: "s" }]);
+    await expect(session.allow({ dollars: 5 })).rejects.toThrow("waits at a limit of tokens");
+    // Too little: the person is asked again.
+    await session.allow({ tokens: 1 });
+    await session.atRest();
+    expect((await session.view()).budget).toMatchObject({ limit: 1501 });
+    await session.allow({ tokens: 1000, by: "ann" });
+    expect(await reasonOf(session)).toBe("stop");
+    await expect(session.allow({ tokens: 1 })).rejects.toThrow("no limit of spending holds");
+    expect(await runtime.approvals()).toEqual([]);
+    // It was for that turn.
+    await session.send("And on.");
+    expect((await session.atRest()).budget).toMatchObject({ limit: 1500, spent: 2200 });
+    expect((await verifySession(log, "s")).problems).toEqual([]);
+  });
+
+  it("waits through a restart without asking again, while messages wait, until it is allowed or cancelled", async () => {
+    const log = await openMemoryLog();
+    const mortal = severableLog(log);
+    const first = await open(mortal, limits);
+    await held(first);
+    mortal.sever();
+    await using runtime = await createRuntime({ log, agent: agent(), limits, resume: "all" });
+    const session = await runtime.session("s");
+    await session.send("Then this.", { id: "next" });
+    expect((await session.atRest()).queue).toMatchObject([{ id: "next" }]);
+    expect((await types(log, "s")).slice(2)).toEqual(["turn.started", "turn.held"]);
+    await session.allow({ tokens: 1000 });
+    expect(await reasonOf(session)).toBe("stop");
+    await session.atRest();
+    expect(await session.cancel()).toMatchObject({ ended: "cancelled" });
+    expect(await reasonOf(session, "next")).toBe("cancelled");
+    expect((await session.view()).budget).toBeUndefined();
+  });
+
+  it("holds a sub-agent at the limit of its caller, and what is allowed there is asked of no one again", async () => {
+    const log = await openMemoryLog();
+    const opened = (): Promise<Runtime> =>
+      createRuntime({
+        log,
+        agent: caller(agent()),
+        limits: { turn: { tokens: 1100, hold: true } },
+        recovery: "continue",
+      });
+    {
+      await using runtime = await opened();
+      await (await runtime.session("s")).send("Go.", { id: "m" });
+      await expect.poll(async () => await runtime.approvals()).toHaveLength(1);
+    }
+    await using runtime = await opened();
+    const [asked] = await runtime.approvals();
+    expect(asked).toMatchObject({ kind: "budget", budget: { of: "turn", spent: 1100 } });
+    expect(asked?.session.startsWith("s/")).toBe(true);
+    const child = await runtime.session(asked?.session);
+    await child.allow({ tokens: 3000 });
+    const session = await runtime.session("s");
+    expect(await reasonOf(session)).toBe("stop");
+    expect((await types(log, "s")).join()).toBe("turn.started,turn.ended");
+  });
+
+  it("holds in a fork too, and not after a rewind", async () => {
+    const log = await openMemoryLog();
+    await using runtime = await open(log, limits);
+    const session = await held(runtime);
+    const fork = await session.fork({ id: "f" });
+    expect((await fork.view()).budget).toMatchObject({ spent: 1100 });
+    await fork.allow({ tokens: 1 });
+    expect(await reasonOf(fork)).toBe("stop");
+    await session.rewind({ beforeTurn: 2 });
+    expect((await session.view()).budget).toBeUndefined();
+    expect((await types(log, "s")).at(-1)).toBe("turn.ended");
+  });
+
+  it("does not count the time that the turn waits, and all of it after that", async () => {
+    const time = testTime();
+    const model = scriptedModel(({ prompt }) =>
+      prompt.length > 2 ? new Promise(() => {}) : { ...saying("Done."), usage },
+    );
+    await using runtime = await createRuntime({
+      memory: true,
+      agent: { ...agent(), model, timeout: { totalMs: 1000 } },
+      limits,
+      testing: { clock: time.clock, timer: time.timer },
+    });
+    const session = await held(runtime);
+    await time.pass(5000);
+    expect((await session.view()).budget).toBeDefined();
+    await session.allow({ tokens: 1000 });
+    await time.pass(1000);
+    expect(await reasonOf(session)).toBe("timed-out");
+  });
+
+  it("ends the turn where no amount would help: the model has no price", async () => {
+    const model = scriptedModel(() => "Done.");
+    await using runtime = await createRuntime({
+      memory: true,
+      agent: { model },
+      limits: { session: { dollars: 1, hold: true } },
+    });
+    expect(await ends(runtime, "s")).toBe("out-of-budget");
+  });
+
+  it("is repeated by a replay without limits, with what was allowed", async () => {
+    const log = await openMemoryLog();
+    const runtime = await open(log, limits);
+    const session = await held(runtime);
+    await session.allow({ tokens: 1000, by: "ann" });
+    expect(await reasonOf(session)).toBe("stop");
+    await runtime.close();
+    const events = await storedEvents(log, "s");
+    expect(await replay(events, agent())).toEqual({ events: events.length });
   });
 });
 

@@ -42,6 +42,7 @@ export const table: readonly (readonly [
   ["POST /api/sessions/{session}/seen", "user", "send", "session"],
   ["POST /api/sessions/{session}/redact", "operator", "redact", "session"],
   ["POST /api/sessions/{session}/close", "operator", "close", "session"],
+  ["POST /api/sessions/{session}/allow", "operator", "approve", "session", { tokens: 1 }],
   ["POST /api/sessions/{session}/cancel", "user", "cancel", "session"],
   ["POST /api/sessions/{session}/compact", "operator", "compact", "session"],
   ["GET /api/sessions/{session}/compact", "operator", "read", "session"],

@@ -6,7 +6,6 @@ import { TurnlogError } from "../../events/index.ts";
 import type { Runtime } from "../../runtime/index.ts";
 import { createRuntime } from "../../sharing/index.ts";
 import type { McpServers } from "../../mcp/index.ts";
-import type { SessionView } from "../../state/index.ts";
 import type { UserInput } from "../../media/index.ts";
 import { isOwnerGone } from "../owner/owner-log.ts";
 import type { StoreOwner } from "../owner/store-owner.ts";
@@ -32,6 +31,7 @@ import {
   type ChatStore,
   type ChatHost,
   type ChatSession,
+  isAsking,
 } from "./host/chat-session.ts";
 import { chatAgent } from "./model/chat-agent.ts";
 import { chatModels } from "./model/chat-models.ts";
@@ -295,10 +295,6 @@ async function similarName(id: string, { log }: ChatHost): Promise<string | unde
     id,
     names.filter((name) => withoutDigits(name) !== withoutDigits(id)),
   );
-}
-
-function isAsking({ approvals }: SessionView): boolean {
-  return approvals.some(({ status }) => status === "waiting");
 }
 
 function resumeCommand({ session, startedBy, dir, remote, keys }: ChatRun): string {

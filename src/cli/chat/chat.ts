@@ -280,7 +280,8 @@ export class Chat {
 
   #leave(): void {
     const { state } = this.#screen;
-    if (this.#isIdle || questionsOf(state).length > 0) return this.#background(() => this.#quit());
+    const waits = state.budget !== undefined || questionsOf(state).length > 0;
+    if (this.#isIdle || waits) return this.#background(() => this.#quit());
     this.#hint = "A turn is running: Esc cancels it, /quit cancels it and leaves.";
     this.redraw();
   }
@@ -288,7 +289,10 @@ export class Chat {
   async #quit(): Promise<void> {
     const { state } = this.#screen;
     const isAtRest = state.calls.length > 0 && state.calls.length === questionsOf(state).length;
-    if (isAtRest) await this.#screen.notes(["The call still waits; it can be answered later."]);
+    if (state.budget !== undefined)
+      await this.#screen.notes(["The turn still waits; more can be allowed later."]);
+    else if (isAtRest)
+      await this.#screen.notes(["The call still waits; it can be answered later."]);
     else if (!this.#isIdle) await this.#stop("now", false);
     this.#left.resolve();
   }

@@ -87,6 +87,8 @@ function statusOf({ status, lastEnd, problem, ...awaited }: SessionRow, isRun: b
       return `waits for approval: ${toolsOf(awaited.awaitingApproval)}`;
     case "awaiting-output":
       return `waits for output: ${toolsOf(awaited.awaitingOutput)}`;
+    case "awaiting-budget":
+      return "waits for more budget";
     case "closed":
       return "closed";
     case "running":

@@ -31,6 +31,8 @@ import {
   costLine,
   emptyTally,
   endingSentence,
+  allowedSentence,
+  heldSentence,
   limitSentence,
   retrySentence,
   skippedWords,
@@ -177,6 +179,16 @@ export class EventLines {
         return line(retrySentence(event), "yellow");
       case "turn.limit-reached":
         return line(limitSentence(event), "yellow");
+      case "turn.held": {
+        const { budget } = event.data;
+        const how =
+          this.#options.namesCommands === true
+            ? `/allow <${budget.unit}> lets it go on`
+            : "`session.allow`, or /allow in a chat, lets it go on";
+        return line(`${heldSentence(budget)} ${how}.`, "yellow");
+      }
+      case "turn.allowed":
+        return line(allowedSentence(event), "dim");
       case "part.start-step":
         return event.data.warnings.flatMap((warning) =>
           line(`warning: ${jsonExcerpt(warning, 200)}`, "yellow"),

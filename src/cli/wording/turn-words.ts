@@ -8,7 +8,7 @@ import {
   type TurnEndReason,
 } from "../../events/index.ts";
 import { addUsage, noUsage } from "../../projections/index.ts";
-import { amount, duration, excerpt, tokens } from "./wording.ts";
+import { amount, duration, excerpt, figure, tokens } from "./wording.ts";
 
 export interface TurnTally {
   /** Epoch milliseconds of the first event. */
@@ -156,6 +156,31 @@ export function limitSentence({
   if (!lastStep) return undefined;
   const what = limit === "time" ? "The turn's time is up." : "The model repeats itself.";
   return `${what} It may conclude in one more step.`;
+}
+
+/** `$0.0150`, or `1,100 tokens`. */
+function spendable(unit: "tokens" | "dollars", spent: number): string {
+  return unit === "dollars" ? `$${spent.toFixed(4)}` : `${figure(spent)} tokens`;
+}
+
+export function heldSentence({
+  of,
+  unit,
+  limit,
+  spent,
+}: SessionEvent<"turn.held">["data"]["budget"]): string {
+  const which = of === "turn" || of === "session" ? `the ${of}'s limit` : `the limit for its ${of}`;
+  return `The turn waits: its next call would pass ${which} of ${spendable(unit, limit)} (spent: ${spendable(unit, spent)}).`;
+}
+
+export function allowedSentence({
+  data: { tokens, dollars, by },
+}: SessionEvent<"turn.allowed">): string {
+  const more = [
+    ...(dollars === undefined ? [] : [spendable("dollars", dollars)]),
+    ...(tokens === undefined ? [] : [spendable("tokens", tokens)]),
+  ];
+  return `The turn may spend ${more.join(" and ")} more${by === undefined ? "" : `, says ${by}`}.`;
 }
 
 const skipped: Readonly<Record<SessionEvent<"tool.skipped">["data"]["reason"], string>> = {

@@ -12,6 +12,8 @@ export interface Budget {
   readonly dollars?: number;
   /** Starts counting again each UTC day or month. Default: counts everything that was ever spent. */
   readonly per?: "day" | "month";
+  /** The turn waits until a person allows more, instead of ending. Default: false. */
+  readonly hold?: boolean;
 }
 
 export interface Amount {
@@ -79,16 +81,19 @@ type Reached = NonNullable<EventBody<"turn.limit-reached">["data"]["budget"]>;
 
 /**
  * The limit that a call would exceed; undefined if it may be made. `of`: `turn`, `session`, or a key of the metadata.
+ * `allowed`: what people allowed on top of it.
  */
 export function passedLimit(
   of: string,
   budget: Budget,
   spent: Amount,
   next: ReturnType<typeof leastCost>,
+  allowed = nothing,
 ): Reached | undefined {
   for (const unit of ["tokens", "dollars"] as const) {
-    const limit = budget[unit];
-    if (limit === undefined) continue;
+    const own = budget[unit];
+    if (own === undefined) continue;
+    const limit = own + allowed[unit];
     const reached = { of, unit, limit, spent: spent[unit] };
     const cost = next[unit];
     if (cost === undefined) return { ...reached, unpriced: true };

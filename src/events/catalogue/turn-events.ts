@@ -26,9 +26,9 @@ export type CancelMode = "now" | "after-tools";
 
 type TurnLimit = "time" | "repetition" | "stop-condition" | "budget";
 
-/** The limit of spending that a turn ended at. */
-interface ReachedBudget {
-  /** `session`, or the key of the metadata whose sessions share the limit. */
+/** The limit of spending that a turn ended at, or waits at. */
+export interface ReachedBudget {
+  /** `turn`, `session`, or the key of the metadata whose sessions share the limit. */
   readonly of: string;
   readonly unit: "tokens" | "dollars";
   readonly limit: number;
@@ -59,6 +59,16 @@ export interface TurnFamily {
     readonly condition?: number;
     readonly budget?: ReachedBudget;
   };
+  /** In place of a limit's end: the turn waits until a person allows more, or cancels it. */
+  "turn.held": { readonly turn: number; readonly budget: ReachedBudget };
+  /** So much more counts on top of the limit that held the turn. */
+  "turn.allowed": {
+    readonly turn: number;
+    readonly tokens?: number;
+    readonly dollars?: number;
+    /** The name of the person who allowed it. */
+    readonly by?: string;
+  };
   "turn.ended": {
     readonly turn: number;
     readonly reason: TurnEndReason;
@@ -73,6 +83,14 @@ const outputSchema: z.ZodType<TurnOutput> = z.union([
   z.looseObject({ value: jsonSchema }),
   z.looseObject({ error: storedErrorSchema }),
 ]);
+
+const budgetSchema = z.looseObject({
+  of: z.string(),
+  unit: z.enum(["tokens", "dollars"]),
+  limit: z.number(),
+  spent: z.number(),
+  unpriced: z.literal(true).exactOptional(),
+});
 
 export const turnEndReasonSchema: z.ZodType<TurnEndReason> = z.enum([
   "stop",
@@ -103,15 +121,15 @@ export const turnSchemas: FamilySchemas<TurnFamily> = {
       limit: z.enum(["time", "repetition", "stop-condition", "budget"]),
       lastStep: z.boolean(),
       condition: z.int().nonnegative().exactOptional(),
-      budget: z
-        .looseObject({
-          of: z.string(),
-          unit: z.enum(["tokens", "dollars"]),
-          limit: z.number(),
-          spent: z.number(),
-          unpriced: z.literal(true).exactOptional(),
-        })
-        .exactOptional(),
+      budget: budgetSchema.exactOptional(),
+    }),
+  "turn.held": () => z.looseObject({ turn, budget: budgetSchema }),
+  "turn.allowed": () =>
+    z.looseObject({
+      turn,
+      tokens: z.number().positive().exactOptional(),
+      dollars: z.number().positive().exactOptional(),
+      by: z.string().exactOptional(),
     }),
   "turn.ended": () =>
     z.looseObject({

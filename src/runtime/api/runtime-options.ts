@@ -212,8 +212,10 @@ export interface TestingOptions {
   readonly recordedPreparation?: RecordedPreparation;
   /** The texts of prompts that a recording has after a position. */
   readonly recordedTexts?: RecordedTexts;
-  /** For replays: the recorded end of a turn at a limit of spending, if it comes after a position. */
-  readonly recordedLimit?: (position: number) => EventBody<"turn.limit-reached"> | undefined;
+  /** For replays: the recorded end or wait of a turn at a limit of spending, if it comes after a position. */
+  readonly recordedLimit?: (
+    position: number,
+  ) => EventBody<"turn.limit-reached" | "turn.held"> | undefined;
   /** For replays of a sub-agent: the call that created its session. */
   readonly recordedParent?: ParentCall;
 }

@@ -58,7 +58,14 @@ export const openSessionSchema: z.ZodType = optionsOf<OpenSessionOptions>(
   { createIfMissing: flag, agent: name, metadata: metadataSchema },
   {},
 );
-const status = oneOf("idle", "running", "awaiting-approval", "awaiting-output", "closed");
+const status = oneOf(
+  "idle",
+  "running",
+  "awaiting-approval",
+  "awaiting-output",
+  "awaiting-budget",
+  "closed",
+);
 export const sessionQuerySchema: z.ZodType = optionsOf<SessionQuery>(
   {
     where: metadataSchema,
@@ -155,14 +162,14 @@ const serverSchema = z.unknown().superRefine((value, context) => {
 });
 
 const budgetSchema = optionsOf<Budget>(
-  { tokens: amount, dollars: amount, per: oneOf("day", "month") },
+  { tokens: amount, dollars: amount, per: oneOf("day", "month"), hold: flag },
   {},
 ).and(withOneOf("tokens", "dollars"));
 
 const limitsSchema = optionsOf<SpendingLimits>(
   {
     turn: optionsOf<NonNullable<SpendingLimits["turn"]>>(
-      { tokens: amount, dollars: amount },
+      { tokens: amount, dollars: amount, hold: flag },
       {},
     ).and(withOneOf("tokens", "dollars")),
     session: budgetSchema,

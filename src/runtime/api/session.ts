@@ -5,6 +5,7 @@ import type { CompactionStrategy } from "../../context/index.ts";
 import type { Delivery, EventSchemas, JsonObject, SessionEvent } from "../../events/index.ts";
 import type {
   AgentChanges,
+  Allowance,
   ApprovalAnswer,
   ApprovalRecorded,
   CallAnswer,
@@ -101,6 +102,15 @@ export interface Session<Events extends EventSchemas = EventSchemas> extends Pro
    *   if (status === "waiting") await session.answerCall(requestId, { output: await ask(input) });
    */
   answerCall(requestId: string, answer: CallAnswer): Promise<CallAnswered>;
+  /**
+   * Lets a turn go on that a limit of spending with `hold` holds: so much more counts on top of that limit until the
+   * turn ends, for its sub-agents too. In the unit of the limit.
+   * @throws TurnlogError `COMMAND_REFUSED` if no limit holds the turn, `SESSION_CLOSED`
+   * @example
+   * const { budget } = await session.atRest();
+   * if (budget?.unit === "dollars") await session.allow({ dollars: 2, by: "ann@example.com" });
+   */
+  allow(more: Allowance): Promise<void>;
   /**
    * Removes the answer with `always` for a tool, so that its next call asks for approval again.
    * @throws TurnlogError `COMMAND_REFUSED` if there is no such answer
@@ -255,7 +265,8 @@ export interface Session<Events extends EventSchemas = EventSchemas> extends Pro
   idle(): Promise<void>;
   /**
    * Waits until the session is at rest and returns its view: it is idle, or all open calls of its turn
-   * wait for approval (`awaiting-approval`) or for a client's output (`awaiting-output`). It is meant for servers
+   * wait for approval (`awaiting-approval`) or for a client's output (`awaiting-output`), or a limit of spending holds
+   * its turn. It is meant for servers
    * that respond before a person has answered. Rejects with the reason of `signal` when it aborts.
    * @throws TurnlogError `SESSION_FAILED`, `RUNTIME_CLOSED`
    */

@@ -1,10 +1,11 @@
-/** Answers of people and clients to a session's calls: the commands `approve`, `deny` and `answerCall`. */
+/** Answers of people and clients to a session: the commands `approve`, `deny`, `answerCall` and `allow`. */
 
 import { type EventLog, isElsewhere } from "../../events/index.ts";
 import { recordOffloaded } from "../../media/index.ts";
 import { approvalOfId, type Approval, isIdle } from "../../state/index.ts";
 import type { LiveSessions } from "../live/live-sessions.ts";
 import {
+  allow,
   answerApproval,
   isAnswered,
   type ApprovalAnswer,
@@ -17,12 +18,20 @@ import type { Session } from "../api/session.ts";
 import { clientEnding } from "../tools/client-output.ts";
 import { endAbandoned, isAbandoned } from "../live/abandoned-turns.ts";
 
-/** @param openActor - The live actor of a session that is not closed, ready for a step. */
+interface AnswersHost {
+  readonly log: EventLog;
+  readonly live: LiveSessions;
+  /** The live actor of a session that is not closed, ready for a step. */
+  readonly openActor: (command: string) => Promise<SessionActor>;
+  /** The position of the command's event, if a process executed it. */
+  readonly executed: () => Promise<number | undefined>;
+  readonly eventId: string | undefined;
+}
+
 export function sessionAnswers(
   id: string,
-  { log, live }: { readonly log: EventLog; readonly live: LiveSessions },
-  openActor: (command: string) => Promise<SessionActor>,
-): Pick<Session, "approve" | "deny" | "answerCall"> {
+  { log, live, openActor, executed, eventId }: AnswersHost,
+): Pick<Session, "approve" | "deny" | "answerCall" | "allow"> {
   /** The actor of a session that waits for an answer. */
   async function waitingActor(command: string): Promise<SessionActor> {
     await wakeCaller(log, live, id);
@@ -48,6 +57,13 @@ export function sessionAnswers(
   return {
     approve: (approvalId, given = {}) => answer(approvalId, true, given),
     deny: (approvalId, given = {}) => answer(approvalId, false, given),
+
+    async allow(more) {
+      if ((await executed()) !== undefined) return;
+      const actor = await waitingActor("allow");
+      actor.record(allow(actor, more), eventId);
+      await actor.durable();
+    },
 
     async answerCall(requested, given) {
       const { request } = callToAnswer(await live.actor(id), requested);

@@ -217,7 +217,7 @@ export function sessionExecution(id: string, host: SessionHost, asked?: string):
       return { ...cancelled, ...remains };
     },
 
-    ...sessionAnswers(id, host, openActor),
+    ...sessionAnswers(id, { log, live, openActor, executed, eventId }),
     ...sessionContext(id, { log, live, openActor, command: asked, executed }),
     ...sessionAppend(id, host),
     ...sessionProjected(id, host),

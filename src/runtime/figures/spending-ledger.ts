@@ -21,7 +21,10 @@ import type { EventBody, EventLog, JsonObject, ModelName, ParentCall } from "../
 import { problemOf, readSessionState, type SessionState } from "../../state/index.ts";
 import type { BillModel } from "./bill-model.ts";
 
-/** Limits of spending. A turn that would pass one ends as `out-of-budget` before its next model call. */
+/**
+ * Limits of spending. A turn that would pass one ends as `out-of-budget` before its next model call, or waits until a
+ * person allows more.
+ */
 export interface SpendingLimits {
   /** For each turn together with the sub-agents that it calls. */
   readonly turn?: Omit<Budget, "per">;
@@ -49,6 +52,10 @@ interface Entry {
   readonly calls: readonly PricedCall[];
   /** When its turn began; undefined between turns. */
   readonly since: number | undefined;
+  /** When its last turn began. */
+  readonly began: number;
+  /** What people allowed that turn. */
+  readonly allowed: NonNullable<SessionState["machine"]["context"]["allowed"]>;
 }
 
 /** What a call costs at least, until its bill is in the sums that it counts for. */
@@ -97,8 +104,8 @@ export class SpendingLedger {
   }
 
   /** Notes the usage of a live session. @param known - Its prices */
-  observe(session: string, { usage, summary }: SessionState, known: KnownLimits): void {
-    const { metadata = {}, parent, lastTurnAt } = summary;
+  observe(session: string, { usage, summary, machine }: SessionState, known: KnownLimits): void {
+    const { metadata = {}, parent, lastTurnAt = 0 } = summary;
     const before = this.#entries.get(session);
     const calls = callsSince(before?.usage, usage, known);
     this.#entries.set(session, {
@@ -107,6 +114,8 @@ export class SpendingLedger {
       usage,
       calls: [...(before?.calls ?? []), ...calls],
       since: usage.turn === 0 ? undefined : lastTurnAt,
+      began: lastTurnAt,
+      allowed: machine.context.allowed ?? [],
     });
     const reserved = this.#reserved.get(session);
     if (calls.length === 0 || reserved === undefined) return;
@@ -132,20 +141,23 @@ export class SpendingLedger {
     return this.#entries.size;
   }
 
-  /** The event that ends a turn before its next call; undefined if the call may be made. */
+  /** The event that ends or holds a turn before its next call; undefined if the call may be made. */
   limitReached(
     { session, state }: { readonly session: string; readonly state: SessionState },
     call: { readonly model: ModelName; readonly promptTokens: number | undefined },
     known: KnownLimits,
-  ): EventBody<"turn.limit-reached"> | undefined {
+  ): EventBody<"turn.limit-reached" | "turn.held"> | undefined {
     this.observe(session, state, known);
     const time = this.#options.clock();
     const next = leastCost({ ...call, time }, known);
     const { metadata = {} } = state.summary;
     for (const { of, budget, spent } of this.#spentOf(session, metadata, time)) {
-      const reached = passedLimit(of, budget, spent, next);
+      const reached = passedLimit(of, budget, spent, next, this.#allowed(session, of));
       if (reached === undefined) continue;
       const { turn } = state.machine.context;
+      // No amount would allow a call without a price.
+      if (budget.hold === true && reached.unpriced === undefined)
+        return { type: "turn.held", data: { turn, budget: reached } };
       const data = { turn, limit: "budget", lastStep: false, budget: reached } as const;
       return { type: "turn.limit-reached", data };
     }
@@ -184,6 +196,18 @@ export class SpendingLedger {
           budget,
           spent: this.#spentOfKey(key, metadata, budget.per, time, session),
         };
+  }
+
+  /** What people allowed on top of a limit: in this turn, and in those of the sessions that call it or that it calls. */
+  #allowed(session: string, of: string): Amount {
+    const { root = session, began = 0 } = this.#entries.get(session) ?? {};
+    const since = this.#entries.get(root)?.since ?? began;
+    const family = [...this.#entries.values()].filter(
+      (entry) => entry.root === root && entry.began >= since,
+    );
+    return family
+      .flatMap(({ allowed }) => allowed.filter((one) => one.of === of))
+      .reduce<Amount>(add, nothing);
   }
 
   #spentBelow(

@@ -135,6 +135,7 @@ export class TurnLifecycle {
     }
     if (operation.step !== undefined && !this.#isStepOpen) this.#closeStep(running, event);
     if (event.type === "turn.ended") this.#closeTurn(running, event);
+    else if (event.type === "turn.held") this.#end(running);
     else if (this.#isWaiting && operation.step !== undefined) {
       this.#closeStep(running, event);
       this.#end(running);

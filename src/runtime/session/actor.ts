@@ -63,7 +63,7 @@ export interface SessionActorOptions {
   readonly believesBill: (() => boolean) | undefined;
   readonly recordedPreparation: RecordedPreparation | undefined;
   readonly recordedTexts: RecordedTexts | undefined;
-  /** The event that ends the turn if its next call would pass a limit of spending. */
+  /** The event that ends or holds the turn if its next call would pass a limit of spending. */
   readonly limitReached: LimitReached | undefined;
   readonly readSpending: () => Promise<void> | undefined;
   readonly blobs: SessionBlobs;

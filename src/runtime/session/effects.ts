@@ -45,7 +45,7 @@ export type LimitReached = (
   recorder: Pick<SessionRecorder, "session" | "state">,
   model: ModelName,
   promptTokens: number | undefined,
-) => EventBody<"turn.limit-reached"> | undefined;
+) => EventBody<"turn.limit-reached" | "turn.held"> | undefined;
 
 export class SessionEffects implements Disposable {
   readonly #options: SessionEffectsOptions;
@@ -100,6 +100,7 @@ export class SessionEffects implements Disposable {
   /** Called after each recorded event, before its effects. */
   observe(event: SessionEvent): void {
     if (event.type === "turn.ended") this.#clock[Symbol.dispose]();
+    if (event.type === "turn.allowed") this.#clock.resume(event.data.turn);
     this.#lifecycle?.observe(event);
   }
 

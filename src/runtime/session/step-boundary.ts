@@ -166,10 +166,11 @@ export class StepBoundary {
   #deliver(): void {
     const { recorder } = this.#options;
     const { machine, queue } = recorder.state;
-    const { turn, stepsInTurn } = machine.context;
+    const { turn, stepsInTurn, allowed } = machine.context;
     const boundary = stepsInTurn === 0 ? "turn" : "step";
     const due =
-      boundary === "turn"
+      // A turn that was held before its first step has had its messages.
+      boundary === "turn" && allowed === undefined
         ? nextMessages(recorder.state)
         : queue.waiting.filter(({ delivery }) => delivery === "steer");
     const ids = due.map(({ id }) => id);

@@ -2,6 +2,7 @@
 
 import {
   deepFreeze,
+  defined,
   type JsonValue,
   type StoredError,
   type TokenUsage,
@@ -20,10 +21,12 @@ import {
 import {
   type DescribedCall,
   describedCalls,
+  heldBudget,
   isAtRest,
   waitingApprovals,
   waitingOutputs,
   type Approval,
+  type HeldBudget,
   type OutputRequest,
   type SessionState,
   type SessionRecorder,
@@ -167,6 +170,7 @@ type Rest =
       readonly kind: "waiting";
       readonly approvals: readonly Approval[];
       readonly outputRequests: readonly OutputRequest[];
+      readonly budget?: HeldBudget;
     }
   | { readonly kind: "held" };
 
@@ -181,8 +185,9 @@ export function restOf(
     if (outcome !== undefined || !isAtRest(state)) return outcome;
     const approvals = waitingApprovals(session, state);
     const outputRequests = waitingOutputs(session, state);
-    return approvals.length + outputRequests.length > 0
-      ? { kind: "waiting", approvals, outputRequests }
+    const budget = heldBudget(state);
+    return approvals.length + outputRequests.length > 0 || budget !== undefined
+      ? { kind: "waiting", approvals, outputRequests, ...defined({ budget }) }
       : { kind: "held" };
   };
 }

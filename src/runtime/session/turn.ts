@@ -9,7 +9,7 @@ import {
 } from "../../events/index.ts";
 import { isTooLarge, overflowOf } from "../../projections/index.ts";
 import { parsedOutput, type ParsedOutput } from "../../agent/index.ts";
-import type { Approval, OutputRequest } from "../../state/index.ts";
+import type { Approval, HeldBudget, OutputRequest } from "../../state/index.ts";
 import { withFullStop } from "../../shared/index.ts";
 import type { Rewound } from "../../commands/index.ts";
 import {
@@ -22,11 +22,15 @@ import {
 /** How a turn rests: it has ended, waits for approvals or outputs, or its message is held. */
 type TurnRest<OUTPUT = unknown> =
   | { readonly kind: "ended"; readonly result: TurnResult<OUTPUT> }
-  /** A turn waits: for approvals (`session.approve` or `deny`) or a client's outputs (`session.answerCall`). */
+  /**
+   * A turn waits: for approvals (`session.approve` or `deny`), a client's outputs (`session.answerCall`), or more to
+   * spend (`session.allow`).
+   */
   | {
       readonly kind: "waiting";
       readonly approvals: readonly Approval[];
       readonly outputRequests: readonly OutputRequest[];
+      readonly budget?: HeldBudget;
     }
   /** The message waits behind a cancelled, failed or interrupted turn, until `session.resume()`. */
   | { readonly kind: "held" };

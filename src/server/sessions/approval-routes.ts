@@ -1,6 +1,7 @@
-/** The approvals and output requests of one session and of all. */
+/** The approvals, output requests and limits that hold a turn, of one session and of all. */
 
 import { z } from "zod";
+import { defined } from "../../events/index.ts";
 import { json, route, type Call, type Route } from "../route/route.ts";
 import { withShownQuestions } from "./shown-questions.ts";
 
@@ -8,6 +9,7 @@ const approval = z.looseObject({ approvalId: z.string(), toolName: z.string() })
 const asked = z.object({
   approvals: z.array(approval),
   outputRequests: z.array(z.looseObject({ requestId: z.string(), toolName: z.string() })),
+  budget: z.looseObject({ of: z.string(), unit: z.string(), limit: z.number() }).exactOptional(),
 });
 
 export function approvalRoutes(): readonly Route[] {
@@ -18,7 +20,8 @@ export function approvalRoutes(): readonly Route[] {
       path: "/api/approvals",
       action: "list",
       audience: "user",
-      summary: "The approvals and outputs that wait for people and clients, in all sessions.",
+      summary:
+        "The approvals, outputs and limits that wait for people and clients, in all sessions.",
       answer: z.object({ waiting: z.array(asked.extend({ session: z.string() })) }),
       handle: async (call) => json({ waiting: await inbox(call) }),
     }),
@@ -28,11 +31,14 @@ export function approvalRoutes(): readonly Route[] {
       path: "/api/sessions/{session}/approvals",
       action: "read",
       audience: "user",
-      summary: "Every approval and output request of the session, oldest first, with its answer.",
+      summary:
+        "Every approval and output request of the session, oldest first, with its answer; the limit that holds its turn.",
       answer: asked,
       handle: async ({ open, hide }) => {
-        const { approvals, outputRequests } = await (await open()).view();
-        return json(withShownQuestions({ approvals, outputRequests }, hide));
+        const { approvals, outputRequests, budget } = await (await open()).view();
+        return json(
+          withShownQuestions({ approvals, outputRequests, ...defined({ budget }) }, hide),
+        );
       },
     }),
   ];
@@ -54,9 +60,11 @@ async function inbox({
   );
   for (const [session, asked] of all) {
     if (where === undefined && !(await mayRead(session))) continue;
+    const budget = asked.find((one) => one.kind === "budget")?.budget;
     const questions = {
       approvals: asked.flatMap((one) => (one.kind === "approval" ? [one.approval] : [])),
       outputRequests: asked.flatMap((one) => (one.kind === "output" ? [one.request] : [])),
+      ...defined({ budget }),
     };
     waiting.push({ session: shownSession(session), ...withShownQuestions(questions, hide) });
   }

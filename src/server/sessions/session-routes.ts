@@ -18,7 +18,14 @@ import {
 import { json, jsonQuery, numberQuery, route, type Call, type Route } from "../route/route.ts";
 import { withShownQuestions } from "./shown-questions.ts";
 
-const statuses = ["idle", "running", "awaiting-approval", "awaiting-output", "closed"] as const;
+const statuses = [
+  "idle",
+  "running",
+  "awaiting-approval",
+  "awaiting-output",
+  "awaiting-budget",
+  "closed",
+] as const;
 const row = z.looseObject({
   session: z.string(),
   revision: z.int(),

@@ -1,11 +1,14 @@
-/** Questions to people and clients as a client sees them: without the inputs of tools where those are hidden. Pure. */
+/** Questions to people and clients as a client sees them: without the inputs of tools and figures that are hidden. Pure. */
 
 import type { Hidden } from "../../ui/index.ts";
 
 /** An answer whose fields have questions, each alone or in a list. */
 export function withShownQuestions(answer: object, hide: readonly Hidden[]): object {
-  if (!hide.includes("tool-data")) return answer;
-  return Object.fromEntries(Object.entries(answer).map(([name, value]) => [name, shown(value)]));
+  const entries = Object.entries(answer).filter(
+    ([name]) => name !== "budget" || !hide.includes("usage"),
+  );
+  const isWhole = !hide.includes("tool-data");
+  return Object.fromEntries(entries.map(([name, value]) => [name, isWhole ? value : shown(value)]));
 }
 
 function shown(value: unknown): unknown {

@@ -105,6 +105,8 @@ const contentFields: ContentFields = {
     condition: clear,
     budget: clear,
   },
+  "turn.held": { turn: clear, budget: clear },
+  "turn.allowed": { turn: clear, tokens: clear, dollars: clear, by: out },
   "turn.ended": { turn: clear, reason: clear, error, output: out },
 
   "step.started": {

@@ -153,7 +153,7 @@ export const SessionList = memo(function SessionList() {
 });
 
 function isWaiting({ status }: { readonly status: string }): boolean {
-  return status === "awaiting-approval" || status === "awaiting-output";
+  return status.startsWith("awaiting-");
 }
 
 function Row({

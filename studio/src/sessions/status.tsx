@@ -9,6 +9,7 @@ const signs: Readonly<Record<Status, { readonly sign: string; readonly word: str
   running: { sign: "◉", word: "running" },
   "awaiting-approval": { sign: "!", word: "needs approval" },
   "awaiting-output": { sign: "⇥", word: "needs output" },
+  "awaiting-budget": { sign: "$", word: "needs budget" },
   closed: { sign: "■", word: "closed" },
 };
 

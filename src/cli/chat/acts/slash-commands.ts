@@ -65,6 +65,11 @@ export async function carryOut(
         if (!TurnlogError.isInstance(error) || error.code !== "COMMAND_REFUSED") throw error;
         return hint(`There is no always or never answer for ${line.toolName}.`);
       }
+    case "allow": {
+      if (state.budget === undefined) return hint("No limit of spending holds a turn.");
+      await session.allow({ [state.budget.unit]: line.more });
+      return { kind: "done" };
+    }
     case "move":
       return await changeWaiting(line.number, state, ({ id }) =>
         session.reschedule(id, line.delivery),

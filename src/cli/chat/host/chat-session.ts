@@ -21,6 +21,7 @@ export interface ChatTurn extends AsyncIterable<SessionEvent> {
 type SharedPart = Pick<
   Session,
   | "id"
+  | "allow"
   | "approve"
   | "deny"
   | "forgetApproval"
@@ -83,6 +84,11 @@ export interface ChatModels {
 const SESSIONS = 10;
 const EVENTS = 500;
 
+/** Whether the turn waits for a person. */
+export function isAsking({ approvals, budget }: SessionView): boolean {
+  return budget !== undefined || approvals.some(({ status }) => status === "waiting");
+}
+
 export function chatStore(host: ChatHost, models?: ChatModels): ChatStore {
   const { log } = host;
   const list = async (): Promise<readonly ListedSession[]> => {
@@ -97,9 +103,8 @@ export function chatStore(host: ChatHost, models?: ChatModels): ChatStore {
     exists: async (id) => (await log.revision(id)) > 0,
     async open(id) {
       const session = await host.session(id);
-      const { approvals } = await session.view();
-      // Recovery settles the work of a dead process; a waiting approval stays open.
-      if (!approvals.some(({ status }) => status === "waiting")) {
+      // Recovery settles the work of a dead process; a turn that waits for a person stays open.
+      if (!isAsking(await session.view())) {
         await session.idle();
         await models?.apply(id);
       }

@@ -31,6 +31,7 @@ const commands: readonly (readonly [string, string])[] = [
   ["/withdraw <n>", "takes waiting messages back; /withdraw all takes back all of them"],
   ["/deliver", "delivers messages that a cancelled or failed turn has held back"],
   ["/ask <tool>", "asks again before calls of a tool, after you answered always or never"],
+  ["/allow <n>", "lets a turn go on that a limit holds, with so many dollars or tokens more"],
   ["/cancel", "stops the turn; after-tools waits for them; all takes the waiting messages back"],
   ["/new", "begins another session; /new <name> names it"],
   ["/resume <id>", "goes to another session"],

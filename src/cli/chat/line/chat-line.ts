@@ -57,6 +57,8 @@ export type ChatLine =
   | { readonly kind: "cancel"; readonly mode: CancelMode; readonly withdraw: boolean }
   /** Takes back an `always` or `never` about a tool. */
   | { readonly kind: "ask"; readonly toolName: string }
+  /** So much more, in the unit of the limit that holds the turn. */
+  | { readonly kind: "allow"; readonly more: number }
   | { readonly kind: "queue" }
   | { readonly kind: "deliver" }
   | { readonly kind: "help" }
@@ -153,6 +155,12 @@ function readCommand(name: string, rest: string): ChatLine {
             why: "/ask <tool> asks again before its calls, after you answered always or never.",
           }
         : { kind: "ask", toolName: rest };
+    case "allow": {
+      const more = Number(rest.replace(/^\$/, ""));
+      return Number.isFinite(more) && more > 0
+        ? { kind: "allow", more }
+        : { kind: "wrong", why: "/allow 2 lets a turn go on that a limit of spending holds." };
+    }
     case "steer":
       return placed(rest, "steer");
     case "later":

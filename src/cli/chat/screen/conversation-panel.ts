@@ -6,6 +6,7 @@ import { cutToCells, rowsOfWords } from "../../terminal/cells.ts";
 import { draftRows, type Draft } from "../../terminal/draft.ts";
 import type { Panel } from "../../terminal/live-screen.ts";
 import { amount, contentText, duration, figure, callLabel } from "../../wording/wording.ts";
+import { heldSentence } from "../../wording/turn-words.ts";
 import type { QueuedMessage } from "../../../projections/index.ts";
 import type { Choice } from "../line/completion.ts";
 import { questionsOf, runningCalls, type ConversationState } from "./conversation-state.ts";
@@ -92,6 +93,7 @@ function choiceRows(choices: readonly Choice[], cells: number, most: number): re
 function questionRow(state: ConversationState, cells: number): string | undefined {
   const questions = questionsOf(state);
   const [question] = questions;
+  if (state.budget !== undefined) return cutToCells(visibleText(heldSentence(state.budget)), cells);
   if (question === undefined) return undefined;
   const more = questions.length > 1 ? ` (1 of ${questions.length})` : "";
   const label = visibleName(callLabel(question.toolName, question.input, 400));
@@ -135,6 +137,8 @@ function keysFor({ state, standing, elapsed = 0 }: PanelOptions): readonly strin
   }
   if (stopping === "after-tools") return ["Stopping after the tools", "Esc stops them now"];
   if (stopping === "now") return ["Stopping", "Ctrl-C leaves immediately"];
+  if (state.budget !== undefined)
+    return [`/allow <${state.budget.unit}> lets it go on`, "Esc cancels", "Ctrl-D leaves"];
   const [question] = questionsOf(state);
   if (question !== undefined) {
     return [

@@ -5,7 +5,9 @@
 
 import type { CancelMode, SessionEvent } from "../../../events/index.ts";
 import {
+  type HeldBudget,
   type initialMachineState,
+  isHeld,
   machineFold,
   resolveMachineState,
 } from "../../../machines/index.ts";
@@ -38,6 +40,8 @@ export interface ConversationState {
   /** Whether waiting messages start no turn by themselves. */
   readonly held: boolean;
   readonly calls: readonly OpenCall[];
+  /** The limit of spending that holds the turn. */
+  readonly budget: HeldBudget | undefined;
   /** How the running turn was asked to stop. */
   readonly stopping: CancelMode | undefined;
   readonly folds: Folds;
@@ -76,12 +80,15 @@ export function foldConversation(state: ConversationState, event: SessionEvent):
   };
 }
 
-function shown(folds: Folds): Pick<ConversationState, "activity" | "held" | "calls" | "folds"> {
+function shown(
+  folds: Folds,
+): Pick<ConversationState, "activity" | "held" | "calls" | "budget" | "folds"> {
   const { machine, history } = folds;
   return {
     activity: activityOf(machine),
     held: machine.context.held,
     calls: (history.open?.parts ?? []).flatMap(openCall),
+    budget: isHeld(machine) ? machine.context.budget : undefined,
     folds,
   };
 }
