@@ -154,6 +154,7 @@ const places: Readonly<Record<string, readonly Place[]>> = {
     output("error"),
     (value) => ["REQUEST", { output: 1, by: value }],
   ],
+  allow: ["tokens", "dollars", "by"].map((key) => firstIn(key)),
   forgetApproval: [first],
   withdraw: [first, ...[[], ["reason"], ["by"]].map((keys) => behind("later")(...keys))],
   reschedule: [first, ...[[], ["delivery"], ["notBefore"]].map((keys) => behind("later")(...keys))],

@@ -60,7 +60,7 @@ it("a state of another form has another version: stored states are read without 
     "learned-limits@1": "57270abb46b6",
     "prompt-counts@1": "9bee5605345f",
     "queue@5": "9e649a811629",
-    "session-summary@10": "503e16ee57b1",
+    "session-summary@11": "bdf3d58a0f1b",
     "standing@1": "448b87fc430c",
     "tool-calls@3": "86fbe4fd4a6d",
     "usage@5": "f570f34058f2",
