@@ -193,7 +193,7 @@ describe("the published package", () => {
     },
   );
 
-  it("turnlog loads at most 1.35 MB of ours and builds at most 860 schemas, the rest when it is needed", async () => {
+  it("turnlog loads at most 1.35 MB of ours and builds at most 880 schemas, the rest when it is needed", async () => {
     const { files } = await loaded("turnlog");
     const ours = files.filter((file) => file.startsWith("node_modules/turnlog/"));
     const sizes = await Promise.all(
@@ -208,7 +208,7 @@ describe("the published package", () => {
     const args = ["--input-type=module", "--eval", program];
     const schemas = Number(await output(process.execPath, args, consumer));
     expect(schemas).toBeGreaterThan(50);
-    expect(schemas).toBeLessThanOrEqual(860);
+    expect(schemas).toBeLessThanOrEqual(880);
   });
 
   it("turnlog is loaded without the AI SDK's providers, MCP, the prices of models and the command line", async () => {
