@@ -87,20 +87,21 @@ function common(one: string, other: string): { readonly head: number; readonly t
   const most = Math.min(one.length, other.length);
   let head = 0;
   while (head < most && one.charCodeAt(head) === other.charCodeAt(head)) head += 1;
-  if (isSurrogate(one, head - 1)) head -= 1;
+  if (isWithin(one, head - 1, 0xd8_00)) head -= 1;
   let tail = 0;
   while (
     tail < most - head &&
     one.charCodeAt(one.length - 1 - tail) === other.charCodeAt(other.length - 1 - tail)
   )
     tail += 1;
-  if (isSurrogate(one, one.length - tail)) tail -= 1;
+  if (isWithin(one, one.length - tail, 0xdc_00)) tail -= 1;
   return { head: Math.max(0, head), tail: Math.max(0, tail) };
 }
 
-function isSurrogate(text: string, index: number): boolean {
+/** Whether a code unit is one of the surrogates that begin at `first`: high ones begin a pair, low ones end it. */
+function isWithin(text: string, index: number, first: number): boolean {
   const code = text.charCodeAt(index);
-  return code >= 0xd8_00 && code <= 0xdf_ff;
+  return code >= first && code < first + 0x4_00;
 }
 
 export const standing: Projection<StandingState> = defineProjection<StandingState>({

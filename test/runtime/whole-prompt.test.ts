@@ -13,6 +13,7 @@ import {
   type Agent,
   type SessionEvent,
 } from "../../src/public/index.ts";
+import { standing, textEvent } from "../../src/projections/index.ts";
 import { call, calling } from "../support/script.ts";
 import { openSession } from "../support/with-runtime.ts";
 
@@ -227,4 +228,60 @@ describe("the texts of a prompt", () => {
     ).toBe(true);
     expect(prompt.settings).toBeUndefined();
   });
+});
+
+describe("a step that a dead process had prepared", () => {
+  /** A turn whose step is prepared and held by a limit; then another process goes on. */
+  async function heldTwice(change: Partial<Agent>, redacts = false): Promise<readonly unknown[]> {
+    const log = encryptedLog(await openMemoryLog(), memoryKeys());
+    const limits = { session: { tokens: 50, hold: true } };
+    const model = scriptedModel(["A long answer. ".repeat(40), "Done."]);
+    const agent = agentOf({ model, tools: {}, ...change });
+    const first = await openSession(agent, { log, limits });
+    await (
+      await first.session.send("One.")
+    ).result;
+    if (redacts) {
+      const events = await first.events();
+      const texts = events.filter(({ type }) => type === "prompt.text");
+      await first.session.redact(texts.map(({ position }) => position));
+    }
+    await (await first.session.send("Two.")).untilRest();
+    await first.runtime.close();
+    await using open = await openSession(agent, { log, limits, recovery: "continue" });
+    await open.session.allow({ tokens: 50_000 });
+    await open.session.idle();
+    expect(await verifySession(log, "s", { every: 1 })).toMatchObject({ problems: [] });
+    return model.calls.at(-1)?.prompt ?? [];
+  }
+
+  it("is sent as it was recorded, and is prepared only once", async () => {
+    let calls = 0;
+    const prompt = await heldTwice({
+      prepareCall: ({ options: _, ...given }) => ({
+        ...given,
+        instructions: `Call ${String((calls += 1))}.`,
+        messages: [...(given.messages ?? []), { role: "user", content: "EXTRA" }],
+      }),
+    });
+    expect(JSON.stringify(prompt).match(/EXTRA/g)).toHaveLength(1);
+    expect(prompt[0]).toMatchObject({ role: "system", content: "Call 2." });
+  });
+
+  it("is asked for again if its instructions were redacted", async () => {
+    const prompt = await heldTwice(
+      { instructions: "OWN.", prepareStep: () => ({ instructions: "Special." }) },
+      true,
+    );
+    expect(prompt[0]).toMatchObject({ role: "system", content: "Special." });
+  });
+});
+
+it("a text is never cut within a pair of surrogates, and a whole pair is common", () => {
+  const [first, second] = ["x".repeat(70) + "😀A🎉", "x".repeat(70) + "😀B🎉"];
+  const stored = textEvent(standing.initial, first);
+  if (stored === undefined) throw new Error("It is stored.");
+  const state = standing.fold(standing.initial, { ...stored, position: 1, time: 0 });
+  expect(textEvent(state, second)?.data).toMatchObject({ text: "B", like: { head: 72, tail: 2 } });
+  expect(textEvent(state, "x".repeat(70) + "😁A🎉")?.data).toMatchObject({ text: "😁" });
 });

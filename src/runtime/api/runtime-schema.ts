@@ -175,10 +175,11 @@ const limitsSchema = optionsOf<SpendingLimits>(
     session: budgetSchema,
     perKey: named(budgetSchema).and(
       thing(
-        "an object with a limit by key of the metadata",
+        "an object with a limit by key of the metadata, none of them `turn` or `session`",
         (value) =>
           typeof value === "object" &&
           value !== null &&
+          !("turn" in value || "session" in value) &&
           Object.values<unknown>({ ...value }).some((limit) => limit !== undefined),
       ),
     ),

@@ -185,7 +185,7 @@ export class StepBoundary {
    */
   #prepare(): Promise<PreparedAgent | undefined> | undefined {
     const { recorder, recordedPreparation: recorded, ...options } = this.#options;
-    const { state, session } = recorder;
+    const { state } = recorder;
     const { step } = state.machine.context;
     const own = options.prepared();
     const prepared = this.#agent;
@@ -195,36 +195,44 @@ export class StepBoundary {
     const isOfCall = call?.step === step + 1 && made?.step !== step + 1;
     if (known?.step === step + 1 && !isOfCall) {
       // After a compaction, or in a process that found the step prepared.
-      return this.#atOnePlace(async () => {
+      return this.#atOnePlace(async (isHere) => {
         if (made?.step === known.step) return () => made.prepared;
         const instructions = turnInstructions(state);
         const isReplay = recorded !== undefined;
-        const agent = await fromRecord(own, { ...known.overrides }, instructions, isReplay);
-        return () => agent;
+        const agent = await fromRecord(prepared, { ...known.overrides }, instructions, isReplay);
+        const wanted = known.agentDigest ?? own.description.digest;
+        if (isReplay || agent.description.digest === wanted) return () => agent;
+        // Its instructions were redacted, or its program makes other tools now: what is sent must be recorded.
+        return await this.#askForStep(isHere);
       });
     }
     const { digest } = own.description;
     const isSame = call?.overrides === undefined && prepared.description.digest === digest;
     const isPlain = prepared.agent.prepareStep === undefined && (isSame || isOfCall);
     if (isPlain && recorded === undefined) return undefined;
-    return this.#atOnePlace(async (isHere) => {
-      await options.begin(async () => {
-        const setup = await this.#setup();
-        return isHere() ? setup : undefined;
-      });
-      const next = await prepareStep(state, prepared, {
-        ...options,
-        session,
-        recorded,
-        own,
-        overrides: call?.overrides,
-      });
-      return () => {
-        this.#record(next);
-        this.#made = { step: step + 1, prepared: next.prepared };
-        return next.prepared;
-      };
+    return this.#atOnePlace(async (isHere) => await this.#askForStep(isHere));
+  }
+
+  /** Asks `prepareStep`, or takes the recorded answer of a replay. */
+  async #askForStep(isHere: () => boolean): Promise<() => PreparedAgent> {
+    const { recorder, recordedPreparation: recorded, ...options } = this.#options;
+    const { state, session } = recorder;
+    await options.begin(async () => {
+      const setup = await this.#setup();
+      return isHere() ? setup : undefined;
     });
+    const next = await prepareStep(state, this.#agent, {
+      ...options,
+      session,
+      recorded,
+      own: options.prepared(),
+      overrides: this.#call?.overrides,
+    });
+    return () => {
+      this.#record(next);
+      this.#made = { step: state.machine.context.step + 1, prepared: next.prepared };
+      return next.prepared;
+    };
   }
 
   /** The turn before `prepareStep` changes it. */
@@ -281,7 +289,8 @@ async function prepareTurn(
   const made = await prepareAgent(agent);
   const overrides = turnOverrides(prepared.agent, agent);
   // After a restart in the middle of a turn, the log has its messages and instructions.
-  const isFirst = machine.context.stepsInTurn === 0;
+  const isKnown = view.prepared?.step === machine.context.step + 1;
+  const isFirst = machine.context.stepsInTurn === 0 && !isKnown;
   const own = new Set([...messages, ...plainEntries(history, view).map(({ message }) => message)]);
   const change = await awaited("prepareCall", async () =>
     returned === undefined || !isFirst
@@ -306,11 +315,13 @@ async function prepareTurn(
   const isChanged = Object.keys(data).length > 2;
   return {
     prepared: made,
-    step: data.step,
+    // Of a step that the log has prepared, the record counts.
+    step: isKnown ? 0 : data.step,
     overrides,
-    events: isChanged
-      ? [...(offloaded?.stored ?? []), ...named.events, { type: "step.prepared", data }]
-      : [],
+    events:
+      isChanged && !isKnown
+        ? [...(offloaded?.stored ?? []), ...named.events, { type: "step.prepared", data }]
+        : [],
     apply: () => {
       offloaded?.[Symbol.dispose]();
       turn.change({ ...call.context, ...context });
