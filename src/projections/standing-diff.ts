@@ -12,7 +12,13 @@ export type StandingChange =
       readonly name?: string;
       readonly lines?: ChangedLines;
     }
-  | { readonly part: "tools"; readonly kind: "reordered" };
+  | {
+      readonly part: "tools";
+      readonly kind: "reordered";
+      /** The names of the tools that both prompts have. */
+      readonly before: readonly string[];
+      readonly after: readonly string[];
+    };
 
 /** The lines between the common beginning and the common end of two texts. JSON is written with indents. */
 export interface ChangedLines {
@@ -43,8 +49,9 @@ export function standingChanges(
   for (const name of present.keys())
     if (!old.has(name)) changes.push({ part: "tool", kind: "added", name });
   const isKept = (name: string): boolean => old.has(name) && present.has(name);
-  const [one, other] = [old, present].map((tools) => [...tools.keys()].filter(isKept).join("\n"));
-  if (one !== other) changes.push({ part: "tools", kind: "reordered" });
+  const [one = [], other = []] = [old, present].map((tools) => [...tools.keys()].filter(isKept));
+  if (one.some((name, place) => name !== other[place]))
+    changes.push({ part: "tools", kind: "reordered", before: one, after: other });
   const [was, is] = [before, after].map(({ settings }) => textOf(settings));
   if (was !== undefined && is !== undefined && was !== is)
     changes.push({ part: "settings", kind: "changed", lines: changedLines(was, is) });

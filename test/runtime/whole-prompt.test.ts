@@ -115,6 +115,28 @@ describe("the prompt of a step", () => {
     expect((await open.session.at(before)).prompt.instructions.text).toBe("You look.");
   });
 
+  it("has the order of the tools of each step, and the difference tells both", async () => {
+    const tools = { look: look(), ask: look("Asks.") };
+    const prepareStep = ({ stepNumber }: { readonly stepNumber: number }) =>
+      stepNumber === 0 ? {} : { toolOrder: ["read_tool_output", "look", "ask"] };
+    await using open = await openSession(agentOf({ tools, prepareStep }));
+    await (
+      await open.session.send("One.")
+    ).result;
+    const events = await open.events();
+    const [before = 0, after = 0] = events.flatMap(({ type, position }) =>
+      type === "step.started" ? [position - 1] : [],
+    );
+    expect((await open.session.diff(before, after)).standing).toEqual([
+      {
+        part: "tools",
+        kind: "reordered",
+        before: ["look", "ask", "read_tool_output"],
+        after: ["read_tool_output", "look", "ask"],
+      },
+    ]);
+  });
+
   it("has the settings of each step, as prepareStep changed them", async () => {
     const prepareStep = ({ stepNumber }: { readonly stepNumber: number }) =>
       stepNumber === 0 ? {} : { temperature: 1, toolChoice: "none" as const };

@@ -75,7 +75,9 @@ describeAll("the studio over the demo's and the recorded sessions", () => {
       const messages = `.prompt-body[data-prompt="${position}"] .messages`;
       await page.waitForSelector(messages, { state: "attached" });
       const heads = await page.locator(".messages .prompt-message header").allTextContents();
-      const prompt = z.array(shownMessage).parse(await printed(session, position, "prompt"));
+      const [{ messages: prompt }] = z
+        .tuple([z.looseObject({ messages: z.array(shownMessage) })])
+        .parse(await printed(session, position, "prompt"));
       const expected = prompt.map(
         ({ role, content }, index) =>
           `${role}${index + 1}${shown(JSON.stringify(content).length)} characters`,

@@ -42,7 +42,13 @@ const signs: Readonly<Record<PromptChange["kind"], readonly [string, Style]>> = 
 
 /** What differs beside the messages, with the lines that do. */
 function standingLines(change: StandingChange, data: Channel): readonly string[] {
-  if (change.part === "tools") return ["", data.style("yellow", "~ the order of the tools")];
+  if (change.part === "tools")
+    return [
+      "",
+      data.style("yellow", "~ the order of the tools"),
+      data.style("red", `-  ${change.before.map(visibleName).join(", ")}`),
+      data.style("green", `+  ${change.after.map(visibleName).join(", ")}`),
+    ];
   const { part, kind, name, lines } = change;
   const [sign, style] = signs[kind];
   const head = `${sign} ${part}${name === undefined ? "" : ` ${visibleName(name)}`}`;

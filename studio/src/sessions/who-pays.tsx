@@ -55,7 +55,7 @@ export function WhoPays() {
 }
 
 function Rows({ rows, by }: { readonly rows: readonly Row[]; readonly by: string }) {
-  if (rows.length === 0) return <p>No call was paid for.</p>;
+  if (rows.length === 0) return <p>No model was called in this time.</p>;
   return (
     <table className="tokens">
       <thead>

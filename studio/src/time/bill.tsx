@@ -129,7 +129,9 @@ function Part({ part, seen: { feed, steps } }: { readonly part: BilledPart; read
         </button>{" "}
         {call !== undefined && <code dir="auto">{oneLine(shortJson(call.input), 60)}</code>}{" "}
         <span className="dim">
-          {tokens(part.tokens)} tokens in {plural(part.calls, "call")}
+          {part.calls > 1
+            ? `about ${tokens(Math.round(part.tokens / part.calls))} tokens in each of ${part.calls} calls`
+            : `${tokens(part.tokens)} tokens in 1 call`}
         </span>
       </span>
     </>

@@ -79,6 +79,10 @@ export function StandingChanges({ changes }: { readonly changes: Diff["standing"
         <header>
           <b className="sign">~</b> the order of the tools
         </header>
+        <pre className="lines">
+          <del>{`− ${change.before.join(", ")}\n`}</del>
+          <ins>{`+ ${change.after.join(", ")}\n`}</ins>
+        </pre>
       </section>
     ) : (
       <section key={index} className={`change change-${change.kind}`}>

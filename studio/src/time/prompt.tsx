@@ -200,8 +200,8 @@ function Summary({ answer: { at, step, before, length, diff } }: { readonly answ
         <span className="cache-break">
           ⚡ the cache breaks at{" "}
           {diff.agentChanged ? "the instructions or tools" : `message ${diff.cacheBreak + 1}`}
-          {usage?.uncachedInputTokens !== undefined &&
-            `: ${tokens(usage.uncachedInputTokens)} tokens were paid anew`}
+          {usage?.cacheReadTokens !== undefined &&
+            `: ${tokens(usage.inputTokens - usage.cacheReadTokens)} tokens were paid anew`}
         </span>
       )}
       {step !== undefined && (
