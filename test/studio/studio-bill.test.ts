@@ -86,7 +86,7 @@ describeAll("the bill of a session", () => {
     expect(await page.locator(".bill-call").count()).toBe(6);
     const dearest = page.locator(".bill-list li").first();
     expect(await dearest.textContent()).toMatch(
-      /^\$0\.\d+Result of look, step 1 \{"file":"large.ts"\} about [\d.]+k tokens in each of 4 calls/u,
+      /^\$0\.\d+Result of look, step 1 \{"file":"large.ts"\} about [\d,]+ tokens in each of 4 calls/u,
     );
     await dearest.getByText("Result of look").click();
     await page.waitForSelector(".event-detail >> text=tool.succeeded");
