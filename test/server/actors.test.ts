@@ -129,6 +129,7 @@ describe("each command that records who gave it", () => {
     send: { path: "/queue", body: { message: "one" } },
     withdraw: { path: "/queue/later", method: "DELETE" },
     cancel: { path: "/cancel", body: {}, busy: true },
+    allow: { path: "/allow", body: { tokens: 10_000 }, held: true },
     approve: { path: "/api/approvals/APPROVAL", body: { approved: true }, busy: true },
     deny: { path: "/api/approvals/APPROVAL", body: { approved: false }, busy: true },
     answerCall: { path: "/api/outputs/REQUEST", body: { output: 1 }, busy: true },
@@ -145,6 +146,8 @@ describe("each command that records who gave it", () => {
     readonly body?: object;
     readonly method?: string;
     readonly busy?: boolean;
+    /** While a limit of spending holds the first turn. */
+    readonly held?: boolean;
   }
   const agent: Agent = {
     model: scriptedModel(({ prompt }) =>
@@ -164,16 +167,13 @@ describe("each command that records who gave it", () => {
   );
 
   it.each(recording)("$name", async ({ name }) => {
-    const { path = "no row", busy, ...request } = rows[name] ?? {};
+    const { path = "no row", busy, held, ...request } = rows[name] ?? {};
     const log = encryptedLog(await openMemoryLog(), memoryKeys());
-    await using open = await serving(agent, { authorize }, { log });
+    const limits = held === true ? { limits: { session: { tokens: 1, hold: true } } } : {};
+    await using open = await serving(agent, { authorize }, { log, ...limits });
     const session = await open.runtime.session("s");
-    await (
-      await session.send("One.", { id: "m1" })
-    ).result;
-    await (
-      await session.send("Two.", { replaces: "m1" })
-    ).result;
+    await (await session.send("One.", { id: "m1" })).untilRest();
+    if (held !== true) await (await session.send("Two.", { replaces: "m1" })).result;
     await session.send("Later.", { id: "later", notBefore: new Date("2100-01-01T00:00:00Z") });
     if (busy === true) await (await session.send("Act.")).untilRest();
     const { approvals, outputRequests, position } = await session.view();
