@@ -39,7 +39,9 @@ describeAll("a recorded session", () => {
     await page.waitForSelector(".figures");
     await stopTime(page);
     await page.click("[aria-label='Play the recording']");
-    await timePasses(page, async () => expect(await hashOf(page)).toMatch(/position=(?:[3-9]|\d\d)/u));
+    await timePasses(page, async () =>
+      expect(await hashOf(page)).toMatch(/position=(?:[3-9]|\d\d)/u),
+    );
     await page.keyboard.press("p");
     const paused = await hashOf(page);
     await page.waitForSelector("[aria-label='Play the recording']");
@@ -72,7 +74,9 @@ describeAll("a recorded session", () => {
     await page.keyboard.press("p");
     await page.keyboard.press("g");
     await page.keyboard.type("7");
-    await timePasses(page, async () => expect(await hashOf(page)).toMatch(/position=(?:[3-9]|\d\d)/u));
+    await timePasses(page, async () =>
+      expect(await hashOf(page)).toMatch(/position=(?:[3-9]|\d\d)/u),
+    );
     await page.keyboard.type("0");
     expect(await page.inputValue("#go-to")).toBe("70");
     await page.keyboard.press("Backspace");
