@@ -1,6 +1,6 @@
 /**
- * What a request has, block by block, in the order in which providers compare it: what stands before the
- * messages, then each message; each result of a tool and the media of a message are blocks of their own. Pure.
+ * Splits a request into blocks, in the order in which providers compare them: tools and instructions first, then
+ * the messages. Each tool result and the media of a message get their own blocks. Pure.
  */
 
 import type { ModelMessage } from "ai";

@@ -87,7 +87,7 @@ export interface BilledSubAgent extends Pick<SubAgent, "session" | "step" | "cal
   readonly cost: Cost;
 }
 
-/** A bill that nobody sent: the same calls, with other prompts or prices. */
+/** A computed bill for the same calls with different prompts or prices. No provider sent it. */
 export interface ComputedBill {
   readonly computed: true;
   /** Of the calls with a known price. */
@@ -113,7 +113,7 @@ export interface SessionBill {
   /** The dearest first. Their tokens sum to those of all prompts. */
   readonly parts: readonly BilledPart[];
   readonly misses: readonly CacheMiss[];
-  /** All below this session, with costs that are not in the bill's own; absent if there are none. */
+  /** The sub-agents at every level. Their costs are not part of `cost`. Absent if there are none. */
   readonly subAgents?: readonly BilledSubAgent[];
   readonly whatIf?: ComputedBill;
 }

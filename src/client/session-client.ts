@@ -53,7 +53,7 @@ interface Accepted {
 
 interface MessagePage {
   readonly messages: SessionMessage[];
-  /** Those of which an edit or a regeneration left others: the page shows "2 of 3", and checks out a branch. */
+  /** Messages that have other versions, left by edits or regenerations. A page shows "2 of 3" and checks out a branch. */
   readonly versions: readonly MessageVersions[];
   /** Whether there are earlier messages. */
   readonly more: boolean;

@@ -71,13 +71,7 @@ export {
   standingPrompt,
   turnInstructions,
 } from "./sent-prompt.ts";
-export {
-  type ChangedLines,
-  type StandingChange,
-  changedLines,
-  indentedText,
-  standingChanges,
-} from "./standing-diff.ts";
+export { type StandingChange, indentedText, standingChanges } from "./standing-diff.ts";
 export {
   type PromptChange,
   type PromptDiff,

@@ -21,7 +21,7 @@ export type StandingChange =
     };
 
 /** The lines between the common beginning and the common end of two texts. JSON is written with indents. */
-export interface ChangedLines {
+interface ChangedLines {
   /** The number of the first one, from 1. */
   readonly from: number;
   readonly removed: readonly string[];
@@ -84,7 +84,7 @@ function textOf(value: JsonValue | undefined): string | undefined {
   return value === undefined ? undefined : JSON.stringify(value, undefined, 2);
 }
 
-export function changedLines(before: string, after: string): ChangedLines {
+function changedLines(before: string, after: string): ChangedLines {
   const [one, other] = [before.split("\n"), after.split("\n")];
   const most = Math.min(one.length, other.length);
   let head = 0;

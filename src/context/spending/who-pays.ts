@@ -43,7 +43,7 @@ export interface BillCell extends BillSums {
   readonly metadata: JsonObject;
 }
 
-/** Which calls are summed, and by what. */
+/** Selects the calls to sum, and the values to group them by. */
 export interface BillQuery {
   /**
    * One or more of `day`, `actor`, `agent`, `model`, `purpose`, `subAgent`, and keys of the metadata: `tenant` and
@@ -217,7 +217,7 @@ function cellOf(
   };
 }
 
-/** Cells by what they are of. */
+/** Cells by day, payer, model and purpose, as JSON. */
 export type BillCells = Map<string, BillCell>;
 
 export function addCell(cells: BillCells, cell: BillCell): void {

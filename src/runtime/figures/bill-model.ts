@@ -1,7 +1,7 @@
 /**
- * What all sessions of a store have spent, in cells by day and payer. Whoever asks brings it up to date: it loads the
- * stored cells, folds the events behind them, and stores the result now and then. Any number of processes may do so.
- * What is stored is a cache of the log and of what deleted sessions leave with their names.
+ * Sums what all sessions of a store spent, in cells by day and payer. A reader brings the sums up to date: it loads
+ * the stored cells, folds the newer events, and stores the result from time to time. Several processes may do this.
+ * The stored sums are a cache: the log and the tombstones of deleted sessions contain the same amounts.
  */
 
 import { z } from "zod";
@@ -92,7 +92,7 @@ export class BillModel {
   readonly #payers = new Map<string, Known>();
   #isMade = false;
   #position = 0;
-  /** The position of what was stored last. What was made is stored at once: whoever deletes a session looks for it. */
+  /** The position of the last stored sums. New sums are stored at once, because a deletion looks for them. */
   #stored = -Infinity;
   #forgotten = 0;
   #running: Promise<unknown> = Promise.resolve();
