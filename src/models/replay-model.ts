@@ -205,10 +205,12 @@ function headersOf({ responseHeaders }: Readonly<Record<string, unknown>>): Reco
 
 /** Decides when a recorded event may happen again. */
 export interface ReplayPace {
-  /** Resolves when everything before this position has happened again. Rejects to end the replay. */
-  due(position: number): Promise<void>;
+  /** Resolves when everything before this position has happened again; for a call that ends, but for other calls. Rejects to end the replay. */
+  due(position: number, callId?: string): Promise<void>;
   /** The position that the replay has reached. If it is absent, calls are answered in the recorded order. */
   readonly position?: number;
+  /** Whether the event at a position has happened: some happen before an earlier one. */
+  hasHappened?(position: number): boolean;
 }
 
 export const atOnce: ReplayPace = { due: () => Promise.resolve() };

@@ -1,50 +1,8 @@
-/** Finds where calls, steps and waits ended in a recording. A replay keeps their order; no time passes in it. */
+/** Finds where waits ended in a recording, and its processes. No time passes in a replay. Pure. */
 
-import { byId, type EventType, type SessionEvent } from "../events/index.ts";
-import { type Agent, toolConcurrency } from "../agent/index.ts";
+import type { EventType, SessionEvent } from "../events/index.ts";
 import type { Wait } from "../shared/index.ts";
-import type { Ending } from "../state/index.ts";
 import type { KnownBlob } from "../projections/index.ts";
-
-/**
- * The position of the next end of this kind; undefined if none was recorded, or nothing has to wait.
- * @param position - The current position of the session.
- */
-export function endingAt(
-  events: readonly SessionEvent[],
-  position: number,
-  ending: Ending,
-  agent: Agent,
-): number | undefined {
-  const next = (types: ReadonlySet<EventType>, callId?: string): SessionEvent | undefined =>
-    events.find(
-      ({ position: place, type, data }) =>
-        place > position &&
-        types.has(type) &&
-        (callId === undefined || ("callId" in data && data.callId === callId)),
-    );
-  switch (ending.kind) {
-    case "step":
-      return next(stepEnds)?.position;
-    case "turn":
-      return next(turnEnds)?.position;
-    case "call":
-      return next(callEnds, ending.callId)?.position;
-    case "decision": {
-      const decided = next(decisions, ending.callId);
-      if (decided?.type !== "tool.started") return decided?.position;
-      return Math.max(position + 1, sinceFull(events, decided, agent));
-    }
-    case "compaction":
-    case "summary": {
-      const event = events.find(
-        ({ position: place, type }) => place > position && type.startsWith("context."),
-      );
-      const isAsked = ending.kind === "compaction" && event !== undefined && isAnswer(event);
-      return isAsked ? undefined : event?.position;
-    }
-  }
-}
 
 /** Whether the next bill or count was recorded as the provider gave it: older releases doubted none. */
 export function isNextBelieved(events: readonly SessionEvent[], position: number): boolean {
@@ -67,82 +25,6 @@ const attemptEnds: ReadonlySet<EventType> = new Set<EventType>([
   "step.interrupted",
   "context.overflowed",
 ]);
-
-/** Before another attempt, the calls of this one are skipped, or its prompt is reduced. */
-const stepEnds: ReadonlySet<EventType> = new Set<EventType>([
-  "tool.skipped",
-  "context.reduced",
-  ...attemptEnds,
-]);
-
-const turnEnds: ReadonlySet<EventType> = new Set<EventType>(["turn.ended"]);
-
-const callEnds: ReadonlySet<EventType> = new Set<EventType>([
-  "tool.succeeded",
-  "tool.failed",
-  "tool.unknown",
-]);
-
-const decisions: ReadonlySet<EventType> = new Set<EventType>([
-  ...callEnds,
-  "tool.started",
-  "tool.output-requested",
-  "tool.approval-requested",
-  "tool.denied",
-  "tool.skipped",
-]);
-
-/** Whether a model wrote it, which answers when it is due. */
-function isAnswer({ type, data }: SessionEvent): boolean {
-  if (type === "context.summary-rejected") return data.why !== "no-room";
-  return type === "context.compacted" && data.rung !== undefined && data.rung !== "digest";
-}
-
-/**
- * The position from which a started call may have been allowed to run. If it waited for a free place, it
- * was known before, and places are given in the order of the calls.
- */
-function sinceFull(
-  events: readonly SessionEvent[],
-  { position, data: { toolName } }: SessionEvent<"tool.started">,
-  agent: Agent,
-): number {
-  const all = toolConcurrency(agent);
-  const most = byId(agent.toolPolicies ?? {}, toolName)?.concurrency ?? Number.POSITIVE_INFINITY;
-  const isFull = (place: number): boolean => {
-    const names = [...runningBehind(events, place).values()];
-    return names.length >= all || names.filter((name) => name === toolName).length >= most;
-  };
-  let behind = position - 2;
-  if (!isFull(behind)) return position;
-  while (isFull(behind - 1)) behind -= 1;
-  return behind + 1;
-}
-
-function runningBehind(
-  events: readonly SessionEvent[],
-  position: number,
-): ReadonlyMap<string, string> {
-  const running = new Map<string, string>();
-  for (const { type, data } of events.slice(0, position)) {
-    switch (type) {
-      case "step.started":
-      case "session.recovered":
-        running.clear();
-        break;
-      case "tool.started":
-        running.set(data.callId, data.toolName);
-        break;
-      case "tool.succeeded":
-      case "tool.failed":
-      case "tool.unknown":
-        running.delete(data.callId);
-        break;
-      default:
-    }
-  }
-  return running;
-}
 
 /**
  * The position of the event that a wait ended with; undefined if it did not end, and for time limits of

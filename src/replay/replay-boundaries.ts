@@ -9,21 +9,21 @@ import {
 import type { Agent } from "../agent/index.ts";
 import { recordedError } from "../models/index.ts";
 import type { RecordedPreparation } from "../runtime/index.ts";
-import type { ReplayPacer } from "./replay-pacer.ts";
+import type { RecordedOrder } from "./recorded-order.ts";
 
 /** The agent with conditions that are met where the log says so. Recorded inputs are not refined again. */
 export function withRecordedStops(
   { experimental_refineToolInput: _, ...given }: Agent,
   events: readonly SessionEvent[],
-  pacer: ReplayPacer,
+  order: RecordedOrder,
 ): Agent {
   const agent = withRecordedRefusals(given, events);
-  if (agent.stopWhen === undefined) return withRecordedLimit(agent, events, pacer.position);
+  if (agent.stopWhen === undefined) return withRecordedLimit(agent, events, order.position);
   const stopWhen = [agent.stopWhen].flat().map((_, index) => async () => {
-    const answer = boundaryEnd(events, pacer.position);
+    const answer = boundaryEnd(events, order.position);
     // The turn ended while the function was still asked.
     if (answer === undefined) return await new Promise<never>(() => {});
-    await pacer.due(answer.position);
+    await order.due(answer.position);
     return answer.type === "turn.limit-reached" && answer.data.condition === index;
   });
   return { ...agent, stopWhen };
@@ -48,15 +48,15 @@ function withRecordedLimit(agent: Agent, events: readonly SessionEvent[], positi
 export function recordedPreparations(
   agent: Agent,
   events: readonly SessionEvent[],
-  pacer: ReplayPacer,
+  order: RecordedOrder,
 ): RecordedPreparation | undefined {
   const isRecorded = (event: SessionEvent): boolean =>
     event.type === "step.prepared" || faultAt(event, events) !== undefined;
   if (agent.prepareStep === undefined && !events.some(isRecorded)) return undefined;
   return async () => {
-    const next = boundaryEnd(events, pacer.position);
+    const next = boundaryEnd(events, order.position);
     if (next === undefined) return await new Promise<never>(() => {});
-    await pacer.due(next.position);
+    await order.due(next.position);
     const fault = faultAt(events.slice(next.position - 1).find(isNoText) ?? next, events);
     if (fault !== undefined) throw fault;
     const rest = events.slice(next.position - 1);

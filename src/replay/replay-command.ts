@@ -29,7 +29,7 @@ const anything: EventSchemas[AppEventType] = {
   "~standard": { version: 1, validate: (value) => ({ value }) },
 };
 
-/** Repeats the command that caused an event. @param events - All recorded events. */
+/** Repeats the command that caused an event, in this very moment if it can. @param events - All recorded events. */
 export async function repeatCommand(
   session: Session,
   event: SessionEvent,
@@ -39,7 +39,8 @@ export async function repeatCommand(
   for (const { name, recorded } of commands) {
     const args = recorded?.(event, events[event.position], events);
     if (args === undefined) continue;
-    const given = await args({ ...recording, view: () => session.view() });
+    const asked = args({ ...recording, view: () => session.view() });
+    const given = asked instanceof Promise ? await asked : asked;
     const method: unknown = Reflect.get(session, name);
     if (given !== undefined && typeof method === "function")
       await Reflect.apply(method, session, given);

@@ -12,7 +12,7 @@ import {
 import { z } from "zod";
 import { nextDigest, type StandingChange } from "../projections/index.ts";
 import { foldSession, initialSessionState } from "../state/index.ts";
-import type { ReplayPacer } from "./replay-pacer.ts";
+import { callOf, isParallel, type RecordedOrder } from "./recorded-order.ts";
 
 /** The first event that differs. One side is absent if only the other continued. */
 export interface ReplayDifference {
@@ -340,15 +340,15 @@ export interface ReplayComparisonOptions {
 export class ReplayComparison {
   readonly #options: ReplayComparisonOptions;
   /** Stopped at the first difference. */
-  readonly #pacer: ReplayPacer;
+  readonly #order: RecordedOrder;
   readonly #allowed: AllowedDifferences;
   /** All names of the session that the log shows. */
   readonly #names = new Set<string>();
   #difference: ReplayDifference | undefined;
 
-  constructor(options: ReplayComparisonOptions, pacer: ReplayPacer) {
+  constructor(options: ReplayComparisonOptions, order: RecordedOrder) {
     this.#options = options;
-    this.#pacer = pacer;
+    this.#order = order;
     this.#allowed = new AllowedDifferences(options.allow);
   }
 
@@ -365,8 +365,9 @@ export class ReplayComparison {
     for (const event of events) this.#allowed.happened(event);
   }
 
-  /** Compares the event that happened at a position, and gives it the recorded time. */
-  happened(position: number, event: NewEvent): NewEvent {
+  /** Compares an event that happens with the recorded one, and gives it the recorded time. */
+  happened(event: NewEvent): NewEvent {
+    const position = this.#placeOf(event);
     const recorded = this.#options.events[position - 1];
     // Only the position is still missing.
     const made = { ...event, position } as SessionEvent;
@@ -375,24 +376,38 @@ export class ReplayComparison {
     const replayed = this.#options.lostPrompts.has(position)
       ? withPrompt(compared, recorded)
       : compared;
-    if (recorded !== undefined && isSameEvent(recorded, replayed)) {
-      this.#allowed.happened(recorded);
-      this.#options.onEvent(recorded);
-      return { ...event, ...(named === made ? {} : named), time: recorded.time };
+    if (recorded === undefined || !isSameEvent(recorded, replayed)) {
+      this.#differ({ position, recorded, replayed });
+      return event;
     }
-    this.#differ({ position, recorded, replayed });
-    return event;
+    this.#allowed.happened(recorded);
+    this.#options.onEvent(recorded);
+    this.#order.happened(position);
+    return { ...event, ...(named === made ? {} : named), time: recorded.time };
+  }
+
+  /** Where an event was recorded: next, or behind events whose order means nothing. */
+  #placeOf(event: NewEvent): number {
+    const { events } = this.#options;
+    const next = this.#order.position + 1;
+    for (let position = next; ; position += 1) {
+      const recorded = events[position - 1];
+      if (recorded === undefined) return next;
+      if (this.#order.hasHappened(position)) continue;
+      if (recorded.type === event.type && callOf(recorded) === callOf(event)) return position;
+      if (!isParallel(recorded, event)) return next;
+    }
   }
 
   /** The recorded event does not happen: nothing follows any more, or the session refuses its command. */
   missing(position: number): void {
-    if (this.#pacer.position >= position) return;
+    if (this.#order.hasHappened(position)) return;
     const recorded = this.#options.events[position - 1];
     this.#differ({ position, recorded, replayed: undefined });
   }
 
   #differ(difference: ReplayDifference): void {
     this.#difference ??= difference;
-    this.#pacer.stop();
+    this.#order.stop();
   }
 }

@@ -9,7 +9,7 @@ import { createRuntime, type Session, withKnownTools } from "../runtime/index.ts
 import { type Agent, nameOf } from "../agent/index.ts";
 import type { Timer } from "../shared/index.ts";
 import { replayModel } from "../models/index.ts";
-import { isGone, recordedBlobs, endingAt, isNextBelieved, waitEnd } from "./recorded-endings.ts";
+import { isGone, recordedBlobs, isNextBelieved, waitEnd } from "./recorded-endings.ts";
 import { recordedAppEvents } from "./replay-command.ts";
 import {
   recordedLimit,
@@ -18,15 +18,17 @@ import {
   withRecordedStops,
 } from "./replay-boundaries.ts";
 import type { ReplayComparison } from "./replay-difference.ts";
-import type { ReplayPacer } from "./replay-pacer.ts";
+import type { RecordedOrder } from "./recorded-order.ts";
 import { replayedContext } from "./replay-summaries.ts";
 import { watchedTools } from "./replay-tools.ts";
 
 export interface ReplayProcessOptions {
   readonly log: EventLog;
   readonly events: readonly SessionEvent[];
-  readonly pacer: ReplayPacer;
+  readonly order: RecordedOrder;
   readonly comparison: ReplayComparison;
+  /** Repeats what came from outside at this place of the recording. */
+  readonly given: () => void;
 }
 
 const never = <Value>(): Promise<Value> => new Promise<Value>(() => {});
@@ -37,8 +39,8 @@ export class ReplayProcess {
   readonly #opening: SessionEvent;
   #isLive = true;
   #lastAppend: Promise<unknown> = Promise.resolve();
-  /** The positions of the starts of the calls whose tools have run. */
-  readonly #ran = new Set<number>();
+  /** By the position of a call's start: its tool has run. */
+  readonly #ran = new Map<number, PromiseWithResolvers<void>>();
   /** Each ends the time of the running turn or step, which passes only where that was recorded. */
   readonly #clocks = new Set<() => void>();
 
@@ -49,10 +51,10 @@ export class ReplayProcess {
 
   /** @param agent - With the tools that MCP servers offered. `agentName`: its name among several agents. */
   async open(session: string, agent: Agent, agentName: string | undefined): Promise<Session> {
-    const { events, pacer } = this.#options;
+    const { events, order } = this.#options;
     const opening = this.#opening;
     const replayed = this.#replayed(agent);
-    const preparations = recordedPreparations(replayed, events, pacer);
+    const preparations = recordedPreparations(replayed, events, order);
     const recovery = [opening, events[opening.position]].find(
       (one) => one?.type === "session.recovered",
     );
@@ -65,17 +67,14 @@ export class ReplayProcess {
       recovery: recovery?.type === "session.recovered" ? recovery.data.policy : "stop",
       maxRecoveries: Number.POSITIVE_INFINITY,
       testing: {
-        clock: () => events[Math.min(pacer.position, events.length - 1)]?.time ?? 0,
+        clock: () => events[Math.min(order.position, events.length - 1)]?.time ?? 0,
         timer: this.#timer,
         random: () => 0,
         recordedLimit: (position) => recordedLimit(events, position),
         recordedTexts: (position) => recordedTexts(events, position),
         ...defined({ recordedPreparation: preparations, recordedParent: parent }),
-        believesBill: () => isNextBelieved(events, pacer.position),
-        replayGate: async (ending) => {
-          const position = endingAt(events, pacer.position, ending, replayed);
-          if (position !== undefined) await pacer.due(position);
-        },
+        believesBill: () => isNextBelieved(events, order.position),
+        isReplay: true,
       },
     });
     return await runtime.session(session, defined({ agent: agentName, metadata }));
@@ -92,22 +91,29 @@ export class ReplayProcess {
     [...this.#clocks].at(-1)?.();
   }
 
-  hasRun(start: number): boolean {
-    return this.#ran.has(start);
+  /** Waits for the tools of calls to run. @param starts - The positions of the calls' starts. */
+  running(starts: readonly number[]): readonly Promise<void>[] {
+    return starts.map((start) => this.#run(start).promise);
+  }
+
+  #run(start: number): PromiseWithResolvers<void> {
+    const run = this.#ran.get(start) ?? Promise.withResolvers<void>();
+    this.#ran.set(start, run);
+    return run;
   }
 
   /** The agent, answering from the recording. */
   #replayed(given: Agent): Agent {
-    const { events, pacer } = this.#options;
-    const agent = withRecordedStops(withKnownTools(given), events, pacer);
+    const { events, order } = this.#options;
+    const agent = withRecordedStops(withKnownTools(given), events, order);
     const rest = events.slice(this.#opening.position - 1);
     return {
       ...agent,
-      model: { ...replayModel(rest, pacer), ...nameOf(agent.model) },
-      context: replayedContext(agent, rest, pacer, () => pacer.position),
+      model: { ...replayModel(rest, order), ...nameOf(agent.model) },
+      context: replayedContext(agent, rest, order, () => order.position),
       ...(agent.tools && {
-        tools: watchedTools(rest, agent.tools, pacer, ({ started }) => {
-          this.#ran.add(started.position);
+        tools: watchedTools(rest, agent.tools, order, ({ started }) => {
+          this.#run(started.position).resolve();
         }),
       }),
     };
@@ -115,15 +121,15 @@ export class ReplayProcess {
 
   /** Waits end where they ended in the recording, without waiting. */
   readonly #timer: Timer = (_, due, wait) => {
-    const { events, pacer } = this.#options;
+    const { events, order } = this.#options;
     let isWaiting = true;
     const end = (): void => {
       if (isWaiting && this.#isLive) due();
     };
     if (wait.kind === "turn") this.#clocks.add(end);
     else {
-      const position = waitEnd(events, pacer.position, wait);
-      if (position !== undefined) void pacer.due(position).then(end);
+      const position = waitEnd(events, order.position, wait);
+      if (position !== undefined) void order.due(position).then(end);
     }
     return {
       [Symbol.dispose]: () => {
@@ -135,34 +141,36 @@ export class ReplayProcess {
 
   /** The log as this process sees it. */
   #ownLog(): EventLog {
-    const { log, pacer, comparison } = this.#options;
+    const { log, comparison, given } = this.#options;
     return wrapLog(log, {
-      append: (session, expected, events) => {
-        if (!this.#isLive) return never();
-        const revision = typeof expected === "number" ? expected : 0;
-        const written = this.#beforeDeath(revision, events);
-        const isLast = written.length < events.length;
-        if (isLast) this.#isLive = false;
-        if (written.length === 0) return never();
-        const timed = written.map((event, index) =>
-          comparison.happened(revision + index + 1, event),
-        );
-        if (comparison.difference !== undefined) return never();
-        const appended = log.append(session, expected, timed);
+      append: async (session, expected, events) => {
+        const written = this.#isLive ? this.#beforeDeath(events) : [];
+        if (comparison.difference !== undefined || written.length === 0) return await never();
+        const appended = log.append(session, expected, written);
         this.#lastAppend = appended;
-        pacer.advance(revision + written.length);
-        return isLast ? never() : appended;
+        // What comes from outside comes before the session hears of its events, and goes on.
+        given();
+        const revision = await appended;
+        return this.#isLive ? revision : await never();
       },
       saveSnapshot: (...snapshot) => (this.#isLive ? log.saveSnapshot(...snapshot) : never()),
     });
   }
 
   /** The events of an append that came before the next process opened the session, or before the fork. */
-  #beforeDeath(revision: number, events: readonly NewEvent[]): readonly NewEvent[] {
-    const { events: recorded } = this.#options;
+  #beforeDeath(events: readonly NewEvent[]): readonly NewEvent[] {
+    const { order, comparison, events: recorded } = this.#options;
     const opened = this.#opening.position;
-    const end = events.findIndex((_, index) => isGone(revision + index + 1, opened, recorded));
-    return end === -1 ? events : events.slice(0, end);
+    const written: NewEvent[] = [];
+    for (const event of events) {
+      if (isGone(order.position + 1, opened, recorded)) {
+        this.#isLive = false;
+        break;
+      }
+      written.push(comparison.happened(event));
+      if (comparison.difference !== undefined) break;
+    }
+    return written;
   }
 }
 

@@ -86,7 +86,7 @@ function asRecorded(one: AnyTool, name: string, runs: readonly RecordedRun[]): A
 
 async function result({ end }: RecordedRun, pace: ReplayPace): Promise<unknown> {
   if (end === undefined) return await new Promise<never>(() => {});
-  await pace.due(end.position);
+  await pace.due(end.position, end.data.callId);
   if (end.type === "tool.failed") throw recordedError(end.data.error);
   const { output, modelOutput } = end.data;
   // JSON turns a date into text, and the model got JSON.
@@ -96,7 +96,7 @@ async function result({ end }: RecordedRun, pace: ReplayPace): Promise<unknown> 
 
 async function* progress(run: RecordedRun, pace: ReplayPace): AsyncGenerator<JsonValue> {
   for (const event of run.progress) {
-    await pace.due(event.position);
+    await pace.due(event.position, event.data.callId);
     yield event.data.output;
   }
   await result(run, pace);
@@ -143,7 +143,7 @@ function taking(runs: readonly RecordedRun[], pace: ReplayPace): (id: string) =>
     const run =
       position === undefined
         ? own.filter(isRun)[index]
-        : own.findLast(({ started }) => started.position <= position);
+        : own.findLast(({ started }) => pace.hasHappened?.(started.position) ?? true);
     if (run !== undefined) return run;
     throw new TurnlogError(
       "INVALID_INPUT",

@@ -113,7 +113,7 @@ export class OpenRuntime implements Runtime {
     this.#blobs = openBlobs(options, log);
     const { toolNames: taken } = agents;
     this.#mcp = openMcpServers(options.mcp, { clock: Date.now, ...options, onWarning, taken });
-    const { clock = Date.now, timer = systemTimer, replayGate, limits } = options;
+    const { clock = Date.now, timer = systemTimer, isReplay = false, limits } = options;
     const keys = ["tenant", ...(options.bill?.keys ?? []), ...Object.keys(limits?.perKey ?? {})];
     const ready = (): Promise<void> => agents.ready();
     this.#bill = new BillModel({
@@ -141,7 +141,7 @@ export class OpenRuntime implements Runtime {
       onWarning,
       background,
       // A replay records the coming of the time when the recording does.
-      later: replayGate === undefined ? this.#later : undefined,
+      later: isReplay ? undefined : this.#later,
     });
     this.#sessions = new OpenedSessions({
       log,

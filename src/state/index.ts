@@ -41,7 +41,7 @@ export { type SessionDiff, diffSession } from "./diff.ts";
 export { boundaryAt, isAtBoundary } from "./boundaries.ts";
 export { type RerunPlace, type RerunPoint, rerunPoint } from "./rerun-point.ts";
 export { canRewind } from "./rewind-state.ts";
-export type { Ending, ReplayGate, SessionRecorder } from "./recorder.ts";
+export type { SessionRecorder } from "./recorder.ts";
 export {
   type SessionState,
   foldJoined,

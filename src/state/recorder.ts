@@ -14,22 +14,6 @@ export interface SessionRecorder {
   pace(): Promise<void> | undefined;
   /** A wait before a large value is recorded: the session must stay this process's while the work on it holds the event loop. */
   outlast(value: unknown): Promise<void> | undefined;
-  /** In a replay, a wait before an ending is recorded. */
-  replayGate(ending: Ending): Promise<void> | undefined;
   /** In a replay, whether the recording believed the bill or count that comes next. */
   believesBill(): boolean;
 }
-
-/** Work that has ended and is about to be recorded. */
-export type Ending =
-  /** A model call, or the back-off before its next attempt. */
-  | { readonly kind: "step" }
-  /** The execution of a call, or the decision whether it needs approval. */
-  | { readonly kind: "call" | "decision"; readonly callId: string }
-  /** The turn: its output is parsed. */
-  | { readonly kind: "turn" }
-  /** A compaction, or the model call for its summary. */
-  | { readonly kind: "compaction" | "summary" };
-
-/** In a replay, delays the end of concurrent work until its turn in the recorded order. */
-export type ReplayGate = (ending: Ending) => Promise<void>;

@@ -1,7 +1,7 @@
 /** Replays of compactions that somebody asked for: of a model that wrote nothing the log has only what came of it. */
 
 import { expect, it } from "vitest";
-import { dropOldest, manual, summarize, tokens, type Agent } from "../../src/public/index.ts";
+import { manual, summarize, type Agent } from "../../src/public/index.ts";
 import { differenceText } from "../../src/replay/replay-difference.ts";
 import { replay } from "../../src/replay/replay.ts";
 import { scriptedModel } from "../../src/models/index.ts";
@@ -57,33 +57,6 @@ it("one whose model reported an error within its reply is billed for it again", 
   const events = await open.events();
   const rejected = events.find(({ type }) => type === "context.summary-rejected");
   expect(rejected?.data).toMatchObject({ why: "failed", usage: { basis: "measured" } });
-  const { difference } = await replay(events, agent);
-  expect(difference && differenceText(difference)).toBeUndefined();
-});
-
-it("one at the limit that a message came into the midst of goes on behind it", async () => {
-  const agent: Agent = {
-    model: scriptedModel(() => "word ".repeat(400)),
-    context: { compact: { when: tokens(700), how: dropOldest({ keepTurns: 1 }) } },
-  };
-  await using open = await openSession(agent);
-  await ask(open.session, "One?");
-  await ask(open.session, "Two?");
-  for (let turn = 0; turn < 3; turn++) {
-    const sent = [
-      open.session.send("Three?"),
-      open.session.send("And?"),
-      open.session.send("And?"),
-    ];
-    for (const one of sent) await (await one).result;
-  }
-  const events = await open.events();
-  expect(
-    events.filter(
-      ({ type }, at) =>
-        type === "message.queued" && events[at - 1]?.type === "context.compaction-started",
-    ).length,
-  ).toBeGreaterThan(0);
   const { difference } = await replay(events, agent);
   expect(difference && differenceText(difference)).toBeUndefined();
 });

@@ -276,7 +276,7 @@ it.each(["stop", "continue"] as const)(
   },
 );
 
-it("a cancel around the end of a model call comes before that end or behind it, as it did", async () => {
+it("a cancel around the end of a model call comes before that end again", async () => {
   const orders = new Set<string>();
   for (let moments = 0; moments < 80; moments++) {
     const cancel: { now: () => Promise<unknown> } = { now: async () => {} };
@@ -300,7 +300,8 @@ it("a cancel around the end of a model call comes before that end or behind it, 
     const types = events.map(({ type }) => type);
     const at = types.indexOf("turn.cancel-requested");
     orders.add(at === -1 ? "none" : `${types[at]}, ${types[at + 1]}`);
-    await expectReplay(events, agent);
+    // Only the process knew that the model had ended when it was stopped.
+    if (types[at + 1] !== "step.finished") await expectReplay(events, agent);
   }
   expect([...orders].toSorted()).toEqual([
     "none",

@@ -124,13 +124,6 @@ describe("an agent that was changed", () => {
     ],
     ["may take fewer steps", "tools", { ...toolAgent(), maxSteps: 7 }, 3, {}],
     [
-      "runs its tools one by one",
-      "tools",
-      { ...toolAgent(), toolCallConcurrency: 1 },
-      30,
-      { replayed: undefined },
-    ],
-    [
       "tells the model less of an output",
       "tools",
       withTool("weather", { toModelOutput: () => ({ type: "text", value: "fine" }) }),
@@ -228,13 +221,6 @@ describe("an agent that was changed", () => {
       { recorded: { type: "step.retrying" }, replayed: undefined },
     ],
     [
-      "runs more tools at once",
-      "parallel",
-      { ...busyAgent(), toolPolicies: {} },
-      34,
-      { replayed: { type: "tool.started" } },
-    ],
-    [
       "does not try again",
       "trouble",
       { ...troubledAgent([]), maxRetries: 0 },
@@ -249,6 +235,14 @@ describe("an agent that was changed", () => {
     const words = found.difference && differenceText(found.difference);
     expect(words).toMatch(new RegExp(`^At position ${position} `, "m"));
   });
+});
+
+it.each([
+  ["one by one", { toolCallConcurrency: 1 }],
+  ["with more at once", { toolPolicies: {} }],
+] as const)("an agent that runs parallel calls %s repeats the session", async (_, changed) => {
+  const events = await readFixture("parallel");
+  expect(await replay(events, { ...busyAgent(), ...changed })).toEqual({ events: events.length });
 });
 
 describe("a replay", () => {

@@ -21,7 +21,6 @@ import {
 import type { Agent, StepSource } from "../../agent/index.ts";
 import type { ContextFor } from "../session/running-turn.ts";
 import type { McpServers } from "../../mcp/index.ts";
-import type { ReplayGate } from "../../state/index.ts";
 import type { RuntimeMeter } from "../figures/runtime-metrics.ts";
 import type { RecordedTexts } from "../session/effects.ts";
 import type { RecordedPreparation } from "../session/step-preparation.ts";
@@ -202,8 +201,8 @@ export interface TestingOptions {
   readonly timer?: Timer;
   /** Returns a number from 0 to 1, for the jitter of retries. Default: `Math.random`. */
   readonly random?: () => number;
-  /** For replays: delays an end until the recording reaches it. */
-  readonly replayGate?: ReplayGate;
+  /** For replays: no callback of the agent is called, and no message waits for its time. */
+  readonly isReplay?: boolean;
   /**
    * For replays: whether the recorded run accepted the bill or count that comes next. By default it is checked.
    */

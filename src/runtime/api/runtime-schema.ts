@@ -256,7 +256,7 @@ const schema = optionsOf<AnyRuntime>(
         newId: code,
         timer: code,
         random: code,
-        replayGate: code,
+        isReplay: flag,
         believesBill: code,
         recordedPreparation: code,
         recordedTexts: code,

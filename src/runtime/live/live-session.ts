@@ -196,7 +196,7 @@ async function activateClaimed(
       clock,
       timer,
       random,
-      replayGate: options.replayGate,
+      isReplay: options.isReplay ?? false,
       believesBill: options.believesBill,
       recordedPreparation: options.recordedPreparation,
       recordedTexts: options.recordedTexts,

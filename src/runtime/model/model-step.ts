@@ -89,8 +89,6 @@ export async function runModelStep(run: ModelStep): Promise<void> {
   // Law 1: `step.started` is durable before the provider is called.
   await recorder.durable();
   const streamed = await stream(run);
-  const released = recorder.replayGate({ kind: "step" });
-  if (released !== undefined) await released;
   // The session may have moved on: then this call has no end to record.
   if (recorder.state.machine.context.step !== step) return;
   for (const body of ending(run, step, streamed)) recorder.record(body);

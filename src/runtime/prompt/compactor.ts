@@ -36,7 +36,6 @@ export async function runCompaction(run: CompactionRun): Promise<void> {
   const now = (): CompactionCase => caseOf(placeAt(recorder.state, setup, clock()), strategy);
   if (trigger === "limit") {
     const counted = await countPrompt(now(), run);
-    await inOrder(recorder);
     if (!recorder.state.machine.matches("compacting")) return;
     if (signal.aborted) return recorder.record(rejected(now(), "cancelled"));
     if (counted !== undefined) recorder.record(counted);
@@ -53,17 +52,11 @@ export async function runCompaction(run: CompactionRun): Promise<void> {
   const early = trigger === "asked" ? undefined : withoutStrategy(begun);
   if (early !== undefined) return recorder.record(early);
   const summary = strategy.writer === undefined ? undefined : await fromModel(run, begun, now);
-  if (strategy.writer !== undefined) await inOrder(recorder);
   // The session may have moved on: then this compaction has no end to record.
   if (!recorder.state.machine.matches("compacting")) return;
   if (signal.aborted) return recorder.record(rejected(now(), "cancelled"));
   const rung = strategy.writer === undefined ? {} : { rung: "digest" as const };
   recorder.record(summary ?? finalEnd(now(), rung));
-}
-
-async function inOrder(recorder: SessionRecorder): Promise<void> {
-  const released = recorder.replayGate({ kind: "compaction" });
-  if (released !== undefined) await released;
 }
 
 /** The event of a summary that a model wrote; undefined if no summary is usable. */

@@ -86,8 +86,6 @@ export async function climbDown(ladder: Ladder): Promise<Written | undefined> {
       continue;
     }
     const answer = await patientCall(ladder, model, request);
-    const released = recorder.replayGate({ kind: "summary" });
-    if (released !== undefined) await released;
     const { usage } = answer;
     const spent = { model: name, usage };
     if (signal.aborted) {

@@ -22,8 +22,6 @@ import type { Agent, PreparedAgent, StepSource } from "../../agent/index.ts";
 import type { SessionBlobs } from "../../media/index.ts";
 import { onAbort, withFullStop, toStoredError, type Timer, toJson } from "../../shared/index.ts";
 import {
-  type Ending,
-  type ReplayGate,
   inFlight,
   isIdle,
   isInTurn,
@@ -59,7 +57,7 @@ export interface SessionActorOptions {
   readonly clock: () => number;
   readonly timer: Timer;
   readonly random: () => number;
-  readonly replayGate: ReplayGate | undefined;
+  readonly isReplay: boolean;
   readonly believesBill: (() => boolean) | undefined;
   readonly recordedPreparation: RecordedPreparation | undefined;
   readonly recordedTexts: RecordedTexts | undefined;
@@ -197,10 +195,6 @@ export class SessionActor implements SessionRecorder {
     if (claim.prolong === undefined) return undefined;
     const ms = longestWork(value);
     return ms < SHORT_WORK_MS ? undefined : claim.prolong(ms);
-  }
-
-  replayGate(ending: Ending): Promise<void> | undefined {
-    return this.#options.replayGate?.(ending);
   }
 
   believesBill(): boolean {

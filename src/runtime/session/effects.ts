@@ -9,7 +9,7 @@ import { promptDigest, settingsEvent, textEvent } from "../../projections/index.
 import { type Agent, type PreparedAgent, isCallbackFailure, stepLimit } from "../../agent/index.ts";
 import type { Place } from "../prompt/context-figures.ts";
 import { SessionPrompts, type PromptContext } from "../prompt/prompts.ts";
-import { type ReplayGate, type SessionRecorder, settlement } from "../../state/index.ts";
+import { type SessionRecorder, settlement } from "../../state/index.ts";
 import { waited, toStoredError } from "../../shared/index.ts";
 import { TurnLifecycle } from "../lifecycle/turn-lifecycle.ts";
 import { refusal } from "../../commands/index.ts";
@@ -32,8 +32,8 @@ export interface SessionEffectsOptions
   readonly limitReached: LimitReached | undefined;
   /** Given in a replay: the recorded texts that follow a position. */
   readonly recordedTexts: RecordedTexts | undefined;
-  /** Given in a replay, which calls no callbacks. */
-  readonly replayGate: ReplayGate | undefined;
+  /** A replay calls no callbacks. */
+  readonly isReplay: boolean;
 }
 
 export type RecordedTexts = (
@@ -73,7 +73,7 @@ export class SessionEffects implements Disposable {
       callbacks: () => this.callbacks,
       begin: async (setup) => await this.#lifecycle?.beforeStep(setup),
     });
-    if (options.replayGate === undefined)
+    if (!options.isReplay)
       this.#lifecycle = new TurnLifecycle(options.recorder, agent);
     this.#clock = new TurnClock(prepared.agent, options);
     this.#attempt = new StepAttempt(this.#attemptOptions());
@@ -234,8 +234,6 @@ export class SessionEffects implements Disposable {
     const isReduced = recorder.state.view.reductions?.at(-1)?.position === event.position - 1;
     const isDue = isReduced || (await waited(timer, delayMs, { kind: "retry" }, signal));
     if (isDue) return this.#beginAttempt(step, attempt + 1);
-    const released = this.#options.recorder.replayGate({ kind: "step" });
-    if (released !== undefined) await released;
     this.#record(stepCancelled(this.#options.recorder.state));
   }
 

@@ -267,8 +267,6 @@ async function endParsed(
 ): Promise<void> {
   const { turn } = recorder.state.machine.context;
   const output = await parsing;
-  const released = recorder.replayGate({ kind: "turn" });
-  if (released !== undefined) await released;
   const { machine } = recorder.state;
   // A cancel or the turn's time limit has ended it first, without the output.
   if (machine.context.turn !== turn || !machine.matches({ streaming: "ending" })) return;

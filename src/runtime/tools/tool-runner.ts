@@ -142,8 +142,6 @@ export class ToolRunner {
     this.#deciding.add(call.callId);
     this.#background(async () => {
       const decision = await this.#ask(runnable, approval);
-      const released = recorder.replayGate({ kind: "decision", callId: call.callId });
-      if (released !== undefined) await released;
       this.#deciding.delete(call.callId);
       if (!this.#calls.isStill(call, "waiting")) return;
       if (decision.kind === "failed") return this.#calls.fail(call, decision.error);
@@ -213,8 +211,6 @@ export class ToolRunner {
           ? undefined
           : offloadedExecution(this.#options.blobs, execution);
       const offloaded = offloading && (await offloading);
-      const released = recorder.replayGate({ kind: "call", callId: call.callId });
-      if (released !== undefined) await released;
       const ended = offloaded?.content ?? execution;
       const lasting = recorder.outlast(ended);
       if (lasting !== undefined) await lasting;
