@@ -418,6 +418,7 @@ const mayImport: Modules = {
     "store/leveldb",
     "runtime",
   ],
+  compare: ["events", "folds", "projections", "context", "state"],
   "server/route": [
     "events",
     "validation",
