@@ -1,4 +1,7 @@
-/** Two sessions side by side: what each did by step, and what differs first. */
+/** Two sessions side by side: what each did by step, and what differs first; and the report on many. */
 
+export { htmlOf } from "./html.ts";
+export { junitOf } from "./junit.ts";
 export { type Lane, type LaneCall, type LaneStep, type LaneTurn, laneOf } from "./lane.ts";
 export { type Pair, type PairAllowed, type PairOptions, pair } from "./pairing.ts";
+export { type ComparedSession, type Comparison, report } from "./report.ts";

@@ -23,7 +23,7 @@ function json(value: unknown): string {
   return value === undefined ? "absent" : (JSON.stringify(value) ?? "absent");
 }
 
-export function callText({ toolName, input }: LaneCall): string {
+export function callText({ toolName, input }: Pick<LaneCall, "toolName" | "input">): string {
   return `${shown(toolName)} with ${cutShort(json(input), EXCERPT)}`;
 }
 

@@ -1,0 +1,168 @@
+/** A comparison as one HTML file that opens alone: no script, no request, all text escaped. Pure. */
+
+import { escaped } from "./markup.ts";
+import type {
+  Comparison,
+  Figure,
+  ReportedRow,
+  ReportedSession,
+  ReportedStep,
+  ReportedTurn,
+} from "./report.ts";
+import type { Estimate } from "./statistics.ts";
+
+export function htmlOf(comparison: Comparison): string {
+  const { experiment, candidate, counts, first, sessions } = comparison;
+  return `<!doctype html>
+<html lang="en"><head><meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<title>${escaped(experiment)}</title>
+<style>${STYLE}</style></head>
+<body><h1>${escaped(experiment)}</h1>
+<p>${escaped(candidate)}</p>
+<p>${amount(counts.sessions, "session")}, ${amount(counts.runs, "run")}, ${amount(counts.misses, "call")} that the recordings could not answer. ${counts.replayed} of ${counts.runs} recordings were proved to repeat exactly.</p>
+${verdictsHtml(comparison)}
+${figuresHtml(comparison)}
+${
+  first.length === 0
+    ? ""
+    : `<h2>Read first</h2><ol>${first.map(({ session, run, reason }) => `<li><a href="#${anchor({ session, run })}">${escaped(session)}${runText(run)}</a> ${escaped(reason)}</li>`).join("")}</ol>`
+}
+<h2>Sessions</h2>
+${sessions.map(sessionHtml).join("\n")}
+</body></html>
+`;
+}
+
+function verdictsHtml({ counts, shares }: Comparison): string {
+  const cards = (["equal", "better", "worse", "different", "stopped"] as const).map((verdict) => {
+    const { value, low = 0, high = 0 } = shares[verdict];
+    return `<div class="card ${verdict}"><b>${counts[verdict]}</b> ${verdict}<small>${percent(value)} (${percent(low)} to ${percent(high)})</small></div>`;
+  });
+  return `<div class="cards">${cards.join("")}</div>`;
+}
+
+function figuresHtml({ totals, scores }: Comparison): string {
+  const rows = [
+    ...Object.entries(scores).map(([name, one]) => [`Score ${name}`, one] as const),
+    ["Steps", totals.steps] as const,
+    ["Calls", totals.calls] as const,
+    ["Input tokens", totals.inputTokens] as const,
+    ["Read from the cache", totals.cacheReadTokens] as const,
+    ["Output tokens", totals.outputTokens] as const,
+    ["Dollars", totals.dollars] as const,
+    ["Milliseconds", totals.ms] as const,
+  ].filter(([, { difference }]) => difference.n > 0);
+  if (rows.length === 0) return "";
+  return `<h2>Per session</h2><div class="wide" tabindex="0"><table><thead><tr><th>Mean</th><th>Recorded</th><th>Candidate</th><th>Difference (95 %)</th><th>Sessions</th></tr></thead><tbody>
+${rows.map(figureRow).join("\n")}</tbody></table></div>`;
+}
+
+function figureRow([name, { recorded, candidate, difference }]: readonly [string, Figure]): string {
+  const cells = [number(recorded), number(candidate), interval(difference), `${difference.n}`];
+  return `<tr><th scope="row">${escaped(name)}</th>${cells.map((cell) => `<td>${cell}</td>`).join("")}</tr>`;
+}
+
+function interval({ value, low, high }: Estimate): string {
+  const mean = `${value > 0 ? "+" : ""}${number(value)}`;
+  if (low === undefined || high === undefined) return mean;
+  return `${low > 0 || high < 0 ? `<b>${mean}</b>` : mean} <small>${number(low)} to ${number(high)}</small>`;
+}
+
+function number(value: number): string {
+  return value.toLocaleString("en-US", { maximumSignificantDigits: 4 });
+}
+
+function percent(share: number): string {
+  return `${(share * 100).toFixed(0)} %`;
+}
+
+function amount(count: number, thing: string): string {
+  return `${number(count)} ${thing}${count === 1 ? "" : "s"}`;
+}
+
+function anchor({ session, run }: Pick<ReportedSession, "session" | "run">): string {
+  return escaped(`${encodeURIComponent(session.toWellFormed())}.${run}`);
+}
+
+function runText(run: number): string {
+  return run === 1 ? "" : `, run ${run}`;
+}
+
+function sessionHtml(one: ReportedSession): string {
+  const { session, run, verdict, first = "", replay, stopped, misses, scores, turns } = one;
+  const notes = [
+    ...("skipped" in replay ? [`Not replayed: ${replay.skipped}`] : []),
+    ...("equal" in replay && !replay.equal
+      ? [`The recording does not repeat itself: ${replay.difference}`]
+      : []),
+    ...(stopped === undefined
+      ? []
+      : [`Stopped at step ${stopped.step} of ${stopped.of}: ${stopped.why}`]),
+    ...misses.map(
+      ({ step, toolName, input, policy }) =>
+        `Step ${step}: no recorded answer to ${toolName} with ${JSON.stringify(input)} (${policy}).`,
+    ),
+    ...Object.entries(scores).map(
+      ([name, { recorded, candidate }]) => `Score ${name}: ${recorded} → ${candidate}`,
+    ),
+  ];
+  // A link to what is inside opens it.
+  return `<details><summary><span class="mark ${verdict}">${verdict}</span> <b>${escaped(session)}${runText(run)}</b> <small>${escaped(first)}</small></summary><div id="${anchor(one)}">
+${notes.length === 0 ? "" : `<ul>${notes.map((note) => `<li>${escaped(note)}</li>`).join("")}</ul>`}
+${turns.map(turnHtml).join("\n")}
+</div></details>`;
+}
+
+function turnHtml({
+  turn,
+  message,
+  recorded,
+  candidate,
+  differences,
+  steps,
+}: ReportedTurn): string {
+  return `<section><h3>Turn ${turn}</h3><p class="user">${escaped(message)}</p>
+${steps.map(rowHtml).join("\n")}
+<div class="pair"><div>${escaped(recorded ?? "absent")}</div><div>${escaped(candidate ?? "absent")}</div></div>
+${differencesHtml(differences)}</section>`;
+}
+
+function rowHtml({ recorded, candidate, differences }: ReportedRow): string {
+  return `<div class="pair"><div><small>Recorded</small>${stepHtml(recorded)}</div><div><small>Candidate</small>${stepHtml(candidate)}</div></div>
+${differencesHtml(differences)}`;
+}
+
+function differencesHtml(differences: ReportedRow["differences"]): string {
+  if (differences.length === 0) return "";
+  return `<ul class="differences">${differences.map(({ sentence }) => `<li>${escaped(sentence)}</li>`).join("")}</ul>`;
+}
+
+function stepHtml(step: ReportedStep | undefined): string {
+  if (step === undefined) return "<p>No such step.</p>";
+  const calls = step.calls.map(
+    ({ toolName, outcome, input, result }) =>
+      `<p><b>${escaped(toolName)}</b> <small>${outcome}</small></p><pre>${escaped(input)}${result === undefined ? "" : `\n→ ${escaped(result)}`}</pre>`,
+  );
+  const error = step.error === undefined ? "" : `<p class="worse">${escaped(step.error)}</p>`;
+  const text = step.text === "" ? "" : `<p>${escaped(step.text)}</p>`;
+  return ` <small>step ${step.step}, ${step.end}</small>${text}${calls.join("")}${error}`;
+}
+
+const STYLE = `:root{color-scheme:light dark;font:15px/1.55 ui-sans-serif,system-ui,sans-serif}
+body{max-width:70rem;margin:2rem auto;padding:0 1rem;overflow-wrap:anywhere}
+h2{margin:2rem 0 .5rem}h3{margin:1rem 0 .3rem}section p{white-space:pre-wrap;margin:.3rem 0}
+small{color:light-dark(#5b5a55,#a8a9b0)}a{color:light-dark(#4f43c8,#a79dff)}
+.cards{display:grid;grid-template-columns:repeat(auto-fit,minmax(9rem,1fr));gap:.6rem}
+.card{border:1px solid #8884;border-radius:10px;padding:.5rem .8rem}.card b{font-size:1.4rem}.card small{display:block}
+.wide{overflow-x:auto}table{border-collapse:collapse;width:100%;overflow-wrap:normal}
+th,td{padding:.3rem .6rem;text-align:right;border-bottom:1px solid #8883}th:first-child{text-align:left}td small{display:block}
+details{border:1px solid #8884;border-radius:10px;padding:.5rem .9rem;margin:.5rem 0}summary{cursor:pointer}
+.mark{font-size:.8rem;border:1px solid;border-radius:6px;padding:0 .4rem}
+.better,.equal{color:light-dark(#1a7444,#6fd39b)}.worse{color:light-dark(#b3261e,#ff8f86)}.stopped{color:light-dark(#8a5300,#f2b95c)}
+.user{border-radius:8px;background:#8881;padding:.4rem .8rem}
+.pair{display:grid;grid-template-columns:1fr 1fr;gap:1rem;border-top:1px solid #8883;padding:.5rem 0}.pair>div{min-width:0}
+.differences{margin:0 0 .6rem;padding-left:1.2rem;color:light-dark(#8a5300,#f2b95c)}
+pre{white-space:pre-wrap;margin:.2rem 0;padding:.4rem .6rem;border-radius:8px;background:#8882;font:13px/1.45 ui-monospace,monospace}
+@media(max-width:40rem){.pair{grid-template-columns:1fr}table{font-size:.8rem}th,td{padding:.3rem .2rem}}`;
