@@ -4,4 +4,11 @@ export { htmlOf } from "./html.ts";
 export { junitOf } from "./junit.ts";
 export { type Lane, type LaneCall, type LaneStep, type LaneTurn, laneOf } from "./lane.ts";
 export { type Pair, type PairAllowed, type PairOptions, pair } from "./pairing.ts";
-export { type ComparedSession, type Comparison, report } from "./report.ts";
+export {
+  type ComparedSession,
+  type Comparison,
+  type ReportedTurn,
+  inOrder,
+  report,
+  reportedTurns,
+} from "./report.ts";

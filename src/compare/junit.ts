@@ -1,7 +1,7 @@
 /** A comparison as JUnit XML: one test case for each run on a session. Pure. */
 
 import { escaped } from "./markup.ts";
-import type { Comparison, ReportedSession } from "./report.ts";
+import { inOrder, type Comparison, type ReportedSession } from "./report.ts";
 
 /** Equal and better runs pass. A recording that does not repeat itself is an error. */
 export function junitOf({ experiment, sessions }: Comparison): string {
@@ -32,11 +32,10 @@ function problemOf({
 }: ReportedSession): string | undefined {
   if ("equal" in replay && !replay.equal) return element("error", replay.difference, "");
   if (verdict === "equal" || verdict === "better") return undefined;
-  const all = turns.flatMap(({ steps, differences }) => [
-    ...steps.flatMap((row) => row.differences),
-    ...differences,
-  ]);
-  const sentences = all.map(({ sentence }) => sentence).join("\n");
+  const sentences = turns
+    .flatMap(inOrder)
+    .map(({ sentence }) => sentence)
+    .join("\n");
   return element("failure", stopped?.why ?? first ?? `It is ${verdict}.`, sentences);
 }
 

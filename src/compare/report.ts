@@ -229,20 +229,38 @@ function reported({ pair, recorded, candidate, ...run }: ComparedSession): Repor
     ...defined({ first: pair.first }),
     recorded: recorded.totals,
     candidate: candidate.totals,
-    turns: pair.turns.map(({ recorded: was, candidate: is, differences, steps }) => ({
-      turn: (is ?? was)?.turn ?? 0,
-      message: cutShort((was ?? is)?.message ?? "", TEXT_LENGTH),
-      ...defined({ recorded: was && endText(was), candidate: is && endText(is) }),
-      differences,
-      steps: steps.map((row) => ({
-        ...defined({
-          recorded: row.recorded && reportedStep(row.recorded),
-          candidate: row.candidate && reportedStep(row.candidate),
-        }),
-        differences: row.differences,
-      })),
-    })),
+    turns: reportedTurns(pair.turns),
   };
+}
+
+/** Both lanes side by side, without prompts. */
+export function reportedTurns(turns: Pair["turns"]): readonly ReportedTurn[] {
+  return turns.map(({ recorded: was, candidate: is, differences, steps }) => ({
+    turn: (is ?? was)?.turn ?? 0,
+    message: cutShort((was ?? is)?.message ?? "", TEXT_LENGTH),
+    ...defined({ recorded: was && endText(was), candidate: is && endText(is) }),
+    differences,
+    steps: steps.map((row) => ({
+      ...defined({
+        recorded: row.recorded && reportedStep(row.recorded),
+        candidate: row.candidate && reportedStep(row.candidate),
+      }),
+      differences: row.differences,
+    })),
+  }));
+}
+
+/** What the user said, what the steps did, how the turn ended. */
+export function inOrder({
+  differences,
+  steps,
+}: Pick<ReportedTurn, "differences" | "steps">): readonly Difference[] {
+  const isFirst = ({ kind }: Difference): boolean => kind === "message";
+  return [
+    ...differences.filter(isFirst),
+    ...steps.flatMap((row) => row.differences),
+    ...differences.filter((one) => !isFirst(one)),
+  ];
 }
 
 function verdictOf({ scores, stopped }: ComparedRun, pair: Pair): Verdict {
@@ -303,10 +321,7 @@ function weighed(one: ReportedSession): Weighed | undefined {
     .map(([name, { recorded, candidate }]) => ({ name, recorded, candidate }))
     .toSorted((left, right) => left.candidate - left.recorded - (right.candidate - right.recorded));
   const lost = loss === undefined ? 0 : Math.max(0, loss.recorded - loss.candidate);
-  const differences = turns.flatMap((turn) => [
-    ...turn.steps.flatMap((row) => row.differences),
-    ...turn.differences,
-  ]);
+  const differences = turns.flatMap(inOrder);
   const calls = differences.filter(({ kind }) => callKinds.has(kind));
   const isWorse = verdict === "worse" || stopped?.at === "failure";
   const end = turns.flatMap((turn) => turn.differences).find(({ kind }) => kind === "end");

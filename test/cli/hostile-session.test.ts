@@ -35,6 +35,8 @@ beforeAll(async () => {
       },
       { parts: [call("look", "2", { path: "fail" })] },
       { parts: [{ type: "text", deltas: [`Done ${NAME}`] }] },
+      { parts: [call("look", `c${NAME}`, { path: `${NAME}.` }), call(NAME, "3", {})] },
+      HOSTILE,
     ]),
     provider: `p${NAME}`,
     modelId: `m${NAME}`,
@@ -62,6 +64,9 @@ beforeAll(async () => {
   ]);
   await turn.result;
   last = (await session.view()).position;
+  await (
+    await (await runtime.session("other")).send(HOSTILE)
+  ).result;
 });
 
 afterAll(async () => {
@@ -80,6 +85,7 @@ const commands: readonly (readonly string[])[] = [
   ["log"],
   ["context", "s"],
   ["diff", "s", "2", "LAST"],
+  ["diff", "s", "other"],
   ["replay", "s"],
   ["show", "no-such-session"],
 ];

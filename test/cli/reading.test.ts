@@ -202,8 +202,38 @@ describe("diff", () => {
     const ended = await run(["diff", session, "1", "99999"], { cwd: folder.path });
     expect(ended).toMatchObject({ code: 1, stdout: "" });
     expect(ended.stderr).toContain("[INVALID_INPUT]");
-    const nonsense = await run(["diff", session, "1", "two"], { cwd: folder.path });
-    expect(nonsense).toMatchObject({ code: 2, stdout: "" });
+    for (const [one, other] of [
+      ["1", "two"],
+      ["one", "2"],
+    ] as const) {
+      const nonsense = await run(["diff", session, one, other], { cwd: folder.path });
+      expect(nonsense).toMatchObject({ code: 2, stdout: "" });
+    }
+  });
+
+  it("says what another session did instead", async () => {
+    const cwd = folder.path;
+    expect(await run(["diff", session, "nobody"], { cwd })).toMatchObject({ code: 1, stdout: "" });
+    const same = await run(["diff", session, session], { cwd });
+    expect(same).toMatchObject({ code: 0, stderr: "" });
+    expect(same.stdout).toMatch(/^= Turn 1: /m);
+    expect(same.stdout).not.toContain("~ ");
+    expect(await run(["--session", "other", "hello"], { cwd })).toMatchObject({ code: 0 });
+    const { stdout, code } = await run(["diff", session, "other"], { cwd });
+    expect(code).toBe(0);
+    expect(stdout).toMatch(
+      /^~ Turn 1: .*\n {3}Turn 1 begins with another message: it is "hello" and was /m,
+    );
+    expect(stdout).toMatch(/^- \d+ steps? · .*\n\+ 1 step · 0 calls · /m);
+    const json = jsonLines((await run(["diff", session, "other", "--json"], { cwd })).stdout);
+    expect(json).toMatchObject([
+      {
+        recorded: { session },
+        candidate: { session: "other", totals: { steps: 1 } },
+        verdict: "different",
+        turns: [{ turn: 1 }],
+      },
+    ]);
   });
 });
 

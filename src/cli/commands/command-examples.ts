@@ -55,7 +55,10 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
     ["turnlog bill --by tenant --since 2026-11-01", "who pays"],
     "turnlog bill --by day,model --since 30d --csv",
   ],
-  diff: [["turnlog diff <id> 40 120", "what the prompt gained and lost in between"]],
+  diff: [
+    ["turnlog diff <id> 40 120", "what the prompt gained and lost in between"],
+    ["turnlog diff <id> <other>", "what the other session did instead, step by step"],
+  ],
   log: [
     "turnlog log --from 1000 --json",
     ["turnlog log --session <id> --follow", "later events too"],

@@ -1,24 +1,115 @@
-/** `turnlog diff`: the difference between the prompts at two positions of a session. */
+/** `turnlog diff`: the difference between the prompts at two positions of a session, or between two sessions. */
 
+import {
+  inOrder,
+  laneOf,
+  pair,
+  reportedTurns,
+  type Lane,
+  type ReportedTurn,
+} from "../../compare/index.ts";
+import { modelCatalogue } from "../../context/index.ts";
+import type { EventLog } from "../../events/index.ts";
 import type { PromptChange, StandingChange } from "../../projections/index.ts";
-import { diffSession, type SessionDiff } from "../../state/index.ts";
+import { checkPosition, diffSession, type SessionDiff } from "../../state/index.ts";
+import { UsageError } from "../output/error-report.ts";
 import { writeLines, type Channel, type Output, type Style } from "../output/output.ts";
 import { jsonText, visibleName, visibleText } from "../output/visible-text.ts";
 import { messageLines } from "../show/show-view.ts";
 import { openSessions } from "../settings/store-folder.ts";
-import { amount } from "../wording/wording.ts";
-import type { Given } from "./option-values.ts";
+import { money } from "../wording/bill-words.ts";
+import { amount, duration, excerpt, figure } from "../wording/wording.ts";
+import { position, type Given } from "./option-values.ts";
 
 export async function diff(
   session: string,
-  before: number,
-  after: number,
+  before: string,
+  after: number | undefined,
   { json, ...place }: Given,
   { data }: Output,
 ): Promise<void> {
+  const from = after === undefined ? undefined : firstPosition(before);
   await using log = await openSessions(place, { readOnly: true });
-  const found = await diffSession(log, session, before, after);
+  if (after === undefined || from === undefined) {
+    const [one, other] = [await readLane(log, session), await readLane(log, before)];
+    const { verdict, first, turns } = pair(one, other);
+    const sides: Sides = { recorded: sideOf(one), candidate: sideOf(other) };
+    const found = reportedTurns(turns);
+    await writeLines(
+      data,
+      json
+        ? [jsonText({ ...sides, verdict, first, turns: found })]
+        : sessionLines(sides, found, data),
+    );
+    return;
+  }
+  const found = await diffSession(log, session, from, after);
   await writeLines(data, json ? [jsonText(found)] : diffLines(found, data));
+}
+
+function firstPosition(text: string): number {
+  try {
+    return position(text);
+  } catch (cause) {
+    throw new UsageError(
+      `${visibleName(text)} is no position, counted from 1. To compare two sessions, name no position behind them.`,
+      { cause },
+    );
+  }
+}
+
+async function readLane(log: EventLog, session: string): Promise<Lane> {
+  await checkPosition(log, session);
+  const events = await Array.fromAsync(log.read(session));
+  return laneOf(session, events, { catalogue: await modelCatalogue() });
+}
+
+interface Sides {
+  readonly recorded: Side;
+  readonly candidate: Side;
+}
+
+type Side = Pick<Lane, "session" | "totals">;
+
+function sideOf({ session, totals }: Lane): Side {
+  return { session, totals };
+}
+
+const MESSAGE_LENGTH = 60;
+
+/** The first session counts as the recording. */
+function sessionLines(
+  { recorded, candidate }: Sides,
+  turns: readonly ReportedTurn[],
+  data: Channel,
+): readonly string[] {
+  const found = turns.flatMap((turn) => {
+    const all = inOrder(turn);
+    const head = `Turn ${turn.turn}: ${visibleName(excerpt(turn.message, MESSAGE_LENGTH))}`;
+    if (all.length === 0) return [data.style("dim", `= ${head}`)];
+    return [
+      data.style("yellow", `~ ${head}`),
+      ...all.map(({ sentence }) => `   ${visibleName(sentence)}`),
+    ];
+  });
+  return [
+    `${visibleName(recorded.session)} (the recording) and ${visibleName(candidate.session)}`,
+    ...found,
+    "",
+    data.style("dim", `- ${totalsText(recorded)}`),
+    data.style("dim", `+ ${totalsText(candidate)}`),
+  ];
+}
+
+function totalsText({ totals }: Side): string {
+  const { steps, calls, inputTokens, cacheReadTokens, outputTokens, dollars, ms } = totals;
+  return [
+    amount(steps, "step"),
+    amount(calls, "call"),
+    `${figure(inputTokens)} in (${figure(cacheReadTokens)} cached), ${figure(outputTokens)} out`,
+    ...(dollars === undefined ? [] : [money(dollars)]),
+    duration(ms),
+  ].join(" · ");
 }
 
 function diffLines(found: SessionDiff, data: Channel): readonly string[] {

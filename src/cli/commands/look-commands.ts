@@ -44,10 +44,10 @@ export function addLookCommands(program: LoadedCommand): void {
 
   program
     .command("diff")
-    .description("compare the prompts at two positions of a session")
+    .description("compare the prompts at two positions of a session, or two sessions by step")
     .argument("<session>", "its id")
-    .argument("<before>", "a position, counted from 1", position)
-    .argument("<after>", "another one", position)
+    .argument("<before>", "a position, counted from 1; without <after>: another session")
+    .argument("[after]", "another position", position)
     .does([], async () => (await import("./diff-command.ts")).diff);
 
   program
