@@ -144,6 +144,20 @@ export const importUIMessages: typeof stored.importUIMessages = async (...given)
   await (await load()).importUIMessages(...given);
 
 /**
+ * Imports what other programs keep as sessions: a list of messages of OpenAI, Anthropic or the AI SDK, the body of
+ * a request, `{ request, response }`, or a list of those. One conversation is named `as`, several `as-1`, `as-2`;
+ * a logged request that repeats an earlier one and its response continues that conversation. The kind is found
+ * by the names that only it uses, unless `from` says it. Model, usage and time are those of the responses; without
+ * one, as {@link importModelMessages} has them. All of the value is checked before the first session is written.
+ * @example
+ * const messages = [{ role: "user", content: "Hello" }, { role: "assistant", content: "Hi." }];
+ * const imported = await importMessages(log, { model: "gpt-6", messages }, { as: "s-1" });
+ * @throws TurnlogError as {@link importModelMessages}
+ */
+export const importMessages: typeof stored.importMessages = async (...given) =>
+  await (await load()).importMessages(...given);
+
+/**
  * The messages that a step at a position would send, with media instead of references. Missing media, and media
  * that the model does not accept, are replaced by notes, as in a model call. URLs are not downloaded.
  * @example

@@ -3,6 +3,7 @@
 export {
   exportFixture,
   exportSession,
+  importMessages,
   importModelMessages,
   importSession,
   importUIMessages,

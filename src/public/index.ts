@@ -80,6 +80,7 @@ export {
   exportFixture,
   readSessionFile,
   importSession,
+  importMessages,
   importModelMessages,
   importUIMessages,
   promptWithMedia,

@@ -168,6 +168,62 @@ describe("messages of the AI SDK", () => {
   });
 });
 
+describe("a log of another program", () => {
+  const hi = { role: "user", content: "Hi" };
+  const call = {
+    role: "assistant",
+    tool_calls: [{ id: "1", function: { name: "f", arguments: "{}" } }],
+  };
+  const lines = [
+    { messages: [{ role: "system", content: "Be brief." }, hi] },
+    { messages: [hi, call] },
+  ];
+  const file = lines.map((line) => `${JSON.stringify(line)}\n`).join("\n");
+
+  it("is as many sessions as it has conversations, and seen for what it is", async () => {
+    await using folder = await temporaryFolder({ "calls.jsonl": file });
+    const ended = await run(["import", "calls.jsonl", "--as", "talk"], { cwd: folder.path });
+    expect(ended).toMatchObject({ code: 0, stdout: "" });
+    expect(ended.stderr).toMatch(/^Imported 2 sessions, talk-1 to talk-2, with \d+ events\.\n/);
+    expect(ended.stderr).toContain("Be brief.");
+    expect(await run(["verify"], { cwd: folder.path })).toMatchObject({ code: 0 });
+    const again = ["import", "calls.jsonl", "--from", "openai", "--as", "two", "--json"];
+    const { stdout } = await run(again, { cwd: folder.path });
+    expect(jsonLines(stdout)).toMatchObject([
+      { session: "two-1", instructions: "Be brief.", dropped: [] },
+      { session: "two-2", instructions: "", dropped: [] },
+    ]);
+  });
+
+  it("is imported by the process that has the store open", async () => {
+    await using folder = await temporaryFolder({ "calls.jsonl": file });
+    await using runtime = await createRuntime({
+      dir: folder.at(".turnlog"),
+      agent: { model: scriptedModel([]) },
+    });
+    const ended = await run(["import", "calls.jsonl", "--as", "talk"], { cwd: folder.path });
+    expect(ended).toMatchObject({ code: 0 });
+    expect((await Array.fromAsync(runtime.log.list())).map(({ session }) => session)).toEqual([
+      "talk-1",
+      "talk-2",
+    ]);
+  });
+
+  it("says which sessions it brought before one that exists, and which line is no JSON", async () => {
+    await using folder = await temporaryFolder({
+      "calls.jsonl": file,
+      "cut.jsonl": `${file}{"mess`,
+    });
+    const one = ["import", "-", "--as", "talk-2"];
+    await runProcess(one, { cwd: folder.path, input: JSON.stringify([hi]) });
+    const ended = await run(["import", "calls.jsonl", "--as", "talk"], { cwd: folder.path });
+    expect(ended).toMatchObject({ code: 1 });
+    expect(ended.stderr).toMatch(/Imported session talk-1 with[^]*talk-2 already exists/);
+    const cut = await run(["import", "cut.jsonl", "--as", "cut"], { cwd: folder.path });
+    expect(cut.stderr).toMatch(/Line 4 of .*cut\.jsonl is not JSON/);
+  });
+});
+
 describe("import -", () => {
   it("reads stdin, media and a byte order mark too", async () => {
     const shot = png({ width: 90, height: 60, seed: 1 });

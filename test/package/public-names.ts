@@ -18,7 +18,7 @@ export const publicNames: Readonly<Record<string, string>> = {
   index: `
     agentTool AppEvent AppEvents defineEvents byImportance callIdentity checkpoint coldCache collectBlobs
     createRuntime Consumer dropMiddle dropOldest encryptedLog eventIdentity everyTurns exportFixture exportSession
-    folderBlobs folderKeys idle importModelMessages importSession importUIMessages isCallOf isRedacted manual
+    folderBlobs folderKeys idle importMessages importModelMessages importSession importUIMessages isCallOf isRedacted manual
     masterKeys memoryBlobs memoryKeys mirrorSession offlineModel openLog openMemoryLog overflow
     promptWithMedia providerCounter readBill readContext readSessionFile redactSession sessionAttributes
     sessionCost sessionMachine slidingWindow streamEvents summarize threshold tokenizer tokens uiStream

@@ -26,6 +26,7 @@ import {
   exportSession,
   folderBlobs,
   folderKeys,
+  importMessages,
   importModelMessages,
   importSession,
   importUIMessages,
@@ -359,6 +360,8 @@ const rows: readonly Row[] = [
   // @ts-expect-error -- unknown
   ["options.verified", "verify", () => importSession(log, [], { verified: false })],
   // @ts-expect-error -- unknown
+  ["options.form", "from", () => importMessages(log, [], { as: "i", form: "openai" })],
+  // @ts-expect-error -- unknown
   ["options.id", undefined, () => importModelMessages(log, [], { as: "i", id: "x" })],
   // @ts-expect-error -- unknown
   ["options.id", undefined, () => importUIMessages(log, [], { as: "i", id: "x" })],
@@ -531,6 +534,7 @@ const covered: Readonly<Record<string, string>> = {
   // What is known of a model: an answer.
   MediaLimits: "agent.context.media.picture",
   MessageImportOptions: "options.id",
+  MessagesOptions: "options.form",
   MirrorOptions: "options.onErrors",
   ModelLimits: "agent.context.limits.m.window",
   OfflineModelOptions: "delays",

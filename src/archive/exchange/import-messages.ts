@@ -1,7 +1,7 @@
-/** Imports messages of the AI SDK as a session. Loads the SDK only then: reading a store does not need it. */
+/** Imports messages as sessions. Loads the AI SDK only then: reading a store does not need it. */
 
-import { check, name, optionsOf, time } from "../../validation/index.ts";
-import { TurnlogError, type EventLog, cutShort } from "../../events/index.ts";
+import { check, name, oneOf, optionsOf, time } from "../../validation/index.ts";
+import { parseSessionId, type EventLog } from "../../events/index.ts";
 import {
   droppedOfModelMessages,
   droppedOfUIMessages,
@@ -9,9 +9,13 @@ import {
   type DroppedContent,
 } from "./dropped-content.ts";
 import { appendImported, type Imported } from "./import-append.ts";
+import { notMessages } from "./message-errors.ts";
 import { transcribe, type MessageTranscript } from "./transcribe.ts";
-import { readableError, toStoredError } from "../../shared/index.ts";
+import { readableError } from "../../shared/index.ts";
 import { withPlainData } from "./plain-messages.ts";
+import { conversationOf, withoutRepeats } from "./conversation.ts";
+import { kindOfCalls, loggedCalls } from "./logged-call.ts";
+import { messageKinds, type MessageKind } from "./message-kind.ts";
 import type { ModelMessage, UIMessage } from "ai";
 import { z } from "zod";
 
@@ -19,6 +23,11 @@ export interface MessageImportOptions {
   readonly as: string;
   /** Time of all events in epoch milliseconds, since messages have none. Default: now. */
   readonly time?: number;
+}
+
+interface MessagesOptions extends MessageImportOptions {
+  /** Whose messages they are. Default: by the names that only they use. */
+  readonly from?: MessageKind;
 }
 
 export interface ImportedMessages extends Imported {
@@ -29,6 +38,57 @@ export interface ImportedMessages extends Imported {
 }
 
 const schema = optionsOf<MessageImportOptions>({ time }, { as: name });
+const anySchema = optionsOf<MessagesOptions>({ time, from: oneOf(...messageKinds) }, { as: name });
+
+export async function importMessages(
+  log: EventLog,
+  value: unknown,
+  options: MessagesOptions,
+): Promise<readonly ImportedMessages[]> {
+  check(anySchema, options, "importMessages", { name: "options" });
+  const found = await transcriptsOf(value, options.as, options);
+  const imported: ImportedMessages[] = [];
+  for (const { session, events, ...rest } of found)
+    imported.push({ ...(await appendImported(log, session, events)), ...rest });
+  return imported;
+}
+
+interface NamedTranscript extends MessageTranscript {
+  readonly session: string;
+}
+
+/**
+ * The sessions in a value, named `as`, or `as-1`, `as-2` and so on.
+ * @throws TurnlogError `INVALID_INPUT`
+ */
+export async function transcriptsOf(
+  value: unknown,
+  as: string,
+  { from, time: given }: Omit<MessagesOptions, "as">,
+): Promise<readonly NamedTranscript[]> {
+  const importedAt = given ?? Date.now();
+  const calls = loggedCalls(plainMessages(from ?? "model-messages", value));
+  const kind = from ?? kindOfCalls(calls);
+  const found = [];
+  if (kind === "openai" || kind === "anthropic") {
+    const format =
+      kind === "openai"
+        ? (await import("./openai-messages.ts")).openai
+        : (await import("./anthropic-messages.ts")).anthropic;
+    for (const one of withoutRepeats(calls.map((call) => conversationOf(call, format)))) {
+      const { instructions, dropped, reported } = one;
+      const { events } = transcribe(one.messages, importedAt, { reported });
+      found.push({ events, instructions, dropped });
+    }
+  } else {
+    const read = kind === "ui-messages" ? transcriptOfUIMessages : transcriptOfModelMessages;
+    for (const { messages } of calls) found.push(await read(messages, importedAt));
+  }
+  return found.map((one, index) => ({
+    ...one,
+    session: parseSessionId(found.length === 1 ? as : `${as}-${index + 1}`),
+  }));
+}
 
 export async function importModelMessages(
   log: EventLog,
@@ -57,18 +117,20 @@ export async function transcriptOfModelMessages(
   messages: unknown,
   importedAt: number,
 ): Promise<MessageTranscript> {
-  const parsed = await parsedMessages("model messages", messages);
+  const parsed = await parsedMessages("model-messages", messages);
   return { ...transcribe(parsed, importedAt), dropped: droppedOfModelMessages(parsed) };
 }
 
-/** @param what - The kind of messages, for errors. */
-async function parsedMessages(what: string, messages: unknown): Promise<readonly ModelMessage[]> {
+async function parsedMessages(
+  kind: MessageKind,
+  messages: unknown,
+): Promise<readonly ModelMessage[]> {
   const { modelMessageSchema } = await import("ai");
-  const plain = plainMessages(what, messages);
+  const plain = plainMessages(kind, messages);
   const parsed = z.array(modelMessageSchema).safeParse(plain);
   if (parsed.success) return parsed.data;
   const faults = listed(plain).map((message) => modelMessageSchema.safeParse(message).error);
-  throw notMessages(what, faults, parsed.error);
+  throw notMessages(kind, plain, faults, parsed.error);
 }
 
 /** @throws TurnlogError `INVALID_INPUT` */
@@ -77,7 +139,7 @@ export async function transcriptOfUIMessages(
   importedAt: number,
 ): Promise<MessageTranscript> {
   const { convertToModelMessages, safeValidateUIMessages } = await import("ai");
-  plainMessages("UI messages", messages);
+  plainMessages("ui-messages", messages);
   const valid = await safeValidateUIMessages({ messages });
   if (!valid.success) {
     const faults: unknown[] = [];
@@ -86,25 +148,30 @@ export async function transcriptOfUIMessages(
       // The outer error repeats the whole message.
       faults.push(found.success ? undefined : (found.error.cause ?? found.error));
     }
-    throw notMessages("UI messages", faults.map(withoutIndex), valid.error.cause ?? valid.error);
+    throw notMessages(
+      "ui-messages",
+      messages,
+      faults.map(withoutIndex),
+      valid.error.cause ?? valid.error,
+    );
   }
   let converted: ModelMessage[];
   try {
     converted = await convertToModelMessages(valid.data);
   } catch (error) {
-    throw notMessages("UI messages", [], error);
+    throw notMessages("ui-messages", messages, [], error);
   }
-  const parsed = await parsedMessages("UI messages", converted);
+  const parsed = await parsedMessages("ui-messages", converted);
   const dropped = droppedOfUIMessages(valid.data);
-  return { ...transcribe(parsed, importedAt, keptIds(valid.data)), dropped };
+  return { ...transcribe(parsed, importedAt, { userIds: keptIds(valid.data) }), dropped };
 }
 
 /** @throws TurnlogError `INVALID_INPUT`, even if reading a value throws */
-function plainMessages(what: string, messages: unknown): unknown {
+function plainMessages(kind: MessageKind, messages: unknown): unknown {
   try {
     return withPlainData(messages);
   } catch (error) {
-    throw notMessages(what, [], readableError(error));
+    throw notMessages(kind, undefined, [], readableError(error));
   }
 }
 
@@ -116,75 +183,4 @@ function listed(messages: unknown): readonly unknown[] {
 function withoutIndex(fault: unknown): unknown {
   if (!(fault instanceof z.ZodError)) return fault;
   return new z.ZodError(fault.issues.map((issue) => ({ ...issue, path: issue.path.slice(1) })));
-}
-
-/** @param faults - The error of each message; `whole` is the error of a value that is not a list. */
-function notMessages(what: string, faults: readonly unknown[], whole: unknown): TurnlogError {
-  const why = schemaErrorText(faults) ?? faultWords(whole);
-  const text = `These are not the AI SDK's ${what}: ${why}. Nothing was imported.`;
-  return new TurnlogError("INVALID_INPUT", text, { cause: whole });
-}
-
-// Says why messages do not match their schema: the first wrong message, its field, and how many more. Zod's
-// own text for these unions is thousands of lines. Pure.
-
-type Issue = z.core.$ZodIssue;
-
-/** Most characters of a foreign message, which may quote the whole value. */
-const LONGEST = 300;
-
-/** @param faults - The error of each message; undefined for a valid one. */
-function schemaErrorText(faults: readonly unknown[]): string | undefined {
-  const first = faults.findIndex((fault) => fault !== undefined);
-  if (first === -1) return undefined;
-  const more = faults.filter((fault) => fault !== undefined).length - 1;
-  const rest = more === 0 ? "" : `; ${more} more ${more === 1 ? "does" : "do"} not fit either`;
-  return `message ${first + 1} of ${faults.length}: ${faultWords(faults[first])}${rest}`;
-}
-
-function faultWords(fault: unknown): string {
-  const issue = fault instanceof z.ZodError ? fault.issues[0] : undefined;
-  if (issue !== undefined) return issueWords(issue, []);
-  const text = toStoredError(fault).message;
-  return cutShort(text, LONGEST);
-}
-
-function issueWords(issue: Issue, before: readonly PropertyKey[]): string {
-  const path = [...before, ...issue.path];
-  if (issue.code === "invalid_union") {
-    const meant = issue.errors.filter((issues) => !issues.some(isOtherKind));
-    const inner = meant.toSorted((one, other) => depth(other) - depth(one))[0]?.[0];
-    if (inner !== undefined) return issueWords(inner, path);
-    const kinds = issue.errors.flatMap((issues) => issues.filter(isOtherKind));
-    const [kind] = kinds;
-    if (kind !== undefined) {
-      const known = [...new Set(kinds.flatMap(valuesOf))].map((value) => JSON.stringify(value));
-      return `${place([...path, ...kind.path])}it must be one of ${known.join(", ")}`;
-    }
-  }
-  return place(path) + issue.message;
-}
-
-/** Whether a branch of a union is for values with another `role` or `type`. */
-function isOtherKind(issue: Issue): boolean {
-  const [field, ...below] = issue.path;
-  return (
-    issue.code === "invalid_value" && below.length === 0 && (field === "role" || field === "type")
-  );
-}
-
-function valuesOf(issue: Issue): readonly unknown[] {
-  return issue.code === "invalid_value" ? issue.values : [];
-}
-
-/** How deep a branch matched before it failed: the deepest one is probably the intended one. */
-function depth(issues: readonly Issue[]): number {
-  const [first] = issues;
-  if (first === undefined) return 0;
-  const below = first.code === "invalid_union" ? Math.max(0, ...first.errors.map(depth)) : 0;
-  return first.path.length + below;
-}
-
-function place(path: readonly PropertyKey[]): string {
-  return path.length === 0 ? "" : `${z.core.toDotPath(path)}: `;
 }

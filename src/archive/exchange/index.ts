@@ -1,15 +1,17 @@
-/** Exports and imports stored sessions, fixtures and messages of the AI SDK. */
+/** Exports and imports stored sessions, fixtures and messages. */
 
 export type { DroppedContent } from "./dropped-content.ts";
 export { type CopiedLog, copyLog } from "./copy-log.ts";
 export { copyBlobs, exportSession } from "./export-session.ts";
 export { type FixtureOptions, exportFixture } from "./fixture.ts";
 export {
+  importMessages,
   importModelMessages,
   importUIMessages,
-  transcriptOfModelMessages,
-  transcriptOfUIMessages,
+  transcriptsOf,
 } from "./import-messages.ts";
+export type { MessageTranscript } from "./transcribe.ts";
+export { messageKinds } from "./message-kind.ts";
 export { CheckedFile, readSessionFile } from "./file-reader.ts";
 export { type Imported, appendImported } from "./import-append.ts";
 export { type ImportSessionOptions, importChecked, importSession } from "./import-session.ts";

@@ -6,7 +6,7 @@ import { saysSomething, toStoredContent } from "../../media/index.ts";
 import type { DroppedContent } from "./dropped-content.ts";
 import { fileData, type ReplyPart } from "./plain-messages.ts";
 import { recordCallEnd, recordPart, type CallAnswers } from "./transcribed-reply.ts";
-import { Transcript } from "./transcript.ts";
+import { Transcript, type Reported } from "./transcript.ts";
 
 export interface MessageTranscript {
   readonly events: readonly SessionEvent[];
@@ -26,6 +26,7 @@ interface Reply {
   readonly role: "assistant";
   readonly parts: ReplyPart[];
   readonly results: ToolContent[number][];
+  reported: Reported | undefined;
 }
 
 interface UserMessage {
@@ -36,17 +37,26 @@ interface UserMessage {
 
 type Message = UserMessage | Reply;
 
-/** @param userIds - Of the user messages in order. Default: new ids. @throws TurnlogError `INVALID_INPUT` */
+interface Known {
+  /** The ids of the user messages in order. Default: new ids. */
+  readonly userIds?: readonly (string | undefined)[];
+  /** What providers told about their replies, by the index of the message. */
+  readonly reported?: ReadonlyMap<number, Reported>;
+}
+
+/** @throws TurnlogError `INVALID_INPUT` */
 export function transcribe(
   messages: readonly ModelMessage[],
   time: number,
-  userIds: readonly (string | undefined)[] = [],
+  { userIds = [], reported = new Map() }: Known = {},
 ): Transcribed {
-  const ordered = inOrder(messages, userIds);
+  const ordered = inOrder(messages, userIds, reported);
   const calls = ordered.flatMap((one) => (one.role === "assistant" ? ownCalls(one) : []));
   const tools = [...new Set(calls.map(({ toolName }) => toolName))];
-  const transcript = new Transcript(time, tools, userIds);
-  for (const message of ordered) {
+  const times = timesOf(ordered);
+  const transcript = new Transcript(times[0] ?? time, tools, userIds);
+  for (const [index, message] of ordered.entries()) {
+    transcript.moveOn(times[index] ?? 0);
     if (message.role === "user") {
       transcript.userMessage(message.content, message.id);
       continue;
@@ -61,14 +71,25 @@ export function transcribe(
   return { events: transcript.events, instructions: instructions.join("\n\n") };
 }
 
+/** Of each message, the time of the next reply whose time is known. */
+function timesOf(messages: readonly Message[]): readonly (number | undefined)[] {
+  let next: number | undefined;
+  const times = messages.toReversed().map((message) => {
+    next = (message.role === "assistant" ? message.reported?.time : undefined) ?? next;
+    return next;
+  });
+  return times.toReversed();
+}
+
 /** Moves results to the reply that made their calls, as a prompt needs them, also across a user message. */
 function inOrder(
   messages: readonly ModelMessage[],
   userIds: readonly (string | undefined)[],
+  reported: ReadonlyMap<number, Reported>,
 ): readonly Message[] {
   const ordered: Message[] = [];
   let users = 0;
-  for (const message of messages) {
+  for (const [index, message] of messages.entries()) {
     const last = ordered.at(-1);
     switch (message.role) {
       case "system":
@@ -83,8 +104,11 @@ function inOrder(
         const { content } = message;
         const parts: ReplyPart[] =
           typeof content === "string" ? [{ type: "text", text: content }] : content;
-        if (last?.role === "assistant" && last.results.length === 0) last.parts.push(...parts);
-        else ordered.push({ role: "assistant", parts: [...parts], results: [] });
+        const known = reported.get(index);
+        if (last?.role === "assistant" && last.results.length === 0) {
+          last.parts.push(...parts);
+          last.reported = known ?? last.reported;
+        } else ordered.push({ role: "assistant", parts: [...parts], results: [], reported: known });
         break;
       }
       case "tool":
@@ -138,10 +162,14 @@ function recordReply(transcript: Transcript, reply: Reply): void {
   const twice = ids.find((id, index) => ids.indexOf(id) !== index || provided.includes(id));
   if (twice !== undefined) throw invalid(`call ${twice} occurs twice in one reply`);
   const answers = answersOf(reply, ids);
-  transcript.reply(() => {
-    for (const [index, part] of reply.parts.entries())
-      recordPart(transcript, part, `part-${index}`);
-  }, calls.length > 0);
+  transcript.reply(
+    () => {
+      for (const [index, part] of reply.parts.entries())
+        recordPart(transcript, part, `part-${index}`);
+    },
+    calls.length > 0,
+    reply.reported,
+  );
   for (const call of calls) recordCallEnd(transcript, call, answers);
 }
 

@@ -4,7 +4,14 @@
  */
 
 import { estimateContext, estimateSpent } from "../../context/index.ts";
-import type { EventBody, SessionEvent, StoredUserContent } from "../../events/index.ts";
+import type {
+  EventBody,
+  ModelName,
+  ResponseMetadata,
+  SessionEvent,
+  StoredUserContent,
+  TokenUsage,
+} from "../../events/index.ts";
 import { promptDigest, promptMessages } from "../../projections/index.ts";
 import { foldSession, initialSessionState, type SessionState } from "../../state/index.ts";
 
@@ -14,14 +21,25 @@ const AGENT = { digest: "imported", model: { provider: "imported", modelId: "unk
 /** The step limit of the turns is unknown: more than any turn has. */
 const NO_LIMIT = 1_000_000;
 
+/** What a provider told about a response. */
+export interface Reported {
+  readonly model?: ModelName;
+  readonly usage?: TokenUsage;
+  /** Epoch milliseconds. */
+  readonly time?: number;
+  readonly response: ResponseMetadata;
+}
+
+const unreported: Reported = { response: {} };
+
 export class Transcript {
-  readonly #time: number;
+  #time: number;
   readonly #events: SessionEvent[] = [];
   readonly #usedIds: ReadonlySet<string | undefined>;
   #state: SessionState = initialSessionState;
   #messages = 0;
 
-  /** `time`: of all events, epoch milliseconds. `usedIds`: ids that user messages have already. */
+  /** `time`: of the events, epoch milliseconds. `usedIds`: ids that user messages have already. */
   constructor(
     time: number,
     tools: readonly string[],
@@ -34,6 +52,11 @@ export class Transcript {
 
   get events(): readonly SessionEvent[] {
     return this.#events;
+  }
+
+  /** The time of the events from here on, which never goes back. */
+  moveOn(time: number): void {
+    this.#time = Math.max(this.#time, time);
   }
 
   get step(): number {
@@ -72,12 +95,13 @@ export class Transcript {
     return this.#state.machine.matches({ streaming: "boundary" });
   }
 
-  reply(parts: () => void, hasCalls: boolean): void {
+  reply(parts: () => void, hasCalls: boolean, reported: Reported = unreported): void {
+    const { model = AGENT.model, response } = reported;
     const { history, view, machine, usage, calibration } = this.#state;
     const { turn, step } = machine.context;
     const messages = promptMessages(history, view);
     const { recorded: estimate } = estimateContext({
-      model: AGENT.model,
+      model,
       // The instructions and tools of the agent are unknown.
       instructions: "",
       tools: "",
@@ -93,7 +117,7 @@ export class Transcript {
         turn,
         step: step + 1,
         attempt: 1,
-        model: AGENT.model,
+        model,
         promptDigest: promptDigest(AGENT.digest, messages),
         estimate,
       },
@@ -104,8 +128,8 @@ export class Transcript {
       data: {
         step: step + 1,
         finishReason: hasCalls ? "tool-calls" : "stop",
-        usage: estimateSpent(this.#state.usage, this.#state.history),
-        response: {},
+        usage: reported.usage ?? estimateSpent(this.#state.usage, this.#state.history),
+        response,
       },
     });
   }

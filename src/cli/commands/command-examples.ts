@@ -74,7 +74,8 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
   ],
   import: [
     "turnlog import talk.jsonl",
-    "turnlog import messages.json --from ui-messages --as talk",
+    "turnlog import messages.json --as talk",
+    ["turnlog import calls.jsonl --from openai --as support", "as support-1, support-2 …"],
   ],
   delete: [
     "turnlog delete <id>",

@@ -177,11 +177,14 @@ export const exportOptions = [
 export const importOptions = [
   option(
     "--from <kind>",
-    "the content of the file: a session, or messages of the AI SDK",
-    ["session", "model-messages", "ui-messages"],
-    "session",
+    "what the file has: a session, or messages of the AI SDK, OpenAI or Anthropic (auto: as it looks)",
+    ["auto", "session", "model-messages", "ui-messages", "openai", "anthropic"],
+    "auto",
   ),
-  option("--as <id>", "the session's id (default: its own id; messages need one)"),
+  option(
+    "--as <id>",
+    "the session's id (default: its own id; messages need one, and several talks get <id>-1, <id>-2 …)",
+  ),
   option("--no-verify", "import even if it breaks a law or its media are missing"),
   option("--blobs <folder>", "the folder with media that are not in the file"),
 ] as const;

@@ -1,9 +1,9 @@
-/** `turnlog import`: brings a session from a file into the store, completely or not at all. */
+/** `turnlog import`: brings sessions from a file into the store, each completely or not at all. */
 
 import { resolve } from "node:path";
 import { z } from "zod";
 import { problemError } from "../../client/index.ts";
-import { parseSessionId, TurnlogError, type EventLog } from "../../events/index.ts";
+import { TurnlogError, type EventLog } from "../../events/index.ts";
 import { folderBlobs } from "../../store/blobs/index.ts";
 import { openMemoryLog } from "../../store/leveldb/index.ts";
 import {
@@ -11,10 +11,10 @@ import {
   CheckedFile,
   exportSession,
   importChecked,
-  transcriptOfModelMessages,
-  transcriptOfUIMessages,
+  transcriptsOf,
   type DroppedContent,
   type Imported,
+  type MessageTranscript,
 } from "../../archive/exchange/index.ts";
 import type { StoreOwner } from "../owner/store-owner.ts";
 import { openSessions, ownerOf } from "../settings/store-folder.ts";
@@ -30,47 +30,67 @@ import type { importOptions } from "./command-options.ts";
 type Options = Given<typeof importOptions>;
 
 /** Opens or creates the store after the file has been checked. */
-export async function importFrom(
-  file: string,
-  options: Options,
-  { data, progress }: Output,
-): Promise<void> {
+export async function importFrom(file: string, options: Options, output: Output): Promise<void> {
   const source = readSource(file);
   await using found = await read(source, options);
-  const { session, bring, lines, instructions, dropped } = found;
   const owner = options.takeOver ? undefined : await ownerOf(options);
-  const imported =
-    owner === undefined
-      ? await bringHere(bring, options)
-      : await bringThere(owner, session, lines, options);
-  if (options.json) {
-    const isOfMessages = options.from !== "session";
-    return await writeLine(data, jsonText(isOfMessages ? { ...imported, dropped } : imported));
+  const done: (Found & Imported)[] = [];
+  try {
+    if (owner === undefined) {
+      await using log = await openSessions(options, { readOnly: false, creates: true });
+      for (const one of found.sessions) done.push({ ...one, ...(await one.bring(log)) });
+    } else {
+      for (const one of found.sessions)
+        done.push({ ...one, ...(await bringThere(owner, one, options)) });
+    }
+  } finally {
+    await tell(done, options, output);
   }
-  const size = amount(imported.events, "event");
-  await writeLine(progress, `Imported session ${session} with ${size}.`);
+}
+
+/** Says what is in the store now, also if a later session of the file could not be brought there. */
+async function tell(
+  done: readonly (Found & Imported)[],
+  { json }: Options,
+  { data, progress }: Output,
+): Promise<void> {
+  const [first] = done;
+  const last = done.at(-1);
+  if (first === undefined || last === undefined) return;
+  if (json) {
+    for (const { session, events, messages } of done)
+      await writeLine(data, jsonText({ session, events, ...messages }));
+    return;
+  }
+  const size = amount(
+    done.reduce((sum, { events }) => sum + events, 0),
+    "event",
+  );
+  const what =
+    first === last
+      ? `session ${first.session}`
+      : `${amount(done.length, "session")}, ${first.session} to ${last.session},`;
+  await writeLine(progress, `Imported ${what} with ${size}.`);
+  const dropped = done.flatMap(({ messages }) => messages?.dropped ?? []);
   if (dropped.length > 0) {
     await writeLine(
       progress,
       `Left out, because a session cannot hold it: ${visibleText(counted(dropped))}.`,
     );
   }
-  if (instructions === "") return;
-  const what =
-    "System messages are not part of a session; put their text into its agent's instructions:";
-  await writeLine(progress, `${what}\n${visibleText(instructions)}`);
-}
-
-async function bringHere(bring: Read["bring"], options: Options): Promise<Imported> {
-  await using log = await openSessions(options, { readOnly: false, creates: true });
-  return await bring(log);
+  const prompts = new Set(done.flatMap(({ messages }) => messages?.instructions || []));
+  const [prompt] = prompts;
+  if (prompt === undefined) return;
+  const why =
+    "System messages are not part of a session; put their text into its agent's instructions";
+  const which = prompts.size === 1 ? "" : ` (the first of ${prompts.size}; --json has all)`;
+  await writeLine(progress, `${why}${which}:\n${visibleText(prompt)}`);
 }
 
 /** Brings the session into a store that another process has open. */
 async function bringThere(
   { name, fetch }: StoreOwner,
-  session: string,
-  lines: Read["lines"],
+  { session, lines }: Found,
   { verify, blobs }: Options,
 ): Promise<Imported> {
   if (!verify || blobs !== undefined) {
@@ -92,13 +112,17 @@ async function bringThere(
 
 const importedSchema: z.ZodType<Imported> = z.object({ session: z.string(), events: z.int() });
 
-interface Read extends AsyncDisposable {
+interface Found {
   readonly session: string;
   readonly bring: (log: EventLog) => Promise<Imported>;
   /** The session as a file, for a store that another process has open. */
   readonly lines: () => AsyncIterable<string>;
-  readonly instructions: string;
-  readonly dropped: readonly DroppedContent[];
+  /** Absent for the file of a session. */
+  readonly messages?: Pick<MessageTranscript, "instructions" | "dropped">;
+}
+
+interface Read extends AsyncDisposable {
+  readonly sessions: readonly Found[];
 }
 
 /** `3 × metadata, 1 × data-weather` */
@@ -109,50 +133,78 @@ function counted(dropped: readonly DroppedContent[]): string {
 }
 
 async function read(
-  { name, lines }: ReadSource,
+  { name, lines: given }: ReadSource,
   { as, verify, from, blobs }: Options,
 ): Promise<Read> {
-  if (from === "session") {
+  const { first, lines } = await begun(given);
+  if (from === "session" || (from === "auto" && HEADER.test(first))) {
     const file = await CheckedFile.of(lines, as === undefined ? { verify } : { as, verify });
     const blobsFrom = blobs === undefined ? {} : { blobsFrom: folderBlobs(resolve(blobs)) };
-    return {
+    const session: Found = {
       session: file.found.session,
       bring: async (log) => await importChecked(log, file, { verify, ...blobsFrom }),
       lines: () => file.lines(),
-      instructions: "",
-      dropped: [],
-      [Symbol.asyncDispose]: async () => await file[Symbol.asyncDispose](),
     };
+    return { sessions: [session], [Symbol.asyncDispose]: () => file[Symbol.asyncDispose]() };
   }
-  if (as === undefined) throw new UsageError("Messages have no session name: give one with --as.");
+  const value = parseJson(await Array.fromAsync(lines), name);
   if (blobs !== undefined || !verify) {
     throw new UsageError(
       `${blobs === undefined ? "--no-verify" : "--blobs"} is for sessions: messages are imported as they are, media and all.`,
     );
   }
-  const messages = parseJson((await Array.fromAsync(lines)).join("\n"), name);
-  const transcript =
-    from === "ui-messages"
-      ? await transcriptOfUIMessages(messages, Date.now())
-      : await transcriptOfModelMessages(messages, Date.now());
-  const session = parseSessionId(as);
-  const { events, ...rest } = transcript;
-  const bring: Read["bring"] = (log) => appendImported(log, session, events);
-  const again: Read["lines"] = async function* () {
-    await using memory = await openMemoryLog();
-    await bring(memory);
-    yield* exportSession(memory, session);
-  };
-  return { session, bring, lines: again, ...rest, [Symbol.asyncDispose]: async () => {} };
+  const found = await transcriptsOf(value, as ?? "unnamed", from === "auto" ? {} : { from });
+  if (as === undefined) throw new UsageError("Messages have no session name: give one with --as.");
+  const sessions = found.map(({ session, events, ...messages }): Found => {
+    const bring: Found["bring"] = (log) => appendImported(log, session, events);
+    const lines: Found["lines"] = async function* () {
+      await using memory = await openMemoryLog();
+      await bring(memory);
+      yield* exportSession(memory, session);
+    };
+    return { session, bring, lines, messages };
+  });
+  return { sessions, [Symbol.asyncDispose]: async () => {} };
 }
 
-function parseJson(text: string, name: string): unknown {
+/** The first line, and all lines. */
+async function begun(
+  given: AsyncIterable<string>,
+): Promise<{ readonly first: string; readonly lines: AsyncIterable<string> }> {
+  const rest = given[Symbol.asyncIterator]();
+  const start = await rest.next();
+  const lines = async function* (): AsyncGenerator<string> {
+    if (start.done === true) return;
+    yield start.value;
+    yield* { [Symbol.asyncIterator]: () => rest };
+  };
+  return { first: start.done === true ? "" : start.value, lines: lines() };
+}
+
+/** Another text has these quotes with a backslash. */
+const HEADER = /"turnlog"\s*:\s*"session"/;
+
+/** One value, or one in each line. */
+function parseJson(lines: readonly string[], name: string): unknown {
+  const places = lines.flatMap((line, index) => (line.trim() === "" ? [] : [index]));
+  const [first = 0] = places;
+  const parse = (text: string, what: string): unknown => {
+    try {
+      return JSON.parse(text);
+    } catch (cause) {
+      throw new TurnlogError("INVALID_INPUT", `${what} is not JSON: ${String(cause)}`, { cause });
+    }
+  };
+  if (places.length < 2 || !isJson(lines[first] ?? "")) return parse(lines.join("\n"), name);
+  return places.map((at) => parse(lines[at] ?? "", `Line ${at + 1} of ${name}`));
+}
+
+function isJson(text: string): boolean {
   try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw new TurnlogError("INVALID_INPUT", `${name} is not JSON: ${String(error)}`, {
-      cause: error,
-    });
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
   }
 }
 
