@@ -169,7 +169,7 @@ export {
   type MessageAbout,
 } from "./catalogue/message-events.ts";
 export { allReadableEvents, readableEvents } from "./checks/readable-events.ts";
-export { replayableEvents, renumbered, unchained } from "./checks/renumbered.ts";
+export { movedPositions, replayableEvents, renumbered, unchained } from "./checks/renumbered.ts";
 export { likenessSchema, type TextLikeness } from "./catalogue/prompt-events.ts";
 export {
   type AgentDescription,

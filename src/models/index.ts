@@ -7,10 +7,18 @@ export {
   type ReplayPace,
   atOnce,
   recordedPace,
+  providerParts,
   recordedError,
   replayModel,
 } from "./replay-model.ts";
-export { isStop, isTimeUp, isReported, replayedUsage } from "./replayed-parts.ts";
+export {
+  type RecordedCall,
+  isReported,
+  isStop,
+  isTimeUp,
+  recordedCalls,
+  replayedUsage,
+} from "./replayed-parts.ts";
 export {
   type Script,
   type ScriptedModel,

@@ -78,6 +78,19 @@ export function replayModel(
   };
 }
 
+/** The parts that the provider sent in a call, but its end. */
+export function* providerParts({ parts }: RecordedCall): Generator<LanguageModelV4StreamPart> {
+  const inputs = writtenInputs(parts);
+  for (const event of parts) {
+    const isTold = toldParts.has(event.type);
+    if (event.type === "part.error") yield { type: "error", error: undefined };
+    const part = isTold ? replayedPart(event, inputs) : undefined;
+    if (part !== undefined) yield part;
+  }
+}
+
+const toldParts = new Set(["part.text-delta", "part.reasoning-delta", "part.tool-call"]);
+
 async function* partsOf(
   call: RecordedCall,
   pace: ReplayPace,

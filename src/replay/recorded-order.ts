@@ -12,17 +12,85 @@ export class RecordedOrder implements ReplayPace {
   /** Positions of events that happened before an earlier one. */
   readonly #ahead = new Set<number>();
   #stopped = false;
-  #waiting: { readonly isDue: () => boolean; readonly resume: () => void }[] = [];
+  #waiting: {
+    readonly position: number;
+    readonly isDue: () => boolean;
+    readonly resume: () => void;
+  }[] = [];
   #changed = Promise.withResolvers<void>();
   readonly #ended = Promise.withResolvers<void>();
   readonly #time: ReplayPace;
   readonly #events: readonly SessionEvent[];
   #held = 0;
+  readonly #outside: ReadonlySet<number>;
+  readonly #parted = Promise.withResolvers<void>();
+  #hasParted = false;
+  /** What was recorded up to here is past for a session that goes its own way. */
+  #past = 0;
+  /** Called when the place moved without an event. */
+  onPassed: () => void = () => {};
 
-  /** @param events - All that were recorded. */
-  constructor(events: readonly SessionEvent[], time: ReplayPace = atOnce) {
+  /**
+   * @param events - All that were recorded.
+   * @param outside - The positions of what came from outside.
+   */
+  constructor(
+    events: readonly SessionEvent[],
+    outside: ReadonlySet<number> = new Set(),
+    time: ReplayPace = atOnce,
+  ) {
     this.#events = events;
+    this.#outside = outside;
     this.#time = time;
+  }
+
+  /** Whether the session has repeated the recording so far. */
+  get agrees(): boolean {
+    return !this.#hasParted;
+  }
+
+  /** Resolves when the session goes its own way. */
+  get parted(): Promise<void> {
+    return this.#parted.promise;
+  }
+
+  /** From here on, only what comes from outside keeps its place: an answer does not wait for other events. */
+  part(): void {
+    if (this.#hasParted) return;
+    this.#hasParted = true;
+    this.#parted.resolve();
+    const wanted = this.#waiting.map(({ position }) => position - 1);
+    this.pass(Math.max(this.#position, ...wanted));
+  }
+
+  /** Counts everything up to a position as past, but for what comes from outside, which must happen first. */
+  pass(position: number): void {
+    this.#past = Math.max(this.#past, position);
+    const before = this.#position;
+    this.#skip();
+    this.advance(this.#position);
+    if (this.#position > before) this.onPassed();
+  }
+
+  #skip(): void {
+    let next = this.#position + 1;
+    while (
+      this.#ahead.delete(next) ||
+      (this.#hasParted && next <= this.#past && !this.#outside.has(next))
+    )
+      next += 1;
+    this.#position = next - 1;
+  }
+
+  /** Keeps the replay from ending for want of events while something that takes real time goes on. */
+  async during<Value>(work: PromiseLike<Value>): Promise<Value> {
+    this.#held += 1;
+    try {
+      return await work;
+    } finally {
+      this.#held -= 1;
+      this.#notify();
+    }
   }
 
   get position(): number {
@@ -45,12 +113,7 @@ export class RecordedOrder implements ReplayPace {
   }
 
   async #moment(position: number): Promise<void> {
-    this.#held += 1;
-    try {
-      await Promise.race([this.#time.due(position), this.#ended.promise]);
-    } finally {
-      this.#held -= 1;
-    }
+    await this.during(Promise.race([this.#time.due(position), this.#ended.promise]));
   }
 
   async #inTime(position: number, callId: string | undefined): Promise<void> {
@@ -60,9 +123,10 @@ export class RecordedOrder implements ReplayPace {
   }
 
   #inOrder(position: number, callId: string | undefined): Promise<void> {
+    if (this.#hasParted && !this.#stopped) this.pass(beginOf(position, this.#events) - 1);
     const isDue = (): boolean => this.#isDue(position, callId);
     if (isDue() && !this.#stopped) return Promise.resolve();
-    return new Promise((resume) => this.#waiting.push({ isDue, resume }));
+    return new Promise((resume) => this.#waiting.push({ position, isDue, resume }));
   }
 
   #isDue(position: number, callId: string | undefined): boolean {
@@ -76,12 +140,22 @@ export class RecordedOrder implements ReplayPace {
     return true;
   }
 
+  /** Where an event was recorded: next, or behind events whose order means nothing. Undefined: nowhere there. */
+  placeOf(event: NewEvent): number | undefined {
+    for (let position = this.#position + 1; ; position += 1) {
+      const recorded = this.#events[position - 1];
+      if (recorded === undefined) return undefined;
+      if (this.#ahead.has(position)) continue;
+      if (recorded.type === event.type && callOf(recorded) === callOf(event)) return position;
+      if (!isParallel(recorded, event)) return undefined;
+    }
+  }
+
   /** The recorded event at a position has happened. */
   happened(position: number): void {
-    this.#ahead.add(position);
-    let last = this.#position;
-    while (this.#ahead.delete(last + 1)) last += 1;
-    this.advance(last);
+    if (position > this.#position) this.#ahead.add(position);
+    this.#skip();
+    this.advance(this.#position);
   }
 
   hasHappened(position: number): boolean {
@@ -127,12 +201,12 @@ export class RecordedOrder implements ReplayPace {
 // Which events have no order: those of calls that run in parallel. Pure.
 
 /** A call, or a blob of its result. */
-export function callOf({ data }: NewEvent): unknown {
+function callOf({ data }: NewEvent): unknown {
   return "callId" in data ? data["callId"] : "sha256" in data ? data["sha256"] : undefined;
 }
 
 /** Whether the order of two events means nothing: they are of two calls. */
-export function isParallel(skipped: NewEvent, event: NewEvent): boolean {
+function isParallel(skipped: NewEvent, event: NewEvent): boolean {
   return isOfCall(event) && isOfOther(skipped, callOf(event));
 }
 

@@ -13,11 +13,15 @@ import type { RecordedOrder } from "./recorded-order.ts";
 
 /** The agent with conditions that are met where the log says so. Recorded inputs are not refined again. */
 export function withRecordedStops(
-  { experimental_refineToolInput: _, ...given }: Agent,
+  { experimental_refineToolInput: refine, ...rest }: Agent,
   events: readonly SessionEvent[],
   order: RecordedOrder,
+  live: ReadonlySet<string>,
 ): Agent {
+  const refines = refine !== undefined && live.has("refineToolInput");
+  const given = refines ? { ...rest, experimental_refineToolInput: refine } : rest;
   const agent = withRecordedRefusals(given, events);
+  if (live.has("stopWhen")) return agent;
   if (agent.stopWhen === undefined) return withRecordedLimit(agent, events, order.position);
   const stopWhen = [agent.stopWhen].flat().map((_, index) => async () => {
     const answer = boundaryEnd(events, order.position);

@@ -7,12 +7,10 @@ import {
   byId,
   type AgentDescription,
   TurnlogError,
-  type NewEvent,
 } from "../events/index.ts";
 import { z } from "zod";
 import { nextDigest, type StandingChange } from "../projections/index.ts";
 import { foldSession, initialSessionState } from "../state/index.ts";
-import { callOf, isParallel, type RecordedOrder } from "./recorded-order.ts";
 
 /** The first event that differs. One side is absent if only the other continued. */
 export interface ReplayDifference {
@@ -323,91 +321,5 @@ export class AllowedDifferences {
       (may("instructions") || one.instructions === other.instructions) &&
       (may("tool-descriptions") || isDeepStrictEqual(one.tools, other.tools))
     );
-  }
-}
-
-// Compares each event of a replay with the recorded one, and keeps the first difference.
-
-export interface ReplayComparisonOptions {
-  readonly events: readonly SessionEvent[];
-  /** Positions of steps whose prompts cannot be compared. */
-  readonly lostPrompts: ReadonlySet<number>;
-  readonly allow: readonly AllowedDifference[];
-  /** Called for each event that happened as it was recorded. */
-  readonly onEvent: (event: SessionEvent) => void;
-}
-
-export class ReplayComparison {
-  readonly #options: ReplayComparisonOptions;
-  /** Stopped at the first difference. */
-  readonly #order: RecordedOrder;
-  readonly #allowed: AllowedDifferences;
-  /** All names of the session that the log shows. */
-  readonly #names = new Set<string>();
-  #difference: ReplayDifference | undefined;
-
-  constructor(options: ReplayComparisonOptions, order: RecordedOrder) {
-    this.#options = options;
-    this.#order = order;
-    this.#allowed = new AllowedDifferences(options.allow);
-  }
-
-  get difference(): ReplayDifference | undefined {
-    return this.#difference;
-  }
-
-  addName(name: string): void {
-    this.#names.add(name);
-  }
-
-  /** Takes over events that the replay itself copies from the recording. */
-  copied(events: readonly SessionEvent[]): void {
-    for (const event of events) this.#allowed.happened(event);
-  }
-
-  /** Compares an event that happens with the recorded one, and gives it the recorded time. */
-  happened(event: NewEvent): NewEvent {
-    const position = this.#placeOf(event);
-    const recorded = this.#options.events[position - 1];
-    // Only the position is still missing.
-    const made = { ...event, position } as SessionEvent;
-    const named = withEffect(made, recorded, this.#names);
-    const compared = this.#allowed.without(named, recorded);
-    const replayed = this.#options.lostPrompts.has(position)
-      ? withPrompt(compared, recorded)
-      : compared;
-    if (recorded === undefined || !isSameEvent(recorded, replayed)) {
-      this.#differ({ position, recorded, replayed });
-      return event;
-    }
-    this.#allowed.happened(recorded);
-    this.#options.onEvent(recorded);
-    this.#order.happened(position);
-    return { ...event, ...(named === made ? {} : named), time: recorded.time };
-  }
-
-  /** Where an event was recorded: next, or behind events whose order means nothing. */
-  #placeOf(event: NewEvent): number {
-    const { events } = this.#options;
-    const next = this.#order.position + 1;
-    for (let position = next; ; position += 1) {
-      const recorded = events[position - 1];
-      if (recorded === undefined) return next;
-      if (this.#order.hasHappened(position)) continue;
-      if (recorded.type === event.type && callOf(recorded) === callOf(event)) return position;
-      if (!isParallel(recorded, event)) return next;
-    }
-  }
-
-  /** The recorded event does not happen: nothing follows any more, or the session refuses its command. */
-  missing(position: number): void {
-    if (this.#order.hasHappened(position)) return;
-    const recorded = this.#options.events[position - 1];
-    this.#differ({ position, recorded, replayed: undefined });
-  }
-
-  #differ(difference: ReplayDifference): void {
-    this.#difference ??= difference;
-    this.#order.stop();
   }
 }

@@ -1,32 +1,24 @@
 /**
- * One process of a replayed session: a runtime whose model, tools and waits answer from the recording. Its
- * log drops what the process did after its recorded death.
+ * One process of a recorded session that runs again: a runtime whose agent and waits are those of its lane. Its log
+ * drops what the process did after its recorded death.
  */
 
-import { memoryBlobs } from "../store/blobs/index.ts";
 import { type EventLog, type NewEvent, type SessionEvent, defined } from "../events/index.ts";
 import { createRuntime, type Session, withKnownTools } from "../runtime/index.ts";
-import { type Agent, nameOf } from "../agent/index.ts";
+import type { Agent } from "../agent/index.ts";
+import type { BlobStore } from "../events/index.ts";
 import type { Timer } from "../shared/index.ts";
-import { replayModel } from "../models/index.ts";
-import { isGone, recordedBlobs, isNextBelieved, waitEnd } from "./recorded-endings.ts";
+import { isGone, recordedBlobs } from "./recorded-endings.ts";
 import { recordedAppEvents } from "./replay-command.ts";
-import {
-  recordedLimit,
-  recordedPreparations,
-  recordedTexts,
-  withRecordedStops,
-} from "./replay-boundaries.ts";
-import type { ReplayComparison } from "./replay-difference.ts";
+import type { StageLane } from "./stage-lane.ts";
 import type { RecordedOrder } from "./recorded-order.ts";
-import { replayedContext } from "./replay-summaries.ts";
-import { watchedTools } from "./replay-tools.ts";
 
 export interface ReplayProcessOptions {
   readonly log: EventLog;
   readonly events: readonly SessionEvent[];
   readonly order: RecordedOrder;
-  readonly comparison: ReplayComparison;
+  readonly lane: StageLane;
+  readonly blobs: BlobStore;
   /** Repeats what came from outside at this place of the recording. */
   readonly given: () => void;
 }
@@ -51,29 +43,27 @@ export class ReplayProcess {
 
   /** @param agent - With the tools that MCP servers offered. `agentName`: its name among several agents. */
   async open(session: string, agent: Agent, agentName: string | undefined): Promise<Session> {
-    const { events, order } = this.#options;
+    const { events, lane, blobs } = this.#options;
     const opening = this.#opening;
-    const replayed = this.#replayed(agent);
-    const preparations = recordedPreparations(replayed, events, order);
+    const run = lane.equip(withKnownTools(agent), opening, (start) => {
+      this.#run(start).resolve();
+    });
     const recovery = [opening, events[opening.position]].find(
       (one) => one?.type === "session.recovered",
     );
     const { metadata, parent } = opening.type === "session.created" ? opening.data : {};
     const runtime = await createRuntime({
       log: this.#ownLog(),
-      blobs: { store: memoryBlobs(), recorded: recordedBlobs(events) },
-      ...(agentName === undefined ? { agent: replayed } : { agents: { [agentName]: replayed } }),
+      blobs: { store: blobs, recorded: recordedBlobs(events) },
+      ...(agentName === undefined ? { agent: run } : { agents: { [agentName]: run } }),
       events: recordedAppEvents(events),
       recovery: recovery?.type === "session.recovered" ? recovery.data.policy : "stop",
       maxRecoveries: Number.POSITIVE_INFINITY,
       testing: {
-        clock: () => events[Math.min(order.position, events.length - 1)]?.time ?? 0,
+        ...lane.testing(run),
+        ...defined({ recordedParent: parent }),
         timer: this.#timer,
         random: () => 0,
-        recordedLimit: (position) => recordedLimit(events, position),
-        recordedTexts: (position) => recordedTexts(events, position),
-        ...defined({ recordedPreparation: preparations, recordedParent: parent }),
-        believesBill: () => isNextBelieved(events, order.position),
         isReplay: true,
       },
     });
@@ -102,50 +92,29 @@ export class ReplayProcess {
     return run;
   }
 
-  /** The agent, answering from the recording. */
-  #replayed(given: Agent): Agent {
-    const { events, order } = this.#options;
-    const agent = withRecordedStops(withKnownTools(given), events, order);
-    const rest = events.slice(this.#opening.position - 1);
-    return {
-      ...agent,
-      model: { ...replayModel(rest, order), ...nameOf(agent.model) },
-      context: replayedContext(agent, rest, order, () => order.position),
-      ...(agent.tools && {
-        tools: watchedTools(rest, agent.tools, order, ({ started }) => {
-          this.#run(started.position).resolve();
-        }),
-      }),
-    };
-  }
-
-  /** Waits end where they ended in the recording, without waiting. */
-  readonly #timer: Timer = (_, due, wait) => {
-    const { events, order } = this.#options;
+  readonly #timer: Timer = (milliseconds, due, wait) => {
     let isWaiting = true;
     const end = (): void => {
       if (isWaiting && this.#isLive) due();
     };
     if (wait.kind === "turn") this.#clocks.add(end);
-    else {
-      const position = waitEnd(events, order.position, wait);
-      if (position !== undefined) void order.due(position).then(end);
-    }
+    const own = wait.kind === "turn" ? undefined : this.#options.lane.wait(milliseconds, end, wait);
     return {
       [Symbol.dispose]: () => {
         isWaiting = false;
         this.#clocks.delete(end);
+        own?.[Symbol.dispose]();
       },
     };
   };
 
   /** The log as this process sees it. */
   #ownLog(): EventLog {
-    const { log, comparison, given } = this.#options;
+    const { log, lane, given } = this.#options;
     return wrapLog(log, {
       append: async (session, expected, events) => {
         const written = this.#isLive ? this.#beforeDeath(events) : [];
-        if (comparison.difference !== undefined || written.length === 0) return await never();
+        if (lane.isOver || written.length === 0) return await never();
         const appended = log.append(session, expected, written);
         this.#lastAppend = appended;
         // What comes from outside comes before the session hears of its events, and goes on.
@@ -159,16 +128,16 @@ export class ReplayProcess {
 
   /** The events of an append that came before the next process opened the session, or before the fork. */
   #beforeDeath(events: readonly NewEvent[]): readonly NewEvent[] {
-    const { order, comparison, events: recorded } = this.#options;
+    const { order, lane, events: recorded } = this.#options;
     const opened = this.#opening.position;
     const written: NewEvent[] = [];
     for (const event of events) {
-      if (isGone(order.position + 1, opened, recorded)) {
+      if (order.agrees && isGone(order.position + 1, opened, recorded)) {
         this.#isLive = false;
         break;
       }
-      written.push(comparison.happened(event));
-      if (comparison.difference !== undefined) break;
+      written.push(lane.happened(event));
+      if (lane.isOver) break;
     }
     return written;
   }

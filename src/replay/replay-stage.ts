@@ -7,6 +7,7 @@ import { setImmediate } from "node:timers/promises";
 import {
   isCallEnd,
   type AgentDescription,
+  type BlobStore,
   type EventLog,
   type SessionEvent,
 } from "../events/index.ts";
@@ -14,24 +15,24 @@ import { RecordedOutputs } from "./recorded-outputs.ts";
 import type { Session } from "../runtime/index.ts";
 import type { Agent } from "../agent/index.ts";
 import { withRecordedOffer } from "../mcp/index.ts";
-import { isStop, isTimeUp, type ReplayPace } from "../models/index.ts";
+import { isStop, isTimeUp } from "../models/index.ts";
 import { beginOf, isOpening, sessionName } from "./recorded-endings.ts";
 import { isCommand, repeatCommand } from "./replay-command.ts";
-import {
-  ReplayComparison,
-  type ReplayComparisonOptions,
-  type ReplayDifference,
-} from "./replay-difference.ts";
-import { RecordedOrder } from "./recorded-order.ts";
+import type { RecordedOrder } from "./recorded-order.ts";
+import type { StageLane } from "./stage-lane.ts";
 import { ReplayProcess } from "./replay-process.ts";
 import { isRun, recordedRuns } from "./replay-tools.ts";
 import { recordedCompactions, recordedStrategy } from "./replay-summaries.ts";
 
-export interface ReplayStageOptions extends ReplayComparisonOptions {
+export interface ReplayStageOptions {
   readonly log: EventLog;
+  /** All that was recorded, from `session.created` on. */
+  readonly events: readonly SessionEvent[];
   readonly agentOf: (recorded: AgentDescription) => Agent;
+  readonly blobs: BlobStore;
   readonly patienceMs: number;
-  readonly time: ReplayPace;
+  readonly order: RecordedOrder;
+  readonly lane: StageLane;
 }
 
 /** Turns of the event loop in which a session that continues behind its recording shows it. */
@@ -42,7 +43,7 @@ const OVERDUE_TURNS = 1000;
 export class ReplayStage {
   readonly #options: ReplayStageOptions;
   readonly #order: RecordedOrder;
-  readonly #comparison: ReplayComparison;
+  readonly #lane: StageLane;
   /** The name of the session; after a fork, that of the fork. */
   #name: string;
   /** The recorded description of the running agent. */
@@ -58,31 +59,33 @@ export class ReplayStage {
 
   constructor(created: SessionEvent<"session.created">, options: ReplayStageOptions) {
     this.#options = options;
-    this.#order = new RecordedOrder(options.events, options.time);
-    this.#comparison = new ReplayComparison(options, this.#order);
+    this.#order = options.order;
+    this.#lane = options.lane;
     this.#outputs = new RecordedOutputs(options.events, this.#order);
     this.#description = created.data.agent;
     this.#name = sessionName(options.events, 0) ?? "replay";
-    this.#comparison.addName(this.#name);
-    this.#outside = options.events.filter((event) => comesFromOutside(event, options.events));
+    this.#lane.addName(this.#name);
+    this.#outside = fromOutside(options.events);
+    this.#order.onPassed = this.#give;
   }
 
-  /** The first difference; undefined if there is none. */
-  async play(): Promise<ReplayDifference | undefined> {
+  /** Runs the session to the end of the recording, or of its lane. Resolves to its name. */
+  async play(): Promise<string> {
     const { events, patienceMs } = this.#options;
+    const order = this.#order;
     this.#give();
-    while (this.#order.position < events.length && this.#comparison.difference === undefined) {
-      const before = this.#order.position;
-      await this.#order.moved(patienceMs);
-      for (let turn = 0; turn < OVERDUE_TURNS && this.#order.position === before; turn++)
+    while (!this.#lane.isOver && !(order.position >= events.length && !order.isHeld)) {
+      const before = order.position;
+      await order.moved(patienceMs);
+      for (let turn = 0; turn < OVERDUE_TURNS && order.position === before; turn++)
         await setImmediate();
-      if (this.#order.position === before && !this.#order.isHeld)
-        this.#comparison.missing(before + 1);
+      if (order.position === before && !order.isHeld) this.#lane.missing(before + 1);
     }
+    if (!this.#lane.isOver && !order.agrees) await this.#open?.idle();
     for (let turn = 0; turn < TURNS_TO_SETTLE; turn++) await setImmediate();
-    void this.#process?.end();
-    this.#order.stop();
-    return this.#comparison.difference;
+    await this.#process?.end();
+    order.stop();
+    return this.#name;
   }
 
   /** Repeats what came from outside next, if everything before it has happened. */
@@ -94,24 +97,33 @@ export class ReplayStage {
       this.#given += 1;
       // Events that one command caused together are not repeated twice.
       if (this.#order.hasHappened(next.position)) continue;
-      this.#giveWhenDue(next).catch(() => {
-        this.#comparison.missing(next.position);
-      });
+      void this.#giveWhenDue(next)
+        .catch(() => {
+          this.#lane.missing(next.position);
+        })
+        .then(() => {
+          // In a session that goes its own way, no event shows that it was given.
+          if (!this.#order.agrees && !this.#lane.isOver) this.#order.happened(next.position);
+        });
     }
   };
 
-  async #giveWhenDue(event: SessionEvent): Promise<void> {
+  async #giveWhenDue(recorded: SessionEvent): Promise<void> {
     const { events, agentOf } = this.#options;
-    const due = this.#order.moment(event.position);
+    const { position } = recorded;
+    const due = this.#order.moment(position);
     if (due !== undefined) await due;
     // A call that ran when it was stopped must run.
-    const running = isStop(event) ? this.#running(event.position) : [];
-    if (running.length > 0) await Promise.all(running);
-    if (this.#comparison.difference !== undefined) return;
+    const running = isStop(recorded) ? this.#running(position) : [];
+    if (running.length > 0 && this.#order.agrees)
+      await Promise.race([Promise.all(running), this.#order.parted]);
+    const event = this.#lane.repeated(recorded);
+    if (this.#lane.isOver || event === undefined) return;
     if (isTimeUp(event)) return this.#process?.endTime();
-    if (isOpening(event, events[event.position - 2])) {
+    if (isOpening(recorded, events[position - 2])) {
       this.#open = undefined;
-      const opening = event.type === "session.forked" ? this.#fork(event) : this.#opened(event);
+      const opening =
+        recorded.type === "session.forked" ? this.#fork(recorded) : this.#opened(recorded);
       this.#session = opening;
       const opened = await opening;
       // The next process may have opened it meanwhile.
@@ -121,11 +133,11 @@ export class ReplayStage {
     }
     const session = this.#open ?? (await this.#session);
     if (session === undefined) return;
-    const output = this.#outputs.of(event, agentOf(this.#description));
+    const output = this.#outputs.of(recorded, agentOf(this.#description));
     await repeatCommand(session, event, events, {
       output,
-      strategy: ({ position }) => {
-        const [compaction] = recordedCompactions(events.slice(position - 1));
+      strategy: (started) => {
+        const [compaction] = recordedCompactions(events.slice(started.position - 1));
         return compaction && recordedStrategy(compaction, this.#order);
       },
     });
@@ -150,9 +162,9 @@ export class ReplayStage {
     const withdrawn = events[own]?.type === "message.withdrawn" ? [events[own]] : [];
     const link = { ...forked, data: { ...forked.data, from: { ...from, session: this.#name } } };
     this.#name = sessionName(events, own) ?? `${this.#name}-${own}`;
-    this.#comparison.addName(this.#name);
+    this.#lane.addName(this.#name);
     await log.fork(this.#name, [link, ...withdrawn]);
-    this.#comparison.copied([event, ...withdrawn]);
+    this.#lane.copied([event, ...withdrawn]);
     this.#description = agent ?? this.#description;
     const position = own + withdrawn.length;
     this.#order.advance(position);
@@ -165,8 +177,6 @@ export class ReplayStage {
     const before = this.#process;
     const process = new ReplayProcess(event, {
       ...this.#options,
-      order: this.#order,
-      comparison: this.#comparison,
       given: this.#give,
     });
     this.#process = process;
@@ -181,10 +191,12 @@ export class ReplayStage {
   }
 }
 
-/** Whether a caller, a clock or a new process caused an event, rather than the session itself. */
-function comesFromOutside(event: SessionEvent, events: readonly SessionEvent[]): boolean {
-  const before = events[event.position - 2];
-  return isCommand(event, events) || isTimeUp(event) || isOpening(event, before);
+/** What a caller, a clock or a new process caused, rather than the session itself. */
+export function fromOutside(events: readonly SessionEvent[]): readonly SessionEvent[] {
+  return events.filter(
+    (event) =>
+      isCommand(event, events) || isTimeUp(event) || isOpening(event, events[event.position - 2]),
+  );
 }
 
 /** The positions of the starts of the calls whose tools ran at a position. Pure. */

@@ -3,6 +3,7 @@
  * the model that writes the summary. For a requested compaction, the log also gives the plan.
  */
 
+import type { LanguageModelV4 } from "@ai-sdk/provider";
 import type { LanguageModel } from "ai";
 import { type Agent, compactionChoice, type ContextOptions, nameOf } from "../agent/index.ts";
 import type { CompactionStrategy, SummaryRequest } from "../context/index.ts";
@@ -27,11 +28,12 @@ export function replayedContext(
   events: readonly SessionEvent[],
   pace: ReplayPace,
   position: () => number,
+  isRecorded: () => boolean = () => true,
 ): ContextOptions {
   const counted =
     context?.counter === undefined
       ? {}
-      : { counter: replayedCounter(context.counter, events, pace, position) };
+      : { counter: replayedCounter(context.counter, events, pace, position, isRecorded) };
   const choice = compactionChoice(context);
   const limits = { ...context?.limits, [modelKey(unnamed)]: { contextWindow: 1 } };
   if (choice === undefined) return { ...context, ...counted, limits };
@@ -39,7 +41,7 @@ export function replayedContext(
     ...context,
     ...counted,
     limits,
-    compact: { ...choice, how: answered(choice.how, model, events, pace) },
+    compact: { ...choice, how: answered(choice.how, model, events, pace, isRecorded) },
   };
 }
 
@@ -48,9 +50,11 @@ function answered(
   agentModel: LanguageModel,
   events: readonly SessionEvent[],
   pace: ReplayPace,
+  isRecorded: () => boolean,
 ): CompactionStrategy {
   const { writer } = how;
   if (writer === undefined) return how;
+  const own = writer.model ?? agentModel;
   const take = taking(recordedSummaries(events));
   let current: SummaryOutcome | undefined;
   return {
@@ -58,10 +62,14 @@ function answered(
     ...(how.forgetsRequest && { forgetsRequest: how.forgetsRequest }),
     plan: (history, view, budget) => how.plan(history, view, budget),
     writer: {
-      model: summariser(() => current, nameOf(writer.model ?? agentModel), pace),
+      model: eitherOf(
+        own,
+        summariser(() => current, nameOf(own), pace),
+        isRecorded,
+      ),
       request(rung, history, view, budget, room) {
         const request = writer.request(rung, history, view, budget, room);
-        if (request === undefined) return undefined;
+        if (request === undefined || !isRecorded()) return request;
         current = take();
         return { ...request, read: reading(current) };
       },
@@ -155,6 +163,21 @@ function summariser(
   return { ...scriptedModel(script), ...name };
 }
 
+/** The recorded writer, and the agent's own where the recording has no summary for it. */
+function eitherOf(
+  own: LanguageModel,
+  recorded: ScriptedModel,
+  isRecorded: () => boolean,
+): LanguageModel {
+  if (typeof own === "string" || own.specificationVersion !== "v4") return recorded;
+  const either: LanguageModelV4 = {
+    ...recorded,
+    doStream: async (options) => await (isRecorded() ? recorded : own).doStream(options),
+    doGenerate: async (options) => await (isRecorded() ? recorded : own).doGenerate(options),
+  };
+  return either;
+}
+
 const silent: ScriptedStep = { parts: [{ type: "gate", until: new Promise<never>(() => {}) }] };
 
 function wasCancelled({ type, data }: SummaryOutcome): boolean {
@@ -165,14 +188,16 @@ type TokenCounter = NonNullable<ContextOptions["counter"]>;
 
 /** Repeats the recorded counts and errors. `position` answers the position of the replayed session. */
 function replayedCounter(
-  { name }: TokenCounter,
+  own: TokenCounter,
   events: readonly SessionEvent[],
   pace: ReplayPace,
   position: () => number,
+  isRecorded: () => boolean,
 ): TokenCounter {
   return {
-    name,
-    async count() {
+    name: own.name,
+    async count(...given) {
+      if (!isRecorded()) return await own.count(...given);
       const outcome = nextCount(events, position());
       // The process died before the answer.
       if (outcome === undefined) return await new Promise<never>(() => {});

@@ -32,15 +32,22 @@ export function replayTools(
   tools?: ToolSet,
   pace: ReplayPace = atOnce,
 ): ToolSet {
-  return watchedTools(events, tools, pace, () => {});
+  return watchedTools(events, tools, pace, { onRun: () => {}, isLive: false });
 }
 
-/** The same tools. @param onRun - Called at the start of each run. */
+interface Watching {
+  /** Called at the start of each run. */
+  readonly onRun: (run: RecordedRun) => void;
+  /** The tools themselves run, and end where they ended. */
+  readonly isLive: boolean;
+}
+
+/** The same tools. */
 export function watchedTools(
   events: readonly SessionEvent[],
   tools: ToolSet | undefined,
   pace: ReplayPace,
-  onRun: (run: RecordedRun) => void,
+  { onRun, isLive }: Watching,
 ): ToolSet {
   const runs = recordedRuns(events);
   const take = taking(runs, pace);
@@ -50,28 +57,45 @@ export function watchedTools(
     return run;
   };
   const own = tools ?? anyTools(runs);
-  return Object.fromEntries(
-    Object.entries(own).map(([name, one]) => [
-      name,
-      asRecorded(replayed(one, taken, pace), name, runs),
-    ]),
+  const answering = Object.entries(own).map(
+    ([name, one]) => [name, replayed(one, taken, pace, isLive)] as const,
   );
+  return withAgentTools(Object.fromEntries(answering), runs);
 }
 
 type AnyTool = ToolSet[string];
 
-function replayed(own: AnyTool, take: (callId: string) => RecordedRun, pace: ReplayPace): AnyTool {
-  if (own.execute === undefined) {
+function replayed(
+  own: AnyTool,
+  take: (callId: string) => RecordedRun,
+  pace: ReplayPace,
+  isLive: boolean,
+): AnyTool {
+  const { execute: live } = own;
+  if (live === undefined) {
     // The recorded output has been through the schema.
     const { outputSchema: _, ...rest } = own;
     return rest;
   }
-  const execute = (_input: unknown, { toolCallId }: { readonly toolCallId: string }): unknown => {
-    const run = take(toolCallId);
+  const execute = (input: unknown, options: Parameters<typeof live>[1]): unknown => {
+    const run = take(options.toolCallId);
+    if (isLive) return live(input, options);
     // Only a tool with recorded progress runs as one that reports progress.
-    return run.progress.length === 0 ? result(run, pace) : progress(run, pace);
+    return outcomeOf(run, pace);
   };
-  return { ...withoutSearch(own), execute };
+  return { ...(isLive ? own : withoutSearch(own)), execute };
+}
+
+/** What a run came to: with its progress, if it had any. */
+export function outcomeOf(run: RecordedRun, pace: ReplayPace): unknown {
+  return run.progress.length === 0 ? result(run, pace) : progress(run, pace);
+}
+
+/** Tools of `agentTool`, where recorded calls had sessions: their starts name those again. */
+export function withAgentTools(tools: ToolSet, runs: readonly RecordedRun[]): ToolSet {
+  return Object.fromEntries(
+    Object.entries(tools).map(([name, one]) => [name, asRecorded(one, name, runs)]),
+  );
 }
 
 /** The tool of `agentTool`, if its recorded calls had sessions: their starts name those again. */

@@ -37,12 +37,20 @@ import {
   type AllowedDifference,
   type ReplayDifference,
 } from "./replay-difference.ts";
-import { ReplayStage } from "./replay-stage.ts";
+import { memoryBlobs } from "../store/blobs/index.ts";
+import { liveParts, RecordedLane, type LivePart } from "./recorded-lane.ts";
+import { RecordedOrder } from "./recorded-order.ts";
+import { fromOutside, ReplayStage } from "./replay-stage.ts";
 
 /** Options of {@link replay}. */
 export interface ReplayOptions {
   /** Differences to allow, by name: `instructions`, `tool-descriptions` (with the input schemas). Default: none. */
   readonly allow?: readonly AllowedDifference[];
+  /**
+   * Parts of the agent that run, instead of answering from the recording: `tools` (their `execute`), `stopWhen`,
+   * `prepareStep`, `refineToolInput`. What they do then shows in the events. Default: none.
+   */
+  readonly live?: readonly LivePart[];
   /** Milliseconds without an event after which the replay stops waiting for the next one. Default: 1,000. */
   readonly patienceMs?: number;
   /** Without waiting (default), in recorded time, or faster by a factor. */
@@ -67,6 +75,10 @@ const schema = optionsOf<ReplayOptions>(
   {
     // `allowedDifferences` checks the names.
     allow: thing("a list", () => true),
+    live: thing(
+      `a list of ${liveParts.map((name) => `"${name}"`).join(", ")}`,
+      (live) => Array.isArray(live) && live.every((name) => liveParts.includes(name)),
+    ),
     patienceMs: milliseconds,
     pace: thing(
       '"at-once", "recorded" or a factor',
@@ -98,6 +110,7 @@ export async function replay(
 ): Promise<ReplayResult> {
   check(schema, options, "replay", { name: "options" });
   const { allow = [], patienceMs = 1000, pace = "at-once", time, onEvent = () => {} } = options;
+  const { live = [] } = options;
   const allowed = parseAllowed(allow);
   const [created] = events;
   if (
@@ -132,19 +145,33 @@ export async function replay(
   };
   // A wrong agent is not a difference in behaviour.
   agentOf(created.data.agent);
-  const stage = new ReplayStage(created, {
-    log,
+  const order = new RecordedOrder(
+    plain,
+    new Set(fromOutside(plain).map(({ position }) => position)),
+    recordedPace(plain, pace, time === undefined ? {} : { time }),
+  );
+  const lane = new RecordedLane({
     events: plain,
+    order,
     lostPrompts: new Set(
       plain.flatMap(({ position }) => (lost.has(positionOf(position)) ? [position] : [])),
     ),
     allow: allowed,
-    agentOf,
-    patienceMs,
-    time: recordedPace(plain, pace, time === undefined ? {} : { time }),
+    live: new Set(live),
     onEvent,
   });
-  const difference = await stage.play();
+  const blobs = memoryBlobs();
+  const stage = new ReplayStage(created, {
+    log,
+    events: plain,
+    agentOf,
+    blobs,
+    patienceMs,
+    order,
+    lane,
+  });
+  await stage.play();
+  const { difference } = lane;
   if (difference === undefined) return { events: events.length };
   const position = positionOf(difference.position);
   const changes = await changedParts(difference, events, agentOf);

@@ -25,6 +25,14 @@ export function renumbered(events: readonly (SessionEvent | undefined)[]): reado
   );
 }
 
+/** An event whose positions are those of another log of the session. */
+export function movedPositions(
+  event: SessionEvent,
+  newPosition: (position: number) => number,
+): SessionEvent {
+  return withNewPositions(event, event.position, newPosition);
+}
+
 function withNewPositions(
   event: SessionEvent,
   before: number,

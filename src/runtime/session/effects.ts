@@ -30,7 +30,7 @@ export interface SessionEffectsOptions
     Pick<RunningAgentOptions, "catalogue">,
     Pick<StepBoundaryOptions, "recordedPreparation" | "readSpending"> {
   readonly limitReached: LimitReached | undefined;
-  /** Given in a replay: the recorded texts that follow a position. */
+  /** Given in a replay: the recorded texts that follow a position. It answers undefined if none were recorded. */
   readonly recordedTexts: RecordedTexts | undefined;
   /** A replay calls no callbacks. */
   readonly isReplay: boolean;
@@ -38,7 +38,7 @@ export interface SessionEffectsOptions
 
 export type RecordedTexts = (
   position: number,
-) => readonly EventBody<"prompt.text" | "prompt.configured">[];
+) => readonly EventBody<"prompt.text" | "prompt.configured">[] | undefined;
 
 /** @param promptTokens - The estimate of the next prompt; undefined before it is made */
 export type LimitReached = (
@@ -73,8 +73,7 @@ export class SessionEffects implements Disposable {
       callbacks: () => this.callbacks,
       begin: async (setup) => await this.#lifecycle?.beforeStep(setup),
     });
-    if (!options.isReplay)
-      this.#lifecycle = new TurnLifecycle(options.recorder, agent);
+    if (!options.isReplay) this.#lifecycle = new TurnLifecycle(options.recorder, agent);
     this.#clock = new TurnClock(prepared.agent, options);
     this.#attempt = new StepAttempt(this.#attemptOptions());
   }
@@ -204,14 +203,16 @@ export class SessionEffects implements Disposable {
   /** The log has every text and setting of a prompt before the step that sends it. */
   #recordTexts(): void {
     const { recorder, recordedTexts } = this.#options;
-    if (recordedTexts !== undefined) {
-      for (const event of recordedTexts(recorder.state.position)) this.#record(event);
-      return;
-    }
     const { texts, settings } = this.#agent.step;
-    for (const [digest, text] of texts) {
-      const event = textEvent(recorder.state.standing, text, digest);
-      if (event !== undefined) this.#record(event);
+    if (recordedTexts === undefined) {
+      for (const [digest, text] of texts) {
+        const event = textEvent(recorder.state.standing, text, digest);
+        if (event !== undefined) this.#record(event);
+      }
+    } else {
+      const recorded = recordedTexts(recorder.state.position);
+      if (recorded === undefined) return;
+      for (const event of recorded) this.#record(event);
     }
     const configured = settingsEvent(recorder.state.standing, settings);
     if (configured !== undefined) this.#record(configured);
