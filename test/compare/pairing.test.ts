@@ -2,8 +2,9 @@
 
 import { isDeepStrictEqual } from "node:util";
 import { describe, expect, it } from "vitest";
-import { pair, type PairOptions } from "../../src/compare/index.ts";
+import { laneOf, pair, type PairOptions } from "../../src/compare/index.ts";
 import type { Agent } from "../../src/public/index.ts";
+import { fixtureNames, readFixture } from "../laws/session-fixture.ts";
 import { call, calling } from "../support/script.ts";
 import { lane, lookup, refund, usual, type Played } from "./lanes.ts";
 
@@ -90,6 +91,12 @@ describe("a planted change", () => {
     );
   });
 
+  it("that stands for the whole session is said once", async () => {
+    const { turns } = pair(await lane(), await lane({ instructions: "Help." }));
+    const said = turns.flatMap(({ steps: of }) => of.flatMap(({ differences }) => differences));
+    expect(said).toHaveLength(1);
+  });
+
   it("of what a step is shown of the past is said of its message", async () => {
     const prepareStep: Agent["prepareStep"] = ({ stepNumber, messages }) =>
       stepNumber === 1
@@ -159,6 +166,13 @@ describe("no difference", () => {
   ])("is %s", async (_, change, options) => {
     expect(await first(change, options)).toBeUndefined();
   });
+});
+
+it.each(fixtureNames)("is none between the recorded session %s and itself", async (name) => {
+  const events = await readFixture(name);
+  const [one, other] = [laneOf("a", events), laneOf("b", events)];
+  expect(one.steps.length).toBeGreaterThan(0);
+  expect(pair(one, other).first).toBeUndefined();
 });
 
 it("a row has all that differs in it", async () => {

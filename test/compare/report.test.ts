@@ -56,6 +56,10 @@ const set = [
   compared(other, { session: "gain", ...scored(1) }),
   compared(other, { session: "small loss", ...scored(0.4) }),
   compared(other, { session: "loss", ...scored(0) }),
+  compared(other, {
+    session: "mixed",
+    scores: { accuracy: { recorded: 0.5, candidate: 1 }, tone: { recorded: 0.5, candidate: 0.2 } },
+  }),
   compared(calls, { session: "calls" }),
   compared(short, { session: "stopped", misses: [miss], stopped }),
 ];
@@ -69,27 +73,29 @@ it("says what became better, worse and different, by scores and else by ends", (
     ["gain", "better"],
     ["small loss", "worse"],
     ["loss", "worse"],
+    ["mixed", "better"],
     ["calls", "different"],
     ["stopped", "stopped"],
   ]);
   expect(counts).toEqual({
-    sessions: 8,
-    runs: 8,
-    replayed: 8,
+    sessions: 9,
+    runs: 9,
+    replayed: 9,
     misses: 1,
     equal: 1,
-    better: 1,
+    better: 2,
     worse: 3,
     different: 2,
     stopped: 1,
   });
-  expect(shares.worse).toMatchObject({ value: 3 / 8, n: 8 });
+  expect(shares.worse).toMatchObject({ value: 3 / 9, n: 9 });
 });
 
 it("orders what to read first: loss of score, worse ends, misses, calls, the rest", () => {
   const { first } = report("e", "c", set);
   expect(first.map(({ session, reason }) => [session, reason])).toEqual([
     ["loss", "The score accuracy fell from 0.5 to 0."],
+    ["mixed", "The score tone fell from 0.5 to 0.2."],
     ["small loss", "The score accuracy fell from 0.5 to 0.4."],
     ["failing", 'Turn 2 failed with "Gone."; the recorded turn finished.'],
     ["stopped", "Step 2: no recorded refund."],
@@ -158,7 +164,7 @@ it("is one HTML file in which hostile texts are text", async () => {
 
 it("is JUnit XML: a failure has the first difference, and a recording that differs is an error", async () => {
   const xml = junitOf(report("e", "c", set));
-  expect(xml).toContain('<testsuite name="e" tests="8" failures="6" errors="0">');
+  expect(xml).toContain('<testsuite name="e" tests="9" failures="6" errors="0">');
   expect(xml).toMatch(/<testcase classname="e" name="same, run 1" time="[\d.]+"\/>/);
   expect(xml).toContain(
     '<failure message="Step 2 says &quot;It is 7.&quot;, the recording said &quot;It is 6.&quot;.">',
