@@ -77,7 +77,10 @@ export async function transcriptsOf(
         : (await import("./anthropic-messages.ts")).anthropic;
     for (const one of withoutRepeats(calls.map((call) => conversationOf(call, format)))) {
       const { instructions, dropped, reported } = one;
-      const { events } = transcribe(one.messages, importedAt, { reported });
+      const { events } = transcribe(one.messages, importedAt, {
+        provider: format.provider,
+        reported,
+      });
       found.push({ events, instructions, dropped });
     }
   } else {

@@ -40,6 +40,8 @@ type Message = UserMessage | Reply;
 interface Known {
   /** The ids of the user messages in order. Default: new ids. */
   readonly userIds?: readonly (string | undefined)[];
+  /** As the AI SDK names it. Default: any. */
+  readonly provider?: string;
   /** What providers told about their replies, by the index of the message. */
   readonly reported?: ReadonlyMap<number, Reported>;
 }
@@ -48,13 +50,13 @@ interface Known {
 export function transcribe(
   messages: readonly ModelMessage[],
   time: number,
-  { userIds = [], reported = new Map() }: Known = {},
+  { userIds = [], provider = "imported", reported = new Map() }: Known = {},
 ): Transcribed {
   const ordered = inOrder(messages, userIds, reported);
   const calls = ordered.flatMap((one) => (one.role === "assistant" ? ownCalls(one) : []));
   const tools = [...new Set(calls.map(({ toolName }) => toolName))];
   const times = timesOf(ordered);
-  const transcript = new Transcript(times[0] ?? time, tools, userIds);
+  const transcript = new Transcript(times[0] ?? time, tools, provider, userIds);
   for (const [index, message] of ordered.entries()) {
     transcript.moveOn(times[index] ?? 0);
     if (message.role === "user") {

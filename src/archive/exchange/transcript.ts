@@ -15,8 +15,8 @@ import type {
 import { promptDigest, promptMessages } from "../../projections/index.ts";
 import { foldSession, initialSessionState, type SessionState } from "../../state/index.ts";
 
-/** The agent and model of the messages are unknown. */
-const AGENT = { digest: "imported", model: { provider: "imported", modelId: "unknown" } } as const;
+/** The agent of the messages is unknown. */
+const DIGEST = "imported";
 
 /** The step limit of the turns is unknown: more than any turn has. */
 const NO_LIMIT = 1_000_000;
@@ -34,20 +34,29 @@ const unreported: Reported = { response: {} };
 
 export class Transcript {
   #time: number;
+  readonly #model: ModelName;
   readonly #events: SessionEvent[] = [];
   readonly #usedIds: ReadonlySet<string | undefined>;
   #state: SessionState = initialSessionState;
   #messages = 0;
 
-  /** `time`: of the events, epoch milliseconds. `usedIds`: ids that user messages have already. */
+  /**
+   * `time`: of the events, epoch milliseconds. `provider`: whose models alone accept the parts that are bound to
+   * it. `usedIds`: ids that user messages have already.
+   */
   constructor(
     time: number,
     tools: readonly string[],
-    usedIds: readonly (string | undefined)[] = [],
+    provider: string,
+    usedIds: readonly (string | undefined)[],
   ) {
     this.#time = time;
+    this.#model = { provider, modelId: "unknown" };
     this.#usedIds = new Set(usedIds);
-    this.record({ type: "session.created", data: { agent: { ...AGENT, tools } } });
+    this.record({
+      type: "session.created",
+      data: { agent: { digest: DIGEST, model: this.#model, tools } },
+    });
   }
 
   get events(): readonly SessionEvent[] {
@@ -96,7 +105,7 @@ export class Transcript {
   }
 
   reply(parts: () => void, hasCalls: boolean, reported: Reported = unreported): void {
-    const { model = AGENT.model, response } = reported;
+    const { model = this.#model, response } = reported;
     const { history, view, machine, usage, calibration } = this.#state;
     const { turn, step } = machine.context;
     const messages = promptMessages(history, view);
@@ -118,7 +127,7 @@ export class Transcript {
         step: step + 1,
         attempt: 1,
         model,
-        promptDigest: promptDigest(AGENT.digest, messages),
+        promptDigest: promptDigest(DIGEST, messages),
         estimate,
       },
     });

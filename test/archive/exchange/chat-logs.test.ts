@@ -111,13 +111,23 @@ describe("OpenAI's messages", () => {
   it("of old, without call ids, find the result of their call", async () => {
     const { prompts } = await imported([
       { role: "user", content: "Go." },
-      { role: "assistant", content: "", function_call: { name: "look", arguments: "" } },
+      { role: "assistant", content: null, function_call: { name: "look", arguments: "" } },
       { role: "function", name: "look", content: "seen" },
-      { role: "assistant", content: "", function_call: { name: "look", arguments: "{oops" } },
+      { role: "assistant", content: null, function_call: { name: "look", arguments: "{oops" } },
     ]);
     expect(prompts[0]).toMatchObject([
       { role: "user" },
-      { content: [{ type: "tool-call", toolName: "look", input: {} }] },
+      {
+        content: [
+          {
+            type: "tool-call",
+            toolName: "look",
+            input: expect.toSatisfy(
+              (given) => Object.keys(given).length === 0 && typeof given === "object",
+            ),
+          },
+        ],
+      },
       { content: [{ output: { value: "seen" } }] },
       { content: [{ type: "tool-call", toolName: "look", input: "{oops" }] },
       { role: "tool" },
@@ -188,8 +198,8 @@ describe("Anthropic's messages", () => {
     expect(views[0]?.toolCalls.map(({ status }) => status)).toEqual(["succeeded", "failed"]);
   });
 
-  it("keep what the provider's own tools did", async () => {
-    const { prompts } = await imported([
+  it("keep what the provider's own tools did, which no other provider is sent", async () => {
+    const { log, prompts } = await imported([
       { role: "user", content: "Search." },
       {
         role: "assistant",
@@ -211,6 +221,12 @@ describe("Anthropic's messages", () => {
         { type: "text", text: "Found." },
       ],
     });
+    const model = scriptedModel(["Gladly."]);
+    await using runtime = await createRuntime({ log, agent: { model } });
+    await (
+      await (await runtime.session("s")).send("Thanks.")
+    ).result;
+    expect(model.calls[0]?.prompt[1]?.content).toMatchObject([{ type: "text", text: "Found." }]);
   });
 });
 
@@ -252,9 +268,22 @@ describe("a log of calls", () => {
     ]);
     expect(events.filter(({ type }) => type === "step.started")).toMatchObject([
       { data: { model: { provider: "openai.chat", modelId: "gpt-6" } } },
-      { data: { model: { provider: "imported", modelId: "unknown" } } },
+      { data: { model: { provider: "openai.chat", modelId: "unknown" } } },
     ]);
     expect(views[1]?.usage.total.basis).toBe("estimated");
+  });
+
+  it("has another session for a second answer to what was continued already", async () => {
+    const again = {
+      request: second.request,
+      response: { choices: [{ message: { role: "assistant", content: "No more." } }] },
+    };
+    const { found, prompts } = await imported([first, second, again]);
+    expect(found.map(({ session }) => session)).toEqual(["s-1", "s-2"]);
+    expect(prompts.map((prompt) => prompt.at(-1)?.content)).toMatchObject([
+      [{ text: "Bye." }],
+      [{ text: "No more." }],
+    ]);
   });
 
   it("of Anthropic has the figures too", async () => {
