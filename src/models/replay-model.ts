@@ -78,18 +78,21 @@ export function replayModel(
   };
 }
 
-/** The parts that the provider sent in a call, but its end. */
-export function* providerParts({ parts }: RecordedCall): Generator<LanguageModelV4StreamPart> {
+/** The parts that the provider sent in a call, with the positions of their events, but its end. */
+export function* providerParts({ parts }: RecordedCall): Generator<{
+  readonly position: number;
+  readonly part: LanguageModelV4StreamPart;
+}> {
   const inputs = writtenInputs(parts);
   for (const event of parts) {
-    const isTold = toldParts.has(event.type);
-    if (event.type === "part.error") yield { type: "error", error: undefined };
-    const part = isTold ? replayedPart(event, inputs) : undefined;
-    if (part !== undefined) yield part;
+    const { position } = event;
+    const part: LanguageModelV4StreamPart | undefined =
+      event.type === "part.error"
+        ? { type: "error", error: undefined }
+        : replayedPart(event, inputs);
+    if (part !== undefined) yield { position, part };
   }
 }
-
-const toldParts = new Set(["part.text-delta", "part.reasoning-delta", "part.tool-call"]);
 
 async function* partsOf(
   call: RecordedCall,

@@ -33,7 +33,8 @@ export function standingChanges(
   after: StandingPrompt,
 ): readonly StandingChange[] {
   const changes: StandingChange[] = [];
-  if (before.instructions.digest !== after.instructions.digest)
+  // Earlier releases recorded no digests of the parts.
+  if (isOther(before.instructions, after.instructions))
     changes.push({
       part: "instructions",
       kind: "changed",
@@ -43,7 +44,7 @@ export function standingChanges(
   for (const [name, tool] of old) {
     const now = present.get(name);
     if (now === undefined) changes.push({ part: "tool", kind: "removed", name });
-    else if (now.digest !== tool.digest)
+    else if (isOther(tool, now))
       changes.push({ part: "tool", kind: "changed", name, ...linesOf(tool, now) });
   }
   for (const name of present.keys())
@@ -56,6 +57,10 @@ export function standingChanges(
   if (was !== undefined && is !== undefined && was !== is)
     changes.push({ part: "settings", kind: "changed", lines: changedLines(was, is) });
   return changes;
+}
+
+function isOther({ digest: was }: PromptText, { digest: is }: PromptText): boolean {
+  return was !== undefined && is !== undefined && was !== is;
 }
 
 function toolsByName({ tools }: StandingPrompt): ReadonlyMap<string, PromptTool> {

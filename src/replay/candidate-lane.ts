@@ -11,6 +11,7 @@ import {
   defined,
   movedPositions,
   type JsonValue,
+  type ModelName,
   type NewEvent,
   type SessionEvent,
 } from "../events/index.ts";
@@ -59,8 +60,8 @@ export interface CandidateOptions {
   readonly same?: SameCall | undefined;
   /** Answers a miss; undefined ends the lane there. */
   readonly onMiss: (call: MissedCall) => Promise<{ readonly output: unknown } | undefined>;
-  /** Before each call of the model: returns why it may not be made. */
-  readonly onCall: (prompt: number) => string | undefined;
+  /** Before each call of the model: returns why it may not be made. @param characters - Of the prompt */
+  readonly onCall: (model: ModelName, characters: number) => string | undefined;
   readonly onEvent: (event: NewEvent) => void;
 }
 
@@ -210,24 +211,17 @@ export class CandidateLane implements StageLane {
   #tool(name: string, own: AnyTool, onRun: (start: number) => void): AnyTool {
     const { execute } = own;
     if (execute === undefined) return own;
-    const { order, onMiss } = this.#options;
-    const answered = async (
-      input: unknown,
-      options: Parameters<typeof execute>[1],
-    ): Promise<unknown> => {
+    const { order } = this.#options;
+    const answered = (input: unknown, options: Parameters<typeof execute>[1]): unknown => {
       const call = this.#pairs.call(options.toolCallId);
       const { recorded } = call ?? {};
       const run = this.#runs.findLast(
         ({ started: { data } }) => data.step === recorded?.step && data.callId === recorded.callId,
       );
-      if (run !== undefined && isRun(run)) {
-        onRun(run.started.position);
-        if (run.end !== undefined) return await outcomeOf(run, order);
-        // It had no end. That happens again, unless the candidate goes its own way.
-        await order.parted;
-      }
-      if (this.isOver) return await never();
-      const missed: MissedCall = {
+      const ran = run !== undefined && isRun(run) ? run : undefined;
+      if (ran !== undefined) onRun(ran.started.position);
+      if (ran?.end !== undefined) return outcomeOf(ran, order);
+      return this.#missed(ran, {
         step: this.#step,
         toolName: name,
         input: call?.input ?? null,
@@ -238,14 +232,23 @@ export class CandidateLane implements StageLane {
             : [],
         ),
         run: () => execute(input, options),
-      };
-      order.part();
-      const answer = await order.during(onMiss(missed));
-      if (answer !== undefined) return answer.output;
-      this.stop({ at: "miss", why: `The recording has no answer to ${name}.` });
-      return await never();
+      });
     };
-    return { ...own, execute: answered };
+    // What a tool does while its input comes is an effect too.
+    const { onInputStart: _, onInputDelta: __, onInputAvailable: ___, ...quiet } = own;
+    return { ...quiet, execute: answered };
+  }
+
+  async #missed(begun: RecordedRun | undefined, call: MissedCall): Promise<unknown> {
+    const { order, onMiss } = this.#options;
+    // A run without an end happens again, unless the candidate goes its own way.
+    if (begun !== undefined) await order.parted;
+    if (this.isOver) return await never();
+    order.part();
+    const answer = await order.during(onMiss(call));
+    if (answer !== undefined) return answer.output;
+    this.stop({ at: "miss", why: `The recording has no answer to ${call.toolName}.` });
+    return await never();
   }
 
   /** The candidate's model, which ends each stream once all that came from outside meanwhile has come. */
@@ -259,13 +262,17 @@ export class CandidateLane implements StageLane {
       supportedUrls: model.supportedUrls,
       doGenerate: async (options) => await order.during(model.doGenerate(options)),
       doStream: async (options) => {
-        const refused = onCall(JSON.stringify(options.prompt).length);
+        const refused = onCall(
+          { provider: model.provider, modelId: model.modelId },
+          JSON.stringify(options.prompt).length,
+        );
         if (refused !== undefined) {
           this.stop({ at: "budget", why: refused });
           return await never();
         }
         const recorded = this.#calls.findLast(({ started }) => order.hasHappened(started.position));
-        const expected = order.agrees && recorded ? [...providerParts(recorded)] : [];
+        const expected =
+          order.agrees && recorded ? [...providerParts(recorded)].filter(isTold) : [];
         const answer = await order.during(model.doStream(options));
         return { ...answer, stream: answer.stream.pipeThrough(this.#checked(expected, recorded)) };
       },
@@ -273,7 +280,7 @@ export class CandidateLane implements StageLane {
   }
 
   #checked(
-    expected: LanguageModelV4StreamPart[],
+    expected: Placed[],
     recorded: RecordedCall | undefined,
   ): TransformStream<LanguageModelV4StreamPart, LanguageModelV4StreamPart> {
     const { order } = this.#options;
@@ -284,8 +291,10 @@ export class CandidateLane implements StageLane {
           if (order.agrees && (expected.length > 0 || end === undefined)) order.part();
           if (order.agrees) await Promise.race([order.due(end ?? 0), order.parted]);
           if (!order.agrees) await order.due(this.#endOfStep());
-        } else if (order.agrees && told.has(part.type)) {
-          if (!isSamePart(part, expected.shift())) order.part();
+        } else if (order.agrees && !untold.has(part.type)) {
+          const next = expected.shift();
+          if (next === undefined || !isSamePart(part, next.part)) order.part();
+          else await Promise.race([order.due(next.position), order.parted]);
         }
         controller.enqueue(part);
       },
@@ -334,7 +343,7 @@ export class CandidateLane implements StageLane {
 
   repeated(event: SessionEvent): SessionEvent | undefined {
     const { order, events } = this.#options;
-    if (order.agrees) return event;
+    if (order.agrees) return this.moved(event);
     // The candidate has no part in how the recorded process fared.
     if (isOpening(event, events[event.position - 2])) return undefined;
     if (isTimeUp(event)) return this.#isResting ? undefined : event;
@@ -346,6 +355,10 @@ export class CandidateLane implements StageLane {
       // The same event of another call.
       return moved as SessionEvent;
     }
+    return this.moved(event);
+  }
+
+  moved(event: SessionEvent): SessionEvent {
     return movedPositions(event, (position) => this.#own(position));
   }
 
@@ -362,14 +375,20 @@ export class CandidateLane implements StageLane {
   }
 }
 
-/** Parts of a stream that say what the model does. */
-const told = new Set(["text-delta", "reasoning-delta", "tool-call", "error"]);
+interface Placed {
+  readonly position: number;
+  readonly part: LanguageModelV4StreamPart;
+}
 
-function isSamePart(
-  one: LanguageModelV4StreamPart,
-  other: LanguageModelV4StreamPart | undefined,
-): boolean {
-  if (one.type !== other?.type) return false;
+/** Parts of a stream that say nothing about what the model does. */
+const untold = new Set(["stream-start", "response-metadata", "raw", "finish"]);
+
+function isTold({ part }: Placed): boolean {
+  return !untold.has(part.type);
+}
+
+function isSamePart(one: LanguageModelV4StreamPart, other: LanguageModelV4StreamPart): boolean {
+  if (one.type !== other.type) return false;
   if (one.type === "tool-call" && other.type === "tool-call")
     return (
       one.toolName === other.toolName &&

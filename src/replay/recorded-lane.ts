@@ -137,6 +137,10 @@ export class RecordedLane implements StageLane {
     return event;
   }
 
+  moved(event: SessionEvent): SessionEvent {
+    return event;
+  }
+
   missing(position: number): void {
     const { events, order } = this.#options;
     if (order.hasHappened(position)) return;

@@ -137,7 +137,8 @@ export class ReplayStage {
     await repeatCommand(session, event, events, {
       output,
       strategy: (started) => {
-        const [compaction] = recordedCompactions(events.slice(started.position - 1));
+        const rest = events.slice(started.position - 1).map((one) => this.#lane.moved(one));
+        const [compaction] = this.#order.agrees ? recordedCompactions(rest) : [];
         return compaction && recordedStrategy(compaction, this.#order);
       },
     });

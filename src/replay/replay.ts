@@ -112,24 +112,7 @@ export async function replay(
   const { allow = [], patienceMs = 1000, pace = "at-once", time, onEvent = () => {} } = options;
   const { live = [] } = options;
   const allowed = parseAllowed(allow);
-  const [created] = events;
-  if (
-    created?.type !== "session.created" ||
-    events.some(({ position }, at) => position !== at + 1)
-  ) {
-    throw new TurnlogError(
-      "INVALID_INPUT",
-      "A session is replayed from its first event, which is session.created, and without a gap.",
-    );
-  }
-  const gone = events.find(isRedacted);
-  if (gone !== undefined) {
-    throw new TurnlogError(
-      "INVALID_INPUT",
-      `The event at ${gone.position} was redacted, so it cannot be compared. Replay a session without redacted events.`,
-      { position: gone.position },
-    );
-  }
+  const created = checkedRecording(events);
   const run = replayableEvents(events);
   const plain = renumbered(run);
   const recorded = events.filter((_, index) => run[index] !== undefined);
@@ -137,12 +120,8 @@ export async function replay(
   const positionOf = (position: number): number =>
     recorded[position - 1]?.position ?? events.length + 1;
   await using log = await openMemoryLog();
-  const agentOf = (description: AgentDescription): Agent => {
-    const given = typeof agent === "function" ? agent(description) : agent;
-    // Only the name of this model is needed: it is not called.
-    check(agentSchema, { ...given, model: "replayed" }, "replay", { name: "agent" });
-    return given;
-  };
+  // Only the name of this model is needed: it is not called.
+  const agentOf = checkedAgent(agent, "replay", { model: "replayed" });
   // A wrong agent is not a difference in behaviour.
   agentOf(created.data.agent);
   const order = new RecordedOrder(
@@ -176,6 +155,46 @@ export async function replay(
   const position = positionOf(difference.position);
   const changes = await changedParts(difference, events, agentOf);
   return { events: position - 1, difference: { ...difference, ...changes, position } };
+}
+
+/**
+ * The first event of a recording that can run again.
+ * @throws TurnlogError `INVALID_INPUT` for events that do not begin with `session.created` or have a gap, and for
+ * redacted ones
+ */
+export function checkedRecording(events: readonly SessionEvent[]): SessionEvent<"session.created"> {
+  const [created] = events;
+  if (
+    created?.type !== "session.created" ||
+    events.some(({ position }, at) => position !== at + 1)
+  ) {
+    throw new TurnlogError(
+      "INVALID_INPUT",
+      "A session is replayed from its first event, which is session.created, and without a gap.",
+    );
+  }
+  const gone = events.find(isRedacted);
+  if (gone !== undefined) {
+    throw new TurnlogError(
+      "INVALID_INPUT",
+      `The event at ${gone.position} was redacted, so it cannot be compared. Replay a session without redacted events.`,
+      { position: gone.position },
+    );
+  }
+  return created;
+}
+
+/** Answers the agent for a recorded description, checked. */
+export function checkedAgent(
+  agent: ReplayedAgent,
+  called: string,
+  placeholder: { readonly model?: string } = {},
+): (recorded: AgentDescription) => Agent {
+  return (recorded) => {
+    const given = typeof agent === "function" ? agent(recorded) : agent;
+    check(agentSchema, { ...given, ...placeholder }, called, { name: "agent" });
+    return given;
+  };
 }
 
 /** What differs between two agents, by the texts that the log has of one and the program of the other. */

@@ -21,6 +21,8 @@ export interface StageLane {
   readonly wait: Timer;
   /** An event from outside as it is repeated here; undefined if it has no place any more. */
   repeated(event: SessionEvent): SessionEvent | undefined;
+  /** An event whose positions are those of this lane. */
+  moved(event: SessionEvent): SessionEvent;
   /** What came from outside does not happen here: it was refused, or nothing follows any more. */
   missing(position: number): void;
 }

@@ -1,0 +1,78 @@
+/**
+ * Tries an agent on a recorded session: its model is called, its tools answer from the recording. For `compare`.
+ */
+
+import { memoryBlobs } from "../store/blobs/index.ts";
+import {
+  renumbered,
+  replayableEvents,
+  type BlobStore,
+  type NewEvent,
+  type SessionEvent,
+} from "../events/index.ts";
+import { openMemoryLog } from "../store/leveldb/index.ts";
+import { CandidateLane, type CandidateOptions, type LaneStop } from "./candidate-lane.ts";
+import { RecordedOrder } from "./recorded-order.ts";
+import { checkedAgent, checkedRecording, type ReplayedAgent } from "./replay.ts";
+import { fromOutside, ReplayStage } from "./replay-stage.ts";
+
+export interface TryOptions extends Pick<CandidateOptions, "same" | "onMiss" | "onCall"> {
+  /** Where the media of the recording are. Only read. */
+  readonly blobs?: BlobStore | undefined;
+  readonly onEvent?: (event: NewEvent) => void;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface Tried {
+  /** The session of the candidate. */
+  readonly events: readonly SessionEvent[];
+  /** Absent if the candidate came to the end of the recording. */
+  readonly stopped?: LaneStop;
+}
+
+/** Milliseconds without an event, and without work that takes time, after which nothing is expected any more. */
+const PATIENCE_MS = 500;
+
+export async function tryCandidate(
+  events: readonly SessionEvent[],
+  agent: ReplayedAgent,
+  { blobs, onEvent = () => {}, signal, ...options }: TryOptions,
+): Promise<Tried> {
+  const created = checkedRecording(events);
+  const plain = renumbered(replayableEvents(events));
+  const agentOf = checkedAgent(agent, "compare");
+  agentOf(created.data.agent);
+  await using log = await openMemoryLog();
+  const order = new RecordedOrder(
+    plain,
+    new Set(fromOutside(plain).map(({ position }) => position)),
+  );
+  const lane = new CandidateLane({ events: plain, order, onEvent, ...options });
+  const stage = new ReplayStage(created, {
+    log,
+    events: plain,
+    agentOf,
+    blobs: blobs === undefined ? memoryBlobs() : readThrough(blobs),
+    patienceMs: PATIENCE_MS,
+    order,
+    lane,
+  });
+  signal?.addEventListener("abort", () => {
+    lane.stop({ at: "failure", why: "It was stopped." });
+  });
+  const name = await stage.play();
+  const made = await Array.fromAsync(log.read(name));
+  return { events: made, ...(lane.stopped && { stopped: lane.stopped }) };
+}
+
+/** Reads from a store of blobs, and writes to none. */
+function readThrough(source: BlobStore): BlobStore {
+  const own = memoryBlobs();
+  return {
+    ...own,
+    has: async (sha256) => (await own.has(sha256)) || (await source.has(sha256)),
+    async *get(sha256) {
+      yield* (await own.has(sha256)) ? own.get(sha256) : source.get(sha256);
+    },
+  };
+}
