@@ -12,3 +12,11 @@ export {
   report,
   reportedTurns,
 } from "./report.ts";
+export {
+  type CompareOptions,
+  type CompareSource,
+  type MissAnswer,
+  type MissedCall,
+  type MissPolicy,
+  compare,
+} from "./compare.ts";

@@ -35,7 +35,7 @@ export class CallPairs {
     let calls: readonly PlacedCall[] = [];
     for (const event of events) {
       step = stepOf(event) ?? step;
-      calls = withCall(calls, event, step);
+      calls = withCall(calls, event, step, (call) => call);
     }
     this.#recorded = calls;
   }
@@ -84,12 +84,10 @@ function withCall<Call extends PlacedCall>(
   calls: readonly Call[],
   event: NewEvent,
   step: number,
-  made?: (call: PlacedCall) => Call,
+  made: (call: PlacedCall) => Call,
 ): readonly Call[] {
   if (event.type === "step.retrying") return calls.filter((call) => call.step !== step);
   if (event.type !== "part.tool-call") return calls;
   const { toolCallId: callId, toolName, input = null } = event.data;
-  const call = { step, callId, toolName, input };
-  // A placed call is what a list of placed calls has.
-  return [...calls, made === undefined ? (call as Call) : made(call)];
+  return [...calls, made({ step, callId, toolName, input })];
 }

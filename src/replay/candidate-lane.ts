@@ -8,7 +8,6 @@ import type { LanguageModelV4StreamPart } from "@ai-sdk/provider";
 import type { ToolSet } from "ai";
 import type { Agent } from "../agent/index.ts";
 import {
-  defined,
   movedPositions,
   type JsonValue,
   type ModelName,
@@ -231,7 +230,7 @@ export class CandidateLane implements StageLane {
             ? [{ input: this.#pairs.inputOf(started.data) ?? null, output: end.data.output }]
             : [],
         ),
-        run: () => execute(input, options),
+        run: (): unknown => execute(input, options),
       });
     };
     // What a tool does while its input comes is an effect too.
@@ -347,15 +346,17 @@ export class CandidateLane implements StageLane {
     // The candidate has no part in how the recorded process fared.
     if (isOpening(event, events[event.position - 2])) return undefined;
     if (isTimeUp(event)) return this.#isResting ? undefined : event;
-    const { data } = event;
-    if ("step" in data && "callId" in data && typeof data["step"] === "number") {
-      const own = this.#pairs.of(data["step"], String(data["callId"]));
-      if (own === undefined) return undefined;
-      const moved: object = { ...event, data: { ...data, step: own.step, callId: own.callId } };
-      // The same event of another call.
-      return moved as SessionEvent;
+    switch (event.type) {
+      case "tool.approval-answered":
+      case "tool.succeeded":
+      case "tool.failed": {
+        const { step, callId } = event.data;
+        const own = this.#pairs.of(step, callId);
+        return own && withCall(event, own);
+      }
+      default:
+        return this.moved(event);
     }
-    return this.moved(event);
   }
 
   moved(event: SessionEvent): SessionEvent {
@@ -418,4 +419,11 @@ function turnOf(
   );
   const end = events.find(({ type, data }) => type === "turn.ended" && data.turn === turn);
   return { steps, end: end?.position ?? events.length };
+}
+
+/** The same event of another call. */
+function withCall<
+  Event extends SessionEvent<"tool.approval-answered" | "tool.succeeded" | "tool.failed">,
+>(event: Event, { step, callId }: { readonly step: number; readonly callId: string }): Event {
+  return { ...event, data: { ...event.data, step, callId } };
 }

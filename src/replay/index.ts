@@ -2,5 +2,7 @@
 
 export { differenceSentence, differenceText } from "./replay-difference.ts";
 export { replayTools } from "./replay-tools.ts";
-export { type ReplayedAgent, type ReplayOptions, replay } from "./replay.ts";
+export { checkedRecording, type ReplayedAgent, type ReplayOptions, replay } from "./replay.ts";
 export { wrapLog } from "./replay-process.ts";
+export type { MissedCall } from "./candidate-lane.ts";
+export { type Tried, tryCandidate } from "./try-candidate.ts";

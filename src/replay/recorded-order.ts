@@ -56,10 +56,6 @@ export class RecordedOrder implements ReplayPace {
 
   /** From here on, only what comes from outside keeps its place: an answer does not wait for other events. */
   part(): void {
-          ?.split("\n")
-          .slice(0, 4)
-          .join("\n"),
-      );
     if (this.#hasParted) return;
     this.#hasParted = true;
     this.#parted.resolve();

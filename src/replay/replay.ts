@@ -77,7 +77,8 @@ const schema = optionsOf<ReplayOptions>(
     allow: thing("a list", () => true),
     live: thing(
       `a list of ${liveParts.map((name) => `"${name}"`).join(", ")}`,
-      (live) => Array.isArray(live) && live.every((name) => liveParts.includes(name)),
+      (live) =>
+        Array.isArray(live) && live.every((name) => liveParts.some((part) => part === name)),
     ),
     patienceMs: milliseconds,
     pace: thing(

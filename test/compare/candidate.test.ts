@@ -18,17 +18,13 @@ describe.each(fixtureNames)("the session %s", (name) => {
       model,
     });
     const misses: string[] = [];
-    const tried = await tryCandidate(
-      events,
-      agent,
-      {
-        onMiss: async ({ toolName }) => {
-          misses.push(toolName);
-          return undefined;
-        },
-        onCall: () => undefined,
+    const tried = await tryCandidate(events, agent, {
+      onMiss: async ({ toolName }) => {
+        misses.push(toolName);
+        return undefined;
       },
-    );
+      onCall: () => undefined,
+    });
     expect(tried.stopped).toBeUndefined();
     expect(misses).toEqual([]);
     const found = pair(laneOf(name, events), laneOf(name, tried.events));

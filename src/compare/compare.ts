@@ -1,0 +1,460 @@
+/**
+ * Compares an agent with recorded sessions: each is read, replayed with the agent as it was, and tried with the
+ * candidate, whose model is called and whose tools answer from the recording. No tool runs that a policy does not name.
+ */
+
+import { generateText, type LanguageModel, type ToolSet } from "ai";
+import { nameOf, prepareAgent, type Agent } from "../agent/index.ts";
+import { modelCatalogue, uncheckedCallCost, type KnownLimits } from "../context/index.ts";
+import {
+  defined,
+  parseSessionId,
+  TurnlogError,
+  type BlobStore,
+  type EventLog,
+  type JsonValue,
+  type ModelName,
+  type NewEvent,
+  type SessionEvent,
+} from "../events/index.ts";
+import {
+  checkedRecording,
+  differenceSentence,
+  replay,
+  tryCandidate,
+  type MissedCall as LaneMiss,
+  type ReplayedAgent,
+  type Tried,
+} from "../replay/index.ts";
+import { querySessions, type SessionQuery } from "../state/index.ts";
+import { laneOf, type Lane } from "./lane.ts";
+import { pair, type PairAllowed } from "./pairing.ts";
+import { report, type ComparedSession, type Comparison, type Miss } from "./report.ts";
+import { asResult, resultIn, type StoredResult } from "./results.ts";
+
+/** A log, of which `sessions` or `where` choose, or sessions that were read from files. */
+export type CompareSource =
+  | EventLog
+  | readonly { readonly session: string; readonly events: readonly SessionEvent[] }[];
+
+/** What a call that the recording cannot answer comes to. */
+export type MissAnswer = { readonly output: JsonValue } | { readonly error: string };
+
+/** A call that the recording cannot answer. */
+export interface MissedCall {
+  readonly session: string;
+  readonly step: number;
+  readonly toolName: string;
+  readonly input: JsonValue;
+  readonly tool: ToolSet[string];
+  /** What the tool answered in the recording. */
+  readonly recorded: readonly { readonly input: JsonValue; readonly output: JsonValue }[];
+}
+
+/**
+ * `stop`: the run ends there. `live`: the named tools run, with their effects. `simulate`: a model answers from the
+ * tool's description and recorded answers. A function answers, or stops the run with undefined.
+ */
+export type MissPolicy =
+  | "stop"
+  | { readonly live: readonly string[] }
+  | { readonly simulate: LanguageModel }
+  | ((call: MissedCall) => MissAnswer | undefined | Promise<MissAnswer | undefined>);
+
+export interface CompareOptions {
+  /** The candidate, or a function that answers it for a recorded description. */
+  readonly agent: ReplayedAgent;
+  /** The agent as it was. The recording is replayed with it, to prove that it repeats itself. Default: not replayed. */
+  readonly recordedAgent?: ReplayedAgent;
+  /** Names the results. Default: the candidate's model. */
+  readonly experiment?: string;
+  /** Of a log: the sessions to compare. Default: those of `where`. */
+  readonly sessions?: readonly string[];
+  /** Of a log: which sessions to compare. Default: all. */
+  readonly where?: SessionQuery;
+  /** Runs of the candidate on each session. Default: 1. */
+  readonly runs?: number;
+  /** Default: `stop`. */
+  readonly onMiss?: MissPolicy;
+  /** Whether two inputs of a tool mean the same. Default: they are equal as JSON. */
+  readonly same?: (toolName: string, recorded: JsonValue, candidate: JsonValue) => boolean;
+  /** What may differ. */
+  readonly allow?: readonly PairAllowed[];
+  /** Scores of a lane by name. A score may ask a model. Greater is better. */
+  readonly scores?: Readonly<
+    Record<string, (lane: Lane, which: "recorded" | "candidate") => number | Promise<number>>
+  >;
+  /** Runs at once. Default: 4. */
+  readonly concurrency?: number;
+  /** The most that the candidate and simulated answers may cost, in US dollars. Default: no limit. */
+  readonly budget?: { readonly dollars: number };
+  /** Keeps each finished run as a session. A later call with the same experiment does not repeat it. */
+  readonly results?: EventLog;
+  /** Where the media of the recordings are. */
+  readonly blobs?: BlobStore;
+  /** Ends the comparison; finished runs are in `results`. */
+  readonly signal?: AbortSignal;
+  /** Called after each run. */
+  readonly onCompared?: (session: ComparedSession) => void;
+}
+
+/**
+ * Tries the candidate on recorded sessions.
+ * @returns The report as data: `htmlOf` and `junitOf` make files of it.
+ * @example
+ * const report = await compare(log, { agent: { ...agent, model: cheaper }, where: { where: { team: "support" } } });
+ * console.log(report.counts.worse, report.totals.dollars.difference);
+ * @throws TurnlogError `INVALID_INPUT` if there is no session to compare, or if `results` has the experiment with
+ * another agent
+ */
+export async function compare(source: CompareSource, options: CompareOptions): Promise<Comparison> {
+  const { runs = 1, concurrency = 4, signal, onCompared = () => {} } = options;
+  const sessions = await namesOf(source, options);
+  if (sessions.length === 0)
+    throw new TurnlogError("INVALID_INPUT", "There is no session to compare: none fits the query.");
+  const comparison = new Experiment(source, options, { catalogue: await modelCatalogue() });
+  const jobs = sessions.flatMap((session) =>
+    Array.from({ length: runs }, (_, index) => ({ session, run: index + 1 })),
+  );
+  const compared: ComparedSession[] = [];
+  const next = jobs.entries();
+  const worker = async (): Promise<void> => {
+    for (const [place, { session, run }] of next) {
+      signal?.throwIfAborted();
+      const one = await comparison.compared(session, run);
+      compared[place] = one;
+      onCompared(one);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(concurrency, jobs.length) }, worker));
+  return report(comparison.name, comparison.candidate, compared);
+}
+
+async function namesOf(
+  source: CompareSource,
+  { sessions, where = {} }: CompareOptions,
+): Promise<readonly string[]> {
+  if (isList(source)) return source.map(({ session }) => session);
+  if (sessions !== undefined) return sessions;
+  return (await Array.fromAsync(querySessions(source, where))).map(({ session }) => session);
+}
+
+function isList(source: CompareSource): source is Exclude<CompareSource, EventLog> {
+  return Array.isArray(source);
+}
+
+class Experiment {
+  readonly #source: CompareSource;
+  readonly #options: CompareOptions;
+  readonly #catalogue: KnownLimits;
+  readonly #spending: Spending;
+  readonly #replays = new Map<string, Promise<ComparedSession["replay"]>>();
+  /** In words. */
+  candidate = "";
+
+  constructor(source: CompareSource, options: CompareOptions, catalogue: KnownLimits) {
+    this.#source = source;
+    this.#options = options;
+    this.#catalogue = catalogue;
+    this.#spending = new Spending(options.budget?.dollars);
+    if (typeof options.agent !== "function") this.#name(options.agent);
+  }
+
+  get name(): string {
+    return this.#options.experiment ?? this.candidate;
+  }
+
+  #name(agent: Agent): void {
+    const { provider, modelId } = nameOf(agent.model);
+    if (this.candidate === "") this.candidate = `${provider}:${modelId}`;
+  }
+
+  async compared(session: string, run: number): Promise<ComparedSession> {
+    const { allow, same, scores = {} } = this.#options;
+    const events = await this.#read(session);
+    const fault = faultOf(events);
+    if (fault !== undefined) return failed(session, run, fault);
+    const agent = this.#agentOf(events);
+    this.#name(agent);
+    const known = { ...this.#catalogue, ...defined({ overrides: agent.context?.limits }) };
+    const recorded = laneOf(session, events, known);
+    const result = await this.#result({ session, run, events, agent, known });
+    const candidate = laneOf(session, result.events, known);
+    const scored = await Promise.all(
+      Object.entries(scores).map(async ([name, score]) => {
+        const [was, is] = [await score(recorded, "recorded"), await score(candidate, "candidate")];
+        return [name, { recorded: was, candidate: is }] as const;
+      }),
+    );
+    const { stopped } = result;
+    return {
+      session,
+      run,
+      recorded,
+      candidate,
+      pair: pair(recorded, candidate, defined({ allow, same })),
+      replay: await this.#replayed(session, events),
+      misses: result.misses,
+      ...(stopped && { stopped: { ...stopped, of: recorded.steps.length } }),
+      scores: Object.fromEntries(scored),
+    };
+  }
+
+  async #read(session: string): Promise<readonly SessionEvent[]> {
+    if (!isList(this.#source)) return await Array.fromAsync(this.#source.read(session));
+    return this.#source.find((one) => one.session === session)?.events ?? [];
+  }
+
+  #agentOf(events: readonly SessionEvent[]): Agent {
+    const { agent } = this.#options;
+    return typeof agent === "function" ? agent(checkedRecording(events).data.agent) : agent;
+  }
+
+  /** Once for all runs of a session. */
+  async #replayed(
+    session: string,
+    events: readonly SessionEvent[],
+  ): Promise<ComparedSession["replay"]> {
+    const { recordedAgent } = this.#options;
+    if (recordedAgent === undefined) return { skipped: "The agent as it was is not given." };
+    const before = this.#replays.get(session) ?? replayOf(events, recordedAgent);
+    this.#replays.set(session, before);
+    return await before;
+  }
+
+  /** The run, as an earlier call kept it, or made now. */
+  async #result(job: Job): Promise<StoredResult> {
+    const { results } = this.#options;
+    if (results === undefined) return await this.#run(job);
+    const name = parseSessionId(`${asId(this.name)}/${asId(job.session)}/${job.run}`);
+    const { description } = await prepareAgent(job.agent);
+    const about = {
+      experiment: this.name,
+      of: job.session,
+      run: job.run,
+      at: job.events.length,
+      agent: description.digest,
+    };
+    const kept = await resultIn(results, name, about);
+    if (kept !== undefined) return kept;
+    const made = await this.#run(job);
+    // A run that the budget ended is made again when there is more.
+    if (made.stopped?.at !== "budget" && this.#options.signal?.aborted !== true)
+      await results.append(name, "none", asResult(made, about));
+    return made;
+  }
+
+  async #run({ session, events, agent, known }: Job): Promise<StoredResult> {
+    const { agent: given, same, blobs, signal, onMiss = "stop" } = this.#options;
+    const misses: Miss[] = [];
+    const spending = this.#spending.ofRun(agent, known);
+    const tried = await attempted(
+      async () =>
+        await tryCandidate(events, given, {
+          ...defined({ same, blobs, signal }),
+          onCall: (model, characters) => spending.refused(model, characters),
+          onEvent: (event) => spending.happened(event),
+          onMiss: async (call) => {
+            const { step, toolName, input } = call;
+            const answer = await answered(onMiss, session, call, (usage) => spending.add(usage));
+            misses.push({ step, toolName, input, policy: answer?.policy ?? "stop" });
+            if (answer === undefined) return undefined;
+            if ("error" in answer) throw new Error(answer.error);
+            return { output: answer.output };
+          },
+        }),
+    );
+    return { events: tried.events, misses, ...defined({ stopped: tried.stopped }) };
+  }
+}
+
+interface Job {
+  readonly session: string;
+  readonly run: number;
+  readonly events: readonly SessionEvent[];
+  readonly agent: Agent;
+  readonly known: KnownLimits;
+}
+
+/** Why a recording cannot be compared. */
+function faultOf(events: readonly SessionEvent[]): string | undefined {
+  try {
+    checkedRecording(events);
+    return undefined;
+  } catch (error) {
+    if (TurnlogError.isInstance(error)) return error.message;
+    throw error;
+  }
+}
+
+function failed(session: string, run: number, why: string): ComparedSession {
+  const none = laneOf(session, []);
+  return {
+    session,
+    run,
+    recorded: none,
+    candidate: none,
+    pair: pair(none, none),
+    replay: { skipped: why },
+    misses: [],
+    stopped: { at: "failure", step: 0, of: 0, why },
+    scores: {},
+  };
+}
+
+/** A session that cannot be tried is a run that failed: it does not end the comparison. */
+async function attempted(run: () => Promise<Tried>): Promise<Tried> {
+  try {
+    return await run();
+  } catch (error) {
+    if (!TurnlogError.isInstance(error)) throw error;
+    return { events: [], stopped: { at: "failure", step: 0, why: error.message } };
+  }
+}
+
+async function replayOf(
+  events: readonly SessionEvent[],
+  agent: ReplayedAgent,
+): Promise<ComparedSession["replay"]> {
+  try {
+    const { difference } = await replay(events, agent);
+    return difference === undefined
+      ? { equal: true }
+      : { equal: false, difference: differenceSentence(difference) };
+  } catch (error) {
+    if (!TurnlogError.isInstance(error)) throw error;
+    return { skipped: error.message };
+  }
+}
+
+/** A name in which only characters of session ids are left. */
+function asId(name: string): string {
+  return name.replaceAll(/[^A-Za-z0-9._-]/gu, "-");
+}
+
+// Answers of a policy.
+
+type Usage = Awaited<ReturnType<typeof generateText>>["usage"];
+
+type PolicyAnswer = { readonly policy: Miss["policy"] } & (
+  | { readonly output: unknown }
+  | { readonly error: string }
+);
+
+async function answered(
+  policy: MissPolicy,
+  session: string,
+  { run, ...call }: LaneMiss,
+  spent: (call: { readonly model: ModelName; readonly usage: Usage }) => void,
+): Promise<PolicyAnswer | undefined> {
+  if (policy === "stop") return undefined;
+  if (typeof policy === "function") {
+    const answer = await policy({ session, ...call });
+    return answer && { policy: "function", ...answer };
+  }
+  if ("live" in policy) {
+    if (!policy.live.includes(call.toolName) || run === undefined) return undefined;
+    return { policy: "live", output: await lastOf(run()) };
+  }
+  const { text, usage } = await generateText({
+    model: policy.simulate,
+    instructions:
+      "You stand in for a tool in a test. Answer with the tool's output for the input, as JSON and nothing else.",
+    prompt: JSON.stringify({
+      tool: call.toolName,
+      description: call.tool.description,
+      // The latest are the nearest to the state of the world.
+      answers: call.recorded.slice(-MOST_EXAMPLES),
+      input: call.input,
+    }),
+  });
+  spent({ model: nameOf(policy.simulate), usage });
+  return { policy: "simulate", output: jsonOf(text) };
+}
+
+const MOST_EXAMPLES = 20;
+
+/** The output of a tool, the last one of a tool that reports progress. */
+async function lastOf(output: unknown): Promise<unknown> {
+  if (!isProgress(output)) return await output;
+  let last: unknown;
+  for await (const one of output) last = one;
+  return last;
+}
+
+function isProgress(output: unknown): output is AsyncIterable<unknown> {
+  return typeof output === "object" && output !== null && Symbol.asyncIterator in output;
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+// What the runs have cost, and what the running calls may.
+
+/** Tokens that a reply without a limit is expected to take at most. */
+const REPLY_TOKENS = 4096;
+const CHARACTERS_PER_TOKEN = 3;
+
+class Spending {
+  readonly #most: number | undefined;
+  #spent = 0;
+  #reserved = 0;
+
+  constructor(most: number | undefined) {
+    this.#most = most;
+  }
+
+  ofRun(agent: Agent, known: KnownLimits) {
+    let reserved = 0;
+    let model: ModelName | undefined;
+    const free = (): void => {
+      this.#reserved -= reserved;
+      reserved = 0;
+    };
+    return {
+      /** Why a call may not be made; undefined if it may. */
+      refused: (called: ModelName, characters: number): string | undefined => {
+        if (this.#most === undefined) return undefined;
+        const usage = {
+          basis: "estimated",
+          inputTokens: Math.ceil(characters / CHARACTERS_PER_TOKEN),
+          outputTokens: agent.maxOutputTokens ?? REPLY_TOKENS,
+        } as const;
+        const price = uncheckedCallCost(called, usage, Date.now(), known);
+        if (price === undefined)
+          return `No price of ${called.provider}:${called.modelId} is known, so no budget can be kept: set it in context.limits.`;
+        if (this.#spent + this.#reserved + price > this.#most)
+          return `The next call could pass the budget of $${this.#most}.`;
+        free();
+        reserved = price;
+        this.#reserved += price;
+        return undefined;
+      },
+      happened: (event: NewEvent): void => {
+        if (event.type === "step.started") ({ model } = event.data);
+        const isEnd = event.type === "step.finished" || event.type === "step.failed";
+        if (!isEnd && event.type !== "step.retrying" && event.type !== "step.interrupted") return;
+        free();
+        const { usage } = event.data;
+        if (usage === undefined || model === undefined) return;
+        this.#spent += uncheckedCallCost(model, usage, event.time, known) ?? 0;
+      },
+      add: ({
+        model: called,
+        usage,
+      }: {
+        readonly model: ModelName;
+        readonly usage: Usage;
+      }): void => {
+        const { inputTokens = 0, outputTokens = 0 } = usage;
+        const tokens = { basis: "measured", inputTokens, outputTokens } as const;
+        this.#spent += uncheckedCallCost(called, tokens, Date.now(), known) ?? 0;
+      },
+    };
+  }
+}

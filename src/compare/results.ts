@@ -1,0 +1,84 @@
+/**
+ * A run of a comparison as a session of a store: the candidate's events, with metadata that name the experiment, and
+ * behind them what the log alone does not tell. Pure, but for the reading.
+ */
+
+import { z } from "zod";
+import {
+  TurnlogError,
+  jsonSchema,
+  type EventLog,
+  type NewEvent,
+  type SessionEvent,
+} from "../events/index.ts";
+import type { Miss, Stopped } from "./report.ts";
+
+export interface StoredResult {
+  readonly events: readonly SessionEvent[];
+  readonly misses: readonly Miss[];
+  readonly stopped?: Omit<Stopped, "of">;
+}
+
+/** Of which experiment a run is, with which agent, and at how many events of the recording. */
+export interface ResultOf {
+  readonly experiment: string;
+  readonly of: string;
+  readonly run: number;
+  readonly at: number;
+  readonly agent: string;
+}
+
+const TYPE = "app.compare.result";
+
+const schema = z.object({
+  about: z.object({
+    experiment: z.string(),
+    of: z.string(),
+    run: z.int(),
+    at: z.int(),
+    agent: z.string(),
+  }),
+  misses: z.array(
+    z.object({
+      step: z.int(),
+      toolName: z.string(),
+      input: jsonSchema,
+      policy: z.enum(["stop", "live", "simulate", "function"]),
+    }),
+  ),
+  stopped: z
+    .object({ at: z.enum(["miss", "budget", "failure"]), step: z.int(), why: z.string() })
+    .exactOptional(),
+});
+
+export function asResult({ events, ...rest }: StoredResult, about: ResultOf): readonly NewEvent[] {
+  const metadata = { experiment: about.experiment, of: about.of, run: String(about.run) };
+  const named = events.map(({ position: _, ...event }): NewEvent =>
+    event.type === "session.created"
+      ? { ...event, data: { ...event.data, metadata: { ...event.data.metadata, ...metadata } } }
+      : event,
+  );
+  const data = { about: { ...about }, ...rest };
+  // What zod reads back.
+  const json = schema.parse(data);
+  return [...named, { type: TYPE, time: events.at(-1)?.time ?? 0, data: json }];
+}
+
+/** The run, if the store has it. @throws TurnlogError `INVALID_INPUT` if it is of another agent or recording */
+export async function resultIn(
+  results: EventLog,
+  name: string,
+  about: ResultOf,
+): Promise<StoredResult | undefined> {
+  if ((await results.revision(name)) === 0) return undefined;
+  const events = await Array.fromAsync(results.read(name));
+  const last = events.at(-1);
+  const found = last?.type === TYPE ? schema.parse(last.data) : undefined;
+  if (found?.about.agent !== about.agent || found.about.at !== about.at)
+    throw new TurnlogError(
+      "INVALID_INPUT",
+      `The results have session ${name} already, of another agent or a shorter recording. Give the experiment another name.`,
+      { session: name },
+    );
+  return { ...found, events: events.slice(0, -1) };
+}
