@@ -54,3 +54,39 @@ it("says what is wrong with a position, a name or a session, and makes nothing",
   const { stdout } = await run(["sessions", "--json"], { cwd });
   expect(jsonLines(stdout)).toHaveLength(1);
 });
+
+it("records another agent for the fork, of a module or of the chat, and runs nothing", async () => {
+  await using folder = await temporaryFolder({
+    "agent.mjs": `export const agent = { model: "some/model", instructions: "Book." };\n`,
+    "brief.md": "Be brief.\n",
+  });
+  const cwd = folder.path;
+  await run(["--session", "one", "hello"], { cwd });
+  const agentOf = async (...args: readonly string[]): Promise<unknown> => {
+    const made = await run(["fork", "one", "--as", args[0] ?? "", ...args.slice(1)], { cwd });
+    expect(made).toMatchObject({ code: 0 });
+    const { stdout } = await run(["show", args[0] ?? "", "--view", "events", "--json"], { cwd });
+    const events = z.array(z.looseObject({ type: z.string(), data: z.unknown() }));
+    const last = events.parse(jsonLines(stdout)).at(-1);
+    expect(last?.type).toBe("session.forked");
+    return last?.data;
+  };
+  const tools = ["list_files", "read_file", "search_files", "read_tool_output"];
+  expect(await agentOf("booking", "--agent", "./agent.mjs")).toMatchObject({
+    agent: { model: { provider: "gateway", modelId: "some/model" }, tools: [] },
+  });
+  expect(await agentOf("local", "--agent", "./agent.mjs", "--model", "offline")).toMatchObject({
+    agent: { model: { provider: "turnlog", modelId: "offline" }, tools: [] },
+  });
+  const [one, other] = [
+    await agentOf("asked", "--model", "ollama:tiny"),
+    await agentOf("brief", "--model", "ollama:tiny", "--instructions", "brief.md"),
+  ];
+  for (const data of [one, other])
+    expect(data).toMatchObject({ agent: { model: { modelId: "tiny" }, tools } });
+  expect(other).not.toEqual(one);
+  expect(await agentOf("same")).not.toHaveProperty("agent");
+  expect(await run(["verify"], { cwd })).toMatchObject({ code: 0 });
+  const missing = await run(["fork", "one", "--instructions", "missing.md"], { cwd });
+  expect(missing).toMatchObject({ code: 2, stdout: "" });
+});

@@ -46,3 +46,34 @@ it("says what is wrong with a place or a session, and makes nothing", async () =
   const { stdout } = await run(["sessions", "--json"], { cwd });
   expect(jsonLines(stdout)).toHaveLength(1);
 });
+
+it("runs a turn again with the agent of a module, with other instructions, with another model", async () => {
+  const testing = JSON.stringify(new URL("../../src/public/testing.ts", import.meta.url));
+  await using folder = await temporaryFolder({
+    "agent.mjs": `import { scriptedModel } from ${testing};
+export const agent = {
+  model: scriptedModel(({ prompt: [{ content }] }) => \`I am told: \${content}\`),
+  instructions: "Book.",
+};
+`,
+    "brief.md": "Be brief.\n",
+  });
+  const cwd = folder.path;
+  const env = { OPENAI_BASE_URL: "http://127.0.0.1:1/v1" };
+  await run(["--session", "one", "hello"], { cwd });
+  const own = ["rerun", "one", "--agent", "./agent.mjs"];
+  // The module names a model: the environment is not asked for one.
+  expect(await run(own, { cwd, env })).toMatchObject({ code: 0, stdout: "I am told: Book.\n" });
+  expect(await run([...own, "--instructions", "brief.md"], { cwd })).toMatchObject({
+    stdout: "I am told: Be brief.\n",
+  });
+  const offline = await run([...own, "--model", "offline"], { cwd });
+  expect(offline.stdout).not.toContain("I am told");
+  expect(offline.stderr).not.toContain("No OPENAI_API_KEY");
+  const chat = ["rerun", "one", "--as", "brief", "--instructions", "brief.md"];
+  expect(await run(chat, { cwd })).toMatchObject({ code: 0 });
+  const prompt = await run(["show", "brief", "--view", "prompt"], { cwd });
+  expect(prompt.stdout).toContain("Be brief.");
+  const writing = await run([...own, "--allow-write"], { cwd });
+  expect(writing).toMatchObject({ code: 2, stdout: "" });
+});

@@ -343,6 +343,7 @@ const mayImport: Modules = {
   "runtime/elsewhere": [
     "events",
     "shared",
+    "agent",
     "state",
     "media",
     "archive",
@@ -625,6 +626,7 @@ const mayImport: Modules = {
   "cli/chat": [
     "events",
     "shared",
+    "agent",
     "state",
     "media",
     "mcp",
@@ -662,6 +664,7 @@ const mayImport: Modules = {
     "shared",
     "context",
     "models",
+    "agent",
     "store/blobs",
     "store/encryption",
     "state",

@@ -2,6 +2,7 @@
 
 import { mkdir } from "node:fs/promises";
 import { resolve } from "node:path";
+import type { Agent } from "../../agent/index.ts";
 import { TurnlogError } from "../../events/index.ts";
 import type { Runtime } from "../../runtime/index.ts";
 import { createRuntime } from "../../sharing/index.ts";
@@ -65,6 +66,8 @@ export interface ChatRun extends StorePlace {
   readonly session: string;
   /** Whether the user typed the name: an unknown name may be mistyped. */
   readonly isNamed: boolean;
+  /** The agent in place of the chat's. */
+  readonly agent?: Agent;
   readonly choice: ModelChoice;
   /** The model of a name that is typed later. @throws UsageError */
   readonly choiceOf: (name: string) => ModelChoice;
@@ -212,7 +215,7 @@ async function ownRuntime(
   { progress }: Output,
 ): Promise<Runtime> {
   const { choice, allowWrite, canAsk, debug, instructions, compaction } = run;
-  if (choice.kind === "offline" && choice.because === "no-key") {
+  if (run.agent === undefined && choice.kind === "offline" && choice.because === "no-key") {
     await writeSentence(progress, progress.style("dim", OFFLINE_NOTE));
   }
   // Provider warnings are events here; the SDK must not write them again.
@@ -224,16 +227,18 @@ async function ownRuntime(
   if (keyFolder) await mkdir(keyFolder, { recursive: true, mode: 0o700 });
   const model = await loadModel(choice, run.pace);
   const folder = process.cwd();
-  const agent = chatAgent({
-    model,
-    folder,
-    store: dir,
-    keys: keyFolder,
-    allowWrite,
-    canAsk,
-    instructions,
-    compaction,
-  });
+  const agent =
+    run.agent ??
+    chatAgent({
+      model,
+      folder,
+      store: dir,
+      keys: keyFolder,
+      allowWrite,
+      canAsk,
+      instructions,
+      compaction,
+    });
   return await createRuntime({
     ...store,
     hashChain: run.hashChain,

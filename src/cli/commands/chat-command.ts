@@ -3,8 +3,9 @@
 import { stat } from "node:fs/promises";
 import { text as readAll } from "node:stream/consumers";
 import { isatty } from "node:tty";
-import { hasCode, parseSessionId, TurnlogError } from "../../events/index.ts";
+import { defined, hasCode, parseSessionId, TurnlogError } from "../../events/index.ts";
 import { runChat, type ChatRun } from "../chat/chat-run.ts";
+import { changedAgent } from "../chat/model/changed-agent.ts";
 import { chooseModel } from "../chat/model/model-choice.ts";
 import { isAddress, isFile } from "../chat/line/mentioned-files.ts";
 import { newSessionName } from "../chat/host/resumed-session.ts";
@@ -15,6 +16,7 @@ import {
   storeName,
   type SessionsPlace,
 } from "../settings/store-folder.ts";
+import { instructionsIn } from "../settings/agent-module.ts";
 import { readEnvironment } from "../settings/environment.ts";
 import { mcpServers } from "../settings/mcp-config.ts";
 import { humanPace, type Given } from "./option-values.ts";
@@ -62,16 +64,29 @@ export async function chat(
 /** Runs a turn again with a live model, in a fork. @throws UsageError; TurnlogError as {@link rerunTurn} */
 export async function rerun(
   session: string,
-  { position, step, as, ...options }: Given<typeof rerunOptions>,
+  { position, step, as, agent: file, instructions, ...options }: Given<typeof rerunOptions>,
   output: Output,
 ): Promise<ExitCode> {
   if (position !== undefined && step !== undefined)
     throw new UsageError("--position and --step both name the start: give one of them.");
-  const findOwner = (): Promise<StoreOwner | undefined> => heededOwner(options);
+  if (file !== undefined)
+    refuseIdle({ "--allow-write": options.allowWrite }, " is for the chat's agent: leave it out.");
+  const findOwner = (): Promise<StoreOwner | undefined> =>
+    heededOwner(options, {
+      "--agent": file !== undefined,
+      "--instructions": instructions !== undefined,
+    });
   const owner = await findOwner();
   // Fails without a store; the chat would create one.
   if (owner === undefined) await (await openStore(options, { readOnly: true })).close();
-  const settings = await settingsOf(options, output);
+  const { model } = options;
+  const settings = {
+    // A module has its own model.
+    ...(await settingsOf(file === undefined ? options : { ...options, model: "offline" }, output)),
+    ...(file === undefined
+      ? instructions && { instructions: await instructionsIn(instructions) }
+      : { agent: (await changedAgent(file, defined({ model, instructions }))).agent }),
+  };
   const fork = sessionName(as);
   const again = { session: fork, isNamed: as !== undefined, message: undefined, attach: [] };
   const place = { session, as: fork, position, step };
@@ -80,11 +95,15 @@ export async function rerun(
 }
 
 /** The process that has the store open. @throws UsageError for options about an agent, which is that process's */
-async function heededOwner(options: AgentOptions): Promise<StoreOwner | undefined> {
+async function heededOwner(
+  options: AgentOptions,
+  others: Readonly<Record<string, boolean>> = {},
+): Promise<StoreOwner | undefined> {
   const owner = await ownerOf(options);
   if (owner === undefined) return undefined;
   refuseIdle(
     {
+      ...others,
       "--model": options.model !== undefined,
       "--allow-write": options.allowWrite,
       "--mcp": options.mcp !== undefined,

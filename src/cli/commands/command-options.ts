@@ -17,11 +17,13 @@ import {
   type Typed,
 } from "./option-values.ts";
 
+const model = option(
+  "--model <model>",
+  "<provider>:<model>, like openai:gpt-6-astra; <creator>/<model> at the gateway of the AI SDK; <address>#<model>; or offline",
+);
+const instructions = option("--instructions <file>", "a file with instructions for the agent");
 export const agentOptions = [
-  option(
-    "--model <model>",
-    "<provider>:<model>, like openai:gpt-6-astra; <creator>/<model> at the gateway of the AI SDK; <address>#<model>; or offline",
-  ),
+  model,
   option("--allow-write", "let the agent write files in this folder"),
   option("--mcp <command>", "an MCP server: its command, or its address (repeatable)", collect),
   option("--mcp-config <file>", 'MCP servers from a file: { "mcpServers": { … } }'),
@@ -79,15 +81,24 @@ export const studioOptions = [
   option("--no-open", "only print the address"),
 ] as const;
 const forkAs = option("--as <id>", "the fork's id (default: a new one)");
+const agentModule = option(
+  "--agent <module>",
+  "the agent: a module that exports it as agent or as default (default: the chat's agent)",
+);
 export const rerunOptions = [
   option("--step <n>", "the step to begin with, counted from 1", step),
   option("--position <n>", "a position in the middle of a turn", position),
   forkAs,
+  agentModule,
+  instructions,
   ...agentOptions,
 ] as const;
 export const forkOptions = [
   option("--position <n>", "the last shared position (default: the end)", position),
   forkAs,
+  agentModule,
+  instructions,
+  model,
 ] as const;
 export const tell = option(
   "--tell",

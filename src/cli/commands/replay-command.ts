@@ -112,13 +112,15 @@ async function check(
   const { differenceText, replay } = await import("../../replay/index.ts");
   const events = await Array.fromAsync(log.read(session));
   const { instructions, compaction } = readEnvironment(process.env);
+  const { hasAsked, recordedChatAgent } = await import("../chat/model/chat-agent.ts");
   const agent =
     file === undefined
-      ? (await import("../chat/model/chat-agent.ts")).recordedChatAgent(events, {
+      ? recordedChatAgent({
           folder: process.cwd(),
           store: resolve(dir),
           instructions,
           compaction,
+          canAsk: hasAsked(events),
         })
       : await (await import("../settings/agent-module.ts")).agentOf(file);
   const { difference } = await replay(events, agent, { allow, pace });

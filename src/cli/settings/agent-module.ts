@@ -1,5 +1,6 @@
-/** Loads a user's agent from a module. No other file loads a module whose name is known only at run time. */
+/** Loads a user's agent from a module, and instructions from a file. No other file loads a module whose name is known only at run time. */
 
+import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { z } from "zod";
@@ -23,4 +24,16 @@ export async function agentOf(file: string): Promise<Agent> {
   throw new UsageError(
     `${file} has no agent: export one as "agent" or as default, an object with a model.`,
   );
+}
+
+/** The text of the file of `--instructions`. @throws UsageError */
+export async function instructionsIn(file: string): Promise<string> {
+  let text: string;
+  try {
+    text = (await readFile(file, "utf8")).trim();
+  } catch (cause) {
+    throw new UsageError(`The instructions in ${file} cannot be read: ${String(cause)}`, { cause });
+  }
+  if (text !== "") return text;
+  throw new UsageError(`${file} is empty: write the agent's instructions into it.`);
 }

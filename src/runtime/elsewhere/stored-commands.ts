@@ -5,7 +5,9 @@
 
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
+import { prepareAgent } from "../../agent/index.ts";
 import {
+  defined,
   isElsewhere,
   TurnlogError,
   type EventLog,
@@ -172,9 +174,10 @@ const storedWork: Readonly<
     return await redactSession(log, session, [what].flat(), { ...options, now });
   },
   fork: async ({ log, session, now }, args) => {
-    const [{ id, position } = {}] = forking.parse(args);
-    const place = position === undefined ? {} : { position };
-    return await forkSession(log, session, { as: id ?? randomUUID(), ...place, now });
+    const [{ id, position, agent } = {}] = forking.parse(args);
+    const given = typeof agent === "object" ? (await prepareAgent(agent)).description : undefined;
+    const changes = defined({ position, agent: given });
+    return await forkSession(log, session, { as: id ?? randomUUID(), ...changes, now });
   },
 };
 

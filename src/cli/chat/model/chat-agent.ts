@@ -85,18 +85,25 @@ function instructions(folder: string, allowWrite: boolean): string {
   ].join(" ");
 }
 
-/** The chat's agent as a session recorded it, for a replay: it has the recorded model's name and never calls it. */
+type Around = Pick<ChatAgentOptions, "folder" | "store" | "instructions" | "compaction" | "canAsk">;
+
+/** Whether a person could answer: the log says only that one was asked. */
+export function hasAsked(events: readonly SessionEvent[]): boolean {
+  return events.some(({ type }) => type === "tool.approval-requested");
+}
+
+/**
+ * The chat's agent as a session recorded it, to run the session again.
+ * @param model - Default: the recorded model by its name, which is never called.
+ */
 export function recordedChatAgent(
-  events: readonly SessionEvent[],
-  around: Pick<ChatAgentOptions, "folder" | "store" | "instructions" | "compaction">,
+  around: Around,
+  model?: LanguageModel,
 ): (recorded: AgentDescription) => Agent {
-  // The log does not say whether the agent could ask, only whether it did.
-  const canAsk = events.some(({ type }) => type === "tool.approval-requested");
-  return ({ model, tools }) =>
+  return (recorded) =>
     chatAgent({
       ...around,
-      model: { ...offlineModel(), ...model },
-      allowWrite: tools.includes("write_file"),
-      canAsk,
+      model: model ?? { ...offlineModel(), ...recorded.model },
+      allowWrite: recorded.tools.includes("write_file"),
     });
 }
