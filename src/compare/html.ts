@@ -1,15 +1,14 @@
 /** A comparison as one HTML file that opens alone: no script, no request, all text escaped. Pure. */
 
+import { shownFigures, shownNumber, type ShownFigure } from "./figures.ts";
 import { escaped } from "./markup.ts";
 import type {
   Comparison,
-  Figure,
   ReportedRow,
   ReportedSession,
   ReportedStep,
   ReportedTurn,
 } from "./report.ts";
-import type { Estimate } from "./statistics.ts";
 
 export function htmlOf(comparison: Comparison): string {
   const { experiment, candidate, counts, first, sessions } = comparison;
@@ -43,35 +42,23 @@ function verdictsHtml({ counts, shares }: Comparison): string {
   return `<div class="cards">${cards.join("")}</div>`;
 }
 
-function figuresHtml({ totals, scores }: Comparison): string {
-  const rows = [
-    ...Object.entries(scores).map(([name, one]) => [`Score ${name}`, one] as const),
-    ["Steps", totals.steps] as const,
-    ["Calls", totals.calls] as const,
-    ["Input tokens", totals.inputTokens] as const,
-    ["Read from the cache", totals.cacheReadTokens] as const,
-    ["Output tokens", totals.outputTokens] as const,
-    ["Dollars", totals.dollars] as const,
-    ["Milliseconds", totals.ms] as const,
-  ].filter(([, { difference }]) => difference.n > 0);
+function figuresHtml(comparison: Comparison): string {
+  const rows = shownFigures(comparison);
   if (rows.length === 0) return "";
   return `<h2>Per session</h2><div class="wide" tabindex="0"><table><thead><tr><th>Mean</th><th>Recorded</th><th>Candidate</th><th>Difference (95 %)</th><th>Sessions</th></tr></thead><tbody>
 ${rows.map(figureRow).join("\n")}</tbody></table></div>`;
 }
 
-function figureRow([name, { recorded, candidate, difference }]: readonly [string, Figure]): string {
-  const cells = [number(recorded), number(candidate), interval(difference), `${difference.n}`];
+function figureRow(row: ShownFigure): string {
+  const { name, recorded, candidate, difference, interval, isClear, sessions } = row;
+  const mean = isClear ? `<b>${difference}</b>` : difference;
+  const cells = [
+    recorded,
+    candidate,
+    interval === undefined ? mean : `${mean} <small>${interval}</small>`,
+    `${sessions}`,
+  ];
   return `<tr><th scope="row">${escaped(name)}</th>${cells.map((cell) => `<td>${cell}</td>`).join("")}</tr>`;
-}
-
-function interval({ value, low, high }: Estimate): string {
-  const mean = `${value > 0 ? "+" : ""}${number(value)}`;
-  if (low === undefined || high === undefined) return mean;
-  return `${low > 0 || high < 0 ? `<b>${mean}</b>` : mean} <small>${number(low)} to ${number(high)}</small>`;
-}
-
-function number(value: number): string {
-  return value.toLocaleString("en-US", { maximumSignificantDigits: 4 });
 }
 
 function percent(share: number): string {
@@ -79,7 +66,7 @@ function percent(share: number): string {
 }
 
 function amount(count: number, thing: string): string {
-  return `${number(count)} ${thing}${count === 1 ? "" : "s"}`;
+  return `${shownNumber(count)} ${thing}${count === 1 ? "" : "s"}`;
 }
 
 function anchor({ session, run }: Pick<ReportedSession, "session" | "run">): string {

@@ -131,6 +131,13 @@ const uses: Readonly<Record<string, readonly Use[]>> = {
     use("s", "--check", "--agent", "./agent.mjs"),
     use("s", "--check", "--agent", `./${unknown}`),
   ],
+  compare: [
+    use("s", "--agent", "./agent.mjs", "--model", "offline"),
+    use(unknown, "--agent", "./agent.mjs"),
+    use("s", "--agent", `./${unknown}`),
+    use("--where", `${NAME}=${NAME}`, "--agent", "./agent.mjs"),
+    use("--file", `./${unknown}`, "--agent", "./agent.mjs"),
+  ],
   export: [use("s", "--out", `./out${HOSTILE}.jsonl`), use("s", "--fixture", "./fixture.jsonl")],
   import: [
     use("./s.jsonl", "--as", "again"),

@@ -68,6 +68,14 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
     ["turnlog replay <id> --pace recorded --max-gap 2", "at the recorded speed"],
     ["turnlog replay <id> --check --agent ./agent.ts", "does this agent repeat it?"],
   ],
+  compare: [
+    "turnlog compare <id> --agent ./agent.ts --model openai:gpt-6-mini",
+    [
+      "turnlog compare --since 7d --where agent=support --agent ./agent.ts --instructions new.md --out report.html",
+      "on last week's sessions",
+    ],
+    "turnlog compare --file talk.jsonl --agent ./agent.ts --junit report.xml",
+  ],
   export: [
     "turnlog export <id> --out talk.jsonl",
     ["turnlog export <id> --fixture talk.jsonl", "for a test: without its secrets"],

@@ -175,6 +175,56 @@ export const replayOptions = [
   allow.choices(["instructions", "tool-descriptions"]),
 ] as const;
 
+const allowed: Typed<{
+  readonly allow?: readonly (
+    | "instructions"
+    | "tool-descriptions"
+    | "model"
+    | "settings"
+    | "text"
+  )[];
+}> = new Option(
+  "--allow <what...>",
+  "what may differ and count as equal (--model and --instructions may)",
+);
+export const compareOptions = [
+  option(
+    "--where <key=value>",
+    "instead of names: sessions with this in their metadata, or with this agent= or actor=; key:=json for other values than texts (repeatable)",
+    metadataValue,
+  ),
+  option(
+    "--since <date|days>",
+    "instead of names: sessions with an event since: 2026-10-01, or 7d",
+  ),
+  option(
+    "--file <file>",
+    "instead of names: an exported session or a fixture (repeatable)",
+    collect,
+  ),
+  agentModule,
+  model,
+  instructions,
+  option(
+    "--on-miss <what>",
+    "what a call gets that the recording cannot answer: the run stops there, or a model answers in the tool's place",
+    ["stop", "simulate"],
+  ),
+  option("--live <tool>", "a tool that is really run for such a call (repeatable)", collect),
+  option("--simulate-model <model>", "the model that answers (default: the candidate's)"),
+  option("--runs <n>", "runs for each session, for models that vary", atLeastOne, 1),
+  option("--budget <dollars>", "the most to spend on model calls", positiveNumber),
+  option("--concurrency <n>", "runs at a time (default: 4)", atLeastOne),
+  option("--experiment <name>", "its name in the report and in --results"),
+  option(
+    "--results <folder>",
+    "keep the candidate's sessions in this store, so that a second call goes on after a first one that was ended",
+  ),
+  option("--out <file>", "write the report as one page of HTML"),
+  option("--junit <file>", "write it as JUnit XML"),
+  allowed.choices(["instructions", "tool-descriptions", "model", "settings", "text"]),
+] as const;
+
 export const exportOptions = [
   option("--out <file>", "the file (default: stdout)"),
   option("--encrypted", "export an encrypted session that shares no events as it is stored"),

@@ -4,6 +4,7 @@ import type { LoadedCommand } from "./loaded-command.ts";
 import {
   at,
   billOptions,
+  compareOptions,
   limit,
   logOptions,
   replayOptions,
@@ -66,4 +67,18 @@ export function addLookCommands(program: LoadedCommand): void {
     .description("show a session again as in the chat, or check that its agent repeats it")
     .argument("<session>", "its id")
     .does(replayOptions, async () => (await import("./replay-command.ts")).replaySession);
+
+  program
+    .command("compare")
+    .description(
+      "try a changed agent on recorded sessions: its model is called, its tools answer from the recording",
+    )
+    .argument("[session...]", "their ids")
+    .addHelpText("after", compareHelp)
+    .does(compareOptions, async () => (await import("./compare-command.ts")).compareSessions);
 }
+
+const compareHelp = `
+The agent as it was recorded is the one of --agent without --model and --instructions: it must repeat
+the recording. No tool runs but those of --live. Models are called and cost money: see --budget.
+Exit codes: 0 if nothing is worse or stopped, 1 otherwise, 2 wrong usage, 130 interrupted.`;
