@@ -126,6 +126,8 @@ export class CandidateLane implements StageLane {
     }
     this.#follow(event);
     this.#places.push(order.position);
+    // Tells those who wait for something to happen.
+    if (!order.agrees) order.pass(0);
     onEvent(timed);
     return timed;
   }
@@ -159,7 +161,7 @@ export class CandidateLane implements StageLane {
         return;
       case "tool.output-requested":
       case "tool.approval-requested":
-        return this.#assertAnswered(event.data.callId);
+        return this.#assertAnswered(event.type, event.data.callId);
       default:
     }
   }
@@ -172,9 +174,14 @@ export class CandidateLane implements StageLane {
   }
 
   /** A person or a client answers only what the recording asks too. */
-  #assertAnswered(callId: string): void {
+  #assertAnswered(type: "tool.output-requested" | "tool.approval-requested", callId: string): void {
     const call = this.#pairs.call(callId);
-    if (call === undefined || call.recorded !== undefined) return;
+    const { recorded } = call ?? {};
+    const isAsked = this.#options.events.some(
+      ({ type: asked, data }) =>
+        asked === type && data.step === recorded?.step && data.callId === recorded.callId,
+    );
+    if (call === undefined || isAsked) return;
     this.stop({
       at: "miss",
       why: `${call.toolName} waits for an answer that nobody gave in the recording.`,
@@ -370,9 +377,11 @@ export class CandidateLane implements StageLane {
   }
 
   missing(position: number): void {
-    const { order } = this.#options;
+    const { order, events } = this.#options;
     order.part();
     if (!order.hasHappened(position)) order.happened(position);
+    // Nothing more comes here: what the recording has up to the next command is past.
+    order.pass(events.length);
   }
 }
 

@@ -181,12 +181,14 @@ export class RecordedOrder implements ReplayPace {
     this.#notify();
   }
 
-  /** Resolves when the replay advances or stops, or after the given milliseconds. */
-  async moved(patienceMs: number): Promise<void> {
-    const late = Promise.withResolvers<void>();
-    const timer = setTimeout(late.resolve, patienceMs);
+  /** Resolves when something happens or the replay stops, or to false after the given milliseconds. */
+  async moved(patienceMs: number): Promise<boolean> {
+    const late = Promise.withResolvers<boolean>();
+    const timer = setTimeout(() => {
+      late.resolve(false);
+    }, patienceMs);
     try {
-      await Promise.race([this.#changed.promise, late.promise]);
+      return await Promise.race([this.#changed.promise.then(() => true), late.promise]);
     } finally {
       clearTimeout(timer);
     }

@@ -1,6 +1,7 @@
 /** Answers from the log in place of the functions that an agent calls between two steps. */
 
 import {
+  defined,
   TurnlogError,
   type EventBody,
   type EventType,
@@ -18,8 +19,8 @@ export function withRecordedStops(
   order: RecordedOrder,
   live: ReadonlySet<string>,
 ): Agent {
-  const refines = refine !== undefined && live.has("refineToolInput");
-  const given = refines ? { ...rest, experimental_refineToolInput: refine } : rest;
+  const refined = live.has("refineToolInput") ? refine : recordedInputs(refine, events, order);
+  const given = { ...rest, ...defined({ experimental_refineToolInput: refined }) };
   const agent = withRecordedRefusals(given, events);
   if (live.has("stopWhen")) return agent;
   if (agent.stopWhen === undefined) return withRecordedLimit(agent, events, order.position);
@@ -31,6 +32,22 @@ export function withRecordedStops(
     return answer.type === "turn.limit-reached" && answer.data.condition === index;
   });
   return { ...agent, stopWhen };
+}
+
+/** Each call has the input that its refinement came to. */
+function recordedInputs(
+  refine: Agent["experimental_refineToolInput"],
+  events: readonly SessionEvent[],
+  order: RecordedOrder,
+): Agent["experimental_refineToolInput"] {
+  const recorded = (toolName: string) => (input: unknown) => {
+    const next = events.find(
+      ({ position, type, data }) =>
+        position > order.position && type === "part.tool-call" && data.toolName === toolName,
+    );
+    return next?.type === "part.tool-call" ? next.data.input : input;
+  };
+  return refine && Object.fromEntries(Object.keys(refine).map((name) => [name, recorded(name)]));
 }
 
 /** An option that is left to the default: earlier releases failed the turn. */

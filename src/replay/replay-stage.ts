@@ -74,18 +74,31 @@ export class ReplayStage {
     const { events, patienceMs } = this.#options;
     const order = this.#order;
     this.#give();
-    while (!this.#lane.isOver && !(order.position >= events.length && !order.isHeld)) {
+    while (!this.#lane.isOver && (order.position < events.length || order.isHeld)) {
       const before = order.position;
-      await order.moved(patienceMs);
-      for (let turn = 0; turn < OVERDUE_TURNS && order.position === before; turn++)
+      const hasMoved = await order.moved(patienceMs);
+      for (let turn = 0; turn < OVERDUE_TURNS && !hasMoved && order.position === before; turn++)
         await setImmediate();
-      if (order.position === before && !order.isHeld) this.#lane.missing(before + 1);
+      if (!hasMoved && order.position === before && !order.isHeld) this.#lane.missing(before + 1);
     }
-    if (!this.#lane.isOver && !order.agrees) await this.#open?.idle();
+    if (!order.agrees) await this.#atRest();
     for (let turn = 0; turn < TURNS_TO_SETTLE; turn++) await setImmediate();
     await this.#process?.end();
     order.stop();
     return this.#name;
+  }
+
+  /** Behind the recording, a session that goes its own way comes to an end of its own, or waits for somebody. */
+  async #atRest(): Promise<void> {
+    let isIdle = false;
+    const idle = this.#open?.idle().then(() => {
+      isIdle = true;
+    });
+    const order = this.#order;
+    while (idle !== undefined && !isIdle && !this.#lane.isOver) {
+      const hasMoved = await Promise.race([order.moved(this.#options.patienceMs), idle]);
+      if (hasMoved === false && !order.isHeld) return;
+    }
   }
 
   /** Repeats what came from outside next, if everything before it has happened. */

@@ -4,6 +4,7 @@
  */
 
 import {
+  byId,
   replayableEvents,
   isRedacted,
   renumbered,
@@ -66,6 +67,17 @@ export interface ReplayResult {
   readonly events: number;
   /** The first difference; absent if all events were equal and no other event happened. */
   readonly difference?: ReplayDifference;
+  readonly parts: ReplayedParts;
+}
+
+/** What a replay looked at, by the agent's options: `tools`, `tools.execute`, `stopWhen`, … */
+export interface ReplayedParts {
+  /** A change in them is a difference. */
+  readonly compared: readonly string[];
+  /** They ran, and a change in what they do is a difference. */
+  readonly live: readonly string[];
+  /** Their answers came from the recording: a change in them passes. */
+  readonly unchecked: readonly string[];
 }
 
 /** The agent; or, for a session with several agents, a function that answers the one for a recorded description. */
@@ -100,7 +112,8 @@ const schema = optionsOf<ReplayOptions>(
  * stacks, delays of refused calls and token estimates are not compared.
  * @param events - The events of one session, as `EventLog.read` or `readSessionFile` gives them.
  * @example
- * expect(await replay(events, agent, { allow: ["instructions"] })).toEqual({ events: events.length });
+ * const { difference } = await replay(events, agent, { allow: ["instructions"] });
+ * expect(difference).toBeUndefined();
  * @throws TurnlogError `INVALID_INPUT` for events that do not begin with `session.created` or have a gap,
  * and for an unknown name in `allow`
  */
@@ -124,7 +137,7 @@ export async function replay(
   // Only the name of this model is needed: it is not called.
   const agentOf = checkedAgent(agent, "replay", { model: "replayed" });
   // A wrong agent is not a difference in behaviour.
-  agentOf(created.data.agent);
+  const parts = partsOf(agentOf(created.data.agent), live);
   const order = new RecordedOrder(
     plain,
     new Set(fromOutside(plain).map(({ position }) => position)),
@@ -152,10 +165,10 @@ export async function replay(
   });
   await stage.play();
   const { difference } = lane;
-  if (difference === undefined) return { events: events.length };
+  if (difference === undefined) return { events: events.length, parts };
   const position = positionOf(difference.position);
   const changes = await changedParts(difference, events, agentOf);
-  return { events: position - 1, difference: { ...difference, ...changes, position } };
+  return { events: position - 1, difference: { ...difference, ...changes, position }, parts };
 }
 
 /**
@@ -196,6 +209,30 @@ export function checkedAgent(
     check(agentSchema, { ...given, ...placeholder }, called, { name: "agent" });
     return given;
   };
+}
+
+const liveNames: Readonly<Record<string, LivePart>> = {
+  "tools.execute": "tools",
+  stopWhen: "stopWhen",
+  prepareStep: "prepareStep",
+  experimental_refineToolInput: "refineToolInput",
+};
+
+function partsOf(agent: Agent, live: readonly LivePart[]): ReplayedParts {
+  const runs = Object.values(agent.tools ?? {}).some(({ execute }) => execute !== undefined);
+  const names = Object.entries(agent)
+    .filter(([, value]) => value !== undefined)
+    .map(([name]) => name);
+  const kind = (name: string): keyof ReplayedParts => {
+    const part = byId(liveNames, name);
+    if (part !== undefined) return live.includes(part) ? "live" : "unchecked";
+    // The order of parallel calls is free.
+    const isFree =
+      /^(experimental_)?on[A-Z]|^toolCallConcurrency$|^(experimental_)?telemetry$/.test(name);
+    return isFree ? "unchecked" : "compared";
+  };
+  const all = Object.groupBy(runs ? [...names, "tools.execute"] : names, kind);
+  return { compared: all.compared ?? [], live: all.live ?? [], unchecked: all.unchecked ?? [] };
 }
 
 /** What differs between two agents, by the texts that the log has of one and the program of the other. */

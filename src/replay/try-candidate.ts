@@ -10,6 +10,7 @@ import {
   type NewEvent,
   type SessionEvent,
 } from "../events/index.ts";
+import { onAbort } from "../shared/index.ts";
 import { openMemoryLog } from "../store/leveldb/index.ts";
 import { CandidateLane, type CandidateOptions, type LaneStop } from "./candidate-lane.ts";
 import { RecordedOrder } from "./recorded-order.ts";
@@ -57,7 +58,7 @@ export async function tryCandidate(
     order,
     lane,
   });
-  signal?.addEventListener("abort", () => {
+  using _stop = onAbort(signal, () => {
     lane.stop({ at: "failure", why: "It was stopped." });
   });
   const name = await stage.play();

@@ -3,8 +3,7 @@
 import { describe, expect, it } from "vitest";
 import { laneOf, pair } from "../../src/compare/index.ts";
 import { replayModel } from "../../src/models/index.ts";
-import type { ReplayedAgent } from "../../src/replay/index.ts";
-import { tryCandidate } from "../../src/replay/try-candidate.ts";
+import { tryCandidate, type ReplayedAgent } from "../../src/replay/index.ts";
 import { fixtureNames, readFixture } from "../laws/session-fixture.ts";
 import { agentOf } from "../laws/recorded-scripts.ts";
 

@@ -244,7 +244,10 @@ describe("a replay", () => {
     const events = await open.events();
     await open.runtime.close();
     const before = pidsIn(folder).length;
-    expect(await replay(events, agent)).toEqual({ events: events.length });
+    expect(await replay(events, agent)).toEqual({
+      events: events.length,
+      parts: expect.anything(),
+    });
     expect(pidsIn(folder)).toHaveLength(before);
     // It would notice.
     const changed = events.map((event) =>

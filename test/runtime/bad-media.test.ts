@@ -251,7 +251,10 @@ describe("an address that the provider does not fetch", () => {
     ]);
     const events = await open.events();
     const fetched = vi.spyOn(globalThis, "fetch");
-    expect(await replay(events, agent)).toEqual({ events: events.length });
+    expect(await replay(events, agent)).toEqual({
+      events: events.length,
+      parts: expect.anything(),
+    });
     expect(fetched).not.toHaveBeenCalled();
     fetched.mockRestore();
   });

@@ -141,7 +141,10 @@ describe("a call of a tool without execute", () => {
     );
     expect(names).toEqual(["ann", "bob"]);
     const events = await open.events();
-    expect(await replay(events, agent)).toEqual({ events: events.length });
+    expect(await replay(events, agent)).toEqual({
+      events: events.length,
+      parts: expect.anything(),
+    });
     for (const answer of [{ output: 1, by: "" }, { output: 1, error: "No." }, { by: "ann" }])
       // @ts-expect-error What is wrong here is wrong at run time too.
       await expect(session.answerCall(one, answer)).rejects.toMatchObject({
@@ -307,7 +310,10 @@ describe("a call of a tool without execute", () => {
     await open.session.answerCall(one, { error: "Lost." });
     await turn.result;
     const events = await open.events();
-    expect(await replay(events, agent)).toEqual({ events: events.length });
+    expect(await replay(events, agent)).toEqual({
+      events: events.length,
+      parts: expect.anything(),
+    });
     const execute = (): { city: string } => ({ city: "Ulm" });
     const other = { ...agent, tools: { locate: tool({ ...locate, execute }) } };
     expect(await replay(events, other)).toMatchObject({
@@ -339,7 +345,10 @@ describe("a call of a tool without execute", () => {
         data: expect.objectContaining({ output: 4 }) as unknown,
       }),
     );
-    expect(await replay(events, agent)).toEqual({ events: events.length });
+    expect(await replay(events, agent)).toEqual({
+      events: events.length,
+      parts: expect.anything(),
+    });
   });
 
   it("takes each of two answers at the same moment at most once", async () => {

@@ -46,7 +46,10 @@ describe.each(sources)("by way of %s", (stepSource) => {
     const [first, second] = model.calls;
     expect(second?.prompt).toEqual(first?.prompt);
     const events = await open.events();
-    expect(await replay(events, { model })).toEqual({ events: events.length });
+    expect(await replay(events, { model })).toEqual({
+      events: events.length,
+      parts: expect.anything(),
+    });
   });
 
   it("a model that says nothing twice has ended its turn, and everybody sees that it was silent", async () => {
@@ -63,7 +66,10 @@ describe.each(sources)("by way of %s", (stepSource) => {
       messageMetadata: { reason: "stop", empty: true },
     });
     const events = await open.events();
-    expect(await replay(events, { model })).toEqual({ events: events.length });
+    expect(await replay(events, { model })).toEqual({
+      events: events.length,
+      parts: expect.anything(),
+    });
     // The next prompt has no empty reply.
     await (
       await open.session.send("And?")

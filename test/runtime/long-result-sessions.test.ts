@@ -68,7 +68,10 @@ describe("a session with a long result", () => {
     await using open = await openSession(agent);
     await turn(open);
     const events = await open.events();
-    expect(await replay(events, agent)).toEqual({ events: events.length });
+    expect(await replay(events, agent)).toEqual({
+      events: events.length,
+      parts: expect.anything(),
+    });
     const { difference } = await replay(events, agentOf(resumable(), { cut: { share: 0.1 } }));
     expect(difference?.recorded?.type).toBe("context.cut");
   });

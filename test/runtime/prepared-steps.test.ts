@@ -219,7 +219,10 @@ describe("an export of a session with prepared steps", () => {
     expect(events.filter(({ type }) => type === "step.prepared")).toHaveLength(4);
     const { prepareStep: _, ...plain } = agentOf();
     for (const agent of [agentOf({ prepareStep: telling }), plain])
-      expect(await replay(events, agent)).toEqual({ events: events.length });
+      expect(await replay(events, agent)).toEqual({
+        events: events.length,
+        parts: expect.anything(),
+      });
     const log = await openMemoryLog();
     await importSession(log, lines, { as: "s" });
     await prompts(log);

@@ -416,7 +416,10 @@ describe("a limit that holds", () => {
     expect(await reasonOf(session)).toBe("stop");
     await runtime.close();
     const events = await storedEvents(log, "s");
-    expect(await replay(events, agent())).toEqual({ events: events.length });
+    expect(await replay(events, agent())).toEqual({
+      events: events.length,
+      parts: expect.anything(),
+    });
   });
 });
 
@@ -482,5 +485,5 @@ it("a turn that ended at a limit replays without limits", async () => {
   await runtime.close();
   const events = await storedEvents(log, "s");
   const outcome = await replay(events, agent());
-  expect(outcome).toEqual({ events: events.length });
+  expect(outcome).toEqual({ events: events.length, parts: expect.anything() });
 });
