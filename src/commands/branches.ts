@@ -84,7 +84,7 @@ export const branchCommands: readonly Command[] = [
       const moved = movedHead(event);
       return moved === undefined || moved.branch !== undefined
         ? undefined
-        : () => [{ to: moved.to, tell: moved.note !== undefined }];
+        : () => [{ to: moved.to, tell: moved.note !== undefined, ...defined({ by: moved.by }) }];
     },
   }),
   moveCommand({
@@ -104,8 +104,10 @@ export const branchCommands: readonly Command[] = [
     seen: (_, { basedOn: seen } = {}) => seen,
     decide: (target, branch, { tell, by: who } = {}) => checkout(target, branch, { tell, by: who }),
     recorded: (event) => {
-      const { branch, note } = movedHead(event) ?? {};
-      return branch === undefined ? undefined : () => [branch, { tell: note !== undefined }];
+      const { branch, note, by: who } = movedHead(event) ?? {};
+      return branch === undefined
+        ? undefined
+        : () => [branch, { tell: note !== undefined, ...defined({ by: who }) }];
     },
   }),
   runtimeCommand({
@@ -133,9 +135,11 @@ export const branchCommands: readonly Command[] = [
     answer: { kind: "turn" },
     recorded: (event) => {
       if (event.type !== "session.rewound" || event.data.edit !== undefined) return undefined;
-      const { again, key: idempotencyKey } = event.data;
+      const { again, key: idempotencyKey, by: who } = event.data;
       const messageId = again?.at(-1);
-      return messageId === undefined ? undefined : () => [defined({ messageId, idempotencyKey })];
+      return messageId === undefined
+        ? undefined
+        : () => [defined({ messageId, idempotencyKey, by: who })];
     },
   }),
 ];

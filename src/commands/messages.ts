@@ -160,12 +160,13 @@ export const messageCommands: readonly Command[] = [
 ];
 
 function sent(
-  { data: { id, content, delivery: how, notBefore, about: said } }: SessionEvent<"message.queued">,
+  { data }: SessionEvent<"message.queued">,
   edit: Pick<SendOptions, "replaces"> = {},
 ): (recording: Recording) => readonly unknown[] {
+  const { id, content, delivery: how, notBefore, about: said, by: who } = data;
   const input = typeof content === "string" ? content : [...content];
   const later = notBefore === undefined ? {} : { notBefore: new Date(notBefore) };
-  const more = { ...later, ...edit, ...defined({ about: said }) };
+  const more = { ...later, ...edit, ...defined({ about: said, by: who }) };
   return ({ output }) => [input, { id, delivery: how, ...more, ...defined({ output }) }];
 }
 

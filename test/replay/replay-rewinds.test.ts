@@ -52,3 +52,27 @@ it("repeats an edit with the delivery that it was sent with", async () => {
   const { difference } = await replay(events, { model: scriptedModel([]) });
   expect(difference && differenceText(difference)).toBeUndefined();
 });
+
+it("repeats who sent, edited, regenerated, withdrew and took back", async () => {
+  const agent = { model: scriptedModel(["One.", "Two.", "Edited.", "Again."]) };
+  await using open = await openSession(agent);
+  const { session } = open;
+  for (const text of ["first", "second"])
+    await (
+      await session.send(text, { id: text, by: "ann" })
+    ).result;
+  await (
+    await session.send("edited", { replaces: "second", by: "bob" })
+  ).result;
+  await (
+    await session.regenerate({ by: "cid" })
+  ).result;
+  await session.send("later", { id: "later", by: "dan", notBefore: "2100-01-01T00:00:00Z" });
+  await session.withdraw("later", { by: "eva" });
+  await session.rewind({ beforeTurn: 1, by: "fay" });
+  await session.checkout(1, { by: "gil" });
+  await open.runtime.close();
+  const events = await open.events();
+  const { difference } = await replay(events, { model: scriptedModel([]) });
+  expect(difference && differenceText(difference)).toBeUndefined();
+});
