@@ -77,8 +77,8 @@ export class ReplayStage {
     while (!this.#lane.isOver && (order.position < events.length || order.isHeld)) {
       const before = order.position;
       const hasMoved = await order.moved(patienceMs);
-      for (let turn = 0; turn < OVERDUE_TURNS && !hasMoved && order.position === before; turn++)
-        await setImmediate();
+      const turns = hasMoved ? 0 : OVERDUE_TURNS;
+      for (let turn = 0; turn < turns && order.position === before; turn++) await setImmediate();
       if (!hasMoved && order.position === before && !order.isHeld) this.#lane.missing(before + 1);
     }
     if (!order.agrees) await this.#atRest();
@@ -90,14 +90,13 @@ export class ReplayStage {
 
   /** Behind the recording, a session that goes its own way comes to an end of its own, or waits for somebody. */
   async #atRest(): Promise<void> {
-    let isIdle = false;
-    const idle = this.#open?.idle().then(() => {
-      isIdle = true;
-    });
+    const session = this.#open;
+    if (session === undefined) return;
     const order = this.#order;
-    while (idle !== undefined && !isIdle && !this.#lane.isOver) {
-      const hasMoved = await Promise.race([order.moved(this.#options.patienceMs), idle]);
-      if (hasMoved === false && !order.isHeld) return;
+    const idle = session.idle().then(() => "idle" as const);
+    while (!this.#lane.isOver) {
+      const moved = await Promise.race([order.moved(this.#options.patienceMs), idle]);
+      if (moved === "idle" || (!moved && !order.isHeld)) return;
     }
   }
 

@@ -58,10 +58,11 @@ export async function tryCandidate(
     order,
     lane,
   });
-  using _stop = onAbort(signal, () => {
+  const stopping = onAbort(signal, () => {
     lane.stop({ at: "failure", why: "It was stopped." });
   });
   const name = await stage.play();
+  stopping[Symbol.dispose]();
   const made = await Array.fromAsync(log.read(name));
   return { events: made, ...(lane.stopped && { stopped: lane.stopped }) };
 }

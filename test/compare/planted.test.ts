@@ -119,13 +119,13 @@ describe("a planted change", () => {
         lookup: {
           ...lookup,
           inputSchema: z.object({ order: z.number(), deep: z.boolean().optional() }),
-        } as never,
+        },
       }),
       /lookup.*schema/s,
     ],
     [
       "a schema that refuses the recorded input",
-      withTools({ lookup: { ...lookup, inputSchema: z.object({ order: z.string() }) } as never }),
+      withTools({ lookup: { ...lookup, inputSchema: z.object({ order: z.string() }) } }),
       /lookup/,
     ],
     [
@@ -316,7 +316,7 @@ describe("a harmless change", () => {
       "other ids of responses",
       () => at(3, { parts: [{ type: "text", deltas: ["Paid back."] }], responseId: "r-9" }),
     ],
-    ["a callback", { onFinish: () => {} }],
+    ["a callback", { onEnd: () => {} }],
     ["one call at a time", { toolCallConcurrency: 1 }],
     ["more attempts", { maxRetries: 5 }],
     ["a timeout", { timeout: { totalMs: 60_000 } }],
@@ -326,7 +326,7 @@ describe("a harmless change", () => {
     [
       "an execute that does otherwise",
       withTools({
-        lookup: { ...lookup, execute: async () => ({ order: 0, paid: false }) } as never,
+        lookup: { ...lookup, execute: async () => ({ order: 0, paid: false }) },
       }),
     ],
     [

@@ -246,7 +246,7 @@ describe("a replay", () => {
     const before = pidsIn(folder).length;
     expect(await replay(events, agent)).toEqual({
       events: events.length,
-      parts: expect.anything(),
+      parts: expect.anything() as unknown,
     });
     expect(pidsIn(folder)).toHaveLength(before);
     // It would notice.

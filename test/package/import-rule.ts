@@ -580,6 +580,7 @@ const mayImport: Modules = {
     "server",
     "sharing",
     "client",
+    "compare",
     "testing",
     "loading",
     "store/sqlite",

@@ -42,7 +42,7 @@ export const publicNames: Readonly<Record<string, string>> = {
     openSqliteLog SqliteLog SqliteLogOptions
   `,
   testing: `
-    blobStoreContract dueAt eventLogContract gate inboxContract keyStoreContract ownershipContract
+    blobStoreContract compare dueAt eventLogContract gate inboxContract keyStoreContract ownershipContract
     promptProblems recordedPace replay replayModel replayTools scriptedModel sessionMatchers
     Gate ScriptedModel ScriptedStep SessionMatchers
   `,

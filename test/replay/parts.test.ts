@@ -24,7 +24,7 @@ const agent: Agent = {
   stopWhen: stepCountIs(9),
   prepareStep: () => ({}),
   experimental_refineToolInput: { look: ({ at }: { at: string }) => ({ at: at.trim() }) },
-  onFinish: () => {},
+  onEnd: () => {},
 };
 
 const answers = () => scriptedModel([calling(call("look", "1", { at: " Ulm " })), "Done."]);
@@ -81,6 +81,6 @@ it("names what was compared, what ran, and what was not looked at", async () => 
   expect(parts).toEqual({
     compared: ["model", "instructions", "temperature", "maxOutputTokens", "tools"],
     live: ["stopWhen"],
-    unchecked: ["prepareStep", "experimental_refineToolInput", "onFinish", "tools.execute"],
+    unchecked: ["prepareStep", "experimental_refineToolInput", "onEnd", "tools.execute"],
   });
 });

@@ -253,7 +253,7 @@ describe("an address that the provider does not fetch", () => {
     const fetched = vi.spyOn(globalThis, "fetch");
     expect(await replay(events, agent)).toEqual({
       events: events.length,
-      parts: expect.anything(),
+      parts: expect.anything() as unknown,
     });
     expect(fetched).not.toHaveBeenCalled();
     fetched.mockRestore();

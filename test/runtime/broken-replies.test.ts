@@ -58,7 +58,10 @@ async function asked(
   );
   const { sessions, problems } = await verifyLog(log);
   expect([...problems, ...sessions.flatMap((one) => one.problems)]).toEqual([]);
-  expect(await replay(events, agent)).toEqual({ events: events.length, parts: expect.anything() });
+  expect(await replay(events, agent)).toEqual({
+    events: events.length,
+    parts: expect.anything() as unknown,
+  });
   return { outcome, events, page, requests };
 }
 

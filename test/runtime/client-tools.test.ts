@@ -143,7 +143,7 @@ describe("a call of a tool without execute", () => {
     const events = await open.events();
     expect(await replay(events, agent)).toEqual({
       events: events.length,
-      parts: expect.anything(),
+      parts: expect.anything() as unknown,
     });
     for (const answer of [{ output: 1, by: "" }, { output: 1, error: "No." }, { by: "ann" }])
       // @ts-expect-error What is wrong here is wrong at run time too.
@@ -312,7 +312,7 @@ describe("a call of a tool without execute", () => {
     const events = await open.events();
     expect(await replay(events, agent)).toEqual({
       events: events.length,
-      parts: expect.anything(),
+      parts: expect.anything() as unknown,
     });
     const execute = (): { city: string } => ({ city: "Ulm" });
     const other = { ...agent, tools: { locate: tool({ ...locate, execute }) } };
@@ -347,7 +347,7 @@ describe("a call of a tool without execute", () => {
     );
     expect(await replay(events, agent)).toEqual({
       events: events.length,
-      parts: expect.anything(),
+      parts: expect.anything() as unknown,
     });
   });
 

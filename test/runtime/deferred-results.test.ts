@@ -171,7 +171,10 @@ it("comes again in a replay", async () => {
     await open.session.send("Search.")
   ).result;
   const events = await open.events();
-  expect(await replay(events, agent)).toEqual({ events: events.length, parts: expect.anything() });
+  expect(await replay(events, agent)).toEqual({
+    events: events.length,
+    parts: expect.anything() as unknown,
+  });
   const unaware = {
     ...agent,
     tools: { ...tools, search: { ...search, supportsDeferredResults: false } },

@@ -109,7 +109,7 @@ describe("a provider that asks for a wait", () => {
     const events = await open.events();
     expect(await replay(events, { model })).toEqual({
       events: events.length,
-      parts: expect.anything(),
+      parts: expect.anything() as unknown,
     });
   });
 });
