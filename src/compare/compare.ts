@@ -100,7 +100,7 @@ export interface CompareOptions {
 
 /**
  * Tries the candidate on recorded sessions.
- * @returns The report as data: `htmlOf` and `junitOf` make files of it.
+ * @returns The report as data: `htmlOf` makes a page of it.
  * @example
  * const report = await compare(log, { agent: { ...agent, model: cheaper }, where: { where: { team: "support" } } });
  * console.log(report.counts.worse, report.totals.dollars.difference);

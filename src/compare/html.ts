@@ -10,6 +10,11 @@ import type {
   ReportedTurn,
 } from "./report.ts";
 
+/**
+ * The report of `compare` as a page.
+ * @example
+ * await writeFile("report.html", htmlOf(await compare(log, { agent })));
+ */
 export function htmlOf(comparison: Comparison): string {
   const { experiment, candidate, counts, first, sessions } = comparison;
   return `<!doctype html>

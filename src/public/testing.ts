@@ -10,6 +10,7 @@ export {
   replayModel,
   scriptedModel,
 } from "../models/index.ts";
+export { compare, htmlOf } from "../compare/index.ts";
 export { replay, replayTools } from "../replay/index.ts";
 export { dueAt } from "../runtime/index.ts";
 export {

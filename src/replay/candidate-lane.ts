@@ -8,6 +8,7 @@ import type { LanguageModelV4StreamPart } from "@ai-sdk/provider";
 import type { ToolSet } from "ai";
 import type { Agent } from "../agent/index.ts";
 import {
+  cutShort,
   movedPositions,
   type JsonValue,
   type ModelName,
@@ -63,6 +64,9 @@ export interface CandidateOptions {
   readonly onCall: (model: ModelName, characters: number) => string | undefined;
   readonly onEvent: (event: NewEvent) => void;
 }
+
+/** Characters of an input that are told. */
+const INPUT_LENGTH = 80;
 
 const never = <Value>(): Promise<Value> => new Promise<Value>(() => {});
 
@@ -253,7 +257,8 @@ export class CandidateLane implements StageLane {
     order.part();
     const answer = await order.during(onMiss(call));
     if (answer !== undefined) return answer.output;
-    this.stop({ at: "miss", why: `The recording has no answer to ${call.toolName}.` });
+    const asked = `${call.toolName} with ${cutShort(JSON.stringify(call.input), INPUT_LENGTH)}`;
+    this.stop({ at: "miss", why: `The recording has no answer to ${asked}.` });
     return await never();
   }
 

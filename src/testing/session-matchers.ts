@@ -1,6 +1,12 @@
-/** Matchers over the events of a session for any extensible `expect` (vitest, jest). They import no test runner. */
+/** Matchers over recorded sessions for any extensible `expect` (vitest, jest). They import no test runner. */
 
 import { isDeepStrictEqual } from "node:util";
+import {
+  compare,
+  type CompareOptions,
+  type CompareSource,
+  type Comparison,
+} from "../compare/index.ts";
 import type { JsonValue, SessionEvent } from "../events/index.ts";
 import { differenceText, replay, type ReplayedAgent, type ReplayOptions } from "../replay/index.ts";
 
@@ -12,8 +18,19 @@ export interface MatcherAnswer {
   readonly message: () => string;
 }
 
+/** How many runs of a comparison may go otherwise, and the least mean of the candidate's scores. */
+export interface ComparisonLimits {
+  /** Default: 0. */
+  readonly worse?: number;
+  /** Default: 0. */
+  readonly stopped?: number;
+  /** Default: any number. */
+  readonly different?: number;
+  readonly scores?: Readonly<Record<string, { readonly least: number }>>;
+}
+
 /**
- * The matchers of `expect(events)`.
+ * The matchers of `expect(events)`, and of `expect(log)`.
  * @example
  * import type { SessionMatchers } from "turnlog/testing";
  * declare module "vitest" {
@@ -23,6 +40,8 @@ export interface MatcherAnswer {
 export interface SessionMatchers {
   /** The agent repeats the session exactly, event by event. Returns a promise. */
   toReplay(agent: ReplayedAgent, options?: ReplayOptions): Promise<void>;
+  /** The candidate does as well on the sessions of a log or of files, within limits. Calls its model. Returns a promise. */
+  toCompare(options: CompareOptions, limits?: ComparisonLimits): Promise<void>;
   /** The session called exactly these tools, in this order. */
   toHaveCalledTools(calls: readonly ExpectedCall[]): void;
 }
@@ -36,6 +55,7 @@ export interface SessionMatchers {
  *   interface Matchers<R extends void | Promise<void>, T> extends SessionMatchers {}
  * }
  * await expect(events).toReplay(agent);
+ * await expect([{ session: "talk", events }]).toCompare({ agent }, { different: 1 });
  * expect(events).toHaveCalledTools(["search", ["book", { city: "Ulm" }]]);
  */
 export const sessionMatchers: {
@@ -43,6 +63,11 @@ export const sessionMatchers: {
     events: readonly SessionEvent[],
     agent: ReplayedAgent,
     options?: ReplayOptions,
+  ) => Promise<MatcherAnswer>;
+  readonly toCompare: (
+    source: CompareSource,
+    options: CompareOptions,
+    limits?: ComparisonLimits,
   ) => Promise<MatcherAnswer>;
   readonly toHaveCalledTools: (
     events: readonly SessionEvent[],
@@ -57,6 +82,18 @@ export const sessionMatchers: {
         difference === undefined
           ? "The agent repeats the session exactly as it was recorded, but should not."
           : differenceText(difference),
+    };
+  },
+
+  async toCompare(source, options, limits = {}) {
+    const comparison = await compare(source, options);
+    const passed = limitsPassed(comparison, limits);
+    return {
+      pass: passed.length === 0,
+      message: () =>
+        passed.length === 0
+          ? "The candidate keeps all limits, but should not."
+          : [...passed, ...comparison.first.map(readingLine)].join("\n"),
     };
   },
 
@@ -81,6 +118,34 @@ export const sessionMatchers: {
     };
   },
 };
+
+/** A sentence for each limit that a comparison does not keep. */
+function limitsPassed(
+  { counts, scores: found }: Comparison,
+  { worse = 0, stopped = 0, different = Infinity, scores = {} }: ComparisonLimits,
+): readonly string[] {
+  const most = { worse, stopped, different };
+  return [
+    ...(["worse", "stopped", "different"] as const).flatMap((verdict) =>
+      counts[verdict] > most[verdict]
+        ? [
+            `${counts[verdict]} of ${counts.runs} runs ended ${verdict}: at most ${most[verdict]} may.`,
+          ]
+        : [],
+    ),
+    ...Object.entries(scores).flatMap(([name, { least }]) => {
+      const mean = Object.hasOwn(found, name) ? found[name]?.candidate : undefined;
+      if (mean === undefined) return [`No run has the score ${name}: name it in \`scores\`.`];
+      return mean < least
+        ? [`The mean of the score ${name} is ${mean}: it must be at least ${least}.`]
+        : [];
+    }),
+  ];
+}
+
+function readingLine({ session, run, reason }: Comparison["first"][number]): string {
+  return `  ${session}${run === 1 ? "" : `, run ${run}`}: ${reason}`;
+}
 
 interface Call {
   readonly toolName: string;

@@ -85,7 +85,12 @@ describe("a candidate", () => {
     expect(report.counts).toMatchObject({ stopped: 1, misses: 1 });
     expect(report.sessions[0]).toMatchObject({
       verdict: "stopped",
-      stopped: { at: "miss", step: 2, of: 3, why: "The recording has no answer to refund." },
+      stopped: {
+        at: "miss",
+        step: 2,
+        of: 3,
+        why: 'The recording has no answer to refund with {"order":18}.',
+      },
       misses: [{ step: 2, toolName: "refund", input: { order: 18 }, policy: "stop" }],
     });
     expect(effects.count).toBe(0);

@@ -517,7 +517,7 @@ const mayImport: Modules = {
   sharing: ["events", "shared", "runtime", "server"],
   // Types only, which `client-bundle.test.ts` checks.
   client: ["events", "ui", "context", "bill", "state", "commands", "runtime"],
-  testing: ["events", "projections", "store/encryption", "replay"],
+  testing: ["events", "projections", "store/encryption", "replay", "compare"],
   loading: [
     "shared",
     "state",
@@ -577,6 +577,7 @@ const mayImport: Modules = {
     "store/leveldb",
     "runtime",
     "replay",
+    "compare",
     "server",
     "sharing",
     "client",

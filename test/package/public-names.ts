@@ -42,8 +42,8 @@ export const publicNames: Readonly<Record<string, string>> = {
     openSqliteLog SqliteLog SqliteLogOptions
   `,
   testing: `
-    blobStoreContract compare dueAt eventLogContract gate inboxContract keyStoreContract ownershipContract
-    promptProblems recordedPace replay replayModel replayTools scriptedModel sessionMatchers
+    blobStoreContract compare dueAt eventLogContract gate htmlOf inboxContract keyStoreContract
+    ownershipContract promptProblems recordedPace replay replayModel replayTools scriptedModel sessionMatchers
     Gate ScriptedModel ScriptedStep SessionMatchers
   `,
   ui: `
