@@ -156,6 +156,9 @@ describe("a candidate", () => {
     );
     expect(simulated.stdout).toContain('"policy":"simulate"');
     expect((await traces()).ran).toBe("");
+    const mistyped = await compare(...args, "--live", "refunds");
+    expect(mistyped).toMatchObject({ code: 2, stdout: "" });
+    expect(mistyped.stderr).toContain("no such tool. It has track, refund.");
   });
 
   it("is run as often as asked", async () => {

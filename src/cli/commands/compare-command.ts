@@ -2,7 +2,7 @@
 
 import { readFile } from "node:fs/promises";
 import { basename, extname, resolve } from "node:path";
-import type { LanguageModel } from "ai";
+import type { Agent } from "../../agent/index.ts";
 import { readSessionFile } from "../../archive/exchange/index.ts";
 import {
   compare,
@@ -20,6 +20,7 @@ import {
 import {
   defined,
   TurnlogError,
+  type AgentDescription,
   type BlobStore,
   type EventLog,
   type SessionEvent,
@@ -214,23 +215,30 @@ async function agentsOf(options: Options, { sessions, eventsOf }: Recorded): Pro
     const { own, agent } = await changedAgent(file, changes);
     // An unchanged module is the candidate: no program has the agent as it was.
     const isChanged = Object.keys(changes).length > 0;
-    const onMiss = await policyOf(options, agent.model);
+    const onMiss = await policyOf(options, agent);
     return { agent, ...(isChanged && { recordedAgent: own }), onMiss };
   }
   let canAsk = false;
+  const descriptions: AgentDescription[] = [];
   for (const session of sessions) {
     const events = await eventsOf(session);
-    chatAgentIn(session, events[0]);
+    descriptions.push(chatAgentIn(session, events[0]));
     canAsk ||= hasAsked(events);
   }
   const { own, agent, model } = await changedChatAgent(changes, { dir, canAsk });
-  return { agent, recordedAgent: own, onMiss: await policyOf(options, model) };
+  const tools = descriptions.reduce((all, one) => ({ ...all, ...agent(one).tools }), {});
+  return { agent, recordedAgent: own, onMiss: await policyOf(options, { model, tools }) };
 }
 
 async function policyOf(
   { onMiss, live, simulateModel }: Pick<Options, "onMiss" | "live" | "simulateModel">,
-  model: LanguageModel,
+  { model, tools = {} }: Pick<Agent, "model" | "tools">,
 ): Promise<MissPolicy> {
+  const unknown = live?.find((name) => !Object.hasOwn(tools, name));
+  if (unknown !== undefined)
+    throw new UsageError(
+      `--live ${unknown}: the agent has no such tool. It has ${Object.keys(tools).join(", ") || "none"}.`,
+    );
   if (live !== undefined) return { live };
   if (onMiss !== "simulate") return "stop";
   return { simulate: simulateModel === undefined ? model : await namedModel(simulateModel) };
