@@ -90,7 +90,7 @@ export interface CompareOptions {
   readonly budget?: { readonly dollars: number };
   /** Keeps each finished run as a session. A later call with the same experiment does not repeat it. */
   readonly results?: EventLog;
-  /** Where the media of the recordings are. */
+  /** Where the media of the recordings are. Default: those of the log. */
   readonly blobs?: BlobStore;
   /** Ends the comparison; finished runs are in `results`. */
   readonly signal?: AbortSignal;
@@ -245,7 +245,8 @@ class Experiment {
   }
 
   async #run({ session, events, agent, known }: Job): Promise<StoredResult> {
-    const { agent: given, same, blobs, signal, onMiss = "stop" } = this.#options;
+    const { agent: given, same, signal, onMiss = "stop" } = this.#options;
+    const blobs = this.#options.blobs ?? (isList(this.#source) ? undefined : this.#source.blobs);
     const misses: Miss[] = [];
     const spending = this.#spending.ofRun(agent, known);
     const tried = await attempted(

@@ -7,6 +7,7 @@ import { compare, htmlOf, junitOf, type CompareOptions } from "../../src/compare
 import type { EventLog } from "../../src/events/index.ts";
 import { scriptedModel, type ScriptedStep } from "../../src/models/index.ts";
 import { createRuntime, openMemoryLog, type Agent } from "../../src/public/index.ts";
+import { png } from "../support/media.ts";
 import { call, calling } from "../support/script.ts";
 
 /** How often the tool that writes has run. */
@@ -78,6 +79,23 @@ describe("a candidate", () => {
       { toolName: "lookup", outcome: "succeeded" },
     ]);
     expect(effects.count).toBe(0);
+  });
+
+  it("sees the media of the recording", async () => {
+    const log = await openMemoryLog();
+    const picture = png({ width: 200, height: 100, seed: 1 });
+    const file = { type: "file", mediaType: "image/png", data: picture } as const;
+    await using runtime = await createRuntime({ log, agent: agentOf(["A picture."]) });
+    const session = await runtime.session("s1");
+    await (
+      await session.send([{ type: "text", text: "What is it?" }, file])
+    ).result;
+    const model = scriptedModel(["A picture."]);
+    const report = await compare(log, { agent: agentOf([], { model }) });
+    expect(report.counts).toMatchObject({ equal: 1, stopped: 0 });
+    expect(model.calls[0]?.prompt.at(-1)?.content).toContainEqual(
+      expect.objectContaining({ data: { type: "data", data: picture.toString("base64") } }),
+    );
   });
 
   it("stops at a call that the recording cannot answer, and says how far it came", async () => {
