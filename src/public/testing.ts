@@ -1,6 +1,5 @@
 /** The entry `turnlog/testing`: tools for testing your own agents and your own event logs. */
 
-export { compare } from "../compare/index.ts";
 export {
   type Gate,
   type ScriptedModel,
