@@ -189,17 +189,17 @@ describe("the published package", () => {
       expect(names).not.toEqual([]);
       const ours = files.filter((file) => file.startsWith("node_modules/turnlog/"));
       expect(ours.length).toBeGreaterThan(0);
-      expect(ours.length).toBeLessThanOrEqual(28);
+      expect(ours.length).toBeLessThanOrEqual(38);
     },
   );
 
-  it("turnlog loads at most 1.35 MB of ours and builds at most 880 schemas, the rest when it is needed", async () => {
+  it("turnlog loads at most 1.36 MB of ours and builds at most 880 schemas, the rest when it is needed", async () => {
     const { files } = await loaded("turnlog");
     const ours = files.filter((file) => file.startsWith("node_modules/turnlog/"));
     const sizes = await Promise.all(
       ours.map(async (file) => (await stat(join(consumer, file))).size),
     );
-    expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(1_350_000);
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(1_360_000);
     const program = `
       let schemas = 0;
       globalThis.__zod_globalConfig = { postProcessor: () => { schemas += 1; } };
