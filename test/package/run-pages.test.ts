@@ -16,6 +16,7 @@ const pages = [
   "server",
   "operating",
   "errors",
+  "comparing",
 ];
 
 it.each(pages.flatMap((page) => shownPrograms(`docs/${page}.md`, "ts")))(

@@ -277,7 +277,7 @@ function summaryLines(found: Comparison, data: Channel): readonly string[] {
       : [`${amount(counts.misses, "call")} had no answer in the recordings.`];
   return [
     data.style("bold", visibleName(experiment)),
-    visibleName(candidate),
+    ...(candidate === experiment ? [] : [visibleName(candidate)]),
     "",
     `${amount(counts.sessions, "session")}${runs}: ${verdicts.join(", ")}`,
     `${counts.replayed} of ${amount(counts.runs, "recording")} proved to repeat exactly.`,
