@@ -115,7 +115,9 @@ export class ReplayStage {
         })
         .then(() => {
           // In a session that goes its own way, no event shows that it was given.
-          if (!this.#order.agrees && !this.#lane.isOver) this.#order.happened(next.position);
+          if (this.#order.agrees || this.#lane.isOver) return;
+          this.#order.happened(next.position);
+          this.#give();
         });
     }
   };
