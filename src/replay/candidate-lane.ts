@@ -381,6 +381,17 @@ export class CandidateLane implements StageLane {
     return found === -1 ? this.#places.length : found + 1;
   }
 
+  stuck(): void {
+    const { events } = this.#options;
+    const last = events.findLast(({ type }) => type === "turn.started" || type === "turn.ended");
+    // The recording may end with a turn that waits.
+    if (last?.type === "turn.ended")
+      this.stop({
+        at: "miss",
+        why: "It waits for an answer that was given at another place of the recording, or not at all.",
+      });
+  }
+
   missing(position: number): void {
     const { order, events } = this.#options;
     order.part();

@@ -147,6 +147,8 @@ export class RecordedLane implements StageLane {
     this.#differ({ position, recorded: events[position - 1], replayed: undefined });
   }
 
+  stuck(): void {}
+
   #differ(difference: ReplayDifference): void {
     this.#difference ??= difference;
     this.#options.order.stop();

@@ -96,7 +96,8 @@ export class ReplayStage {
     const idle = session.idle().then(() => "idle" as const);
     while (!this.#lane.isOver) {
       const moved = await Promise.race([order.moved(this.#options.patienceMs), idle]);
-      if (moved === "idle" || (!moved && !order.isHeld)) return;
+      if (moved === "idle") return;
+      if (!moved && !order.isHeld) return this.#lane.stuck();
     }
   }
 
