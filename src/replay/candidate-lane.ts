@@ -76,6 +76,8 @@ export class CandidateLane implements StageLane {
   readonly #runs: readonly RecordedRun[];
   readonly #calls: readonly RecordedCall[];
   #stopped: LaneStop | undefined;
+  /** Ends the calls of the model that run when the lane stops: nobody pays for their rest. */
+  readonly #ended = new AbortController();
   #isResting = false;
   #step = 0;
   /** The recorded turn that the candidate is in. */
@@ -111,6 +113,7 @@ export class CandidateLane implements StageLane {
   stop(stop: Omit<LaneStop, "step">): void {
     if (this.#stopped !== undefined) return;
     this.#stopped = { ...stop, step: this.#step };
+    this.#ended.abort();
     this.#options.order.stop();
   }
 
@@ -284,7 +287,9 @@ export class CandidateLane implements StageLane {
         const recorded = this.#calls.findLast(({ started }) => order.hasHappened(started.position));
         const expected =
           order.agrees && recorded ? [...providerParts(recorded)].filter(isTold) : [];
-        const answer = await order.during(model.doStream(options));
+        const { abortSignal = this.#ended.signal } = options;
+        const signal = AbortSignal.any([abortSignal, this.#ended.signal]);
+        const answer = await order.during(model.doStream({ ...options, abortSignal: signal }));
         return { ...answer, stream: answer.stream.pipeThrough(this.#checked(expected, recorded)) };
       },
     };

@@ -81,6 +81,18 @@ describe("a candidate", () => {
     expect(effects.count).toBe(0);
   });
 
+  it("whose comparison is ended calls its model no longer", async () => {
+    const log = await recorded();
+    const stop = new AbortController();
+    const model = scriptedModel(() => {
+      stop.abort();
+      return new Promise(() => {});
+    });
+    const report = await compare(log, { agent: agentOf([], { model }), signal: stop.signal });
+    expect(report.counts).toMatchObject({ stopped: 1 });
+    expect(model.calls[0]?.abortSignal?.aborted).toBe(true);
+  });
+
   it("sees the media of the recording", async () => {
     const log = await openMemoryLog();
     const picture = png({ width: 200, height: 100, seed: 1 });

@@ -81,6 +81,8 @@ export async function compareSessions(
       signal,
       onCompared: tellsProgress(sessions.length * runs, output.progress),
     });
+    // An interrupted comparison is no result.
+    signal.throwIfAborted();
     for (const { file, textOf } of pages) await file.write([textOf(found).trimEnd()]);
     const { data } = output;
     await writeLines(data, json ? [jsonText(found)] : summaryLines(found, data));
