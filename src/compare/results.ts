@@ -74,10 +74,11 @@ export async function resultIn(
   const events = await Array.fromAsync(results.read(name));
   const last = events.at(-1);
   const found = last?.type === TYPE ? schema.parse(last.data) : undefined;
-  if (found?.about.agent !== about.agent || found.about.at !== about.at)
+  const { agent, at, of } = found?.about ?? {};
+  if (found === undefined || agent !== about.agent || at !== about.at || of !== about.of)
     throw new TurnlogError(
       "INVALID_INPUT",
-      `The results have session ${name} already, of another agent or a shorter recording. Give the experiment another name.`,
+      `The results have session ${name} already, of another agent or recording. Give the experiment another name.`,
       { session: name },
     );
   return { ...found, events: events.slice(0, -1) };
