@@ -25,7 +25,5 @@ test("the agent searches, asks, and books", async () => {
 test("a changed prompt is found, and may be allowed", async () => {
   const edited = { ...agent, instructions: "You book trains." };
   expect(await replay(events, edited)).toHaveProperty("difference.position", 1);
-  expect(await replay(events, edited, { allow: ["instructions"] })).toEqual({
-    events: events.length,
-  });
+  expect((await replay(events, edited, { allow: ["instructions"] })).difference).toBeUndefined();
 });
