@@ -30,7 +30,7 @@ import { querySessions, type SessionQuery } from "../state/index.ts";
 import { laneOf, type Lane } from "./lane.ts";
 import { pair, type PairAllowed } from "./pairing.ts";
 import { report, type ComparedSession, type Comparison, type Miss } from "./report.ts";
-import { asResult, resultIn, type StoredResult } from "./results.ts";
+import { asResult, isAtRest, resultIn, type StoredResult } from "./results.ts";
 
 /** A log, of which `sessions` or `where` choose, or sessions that were read from files. */
 export type CompareSource =
@@ -88,7 +88,10 @@ export interface CompareOptions {
   readonly concurrency?: number;
   /** The most that the candidate and simulated answers may cost, in US dollars. Default: no limit. */
   readonly budget?: { readonly dollars: number };
-  /** Keeps each finished run as a session. A later call with the same experiment does not repeat it. */
+  /**
+   * Keeps each finished run as a closed session. A later call with the same experiment does not repeat it; runs that
+   * stopped within a turn are made again.
+   */
   readonly results?: EventLog;
   /** Where the media of the recordings are. Default: those of the log. */
   readonly blobs?: BlobStore;
@@ -238,8 +241,8 @@ class Experiment {
     const kept = await resultIn(results, name, about);
     if (kept !== undefined) return kept;
     const made = await this.#run(job);
-    // A run that the budget ended is made again when there is more.
-    if (made.stopped?.at !== "budget" && this.#options.signal?.aborted !== true)
+    // A run that stopped within a turn is made again.
+    if (isAtRest(made.events) && this.#options.signal?.aborted !== true)
       await results.append(name, "none", asResult(made, about));
     return made;
   }

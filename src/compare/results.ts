@@ -51,6 +51,12 @@ const schema = z.object({
     .exactOptional(),
 });
 
+/** Whether a run can be closed: none that stands within a turn is kept, for a runtime would continue it. */
+export function isAtRest(events: readonly SessionEvent[]): boolean {
+  const last = events.findLast(({ type }) => type === "turn.started" || type === "turn.ended");
+  return events.length > 0 && last?.type !== "turn.started";
+}
+
 export function asResult({ events, ...rest }: StoredResult, about: ResultOf): readonly NewEvent[] {
   const metadata = { experiment: about.experiment, of: about.of, run: String(about.run) };
   const named = events.map(({ position: _, ...event }): NewEvent =>
@@ -61,7 +67,13 @@ export function asResult({ events, ...rest }: StoredResult, about: ResultOf): re
   const data = { about: { ...about }, ...rest };
   // What zod reads back.
   const json = schema.parse(data);
-  return [...named, { type: TYPE, time: events.at(-1)?.time ?? 0, data: json }];
+  const time = events.at(-1)?.time ?? 0;
+  // It must not go on in a runtime: its model and tools would be real there.
+  return [
+    ...named,
+    { type: TYPE, time, data: json },
+    { type: "session.closed", time, data: { reason: "A run of a comparison is kept as it was." } },
+  ];
 }
 
 /** The run, if the store has it. @throws TurnlogError `INVALID_INPUT` if it is of another agent or recording */
@@ -72,8 +84,8 @@ export async function resultIn(
 ): Promise<StoredResult | undefined> {
   if ((await results.revision(name)) === 0) return undefined;
   const events = await Array.fromAsync(results.read(name));
-  const last = events.at(-1);
-  const found = last?.type === TYPE ? schema.parse(last.data) : undefined;
+  const last = events.findLast(({ type }) => type === TYPE);
+  const found = last && schema.parse(last.data);
   const { agent, at, of } = found?.about ?? {};
   if (found === undefined || agent !== about.agent || at !== about.at || of !== about.of)
     throw new TurnlogError(
@@ -81,5 +93,5 @@ export async function resultIn(
       `The results have session ${name} already, of another agent or recording. Give the experiment another name.`,
       { session: name },
     );
-  return { ...found, events: events.slice(0, -1) };
+  return { ...found, events: events.slice(0, last && last.position - 1) };
 }

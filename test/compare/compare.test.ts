@@ -6,7 +6,7 @@ import { z } from "zod";
 import { compare, htmlOf, junitOf, type CompareOptions } from "../../src/compare/index.ts";
 import type { EventLog } from "../../src/events/index.ts";
 import { scriptedModel, type ScriptedStep } from "../../src/models/index.ts";
-import { createRuntime, openMemoryLog, type Agent } from "../../src/public/index.ts";
+import { createRuntime, openMemoryLog, verifySession, type Agent } from "../../src/public/index.ts";
 import { png } from "../support/media.ts";
 import { call, calling } from "../support/script.ts";
 
@@ -231,6 +231,20 @@ describe("many sessions", () => {
     await expect(compare(log, { ...counted, agent: other })).rejects.toThrow(
       "Give the experiment another name",
     );
+  });
+
+  it("are closed where they are kept, and never go on: one that stopped within a turn is not kept", async () => {
+    const log = await recorded(1);
+    await using results = await openMemoryLog();
+    await tried(log, [lookup(17), refund(18), "Paid back."], { results, experiment: "stopped" });
+    expect(await Array.fromAsync(results.list())).toEqual([]);
+    await tried(log, answers, { results, experiment: "e" });
+    await using runtime = await createRuntime({ log: results, agent: agentOf([refund(18)]) });
+    await expect((await runtime.session("e/s1/1")).send("Go on.")).rejects.toMatchObject({
+      code: "SESSION_CLOSED",
+    });
+    expect((await verifySession(results, "e/s1/1")).problems).toEqual([]);
+    expect(effects.count).toBe(0);
   });
 
   it("that cannot be tried fail alone", async () => {
