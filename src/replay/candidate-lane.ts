@@ -17,7 +17,7 @@ import {
 } from "../events/index.ts";
 import { isTimeUp, providerParts, recordedCalls, type RecordedCall } from "../models/index.ts";
 import type { RuntimeOptions } from "../runtime/index.ts";
-import { systemTimer, type Timer } from "../shared/index.ts";
+import { firstAbort, systemTimer, type Timer } from "../shared/index.ts";
 import { CallPairs, type SameCall } from "./call-pairs.ts";
 import { isNextBelieved, isOpening, waitEnd } from "./recorded-endings.ts";
 import type { RecordedOrder } from "./recorded-order.ts";
@@ -287,10 +287,11 @@ export class CandidateLane implements StageLane {
         const recorded = this.#calls.findLast(({ started }) => order.hasHappened(started.position));
         const expected =
           order.agrees && recorded ? [...providerParts(recorded)].filter(isTold) : [];
-        const { abortSignal = this.#ended.signal } = options;
-        const signal = AbortSignal.any([abortSignal, this.#ended.signal]);
-        const answer = await order.during(model.doStream({ ...options, abortSignal: signal }));
-        return { ...answer, stream: answer.stream.pipeThrough(this.#checked(expected, recorded)) };
+        const stop = firstAbort(options.abortSignal, this.#ended.signal);
+        const asked = { ...options, abortSignal: stop.signal };
+        const answer = await order.during(model.doStream(asked));
+        const checked = this.#checked(expected, recorded, stop);
+        return { ...answer, stream: answer.stream.pipeThrough(checked) };
       },
     };
   }
@@ -298,9 +299,13 @@ export class CandidateLane implements StageLane {
   #checked(
     expected: Placed[],
     recorded: RecordedCall | undefined,
+    stop: Disposable,
   ): TransformStream<LanguageModelV4StreamPart, LanguageModelV4StreamPart> {
     const { order } = this.#options;
     return new TransformStream({
+      flush: () => {
+        stop[Symbol.dispose]();
+      },
       transform: async (part, controller) => {
         if (part.type === "finish") {
           const end = recorded?.endsAt;
