@@ -26,13 +26,14 @@ import {
   type ReplayedAgent,
   type Tried,
 } from "../replay/index.ts";
+import { isAsyncIterable } from "../shared/index.ts";
 import { querySessions, type SessionQuery } from "../state/index.ts";
 import { laneOf, type Lane } from "./lane.ts";
 import { pair, type PairAllowed } from "./pairing.ts";
 import { report, type ComparedSession, type Comparison, type Miss } from "./report.ts";
 import { asResult, isAtRest, resultIn, type StoredResult } from "./results.ts";
 
-/** A log, of which `sessions` or `where` choose, or sessions that were read from files. */
+/** A log, from which `sessions` or `where` choose, or a list of sessions that were read from files. */
 export type CompareSource =
   | EventLog
   | readonly { readonly session: string; readonly events: readonly SessionEvent[] }[];
@@ -175,9 +176,13 @@ class Experiment {
   async compared(session: string, run: number): Promise<ComparedSession> {
     const { allow, same, scores = {} } = this.#options;
     const events = await this.#read(session);
-    const fault = faultOf(events);
-    if (fault !== undefined) return failed(session, run, fault);
-    const agent = this.#agentOf(events);
+    const created = await orRefused<Created | string>(
+      () => checkedRecording(events),
+      (why) => why,
+    );
+    if (typeof created === "string") return failed(session, run, created);
+    const { agent: given } = this.#options;
+    const agent = typeof given === "function" ? given(created.data.agent) : given;
     this.#name(agent);
     const known = { ...this.#catalogue, ...defined({ overrides: agent.context?.limits }) };
     const recorded = laneOf(session, events, known);
@@ -208,11 +213,6 @@ class Experiment {
     return this.#source.find((one) => one.session === session)?.events ?? [];
   }
 
-  #agentOf(events: readonly SessionEvent[]): Agent {
-    const { agent } = this.#options;
-    return typeof agent === "function" ? agent(checkedRecording(events).data.agent) : agent;
-  }
-
   /** Once for all runs of a session. */
   async #replayed(
     session: string,
@@ -220,7 +220,12 @@ class Experiment {
   ): Promise<ComparedSession["replay"]> {
     const { recordedAgent } = this.#options;
     if (recordedAgent === undefined) return { skipped: "The agent as it was is not given." };
-    const before = this.#replays.get(session) ?? replayOf(events, recordedAgent);
+    const before =
+      this.#replays.get(session) ??
+      orRefused<ComparedSession["replay"]>(
+        () => replayOf(events, recordedAgent),
+        (skipped) => ({ skipped }),
+      );
     this.#replays.set(session, before);
     return await before;
   }
@@ -252,7 +257,8 @@ class Experiment {
     const blobs = this.#options.blobs ?? (isList(this.#source) ? undefined : this.#source.blobs);
     const misses: Miss[] = [];
     const spending = this.#spending.ofRun(agent, known);
-    const tried = await attempted(
+    // A session that cannot be tried is a run that failed: it does not end the comparison.
+    const tried = await orRefused<Tried>(
       async () =>
         await tryCandidate(events, given, {
           ...defined({ same, blobs, signal }),
@@ -267,6 +273,7 @@ class Experiment {
             return { output: answer.output };
           },
         }),
+      (why) => ({ events: [], stopped: { at: "failure", step: 0, why } }),
     );
     return { events: tried.events, misses, ...defined({ stopped: tried.stopped }) };
   }
@@ -280,13 +287,17 @@ interface Job {
   readonly known: KnownLimits;
 }
 
-/** Why a recording cannot be compared. */
-function faultOf(events: readonly SessionEvent[]): string | undefined {
+type Created = SessionEvent<"session.created">;
+
+/** What an act comes to; where it is refused, what the reason is made to. */
+async function orRefused<Value>(
+  act: () => Value | Promise<Value>,
+  refused: (why: string) => Value,
+): Promise<Value> {
   try {
-    checkedRecording(events);
-    return undefined;
+    return await act();
   } catch (error) {
-    if (TurnlogError.isInstance(error)) return error.message;
+    if (TurnlogError.isInstance(error)) return refused(error.message);
     throw error;
   }
 }
@@ -306,29 +317,14 @@ function failed(session: string, run: number, why: string): ComparedSession {
   };
 }
 
-/** A session that cannot be tried is a run that failed: it does not end the comparison. */
-async function attempted(run: () => Promise<Tried>): Promise<Tried> {
-  try {
-    return await run();
-  } catch (error) {
-    if (!TurnlogError.isInstance(error)) throw error;
-    return { events: [], stopped: { at: "failure", step: 0, why: error.message } };
-  }
-}
-
 async function replayOf(
   events: readonly SessionEvent[],
   agent: ReplayedAgent,
 ): Promise<ComparedSession["replay"]> {
-  try {
-    const { difference } = await replay(events, agent);
-    return difference === undefined
-      ? { equal: true }
-      : { equal: false, difference: differenceSentence(difference) };
-  } catch (error) {
-    if (!TurnlogError.isInstance(error)) throw error;
-    return { skipped: error.message };
-  }
+  const { difference } = await replay(events, agent);
+  return difference === undefined
+    ? { equal: true }
+    : { equal: false, difference: differenceSentence(difference) };
 }
 
 /** A name in which only characters of session ids are left. */
@@ -357,7 +353,7 @@ async function answered(
     return answer && { policy: "function", ...answer };
   }
   if ("live" in policy) {
-    if (!policy.live.includes(call.toolName) || run === undefined) return undefined;
+    if (!policy.live.includes(call.toolName)) return undefined;
     return { policy: "live", output: await lastOf(run()) };
   }
   const { text, usage } = await generateText({
@@ -380,14 +376,10 @@ const MOST_EXAMPLES = 20;
 
 /** The output of a tool, the last one of a tool that reports progress. */
 async function lastOf(output: unknown): Promise<unknown> {
-  if (!isProgress(output)) return await output;
+  if (!isAsyncIterable(output)) return await output;
   let last: unknown;
   for await (const one of output) last = one;
   return last;
-}
-
-function isProgress(output: unknown): output is AsyncIterable<unknown> {
-  return typeof output === "object" && output !== null && Symbol.asyncIterator in output;
 }
 
 function jsonOf(text: string): unknown {

@@ -19,6 +19,7 @@ import {
 import { hasEnded, type EndedStatus } from "../folds/index.ts";
 import {
   activeSpans,
+  describedAgent,
   isWithin,
   promptMessages,
   standingPrompt,
@@ -137,7 +138,7 @@ export function laneOf(
         messages: () => promptMessages(history, view),
       });
     }
-    agent = agentIn(event) ?? agent;
+    agent = describedAgent(event) ?? agent;
     state = foldSession(state, event).state;
   }
   const spans = activeSpans(state.branches);
@@ -165,17 +166,6 @@ export function laneOf(
 
 export function sum(figures: readonly number[]): number {
   return figures.reduce((one, other) => one + other, 0);
-}
-
-function agentIn({ type, data }: SessionEvent): AgentDescription | undefined {
-  switch (type) {
-    case "session.created":
-    case "session.configured":
-    case "session.forked":
-      return data.agent;
-    default:
-      return undefined;
-  }
 }
 
 function stepsOf(

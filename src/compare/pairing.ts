@@ -6,7 +6,7 @@
 
 import type { ModelMessage } from "ai";
 import { isDeepStrictEqual } from "node:util";
-import type { JsonValue } from "../events/index.ts";
+import { visibleWord, type JsonValue } from "../events/index.ts";
 import { standingChanges, type StandingChange } from "../projections/index.ts";
 import type { Lane, LaneCall, LaneStep, LaneTurn } from "./lane.ts";
 import {
@@ -17,7 +17,6 @@ import {
   modelText,
   outcomeText,
   sameJson,
-  shown,
   standingSentence,
   valueDifference,
 } from "./words.ts";
@@ -230,13 +229,13 @@ class Pairing {
     match(() => true);
     for (const call of is.calls) {
       const one = matched.get(call);
-      const name = shown(call.toolName);
+      const name = visibleWord(call.toolName);
       if (one === undefined) {
         const [other] = missing;
         const instead =
           other === undefined
             ? `the recording ${was.calls.length === 0 ? "called nothing" : "did not"}`
-            : `the recording called ${shown(other.toolName)}`;
+            : `the recording called ${visibleWord(other.toolName)}`;
         yield { kind: "call-new", sentence: `${at} calls ${callText(call)}, ${instead}.` };
         continue;
       }
@@ -280,7 +279,7 @@ function hasSameResult(one: LaneCall, other: LaneCall): boolean {
 }
 
 function stepEnd({ end, error }: LaneStep): string {
-  return error === undefined ? end : `${end} (${shown(error)})`;
+  return error === undefined ? end : `${end} (${visibleWord(error)})`;
 }
 
 function messageDifference(

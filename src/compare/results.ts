@@ -19,7 +19,7 @@ export interface StoredResult {
   readonly stopped?: Omit<Stopped, "of">;
 }
 
-/** Of which experiment a run is, with which agent, and at how many events of the recording. */
+/** Identifies a run: its experiment, its recording and how many events that had, and its agent. */
 export interface ResultOf {
   readonly experiment: string;
   readonly of: string;
@@ -51,7 +51,7 @@ const schema = z.object({
     .exactOptional(),
 });
 
-/** Whether a run can be closed: none that stands within a turn is kept, for a runtime would continue it. */
+/** Whether a run can be kept: a runtime would continue a session that stopped within a turn. */
 export function isAtRest(events: readonly SessionEvent[]): boolean {
   const last = events.findLast(({ type }) => type === "turn.started" || type === "turn.ended");
   return events.length > 0 && last?.type !== "turn.started";
@@ -68,7 +68,7 @@ export function asResult({ events, ...rest }: StoredResult, about: ResultOf): re
   // What zod reads back.
   const json = schema.parse(data);
   const time = events.at(-1)?.time ?? 0;
-  // It must not go on in a runtime: its model and tools would be real there.
+  // A runtime must not continue it: its model and tools would be real there.
   return [
     ...named,
     { type: TYPE, time, data: json },

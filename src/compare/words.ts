@@ -1,7 +1,7 @@
 /** Sentences about what differs between two lanes: each names the step or turn and the thing. Pure. */
 
 import { isDeepStrictEqual } from "node:util";
-import { cutShort, type JsonValue, type ModelName } from "../events/index.ts";
+import { cutShort, visibleWord, type JsonValue, type ModelName } from "../events/index.ts";
 import type { PromptTool, StandingChange, StandingPrompt } from "../projections/index.ts";
 import type { LaneCall, LaneStep, LaneTurn } from "./lane.ts";
 
@@ -10,13 +10,8 @@ const EXCERPT = 80;
 /** Characters before the first different one, where a value is cut. */
 const LEAD = 20;
 
-/** A name with line ends or invisible characters could forge the next sentence. */
-export function shown(name: string): string {
-  return /[\p{C}\p{Zl}\p{Zp}]/u.test(name) ? JSON.stringify(name) : name;
-}
-
 export function modelText({ provider, modelId }: ModelName): string {
-  return shown(`${provider}:${modelId}`);
+  return visibleWord(`${provider}:${modelId}`);
 }
 
 function json(value: unknown): string {
@@ -24,7 +19,7 @@ function json(value: unknown): string {
 }
 
 export function callText({ toolName, input }: Pick<LaneCall, "toolName" | "input">): string {
-  return `${shown(toolName)} with ${cutShort(json(input), EXCERPT)}`;
+  return `${visibleWord(toolName)} with ${cutShort(json(input), EXCERPT)}`;
 }
 
 /** Two different values, each cut around where they begin to differ. */
@@ -52,7 +47,7 @@ export function valueDifference(is: unknown, was: unknown): string {
     [one, other] = [own(left, key), own(right, key)];
   }
   const [now, before] = apart(one, other);
-  return `${path.length === 0 ? "it" : shown(`\`${path.join(".")}\``)} is ${now} and was ${before}`;
+  return `${path.length === 0 ? "it" : visibleWord(`\`${path.join(".")}\``)} is ${now} and was ${before}`;
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
@@ -70,7 +65,7 @@ export function standingSentence(
   is: StandingPrompt,
 ): string {
   if (change.part === "tools") return "The order of the tools has changed.";
-  const name = shown(change.name ?? "");
+  const name = visibleWord(change.name ?? "");
   switch (change.part) {
     case "instructions":
       return `The instructions have changed${linesText(change)}.`;

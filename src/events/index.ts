@@ -53,7 +53,7 @@ export {
   shellWord,
 } from "./values/ids.ts";
 export { assertAppendable, idOf } from "./checks/appendable.ts";
-export { cutShort, textStart } from "./values/text-start.ts";
+export { cutShort, textStart, visibleWord } from "./values/text-start.ts";
 export {
   plainJson,
   canonicalJson,

@@ -56,6 +56,7 @@ export {
 export type { PlacedEntry } from "./prompt-edit.ts";
 export {
   type StandingState,
+  describedAgent,
   settingsEvent,
   standing,
   standingText,

@@ -43,8 +43,8 @@ export interface MissedCall {
   readonly tool: AnyTool;
   /** What the tool answered in the recording. */
   readonly recorded: readonly { readonly input: JsonValue; readonly output: JsonValue }[];
-  /** Runs the tool itself. Undefined: it has no `execute`. */
-  readonly run: (() => unknown) | undefined;
+  /** Runs the tool itself. */
+  readonly run: () => unknown;
 }
 
 /** Where and why a lane ended early. */
@@ -76,8 +76,9 @@ export class CandidateLane implements StageLane {
   readonly #runs: readonly RecordedRun[];
   readonly #calls: readonly RecordedCall[];
   #stopped: LaneStop | undefined;
-  /** Ends the calls of the model that run when the lane stops: nobody pays for their rest. */
+  /** Aborts running model calls when the lane stops, so that nobody pays for the rest of their replies. */
   readonly #ended = new AbortController();
+  /** Whether the session does nothing until somebody acts. */
   #isResting = false;
   #step = 0;
   /** The recorded turn that the candidate is in. */
@@ -105,11 +106,6 @@ export class CandidateLane implements StageLane {
     return this.#stopped !== undefined;
   }
 
-  /** Whether the session waits for somebody. */
-  get isResting(): boolean {
-    return this.#isResting;
-  }
-
   stop(stop: Omit<LaneStop, "step">): void {
     if (this.#stopped !== undefined) return;
     this.#stopped = { ...stop, step: this.#step };
@@ -123,7 +119,7 @@ export class CandidateLane implements StageLane {
   happened(event: NewEvent): NewEvent {
     const { order, onEvent } = this.#options;
     this.#pairs.happened(event);
-    this.#isResting = isRest(event);
+    this.#isResting = rests.has(event.type);
     if (event.type === "step.started") this.#step = event.data.step;
     const timed = { ...event, time: this.#now() };
     if (order.agrees && !isAside(event)) {
@@ -439,11 +435,15 @@ function isAside({ type }: NewEvent): boolean {
   return type.startsWith("prompt.") || type === "step.prepared";
 }
 
-const rests = new Set(["turn.ended", "turn.held", "session.closed", "message.withdrawn"]);
-
-function isRest({ type }: NewEvent): boolean {
-  return rests.has(type) || type === "tool.approval-requested" || type === "tool.output-requested";
-}
+/** Events after which a session does nothing until somebody acts. */
+const rests = new Set([
+  "turn.ended",
+  "turn.held",
+  "session.closed",
+  "message.withdrawn",
+  "tool.approval-requested",
+  "tool.output-requested",
+]);
 
 function turnOf(
   events: readonly SessionEvent[],

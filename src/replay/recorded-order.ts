@@ -6,6 +6,7 @@
 import type { NewEvent, SessionEvent } from "../events/index.ts";
 import { atOnce, type ReplayPace } from "../models/index.ts";
 import { beginOf } from "./recorded-endings.ts";
+import { fromOutside } from "./replay-command.ts";
 
 export class RecordedOrder implements ReplayPace {
   #position = 0;
@@ -22,7 +23,9 @@ export class RecordedOrder implements ReplayPace {
   readonly #time: ReplayPace;
   readonly #events: readonly SessionEvent[];
   #held = 0;
-  readonly #outside: ReadonlySet<number>;
+  /** What came from outside: commands, openings, the ends of time limits. */
+  readonly outside: readonly SessionEvent[];
+  readonly #isOutside: ReadonlySet<number>;
   readonly #parted = Promise.withResolvers<void>();
   #hasParted = false;
   /** What was recorded up to here is past for a session that goes its own way. */
@@ -30,17 +33,11 @@ export class RecordedOrder implements ReplayPace {
   /** Called when the place moved without an event. */
   onPassed: () => void = () => {};
 
-  /**
-   * @param events - All that were recorded.
-   * @param outside - The positions of what came from outside.
-   */
-  constructor(
-    events: readonly SessionEvent[],
-    outside: ReadonlySet<number> = new Set(),
-    time: ReplayPace = atOnce,
-  ) {
+  /** @param events - All that were recorded. */
+  constructor(events: readonly SessionEvent[], time: ReplayPace = atOnce) {
     this.#events = events;
-    this.#outside = outside;
+    this.outside = fromOutside(events);
+    this.#isOutside = new Set(this.outside.map(({ position }) => position));
     this.#time = time;
   }
 
@@ -76,7 +73,7 @@ export class RecordedOrder implements ReplayPace {
     let next = this.#position + 1;
     while (
       this.#ahead.delete(next) ||
-      (this.#hasParted && next <= this.#past && !this.#outside.has(next))
+      (this.#hasParted && next <= this.#past && !this.#isOutside.has(next))
     )
       next += 1;
     this.#position = next - 1;

@@ -9,12 +9,22 @@ import {
   type SessionEvent,
 } from "../events/index.ts";
 import { commands, type Recording } from "../commands/index.ts";
+import { isTimeUp } from "../models/index.ts";
 import type { Session } from "../runtime/index.ts";
+import { isOpening } from "./recorded-endings.ts";
 
 /** Whether a command from outside caused this event; all others follow. `events`: all recorded events. */
-export function isCommand(event: SessionEvent, events: readonly SessionEvent[]): boolean {
+function isCommand(event: SessionEvent, events: readonly SessionEvent[]): boolean {
   return commands.some(
     ({ recorded }) => recorded?.(event, events[event.position], events) !== undefined,
+  );
+}
+
+/** What a caller, a clock or a new process caused, rather than the session itself. */
+export function fromOutside(events: readonly SessionEvent[]): readonly SessionEvent[] {
+  return events.filter(
+    (event) =>
+      isCommand(event, events) || isTimeUp(event) || isOpening(event, events[event.position - 2]),
   );
 }
 

@@ -3,13 +3,14 @@
 import { isDeepStrictEqual } from "node:util";
 import {
   cutShort,
+  visibleWord,
   type SessionEvent,
   byId,
   type AgentDescription,
   TurnlogError,
 } from "../events/index.ts";
 import { z } from "zod";
-import { nextDigest, type StandingChange } from "../projections/index.ts";
+import { describedAgent, nextDigest, type StandingChange } from "../projections/index.ts";
 import { foldSession, initialSessionState } from "../state/index.ts";
 
 /** The first event that differs. One side is absent if only the other continued. */
@@ -183,7 +184,7 @@ function agentDifference(
   recorded: SessionEvent | undefined,
   replayed: SessionEvent | undefined,
 ): readonly string[] {
-  const [before, after] = [agentOf(recorded), agentOf(replayed)];
+  const [before, after] = [recorded, replayed].map((event) => event && describedAgent(event));
   if (before === undefined || after === undefined || before.digest === after.digest) return [];
   const names = [...new Set([...before.tools, ...after.tools])];
   const found = [
@@ -209,7 +210,7 @@ function lineSentences(change: StandingChange): readonly string[] {
   if (change.part === "tools" || change.lines === undefined) return [];
   const { part, name } = change;
   const { from, removed, added } = change.lines;
-  const of = name === undefined ? `the ${part}` : `the tool ${shown(name)}`;
+  const of = name === undefined ? `the ${part}` : `the tool ${visibleWord(name)}`;
   const [was, is] = [removed, added].map(([first]) =>
     first === undefined ? "absent" : excerpt(first),
   );
@@ -218,20 +219,9 @@ function lineSentences(change: StandingChange): readonly string[] {
   return [`Line ${from} of ${of} was ${was} and is ${is}${rest}.`];
 }
 
-export function agentOf(event: SessionEvent | undefined): AgentDescription | undefined {
-  switch (event?.type) {
-    case "session.created":
-    case "session.configured":
-    case "session.forked":
-      return event.data.agent;
-    default:
-      return undefined;
-  }
-}
-
 function modelDifference(before: AgentDescription, after: AgentDescription): readonly string[] {
   const [one, other] = [before, after].map(({ model }) =>
-    shown(`${model.provider}:${model.modelId}`),
+    visibleWord(`${model.provider}:${model.modelId}`),
   );
   return one === other ? [] : [`The model was ${one} and is now ${other}.`];
 }
@@ -241,16 +231,13 @@ function toolDifference(
   before: AgentDescription,
   after: AgentDescription,
 ): readonly string[] {
-  if (!after.tools.includes(name)) return [`The tool ${shown(name)} is gone.`];
-  if (!before.tools.includes(name)) return [`The tool ${shown(name)} is new.`];
+  if (!after.tools.includes(name)) return [`The tool ${visibleWord(name)} is gone.`];
+  if (!before.tools.includes(name)) return [`The tool ${visibleWord(name)} is new.`];
   if (before.parts === undefined || after.parts === undefined) return [];
   const isSame = byId(before.parts.tools, name) === byId(after.parts.tools, name);
-  return isSame ? [] : [`The tool ${shown(name)} has a different description or input schema.`];
-}
-
-/** Quotes a name: a name with line ends or invisible characters could forge the next sentence. */
-function shown(name: string): string {
-  return /[\p{C}\p{Zl}\p{Zp}]/u.test(name) ? JSON.stringify(name) : name;
+  return isSame
+    ? []
+    : [`The tool ${visibleWord(name)} has a different description or input schema.`];
 }
 
 // Named differences that a replay may allow, so that a test survives an edited prompt and still checks
@@ -305,7 +292,7 @@ export class AllowedDifferences {
 
   happened(event: SessionEvent): void {
     if (this.#allowed.size === 0) return;
-    this.#agent = agentOf(event)?.digest ?? this.#agent;
+    this.#agent = describedAgent(event)?.digest ?? this.#agent;
     this.#state = foldSession(this.#state, event).state;
   }
 

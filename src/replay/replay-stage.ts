@@ -17,7 +17,7 @@ import type { Agent } from "../agent/index.ts";
 import { withRecordedOffer } from "../mcp/index.ts";
 import { isStop, isTimeUp } from "../models/index.ts";
 import { beginOf, isOpening, sessionName } from "./recorded-endings.ts";
-import { isCommand, repeatCommand } from "./replay-command.ts";
+import { repeatCommand } from "./replay-command.ts";
 import type { RecordedOrder } from "./recorded-order.ts";
 import type { StageLane } from "./stage-lane.ts";
 import { ReplayProcess } from "./replay-process.ts";
@@ -53,8 +53,7 @@ export class ReplayStage {
   #session: Promise<Session | undefined> | undefined;
   /** Undefined while it is being opened. */
   #open: Session | undefined;
-  /** What came from outside: commands, openings, the ends of time limits. */
-  readonly #outside: readonly SessionEvent[];
+  /** How many events from outside were given. */
   #given = 0;
 
   constructor(created: SessionEvent<"session.created">, options: ReplayStageOptions) {
@@ -65,7 +64,6 @@ export class ReplayStage {
     this.#description = created.data.agent;
     this.#name = sessionName(options.events, 0) ?? "replay";
     this.#lane.addName(this.#name);
-    this.#outside = fromOutside(options.events);
     this.#order.onPassed = this.#give;
   }
 
@@ -88,7 +86,7 @@ export class ReplayStage {
     return this.#name;
   }
 
-  /** Behind the recording, a session that goes its own way comes to an end of its own, or waits for somebody. */
+  /** Waits until a session that went its own way ends what it does after the recording's last event. */
   async #atRest(): Promise<void> {
     const session = this.#open;
     if (session === undefined) return;
@@ -105,7 +103,7 @@ export class ReplayStage {
   readonly #give = (): void => {
     const { events } = this.#options;
     for (;;) {
-      const next = this.#outside[this.#given];
+      const next = this.#order.outside[this.#given];
       if (next === undefined || this.#order.position < beginOf(next.position, events) - 1) return;
       this.#given += 1;
       // Events that one command caused together are not repeated twice.
@@ -152,8 +150,9 @@ export class ReplayStage {
     await repeatCommand(session, event, events, {
       output,
       strategy: (started) => {
+        if (!this.#order.agrees) return undefined;
         const rest = events.slice(started.position - 1).map((one) => this.#lane.moved(one));
-        const [compaction] = this.#order.agrees ? recordedCompactions(rest) : [];
+        const [compaction] = recordedCompactions(rest);
         return compaction && recordedStrategy(compaction, this.#order);
       },
     });
@@ -205,14 +204,6 @@ export class ReplayStage {
     );
     return await process.open(this.#name, agent, description.name);
   }
-}
-
-/** What a caller, a clock or a new process caused, rather than the session itself. */
-export function fromOutside(events: readonly SessionEvent[]): readonly SessionEvent[] {
-  return events.filter(
-    (event) =>
-      isCommand(event, events) || isTimeUp(event) || isOpening(event, events[event.position - 2]),
-  );
 }
 
 /** The positions of the starts of the calls whose tools ran at a position. Pure. */

@@ -25,6 +25,7 @@ import { openMemoryLog } from "../store/leveldb/index.ts";
 import { recordedPace, type Pace, type PaceTime } from "../models/index.ts";
 import {
   contextView,
+  describedAgent,
   isPromptTrimmed,
   standing,
   standingChanges,
@@ -33,7 +34,6 @@ import {
 } from "../projections/index.ts";
 import { foldSession, initialSessionState } from "../state/index.ts";
 import {
-  agentOf as describedBy,
   parseAllowed,
   type AllowedDifference,
   type ReplayDifference,
@@ -41,7 +41,7 @@ import {
 import { memoryBlobs } from "../store/blobs/index.ts";
 import { liveParts, RecordedLane, type LivePart } from "./recorded-lane.ts";
 import { RecordedOrder } from "./recorded-order.ts";
-import { fromOutside, ReplayStage } from "./replay-stage.ts";
+import { ReplayStage } from "./replay-stage.ts";
 
 /** Options of {@link replay}. */
 export interface ReplayOptions {
@@ -140,7 +140,6 @@ export async function replay(
   const parts = partsOf(agentOf(created.data.agent), live);
   const order = new RecordedOrder(
     plain,
-    new Set(fromOutside(plain).map(({ position }) => position)),
     recordedPace(plain, pace, time === undefined ? {} : { time }),
   );
   const lane = new RecordedLane({
@@ -153,12 +152,11 @@ export async function replay(
     live: new Set(live),
     onEvent,
   });
-  const blobs = memoryBlobs();
   const stage = new ReplayStage(created, {
     log,
     events: plain,
     agentOf,
-    blobs,
+    blobs: memoryBlobs(),
     patienceMs,
     order,
     lane,
@@ -241,7 +239,7 @@ async function changedParts(
   events: readonly SessionEvent[],
   agentFor: (description: AgentDescription) => Agent,
 ): Promise<Pick<ReplayDifference, "standing">> {
-  const [before, after] = [describedBy(recorded), describedBy(replayed)];
+  const [before, after] = [recorded, replayed].map((event) => event && describedAgent(event));
   if (before === undefined || after === undefined) return {};
   const { texts } = await prepareAgent(agentFor(before), after.model);
   const logged = events.reduce(

@@ -25,6 +25,6 @@ export interface StageLane {
   moved(event: SessionEvent): SessionEvent;
   /** What came from outside does not happen here: it was refused, or nothing follows any more. */
   missing(position: number): void;
-  /** Behind all that was recorded, the session waits for somebody. */
+  /** The recording is over, and the session still waits for an answer. */
   stuck(): void;
 }

@@ -15,7 +15,7 @@ import { openMemoryLog } from "../store/leveldb/index.ts";
 import { CandidateLane, type CandidateOptions, type LaneStop } from "./candidate-lane.ts";
 import { RecordedOrder } from "./recorded-order.ts";
 import { checkedAgent, checkedRecording, type ReplayedAgent } from "./replay.ts";
-import { fromOutside, ReplayStage } from "./replay-stage.ts";
+import { ReplayStage } from "./replay-stage.ts";
 
 export interface TryOptions extends Pick<CandidateOptions, "same" | "onMiss" | "onCall"> {
   /** Where the media of the recording are. Only read. */
@@ -44,10 +44,7 @@ export async function tryCandidate(
   const agentOf = checkedAgent(agent, "compare");
   agentOf(created.data.agent);
   await using log = await openMemoryLog();
-  const order = new RecordedOrder(
-    plain,
-    new Set(fromOutside(plain).map(({ position }) => position)),
-  );
+  const order = new RecordedOrder(plain);
   const lane = new CandidateLane({ events: plain, order, onEvent, ...options });
   const stage = new ReplayStage(created, {
     log,

@@ -24,4 +24,4 @@ export {
 } from "./timer.ts";
 export { assertNodeVersion, optionalPackage } from "./optional-package.ts";
 export { streamOf } from "./stream.ts";
-export { plainEvents, withPlainEvents } from "./plain-events.ts";
+export { isAsyncIterable, plainEvents, withPlainEvents } from "./plain-events.ts";

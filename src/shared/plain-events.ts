@@ -20,7 +20,7 @@ export function withPlainEvents<Log extends object>(log: Log): Log {
         const answer: unknown = Reflect.apply(value, target, given);
         const session = typeof given[0] === "string" ? given[0] : undefined;
         if (name === "readAt") return checkedList(answer, session);
-        return isReading(name) && isIterable(answer) ? checked(answer, session) : answer;
+        return isReading(name) && isAsyncIterable(answer) ? checked(answer, session) : answer;
       };
     },
   });
@@ -30,7 +30,7 @@ function isReading(name: string | symbol): boolean {
   return name === "read" || name === "readAll" || name === "subscribe" || name === "subscribeAll";
 }
 
-function isIterable(value: unknown): value is AsyncIterable<unknown> {
+export function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
   return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
 }
 

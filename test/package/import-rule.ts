@@ -419,7 +419,7 @@ const mayImport: Modules = {
     "store/leveldb",
     "runtime",
   ],
-  compare: ["events", "folds", "projections", "context", "agent", "state", "replay"],
+  compare: ["events", "folds", "projections", "shared", "context", "agent", "state", "replay"],
   "server/route": [
     "events",
     "validation",

@@ -177,3 +177,8 @@ function shown(part: Part): Shown {
   const isTagged = "type" in data && (data.type === "text" || data.type === "reference");
   return isTagged ? [{ type: "file", data, mediaType }] : [];
 }
+
+export const optional = z.string().nullish();
+
+/** A block of text, which both formats have. */
+export const words: z.ZodType<Block> = block({ text: z.string() }, (of) => text(of.text));

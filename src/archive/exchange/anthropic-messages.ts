@@ -9,18 +9,16 @@ import {
   file,
   linked,
   nothing,
+  optional,
   result,
   said,
-  text,
+  words,
   wordsOf,
   type Adapted,
   type Block,
   type Format,
   type Part,
 } from "./adapted-message.ts";
-
-const optional = z.string().nullish();
-const words = block({ text: z.string() }, (of) => text(of.text));
 
 const source = z.discriminatedUnion("type", [
   z.looseObject({ type: z.literal("base64"), media_type: z.string(), data: z.string() }),

@@ -9,9 +9,11 @@ import {
   file,
   linked,
   nothing,
+  optional,
   result,
   said,
   text,
+  words,
   together,
   type Adapted,
   type Block,
@@ -19,8 +21,6 @@ import {
   type Part,
 } from "./adapted-message.ts";
 
-const optional = z.string().nullish();
-const words = block({ text: z.string() }, (of) => text(of.text));
 const uploaded = (id: string, mediaType: string, filename?: string | null): readonly Part[] =>
   file({ type: "reference", reference: { openai: id } }, mediaType, filename);
 

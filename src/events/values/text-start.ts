@@ -10,3 +10,8 @@ export function textStart(text: string, length: number): string {
 export function cutShort(text: string, length: number): string {
   return text.length <= length ? text : `${textStart(text, length)}…`;
 }
+
+/** Quotes a name in a sentence, if line ends or invisible characters in it could forge the next sentence. */
+export function visibleWord(name: string): string {
+  return /[\p{C}\p{Zl}\p{Zp}]/u.test(name) ? JSON.stringify(name) : name;
+}
