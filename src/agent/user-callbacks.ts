@@ -144,7 +144,10 @@ const planSchema: z.ZodType<CompactionPlan> = z.object({
 
 function guardedWriter(writer: SummaryWriter, option: string): SummaryWriter {
   return {
-    ...(writer.model === undefined ? {} : { model: writer.model }),
+    // A comparison changes it on the way.
+    get model() {
+      return writer.model;
+    },
     request: (...given) => {
       return called(`${option}.request`, () => {
         const request = atOnce(writer.request(...given));

@@ -175,17 +175,13 @@ class Experiment {
 
   async compared(session: string, run: number): Promise<ComparedSession> {
     const { allow, same, scores = {} } = this.#options;
-    const events = await this.#read(session);
-    const created = await orRefused<Created | string>(
-      () => checkedRecording(events),
+    // A session that cannot be read is a run that failed: it does not end the comparison.
+    const read = await orRefused<Recording | string>(
+      async () => await this.#read(session),
       (why) => why,
     );
-    if (typeof created === "string") return failed(session, run, created);
-    const { agent: given } = this.#options;
-    const agent = typeof given === "function" ? given(created.data.agent) : given;
-    this.#name(agent);
-    const known = { ...this.#catalogue, ...defined({ overrides: agent.context?.limits }) };
-    const recorded = laneOf(session, events, known);
+    if (typeof read === "string") return failed(session, run, read);
+    const { events, agent, known, recorded } = read;
     const result = await this.#result({ session, run, events, agent, known });
     const candidate = laneOf(session, result.events, known);
     const scored = await Promise.all(
@@ -208,9 +204,16 @@ class Experiment {
     };
   }
 
-  async #read(session: string): Promise<readonly SessionEvent[]> {
-    if (!isList(this.#source)) return await Array.fromAsync(this.#source.read(session));
-    return this.#source.find((one) => one.session === session)?.events ?? [];
+  async #read(session: string): Promise<Recording> {
+    const { agent: given } = this.#options;
+    const events = isList(this.#source)
+      ? (this.#source.find((one) => one.session === session)?.events ?? [])
+      : await Array.fromAsync(this.#source.read(session));
+    const created = checkedRecording(events);
+    const agent = typeof given === "function" ? given(created.data.agent) : given;
+    this.#name(agent);
+    const known = { ...this.#catalogue, ...defined({ overrides: agent.context?.limits }) };
+    return { events, agent, known, recorded: laneOf(session, events, known) };
   }
 
   /** Once for all runs of a session. */
@@ -262,7 +265,7 @@ class Experiment {
       async () =>
         await tryCandidate(events, given, {
           ...defined({ same, blobs, signal }),
-          onCall: (model, characters) => spending.refused(model, characters),
+          onCall: (model, tokens) => spending.refused(model, tokens),
           onEvent: (event) => spending.happened(event),
           onMiss: async (call) => {
             const { step, toolName, input } = call;
@@ -287,7 +290,9 @@ interface Job {
   readonly known: KnownLimits;
 }
 
-type Created = SessionEvent<"session.created">;
+interface Recording extends Pick<Job, "events" | "agent" | "known"> {
+  readonly recorded: Lane;
+}
 
 /** What an act comes to; where it is refused, what the reason is made to. */
 async function orRefused<Value>(
@@ -394,7 +399,6 @@ function jsonOf(text: string): unknown {
 
 /** Tokens that a reply without a limit is expected to take at most. */
 const REPLY_TOKENS = 4096;
-const CHARACTERS_PER_TOKEN = 3;
 
 class Spending {
   readonly #most: number | undefined;
@@ -414,11 +418,11 @@ class Spending {
     };
     return {
       /** Why a call may not be made; undefined if it may. */
-      refused: (called: ModelName, characters: number): string | undefined => {
+      refused: (called: ModelName, inputTokens: number): string | undefined => {
         if (this.#most === undefined) return undefined;
         const usage = {
           basis: "estimated",
-          inputTokens: Math.ceil(characters / CHARACTERS_PER_TOKEN),
+          inputTokens,
           outputTokens: agent.maxOutputTokens ?? REPLY_TOKENS,
         } as const;
         const price = uncheckedCallCost(called, usage, Date.now(), known);

@@ -49,6 +49,7 @@ export interface LaneTurn {
   /** The texts of the user, with the media types of files. */
   readonly message: string;
   readonly end: TurnEndReason | "unfinished";
+  /** Why it failed, or why its text was not the output that was asked for. */
   readonly error?: string;
   /** The text of its last step. */
   readonly text: string;
@@ -91,6 +92,8 @@ export interface LaneCall {
   readonly toolName: string;
   readonly input: JsonValue;
   readonly outcome: EndedStatus | "waiting";
+  /** A person was asked whether it may run. */
+  readonly asked: boolean;
   readonly output?: JsonValue;
   /** The message of the error, or why the call was denied, skipped or has an unknown outcome. */
   readonly error?: string;
@@ -222,14 +225,15 @@ function callOf(part: HistoryPart, results: ReadonlyMap<string, Result>): LaneCa
   if (part.kind === "provider-call") {
     const { callId, toolName, input } = part;
     const result = results.get(callId);
-    if (result === undefined) return { callId, toolName, input, outcome: "waiting" };
+    const call = { callId, toolName, input, asked: false } as const;
+    if (result === undefined) return { ...call, outcome: "waiting" };
     const outcome = result.isError ? "failed" : "succeeded";
-    return { callId, toolName, input, outcome, output: result.output };
+    return { ...call, outcome, output: result.output };
   }
   if (part.kind !== "call") return undefined;
-  const { callId, toolName, input, outcome: end } = part;
+  const { callId, toolName, input, outcome: end, approvals } = part;
   const outcome = hasEnded(end.status) ? end.status : "waiting";
-  const call = { callId, toolName, input, outcome } as const;
+  const call = { callId, toolName, input, outcome, asked: approvals !== undefined } as const;
   switch (end.status) {
     case "succeeded":
       return { ...call, output: end.output };
@@ -264,7 +268,7 @@ function turnsOf(
         .flatMap((item) => (item.kind === "user" ? [messageText(item.content)] : []))
         .join("\n"),
       end: end?.reason ?? "unfinished",
-      ...defined({ error: end?.error?.message }),
+      ...defined({ error: (end?.error ?? end?.output?.error)?.message }),
       text: stepsByTurn.get(turn)?.at(-1)?.text ?? "",
     };
   });

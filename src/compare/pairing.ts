@@ -46,6 +46,8 @@ export type DifferenceKind =
   | "call-missing"
   | "call-new"
   | "input"
+  /** A person is asked about it in one lane only. */
+  | "approval"
   | "outcome"
   | "output"
   | "text"
@@ -243,6 +245,13 @@ class Pairing {
         yield {
           kind: "input",
           sentence: `${at} calls ${name} with another input: ${valueDifference(call.input, one.input)}.`,
+        };
+      if (one.asked !== call.asked)
+        yield {
+          kind: "approval",
+          sentence: call.asked
+            ? `${at}: ${name} asks for approval, and did not in the recording.`
+            : `${at}: ${name} does not ask for approval, as it did in the recording.`,
         };
       if (one.outcome !== call.outcome)
         yield {

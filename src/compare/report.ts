@@ -279,7 +279,7 @@ function moreFinished({ turns }: Pair): number {
 }
 
 function hasFinished(turn: LaneTurn | undefined): boolean {
-  return turn?.end === "stop" || turn?.end === "stop-condition";
+  return (turn?.end === "stop" || turn?.end === "stop-condition") && turn.error === undefined;
 }
 
 function reportedStep({ step, text, end, error, calls }: LaneStep): ReportedStep {
@@ -343,6 +343,7 @@ const callKinds: ReadonlySet<Difference["kind"]> = new Set([
   "call-missing",
   "call-new",
   "input",
+  "approval",
   "outcome",
   "output",
 ]);

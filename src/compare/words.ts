@@ -122,7 +122,9 @@ export function doneText({ calls: [call], text, end }: LaneStep): string {
 export function endText({ end, maxSteps, error }: LaneTurn): string {
   switch (end) {
     case "stop":
-      return "finished";
+      return error === undefined
+        ? "finished"
+        : `finished without the output that was asked for (${cutShort(error, EXCERPT)})`;
     case "length":
       return "ended at the model's limit of output";
     case "content-filter":

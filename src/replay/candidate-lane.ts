@@ -4,20 +4,21 @@
  * that happened there happens again, crashes too; later, commands keep their place by turn and step.
  */
 
-import type { LanguageModelV4StreamPart } from "@ai-sdk/provider";
 import type { ToolSet } from "ai";
-import type { Agent } from "../agent/index.ts";
+import { isDeepStrictEqual } from "node:util";
+import type { Agent, RecordedPart, StepOutput, StepRequest, StepSource } from "../agent/index.ts";
 import {
   cutShort,
   movedPositions,
+  type EventBody,
   type JsonValue,
   type ModelName,
   type NewEvent,
   type SessionEvent,
 } from "../events/index.ts";
-import { isTimeUp, providerParts, recordedCalls, type RecordedCall } from "../models/index.ts";
+import { isTimeUp, recordedCalls, type RecordedCall } from "../models/index.ts";
 import type { RuntimeOptions } from "../runtime/index.ts";
-import { firstAbort, systemTimer, type Timer } from "../shared/index.ts";
+import { after, firstAbort, systemTimer, type Timer } from "../shared/index.ts";
 import { CallPairs, type SameCall } from "./call-pairs.ts";
 import { isNextBelieved, isOpening, waitEnd } from "./recorded-endings.ts";
 import type { RecordedOrder } from "./recorded-order.ts";
@@ -32,7 +33,6 @@ import {
 } from "./replay-tools.ts";
 import type { StageLane } from "./stage-lane.ts";
 
-type Model = Exclude<Agent["model"], string>;
 type AnyTool = ToolSet[string];
 
 /** A call that the recording cannot answer. */
@@ -60,10 +60,14 @@ export interface CandidateOptions {
   readonly same?: SameCall | undefined;
   /** Answers a miss; undefined ends the lane there. */
   readonly onMiss: (call: MissedCall) => Promise<{ readonly output: unknown } | undefined>;
-  /** Before each call of the model: returns why it may not be made. @param characters - Of the prompt */
-  readonly onCall: (model: ModelName, characters: number) => string | undefined;
+  /** Before each call of the model: returns why it may not be made. @param tokens - Of the prompt, estimated */
+  readonly onCall: (model: ModelName, tokens: number) => string | undefined;
   readonly onEvent: (event: NewEvent) => void;
+  /** Milliseconds without a part of its model after which the lane ends. Default: 5 minutes. */
+  readonly stallMs?: number;
 }
+
+const STALL_MS = 300_000;
 
 /** Characters of an input that are told. */
 const INPUT_LENGTH = 80;
@@ -76,8 +80,12 @@ export class CandidateLane implements StageLane {
   readonly #runs: readonly RecordedRun[];
   readonly #calls: readonly RecordedCall[];
   #stopped: LaneStop | undefined;
-  /** Aborts running model calls when the lane stops, so that nobody pays for the rest of their replies. */
-  readonly #ended = new AbortController();
+  /** Aborts the model calls of a process when it dies or the lane stops: nobody pays for the rest of their replies. */
+  #life = new AbortController();
+  /** Whether what the model is asked next is a summary. */
+  #isSummary = false;
+  /** The last call of the model. */
+  #asked: EventBody<"step.started">["data"] | undefined;
   /** Whether the session does nothing until somebody acts. */
   #isResting = false;
   #step = 0;
@@ -86,6 +94,9 @@ export class CandidateLane implements StageLane {
   #stepInTurn = -1;
   /** By the candidate's position: how far the recording had come. */
   readonly #places: number[] = [];
+  /** Calls that wait for a person or a client. */
+  readonly #waiting = new Set<string>();
+  onAsked: (answer: SessionEvent) => void = () => {};
   readonly #clock = { time: 0, since: performance.now() };
 
   constructor(options: CandidateOptions) {
@@ -109,7 +120,7 @@ export class CandidateLane implements StageLane {
   stop(stop: Omit<LaneStop, "step">): void {
     if (this.#stopped !== undefined) return;
     this.#stopped = { ...stop, step: this.#step };
-    this.#ended.abort();
+    this.#life.abort();
     this.#options.order.stop();
   }
 
@@ -120,7 +131,7 @@ export class CandidateLane implements StageLane {
     const { order, onEvent } = this.#options;
     this.#pairs.happened(event);
     this.#isResting = rests.has(event.type);
-    if (event.type === "step.started") this.#step = event.data.step;
+    this.#pay(event);
     const timed = { ...event, time: this.#now() };
     if (order.agrees && !isAside(event)) {
       const position = order.placeOf(event);
@@ -133,6 +144,20 @@ export class CandidateLane implements StageLane {
     if (!order.agrees) order.pass(0);
     onEvent(timed);
     return timed;
+  }
+
+  /** Ends the lane before a call of a model that may not be made: every call has an event before it. */
+  #pay(event: NewEvent): void {
+    if (event.type.startsWith("context.")) this.#isSummary = true;
+    if (event.type === "step.started") {
+      this.#isSummary = false;
+      this.#asked = event.data;
+      this.#step = event.data.step;
+    } else if (event.type !== "context.compaction-started" || this.#options.order.agrees) return;
+    // A summary has about the size of the last prompt.
+    if (this.#asked === undefined) return;
+    const why = this.#options.onCall(this.#asked.model, this.#asked.estimate.tokens);
+    if (why !== undefined) this.stop({ at: "budget", why });
   }
 
   /** Keeps the place in the recording by turns, which messages begin, and by steps. */
@@ -164,7 +189,7 @@ export class CandidateLane implements StageLane {
         return;
       case "tool.output-requested":
       case "tool.approval-requested":
-        return this.#assertAnswered(event.type, event.data.callId);
+        return this.#waits(event.type, event.data);
       default:
     }
   }
@@ -176,29 +201,40 @@ export class CandidateLane implements StageLane {
     return call?.end?.position ?? call?.started.position ?? 0;
   }
 
-  /** A person or a client answers only what the recording asks too. */
-  #assertAnswered(type: "tool.output-requested" | "tool.approval-requested", callId: string): void {
+  /** A person or a client answers only what the recording asks too, where it is asked here. */
+  #waits(type: SessionEvent["type"], { step, callId }: CallRef): void {
+    const { events, order } = this.#options;
     const call = this.#pairs.call(callId);
-    const { recorded } = call ?? {};
-    const isAsked = this.#options.events.some(
-      ({ type: asked, data }) =>
-        asked === type && data.step === recorded?.step && data.callId === recorded.callId,
+    if (call === undefined) return;
+    const ofPair = events.filter(
+      ({ data }) =>
+        "callId" in data &&
+        data.callId === call.recorded?.callId &&
+        data.step === call.recorded.step,
     );
-    if (call === undefined || isAsked) return;
-    this.stop({
-      at: "miss",
-      why: `${call.toolName} waits for an answer that nobody gave in the recording.`,
-    });
+    if (!ofPair.some((event) => event.type === type))
+      return this.stop({
+        at: "miss",
+        why: `${call.toolName} waits for an answer that nobody gave in the recording.`,
+      });
+    this.#waiting.add(keyOf({ step, callId }));
+    if (order.agrees) return;
+    const answer = order.outside.find((event) => ofPair.includes(event) && isAnswer(event));
+    if (answer === undefined) return;
+    const isAhead = !order.hasHappened(answer.position);
+    // In its place, if that is in this turn.
+    if (isAhead && answer.position < (this.#turn?.end ?? 0)) return order.pass(answer.position - 1);
+    if (isAhead) order.happened(answer.position);
+    this.onAsked(answer);
   }
 
   equip(given: Agent, opening: SessionEvent, onRun: (start: number) => void): Agent {
     const { events, order } = this.#options;
     const rest = events.slice(opening.position - 1);
-    const { model } = given;
+    this.#life.abort();
+    this.#life = new AbortController();
     return {
       ...given,
-      // A model of the gateway has no stream to hold: its steps are followed by their events.
-      model: typeof model === "string" ? model : this.#held(model),
       context: replayedContext(
         given,
         rest,
@@ -218,8 +254,9 @@ export class CandidateLane implements StageLane {
   }
 
   #tool(name: string, own: AnyTool, onRun: (start: number) => void): AnyTool {
-    const { execute } = own;
-    if (execute === undefined) return own;
+    const quiet = withoutCallbacks(own);
+    const { execute } = quiet;
+    if (execute === undefined) return quiet;
     const { order } = this.#options;
     const answered = (input: unknown, options: Parameters<typeof execute>[1]): unknown => {
       const call = this.#pairs.call(options.toolCallId);
@@ -243,8 +280,6 @@ export class CandidateLane implements StageLane {
         run: (): unknown => execute(input, options),
       });
     };
-    // What a tool does while its input comes is an effect too.
-    const { onInputStart: _, onInputDelta: __, onInputAvailable: ___, ...quiet } = own;
     return { ...quiet, execute: answered };
   }
 
@@ -261,66 +296,62 @@ export class CandidateLane implements StageLane {
     return await never();
   }
 
-  /** The candidate's model, which ends each stream once all that came from outside meanwhile has come. */
-  #held(model: Model): Model {
-    if (model.specificationVersion !== "v4") return model;
-    const { order, onCall } = this.#options;
-    return {
-      specificationVersion: "v4",
-      provider: model.provider,
-      modelId: model.modelId,
-      supportedUrls: model.supportedUrls,
-      doGenerate: async (options) => await order.during(model.doGenerate(options)),
-      doStream: async (options) => {
-        const refused = onCall(
-          { provider: model.provider, modelId: model.modelId },
-          JSON.stringify(options.prompt).length,
-        );
-        if (refused !== undefined) {
-          this.stop({ at: "budget", why: refused });
-          return await never();
-        }
-        const recorded = this.#calls.findLast(({ started }) => order.hasHappened(started.position));
-        const expected =
-          order.agrees && recorded ? [...providerParts(recorded)].filter(isTold) : [];
-        const stop = firstAbort(options.abortSignal, this.#ended.signal);
-        const asked = { ...options, abortSignal: stop.signal };
-        const answer = await order.during(model.doStream(asked));
-        const checked = this.#checked(expected, recorded, stop);
-        return { ...answer, stream: answer.stream.pipeThrough(checked) };
-      },
-    };
+  /** The calls of its model: each part comes once what came from outside before it in the recording has come. */
+  #held(source: StepSource): StepSource {
+    return { name: source.name, call: (request) => this.#call(source, request) };
   }
 
-  #checked(
-    expected: Placed[],
-    recorded: RecordedCall | undefined,
-    stop: Disposable,
-  ): TransformStream<LanguageModelV4StreamPart, LanguageModelV4StreamPart> {
+  async *#call(source: StepSource, request: StepRequest): AsyncGenerator<StepOutput, void, void> {
     const { order } = this.#options;
-    return new TransformStream({
-      flush: () => {
-        stop[Symbol.dispose]();
-      },
-      transform: async (part, controller) => {
-        if (part.type === "finish") {
-          const end = recorded?.endsAt;
-          if (order.agrees && (expected.length > 0 || end === undefined)) order.part();
-          if (order.agrees) await Promise.race([order.due(end ?? 0), order.parted]);
-          if (!order.agrees) await order.due(this.#endOfStep());
-        } else if (order.agrees && !untold.has(part.type)) {
-          const next = expected.shift();
-          if (next === undefined || !isSamePart(part, next.part)) order.part();
-          else await Promise.race([order.due(next.position), order.parted]);
-        }
-        controller.enqueue(part);
-      },
-    });
+    const isStep = !this.#isSummary;
+    const recorded = this.#calls.findLast(({ started }) => order.hasHappened(started.position));
+    const expected = order.agrees ? (recorded?.parts.filter(isTold) ?? []) : [];
+    using stop = firstAbort(request.signal, this.#life.signal);
+    const outputs = source.call({ ...request, signal: stop.signal });
+    try {
+      for (;;) {
+        const next = await this.#awaited(outputs.next());
+        if (next.done === true) return;
+        if (isStep) await this.#inPlace(next.value, recorded, expected);
+        yield next.value;
+      }
+    } finally {
+      await outputs.return();
+    }
+  }
+
+  async #inPlace(
+    output: StepOutput,
+    recorded: RecordedCall | undefined,
+    expected: SessionEvent[],
+  ): Promise<void> {
+    const { order } = this.#options;
+    if (output.kind === "end") {
+      const end = recorded?.endsAt;
+      if (order.agrees && (expected.length > 0 || end === undefined)) order.part();
+      if (order.agrees) await Promise.race([order.due(end ?? 0), order.parted]);
+      if (!order.agrees) await order.due(this.#endOfStep());
+    } else if (order.agrees && output.kind === "part" && isTold(output.part)) {
+      const next = expected.shift();
+      if (next === undefined || !isSamePart(output.part, next)) order.part();
+      else await Promise.race([order.due(next.position), order.parted]);
+    }
+  }
+
+  /** Waits for a real model, whose silence ends the lane some day. */
+  async #awaited<Value>(next: Promise<Value>): Promise<Value> {
+    const { order, stallMs = STALL_MS } = this.#options;
+    const stalled = (): void => {
+      this.stop({ at: "failure", why: `The model gave nothing for ${stallMs / 1000} seconds.` });
+    };
+    using _ = after(stallMs, stalled);
+    return await order.during(next);
   }
 
   testing(): NonNullable<RuntimeOptions["testing"]> {
     const { events, order } = this.#options;
     return {
+      around: (source) => this.#held(source),
       clock: () => this.#now(),
       recordedLimit: () => (order.agrees ? recordedLimit(events, order.position) : undefined),
       believesBill: () => order.agrees && isNextBelieved(events, order.position),
@@ -341,6 +372,10 @@ export class CandidateLane implements StageLane {
     const { events, order } = this.#options;
     if (!order.agrees) return systemTimer(milliseconds, due, wait);
     const position = waitEnd(events, order.position, wait);
+    // The model is really called, and may never answer.
+    const isReal = position === undefined && (wait.kind === "model" || wait.kind === "turn");
+    if (isReal && !events.slice(order.position).some(isTimeUp))
+      return systemTimer(milliseconds, due, wait);
     let own: Disposable | undefined;
     let isOver = false;
     if (position !== undefined)
@@ -370,7 +405,8 @@ export class CandidateLane implements StageLane {
       case "tool.failed": {
         const { step, callId } = event.data;
         const own = this.#pairs.of(step, callId);
-        return own && withCall(event, own);
+        // A call that is not asked about yet gets its answer when it is.
+        return own && this.#waiting.delete(keyOf(own)) ? withCall(event, own) : undefined;
       }
       default:
         return this.moved(event);
@@ -407,27 +443,33 @@ export class CandidateLane implements StageLane {
   }
 }
 
-interface Placed {
-  readonly position: number;
-  readonly part: LanguageModelV4StreamPart;
-}
-
 /** Parts of a stream that say nothing about what the model does. */
-const untold = new Set(["stream-start", "response-metadata", "raw", "finish"]);
+const untold = new Set<string>(["part.start-step", "part.raw"]);
 
-function isTold({ part }: Placed): boolean {
-  return !untold.has(part.type);
+function isTold({ type }: Pick<NewEvent, "type">): boolean {
+  return !untold.has(type);
 }
 
-function isSamePart(one: LanguageModelV4StreamPart, other: LanguageModelV4StreamPart): boolean {
+function isSamePart(one: RecordedPart, other: NewEvent): boolean {
   if (one.type !== other.type) return false;
-  if (one.type === "tool-call" && other.type === "tool-call")
-    return (
-      one.toolName === other.toolName &&
-      one.toolCallId === other.toolCallId &&
-      one.input === other.input
+  if (one.type === "part.tool-call" && other.type === "part.tool-call")
+    return (["toolName", "toolCallId", "input"] as const).every((name) =>
+      isDeepStrictEqual(one.data[name], other.data[name]),
     );
-  return !("delta" in one) || !("delta" in other) || one.delta === other.delta;
+  return textOf(one) === textOf(other);
+}
+
+function textOf({ data }: Pick<NewEvent, "data">): unknown {
+  return "text" in data ? data["text"] : "delta" in data ? data["delta"] : undefined;
+}
+
+/** What a tool does while its input comes is an effect too. */
+function withoutCallbacks(own: AnyTool): AnyTool {
+  const quiet: AnyTool = { ...own };
+  delete quiet.onInputStart;
+  delete quiet.onInputDelta;
+  delete quiet.onInputAvailable;
+  return quiet;
 }
 
 /** Events that say nothing about what the session does. */
@@ -456,9 +498,22 @@ function turnOf(
   return { steps, end: end?.position ?? events.length };
 }
 
+interface CallRef {
+  readonly step: number;
+  readonly callId: string;
+}
+
+function keyOf({ step, callId }: CallRef): string {
+  return `${step}/${callId}`;
+}
+
+function isAnswer({ type }: SessionEvent): boolean {
+  return type === "tool.approval-answered" || type === "tool.succeeded" || type === "tool.failed";
+}
+
 /** The same event of another call. */
 function withCall<
   Event extends SessionEvent<"tool.approval-answered" | "tool.succeeded" | "tool.failed">,
->(event: Event, { step, callId }: { readonly step: number; readonly callId: string }): Event {
+>(event: Event, { step, callId }: CallRef): Event {
   return { ...event, data: { ...event.data, step, callId } };
 }

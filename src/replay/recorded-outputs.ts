@@ -57,9 +57,9 @@ export class RecordedOutputs {
     return {
       name: "recorded",
       responseFormat: Promise.resolve(undefined),
-      parseCompleteOutput: async () => {
+      parseCompleteOutput: async ({ text }) => {
         await this.#ready(end.position);
-        return outcomeOf(output);
+        return this.#order.agrees ? outcomeOf(output) : parsed(text, output);
       },
       parsePartialOutput: () => Promise.resolve(undefined),
       createElementStreamTransform: () => undefined,
@@ -92,6 +92,11 @@ export class RecordedOutputs {
     );
     return end?.type === "turn.ended" ? end : undefined;
   }
+}
+
+/** Another text in a form like the recorded one: no log has the schema. */
+function parsed(text: string, output: TurnOutput | undefined): unknown {
+  return typeof output?.value === "string" ? text : JSON.parse(text);
 }
 
 function outcomeOf(output: TurnOutput | undefined): unknown {

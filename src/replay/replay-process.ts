@@ -98,12 +98,12 @@ export class ReplayProcess {
       if (isWaiting && this.#isLive) due();
     };
     if (wait.kind === "turn") this.#clocks.add(end);
-    const own = wait.kind === "turn" ? undefined : this.#options.lane.wait(milliseconds, end, wait);
+    const own = this.#options.lane.wait(milliseconds, end, wait);
     return {
       [Symbol.dispose]: () => {
         isWaiting = false;
         this.#clocks.delete(end);
-        own?.[Symbol.dispose]();
+        own[Symbol.dispose]();
       },
     };
   };

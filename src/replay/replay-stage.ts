@@ -53,6 +53,8 @@ export class ReplayStage {
   #session: Promise<Session | undefined> | undefined;
   /** Undefined while it is being opened. */
   #open: Session | undefined;
+  /** What is being given from outside. */
+  readonly #giving = new Set<Promise<void>>();
   /** How many events from outside were given. */
   #given = 0;
 
@@ -65,6 +67,12 @@ export class ReplayStage {
     this.#name = sessionName(options.events, 0) ?? "replay";
     this.#lane.addName(this.#name);
     this.#order.onPassed = this.#give;
+    this.#lane.onAsked = (answer) => {
+      // The question must be recorded first.
+      void setImmediate()
+        .then(async () => await this.#giveWhenDue(answer))
+        .catch(() => {});
+    };
   }
 
   /** Runs the session to the end of the recording, or of its lane. Resolves to its name. */
@@ -74,7 +82,7 @@ export class ReplayStage {
     this.#give();
     while (!this.#lane.isOver && (order.position < events.length || order.isHeld)) {
       const before = order.position;
-      const hasMoved = await order.moved(patienceMs);
+      const hasMoved = await Promise.race([order.moved(patienceMs), this.#rests()]);
       const turns = hasMoved ? 0 : OVERDUE_TURNS;
       for (let turn = 0; turn < turns && order.position === before; turn++) await setImmediate();
       if (!hasMoved && order.position === before && !order.isHeld) this.#lane.missing(before + 1);
@@ -84,6 +92,14 @@ export class ReplayStage {
     await this.#process?.end();
     order.stop();
     return this.#name;
+  }
+
+  /** Resolves to false when a session that went its own way waits for nothing but what comes from outside. */
+  async #rests(): Promise<false> {
+    await Promise.all(this.#giving);
+    const session = this.#order.agrees ? undefined : this.#open;
+    await (session === undefined ? new Promise<never>(() => {}) : session.atRest());
+    return false;
   }
 
   /** Waits until a session that went its own way ends what it does after the recording's last event. */
@@ -108,16 +124,18 @@ export class ReplayStage {
       this.#given += 1;
       // Events that one command caused together are not repeated twice.
       if (this.#order.hasHappened(next.position)) continue;
-      void this.#giveWhenDue(next)
+      const given = this.#giveWhenDue(next)
         .catch(() => {
           this.#lane.missing(next.position);
         })
         .then(() => {
+          this.#giving.delete(given);
           // In a session that goes its own way, no event shows that it was given.
           if (this.#order.agrees || this.#lane.isOver) return;
           this.#order.happened(next.position);
           this.#give();
         });
+      this.#giving.add(given);
     }
   };
 
@@ -147,7 +165,7 @@ export class ReplayStage {
     const session = this.#open ?? (await this.#session);
     if (session === undefined) return;
     const output = this.#outputs.of(recorded, agentOf(this.#description));
-    await repeatCommand(session, event, events, {
+    await repeatCommand(session, event, asAsked(events, recorded, event), {
       output,
       strategy: (started) => {
         if (!this.#order.agrees) return undefined;
@@ -204,6 +222,23 @@ export class ReplayStage {
     );
     return await process.open(this.#name, agent, description.name);
   }
+}
+
+/** The events with the question about the call that is answered, which has another id in this lane. Pure. */
+function asAsked(
+  events: readonly SessionEvent[],
+  recorded: SessionEvent,
+  answer: SessionEvent,
+): readonly SessionEvent[] {
+  if (recorded === answer || !isCallEnd(recorded) || !isCallEnd(answer)) return events;
+  const { step, callId } = answer.data;
+  return events.map((event) =>
+    event.type === "tool.output-requested" &&
+    event.data.step === recorded.data.step &&
+    event.data.callId === recorded.data.callId
+      ? { ...event, data: { ...event.data, step, callId } }
+      : event,
+  );
 }
 
 /** The positions of the starts of the calls whose tools ran at a position. Pure. */

@@ -3,7 +3,6 @@
  * the model that writes the summary. For a requested compaction, the log also gives the plan.
  */
 
-import type { LanguageModelV4 } from "@ai-sdk/provider";
 import type { LanguageModel } from "ai";
 import { type Agent, compactionChoice, type ContextOptions, nameOf } from "../agent/index.ts";
 import type { CompactionStrategy, SummaryRequest } from "../context/index.ts";
@@ -57,16 +56,15 @@ function answered(
   const own = writer.model ?? agentModel;
   const take = taking(recordedSummaries(events));
   let current: SummaryOutcome | undefined;
+  const recorded = summariser(() => current, nameOf(own), pace);
   return {
     name: how.name,
     ...(how.forgetsRequest && { forgetsRequest: how.forgetsRequest }),
     plan: (history, view, budget) => how.plan(history, view, budget),
     writer: {
-      model: eitherOf(
-        own,
-        summariser(() => current, nameOf(own), pace),
-        isRecorded,
-      ),
+      get model() {
+        return isRecorded() ? recorded : own;
+      },
       request(rung, history, view, budget, room) {
         const request = writer.request(rung, history, view, budget, room);
         if (request === undefined || !isRecorded()) return request;
@@ -161,21 +159,6 @@ function summariser(
     return { parts: [{ type: "error", error: failure }], ...billed };
   };
   return { ...scriptedModel(script), ...name };
-}
-
-/** The recorded writer, and the agent's own where the recording has no summary for it. */
-function eitherOf(
-  own: LanguageModel,
-  recorded: ScriptedModel,
-  isRecorded: () => boolean,
-): LanguageModel {
-  if (typeof own === "string" || own.specificationVersion !== "v4") return recorded;
-  const either: LanguageModelV4 = {
-    ...recorded,
-    doStream: async (options) => await (isRecorded() ? recorded : own).doStream(options),
-    doGenerate: async (options) => await (isRecorded() ? recorded : own).doGenerate(options),
-  };
-  return either;
 }
 
 const silent: ScriptedStep = { parts: [{ type: "gate", until: new Promise<never>(() => {}) }] };

@@ -52,7 +52,7 @@ export interface ReplayOptions {
    * `prepareStep`, `refineToolInput`. What they do then shows in the events. Default: none.
    */
   readonly live?: readonly LivePart[];
-  /** Milliseconds without an event after which the replay stops waiting for the next one. Default: 1,000. */
+  /** Milliseconds without an event after which the replay stops waiting for the next one. Default: 1,000, with live tools 60,000. */
   readonly patienceMs?: number;
   /** Without waiting (default), in recorded time, or faster by a factor. */
   readonly pace?: Pace;
@@ -123,8 +123,9 @@ export async function replay(
   options: ReplayOptions = {},
 ): Promise<ReplayResult> {
   check(schema, options, "replay", { name: "options" });
-  const { allow = [], patienceMs = 1000, pace = "at-once", time, onEvent = () => {} } = options;
-  const { live = [] } = options;
+  const { allow = [], live = [], pace = "at-once", time, onEvent = () => {} } = options;
+  // Tools that really run take their time.
+  const { patienceMs = live.includes("tools") ? 60_000 : 1000 } = options;
   const allowed = parseAllowed(allow);
   const created = checkedRecording(events);
   const run = replayableEvents(events);

@@ -23,6 +23,8 @@ export interface StageLane {
   repeated(event: SessionEvent): SessionEvent | undefined;
   /** An event whose positions are those of this lane. */
   moved(event: SessionEvent): SessionEvent;
+  /** Set by the stage. Called with a recorded answer whose question comes at another place here. */
+  onAsked?: (answer: SessionEvent) => void;
   /** What came from outside does not happen here: it was refused, or nothing follows any more. */
   missing(position: number): void;
   /** The recording is over, and the session still waits for an answer. */

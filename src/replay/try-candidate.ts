@@ -17,7 +17,10 @@ import { RecordedOrder } from "./recorded-order.ts";
 import { checkedAgent, checkedRecording, type ReplayedAgent } from "./replay.ts";
 import { ReplayStage } from "./replay-stage.ts";
 
-export interface TryOptions extends Pick<CandidateOptions, "same" | "onMiss" | "onCall"> {
+export interface TryOptions extends Pick<
+  CandidateOptions,
+  "same" | "onMiss" | "onCall" | "stallMs"
+> {
   /** Where the media of the recording are. Only read. */
   readonly blobs?: BlobStore | undefined;
   readonly onEvent?: (event: NewEvent) => void;
@@ -50,7 +53,9 @@ export async function tryCandidate(
     log,
     events: plain,
     agentOf,
-    blobs: blobs === undefined ? memoryBlobs() : readThrough(blobs),
+    blobs: readThrough(blobs, () => {
+      lane.stop({ at: "failure", why: "A file of the recording is missing: give its `blobs`." });
+    }),
     patienceMs: PATIENCE_MS,
     order,
     lane,
@@ -64,14 +69,17 @@ export async function tryCandidate(
   return { events: made, ...(lane.stopped && { stopped: lane.stopped }) };
 }
 
-/** Reads from a store of blobs, and writes to none. */
-function readThrough(source: BlobStore): BlobStore {
+/** Reads from a store of blobs, and writes to none. @param onMissing - Called for a file that is in none */
+function readThrough(source: BlobStore | undefined, onMissing: () => void): BlobStore {
   const own = memoryBlobs();
   return {
     ...own,
-    has: async (sha256) => (await own.has(sha256)) || (await source.has(sha256)),
+    has: async (sha256) => (await own.has(sha256)) || (await source?.has(sha256)) === true,
     async *get(sha256) {
-      yield* (await own.has(sha256)) ? own.get(sha256) : source.get(sha256);
+      const isOwn = await own.has(sha256);
+      const from = !isOwn && (await source?.has(sha256)) === true ? source : own;
+      if (!isOwn && from === own) onMissing();
+      yield* (from ?? own).get(sha256);
     },
   };
 }

@@ -6,7 +6,15 @@ import { z } from "zod";
 import { compare, htmlOf, junitOf, type CompareOptions } from "../../src/compare/index.ts";
 import type { EventLog } from "../../src/events/index.ts";
 import { scriptedModel, type ScriptedStep } from "../../src/models/index.ts";
-import { createRuntime, openMemoryLog, verifySession, type Agent } from "../../src/public/index.ts";
+import {
+  createRuntime,
+  encryptedLog,
+  memoryBlobs,
+  memoryKeys,
+  openMemoryLog,
+  verifySession,
+  type Agent,
+} from "../../src/public/index.ts";
 import { png } from "../support/media.ts";
 import { call, calling } from "../support/script.ts";
 
@@ -185,12 +193,55 @@ describe("a candidate", () => {
       allow: ["settings"],
     });
     expect(wide.counts).toMatchObject({ equal: 1 });
+    const elsewhere = agentOf([]);
+    const { sessions } = await compare(log, {
+      agent: {
+        ...priced(),
+        model: elsewhere.model,
+        prepareStep: () => ({ model: priced().model }),
+      },
+      budget: { dollars: 0.2 },
+    });
+    expect(sessions[0]?.stopped).toMatchObject({ at: "budget" });
     const unknown = await tried(log, answers, { budget: { dollars: 100 } });
     expect(unknown.sessions[0]?.stopped?.why).toContain("No price of turnlog:scripted is known");
   });
 });
 
 describe("many sessions", () => {
+  it("are compared though one lacks a file", async () => {
+    const log = await recorded();
+    {
+      const picture = png({ width: 200, height: 100, seed: 1 });
+      const agent = agentOf(["A picture."]);
+      await using runtime = await createRuntime({ log, agent, blobs: { store: memoryBlobs() } });
+      const session = await runtime.session("s2");
+      const file = { type: "file", mediaType: "image/png", data: picture } as const;
+      await (
+        await session.send([file])
+      ).result;
+    }
+    const { sessions } = await tried(log, answers);
+    expect(sessions.map(({ verdict, stopped }) => [verdict, stopped?.why])).toEqual([
+      ["stopped", "A file of the recording is missing: give its `blobs`."],
+      ["equal", undefined],
+    ]);
+  });
+
+  it("are compared though one cannot be read", async () => {
+    const log = await recorded();
+    {
+      const options = { log: encryptedLog(log, memoryKeys()), agent: agentOf(["Secret."]) };
+      await using runtime = await createRuntime(options);
+      await (
+        await (await runtime.session("s2")).send("Go.")
+      ).result;
+    }
+    const { sessions } = await tried(log, answers, { sessions: ["s1", "s2"] });
+    expect(sessions.map(({ verdict }) => verdict)).toEqual(["equal", "stopped"]);
+    expect(sessions[1]?.stopped?.why).toMatch(/key/u);
+  });
+
   it("are compared at once, several times each, and scored; a writing tool never runs", async () => {
     const log = await recorded(5);
     const report = await tried(log, [lookup(17), "I cannot."], {

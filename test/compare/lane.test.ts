@@ -31,6 +31,7 @@ it("has turns, steps and calls with their outcomes, tokens, dollars and time", a
       toolName: "lookup",
       input: { order: 17 },
       outcome: "succeeded",
+      asked: false,
       output: { total: 6, items: ["pen"] },
     },
     {
@@ -38,6 +39,7 @@ it("has turns, steps and calls with their outcomes, tokens, dollars and time", a
       toolName: "refund",
       input: { order: 17 },
       outcome: "succeeded",
+      asked: false,
       output: "Paid.",
     },
   ]);

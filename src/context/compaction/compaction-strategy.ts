@@ -51,7 +51,7 @@ export interface CompactionStrategy {
 /** Makes the request for a summary and reads the reply. Pure. */
 export interface SummaryWriter {
   /** Default: the agent's model. */
-  readonly model?: LanguageModel;
+  readonly model?: LanguageModel | undefined;
   /** Undefined if there is nothing to summarise. `mostTokens`: of the request, if the model's window is known. */
   request(
     rung: SummaryRung,

@@ -215,6 +215,8 @@ export interface TestingOptions {
   readonly recordedLimit?: (
     position: number,
   ) => EventBody<"turn.limit-reached" | "turn.held"> | undefined;
+  /** For a candidate: its model calls, watched. */
+  readonly around?: (source: StepSource) => StepSource;
   /** For replays of a sub-agent: the call that created its session. */
   readonly recordedParent?: ParentCall;
 }

@@ -261,6 +261,7 @@ const schema = optionsOf<AnyRuntime>(
         recordedPreparation: code,
         recordedTexts: code,
         recordedLimit: code,
+        around: code,
         recordedParent: parentCallSchema,
       },
       {},

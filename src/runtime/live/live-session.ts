@@ -140,6 +140,7 @@ async function activateClaimed(
   const { agent: asked } = opening;
   const { options, log, ledger, onWarning } = host;
   const { stepSource = "language-model-call", graceMs = DEFAULT_GRACE_MS } = options;
+  const { around = (source: StepSource) => source } = options;
   const { maxRecoveries = 3, hashChain = false } = options;
   const { clock = Date.now, random = Math.random, timer = systemTimer } = options;
   const kept = await loadSessionSnapshot(log, session);
@@ -184,7 +185,7 @@ async function activateClaimed(
       claim,
       prepared,
       blobs,
-      source: await sources[stepSource](),
+      source: around(await sources[stepSource]()),
       catalogue,
       chain: hashChain ? await openChain(log, session, state) : undefined,
       recovery,
