@@ -31,7 +31,14 @@ import { querySessions, type SessionQuery } from "../state/index.ts";
 import { laneOf, type Lane } from "./lane.ts";
 import { pair, type PairAllowed } from "./pairing.ts";
 import { report, type ComparedSession, type Comparison, type Miss } from "./report.ts";
-import { asResult, isAtRest, resultIn, type StoredResult } from "./results.ts";
+import {
+  asResult,
+  isAtRest,
+  resultIn,
+  resultSession,
+  sideBySide,
+  type StoredResult,
+} from "./results.ts";
 
 /** A log, from which `sessions` or `where` choose, or a list of sessions that were read from files. */
 export type CompareSource =
@@ -81,7 +88,7 @@ export interface CompareOptions {
   readonly same?: (toolName: string, recorded: JsonValue, candidate: JsonValue) => boolean;
   /** What may differ. */
   readonly allow?: readonly PairAllowed[];
-  /** Scores of a lane by name. A score may ask a model. Greater is better. */
+  /** Scores of a lane by name. A score may ask a model. Greater is better, NaN does not count. */
   readonly scores?: Readonly<
     Record<string, (lane: Lane, which: "recorded" | "candidate") => number | Promise<number>>
   >;
@@ -174,34 +181,39 @@ class Experiment {
   }
 
   async compared(session: string, run: number): Promise<ComparedSession> {
-    const { allow, same, scores = {} } = this.#options;
+    const { allow, same } = this.#options;
     // A session that cannot be read is a run that failed: it does not end the comparison.
     const read = await orRefused<Recording | string>(
       async () => await this.#read(session),
       (why) => why,
     );
     if (typeof read === "string") return failed(session, run, read);
-    const { events, agent, known, recorded } = read;
-    const result = await this.#result({ session, run, events, agent, known });
+    const { known, recorded } = read;
+    const result = await this.#result({ session, run, ...read });
     const candidate = laneOf(session, result.events, known);
+    return {
+      session,
+      run,
+      ...sideBySide(recorded, candidate, result, defined({ allow, same })),
+      replay: await this.#replayed(session, events),
+    };
+  }
+
+  async #scores(
+    { session, known, recorded }: Job,
+    events: readonly SessionEvent[],
+  ): Promise<ComparedSession["scores"]> {
+    const candidate = laneOf(session, events, known);
     const scored = await Promise.all(
-      Object.entries(scores).map(async ([name, score]) => {
+      Object.entries(this.#options.scores ?? {}).map(async ([name, score]) => {
         const [was, is] = [await score(recorded, "recorded"), await score(candidate, "candidate")];
         return [name, { recorded: was, candidate: is }] as const;
       }),
     );
-    const { stopped } = result;
-    return {
-      session,
-      run,
-      recorded,
-      candidate,
-      pair: pair(recorded, candidate, defined({ allow, same })),
-      replay: await this.#replayed(session, events),
-      misses: result.misses,
-      ...(stopped && { stopped: { ...stopped, of: recorded.steps.length } }),
-      scores: Object.fromEntries(scored),
-    };
+    // One that is not finite does not apply: it would be the mean of all.
+    return Object.fromEntries(
+      scored.filter(([, { recorded: was, candidate: is }]) => Number.isFinite(was - is)),
+    );
   }
 
   async #read(session: string): Promise<Recording> {
@@ -235,9 +247,8 @@ class Experiment {
 
   /** The run, as an earlier call kept it, or made now. */
   async #result(job: Job): Promise<StoredResult> {
-    const { results } = this.#options;
+    const { results, allow = [] } = this.#options;
     if (results === undefined) return await this.#run(job);
-    const name = parseSessionId(`${asId(this.name)}/${asId(job.session)}/${job.run}`);
     const { description } = await prepareAgent(job.agent);
     const about = {
       experiment: this.name,
@@ -245,9 +256,11 @@ class Experiment {
       run: job.run,
       at: job.events.length,
       agent: description.digest,
+      allow,
     };
+    const name = parseSessionId(resultSession(about));
     const kept = await resultIn(results, name, about);
-    if (kept !== undefined) return kept;
+    if (kept !== undefined) return { ...kept, scores: await this.#scores(job, kept.events) };
     const made = await this.#run(job);
     // A run that stopped within a turn is made again.
     if (isAtRest(made.events) && this.#options.signal?.aborted !== true)
@@ -255,7 +268,8 @@ class Experiment {
     return made;
   }
 
-  async #run({ session, events, agent, known }: Job): Promise<StoredResult> {
+  async #run(job: Job): Promise<StoredResult> {
+    const { session, events, agent, known } = job;
     const { agent: given, same, signal, onMiss = "stop" } = this.#options;
     const blobs = this.#options.blobs ?? (isList(this.#source) ? undefined : this.#source.blobs);
     const misses: Miss[] = [];
@@ -278,7 +292,8 @@ class Experiment {
         }),
       (why) => ({ events: [], stopped: { at: "failure", step: 0, why } }),
     );
-    return { events: tried.events, misses, ...defined({ stopped: tried.stopped }) };
+    const scores = await this.#scores(job, tried.events);
+    return { events: tried.events, misses, scores, ...defined({ stopped: tried.stopped }) };
   }
 }
 
@@ -288,14 +303,13 @@ interface Job {
   readonly events: readonly SessionEvent[];
   readonly agent: Agent;
   readonly known: KnownLimits;
-}
-
-interface Recording extends Pick<Job, "events" | "agent" | "known"> {
   readonly recorded: Lane;
 }
 
+type Recording = Omit<Job, "session" | "run">;
+
 /** What an act comes to; where it is refused, what the reason is made to. */
-async function orRefused<Value>(
+export async function orRefused<Value>(
   act: () => Value | Promise<Value>,
   refused: (why: string) => Value,
 ): Promise<Value> {
@@ -307,7 +321,8 @@ async function orRefused<Value>(
   }
 }
 
-function failed(session: string, run: number, why: string): ComparedSession {
+/** A run of a recording that cannot be compared. */
+export function failed(session: string, run: number, why: string): ComparedSession {
   const none = laneOf(session, []);
   return {
     session,
@@ -330,11 +345,6 @@ async function replayOf(
   return difference === undefined
     ? { equal: true }
     : { equal: false, difference: differenceSentence(difference) };
-}
-
-/** A name in which only characters of session ids are left. */
-function asId(name: string): string {
-  return name.replaceAll(/[^A-Za-z0-9._-]/gu, "-");
 }
 
 // Answers of a policy.

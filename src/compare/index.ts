@@ -1,5 +1,6 @@
 /** Two sessions side by side: what each did by step, and what differs first; and the report on many. */
 
+export { experimentsIn, readExperiment } from "./experiments.ts";
 export { shownFigures } from "./figures.ts";
 export { htmlOf } from "./html.ts";
 export { junitOf } from "./junit.ts";

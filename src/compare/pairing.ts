@@ -25,7 +25,15 @@ import {
  * What may differ: `tool-descriptions` are descriptions and input schemas of tools, `text` what the model says
  * beside its calls.
  */
-export type PairAllowed = "instructions" | "tool-descriptions" | "model" | "settings" | "text";
+export type PairAllowed = (typeof allowances)[number];
+
+export const allowances = [
+  "instructions",
+  "tool-descriptions",
+  "model",
+  "settings",
+  "text",
+] as const;
 
 export interface PairOptions {
   /** Whether two inputs of a tool mean the same. Default: they are equal as JSON. */

@@ -11,11 +11,14 @@ import {
   type NewEvent,
   type SessionEvent,
 } from "../events/index.ts";
-import type { Miss, Stopped } from "./report.ts";
+import type { Lane } from "./lane.ts";
+import { allowances, pair, type PairAllowed, type PairOptions } from "./pairing.ts";
+import type { ComparedSession, Miss, Stopped } from "./report.ts";
 
 export interface StoredResult {
   readonly events: readonly SessionEvent[];
   readonly misses: readonly Miss[];
+  readonly scores: ComparedSession["scores"];
   readonly stopped?: Omit<Stopped, "of">;
 }
 
@@ -26,6 +29,8 @@ export interface ResultOf {
   readonly run: number;
   readonly at: number;
   readonly agent: string;
+  /** What may differ. */
+  readonly allow: readonly PairAllowed[];
 }
 
 const TYPE = "app.compare.result";
@@ -37,6 +42,7 @@ const schema = z.object({
     run: z.int(),
     at: z.int(),
     agent: z.string(),
+    allow: z.array(z.enum(allowances)),
   }),
   misses: z.array(
     z.object({
@@ -46,6 +52,7 @@ const schema = z.object({
       policy: z.enum(["stop", "live", "simulate", "function"]),
     }),
   ),
+  scores: z.record(z.string(), z.object({ recorded: z.number(), candidate: z.number() })),
   stopped: z
     .object({ at: z.enum(["miss", "budget", "failure"]), step: z.int(), why: z.string() })
     .exactOptional(),
@@ -64,7 +71,7 @@ export function asResult({ events, ...rest }: StoredResult, about: ResultOf): re
       ? { ...event, data: { ...event.data, metadata: { ...event.data.metadata, ...metadata } } }
       : event,
   );
-  const data = { about: { ...about }, ...rest };
+  const data = { about, ...rest };
   // What zod reads back.
   const json = schema.parse(data);
   const time = events.at(-1)?.time ?? 0;
@@ -76,6 +83,29 @@ export function asResult({ events, ...rest }: StoredResult, about: ResultOf): re
   ];
 }
 
+/** The session that has a run. */
+export function resultSession({
+  experiment,
+  of,
+  run,
+}: Pick<ResultOf, "experiment" | "of" | "run">): string {
+  return `${asId(experiment)}/${asId(of)}/${run}`;
+}
+
+/** A name in which only characters of session ids are left. */
+function asId(name: string): string {
+  return name.replaceAll(/[^A-Za-z0-9._-]/gu, "-");
+}
+
+/** The run of a session, whatever was recorded behind it; undefined if the session has none. */
+export function resultOf(
+  events: readonly SessionEvent[],
+): (StoredResult & { readonly about: ResultOf }) | undefined {
+  const index = events.findLastIndex(({ type }) => type === TYPE);
+  const { success, data } = schema.safeParse(events[index]?.data);
+  return success ? { ...data, events: events.slice(0, index) } : undefined;
+}
+
 /** The run, if the store has it. @throws TurnlogError `INVALID_INPUT` if it is of another agent or recording */
 export async function resultIn(
   results: EventLog,
@@ -83,9 +113,7 @@ export async function resultIn(
   about: ResultOf,
 ): Promise<StoredResult | undefined> {
   if ((await results.revision(name)) === 0) return undefined;
-  const events = await Array.fromAsync(results.read(name));
-  const last = events.findLast(({ type }) => type === TYPE);
-  const found = last && schema.parse(last.data);
+  const found = resultOf(await Array.fromAsync(results.read(name)));
   const { agent, at, of } = found?.about ?? {};
   if (found === undefined || agent !== about.agent || at !== about.at || of !== about.of)
     throw new TurnlogError(
@@ -93,5 +121,22 @@ export async function resultIn(
       `The results have session ${name} already, of another agent or recording. Give the experiment another name.`,
       { session: name },
     );
-  return { ...found, events: events.slice(0, last && last.position - 1) };
+  return found;
+}
+
+/** What a run did beside what was recorded. */
+export function sideBySide(
+  recorded: Lane,
+  candidate: Lane,
+  { misses, scores, stopped }: StoredResult,
+  options: PairOptions,
+): Omit<ComparedSession, "session" | "run" | "replay"> {
+  return {
+    recorded,
+    candidate,
+    pair: pair(recorded, candidate, options),
+    misses,
+    scores,
+    ...(stopped && { stopped: { ...stopped, of: recorded.steps.length } }),
+  };
 }

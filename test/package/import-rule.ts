@@ -473,6 +473,7 @@ const mayImport: Modules = {
     "server/streams",
     "runtime",
     "replay",
+    "compare",
     "server/route",
   ],
   "server/store": [

@@ -76,6 +76,8 @@ export const table: readonly (readonly [
   ["POST /api/message-cancel", "user", "cancel", "session", { sessionId: "s" }],
   ["GET /api/studio/about", "operator", "list", "all"],
   ["GET /api/studio/sessions", "operator", "list", "all"],
+  ["GET /api/studio/experiments", "operator", "list", "all"],
+  ["GET /api/studio/experiments/{name}", "operator", "list", "all"],
   ["GET /api/studio/sessions/{session}/log", "operator", "read", "session"],
   ["GET /api/studio/sessions/{session}/newest", "operator", "read", "session"],
   ["GET /api/studio/sessions/{session}/events", "operator", "read", "session"],

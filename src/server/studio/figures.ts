@@ -53,7 +53,7 @@ function isSameModel(one: ModelName, other: ModelName): boolean {
   return one === other || (one.provider === other.provider && one.modelId === other.modelId);
 }
 
-async function known(): Promise<{ readonly catalogue?: ModelCatalogue }> {
+export async function known(): Promise<{ readonly catalogue?: ModelCatalogue }> {
   loaded ??= modelCatalogue().then(
     (catalogue) => ({ catalogue: withKnownCosts(catalogue) }),
     (error: unknown) => {

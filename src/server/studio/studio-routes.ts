@@ -19,6 +19,7 @@ import {
 } from "../route/route.ts";
 import { eventsAnswer } from "../streams/permitted-events.ts";
 import { cutChange, cutMessage } from "./cut-messages.ts";
+import { experimentReport } from "./experiment-report.ts";
 import { billAt, figuresOf, listedCost, newestTurns } from "./figures.ts";
 import { ListedRows, type StudioRow } from "./listed-rows.ts";
 import { mergedEvents } from "./merged-events.ts";
@@ -66,6 +67,30 @@ export function studioRoutes(canRun: boolean): readonly Route[] {
       }),
       answer: z.object({ sessions: z.array(anything), more: z.boolean() }),
       handle: async ({ query, ...call }) => json(await newest(rows, call, query)),
+    }),
+    route({
+      name: "studioExperiments",
+      method: "get",
+      path: "/api/studio/experiments",
+      action: "list",
+      summary: "The experiments of which `compare` keeps runs in this store, newest first.",
+      answer: z.object({ experiments: z.array(anything) }),
+      handle: async (call) => {
+        const { experimentsIn } = await import("../../compare/index.ts");
+        return json({ experiments: await experimentsIn(readableRows(rows, call)) });
+      },
+    }),
+    route({
+      name: "studioExperiment",
+      method: "get",
+      path: "/api/studio/experiments/{name}",
+      action: "list",
+      summary:
+        "The report on the runs of an experiment, without their turns; with `session` and `run`, that of one run with them.",
+      query: z.strictObject({ session: z.string().optional(), run: numberQuery.optional() }),
+      answer: z.looseObject({ sessions: z.array(anything), unread: z.int() }),
+      handle: async ({ params, query, ...call }) =>
+        json(await experimentReport(readableRows(rows, call), call, params["name"] ?? "", query)),
     }),
     route({
       name: "studioLog",
@@ -229,12 +254,27 @@ export function studioRoutes(canRun: boolean): readonly Route[] {
   ];
 }
 
+type Reader = Pick<Call, "runtime" | "mayRead" | "where">;
+
+/** The rows that the client may read, newest first. */
+async function* readableRows(
+  rows: ListedRows,
+  { runtime: { log }, mayRead, where }: Reader,
+  isFound: (row: StudioRow) => boolean = () => true,
+): AsyncGenerator<StudioRow, void, void> {
+  for await (const row of rows.newest(log)) {
+    if (differentKey(row.metadata, where) !== undefined || !isFound(row)) continue;
+    if (where === undefined && !(await mayRead(row.session))) continue;
+    yield row;
+  }
+}
+
 /** `dollars`: the cost at the price of the last model; absent if that is not known. */
 type CostedRow = StudioRow & { readonly dollars?: number };
 
 async function newest(
   rows: ListedRows,
-  { runtime: { log }, mayRead, where }: Pick<Call, "runtime" | "mayRead" | "where">,
+  call: Reader,
   {
     limit = 200,
     search = "",
@@ -242,9 +282,7 @@ async function newest(
 ): Promise<{ readonly sessions: readonly CostedRow[]; readonly more: boolean }> {
   const sessions: CostedRow[] = [];
   const isFound = sessionSearch(search, Date.now());
-  for await (const row of rows.newest(log)) {
-    if (differentKey(row.metadata, where) !== undefined || !isFound(row)) continue;
-    if (where === undefined && !(await mayRead(row.session))) continue;
+  for await (const row of readableRows(rows, call, isFound)) {
     if (sessions.length === limit) return { sessions, more: true };
     const dollars = await listedCost(row);
     sessions.push(dollars === undefined ? row : { ...row, dollars });
