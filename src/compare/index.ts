@@ -1,7 +1,7 @@
 /** Two sessions side by side: what each did by step, and what differs first; and the report on many. */
 
-export { experimentsIn, readExperiment } from "./experiments.ts";
-export { shownFigures } from "./figures.ts";
+export { type StoredExperiment, experimentsIn, readExperiment } from "./experiments.ts";
+export { type ShownFigure, shownFigures } from "./figures.ts";
 export { htmlOf } from "./html.ts";
 export { junitOf } from "./junit.ts";
 export { type Lane, type LaneCall, type LaneStep, type LaneTurn, laneOf } from "./lane.ts";
@@ -14,6 +14,7 @@ export {
   report,
   reportedTurns,
 } from "./report.ts";
+export { resultSession } from "./results.ts";
 export {
   type CompareOptions,
   type CompareSource,

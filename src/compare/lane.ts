@@ -48,12 +48,16 @@ export interface LaneTurn {
   readonly maxSteps: number;
   /** The texts of the user, with the media types of files. */
   readonly message: string;
+  readonly files: readonly StoredFile[];
   readonly end: TurnEndReason | "unfinished";
   /** Why it failed, or why its text was not the output that was asked for. */
   readonly error?: string;
   /** The text of its last step. */
   readonly text: string;
 }
+
+/** A file of a user's message. */
+export type StoredFile = Exclude<StoredUserContent, string>[number] & { readonly type: "file" };
 
 /** A model call with the calls that it makes. Attempts at one step are one, with the end of the last. */
 export interface LaneStep {
@@ -259,14 +263,16 @@ function turnsOf(
     if (type !== "turn.started") return [];
     const { turn, maxSteps } = data;
     const own = said.get(turn) ?? [];
+    const content = own.flatMap((item) => (item.kind === "user" ? [item.content] : []));
     const end = own.find((item) => item.kind === "turn-end");
     return {
       turn,
       position,
       maxSteps,
-      message: own
-        .flatMap((item) => (item.kind === "user" ? [messageText(item.content)] : []))
-        .join("\n"),
+      message: content.map(messageText).join("\n"),
+      files: content.flatMap((one) =>
+        typeof one === "string" ? [] : one.filter((part) => part.type === "file"),
+      ),
       end: end?.reason ?? "unfinished",
       ...defined({ error: (end?.error ?? end?.output?.error)?.message }),
       text: stepsByTurn.get(turn)?.at(-1)?.text ?? "",

@@ -11,6 +11,7 @@ import {
   type LaneStep,
   type LaneTotals,
   type LaneTurn,
+  type StoredFile,
 } from "./lane.ts";
 import type { Difference, Pair } from "./pairing.ts";
 import { meanOf, shareOf, type Estimate } from "./statistics.ts";
@@ -84,6 +85,8 @@ export interface ReportedRow {
 export interface ReportedTurn {
   readonly turn: number;
   readonly message: string;
+  /** Of the message. */
+  readonly files: readonly StoredFile[];
   /** How it ended, in words; absent where a lane does not have the turn. */
   readonly recorded?: string;
   readonly candidate?: string;
@@ -238,6 +241,7 @@ export function reportedTurns(turns: Pair["turns"]): readonly ReportedTurn[] {
   return turns.map(({ recorded: was, candidate: is, differences, steps }) => ({
     turn: (is ?? was)?.turn ?? 0,
     message: cutShort((was ?? is)?.message ?? "", TEXT_LENGTH),
+    files: (was ?? is)?.files ?? [],
     ...defined({ recorded: was && endText(was), candidate: is && endText(is) }),
     differences,
     steps: steps.map((row) => ({

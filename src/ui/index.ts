@@ -1,6 +1,6 @@
 /** The messages of a session as the AI SDK's `UIMessage`, and their chunks. Pure: runs in a browser. */
 
-export { blobPath, fromUIMessage } from "./user-message.ts";
+export { blobPath, fileUrl, fromUIMessage } from "./user-message.ts";
 export { initialEncoder, type EncoderState } from "./encoder-state.ts";
 export { encodeEvent, uiEncoder } from "./reply-encoder.ts";
 export {

@@ -2,14 +2,11 @@
  * The studio in Chromium, by what a person sees. `npm run test:browser` runs all; `npm test` the first look.
  */
 
-import { readFile } from "node:fs/promises";
-import { createRequire } from "node:module";
-import type { AxeResults } from "axe-core";
-import type { Page } from "playwright-core";
 import { expect, it, vi } from "vitest";
 import { importModelMessages } from "../../src/public/index.ts";
 import { describeAll, describeHere } from "../browser/in-browser.ts";
 import { patience } from "../support/runs.ts";
+import { axeFaults } from "./axe-faults.ts";
 import { stageOfFile } from "./stage-of-file.ts";
 import type { StudioStage } from "./studio-stage.ts";
 
@@ -196,29 +193,25 @@ describeAll("everybody", () => {
     ["dark, high contrast", { dark: true, contrast: true }],
   ])("finds nothing with axe, headings in order among it: %s", async (_, look) => {
     const page = await stage.page("", look);
-    const axe = await readFile(
-      createRequire(import.meta.url).resolve("axe-core/axe.min.js"),
-      "utf8",
-    );
-    expect(await axeFaults(page, axe), "home").toEqual([]);
+    expect(await axeFaults(page), "home").toEqual([]);
     for (const view of ["chat", "events", "prompt", "state", "steps", "bill"]) {
       await stage.go(page, at("fix-flaky-test", `?position=150&view=${view}`));
       await page.waitForSelector(".figures");
       await page.waitForSelector(".panel-time .spinner", { state: "detached" });
-      expect(await axeFaults(page, axe), view).toEqual([]);
+      expect(await axeFaults(page), view).toEqual([]);
     }
     await page.click("#acts");
-    expect(await axeFaults(page, axe), "acts").toEqual([]);
+    expect(await axeFaults(page), "acts").toEqual([]);
     await page.keyboard.press("?");
     await page.waitForSelector("dialog");
-    expect(await axeFaults(page, axe), "keys").toEqual([]);
+    expect(await axeFaults(page), "keys").toEqual([]);
     await page.keyboard.press("Escape");
     await stage.go(page, at("no-such-session"));
     await page.waitForSelector("text=cannot be shown");
-    expect(await axeFaults(page, axe), "nothing there").toEqual([]);
+    expect(await axeFaults(page), "nothing there").toEqual([]);
     await stage.go(page, "#/compare?left=fix-flaky-test&right=fix-flaky-test-lock");
     await page.waitForSelector(".pair-head");
-    expect(await axeFaults(page, axe), "compare").toEqual([]);
+    expect(await axeFaults(page), "compare").toEqual([]);
   });
 
   it("lists the keys on ?, and reaches everything with them", async () => {
@@ -252,18 +245,6 @@ describeAll("everybody", () => {
       }
   });
 });
-
-async function axeFaults(page: Page, axe: string): Promise<readonly string[]> {
-  // Through the debugger, which the page's policy does not bind.
-  await page.evaluate(axe);
-  return await page.evaluate(async () => {
-    const run: unknown = Reflect.get(globalThis, "axe");
-    const { violations } = await (run as { readonly run: () => Promise<AxeResults> }).run();
-    return violations.flatMap(({ id, nodes }) =>
-      nodes.map(({ target, failureSummary }) => `${id}: ${target.join(" ")} ${failureSummary}`),
-    );
-  });
-}
 
 describeAll("a session made of attacks", () => {
   it("runs nothing and requests nothing", async () => {

@@ -1,6 +1,6 @@
 /** An experiment as the studio shows it. */
 
-import type { Comparison } from "../../compare/index.ts";
+import type { Comparison, ShownFigure } from "../../compare/index.ts";
 import { defined, TurnlogError } from "../../events/index.ts";
 import type { Call } from "../route/route.ts";
 import { known } from "./figures.ts";
@@ -8,11 +8,15 @@ import type { StudioRow } from "./listed-rows.ts";
 
 type ReportedSession = Comparison["sessions"][number];
 
-interface ExperimentReport extends Omit<Comparison, "sessions"> {
-  /** Of a whole experiment, without their turns. */
-  readonly sessions: readonly (Omit<ReportedSession, "turns"> & Partial<ReportedSession>)[];
-  /** As rows of text. */
-  readonly figures: readonly unknown[];
+export interface ExperimentReport extends Omit<Comparison, "sessions"> {
+  readonly sessions: readonly (Omit<ReportedSession, "turns"> & {
+    /** The session that has the run. */
+    readonly kept: string;
+    /** Absent where the whole experiment is asked for. */
+    readonly turns?: ReportedSession["turns"];
+  })[];
+  readonly figures: readonly ShownFigure[];
+  /** Runs that are left out, since they or their recordings cannot be read here. */
   readonly unread: number;
 }
 
@@ -23,16 +27,17 @@ export async function experimentReport(
   name: string,
   one: { readonly session?: string | undefined; readonly run?: number | undefined },
 ): Promise<ExperimentReport> {
-  const { readExperiment, shownFigures } = await import("../../compare/index.ts");
+  const { readExperiment, resultSession, shownFigures } = await import("../../compare/index.ts");
   const { unread, ...found } = await readExperiment(log, name, rows, {
     known: await known(),
     ...defined(one),
   });
   if (found.sessions.length + unread === 0)
     throw new TurnlogError("SESSION_NOT_FOUND", `No run of the experiment ${name} is here.`);
-  const isWhole = one.session === undefined;
-  const sessions = found.sessions.map(({ turns, ...rest }) =>
-    isWhole ? rest : { ...rest, turns },
-  );
+  const sessions = found.sessions.map(({ turns, ...rest }) => ({
+    ...rest,
+    kept: resultSession({ experiment: name, of: rest.session, run: rest.run }),
+    ...(one.session === undefined ? {} : { turns }),
+  }));
   return { ...found, sessions, figures: shownFigures(found), unread };
 }

@@ -235,7 +235,7 @@ function Other({ part }: { readonly part: object & { readonly type: string } }) 
 }
 
 /** Only pictures of the store or of the message itself: a page of the studio requests nothing elsewhere. */
-function File({ part }: { readonly part: Extract<Part, { readonly type: "file" }> }) {
+export function File({ part }: { readonly part: Extract<Part, { readonly type: "file" }> }) {
   const { url, mediaType, filename = mediaType } = part;
   const isStored = url.startsWith("/api/sessions/");
   const isOurs = isStored || /^data:image\/(?:png|jpeg|gif|webp|avif);/u.test(url);

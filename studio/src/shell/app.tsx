@@ -3,6 +3,7 @@
 import { useEffect, useState } from "react";
 import { useSelector } from "@xstate/store-react";
 import { Compare } from "../compare/compare.tsx";
+import { Experiments } from "../experiments/experiments.tsx";
 import { followSessions, sessionsStore } from "../data/sessions.ts";
 import { Refusal } from "../parts/refusal.tsx";
 import { SessionList } from "../sessions/session-list.tsx";
@@ -39,6 +40,12 @@ export function App() {
       act: () => focus("#session-search"),
     },
     { group: "Everywhere", keys: ["h"], does: "All sessions", act: () => go({ page: "home" }) },
+    {
+      group: "Everywhere",
+      keys: ["x"],
+      does: "Experiments",
+      act: () => go({ page: "experiments" }),
+    },
     { group: "Everywhere", keys: ["t"], does: "Light, dark, system", act: () => turnTheme() },
     ...views.map((view, index): Key => ({
       group: "In a session",
@@ -116,7 +123,7 @@ export function App() {
         <button type="button" className="brand" onClick={() => go({ page: "home" })}>
           <img src="/icon.svg" alt="" width="22" height="22" />
           <span>
-            turnlog <b>studio</b>
+            <span className="wide-only">turnlog</span> <b>studio</b>
           </span>
         </button>
         {phase === "offline" && (
@@ -125,6 +132,14 @@ export function App() {
           </span>
         )}
         <span className="grow" />
+        <button
+          type="button"
+          className="quiet"
+          onClick={() => go({ page: "experiments" })}
+          aria-current={place.page === "experiments" ? "page" : undefined}
+        >
+          Experiments
+        </button>
         <button
           type="button"
           className="quiet"
@@ -143,6 +158,7 @@ export function App() {
       <main id="main" tabIndex={-1} className="main">
         {place.page === "home" && <Welcome />}
         {place.page === "session" && <SessionPage key={place.session} place={place} />}
+        {place.page === "experiments" && <Experiments key={JSON.stringify(place)} place={place} />}
         {place.page === "compare" && (
           <Compare
             key={JSON.stringify(place)}

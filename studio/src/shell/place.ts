@@ -21,6 +21,14 @@ export type Place =
       /** Branches by their ids; absent: the whole session. */
       readonly leftBranch?: number;
       readonly rightBranch?: number;
+    }
+  | {
+      readonly page: "experiments";
+      /** Absent: the list of all. */
+      readonly experiment?: string;
+      /** One run of it, beside what was recorded. */
+      readonly session?: string;
+      readonly run?: number;
     };
 
 /** Pure. An address that means nothing is the home page. */
@@ -31,6 +39,12 @@ function parsePlace(hash: string): Place {
   if (area === "sessions" && id !== undefined && id !== "") {
     const view = views.find((one) => one === query.get("view")) ?? "chat";
     return { page: "session", session: decoded(id), view, ...numberOf(query, "position") };
+  }
+  if (area === "experiments") {
+    const [experiment, session] = [decoded(id ?? ""), query.get("session")];
+    if (experiment === "") return { page: "experiments" };
+    if (session === null) return { page: "experiments", experiment };
+    return { page: "experiments", experiment, session, ...numberOf(query, "run") };
   }
   const [left, right] = [query.get("left"), query.get("right")];
   if (area === "compare" && left !== null && right !== null)
@@ -72,6 +86,13 @@ function hashOf(place: Place): string {
       for (const side of ["leftBranch", "rightBranch"] as const)
         if (place[side] !== undefined) query.set(side, String(place[side]));
       return `#/compare?${query}`;
+    }
+    case "experiments": {
+      const { experiment, session, run = 1 } = place;
+      if (experiment === undefined) return "#/experiments";
+      const one =
+        session === undefined ? "" : `?${new URLSearchParams({ session, run: `${run}` })}`;
+      return `#/experiments/${encodeURIComponent(experiment)}${one}`;
     }
     case "session": {
       const query = new URLSearchParams();
