@@ -4,6 +4,9 @@ import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { jsonLines, run } from "./command-line.ts";
+import type { JsonObject } from "../../src/events/index.ts";
+import { scriptedModel } from "../../src/models/index.ts";
+import { createRuntime, folderKeys } from "../../src/public/index.ts";
 import { readEvents } from "./events.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
@@ -15,6 +18,16 @@ async function positionsOf(cwd: string, type: string): Promise<readonly number[]
   return readEvents(jsonLines(stdout)).flatMap((event) =>
     event.type === type ? [event.position] : [],
   );
+}
+
+/** A session that says of itself what runs of `turnlog compare` do. */
+async function keepSession(cwd: string, id: string, metadata: JsonObject): Promise<void> {
+  await using runtime = await createRuntime({
+    dir: join(cwd, ".turnlog"),
+    agent: { model: scriptedModel([]) },
+    encryption: { keys: folderKeys(join(cwd, "keys")) },
+  });
+  await runtime.session(id, { metadata });
 }
 
 it("redacts a message and a call from a session that only its keys open, and everything else goes on", async () => {
@@ -44,12 +57,15 @@ it("redacts a message and a call from a session that only its keys open, and eve
   const [end] = await positionsOf(cwd, "turn.ended");
   const before = await run([...keys, "show", "one", "--full"], { cwd });
   expect(before.stdout).toContain("content-of-a");
+  await keepSession(cwd, "e/one/1", { experiment: "e", of: "one", run: "1" });
+  await keepSession(cwd, "another", { of: "one" });
   const redacted = await run(
     ["redact", "one", String(message), `${result}-${end}`, "--yes", "--reason", "private"],
     { cwd, env },
   );
   expect(redacted).toMatchObject({ code: 0 });
   expect(redacted.stdout).toContain("is redacted at");
+  expect(redacted.stderr).toContain("Redact or delete them too: e/one/1.");
   const shown = await run([...keys, "show", "one", "--full"], { cwd });
   expect(shown.stdout).toContain("[redacted]");
   expect(shown.stdout).not.toContain("content-of-a");

@@ -1,12 +1,13 @@
 /** `turnlog redact`: redacts positions of a session permanently, after confirmation. */
 
 import { defined, type PositionRange } from "../../events/index.ts";
+import { querySessions } from "../../state/index.ts";
 import { redactionSchema } from "../../commands/index.ts";
 import { openPort } from "../settings/session-port.ts";
 import { DONE, INTERRUPTED, type ExitCode } from "../output/error-report.ts";
 import { writeLine, type Output } from "../output/output.ts";
 import { assertCanConfirm, isConfirmed } from "../output/question.ts";
-import { jsonText } from "../output/visible-text.ts";
+import { jsonText, visibleName } from "../output/visible-text.ts";
 import { amount } from "../wording/wording.ts";
 import type { Given } from "./option-values.ts";
 import type { redactOptions } from "./command-options.ts";
@@ -35,6 +36,15 @@ export async function redact(
   const { ranges, summaries, ...redacted } = redactionSchema.parse(
     await port.post(session, "redact", [positions, defined({ reason })]),
   );
+  const repeated = await Array.fromAsync(querySessions(port.log, { where: { of: session } }));
+  const runs = repeated.filter(({ metadata }) => metadata?.["experiment"] !== undefined);
+  if (runs.length > 0) {
+    const names = runs.map((run) => visibleName(run.session)).join(", ");
+    await writeLine(
+      progress,
+      `Runs of \`turnlog compare\` repeat the content. Redact or delete them too: ${names}.`,
+    );
+  }
   if (json) {
     await writeLine(data, jsonText({ ...redacted, ranges, summaries }));
     return DONE;
