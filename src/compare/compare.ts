@@ -195,7 +195,7 @@ class Experiment {
       session,
       run,
       ...sideBySide(recorded, candidate, result, defined({ allow, same })),
-      replay: await this.#replayed(session, events),
+      replay: await this.#replayed(session, read.events),
     };
   }
 
